@@ -1,0 +1,41 @@
+# The README's commands. `make demo` and `make test` need Python 3.11, make and git, and nothing else.
+
+PYTHON ?= python3.11
+CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
+SNAKEMAKE = .venv/bin/snakemake --cores $(CORES)
+
+.PHONY: demo test lint bench clean
+.DELETE_ON_ERROR:
+
+demo: .venv/cpu
+	@$(SNAKEMAKE) --quiet --logger toolnoise
+	@.venv/bin/toolnoise summary --study results/demo/study.json
+
+test: .venv/dev
+	@.venv/bin/python -m pytest --numprocesses $(CORES) --dist loadfile
+
+lint: .venv/dev
+	@.venv/bin/ruff check .
+	@.venv/bin/ruff format --check .
+	@.venv/bin/snakefmt --check Snakefile workflow
+	@.venv/bin/snakemake --lint
+	@.venv/bin/nbstripout --verify notebooks/*.ipynb
+
+bench: .venv/dev
+	@.venv/bin/python bench/engine_vs_fit.py
+	@.venv/bin/python bench/workflow_tax.py
+	@.venv/bin/python bench/demo_time.py
+
+# Each stamp holds the seconds that its installation took: bench/demo_time.py reports them.
+.venv/cpu .venv/dev: .venv/%: requirements/%.txt pyproject.toml
+	@echo "installing what requirements/$*.txt locks into .venv"
+	@test -x .venv/bin/python || $(PYTHON) -m venv .venv
+	@started=$$(date +%s); \
+	.venv/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement $< && \
+	.venv/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . && \
+	echo "$$(( $$(date +%s) - started ))" > $@
+
+clean:
+	rm -rf .venv .snakemake results logs build .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+	find . -name '*.egg-info' -type d -prune -exec rm -rf {} +

@@ -1,0 +1,80 @@
+import numpy as np
+import pytest
+from toolnoise.metrics.cross_tooling import cross_tooling
+
+LABELS = np.array([0, 1, 0, 1])
+METRICS = ["churn", "l2_unit", "l2_raw", "accuracy_difference"]
+
+
+def logits(predicted):
+    return np.eye(2, dtype=np.float32)[np.array(predicted)]
+
+
+A = logits([[0, 1, 0, 1], [0, 1, 0, 0]])
+B = logits([[0, 1, 0, 0], [1, 0, 0, 0]])
+WEIGHTS_A = np.array([[3, 4], [1, 0]], np.float32)
+WEIGHTS_B = np.array([[6, 8], [0, 1]], np.float32)
+
+
+def measured(*arguments):
+    rows = cross_tooling(*arguments)
+    assert [(metric, group) for metric, group, _ in rows] == [(metric, "all") for metric in METRICS]
+    return {metric: estimate for metric, _, estimate in rows}
+
+
+def test_each_run_is_compared_with_the_run_of_its_seed():
+    found = measured(A, B, LABELS, WEIGHTS_A, WEIGHTS_B)
+    assert found["churn"].value == (1 / 4 + 2 / 4) / 2
+    assert found["l2_raw"].value == pytest.approx((5 + np.sqrt(2)) / 2, rel=1e-15)
+    assert found["l2_unit"].value == pytest.approx(np.sqrt(2) / 2, rel=1e-15)
+    assert found["accuracy_difference"].value == ((3 / 4 - 1) + (1 / 4 - 3 / 4)) / 2
+
+
+def test_accuracy_difference_is_the_other_way_round_from_the_other_side():
+    there, back = (
+        measured(*order, WEIGHTS_A, WEIGHTS_B)["accuracy_difference"] for order in [(A, B, LABELS), (B, A, LABELS)]
+    )
+    assert back == (-there.value, -there.high, -there.low)
+
+
+def test_bounds_stay_within_the_range_of_each_metric():
+    found = measured(A, B, LABELS, WEIGHTS_A, WEIGHTS_B)  # two runs: t is 12.7, all raw intervals are too wide
+    assert found["churn"][1:] == (0, 1)
+    assert found["l2_unit"].low == found["l2_raw"].low == 0
+    assert found["accuracy_difference"][1:] == (-1, 1)
+
+
+def test_intervals_within_the_range_are_students():
+    a = logits(np.zeros((4, 100), int))
+    predicted = np.zeros((4, 100), int)
+    for run, different in enumerate([50, 51, 52, 53]):
+        predicted[run, :different] = 1
+    weights = np.eye(4)
+    churn = measured(a, logits(predicted), np.zeros(100, int), weights, weights)["churn"]
+    half = 3.1824463 * np.sqrt(5 / 3) / 100 / 2  # t at .975 with 3 degrees of freedom, from a printed table
+    assert churn == pytest.approx((0.515, 0.515 - half, 0.515 + half), rel=1e-7)
+
+
+def test_toolings_under_control_have_intervals_of_zero_width():
+    a, b = np.repeat(A[:1], 5, axis=0), np.repeat(B[:1], 5, axis=0)
+    found = measured(a, b, LABELS, np.repeat(WEIGHTS_A[1:], 5, axis=0), np.repeat(WEIGHTS_B[1:], 5, axis=0))
+    assert found["churn"] == (0.25, 0.25, 0.25)
+    for value, low, high in found.values():
+        assert value != 0
+        assert low == value == high
+
+
+def test_a_tooling_against_itself_is_zero():
+    for estimate in measured(A, A, LABELS, WEIGHTS_A, WEIGHTS_A).values():
+        assert estimate == (0, 0, 0)
+
+
+def test_one_run_has_values_without_intervals():
+    for value, low, high in measured(A[:1], B[:1], LABELS, WEIGHTS_A[:1], WEIGHTS_B[:1]).values():
+        assert np.isfinite(value)
+        assert np.isnan(low)
+        assert np.isnan(high)
+
+
+def test_without_runs_everything_is_undefined():
+    assert np.isnan(list(measured(A[:0], B[:0], LABELS, WEIGHTS_A[:0], WEIGHTS_B[:0]).values())).all()

@@ -1,0 +1,94 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_equal
+from toolnoise import streams
+from toolnoise.metrics.accuracy import accuracies, class_accuracies, predictions
+from toolnoise.metrics.churn import pairwise_churn
+from toolnoise.metrics.stability import stability
+from toolnoise.stats.jackknife import pairwise_jackknife
+from toolnoise.stats.spread import sd_bootstrap, sd_chi2, sd_ratio
+
+STREAM = streams.key(0, "init", 1)
+LABELS = np.arange(60) % 3
+
+
+def noisy(runs):
+    rng = np.random.Generator(np.random.Philox(1))
+    logits = rng.normal(size=(runs, 60, 3)) + 2 * np.eye(3)[LABELS]
+    return logits.astype(np.float32), rng.normal(size=(runs, 40)).astype(np.float32)
+
+
+def measured(logits, vectors):
+    rows = stability(logits, LABELS, vectors, STREAM)
+    found = {(metric, group): estimate for metric, group, estimate in rows}
+    assert len(found) == len(rows)
+    return found
+
+
+OVERALL = {"accuracy_mean", "accuracy_sd", "accuracy_sd_bootstrap", "churn", "l2_unit", "l2_raw"}
+PER_CLASS = {"accuracy_mean", "accuracy_sd", "accuracy_sd_bootstrap", "accuracy_sd_ratio"}
+
+
+@pytest.mark.parametrize("runs", [0, 1, 2, 3, 8])
+def test_every_row_is_there_whatever_the_number_of_runs(runs):
+    wanted = {(metric, "all") for metric in OVERALL}
+    wanted |= {(metric, group) for metric in PER_CLASS for group in "012"}
+    assert measured(*noisy(runs)).keys() == wanted
+
+
+def test_without_runs_everything_is_undefined():
+    assert np.isnan(list(measured(*noisy(0)).values())).all()
+
+
+def test_one_run_has_accuracies_and_nothing_else():
+    for (metric, _), (value, low, high) in measured(*noisy(1)).items():
+        assert np.isnan(value) == (metric != "accuracy_mean")
+        assert np.isnan(low)
+        assert np.isnan(high)
+
+
+def test_each_metric_is_the_one_that_its_name_says():
+    logits, vectors = noisy(8)
+    predicted = predictions(logits)
+    overall, per_class = accuracies(predicted, LABELS), class_accuracies(predicted, LABELS, 3)
+    found = measured(logits, vectors)
+    assert found["accuracy_mean", "all"].value == pytest.approx(overall.mean(), rel=1e-12)
+    assert found["accuracy_mean", "2"].value == pytest.approx(per_class[:, 2].mean(), rel=1e-12)
+    assert found["accuracy_sd", "all"] == sd_chi2(overall)
+    assert found["accuracy_sd_bootstrap", "1"] == sd_bootstrap(per_class[:, 1], STREAM)
+    assert found["accuracy_sd_ratio", "1"] == sd_ratio(per_class[:, 1], overall)
+    assert found["churn", "all"] == pairwise_jackknife(pairwise_churn(predicted))
+    a = vectors[:2].astype(np.float64)
+    two = measured(logits[:2], vectors[:2])
+    assert two["l2_raw", "all"].value == pytest.approx(np.linalg.norm(a[0] - a[1]), rel=1e-12)
+    directions = a / np.linalg.norm(a, axis=1, keepdims=True)
+    assert two["l2_unit", "all"].value == pytest.approx(np.linalg.norm(directions[0] - directions[1]), rel=1e-12)
+
+
+def test_bit_equal_runs_have_no_noise_at_all():
+    logits, vectors = noisy(1)
+    found = measured(np.repeat(logits, 5, axis=0), np.repeat(vectors, 5, axis=0))
+    for (metric, _), estimate in found.items():
+        if metric == "accuracy_mean":
+            assert estimate.low == estimate.value == estimate.high
+        elif metric == "accuracy_sd_ratio":
+            assert np.isnan(estimate).all()  # nothing over nothing
+        else:
+            assert estimate == (0, 0, 0)
+
+
+def test_bounds_of_fractions_stay_within_zero_and_one():
+    # Two runs right on all examples and one on none: the raw intervals go far beyond.
+    logits = np.stack([np.eye(3)[LABELS], np.eye(3)[LABELS], np.eye(3)[(LABELS + 1) % 3]])
+    found = measured(logits, np.eye(3))
+    for key in [("accuracy_mean", "all"), ("accuracy_mean", "0"), ("churn", "all")]:
+        assert (found[key].low, found[key].high) == (0, 1)
+
+
+def test_a_class_without_examples_is_undefined_and_disturbs_nothing():
+    logits, vectors = noisy(4)
+    logits[..., 2] = -9
+    wider = stability(np.pad(logits, ((0, 0), (0, 0), (0, 1)), constant_values=-9), LABELS, vectors, STREAM)
+    assert_equal(wider[:-4], stability(logits, LABELS, vectors, STREAM))
+    assert [group for _, group, _ in wider[-4:]] == ["3"] * 4
+    assert np.isnan([estimate for *_, estimate in wider[-4:]]).all()

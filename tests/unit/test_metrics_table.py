@@ -1,0 +1,178 @@
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from toolnoise.errors import BadInput
+from toolnoise.metrics import table
+from toolnoise.metrics.table import CROSS_TOOLING, STABILITY, VERSION, concatenate, read, write
+from toolnoise.stats.estimates import Estimate
+
+CELL = ("small_cnn", "digits", "cpu", "algo")
+ROWS = [
+    (*CELL, "accuracy_mean", "all", *Estimate(0.1 + 0.2, 1e-05, 1.0), 5, 0),
+    (*CELL, "accuracy_sd_ratio", "007", *Estimate(np.nan, np.nan, np.nan), 4, 1),
+]
+TEXT = """# toolnoise metrics 1
+model,dataset,hardware,variant,metric,group,value,ci_low,ci_high,n_runs,n_missing
+small_cnn,digits,cpu,algo,accuracy_mean,all,0.30000000000000004,1e-05,1.0,5,0
+small_cnn,digits,cpu,algo,accuracy_sd_ratio,007,,,,4,1
+"""
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "metrics.csv"
+
+
+def test_file_is_the_version_the_columns_and_exact_numbers(path):
+    write(path, STABILITY, ROWS)
+    assert path.read_bytes() == TEXT.encode()
+
+
+def test_numpy_numbers_are_written_like_pythons(path):
+    write(path, STABILITY, [(*row[:6], *np.float64(row[6:9]), *np.int64(row[9:])) for row in ROWS])
+    assert path.read_text() == TEXT
+
+
+def test_groups_are_text_numbers_floats_and_counts_integers(path):
+    path.write_text(TEXT)
+    frame = read(path, STABILITY)
+    assert list(frame.columns) == list(STABILITY)
+    assert frame["group"].tolist() == ["all", "007"]
+    assert frame["value"].dtype == frame["ci_low"].dtype == frame["ci_high"].dtype == np.float64
+    assert frame["n_runs"].dtype == frame["n_missing"].dtype == np.int64
+    assert frame["value"][0] == 0.1 + 0.2
+    assert frame.loc[1, ["value", "ci_low", "ci_high"]].isna().all()
+
+
+def test_groups_that_look_like_numbers_stay_text(path):
+    write(path, STABILITY, [(*CELL, "accuracy_mean", "3", 0.5, 0.4, 0.6, 5, 0)])
+    assert read(path, STABILITY)["group"].tolist() == ["3"]
+
+
+NAMES = st.text(st.characters(exclude_categories=["C", "Z"]) | st.sampled_from(" ,\"'#\n"), max_size=9)
+NUMBERS = st.floats(width=64).filter(lambda number: number == number) | st.just(float("nan"))
+
+
+@given(st.lists(st.tuples(*[NAMES] * 7, *[NUMBERS] * 3, *[st.integers(0, 999)] * 2), min_size=1, max_size=4))
+def test_what_is_written_reads_back_the_same_to_the_bit(tmp_path_factory, rows):
+    path = tmp_path_factory.mktemp("table") / "metrics.csv"
+    write(path, CROSS_TOOLING, rows)
+    pd.testing.assert_frame_equal(
+        read(path, CROSS_TOOLING), pd.DataFrame(rows, columns=list(CROSS_TOOLING)), check_exact=True
+    )
+
+
+@pytest.mark.parametrize("name", ["a,b", 'a "b"', "", "NA", "nan", "# x", "1e5", "ü"])
+def test_awkward_names_survive(path, name):
+    write(path, STABILITY, [(name, *ROWS[0][1:])])
+    assert read(path, STABILITY)["model"].tolist() == [name]
+
+
+def test_a_row_with_a_cell_too_few_is_never_written(path):
+    with pytest.raises(ValueError, match="shorter"):
+        write(path, STABILITY, [ROWS[0][1:]])
+    assert not path.exists()
+
+
+def test_a_file_is_replaced_whole_or_not_at_all(path):
+    path.write_text("before")
+
+    def rows():
+        yield ROWS[0]
+        raise RuntimeError("stop")
+
+    with pytest.raises(RuntimeError, match="stop"):
+        write(path, STABILITY, rows())
+    assert path.read_text() == "before"
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_concatenation_keeps_the_rows_of_each_file_in_the_order_given(tmp_path):
+    for name, rows in zip("ab", [ROWS, ROWS[:1]], strict=True):
+        write(tmp_path / name, STABILITY, rows)
+    concatenate([tmp_path / "b", tmp_path / "a"], STABILITY, tmp_path / "all")
+    lines = TEXT.splitlines(keepends=True)
+    assert (tmp_path / "all").read_text() == "".join([*lines[:2], lines[2], *lines[2:]])
+
+
+def test_concatenation_refuses_a_bad_file_and_writes_nothing(tmp_path, path):
+    path.write_text(TEXT.replace("1e-05", "few"))
+    with pytest.raises(BadInput, match="ci_low"):
+        concatenate([path], STABILITY, tmp_path / "all")
+    assert not (tmp_path / "all").exists()
+
+
+HEADER = ",".join(STABILITY)
+BAD = {
+    "another version": (
+        TEXT.replace("metrics 1", "metrics 2"),
+        "line 1: found '# toolnoise metrics 2'; expected '# toolnoise metrics 1'",
+    ),
+    "no version": (TEXT.partition("\n")[2], f"line 1: found '{HEADER[:60]}'; expected '{VERSION}'"),
+    "empty": ("", f"line 1: found ''; expected '{VERSION}'"),
+    "no columns": (VERSION + "\n", f"model: column missing; the columns are {', '.join(STABILITY)}"),
+    "missing column": (
+        TEXT.replace(",ci_low", ""),
+        f"ci_low: column missing; the columns are {', '.join(STABILITY)}",
+    ),
+    "extra column": (
+        TEXT.replace(",n_runs", ",note,n_runs"),
+        f"note: unexpected column; the columns are {', '.join(STABILITY)}",
+    ),
+    "repeated column": (
+        TEXT.replace("model,", "model,model,"),
+        f"columns: found model, {', '.join(STABILITY)}; the columns are {', '.join(STABILITY)}",
+    ),
+    "other order": (
+        TEXT.replace("ci_low,ci_high", "ci_high,ci_low"),
+        f"columns: found {', '.join(STABILITY).replace('ci_low, ci_high', 'ci_high, ci_low')}; "
+        f"the columns are {', '.join(STABILITY)}",
+    ),
+    "no rows": (f"{VERSION}\n{HEADER}\n", "no rows; expected at least one below the column names"),
+    "text for a number": (
+        TEXT.replace("0.30000000000000004", "0.3 %"),
+        "line 3, value: found '0.3 %'; expected a number, or nothing where undefined",
+    ),
+    "not a number": (
+        TEXT.replace("1e-05", "nan"),
+        "line 3, ci_low: found 'nan'; expected a number, or nothing where undefined",
+    ),
+    "a fraction of a run": (
+        TEXT.replace("4,1\n", "4,0.5\n"),
+        "line 4, n_missing: found '0.5'; expected a number of runs: 0, 1, ...",
+    ),
+    "a short row": (TEXT + "small_cnn,digits\n", "line 5: 2 fields; expected 11"),
+    "an empty line": (TEXT + "\n", "line 5: 0 fields; expected 11"),
+    "an open quote": (TEXT + '"small_cnn', "line 5: damaged (unexpected end of data); expected CSV"),
+}
+
+
+@pytest.mark.parametrize(("text", "line"), BAD.values(), ids=BAD)
+def test_a_bad_file_is_refused_in_one_line(path, text, line):
+    path.write_text(text)
+    with pytest.raises(BadInput) as refused:
+        read(path, STABILITY)
+    assert str(refused.value) == f"{path}: {line}"
+
+
+def test_a_missing_file_is_refused_in_one_line(path):
+    with pytest.raises(BadInput, match="no such file; expected a metric file"):
+        read(path, STABILITY)
+
+
+def test_a_file_that_is_no_text_is_refused_in_one_line(path):
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(BadInput, match="unreadable"):
+        read(path, STABILITY)
+
+
+def test_a_stability_file_is_no_cross_tooling_file(path):
+    path.write_text(TEXT)
+    with pytest.raises(BadInput, match="other_hardware: column missing"):
+        read(path, CROSS_TOOLING)
+
+
+def test_both_contracts_end_with_the_same_measure():
+    assert STABILITY[-7:] == CROSS_TOOLING[-7:] == ("metric", "group", *table.NUMBERS, *table.COUNTS)

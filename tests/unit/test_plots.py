@@ -1,0 +1,197 @@
+"""What the figures and tables promise."""
+
+import itertools
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from toolnoise import plots
+from toolnoise.errors import BadInput
+
+COLUMNS = ["hardware", "variant", "metric", "group", "value", "ci_low", "ci_high", "n_runs", "n_missing"]
+
+
+def table(*rows):
+    frame = pd.DataFrame(rows, columns=COLUMNS)
+    return frame.assign(model="smallcnn", dataset="digits", place="smallcnn\ndigits")
+
+
+def three_bars():
+    return table(
+        ("cpu", "algo", "churn", "all", 0.1, 0.08, 0.12, 5, 0),
+        ("cpu", "impl", "churn", "all", np.nan, np.nan, np.nan, 1, 4),
+        ("cpu", "control", "churn", "all", 0.0, 0.0, 0.0, 2, 0),
+    )
+
+
+def drawn(rows, emulated=()):
+    figure, axes = plots.grid(1, [plots.width(rows)])
+    plots.bars(axes[0, 0], rows)
+    plots.finish(figure, "Title", rows, emulated, plots.HOW)
+    return figure
+
+
+def words(figure):
+    texts = [*figure.texts, *(text for panel in figure.axes for text in panel.texts)]
+    return [" ".join(text.get_text().split()) for text in texts]
+
+
+def written(stem):
+    return {suffix: Path(f"{stem}.{suffix}").read_bytes() for suffix in plots.FORMATS}
+
+
+def test_saving_twice_gives_the_same_bytes_in_all_formats(tmp_path):
+    figure = drawn(three_bars())
+    plots.save(figure, f"{tmp_path}/once")
+    plots.save(figure, f"{tmp_path}/again")
+    assert written(f"{tmp_path}/once") == written(f"{tmp_path}/again")
+
+
+def test_another_process_on_another_day_gives_the_same_bytes(tmp_path):
+    plots.save(drawn(three_bars()), f"{tmp_path}/here")
+    script = "import sys; import test_plots as t; t.plots.save(t.drawn(t.three_bars()), sys.argv[1])"
+    elsewhere = {"PYTHONHASHSEED": "7", "SOURCE_DATE_EPOCH": "86400", "PYTHONPATH": str(Path(__file__).parent)}
+    command = [sys.executable, "-c", script, f"{tmp_path}/there"]
+    subprocess.run(command, check=True, env=os.environ | elsewhere)
+    assert written(f"{tmp_path}/here") == written(f"{tmp_path}/there")
+
+
+def test_another_value_gives_other_bytes(tmp_path):
+    rows = three_bars()
+    plots.save(drawn(rows), f"{tmp_path}/one")
+    plots.save(drawn(rows.replace({"value": 0.1}, 0.11)), f"{tmp_path}/other")
+    one, other = written(f"{tmp_path}/one"), written(f"{tmp_path}/other")
+    assert all(one[suffix] != other[suffix] for suffix in plots.FORMATS)
+
+
+def test_a_persons_own_style_does_not_change_the_bytes(tmp_path):
+    import matplotlib
+
+    plots.save(drawn(three_bars()), f"{tmp_path}/plain")
+    matplotlib.rcParams.update({"font.size": 20, "axes.facecolor": "red", "savefig.facecolor": "red"})
+    plots.save(drawn(three_bars()), f"{tmp_path}/own")
+    assert written(f"{tmp_path}/plain") == written(f"{tmp_path}/own")
+
+
+def test_zero_and_undefined_are_marked_and_explained():
+    texts = words(drawn(three_bars()))
+    assert texts.count("0") == 1
+    assert texts.count("n/a") == 1
+    assert any("0: exactly zero. n/a: undefined" in text for text in texts)
+
+
+def test_nothing_is_explained_that_does_not_occur():
+    texts = words(drawn(three_bars().iloc[:1]))
+    assert not any("exactly zero" in text or "n/a" in text or "Arrow" in text for text in texts)
+
+
+def test_bars_are_in_the_unit_of_their_axis():
+    panel = drawn(three_bars()).axes[0]
+    assert panel.get_ylabel() == "% of test examples"
+    heights = [patch.get_height() for patch in panel.patches]
+    assert heights[0] == pytest.approx(10)
+    assert np.isnan(heights[1])
+    assert heights[2] == 0
+
+
+def test_an_interval_too_long_for_the_axis_ends_in_an_arrow_that_is_explained():
+    rows = table(
+        ("cpu", "algo", "accuracy_sd", "all", 0.01, 0.004, 0.32, 2, 0),
+        ("cpu", "impl", "accuracy_sd", "all", 0.01, 0.004, np.inf, 2, 0),
+    )
+    figure = drawn(rows)
+    assert figure.axes[0].get_ylim()[1] == pytest.approx(4.4)
+    assert any("Arrow" in text for text in words(figure))
+
+
+def test_emulated_noise_is_labelled_where_it_is_shown_and_only_there():
+    assert any(plots.EMULATED in text for text in words(drawn(three_bars(), ["cpu"])))
+    assert not any("emulated" in text for text in words(drawn(three_bars(), ["gpu"])))
+    assert plots.tooling_name("cpu", ["cpu"]) == "cpu†"
+
+
+def test_no_text_leaves_the_figure_and_no_label_touches_another():
+    rows = pd.concat([three_bars().assign(place=f"a-long-model-{i}\ndigits") for i in range(6)])
+    figure = drawn(rows, ["cpu"])
+    figure.draw_without_rendering()
+    edge = figure.bbox
+    for text in figure.texts:
+        box = text.get_window_extent()
+        assert edge.x0 <= box.x0
+        assert box.x1 <= edge.x1
+        assert edge.y0 <= box.y0
+        assert box.y1 <= edge.y1
+    labels = [label.get_window_extent() for label in figure.axes[0].get_xticklabels()]
+    assert all(left.x1 < right.x0 for left, right in itertools.pairwise(labels))
+
+
+def test_the_note_counts_runs_and_missing_runs():
+    assert plots.runs_note(three_bars()) == "Runs: 5 each (IMPL: 1, Control: 2); 4 of 12 missing."
+    assert plots.runs_note(three_bars().iloc[:1]) == "Runs: 5 each; none of 5 missing."
+
+
+def test_runs_of_a_cell_are_counted_once_however_many_metrics_it_has():
+    rows = three_bars()
+    assert plots.runs_note(pd.concat([rows, rows.assign(metric="l2_unit")])) == plots.runs_note(rows)
+
+
+@pytest.mark.parametrize(
+    ("metric", "hardware", "by_class", "message"),
+    [
+        ("churn", "v100", False, "m.csv: hardware: no 'v100'; it has cpu"),
+        ("l2_unit", "cpu", False, "m.csv: metric: no 'l2_unit' over all examples on cpu; it has churn"),
+        ("churn", "cpu", True, "m.csv: metric: no 'churn' by class on cpu; it has nothing"),
+    ],
+)
+def test_a_file_without_what_a_figure_needs_is_refused_in_one_line(metric, hardware, by_class, message):
+    with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
+        plots.select(three_bars(), "m.csv", metric, [hardware], by_class)
+
+
+def test_classes_are_kept_apart_from_all_examples():
+    rows = pd.concat([three_bars(), three_bars().assign(group="3")])
+    assert set(plots.select(rows, "m.csv", "churn", ["cpu"])["group"]) == {"all"}
+    assert set(plots.select(rows, "m.csv", "churn", ["cpu"], by_class=True)["group"]) == {"3"}
+
+
+@pytest.mark.parametrize(
+    ("mean", "sd", "runs", "missing", "text"),
+    [
+        (0.9612, 0.0031, 5, 0, "96.12 ± 0.31 (n = 5)"),
+        (0.9612, 0.0031, 4, 1, "96.12 ± 0.31 (n = 4 of 5)"),
+        (0.9612, 0.0, 2, 0, "96.12 ± 0 (n = 2)"),
+        (0.9612, 0.00001, 5, 0, "96.12 ± 0.00 (n = 5)"),
+        (0.962, np.nan, 1, 0, "96.20 (one run)"),
+        (0.962, np.nan, 1, 4, "96.20 (one run of 5)"),
+        (np.nan, np.nan, 0, 5, "no run (n = 0 of 5)"),
+        (0.962, np.nan, 3, 0, "96.20 (SD n/a) (n = 3)"),
+    ],
+)
+def test_a_cell_says_what_its_number_rests_on(mean, sd, runs, missing, text):
+    assert str(plots.mean_and_sd(mean, sd, runs, missing)) == text
+
+
+def saved(folder, *cells):
+    rows = [["cpu_1†", "a|b", *cells]]
+    plots.save_table(f"{folder}/t", "Accuracy", ["Tooling", "Task", *("ALGO" for _ in cells)], rows, ["100 % & <b>"])
+    return {suffix: Path(f"{folder}/t.{suffix}").read_text("utf-8") for suffix in ("md", "tex", "html")}
+
+
+def test_every_form_of_a_table_has_the_number_and_its_runs(tmp_path):
+    texts = saved(tmp_path, plots.mean_and_sd(0.9612, 0.0031, 4, 1), plots.mean_and_sd(0.962, np.nan, 1, 0))
+    assert r"| cpu_1† | a\|b | 96.12 ± 0.31 (n = 4 of 5) | 96.20 (one run) |" in texts["md"]
+    assert r"96.12 $\pm$ 0.31 {\scriptsize (n = 4 of 5)} & 96.20 {\scriptsize (one run)} \\" in texts["tex"]
+    assert '<td class="number">96.12 ± 0.31<small>n = 4 of 5</small></td>' in texts["html"]
+
+
+def test_names_and_notes_cannot_break_a_table(tmp_path):
+    texts = saved(tmp_path, plots.Entry("—"))
+    assert r"cpu\_1$^{\dagger}$" in texts["tex"]
+    assert r"100 \% \& <b>" in texts["tex"]
+    assert "100 % &amp; &lt;b&gt;" in texts["html"]
+    assert "<script" not in texts["html"]

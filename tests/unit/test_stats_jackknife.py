@@ -1,0 +1,83 @@
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.testing import assert_equal
+from scipy import stats
+from toolnoise.stats.estimates import UNDEFINED, Estimate
+from toolnoise.stats.jackknife import pairwise_jackknife, standard_error
+
+NAN = np.nan
+
+
+def symmetric(values):
+    upper = np.triu(values, 1)
+    return upper + upper.T
+
+
+DISTANCES = (
+    st.integers(3, 9)
+    .flatmap(
+        lambda count: arrays(np.float64, (count, count), elements=st.integers(0, 100).map(lambda part: part / 100))
+    )
+    .map(symmetric)
+)
+
+
+def definition(matrix):
+    def mean(runs):
+        return np.mean([matrix[i, j] for i, j in combinations(runs, 2)])
+
+    count = len(matrix)
+    without = [mean([run for run in range(count) if run != left]) for left in range(count)]
+    error = np.sqrt((count - 1) / count * sum((value - np.mean(without)) ** 2 for value in without))
+    half = stats.t.ppf(0.975, count - 1) * error
+    value = mean(range(count))
+    return value, max(0.0, value - half), value + half
+
+
+def test_mean_over_pairs_and_its_interval_by_hand():
+    matrix = symmetric(np.array([[0, 1, 2], [0, 0, 6], [0, 0, 0]], float))
+    # Without each run: 6, 2, 1, with mean 3 and variance 2/3 * (9 + 1 + 4); t with 2 degrees of freedom.
+    assert pairwise_jackknife(matrix) == pytest.approx((3, 0, 3 + 4.3026527 * np.sqrt(28 / 3)), rel=1e-7)
+
+
+@given(DISTANCES)
+def test_jackknife_equals_its_definition(matrix):
+    assert pairwise_jackknife(matrix) == pytest.approx(definition(matrix), rel=1e-9, abs=1e-12)
+
+
+@given(DISTANCES, st.randoms(use_true_random=False))
+def test_jackknife_does_not_depend_on_the_order_of_runs(matrix, random):
+    order = random.sample(range(len(matrix)), len(matrix))
+    shuffled = pairwise_jackknife(matrix[np.ix_(order, order)])
+    assert shuffled == pytest.approx(pairwise_jackknife(matrix), rel=1e-9, abs=1e-12)
+
+
+@given(DISTANCES)
+def test_lower_bound_is_never_negative(matrix):
+    assert pairwise_jackknife(matrix).low >= 0
+
+
+def test_a_clear_lower_bound_is_not_clipped():
+    matrix = symmetric(np.array([[0, 5, 6], [0, 0, 5.5], [0, 0, 0]]))
+    assert 0 < pairwise_jackknife(matrix).low < 5.5
+
+
+def test_bit_equal_runs_are_exactly_zero_apart():
+    assert pairwise_jackknife(np.zeros((5, 5))) == (0, 0, 0)
+
+
+def test_few_runs_have_no_interval():
+    assert_equal(pairwise_jackknife(np.zeros((0, 0))), UNDEFINED)
+    assert_equal(pairwise_jackknife(np.zeros((1, 1))), UNDEFINED)
+    assert_equal(pairwise_jackknife(np.array([[0, 0.3], [0.3, 0]])), Estimate(0.3, NAN, NAN))
+
+
+def test_jackknife_of_a_mean_is_its_textbook_standard_error():
+    values = np.array([0.1, 0.4, 0.5, 0.9])
+    without = np.array([np.delete(values, run).mean() for run in range(4)])
+    assert standard_error(without) == pytest.approx(np.std(values, ddof=1) / 2, rel=1e-12)

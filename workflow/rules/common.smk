@@ -1,0 +1,58 @@
+# The study, read and checked, and what the rules ask of it; all the work is in the package.
+import os
+import shlex
+import sys
+
+from toolnoise import code, layout
+from toolnoise import config as configuration
+from toolnoise import study as studies
+from toolnoise.errors import told_in_one_line
+from toolnoise.files import canonical_sha256, write_json
+from toolnoise.study import Cell, Pair
+
+# The study file: the last --configfile, else config.yaml. --config is laid over it.
+FILE = workflow.configfiles[-1] if workflow.configfiles else "config.yaml"
+
+with told_in_one_line():
+    configuration.read_yaml(FILE)
+
+
+configfile: FILE
+
+
+with told_in_one_line():
+    study = studies.build(configuration.resolve(config, FILE), FILE)
+
+# Verbs are found in the environment that Snakemake itself runs in, activated or not.
+shell.prefix(f"set -euo pipefail; export PATH={shlex.quote(os.path.dirname(sys.executable))}:$PATH; ")
+
+
+wildcard_constraints:
+    study=study.name,
+    seed=r"[1-9][0-9]*",
+    **{name: r"[A-Za-z0-9][A-Za-z0-9_+-]*" for name in (*Cell._fields, "other_hardware")},
+
+
+def get_cell(wildcards, hardware="hardware"):
+    return Cell(wildcards.model, wildcards.dataset, wildcards[hardware], wildcards.get("variant", "control"))
+
+
+def get_records(wildcards):
+    return study.runs(layout.RECORD, get_cell(wildcards))
+
+
+def get_other_records(wildcards):
+    return study.runs(layout.RECORD, get_cell(wildcards, "other_hardware"))
+
+
+def get_threads(wildcards):
+    return study.tooling(wildcards.hardware)["threads"]
+
+
+def get_spec_digest(wildcards):
+    return canonical_sha256(study.spec(get_cell(wildcards), int(wildcards.get("seed", 0))))
+
+
+def get_code_digest(verb):
+    # A run also depends on its engine and on its model's builder, which its spec names.
+    return lambda wildcards: code.digest(verb, *study.modules(get_cell(wildcards)))

@@ -1,0 +1,16 @@
+# Data sets in their prepared form.
+
+
+rule prepare_data:
+    output:
+        layout.DATA,
+    input:
+        lambda wildcards: study.raw_data(wildcards.dataset),
+    params:
+        study=study.path(layout.STUDY),
+        entry=lambda wildcards: canonical_sha256(study.config["datasets"][wildcards.dataset]),
+        code=code.digest("toolnoise.datasets.prepared"),
+    log:
+        "logs/{study}/prepare/{dataset}.log",
+    shell:
+        "toolnoise prepare --study {params.study:q} --dataset {wildcards.dataset:q} --out {output:q} >{log:q} 2>&1"

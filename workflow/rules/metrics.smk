@@ -1,0 +1,90 @@
+# From dumps to metric files; the study is measured only if its control cells pass the gate.
+
+
+rule check_control:
+    output:
+        layout.GATE,
+    input:
+        logits=layout.LOGITS.replace("{variant}", "control"),
+        index=layout.PREDICTIONS.replace("{variant}", "control"),
+        records=get_records,
+    params:
+        code=code.digest("toolnoise.control"),
+    log:
+        "logs/{study}/control/{model}/{dataset}/{hardware}.log",
+    shell:
+        "toolnoise check-control --model {wildcards.model:q} --dataset {wildcards.dataset:q}"
+        " --hardware {wildcards.hardware:q} --logits {input.logits:q} --index {input.index:q}"
+        " --records {input.records:q} --out {output:q} >{log:q} 2>&1"
+
+
+rule measure_cell:
+    output:
+        layout.CELL_METRICS,
+    input:
+        data=layout.DATA,
+        logits=layout.LOGITS,
+        index=layout.PREDICTIONS,
+        records=get_records,
+    params:
+        study=study.path(layout.STUDY),
+        seed=study.config["seed"],
+        code=code.digest("toolnoise.measuring"),
+    log:
+        f"logs/{{study}}/measure/{layout.CELL}.log",
+    shell:
+        "toolnoise measure --study {params.study:q} --model {wildcards.model:q} --dataset {wildcards.dataset:q}"
+        " --hardware {wildcards.hardware:q} --variant {wildcards.variant:q} --data {input.data:q}"
+        " --logits {input.logits:q} --index {input.index:q} --records {input.records:q} --out {output:q}"
+        " >{log:q} 2>&1"
+
+
+rule measure_pair:
+    output:
+        layout.PAIR_METRICS,
+    input:
+        data=layout.DATA,
+        logits=layout.LOGITS,
+        index=layout.PREDICTIONS,
+        records=get_records,
+        other_logits=layout.LOGITS.replace("{hardware}", "{other_hardware}"),
+        other_index=layout.PREDICTIONS.replace("{hardware}", "{other_hardware}"),
+        other_records=get_other_records,
+    params:
+        code=code.digest("toolnoise.measuring"),
+    log:
+        "logs/{study}/measure/{model}/{dataset}/{hardware}/{other_hardware}/{variant}.log",
+    shell:
+        "toolnoise measure-pair --model {wildcards.model:q} --dataset {wildcards.dataset:q}"
+        " --hardware {wildcards.hardware:q} --other-hardware {wildcards.other_hardware:q}"
+        " --variant {wildcards.variant:q} --data {input.data:q} --logits {input.logits:q} --index {input.index:q}"
+        " --records {input.records:q} --other-logits {input.other_logits:q} --other-index {input.other_index:q}"
+        " --other-records {input.other_records:q} --out {output:q} >{log:q} 2>&1"
+
+
+rule collect_stability:
+    output:
+        report(layout.STABILITY, caption="../report/metrics.rst", category="3 Metric files"),
+    input:
+        metrics=[study.path(layout.CELL_METRICS, cell) for cell in study.cells],
+        gates=[study.path(layout.GATE, cell) for cell in study.controls],
+    params:
+        code=code.digest("toolnoise.metrics.table"),
+    log:
+        "logs/{study}/collect/stability.log",
+    shell:
+        "toolnoise collect --kind stability --metrics {input.metrics:q} --out {output:q} >{log:q} 2>&1"
+
+
+rule collect_cross_tooling:
+    output:
+        report(layout.CROSS_TOOLING, caption="../report/metrics.rst", category="3 Metric files"),
+    input:
+        metrics=[study.path(layout.PAIR_METRICS, pair) for pair in study.pairs],
+        gates=[study.path(layout.GATE, cell) for cell in study.controls],
+    params:
+        code=code.digest("toolnoise.metrics.table"),
+    log:
+        "logs/{study}/collect/cross_tooling.log",
+    shell:
+        "toolnoise collect --kind cross_tooling --metrics {input.metrics:q} --out {output:q} >{log:q} 2>&1"

@@ -1,0 +1,20 @@
+# A cell's predictions, made on the cell's tooling.
+
+
+rule dump_predictions:
+    output:
+        logits=layout.LOGITS,
+        index=layout.PREDICTIONS,
+    input:
+        data=layout.DATA,
+        records=get_records,
+    params:
+        study=study.path(layout.STUDY),
+        code=get_code_digest("toolnoise.prediction"),
+    log:
+        f"logs/{{study}}/predict/{layout.CELL}.log",
+    threads: get_threads
+    shell:
+        "toolnoise predict --study {params.study:q} --model {wildcards.model:q} --dataset {wildcards.dataset:q}"
+        " --hardware {wildcards.hardware:q} --variant {wildcards.variant:q} --data {input.data:q}"
+        " --records {input.records:q} --logits {output.logits:q} --index {output.index:q} >{log:q} 2>&1"

@@ -1,0 +1,22 @@
+# One run: one training in one process of its own.
+
+
+rule train_run:
+    output:
+        weights=layout.WEIGHTS,
+        history=layout.HISTORY,
+        record=layout.RECORD,
+    input:
+        data=layout.DATA,
+    params:
+        study=study.path(layout.STUDY),
+        spec=get_spec_digest,
+        code=get_code_digest("toolnoise.training"),
+    log:
+        f"logs/{{study}}/train/{layout.CELL}/{{seed}}.log",
+    threads: get_threads
+    shell:
+        "toolnoise train --study {params.study:q} --model {wildcards.model:q} --dataset {wildcards.dataset:q}"
+        " --hardware {wildcards.hardware:q} --variant {wildcards.variant:q} --seed {wildcards.seed:q}"
+        " --data {input.data:q} --weights {output.weights:q} --history {output.history:q}"
+        " --record {output.record:q} >{log:q} 2>&1"

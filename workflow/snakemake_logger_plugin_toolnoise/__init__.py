@@ -1,0 +1,138 @@
+"""Progress of a study in Snakemake: how many runs are done and how long is left.
+
+Chosen with `snakemake --logger toolnoise`. On a terminal one line is kept up to date; elsewhere (a log file, CI) a
+line is printed now and then. A failed job's rule and the last lines of its log are printed as they are.
+"""
+
+import sys
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from logging import ERROR, LogRecord
+from pathlib import Path
+
+from snakemake_interface_logger_plugins.base import LogHandlerBase
+from snakemake_interface_logger_plugins.common import LogEvent
+
+RUN_RULE = "train_run"
+SECONDS_BETWEEN_LINES = 10
+LOG_LINES = 20
+
+
+class LogHandler(LogHandlerBase):
+    """Turns Snakemake's events into one line of progress."""
+
+    def __post_init__(self) -> None:
+        """Begin with nothing known."""
+        self.planned: Counter[str] = Counter()
+        self.done: Counter[str] = Counter()
+        self.seconds: defaultdict[str, list[float]] = defaultdict(list)
+        self.rules: dict[int, str] = {}
+        self.started: dict[int, float] = {}
+        self.widest = 1
+        self.last_line = -float(SECONDS_BETWEEN_LINES)
+        self.stream = sys.stdout if self.common_settings.stdout else sys.stderr
+
+    def emit(self, record: LogRecord) -> None:
+        """Take one event of Snakemake's log."""
+        match getattr(record, "event", None):
+            case LogEvent.RUN_INFO:
+                self.planned = Counter({rule: n for rule, n in record.stats.items() if rule != "total"})
+            case LogEvent.JOB_INFO:
+                self.rules[record.jobid] = record.rule_name
+            case LogEvent.JOB_STARTED:
+                self.started.update(dict.fromkeys(_listed(record.jobs), time.monotonic()))
+                self.widest = max(self.widest, len(self.started))
+            case LogEvent.JOB_FINISHED:
+                self._finish(record.job_id)
+            case LogEvent.JOB_ERROR:
+                self._tell_failure(record)
+            case _ if record.levelno >= ERROR:
+                self._say(record.getMessage())
+
+    def _finish(self, job: int) -> None:
+        rule = self.rules.get(job, "")
+        self.done[rule] += 1
+        if job in self.started:
+            self.seconds[rule].append(time.monotonic() - self.started.pop(job))
+        self._show_progress()
+
+    def _show_progress(self) -> None:
+        if self.common_settings.dryrun:
+            return
+        line = progress_line(self.planned, self.done, self.seconds, self.widest)
+        if self.stream.isatty():
+            self.stream.write(f"\r\033[K{line}")
+            if self.done.total() >= self.planned.total():
+                self.stream.write("\n")
+            self.stream.flush()
+        elif time.monotonic() - self.last_line >= SECONDS_BETWEEN_LINES or self.done.total() >= self.planned.total():
+            self.last_line = time.monotonic()
+            print(line, file=self.stream, flush=True)
+
+    def _tell_failure(self, record: LogRecord) -> None:
+        self._say(f"failed: {record.rule_name} (job {record.jobid})")
+        for log in _listed(record.log):
+            path = Path(str(log))
+            lines = path.read_text(errors="replace").splitlines() if path.exists() else []
+            for line in lines[-LOG_LINES:]:
+                self._say(f"  {line}")
+
+    def _say(self, text: str) -> None:
+        start = "\r\033[K" if self.stream.isatty() else ""
+        print(f"{start}{text}", file=self.stream, flush=True)
+
+    @property
+    def writes_to_stream(self) -> bool:
+        """It stands in for Snakemake's own output."""
+        return True
+
+    @property
+    def writes_to_file(self) -> bool:
+        """Snakemake keeps its own log file."""
+        return False
+
+    @property
+    def has_filter(self) -> bool:
+        """It chooses what to show."""
+        return True
+
+    @property
+    def has_formatter(self) -> bool:
+        """It writes its own lines."""
+        return True
+
+    @property
+    def needs_rulegraph(self) -> bool:
+        """It does not draw."""
+        return False
+
+
+def progress_line(planned: Counter[str], done: Counter[str], seconds: dict[str, list[float]], at_once: int) -> str:
+    """What is done of what is planned, and how long the rest takes at the pace of each rule so far."""
+    share = min(1.0, done.total() / max(1, planned.total()))
+    parts = [f"{share:4.0%}"]
+    if planned[RUN_RULE]:
+        parts.append(f"{done[RUN_RULE]} of {planned[RUN_RULE]} runs trained")
+    parts.append(f"{done.total()} of {planned.total()} jobs")
+    measured = [value for values in seconds.values() for value in values]
+    if measured and done.total() < planned.total():
+        typical = sum(measured) / len(measured)
+        left = sum(
+            (count - done[rule]) * (sum(seconds[rule]) / len(seconds[rule]) if seconds.get(rule) else typical)
+            for rule, count in planned.items()
+        )
+        parts.append(f"about {_span(left / at_once)} left")
+    return ", ".join(parts)
+
+
+def _span(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    if seconds < 5400:
+        return f"{round(seconds / 60)} min"
+    return f"{seconds / 3600:.1f} h"
+
+
+def _listed(value: object) -> Iterable:
+    return value if isinstance(value, (list, tuple, set)) else [] if value is None else [value]

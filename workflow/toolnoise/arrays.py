@@ -1,0 +1,32 @@
+"""Arrays in files: NumPy's own formats, never pickled, written whole or not at all."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from toolnoise.files import readable, replacing
+
+
+def write_npz(path: str | Path, arrays: Mapping[str, np.ndarray]) -> None:
+    """Write arrays as one uncompressed .npz; the same arrays give the same bytes."""
+    with replacing(path) as scratch, scratch.open("wb") as file:
+        np.savez(file, allow_pickle=False, **arrays)
+
+
+def write_npy(path: str | Path, array: np.ndarray) -> None:
+    """Write one array as .npy, which readers can map into memory."""
+    with replacing(path) as scratch, scratch.open("wb") as file:
+        np.save(file, array, allow_pickle=False)
+
+
+def read_npz(path: str | Path) -> dict[str, np.ndarray]:
+    """Read every array of an .npz file in its order."""
+    with readable(path, "a whole .npz file"), np.load(path, allow_pickle=False) as archive:
+        return {name: archive[name] for name in archive.files}
+
+
+def read_npy(path: str | Path) -> np.ndarray:
+    """Map one .npy file into memory, read-only."""
+    with readable(path, "a whole .npy file"):
+        return np.load(path, mmap_mode="r", allow_pickle=False)

@@ -1,0 +1,194 @@
+"""The command line: one verb for each rule, and what a person asks for by hand.
+
+A verb's arguments say what it reads and what it writes. Bad input ends in one line and exit code 2.
+"""
+
+import argparse
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from toolnoise import study as studies
+from toolnoise.errors import BadInput, told_in_one_line
+from toolnoise.study import Cell, Pair, Study
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run one verb."""
+    with told_in_one_line():
+        options = _parser().parse_args(arguments)
+        options.run(options)
+
+
+def _prepare(options: argparse.Namespace) -> None:
+    from toolnoise.datasets import prepared
+
+    study = studies.load(options.study)
+    entries = study.config["datasets"]
+    if options.dataset not in entries:
+        raise BadInput(options.study, "datasets", f"no {options.dataset!r}", f"allowed: {', '.join(entries)}")
+    prepared.prepare(options.dataset, entries[options.dataset], options.out)
+
+
+def _train(options: argparse.Namespace) -> None:
+    from toolnoise import training
+
+    spec = _spec(options, options.seed)
+    training.train(spec, options.data, options.weights, options.history, options.record)
+
+
+def _predict(options: argparse.Namespace) -> None:
+    from toolnoise import prediction
+
+    study, cell = _cell(options)
+    spec = study.spec(cell, study.seeds[cell][0])
+    prediction.dump(spec, options.data, options.records, options.logits, options.index)
+
+
+def _check_control(options: argparse.Namespace) -> None:
+    from toolnoise import control
+
+    name = "/".join([options.model, options.dataset, options.hardware, "control"])
+    control.check(name, options.records, options.logits, options.index, options.out)
+
+
+def _measure(options: argparse.Namespace) -> None:
+    from toolnoise import measuring
+
+    study, cell = _cell(options)
+    seed = study.config["seed"]
+    measuring.measure_cell(cell, seed, options.data, options.logits, options.index, options.records, options.out)
+
+
+def _measure_pair(options: argparse.Namespace) -> None:
+    from toolnoise import measuring
+
+    pair = Pair(options.model, options.dataset, options.hardware, options.other_hardware, options.variant)
+    measuring.measure_pair(
+        pair,
+        options.data,
+        (options.logits, options.other_logits),
+        (options.index, options.other_index),
+        (options.records, options.other_records),
+        options.out,
+    )
+
+
+def _collect(options: argparse.Namespace) -> None:
+    from toolnoise.metrics import table
+
+    columns = {"stability": table.STABILITY, "cross_tooling": table.CROSS_TOOLING}[options.kind]
+    table.concatenate(options.metrics, columns, options.out)
+
+
+def _render(options: argparse.Namespace) -> None:
+    from toolnoise import rendering
+
+    study = studies.load(options.study)
+    figures = {figure.name: figure for figure in study.figures}
+    if options.figure not in figures:
+        raise BadInput(options.study, "figures", f"no {options.figure!r}", f"allowed: {', '.join(figures)}")
+    parameters = {
+        "stability": options.stability,
+        "cross_tooling": options.cross_tooling,
+        "hardware": list(figures[options.figure].hardware),
+        "emulated": list(study.emulated()),
+        "stem": options.stem,
+    }
+    rendering.render(figures[options.figure].notebook, parameters, options.executed)
+
+
+def _report(options: argparse.Namespace) -> None:
+    from toolnoise import rendering
+
+    rendering.write_report(options.study, options.out)
+
+
+def _summary(options: argparse.Namespace) -> None:
+    from toolnoise.summary import summarise
+
+    print(summarise(studies.load(options.study)))
+
+
+def _spec(options: argparse.Namespace, seed: int) -> dict[str, Any]:
+    study, cell = _cell(options)
+    if seed not in study.seeds[cell]:
+        allowed = ", ".join(map(str, study.seeds[cell]))
+        raise BadInput(options.study, "seeds", f"no seed {seed} of {'/'.join(cell)}", f"allowed: {allowed}")
+    return study.spec(cell, seed)
+
+
+def _cell(options: argparse.Namespace) -> tuple[Study, Cell]:
+    study = studies.load(options.study)
+    cell = Cell(options.model, options.dataset, options.hardware, options.variant)
+    if cell not in study.seeds:
+        raise BadInput(options.study, "grid", f"no cell {'/'.join(cell)}", "model/dataset/hardware/variant of its grid")
+    return study, cell
+
+
+class _Parser(argparse.ArgumentParser):
+    """An argument parser that complains in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        raise BadInput("command line", "", message, f"see {self.prog} --help")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser("toolnoise", description="Measure the noise of training deep networks.", allow_abbrev=False)
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    study, task = ["study"], ["model", "dataset", "hardware"]
+    dump = ["data", "logits", "index", "records"]
+    for verb, run, says, names in [
+        ("prepare", _prepare, "read a data set and write its prepared form", [*study, "dataset", "out"]),
+        (
+            "train",
+            _train,
+            "train one run",
+            [*study, *task, "variant", "seed", "data", "weights", "history", "record"],
+        ),
+        ("predict", _predict, "dump a cell's predictions", [*study, *task, "variant", *dump]),
+        ("check-control", _check_control, "compare control runs bit for bit", [*task, *dump[1:], "out"]),
+        ("measure", _measure, "measure a cell", [*study, *task, "variant", *dump, "out"]),
+        (
+            "measure-pair",
+            _measure_pair,
+            "measure what separates two toolings",
+            [
+                *task,
+                "other-hardware",
+                "variant",
+                *dump,
+                "other-logits",
+                "other-index",
+                "other-records",
+                "out",
+            ],
+        ),
+        ("collect", _collect, "put metric files together", ["kind", "metrics", "out"]),
+        (
+            "render",
+            _render,
+            "execute a notebook",
+            [*study, "figure", "stability", "cross-tooling", "stem", "executed"],
+        ),
+        ("report", _report, "write a study's page", [*study, "out"]),
+        ("summary", _summary, "print a study's results", study),
+    ]:
+        one = verbs.add_parser(verb, help=says, description=says, allow_abbrev=False)
+        one.set_defaults(run=run)
+        for name in names:
+            one.add_argument(f"--{name}", required=True, **_ARGUMENTS.get(name, {}))
+    return parser
+
+
+_ARGUMENTS: dict[str, dict[str, Any]] = {
+    "study": {"help": "a configuration, or the study.json kept with its results", "metavar": "FILE"},
+    "seed": {"type": int},
+    "kind": {"choices": ["stability", "cross_tooling"]},
+    "records": {"nargs": "+", "metavar": "RUN_JSON"},
+    "other-records": {"nargs": "+", "metavar": "RUN_JSON"},
+    "metrics": {"nargs": "+", "metavar": "CSV"},
+}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,163 @@
+"""Configuration: read strictly, completed from the registries and the schema's defaults, checked, told in one line.
+
+`resolve` turns what a person wrote into a complete study: every name it uses is followed into its registry entry and
+every default is written out. What it returns is itself a valid configuration that resolves to itself, so that the
+copy kept with the results says everything.
+"""
+
+import difflib
+import functools
+import json
+from collections.abc import Hashable, Mapping
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import yaml
+
+from toolnoise.errors import BadInput
+
+ROOT = Path(__file__).parents[2]
+REGISTRIES = ("models", "datasets", "recipes", "hardware")
+
+Config = dict[str, Any]
+
+
+class _StrictLoader(yaml.SafeLoader):
+    """YAML in which a repeated key is an error instead of a silent loss."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        written = [key.value for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge"]
+        for key in written:
+            if written.count(key) > 1:
+                raise yaml.constructor.ConstructorError(None, None, f"key {key!r} stands twice", node.start_mark)
+        return super().construct_mapping(node, deep)
+
+
+def read_yaml(path: str | Path) -> Any:  # noqa: ANN401 (whatever the file holds)
+    """Read a YAML or JSON file; a syntax error or a repeated key is told with its line."""
+    try:
+        text = Path(path).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(path, "", f"cannot be read ({error})") from None
+    try:
+        return yaml.load(text, _StrictLoader)  # noqa: S506 (derived from SafeLoader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"line {mark.line + 1}" if mark else ""
+        raise BadInput(path, where, getattr(error, "problem", None) or str(error), "expected YAML") from None
+
+
+def read(path: str | Path) -> Config:
+    """Read a configuration file and resolve it."""
+    return resolve(read_yaml(path), path)
+
+
+def resolve(config: object, file: str | Path) -> Config:
+    """Complete and check a configuration; `file` is what complaints call it."""
+    config = complete(_over_registries(config), schema(), file)
+    named: dict[str, list[str]] = {registry: [] for registry in REGISTRIES}
+    for number, block in enumerate(config["grid"]):
+        for registry in REGISTRIES:
+            names = [block["recipe"]] if registry == "recipes" else block[registry]
+            key = f"grid[{number}].{'recipe' if registry == 'recipes' else registry}"
+            for name in names:
+                if name not in (known := {**_registry(registry), **config[registry]}):
+                    raise BadInput(file, key, f"unknown name {name!r}{_nearest(name, known)}", _one_of(known))
+                if name not in named[registry]:
+                    named[registry].append(name)
+    for registry in REGISTRIES:
+        config[registry] = {name: config[registry].get(name) or _registry(registry)[name] for name in named[registry]}
+    return config
+
+
+def complete(value: object, rules: Mapping[str, Any], file: str | Path) -> Any:  # noqa: ANN401
+    """Check a value against a schema and return it with the defaults filled in."""
+    validator = _Validator({**rules, "$defs": schema()["$defs"]})
+    try:
+        value = json.loads(json.dumps(value, allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise BadInput(file, "", f"holds what JSON cannot ({error})", "plain numbers, text, lists") from None
+    errors = sorted(validator.iter_errors(value), key=lambda error: [str(part) for part in error.absolute_path])
+    if errors:
+        raise _complaint(errors[0], file)
+    return value
+
+
+@functools.cache
+def schema() -> Config:
+    """The schema of a configuration."""
+    return read_yaml(ROOT / "workflow/schemas/config.schema.yaml")
+
+
+def _over_registries(config: object) -> object:
+    """Lay each entry that a configuration gives over the registry's entry of that name, key by key."""
+    if not isinstance(config, dict):
+        return config
+    laid = {}
+    for registry in REGISTRIES:
+        entries = config.get(registry)
+        if isinstance(entries, dict):
+            laid[registry] = {
+                name: {**_registry(registry).get(name, {}), **entry} if isinstance(entry, dict) else entry
+                for name, entry in entries.items()
+            }
+    return {**config, **laid}
+
+
+@functools.cache
+def _registry(name: str) -> Config:
+    """All entries of a registry in resources/, complete."""
+    path = ROOT / "resources" / f"{name}.yaml"
+    return complete(read_yaml(path), schema()["properties"][name], path)
+
+
+def _fill_defaults(validator, properties, instance, rules):  # noqa: ANN001, ANN202 (jsonschema's own signature)
+    if isinstance(instance, dict):
+        for name, rule in properties.items():
+            if "default" in rule:
+                instance.setdefault(name, json.loads(json.dumps(rule["default"])))
+    yield from jsonschema.Draft202012Validator.VALIDATORS["properties"](validator, properties, instance, rules)
+
+
+def _is_integer(_checker: object, value: object) -> bool:
+    # JSON Schema lets 5.0 pass for an integer; a number of seeds or epochs should be written as one.
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+_Validator = jsonschema.validators.extend(
+    jsonschema.Draft202012Validator,
+    {"properties": _fill_defaults},
+    type_checker=jsonschema.Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer),
+)
+
+
+def _complaint(error: jsonschema.ValidationError, file: str | Path) -> BadInput:
+    key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path).lstrip(".")
+    if error.validator == "additionalProperties":
+        known = list(error.schema["properties"])
+        unknown = next(name for name in error.instance if name not in known)
+        return BadInput(file, key, f"unknown key {unknown!r}{_nearest(unknown, known)}", _one_of(known))
+    if error.validator == "required":
+        missing = next(name for name in error.validator_value if name not in error.instance)
+        return BadInput(file, key, f"lacks the key {missing!r}", f"required: {', '.join(error.validator_value)}")
+    found = f"found {_show(error.instance)}"
+    if error.validator == "enum":
+        return BadInput(file, key, found, _one_of(error.validator_value))
+    kind = error.schema.get("type")
+    allowed = error.schema.get("description") or f"a value of type {kind}"
+    return BadInput(file, key, found, f"allowed: {allowed}")
+
+
+def _nearest(name: str, known: Mapping[str, object] | list[str]) -> str:
+    near = difflib.get_close_matches(str(name), list(known), 1)
+    return f" (did you mean {near[0]!r}?)" if near else ""
+
+
+def _one_of(values: Mapping[str, object] | list[str]) -> str:
+    return "allowed: " + ", ".join(sorted(map(str, values)))
+
+
+def _show(value: object) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 60 else text[:57] + "..."

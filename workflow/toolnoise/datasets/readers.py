@@ -1,0 +1,56 @@
+"""Readers: from a registry entry to the arrays of a data set, as they are outside."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from toolnoise.arrays import read_npz
+from toolnoise.errors import BadInput
+
+Arrays = dict[str, np.ndarray]
+
+ARRAYS = ("train_images", "train_labels", "test_images", "test_labels")
+
+
+def read(name: str, entry: dict[str, Any]) -> Arrays:
+    """Read the data set that a registry entry describes."""
+    return {"digits": _digits, "npz": _npz}[entry["reader"]](name, entry)
+
+
+def _digits(name: str, entry: dict[str, Any]) -> Arrays:
+    from sklearn.datasets import load_digits
+
+    images, labels = load_digits(return_X_y=True)
+    if not 1 <= entry.get("test_examples", 0) < len(labels):
+        found = f"found {entry.get('test_examples')}"
+        raise BadInput(f"dataset {name}", "test_examples", found, f"allowed: 1 to {len(labels) - 1}")
+    split = len(labels) - entry["test_examples"]
+    images = images.reshape(-1, 8, 8, 1).astype(np.uint8)
+    return {
+        "train_images": images[:split],
+        "train_labels": labels[:split],
+        "test_images": images[split:],
+        "test_labels": labels[split:],
+        "maximum": np.array(16),
+        "classes": np.array([str(digit) for digit in range(10)]),
+    }
+
+
+def _npz(name: str, entry: dict[str, Any]) -> Arrays:
+    if "path" not in entry:
+        raise BadInput(f"dataset {name}", "path", "missing", "an .npz file with " + ", ".join(ARRAYS))
+    path = Path(entry["path"])
+    found = read_npz(path)
+    for array in ARRAYS:
+        if array not in found:
+            raise BadInput(path, array, "no such array", "required: " + ", ".join(ARRAYS))
+    for array in ("train_images", "test_images"):
+        if found[array].dtype != np.uint8:
+            raise BadInput(path, array, f"found {found[array].dtype}", "allowed: uint8, 0 to 255")
+        if found[array].ndim == 3:
+            found[array] = found[array][..., np.newaxis]
+    classes = found.get("classes")
+    if classes is None:
+        classes = np.array([str(label) for label in range(int(found["train_labels"].max(initial=0)) + 1)])
+    return {**{array: found[array] for array in ARRAYS}, "maximum": np.array(255), "classes": classes}

@@ -1,0 +1,66 @@
+"""Engines: the only place that imports a framework, one module for each behind one small protocol."""
+
+import importlib
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from toolnoise.datasets.prepared import Split
+from toolnoise.models.initial import Parameter
+from toolnoise.plans import Plan
+
+Weights = dict[str, np.ndarray]
+
+
+class State(NamedTuple):
+    """All that training carries from step to step: weights, the optimiser's slots for each, steps done.
+
+    Fresh training starts from `State(weights, {}, 0)`: a slot that is not given is zero.
+    """
+
+    weights: Weights
+    slots: dict[str, Weights]
+    step: int
+
+
+class EpochResult(NamedTuple):
+    """Mean training loss and accuracy over an epoch, as it went along."""
+
+    loss: float
+    accuracy: float
+
+
+class Engine(Protocol):
+    """What training needs of a framework. One engine serves one process and one model."""
+
+    def start(self, tooling: dict[str, Any], deterministic: bool) -> dict[str, Any]:
+        """Import and configure the framework; return what was observed of machine and framework."""
+
+    def build(
+        self, builder: Callable[..., Any], options: dict[str, Any], shape: tuple[int, ...], classes: int
+    ) -> tuple[Parameter, ...]:
+        """Build the network and say which tensors it has, in the order of its layers."""
+
+    def compile(self, recipe: dict[str, Any], train: Split) -> None:
+        """Put the training set on the device and compile the epoch."""
+
+    def restore(self, state: State) -> None:
+        """Take weights, slots and step from `state`."""
+
+    def epoch(self, plan: Plan) -> EpochResult:
+        """Train one epoch in one compiled call."""
+
+    def logits(self, images: np.ndarray) -> np.ndarray:
+        """Logits of the network as it is, float32."""
+
+    def weights(self) -> Weights:
+        """A copy of every tensor, in the order of the layers."""
+
+    def state(self) -> State:
+        """A copy of weights, slots and step."""
+
+
+def load(name: str) -> Engine:
+    """The engine of that name; its framework is imported when it starts."""
+    return importlib.import_module(f"toolnoise.engines.{name}").Engine()

@@ -1,0 +1,23 @@
+"""Where everything lies: the one list of path patterns that rules, verbs and readers share."""
+
+STUDY = "results/{study}/study.json"
+DATA = "results/{study}/data/{dataset}.npz"
+
+CELL = "{model}/{dataset}/{hardware}/{variant}"
+RUN = "results/{study}/runs/" + CELL + "/{seed}"
+WEIGHTS = RUN + "/weights.npz"
+HISTORY = RUN + "/history.csv"
+RECORD = RUN + "/run.json"
+
+LOGITS = "results/{study}/predictions/" + CELL + ".npy"
+PREDICTIONS = "results/{study}/predictions/" + CELL + ".json"
+GATE = "results/{study}/control/{model}/{dataset}/{hardware}.json"
+
+CELL_METRICS = "results/{study}/metrics/cells/" + CELL + ".csv"
+PAIR_METRICS = "results/{study}/metrics/pairs/{model}/{dataset}/{hardware}/{other_hardware}/{variant}.csv"
+STABILITY = "results/{study}/metrics/stability.csv"
+CROSS_TOOLING = "results/{study}/metrics/cross_tooling.csv"
+
+FIGURE = "results/{study}/figures/{figure}"
+NOTEBOOK = "results/{study}/notebooks/{figure}.ipynb"
+REPORT = "results/{study}/report.html"

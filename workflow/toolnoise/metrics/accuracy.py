@@ -1,0 +1,26 @@
+"""Accuracy of each run, over all examples and per class.
+
+Everything is a fraction between 0 and 1, never percent, and exactly count / number: runs with equally many
+right answers have bit-equal accuracies.
+"""
+
+import numpy as np
+
+
+def predictions(logits: np.ndarray) -> np.ndarray:
+    """The class of each run and example, [S, N], from logits [S, N, C]; the first of equal logits wins."""
+    return np.argmax(logits, axis=-1)
+
+
+def accuracies(predictions: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """The accuracy of each run, [S], from its predictions [S, N]."""
+    return np.count_nonzero(predictions == labels, axis=1) / len(labels)
+
+
+def class_accuracies(predictions: np.ndarray, labels: np.ndarray, classes: int) -> np.ndarray:
+    """The accuracy of each run on the examples of each class, [S, C]; NaN for a class without examples."""
+    sizes = np.bincount(labels, minlength=classes)
+    result = np.full((len(predictions), classes), np.nan)
+    for run, right in enumerate(predictions == labels):
+        np.divide(np.bincount(labels[right], minlength=classes), sizes, out=result[run], where=sizes > 0)
+    return result

@@ -1,0 +1,32 @@
+"""How far two toolings are apart: each run on one against the run of the same seed on the other.
+
+Both have the same initial weights and batches, so under `control` the implementation alone differs; then
+every seed gives the same bits, and the intervals have zero width. Bounds are clipped to the range of each
+metric.
+"""
+
+import numpy as np
+
+from toolnoise.metrics.accuracy import accuracies, predictions
+from toolnoise.metrics.churn import paired_churn
+from toolnoise.metrics.stability import Row
+from toolnoise.metrics.weights import paired_l2, unit
+from toolnoise.stats.estimates import mean_t
+
+
+def cross_tooling(
+    logits_a: np.ndarray,
+    logits_b: np.ndarray,
+    labels: np.ndarray,
+    vectors_a: np.ndarray,
+    vectors_b: np.ndarray,
+) -> list[Row]:
+    """Measure run s of `a` against run s of `b`, aligned by seed; the accuracy difference is b - a."""
+    predicted_a, predicted_b = predictions(logits_a), predictions(logits_b)
+    difference = accuracies(predicted_b, labels) - accuracies(predicted_a, labels)
+    return [
+        ("churn", "all", mean_t(paired_churn(predicted_a, predicted_b)).within(0, 1)),
+        ("l2_unit", "all", mean_t(paired_l2(unit(vectors_a), unit(vectors_b))).within(0, np.inf)),
+        ("l2_raw", "all", mean_t(paired_l2(vectors_a, vectors_b)).within(0, np.inf)),
+        ("accuracy_difference", "all", mean_t(difference).within(-1, 1)),
+    ]

@@ -1,0 +1,113 @@
+"""Metric files: the contract between measuring and everything that is drawn from the measures.
+
+A file is CSV below one comment with the version. Numbers are the shortest text that reads back as the same
+float, an undefined number is an empty field, and the same rows give the same bytes. A file is read whole
+and as promised, or refused in one line.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from toolnoise import files
+from toolnoise.errors import BadInput
+
+VERSION = "# toolnoise metrics 1"
+NUMBERS = ("value", "ci_low", "ci_high")
+COUNTS = ("n_runs", "n_missing")
+_MEASURE = ("metric", "group", *NUMBERS, *COUNTS)
+STABILITY = ("model", "dataset", "hardware", "variant", *_MEASURE)
+CROSS_TOOLING = ("model", "dataset", "hardware", "other_hardware", "variant", *_MEASURE)
+
+_NUMBER = re.compile(r"-?(\d+(\.\d+)?(e[-+]?\d+)?|inf)", re.ASCII)
+_COUNT = re.compile(r"\d+", re.ASCII)
+
+Cell = str | int | float
+
+
+def write(path: str | Path, columns: Sequence[str], rows: Iterable[Sequence[Cell]]) -> None:
+    """Write rows in the order of `columns`, such as `(*cell, metric, group, *estimate, runs, missing)`."""
+    text = io.StringIO()
+    print(VERSION, file=text)
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    for row in rows:
+        writer.writerow([_text(column, cell) for column, cell in zip(columns, row, strict=True)])
+    files.write_text(path, text.getvalue())
+
+
+def read(path: str | Path, columns: Sequence[str]) -> pd.DataFrame:
+    """Read a metric file: text as text (groups too), numbers as floats, counts as integers."""
+    return pd.DataFrame(_rows(path, columns), columns=list(columns))
+
+
+def concatenate(paths: Iterable[str | Path], columns: Sequence[str], out: str | Path) -> None:
+    """Write the rows of several files, in the order given, as one; each is checked as in `read`."""
+    write(out, columns, [row for path in paths for row in _rows(path, columns)])
+
+
+def _text(column: str, cell: Cell) -> str:
+    if column in NUMBERS:
+        return "" if np.isnan(cell) else repr(float(cell))
+    return str(cell)
+
+
+def _rows(path: str | Path, columns: Sequence[str]) -> list[list[Cell]]:
+    version, _, body = _whole(path).partition("\n")
+    if version != VERSION:
+        raise BadInput(path, "line 1", f"found {version[:60]!r}", f"expected {VERSION!r}")
+    reader = csv.reader(io.StringIO(body), strict=True)
+    rows = []
+    try:
+        _check_header(path, next(reader, []), columns)
+        for fields in reader:
+            where = f"line {reader.line_num + 1}"
+            if len(fields) != len(columns):
+                raise BadInput(path, where, f"{len(fields)} fields", f"expected {len(columns)}")
+            pairs = zip(columns, fields, strict=True)
+            rows.append([_cell(path, f"{where}, {column}", column, text) for column, text in pairs])
+    except csv.Error as error:
+        raise BadInput(path, f"line {reader.line_num + 1}", f"damaged ({error})", "expected CSV") from None
+    if not rows:
+        raise BadInput(path, "", "no rows", "expected at least one below the column names")
+    return rows
+
+
+def _whole(path: str | Path) -> str:
+    try:
+        return Path(path).read_bytes().decode()
+    except FileNotFoundError:
+        raise BadInput(path, "", "no such file", "expected a metric file") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(path, "", f"unreadable ({error})", "expected a metric file") from None
+
+
+def _check_header(path: str | Path, found: Sequence[str], columns: Sequence[str]) -> None:
+    allowed = f"the columns are {', '.join(columns)}"
+    for column in columns:
+        if column not in found:
+            raise BadInput(path, column, "column missing", allowed)
+    for column in found:
+        if column not in columns:
+            raise BadInput(path, column, "unexpected column", allowed)
+    if tuple(found) != tuple(columns):
+        raise BadInput(path, "columns", f"found {', '.join(found)}", allowed)
+
+
+def _cell(path: str | Path, where: str, column: str, text: str) -> Cell:
+    if column in NUMBERS:
+        if text == "":
+            return np.nan
+        if not _NUMBER.fullmatch(text):
+            raise BadInput(path, where, f"found {text!r}", "expected a number, or nothing where undefined")
+        return float(text)
+    if column in COUNTS:
+        if not _COUNT.fullmatch(text):
+            raise BadInput(path, where, f"found {text!r}", "expected a number of runs: 0, 1, ...")
+        return int(text)
+    return text

@@ -1,0 +1,71 @@
+"""What an epoch does, decided before the engine sees it: order, augmentation and learning rates as arrays.
+
+A plan follows from the spec and the number of the epoch alone.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from toolnoise import streams
+from toolnoise.errors import BadInput
+from toolnoise.variants import replicate
+
+
+class Plan(NamedTuple):
+    """One epoch of T steps of B examples.
+
+    `order` [T, B] are indices into the training set, `offsets` [T, B, 2] the row and column at which each zero-padded
+    image is cropped, `flips` [T, B] whether it is mirrored, `rates` [T] the learning rate of each step, `first_step`
+    the steps done before this epoch.
+    """
+
+    order: np.ndarray
+    offsets: np.ndarray
+    flips: np.ndarray
+    rates: np.ndarray
+    first_step: int
+
+
+def steps_per_epoch(recipe: dict[str, Any], examples: int) -> int:
+    """Whole batches in an epoch; the incomplete one is left out (each epoch's order leaves out others)."""
+    if recipe["batch_size"] > examples:
+        found = f"found {recipe['batch_size']}"
+        raise BadInput(f"recipe {recipe['name']}", "batch_size", found, f"at most the {examples} training examples")
+    return examples // recipe["batch_size"]
+
+
+def plan_epoch(spec: dict[str, Any], examples: int, epoch: int) -> Plan:
+    """The plan of epoch `epoch` (from 0) on a training set of so many examples."""
+    recipe, varying = spec["recipe"], spec["variant"]["varying"]
+    steps, batch = steps_per_epoch(recipe, examples), recipe["batch_size"]
+
+    def stream(source: str, *what: str | int) -> int:
+        return streams.key(spec["study_seed"], source, replicate(source, varying, spec["seed"]), epoch, *what)
+
+    order = streams.permutation(stream("shuffle"), examples)[: steps * batch].reshape(steps, batch)
+    # Augmentation is drawn for each example, not for its place in the order: shuffling alone changes no picture.
+    offsets = streams.integers(stream("augment", "crop"), (examples, 2), 2 * recipe["crop"] + 1)
+    flips = streams.integers(stream("augment", "flip"), (examples,), 2).astype(bool) & recipe["flip"]
+    if "impl" in varying and spec["hardware"]["impl_noise"] == "reduction-order":
+        order = np.take_along_axis(order, _within_batches(stream("impl"), steps, batch), axis=1)
+    rates = learning_rates(recipe, steps, epoch)
+    return Plan(order, offsets[order], flips[order], rates, epoch * steps)
+
+
+def learning_rates(recipe: dict[str, Any], steps: int, epoch: int) -> np.ndarray:
+    """The rate of each step of an epoch, float32."""
+    progress = epoch + np.arange(steps) / steps
+    rates = np.full(steps, recipe["learning_rate"], np.float64)
+    if recipe["schedule"] == "step":
+        rates *= recipe["step_factor"] ** (epoch // recipe["step_epochs"])
+    elif recipe["schedule"] == "cosine":
+        rates *= 0.5 * (1 + np.cos(np.pi * progress / recipe["epochs"]))
+    if progress[0] < recipe["warmup_epochs"]:
+        rates *= np.minimum(1, (progress + 1 / steps) / recipe["warmup_epochs"])
+    return rates.astype(np.float32)
+
+
+def _within_batches(stream: int, steps: int, batch: int) -> np.ndarray:
+    # The same examples in another order: the same gradient on paper, another order of its floating-point sum.
+    return np.argsort(streams.raw(stream, steps * batch).reshape(steps, batch), axis=1, kind="stable")

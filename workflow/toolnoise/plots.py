@@ -1,0 +1,423 @@
+"""What the notebooks share: words, colours, panels of bars with intervals, and files with fixed bytes.
+
+Promises: the same rows give the same bytes (PDF, SVG and PNG; Markdown, LaTeX and HTML). A value of exactly
+zero is marked "0" and an undefined one "n/a", so neither is taken for the other. Every figure says how many
+runs it rests on, how many are missing and what its intervals are. Colours are the Okabe-Ito palette, which
+stays apart under every common colour blindness; control, the absence of noise, is grey.
+"""
+
+import html
+import textwrap
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import matplotlib
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from toolnoise.errors import BadInput
+from toolnoise.files import replacing, write_text
+
+
+class Measure(NamedTuple):
+    """How a metric is shown: its name, its unit, and the factor from the file's unit to this one."""
+
+    name: str
+    unit: str
+    scale: float
+
+
+MEASURES = {
+    "accuracy_sd": Measure("SD of test accuracy", "percentage points", 100),
+    "churn": Measure("Churn", "% of test examples", 100),
+    "l2_unit": Measure("L2 of unit-norm weights", "distance (no unit)", 1),
+}
+NOISE = ("accuracy_sd", "churn", "l2_unit")  # the three measures of the paper's figures 2, 3, 6, 11 and 13
+HOW = "SD: sample SD over runs. Churn and L2: mean over pairs of runs."
+
+PALETTE = {
+    "algo_impl": "#0072B2",
+    "algo": "#E69F00",
+    "impl": "#009E73",
+    "control": "#8C8C8C",
+    "init": "#56B4E9",
+    "shuffle": "#D55E00",
+    "augment": "#CC79A7",
+    "dropout": "#F0E442",
+    "bit": "#000000",
+}
+NAMES = {"algo_impl": "ALGO+IMPL", "algo": "ALGO", "impl": "IMPL", "control": "Control"}
+DAGGER = "†"
+EMULATED = f"{DAGGER} implementation noise emulated: reduction order"
+
+_FLAT = 1e-12  # the height of an axis that shows nothing yet
+INK, SOFT = "#222222", "#555555"
+STYLE = {
+    "font.family": "DejaVu Sans",  # bundled with matplotlib: the same glyphs on every machine
+    "font.size": 8.5,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": SOFT,
+    "axes.linewidth": 0.7,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 9,
+    "axes.titlepad": 8,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "axes.axisbelow": True,
+    "grid.color": "#E4E4E4",
+    "grid.linewidth": 0.7,
+    "xtick.color": SOFT,
+    "xtick.labelcolor": INK,
+    "ytick.color": SOFT,
+    "ytick.labelcolor": INK,
+    "xtick.major.size": 0,
+    "xtick.major.pad": 5,
+    "ytick.major.size": 0,
+    "legend.frameon": False,
+    "pdf.fonttype": 42,  # TrueType: text stays text in the PDF
+    "svg.hashsalt": "toolnoise",  # else element ids are random
+}
+FORMATS = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}  # no dates in the bytes
+
+
+def variant_name(variant: str) -> str:
+    """The variant as the paper writes it; single sources keep their own name."""
+    return NAMES.get(variant, variant)
+
+
+def colour(variant: str) -> str:
+    """The variant's colour, the same in every figure."""
+    return PALETTE.get(variant, "#BBBBBB")
+
+
+def tooling_name(hardware: str, emulated: Sequence[str]) -> str:
+    """The tooling's name, with a dagger if its implementation noise is emulated."""
+    return hardware + (DAGGER if hardware in emulated else "")
+
+
+def stacked(*names: str) -> str:
+    """A label of a group of bars: one name below the other, long ones broken at their hyphens."""
+    return "\n".join(line for name in names for line in textwrap.wrap(name, 12, break_long_words=False))
+
+
+def select(
+    table: pd.DataFrame, path: str, metric: str, hardware: Sequence[str], by_class: bool = False
+) -> pd.DataFrame:
+    """Rows of one metric on these toolings, over all examples or by class; each must have some."""
+    for name in hardware:
+        mine = table[table["hardware"] == name]
+        if mine.empty:
+            raise BadInput(path, "hardware", f"no {name!r}", f"it has {_listed(table['hardware'])}")
+        kind = mine[(mine["group"] != "all") == by_class]
+        if metric not in set(kind["metric"]):
+            found = f"no {metric!r} {'by class' if by_class else 'over all examples'} on {name}"
+            raise BadInput(path, "metric", found, f"it has {_listed(kind['metric'])}")
+    wanted = (table["metric"] == metric) & ((table["group"] != "all") == by_class)
+    return table[wanted & table["hardware"].isin(hardware)]
+
+
+def _listed(names: pd.Series) -> str:
+    return ", ".join(names.unique()) or "nothing"
+
+
+def unique(names: pd.Series) -> list[str]:
+    """The names in order of appearance, which is the study's."""
+    return list(names.unique())
+
+
+def width(rows: pd.DataFrame) -> float:
+    """Inches that a panel of bars needs, so that neither its bars nor its labels touch."""
+    bars_a_place = rows.groupby("place", sort=False)["variant"].nunique()
+    most = bars_a_place.max()
+    label = max(len(line) for place in bars_a_place.index for line in place.split("\n"))
+    return 0.75 + len(bars_a_place) * max(min(0.2 * most, 0.1 * most + 0.4) + 0.15, 0.078 * label + 0.1)
+
+
+def grid(lines: int, widths: Sequence[float], height: float = 2.3, share: str = "col") -> tuple[Figure, np.ndarray]:
+    """An empty figure with `lines` rows of panels that start at zero; a column (or row) shares its y axis."""
+    matplotlib.rcdefaults()  # a user's own matplotlibrc must not change the bytes
+    matplotlib.rcParams.update(STYLE)
+    spread = max(1.0, 6.2 / sum(widths))  # room for the title, the legend and the footnote
+    figure = Figure(figsize=(sum(widths) * spread, height * lines), layout="constrained")
+    figure.get_layout_engine().set(h_pad=0.09)
+    axes = figure.subplots(lines, len(widths), squeeze=False, sharey=share, width_ratios=list(widths))
+    for panel in axes.flat:
+        panel.set_ylim(0, _FLAT)
+        panel.tick_params(labelbottom=True)
+    return figure, axes
+
+
+def bars(panel: Axes, rows: pd.DataFrame, title: str = "") -> None:
+    """One metric as bars with intervals: a group a `place`, a bar a variant, in order of appearance."""
+    measure = MEASURES[rows["metric"].iloc[0]]
+    places = unique(rows["place"])
+    slot = 0.84 / rows.groupby("place")["variant"].nunique().max()
+    top = head_room(panel, rows)
+    for x, place in enumerate(places):
+        here = rows[rows["place"] == place]
+        for offset, row in enumerate(here.itertuples()):
+            centre = x + (offset - (len(here) - 1) / 2) * slot
+            tint = colour(row.variant)
+            value, low, high = measure.scale * np.array([row.value, row.ci_low, row.ci_high])
+            # A bar of height zero gets an edge, drawn over the axis: it is still a line in its colour.
+            edge = {"edgecolor": tint, "linewidth": 0 if value else 2, "clip_on": False}
+            panel.bar(centre, value, 0.86 * slot, color=tint, zorder=2.6, **edge)
+            interval(panel, centre, low, high, top)
+            mark(panel, centre, row.value)
+    panel.set_xticks(range(len(places)), places)
+    panel.set_xlim(-0.55, len(places) - 0.45)
+    panel.set_ylabel(measure.unit)
+    panel.set_title(title or measure.name)
+
+
+def noise(panels: Sequence[Axes], rows: pd.DataFrame, label: str) -> None:
+    """The three measures of noise side by side, for what `label` names."""
+    for panel, metric in zip(panels, NOISE, strict=True):
+        bars(panel, rows[rows["metric"] == metric], f"{MEASURES[metric].name}\n{label}")
+
+
+def head_room(panel: Axes, rows: pd.DataFrame) -> float:
+    """Make room for the values and, up to four times the largest, their intervals; return where those end.
+
+    Two runs have an SD interval up to 32 times the SD: shown whole, it would flatten everything else.
+    """
+    scale = MEASURES[rows["metric"].iloc[0]].scale
+    highest = scale * rows[["value", "ci_high"]].max().max()
+    top = min(highest, 4 * scale * rows["value"].max()) if highest > 0 else 1.0
+    panel.set_ylim(0, max(1.1 * top, panel.get_ylim()[1]))
+    return top
+
+
+def interval(panel: Axes, x: float, low: float, high: float, top: float) -> None:
+    """Draw an interval as a thin line with caps; one that goes on above `top` ends in an arrow."""
+    if low == high == 0 or np.isnan(low):
+        return
+    for thick, tint in ((2.2, "white"), (1, INK)):  # a white rim, to be seen on dark bars
+        line = {"color": tint, "zorder": 3}
+        panel.plot([x, x], [low, min(high, top)], linewidth=thick, solid_capstyle="butt", **line)
+        for end in (low, high):
+            sign = {"marker": "_", "markersize": 5} if end <= top else {"marker": "^", "markersize": 4}
+            panel.plot([x], [min(end, top)], markeredgewidth=thick, linestyle="none", **sign, **line)
+
+
+def mark(panel: Axes, x: float, value: float) -> None:
+    """Write "0" over an exact zero and "n/a" over an undefined value, so that no place is just empty."""
+    if value == 0 or np.isnan(value):
+        text, turned = ("0", 0) if value == 0 else ("n/a", 90)
+        at = {"textcoords": "offset points", "ha": "center", "va": "bottom", "rotation": turned}
+        panel.annotate(text, (x, 0), (0, 3), size=7, color=SOFT, **at)
+
+
+def runs_note(rows: pd.DataFrame) -> str:
+    """How many runs the rows rest on, which variants have others, and how many are missing."""
+    cell = [name for name in ("model", "dataset", "hardware", "other_hardware", "variant") if name in rows]
+    cells = rows.drop_duplicates(cell)
+    usual = int(cells["n_runs"].mode().iloc[-1])
+    others = []
+    for variant, mine in cells.groupby("variant", sort=False)["n_runs"]:
+        if (mine != usual).any():
+            spread = " to ".join(str(n) for n in sorted({mine.min(), mine.max()}))
+            others.append(f"{variant_name(variant)}: {spread}")
+    missing = int(cells["n_missing"].sum())
+    planned = missing + int(cells["n_runs"].sum())
+    note = f"Runs: {usual} each" + (f" ({', '.join(others)})" if others else "")
+    return f"{note}; {missing or 'none'} of {planned} missing."
+
+
+def marks_note(figure: Figure, rows: pd.DataFrame) -> str:
+    """What the lines and marks in the figure mean; only those that occur."""
+    texts = {text.get_text() for panel in figure.axes for text in panel.texts}
+    markers = {line.get_marker() for panel in figure.axes for line in panel.lines}
+    bare = rows["value"].notna() & rows["ci_low"].isna()
+    notes = {
+        "Thin lines: 95 % intervals.": True,
+        "No line: too few runs for an interval.": bare.any(),
+        "Arrow: the interval goes on.": "^" in markers,
+        "0: exactly zero.": "0" in texts,
+        "n/a: undefined, too few runs.": "n/a" in texts,
+    }
+    return " ".join(note for note, occurs in notes.items() if occurs)
+
+
+def finish(
+    figure: Figure, title: str, rows: pd.DataFrame, emulated: Sequence[str], how: str, legend: bool = True
+) -> None:
+    """Put title and legend above the panels and notes below, in bands of their own, so that nothing overlaps.
+
+    `rows` are all those shown; `how` says how the values were made from runs.
+    """
+    variants = unique(rows["variant"]) if legend else []
+    notes = [f"{how} {marks_note(figure, rows)}", runs_note(rows)]
+    if set(emulated) & set(rows["hardware"]):
+        notes.append(EMULATED)
+    wide, high = figure.get_size_inches()
+    lines = [line for note in notes for line in textwrap.wrap(note, int(20 * wide - 4))]
+    columns = max(1, min(len(variants), int(wide // 1.15)))
+    top = 0.42 + 0.22 * -(-len(variants) // columns)
+    bottom = 0.2 + 0.145 * len(lines)
+    tall = high + top + bottom
+    figure.set_size_inches(wide, tall)
+    figure.get_layout_engine().set(rect=(0, bottom / tall, 1, 1 - (top + bottom) / tall))
+    left = 0.1 / wide
+    figure.text(left, 1 - 0.1 / tall, title, ha="left", va="top", size=11, weight="bold")
+    small = {"ha": "left", "va": "bottom", "size": 7, "linespacing": 1.4, "color": SOFT}
+    figure.text(left, 0.09 / tall, "\n".join(lines), **small)
+    keys = [Patch(facecolor=colour(name), label=variant_name(name)) for name in variants]
+    place = {"loc": "upper left", "bbox_to_anchor": (left, 1 - 0.38 / tall), "borderaxespad": 0}
+    shape = {"ncols": columns, "handlelength": 1.1, "handleheight": 0.9, "columnspacing": 1.5}
+    if keys:
+        figure.legend(handles=keys, borderpad=0, **place, **shape)
+
+
+def save(figure: Figure, stem: str) -> None:
+    """Write stem.pdf, stem.svg and stem.png; the same figure gives the same bytes."""
+    with matplotlib.rc_context(STYLE):
+        if figure.get_layout_engine() is not None:
+            figure.draw_without_rendering()  # laid out once, so that all three formats agree
+            figure.set_layout_engine("none")
+        for suffix, metadata in FORMATS.items():
+            with replacing(f"{stem}.{suffix}") as scratch:
+                figure.savefig(scratch, format=suffix, dpi=200, metadata=metadata)
+
+
+class Entry(NamedTuple):
+    """One entry of a table: its number and, smaller, the runs it rests on."""
+
+    text: str
+    detail: str = ""
+
+    def __str__(self) -> str:
+        """Both on one line."""
+        return f"{self.text} ({self.detail})" if self.detail else self.text
+
+
+def mean_and_sd(mean: float, sd: float, runs: int, missing: int) -> Entry:
+    """Mean ± SD of accuracy in percent, saying when it rests on one run, on none, or on too few."""
+    detail = f"n = {runs} of {runs + missing}" if missing else f"n = {runs}"
+    if runs == 0 or np.isnan(mean):
+        return Entry("no run" if runs == 0 else "n/a", detail)
+    if runs == 1:
+        return Entry(f"{100 * mean:.2f}", f"one run of {1 + missing}" if missing else "one run")
+    if np.isnan(sd):
+        return Entry(f"{100 * mean:.2f} (SD n/a)", detail)
+    # A bare 0 is exact: every run alike. A small SD that rounds to zero reads 0.00.
+    return Entry(f"{100 * mean:.2f} ± {'0' if sd == 0 else f'{100 * sd:.2f}'}", detail)
+
+
+def save_table(
+    stem: str, title: str, columns: Sequence[str], rows: Sequence[Sequence[str | Entry]], notes: Sequence[str]
+) -> None:
+    """Write stem.md, stem.tex (booktabs) and stem.html (one file, no scripts) with the same words."""
+    write_text(f"{stem}.md", _markdown(title, columns, rows, notes))
+    write_text(f"{stem}.tex", _latex(title, columns, rows, notes))
+    write_text(f"{stem}.html", _html(title, columns, rows, notes))
+
+
+def _markdown(title: str, columns: Sequence[str], rows: Sequence, notes: Sequence[str]) -> str:
+    rule = ["---" if entries_are_names else "--:" for entries_are_names in _names(rows, columns)]
+    body = [columns, rule, *rows]
+    lines = ["| " + " | ".join(str(entry).replace("|", r"\|") for entry in row) + " |" for row in body]
+    return "\n".join([f"**{title}**", "", *lines, "", *(f"* {note}" for note in notes)]) + "\n"
+
+
+def _latex(title: str, columns: Sequence[str], rows: Sequence, notes: Sequence[str]) -> str:
+    def entry(value: str | Entry) -> str:
+        if not isinstance(value, Entry) or not value.detail:
+            return _escaped(value if isinstance(value, str) else value.text)
+        return rf"{_escaped(value.text)} {{\scriptsize ({_escaped(value.detail)})}}"
+
+    layout = "".join("l" if names else "r" for names in _names(rows, columns))
+    lines = [" & ".join(entry(value) for value in row) + r" \\" for row in rows]
+    head = " & ".join(_escaped(name) for name in columns) + r" \\"
+    return "\n".join(
+        [
+            r"% needs \usepackage{booktabs}",
+            r"\begin{table}",
+            r"\centering",
+            rf"\caption{{{_escaped(title)}}}",
+            rf"\begin{{tabular}}{{{layout}}}",
+            *(r"\toprule", head, r"\midrule", *lines, r"\bottomrule", r"\end{tabular}"),
+            *(rf"\par\smallskip{{\footnotesize {_escaped(note)}}}" for note in notes),
+            r"\end{table}",
+            "",
+        ]
+    )
+
+
+_LATEX = {sign: f"\\{sign}" for sign in "&%$#_{}"} | {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "±": r"$\pm$",
+    "—": "---",
+    DAGGER: r"$^{\dagger}$",
+}
+
+
+def _escaped(text: str) -> str:
+    return text.translate(str.maketrans(_LATEX))
+
+
+def _names(rows: Sequence, columns: Sequence[str]) -> list[bool]:
+    """Which columns hold names, which are set left, rather than numbers."""
+    return [all(not isinstance(row[index], Entry) for row in rows) for index in range(len(columns))]
+
+
+_CSS = """
+:root { color-scheme: light dark; }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; border-block: 2px solid; font-variant-numeric: tabular-nums; }
+caption { text-align: left; font-weight: 600; padding-bottom: .6rem; }
+th, td { padding: .4rem .9rem; text-align: left; white-space: nowrap; vertical-align: top; }
+thead th { border-bottom: 1px solid; }
+tbody th { font-weight: 500; }
+tbody tr + tr { border-top: 1px solid color-mix(in srgb, currentColor 15%, transparent); }
+.number { text-align: right; }
+small { display: block; opacity: .7; }
+footer { margin-top: .8rem; font-size: .85rem; opacity: .85; }
+footer p { margin: .15rem 0; }
+"""
+
+
+def _html(title: str, columns: Sequence[str], rows: Sequence, notes: Sequence[str]) -> str:
+    def entry(value: str | Entry) -> str:
+        if not isinstance(value, Entry):
+            return f'<th scope="row">{html.escape(value)}</th>'
+        detail = f"<small>{html.escape(value.detail)}</small>" if value.detail else ""
+        return f'<td class="number">{html.escape(value.text)}{detail}</td>'
+
+    kinds = ["" if names else ' class="number"' for names in _names(rows, columns)]
+    head = "".join(f'<th scope="col"{kind}>{html.escape(name)}</th>' for kind, name in zip(kinds, columns, strict=True))
+    body = "\n".join("<tr>" + "".join(entry(value) for value in row) + "</tr>" for row in rows)
+    foot = "\n".join(f"<p>{html.escape(note)}</p>" for note in notes)
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{html.escape(title)}</title>
+<style>{_CSS}</style>
+</head>
+<body>
+<div class="wide">
+<table>
+<caption>{html.escape(title)}</caption>
+<thead><tr>{head}</tr></thead>
+<tbody>
+{body}
+</tbody>
+</table>
+</div>
+<footer>
+{foot}
+</footer>
+</body>
+</html>
+"""

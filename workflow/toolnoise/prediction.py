@@ -1,0 +1,75 @@
+"""A cell's predictions: the logits of every run on the test set, stacked in one array that maps into memory.
+
+The index beside it says which seed each layer of the stack is; a diverged run is there as NaN, so that nothing shifts.
+"""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from toolnoise import arrays, files, runs
+from toolnoise.datasets import prepared
+from toolnoise.engines import State
+from toolnoise.errors import BadInput
+from toolnoise.training import Timings, build_model, start_engine
+
+
+class Predictions(NamedTuple):
+    """Logits (run x example x class) with the seed and the status of each run."""
+
+    logits: np.ndarray
+    seeds: list[int]
+    diverged: list[bool]
+
+    @property
+    def finished(self) -> np.ndarray:
+        """Which runs can be measured."""
+        return ~np.array(self.diverged, bool)
+
+
+def dump(spec: dict[str, Any], data: str | Path, records: list[str], logits: str | Path, index: str | Path) -> None:
+    """Run every network of a cell on the test set, on the cell's tooling; `spec` is of any of its runs."""
+    timings = Timings()
+    cell = [runs.read(record) for record in records]
+    with timings.measure("start_up"):
+        dataset = prepared.load(data, spec["recipe"]["normalise"])
+        engine, observed = start_engine(spec)
+    with timings.measure("compile"):
+        parameters = build_model(engine, spec, dataset)
+    stack = np.full((len(cell), len(dataset.test.labels), len(dataset.classes)), np.nan, np.float32)
+    with timings.measure("predicting"):
+        for layer, run in zip(stack, cell, strict=True):
+            if not run.diverged:
+                weights = run.weights()
+                for parameter in parameters:
+                    if weights.get(parameter.path, np.empty(0)).shape != parameter.shape:
+                        found = f"no tensor of shape {parameter.shape}"
+                        raise BadInput(run.folder / "weights.npz", parameter.path, found, "weights of this model")
+                engine.restore(State(weights, {}, 0))
+                layer[...] = engine.logits(dataset.test.images)
+    arrays.write_npy(logits, stack)
+    files.write_json(
+        index,
+        {
+            "spec": {key: value for key, value in spec.items() if key != "seed"},
+            "seeds": [run.seed for run in cell],
+            "diverged": [run.diverged for run in cell],
+            "shape": list(stack.shape),
+            "observed": observed,
+            "seconds": dict(timings),
+        },
+    )
+
+
+def read(logits: str | Path, index: str | Path) -> Predictions:
+    """Read a dump and check that it is whole and fits its index."""
+    about = files.read_json(index)
+    for key in ("seeds", "diverged", "shape"):
+        if key not in about:
+            raise BadInput(index, key, "no such key", "the index that predict wrote")
+    stack = arrays.read_npy(logits)
+    if list(stack.shape) != about["shape"] or stack.dtype != np.float32:
+        found = f"found {stack.dtype} of shape {stack.shape}"
+        raise BadInput(logits, "", found, f"float32 of shape {tuple(about['shape'])}, as {Path(index).name} says")
+    return Predictions(stack, about["seeds"], about["diverged"])

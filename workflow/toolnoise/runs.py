@@ -1,0 +1,59 @@
+"""Reading what a run left: its record, weights and history, with one line for a damaged one."""
+
+import csv
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from toolnoise.arrays import read_npz
+from toolnoise.errors import BadInput
+from toolnoise.files import read_json
+
+
+class Run(NamedTuple):
+    """The record of a run and where its files are."""
+
+    record: dict[str, Any]
+    folder: Path
+
+    @property
+    def seed(self) -> int:
+        """The seed it was trained with."""
+        return self.record["spec"]["seed"]
+
+    @property
+    def diverged(self) -> bool:
+        """Whether its loss stopped being a number."""
+        return self.record["status"] == "diverged"
+
+    def weights(self) -> dict[str, np.ndarray]:
+        """Every tensor at the end of training, in the order of the layers."""
+        weights = read_npz(self.folder / "weights.npz")
+        absent = [path for path in self.record["trainable"] if path not in weights]
+        if absent:
+            raise BadInput(self.folder / "weights.npz", absent[0], "no such tensor", "every tensor of run.json")
+        return weights
+
+    def trained_vector(self) -> np.ndarray:
+        """The trainable weights as one vector."""
+        weights = self.weights()
+        return np.concatenate([weights[path].ravel() for path in self.record["trainable"]])
+
+    def history(self) -> list[dict[str, str]]:
+        """One row an epoch."""
+        path = self.folder / "history.csv"
+        with path.open(newline="") as file:
+            rows = list(csv.DictReader(file))
+        if not rows or "weights_sha256" not in rows[0]:
+            raise BadInput(path, "weights_sha256", "no such column", "the history that train wrote")
+        return rows
+
+
+def read(record: str | Path) -> Run:
+    """The run whose run.json this is."""
+    value = read_json(record)
+    for key in ("spec", "status", "trainable"):
+        if not isinstance(value, dict) or key not in value:
+            raise BadInput(record, key, "no such key", "the record that train wrote")
+    return Run(value, Path(record).parent)

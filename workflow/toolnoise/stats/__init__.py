@@ -1,0 +1,1 @@
+"""Statistics of a few runs: values with their intervals, from plain arrays."""

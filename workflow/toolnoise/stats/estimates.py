@@ -1,0 +1,58 @@
+"""A value with its interval, and the mean of runs.
+
+Every statistic of this package is an `Estimate`. What cannot be known from the runs there are is NaN, never a
+guess nor a warning: one run has a mean but no interval. Equal values give an interval of exactly zero width.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import stats
+
+LEVEL = 0.95
+TAIL = (1 - LEVEL) / 2
+
+
+class Estimate(NamedTuple):
+    """A value and the bounds of its interval at `LEVEL`; NaN where undefined."""
+
+    value: float
+    low: float
+    high: float
+
+    def within(self, lowest: float, highest: float) -> "Estimate":
+        """Clip the bounds to the values that the measure can take; the value is left alone."""
+        low, high = np.clip([self.low, self.high], lowest, highest)
+        return Estimate(self.value, float(low), float(high))
+
+
+UNDEFINED = Estimate(np.nan, np.nan, np.nan)
+
+
+def t_interval(value: float, error: float, freedom: int) -> Estimate:
+    """`value` plus and minus its standard error times Student's t."""
+    half = stats.t.ppf(1 - TAIL, freedom) * error
+    return Estimate(float(value), float(value - half), float(value + half))
+
+
+def mean_t(values: np.ndarray) -> Estimate:
+    """Mean of the runs with Student's interval; one run has no interval, no run has no mean."""
+    count = len(values)
+    if count == 0:
+        return UNDEFINED
+    # Counted from the first value, so that equal values have exactly their own mean.
+    mean = values[0] + np.mean(values - values[0])
+    if count == 1:
+        return Estimate(float(mean), np.nan, np.nan)
+    return t_interval(mean, standard_deviation(values) / np.sqrt(count), count - 1)
+
+
+def standard_deviation(values: np.ndarray) -> np.ndarray:
+    """Sample SD (ddof 1) over the last axis: exactly 0 for equal values, NaN for fewer than two."""
+    count = values.shape[-1]
+    if count < 2:
+        return np.full(values.shape[:-1], np.nan)
+    # Counted from the first value: the mean of equal floats can be off by a rounding, that of zeros not.
+    shifted = values - values[..., :1]
+    squares = np.square(shifted - shifted.mean(axis=-1, keepdims=True))
+    return np.sqrt(squares.sum(axis=-1) / (count - 1))

@@ -1,0 +1,31 @@
+"""Intervals by leaving out one run at a time.
+
+The pairs of n runs are not n(n-1)/2 independent observations, since each run is in n-1 of them; what varies
+independently are the runs (Arvesen 1969).
+"""
+
+import numpy as np
+
+from toolnoise.stats.estimates import UNDEFINED, Estimate, t_interval
+
+
+def standard_error(without: np.ndarray) -> float:
+    """Standard error of a statistic, from its values without the first run, without the second, and so on."""
+    count = len(without)
+    return float(np.sqrt((count - 1) / count * np.sum(np.square(without - without.mean()))))
+
+
+def pairwise_jackknife(matrix: np.ndarray) -> Estimate:
+    """Mean over the pairs of runs of a distance (symmetric, zero to itself), its lower bound clipped at 0.
+
+    One run has no pair; two have a distance but no interval.
+    """
+    count = len(matrix)
+    if count < 2:
+        return UNDEFINED
+    mean = matrix[np.triu_indices(count, 1)].mean()
+    if count == 2:
+        return Estimate(float(mean), np.nan, np.nan)
+    to_others = matrix.sum(axis=1)
+    without = (matrix.sum() / 2 - to_others) / ((count - 1) * (count - 2) / 2)
+    return t_interval(mean, standard_error(without), count - 1).within(0, np.inf)

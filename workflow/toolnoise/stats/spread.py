@@ -1,0 +1,81 @@
+"""How far runs scatter: the SD with two intervals, and one SD over another.
+
+The chi-square interval assumes normal runs; the bootstrap does not, and is reported beside it because
+accuracies are bounded and discrete. Bounds of an SD are never negative, and an SD of exactly 0 has the
+interval [0, 0].
+"""
+
+import numpy as np
+from scipy import stats
+
+from toolnoise import streams
+from toolnoise.stats.estimates import TAIL, UNDEFINED, Estimate, standard_deviation, t_interval
+from toolnoise.stats.jackknife import standard_error
+
+RESAMPLES = 9_999
+
+# SDs closer than this, relative to the SD of all runs, are equal: accuracies are discrete, many resamples
+# tie with the runs themselves, and the order of a sum must not decide on which side of a tie they fall.
+ROUNDING = 1e-12
+
+
+def sd_chi2(values: np.ndarray) -> Estimate:
+    """SD of the runs with the chi-square interval; all NaN for fewer than two runs."""
+    freedom = len(values) - 1
+    if freedom < 1:
+        return UNDEFINED
+    sd = standard_deviation(values)
+    low, high = sd * np.sqrt(freedom / stats.chi2.ppf([1 - TAIL, TAIL], freedom))
+    return Estimate(float(sd), float(low), float(high))
+
+
+def sd_bootstrap(values: np.ndarray, stream: int) -> Estimate:
+    """SD of the runs with the BCa bootstrap interval over runs, its resamples drawn from `stream`.
+
+    Fewer than three runs that differ have no interval: the acceleration needs the SD without each run.
+    """
+    sd = float(standard_deviation(values))
+    if sd == 0:
+        return Estimate(0.0, 0.0, 0.0)
+    if len(values) < 3 or np.isnan(sd):
+        return Estimate(sd, np.nan, np.nan)
+    drawn = streams.integers(stream, (RESAMPLES, len(values)), len(values))
+    resampled = standard_deviation(values[drawn]) / sd
+    below = np.mean(resampled < 1 - ROUNDING)
+    tied = np.mean(np.abs(resampled - 1) <= ROUNDING)
+    bias = stats.norm.ppf(below + tied / 2)
+    shifted = bias + stats.norm.ppf([TAIL, 1 - TAIL])
+    levels = stats.norm.cdf(bias + shifted / (1 - _acceleration(sd_without_each(values) / sd) * shifted))
+    low, high = sd * np.quantile(resampled, levels)
+    return Estimate(sd, float(low), float(high))
+
+
+def sd_ratio(part: np.ndarray, whole: np.ndarray) -> Estimate:
+    """SD of `part` over SD of `whole`, both of the same runs, with the jackknife interval of its logarithm.
+
+    No ratio to an SD of 0; no interval where either SD is 0, with all runs or without one of them.
+    """
+    sd_part, sd_whole = standard_deviation(part), standard_deviation(whole)
+    if not sd_whole > 0:
+        return UNDEFINED
+    ratio = float(sd_part / sd_whole)
+    without_part, without_whole = sd_without_each(part), sd_without_each(whole)
+    if not (np.all(without_part > 0) and np.all(without_whole > 0)):
+        return Estimate(ratio, np.nan, np.nan)
+    error = standard_error(np.log(without_part) - np.log(without_whole))
+    logarithm = t_interval(np.log(sd_part) - np.log(sd_whole), error, len(part) - 1)
+    with np.errstate(over="ignore"):  # an interval too wide for a float ends at infinity, which is true
+        return Estimate(ratio, float(np.exp(logarithm.low)), float(np.exp(logarithm.high)))
+
+
+def sd_without_each(values: np.ndarray) -> np.ndarray:
+    """The SD without the first run, without the second, and so on."""
+    return np.array([standard_deviation(np.delete(values, run)) for run in range(len(values))])
+
+
+def _acceleration(without: np.ndarray) -> float:
+    """A sixth of the skewness of the jackknife values, given relative to the SD of all runs; at most 1/6."""
+    distances = without.mean() - without
+    if np.max(np.abs(distances)) <= ROUNDING:
+        return 0.0
+    return float(np.sum(distances**3) / (6 * np.sum(distances**2) ** 1.5))

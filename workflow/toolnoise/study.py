@@ -1,0 +1,196 @@
+"""A study: from a resolved configuration to its cells, runs, specs, figures and targets.
+
+Pure: nothing here reads or writes, and nothing heavy is imported, because the Snakefile is read again in every
+cluster job. A spec is everything that may influence a run, so that its digest tells whether to train again.
+"""
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from toolnoise import config
+from toolnoise.errors import BadInput
+from toolnoise.variants import VARIANTS
+
+# Without implementation noise two toolings can be compared run by run: every algorithmic draw is equal.
+PAIRABLE = ("control", "algo")
+
+Spec = dict[str, Any]
+
+
+class Cell(NamedTuple):
+    """One training task on one tooling under one variant."""
+
+    model: str
+    dataset: str
+    hardware: str
+    variant: str
+
+
+class Pair(NamedTuple):
+    """Two toolings that train the same task from the same draws."""
+
+    model: str
+    dataset: str
+    hardware: str
+    other_hardware: str
+    variant: str
+
+
+class Figure(NamedTuple):
+    """One notebook executed for some toolings."""
+
+    name: str
+    notebook: str
+    hardware: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Study:
+    """A named grid: `seeds` maps each cell to its seeds and `recipe_of` each (model, dataset) to its recipe."""
+
+    name: str
+    config: config.Config
+    seeds: dict[Cell, tuple[int, ...]]
+    recipe_of: dict[tuple[str, str], str]
+    figures: tuple[Figure, ...]
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """Every cell, in the order of the grid."""
+        return tuple(self.seeds)
+
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        """Every two toolings under a variant that leaves only the implementation to differ."""
+        return _pairs(self.seeds)
+
+    @property
+    def controls(self) -> tuple[Cell, ...]:
+        """The cells whose replicates must be bit-equal."""
+        return tuple(cell for cell in self.seeds if cell.variant == "control")
+
+    @property
+    def figure_kinds(self) -> tuple[str, ...]:
+        """The notebooks that the study's figures come from."""
+        return tuple(dict.fromkeys(figure.notebook for figure in self.figures))
+
+    def tooling(self, hardware: str) -> Spec:
+        """The registry entry of a tooling."""
+        return self.config["hardware"][hardware]
+
+    def emulated(self) -> tuple[str, ...]:
+        """The toolings whose implementation noise is emulated."""
+        return tuple(name for name, entry in self.config["hardware"].items() if _emulates(entry))
+
+    def spec(self, cell: Cell, seed: int) -> Spec:
+        """Everything that may influence a run, but for the data and the code, which have digests of their own."""
+        recipe = self.recipe_of[cell[:2]]
+        return {
+            "study_seed": self.config["seed"],
+            "model": {"name": cell.model, **self.config["models"][cell.model]},
+            "dataset": {"name": cell.dataset, **self.config["datasets"][cell.dataset]},
+            "recipe": {"name": recipe, **self.config["recipes"][recipe]},
+            "hardware": {"name": cell.hardware, **self.tooling(cell.hardware)},
+            "variant": {"name": cell.variant, "varying": list(VARIANTS[cell.variant])},
+            "seed": seed,
+        }
+
+    def modules(self, cell: Cell) -> tuple[str, str]:
+        """The modules that a run of a cell names in its spec: its engine and its model's builder."""
+        engine = self.tooling(cell.hardware)["engine"]
+        return f"toolnoise.engines.{engine}", self.config["models"][cell.model]["builder"].partition(":")[0]
+
+    def raw_data(self, dataset: str) -> list[str]:
+        """The files from outside that a data set is prepared from."""
+        entry = self.config["datasets"][dataset]
+        return [entry["path"]] if "path" in entry else []
+
+    def runs(self, pattern: str, cell: Cell) -> list[str]:
+        """A path of every run of a cell, in the order of its seeds."""
+        return [pattern.format(study=self.name, seed=seed, **cell._asdict()) for seed in self.seeds[cell]]
+
+    def path(self, pattern: str, place: Cell | Pair | None = None, **names: str) -> str:
+        """A path of the study, of a cell or of a pair."""
+        return pattern.format(study=self.name, **(place._asdict() if place else {}), **names)
+
+
+def load(path: str | Path) -> Study:
+    """The study in a configuration file, as written or as resolved."""
+    return build(config.read(path), path)
+
+
+def build(resolved: config.Config, file: str | Path) -> Study:
+    """The study of a resolved configuration; an impossible grid is told in one line that names `file`."""
+    seeds: dict[Cell, tuple[int, ...]] = {}
+    recipe_of: dict[tuple[str, str], str] = {}
+    for number, block in enumerate(resolved["grid"]):
+        where = f"grid[{number}]"
+        block_seeds = block["seeds"]
+        if isinstance(block_seeds, int):
+            block_seeds = range(1, block_seeds + 1)
+        for cell in _product(block):
+            if cell.variant not in VARIANTS:
+                allowed = f"allowed: {', '.join(VARIANTS)}"
+                raise BadInput(file, f"{where}.variants", f"unknown variant {cell.variant!r}", allowed)
+            if "impl" in VARIANTS[cell.variant]:
+                _require_noise(cell, resolved["hardware"][cell.hardware], f"{where}.variants", file)
+            if cell in seeds:
+                raise BadInput(file, where, f"{'/'.join(cell)} stands in an earlier block", "each cell stands once")
+            seeds[cell] = tuple(block_seeds)
+            recipe = recipe_of.setdefault(cell[:2], block["recipe"])
+            if recipe != block["recipe"]:
+                task = "/".join(cell[:2])
+                found = f"{task} has recipe {block['recipe']!r} here and {recipe!r} before"
+                raise BadInput(file, f"{where}.recipe", found, "one recipe for a model on a data set in a study")
+    return Study(resolved["study"], resolved, seeds, recipe_of, tuple(_figures(resolved, seeds, file)))
+
+
+def _product(block: config.Config) -> Iterator[Cell]:
+    # The variant turns fastest: a reader of a metric file finds what to compare side by side.
+    return itertools.starmap(
+        Cell, itertools.product(block["models"], block["datasets"], block["hardware"], block["variants"])
+    )
+
+
+def _pairs(seeds: dict[Cell, tuple[int, ...]]) -> tuple[Pair, ...]:
+    return tuple(
+        Pair(one.model, one.dataset, one.hardware, other.hardware, one.variant)
+        for one, other in itertools.combinations(seeds, 2)
+        if one.variant == other.variant
+        and one.variant in PAIRABLE
+        and one[:2] == other[:2]
+        and not set(seeds[one]).isdisjoint(seeds[other])
+    )
+
+
+def _require_noise(cell: Cell, tooling: Spec, key: str, file: str | Path) -> None:
+    if tooling["impl_noise"] == "none":
+        found = f"{cell.variant!r} on {cell.hardware!r}, whose impl_noise is 'none'"
+        raise BadInput(file, key, found, "variants without impl, or a tooling with impl_noise")
+
+
+def _figures(resolved: config.Config, seeds: dict[Cell, tuple[int, ...]], file: str | Path) -> Iterator[Figure]:
+    hardware = tuple(dict.fromkeys(cell.hardware for cell in seeds))
+    normalised = tuple(dict.fromkeys(cell.hardware for cell in seeds if Cell(f"{cell.model}-bn", *cell[1:]) in seeds))
+    possible = {
+        "table2": [Figure("table2", "table2", hardware)],
+        "noise_by_source": [Figure(f"noise_by_source-{name}", "noise_by_source", (name,)) for name in hardware],
+        "batch_norm": [Figure(f"batch_norm-{name}", "batch_norm", (name,)) for name in normalised],
+        "per_class": [Figure(f"per_class-{name}", "per_class", (name,)) for name in hardware],
+        "across_toolings": [Figure("across_toolings", "across_toolings", hardware)] if _pairs(seeds) else [],
+    }
+    needs = {
+        "batch_norm": "a model M and a model M-bn in one block",
+        "across_toolings": f"two toolings with a variant of {' or '.join(PAIRABLE)}",
+    }
+    for kind in resolved.get("figures", [kind for kind, figures in possible.items() if figures]):
+        if not possible[kind]:
+            raise BadInput(file, "figures", f"{kind!r} cannot be fed by the grid", f"it needs {needs[kind]}")
+        yield from possible[kind]
+
+
+def _emulates(tooling: Spec) -> bool:
+    return tooling["impl_noise"] == "reduction-order"
