@@ -1,4 +1,5 @@
 import numpy as np
+
 from toolnoise.metrics.accuracy import accuracies, class_accuracies, predictions
 
 LOGITS = np.array([[[2, 1, 0], [0, 3, 1], [5, 5, 1]], [[0, 1, 2], [1, 0, 0], [0, 0, 9]]], np.float32)

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+
 from toolnoise.metrics.cross_tooling import cross_tooling
 
 LABELS = np.array([0, 1, 0, 1])

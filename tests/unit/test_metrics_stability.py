@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_equal
+
 from toolnoise import streams
 from toolnoise.metrics.accuracy import accuracies, class_accuracies, predictions
 from toolnoise.metrics.churn import pairwise_churn

@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from toolnoise.errors import BadInput
 from toolnoise.metrics import table
 from toolnoise.metrics.table import CROSS_TOOLING, STABILITY, VERSION, concatenate, read, write

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_equal
+
 from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, standard_deviation
 
 NAN = np.nan

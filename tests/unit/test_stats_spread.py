@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_equal
 from scipy import stats
+
 from toolnoise import streams
 from toolnoise.stats.estimates import LEVEL, UNDEFINED, Estimate
 from toolnoise.stats.spread import RESAMPLES, sd_bootstrap, sd_chi2, sd_ratio, sd_without_each

@@ -34,7 +34,7 @@ class _StrictLoader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-def read_yaml(path: str | Path) -> Any:  # noqa: ANN401 (whatever the file holds)
+def read_yaml(path: str | Path) -> Any:
     """Read a YAML or JSON file; a syntax error or a repeated key is told with its line."""
     try:
         text = Path(path).read_text("utf-8")
@@ -71,7 +71,7 @@ def resolve(config: object, file: str | Path) -> Config:
     return config
 
 
-def complete(value: object, rules: Mapping[str, Any], file: str | Path) -> Any:  # noqa: ANN401
+def complete(value: object, rules: Mapping[str, Any], file: str | Path) -> Any:
     """Check a value against a schema and return it with the defaults filled in."""
     validator = _Validator({**rules, "$defs": schema()["$defs"]})
     try:

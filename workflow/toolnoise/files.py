@@ -46,7 +46,7 @@ def write_json(path: str | Path, value: object) -> None:
     write_text(path, json.dumps(value, indent=1, sort_keys=True, allow_nan=False) + "\n")
 
 
-def read_json(path: str | Path) -> Any:  # noqa: ANN401 (whatever the file holds)
+def read_json(path: str | Path) -> Any:
     """Read a JSON file."""
     with readable(path, "a JSON file"):
         return json.loads(Path(path).read_text("utf-8"))

@@ -16,15 +16,17 @@ class Plan(NamedTuple):
     """One epoch of T steps of B examples.
 
     `order` [T, B] are indices into the training set, `offsets` [T, B, 2] the row and column at which each zero-padded
-    image is cropped, `flips` [T, B] whether it is mirrored, `rates` [T] the learning rate of each step, `first_step`
-    the steps done before this epoch.
+    image is cropped, `flips` [T, B] whether it is mirrored, `slots` [T, B] the place in the batch that each example
+    was planned for (whatever place it has), `dropout` the key words of the run's masks, `rates` [T] the learning rate
+    of each step.
     """
 
     order: np.ndarray
     offsets: np.ndarray
     flips: np.ndarray
+    slots: np.ndarray
+    dropout: np.ndarray
     rates: np.ndarray
-    first_step: int
 
 
 def steps_per_epoch(recipe: dict[str, Any], examples: int) -> int:
@@ -41,16 +43,24 @@ def plan_epoch(spec: dict[str, Any], examples: int, epoch: int) -> Plan:
     steps, batch = steps_per_epoch(recipe, examples), recipe["batch_size"]
 
     def stream(source: str, *what: str | int) -> int:
-        return streams.key(spec["study_seed"], source, replicate(source, varying, spec["seed"]), epoch, *what)
+        return streams.key(spec["study_seed"], source, replicate(source, varying, spec["seed"]), *what)
 
-    order = streams.permutation(stream("shuffle"), examples)[: steps * batch].reshape(steps, batch)
+    order = streams.permutation(stream("shuffle", epoch), examples)[: steps * batch].reshape(steps, batch)
     # Augmentation is drawn for each example, not for its place in the order: shuffling alone changes no picture.
-    offsets = streams.integers(stream("augment", "crop"), (examples, 2), 2 * recipe["crop"] + 1)
-    flips = streams.integers(stream("augment", "flip"), (examples,), 2).astype(bool) & recipe["flip"]
+    offsets = streams.integers(stream("augment", epoch, "crop"), (examples, 2), 2 * recipe["crop"] + 1)
+    flips = streams.integers(stream("augment", epoch, "flip"), (examples,), 2).astype(bool) & recipe["flip"]
+    slots = np.tile(np.arange(batch), (steps, 1))
     if "impl" in varying and spec["hardware"]["impl_noise"] == "reduction-order":
-        order = np.take_along_axis(order, _within_batches(stream("impl"), steps, batch), axis=1)
-    rates = learning_rates(recipe, steps, epoch)
-    return Plan(order, offsets[order], flips[order], rates, epoch * steps)
+        slots = _within_batches(stream("impl", epoch), steps, batch)
+        order = np.take_along_axis(order, slots, axis=1)
+    return Plan(
+        order,
+        offsets[order],
+        flips[order],
+        slots.astype(np.uint32),
+        streams.words(stream("dropout")),
+        learning_rates(recipe, steps, epoch),
+    )
 
 
 def learning_rates(recipe: dict[str, Any], steps: int, epoch: int) -> np.ndarray:

@@ -8,6 +8,7 @@ threads can change a draw. Asking for epoch 7 needs nothing from epoch 6: a run 
 
 import hashlib
 import json
+from typing import Any
 
 import numpy as np
 
@@ -45,3 +46,30 @@ def integers(stream: int, shape: tuple[int, ...], bound: int) -> np.ndarray:
 def permutation(stream: int, length: int) -> np.ndarray:
     """int32 order of `range(length)`: the ranks of that many 64-bit integers."""
     return np.argsort(raw(stream, length), kind="stable").astype(np.int32)
+
+
+def words(stream: int) -> np.ndarray:
+    """A key as four uint32, for hashes that run on a device."""
+    return np.array([stream >> shift & 0xFFFFFFFF for shift in (0, 32, 64, 96)], np.uint32)
+
+
+def keep_mask(xp: Any, key_words: Any, counters: tuple[Any, ...], rate: float) -> Any:
+    """Which elements dropout keeps: a hash of the key and of each element's counters, compared with `rate`.
+
+    `xp` is numpy or keras.ops and the arrays are its own, all uint32: the same integer operations everywhere, so that
+    every engine, device and number of threads keeps the same elements. `counters` (such as step, layer and element)
+    broadcast against one another.
+    """
+    state = key_words[0]
+    for number, counter in enumerate(counters):
+        state = _mixed(xp, xp.bitwise_xor(state, counter)) + key_words[(number + 1) % 4]
+    # 24 bits, as in `uniform`: 0 keeps everything and nothing rounds.
+    threshold = np.uint32(round(rate * 2**24))
+    return xp.right_shift(_mixed(xp, state), np.uint32(8)) >= threshold
+
+
+def _mixed(xp: Any, value: Any) -> Any:
+    # A bijection of 32 bits in which every input bit moves every output bit about half the time (Wellons, lowbias32).
+    for shift, factor in ((16, 0x7FEB352D), (15, 0x846CA68B)):
+        value = xp.bitwise_xor(value, xp.right_shift(value, np.uint32(shift))) * np.uint32(factor)
+    return xp.bitwise_xor(value, xp.right_shift(value, np.uint32(16)))

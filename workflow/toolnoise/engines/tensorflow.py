@@ -83,13 +83,20 @@ class Engine:
         self, builder: Callable[..., Any], options: dict[str, Any], shape: tuple[int, ...], classes: int
     ) -> tuple[Parameter, ...]:
         """Build the network; its own initial numbers are never used."""
+        from toolnoise.models.dropout import Dropout
+
         self.model, self.slots, self.step = builder(shape, classes, **options), {}, 0
+        for layer in self.model._flatten_layers():
+            if hasattr(layer, "seed_generator"):
+                found = f"{type(layer).__name__} draws random numbers of its own"
+                raise BadInput("model", layer.name, found, "for dropout: toolnoise.models.dropout.Dropout")
         initializers = {
             id(variable): getattr(layer, f"{variable.name}_initializer", None)
             for layer in self.model._flatten_layers()
             for variable in layer.weights
         }
         self.variables = {variable.path: variable.value for variable in self.model.weights}
+        self.dropouts = [layer for layer in self.model._flatten_layers() if isinstance(layer, Dropout)]
         self.trainable = [variable.path for variable in self.model.trainable_variables]
         self._forward = self.tf.function(
             lambda images: self.model(images, training=False),
@@ -119,22 +126,18 @@ class Engine:
             for slot in SLOTS[recipe["optimizer"]]
         }
         batch = (None, recipe["batch_size"])
-        self._epoch = tf.function(
-            self._train,
-            input_signature=[
-                tf.TensorSpec(batch, tf.int32),
-                tf.TensorSpec((*batch, 2), tf.int32),
-                tf.TensorSpec(batch, tf.bool),
-                tf.TensorSpec((None, 3), tf.float32),
-            ],
-        )
+        signature = [
+            tf.TensorSpec(batch, tf.int32),
+            tf.TensorSpec((*batch, 2), tf.int32),
+            tf.TensorSpec(batch, tf.bool),
+            tf.TensorSpec(batch, tf.uint32),
+            tf.TensorSpec((4,), tf.uint32),
+            tf.TensorSpec((None,), tf.uint32),
+            tf.TensorSpec((None, 3), tf.float32),
+        ]
+        self._epoch = tf.function(self._train, input_signature=signature)
         # An epoch of no steps compiles everything and changes nothing.
-        self._run(
-            np.empty((0, batch[1]), np.int32),
-            np.empty((0, batch[1], 2), np.int32),
-            np.empty((0, batch[1]), bool),
-            np.empty((0, 3), np.float32),
-        )
+        self._run(*(np.zeros([n or 0 for n in spec.shape], spec.dtype.as_numpy_dtype) for spec in signature))
         self.logits(train.images[:1])
 
     def _run(self, *arrays: np.ndarray) -> list[np.ndarray]:
@@ -145,13 +148,15 @@ class Engine:
             line = error.message.strip().splitlines()[0]
             raise BadInput(f"hardware {self.tooling['name']}", op, f"no deterministic kernel ({line})") from None
 
-    def _train(self, order, offsets, flips, rates):  # noqa: ANN001, ANN202 (symbolic tensors)
+    def _train(self, order, offsets, flips, slots, dropout, steps, rates):  # noqa: ANN001, ANN202 (symbolic tensors)
         tf = self.tf
         loss_sum, correct = tf.constant(0.0), tf.constant(0)
         trained = [self.variables[path] for path in self.trainable]
         for step in tf.range(tf.shape(order)[0]):
             images = self._augmented(order[step], offsets[step], flips[step])
             labels = tf.gather(self.labels, order[step])
+            for number, layer in enumerate(self.dropouts):
+                layer.plan(dropout, steps[step], number, slots[step])
             with tf.GradientTape(watch_accessed_variables=False) as tape:
                 tape.watch(trained)
                 logits = self.model(images, training=True)
@@ -211,7 +216,7 @@ class Engine:
         """Train one epoch; Adam's powers are computed here, so that no step count lives on the device."""
         steps = self.step + 1 + np.arange(len(plan.order))
         rates = np.stack([plan.rates, BETA_1**steps, BETA_2**steps], axis=1).astype(np.float32)
-        loss, correct = self._run(plan.order, plan.offsets, plan.flips, rates)
+        loss, correct = self._run(*plan[:-1], steps.astype(np.uint32), rates)
         self.step += len(plan.order)
         return EpochResult(float(loss) / len(plan.order), int(correct) / plan.order.size)
 
@@ -248,7 +253,7 @@ def _import():  # noqa: ANN202 (two modules)
     return tf, keras
 
 
-def _serialised(initializer: Any, path: str) -> tuple[str, dict[str, Any]]:  # noqa: ANN401 (Keras has no public type)
+def _serialised(initializer: Any, path: str) -> tuple[str, dict[str, Any]]:
     if initializer is None:
         raise BadInput("model", path, "no initialiser found", "a layer with an attribute <weight>_initializer")
     return type(initializer).__name__, dict(initializer.get_config())

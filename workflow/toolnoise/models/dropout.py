@@ -1,0 +1,38 @@
+"""Dropout whose masks follow from the streams.
+
+What is kept is a hash of the run's dropout key, the step, the layer's number, and the element's place in the planned
+batch. An engine tells each layer of these in `plan` before it calls the model in training; reordering the examples
+within a batch therefore moves their masks with them.
+"""
+
+from typing import Any
+
+import keras
+import numpy as np
+from keras import ops
+
+from toolnoise import streams
+
+
+class Dropout(keras.layers.Layer):
+    """Zero a share of the elements in training and scale up the others."""
+
+    def __init__(self, rate: float, **options: Any) -> None:
+        super().__init__(**options)
+        self.rate = rate
+
+    def plan(self, key_words: Any, step: Any, number: int, slots: Any) -> None:
+        """What the next call draws from: uint32 tensors of its engine, and the layer's number in the model."""
+        self.drawn_from = (key_words, step, number, slots)
+
+    def call(self, values: Any, training: bool = False) -> Any:
+        """Apply dropout in training."""
+        if not training or self.rate == 0:
+            return values
+        key_words, step, number, slots = self.drawn_from
+        shape = tuple(values.shape[1:])
+        size = int(np.prod(shape))
+        inside = np.arange(size, dtype=np.uint32).reshape(1, *shape)
+        elements = ops.reshape(slots, (-1, *(1 for _ in shape))) * np.uint32(size) + inside
+        keep = streams.keep_mask(ops, key_words, (step, np.uint32(number), elements), self.rate)
+        return ops.where(keep, values / (1 - self.rate), ops.zeros_like(values))
