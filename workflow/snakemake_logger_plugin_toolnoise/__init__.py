@@ -71,6 +71,7 @@ class LogHandler(LogHandlerBase):
             print(line, file=self.stream, flush=True)
 
     def _tell_failure(self, record: LogRecord) -> None:
+        self.started.pop(record.jobid, None)
         self._say(f"failed: {record.rule_name} (job {record.jobid})")
         for log in _listed(record.log):
             path = Path(str(log))

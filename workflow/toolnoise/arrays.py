@@ -22,11 +22,15 @@ def write_npy(path: str | Path, array: np.ndarray) -> None:
 
 def read_npz(path: str | Path) -> dict[str, np.ndarray]:
     """Read every array of an .npz file in its order."""
-    with readable(path, "a whole .npz file"), np.load(path, allow_pickle=False) as archive:
+    with (
+        readable(path, "a whole .npz file"),
+        Path(path).open("rb") as file,
+        np.lib.npyio.NpzFile(file, allow_pickle=False) as archive,
+    ):
         return {name: archive[name] for name in archive.files}
 
 
 def read_npy(path: str | Path) -> np.ndarray:
     """Map one .npy file into memory, read-only."""
     with readable(path, "a whole .npy file"):
-        return np.load(path, mmap_mode="r", allow_pickle=False)
+        return np.lib.format.open_memmap(path, mode="r")

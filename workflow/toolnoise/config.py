@@ -8,7 +8,7 @@ copy kept with the results says everything.
 import difflib
 import functools
 import json
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +26,16 @@ Config = dict[str, Any]
 class _StrictLoader(yaml.SafeLoader):
     """YAML in which a repeated key is an error instead of a silent loss."""
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        written = [key.value for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge"]
-        for key in written:
-            if written.count(key) > 1:
-                raise yaml.constructor.ConstructorError(None, None, f"key {key!r} stands twice", node.start_mark)
-        return super().construct_mapping(node, deep)
+    def compose_mapping_node(self, anchor: str | None) -> yaml.MappingNode:
+        # Here the keys are as written; later, merging has put other mappings' keys among them.
+        node = super().compose_mapping_node(anchor)
+        written = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in written:
+                    raise yaml.composer.ComposerError(None, None, f"key {key.value!r} stands twice", key.start_mark)
+                written.add(key.value)
+        return node
 
 
 def read_yaml(path: str | Path) -> Any:
@@ -42,7 +46,7 @@ def read_yaml(path: str | Path) -> Any:
         raise BadInput(path, "", f"cannot be read ({error})") from None
     try:
         return yaml.load(text, _StrictLoader)  # noqa: S506 (derived from SafeLoader)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: what looks like a date or number and is none
         mark = getattr(error, "problem_mark", None)
         where = f"line {mark.line + 1}" if mark else ""
         raise BadInput(path, where, getattr(error, "problem", None) or str(error), "expected YAML") from None

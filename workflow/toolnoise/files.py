@@ -8,13 +8,18 @@ import hashlib
 import json
 import os
 import tempfile
+import tokenize
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from toolnoise.errors import BadInput
+
+# What NumPy, zipfile and json raise on damaged bytes.
+DAMAGED = (ValueError, EOFError, KeyError, RuntimeError, zipfile.BadZipFile, zlib.error, tokenize.TokenError)
 
 
 @contextmanager
@@ -59,7 +64,7 @@ def readable(path: str | Path, wanted: str) -> Iterator[None]:
         yield
     except FileNotFoundError:
         raise BadInput(path, "", "no such file", f"expected {wanted}") from None
-    except (ValueError, EOFError, KeyError, OSError, zipfile.BadZipFile) as error:
+    except (OSError, *DAMAGED) as error:
         raise BadInput(path, "", f"damaged or truncated ({error})", f"expected {wanted}") from None
 
 

@@ -72,4 +72,7 @@ def read(logits: str | Path, index: str | Path) -> Predictions:
     if list(stack.shape) != about["shape"] or stack.dtype != np.float32:
         found = f"found {stack.dtype} of shape {stack.shape}"
         raise BadInput(logits, "", found, f"float32 of shape {tuple(about['shape'])}, as {Path(index).name} says")
+    for key in ("seeds", "diverged"):
+        if len(about[key]) != len(stack):
+            raise BadInput(index, key, f"found {len(about[key])}", f"one for each of the {len(stack)} runs")
     return Predictions(stack, about["seeds"], about["diverged"])

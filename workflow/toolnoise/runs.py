@@ -1,6 +1,7 @@
 """Reading what a run left: its record, weights and history, with one line for a damaged one."""
 
 import csv
+import io
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -8,7 +9,7 @@ import numpy as np
 
 from toolnoise.arrays import read_npz
 from toolnoise.errors import BadInput
-from toolnoise.files import read_json
+from toolnoise.files import read_json, readable
 
 
 class Run(NamedTuple):
@@ -43,17 +44,22 @@ class Run(NamedTuple):
     def history(self) -> list[dict[str, str]]:
         """One row an epoch."""
         path = self.folder / "history.csv"
-        with path.open(newline="") as file:
-            rows = list(csv.DictReader(file))
-        if not rows or "weights_sha256" not in rows[0]:
-            raise BadInput(path, "weights_sha256", "no such column", "the history that train wrote")
+        with readable(path, "the history that train wrote"):
+            text = path.read_text("utf-8")
+            rows = list(csv.DictReader(io.StringIO(text)))
+        for column in ("epoch", "weights_sha256", "tensors_sha256"):
+            if not rows or column not in rows[0]:
+                raise BadInput(path, column, "no such column", "the history that train wrote")
+        if len(rows) != self.record["epochs"] or not text.endswith("\n"):
+            found = f"truncated: {len(rows)} epochs or a part"
+            raise BadInput(path, "", found, f"the {self.record['epochs']} whole epochs of run.json")
         return rows
 
 
 def read(record: str | Path) -> Run:
     """The run whose run.json this is."""
     value = read_json(record)
-    for key in ("spec", "status", "trainable"):
+    for key in ("spec", "status", "epochs", "trainable"):
         if not isinstance(value, dict) or key not in value:
             raise BadInput(record, key, "no such key", "the record that train wrote")
     return Run(value, Path(record).parent)

@@ -50,6 +50,8 @@ def _npz(name: str, entry: dict[str, Any]) -> Arrays:
             raise BadInput(path, array, f"found {found[array].dtype}", "allowed: uint8, 0 to 255")
         if found[array].ndim == 3:
             found[array] = found[array][..., np.newaxis]
+    if found["train_labels"].dtype.kind not in "iu":
+        raise BadInput(path, "train_labels", f"found {found['train_labels'].dtype}", "allowed: integers from 0 up")
     classes = found.get("classes")
     if classes is None:
         classes = np.array([str(label) for label in range(int(found["train_labels"].max(initial=0)) + 1)])

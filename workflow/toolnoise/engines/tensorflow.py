@@ -21,6 +21,8 @@ ISA = {"sse41": "SSE41", "avx2": "AVX2", "avx512": "AVX512_CORE"}
 SLOTS = {"adam": ("m", "v"), "sgd": ("momentum",)}
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-7
 EVALUATION_BATCH = 512
+# What Keras and TensorFlow import if they find it and training never uses: half of the time to import them.
+UNUSED = ("h5py", "IPython", "matplotlib", "pandas", "PIL", "scipy", "sklearn")
 
 
 class Engine:
@@ -31,18 +33,7 @@ class Engine:
         self.tooling = tooling
         if tooling["accelerator"] == "cpu":
             environment.require_cpu(tooling)
-        threads = str(tooling["threads"])
-        variables = environment.impose(
-            {
-                "KERAS_BACKEND": "tensorflow",
-                "OMP_NUM_THREADS": threads,
-                "ONEDNN_MAX_CPU_ISA": ISA[tooling["isa"]],
-                "TF_CPP_MIN_LOG_LEVEL": "2",
-                "TF_ENABLE_ONEDNN_OPTS": str(int(tooling["kernels"] == "onednn")),
-                "TF_NUM_INTEROP_THREADS": "1",
-                "TF_NUM_INTRAOP_THREADS": threads,
-            }
-        )
+        imposed = environment.impose(variables(tooling))
         self.tf, self.keras = tf, keras = _import()
         # Keras would take these from a file in the user's home.
         keras.config.set_floatx("float32")
@@ -56,7 +47,7 @@ class Engine:
         return {
             "device": self._claim_device(),
             "deterministic": deterministic,
-            "variables": variables,
+            "variables": imposed,
             "versions": {"tensorflow": tf.__version__, "keras": keras.__version__, "numpy": np.__version__},
             "build": dict(tf.sysconfig.get_build_info()),
             **environment.machine(),
@@ -237,9 +228,23 @@ class Engine:
         return State(self.weights(), slots, self.step)
 
 
+def variables(tooling: dict[str, Any]) -> dict[str, str]:
+    """The environment variables by which a tooling sets TensorFlow, Keras and oneDNN."""
+    threads = str(tooling["threads"])
+    return {
+        "KERAS_BACKEND": "tensorflow",
+        "OMP_NUM_THREADS": threads,
+        "ONEDNN_MAX_CPU_ISA": ISA[tooling["isa"]],
+        "TF_CPP_MIN_LOG_LEVEL": "2",
+        "TF_ENABLE_ONEDNN_OPTS": str(int(tooling["kernels"] == "onednn")),
+        "TF_NUM_INTEROP_THREADS": "1",
+        "TF_NUM_INTRAOP_THREADS": threads,
+    }
+
+
 def _import():  # noqa: ANN202 (two modules)
-    """Import TensorFlow and Keras without what Keras looks for and training never uses: half the time."""
-    optional = [name for name in ("matplotlib", "pandas", "PIL", "scipy", "sklearn") if name not in sys.modules]
+    """Import TensorFlow and Keras without what they would import for others."""
+    optional = [name for name in UNUSED if name not in sys.modules]
     sys.modules.update(dict.fromkeys(optional))
     gc.disable()
     try:

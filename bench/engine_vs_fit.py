@@ -1,0 +1,152 @@
+"""How fast the TensorFlow engine trains against the authors' way, in one run.
+
+Two replicas train at once, each pinned to one core, in alternation with two replicas of the authors' way: `Model.fit`
+on a `tf.data` pipeline (cache, shuffle 1024, map, batch, prefetch). Same model, data, batch, optimiser, kernels and
+instruction set. In the first ratio `map` scales, crops and mirrors, as the paper's protocol does on everything but
+CelebA, and the engine crops and mirrors as planned; in the second neither augments, and both are mostly convolution.
+Each ratio is the median of five.
+
+    python bench/engine_vs_fit.py
+"""
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+SIZE, CHANNELS, CLASSES, BATCH, EXAMPLES, EPOCHS, REPEATS = 32, 3, 10, 128, 5120, 2, 5
+CROP = 4
+
+
+def train_with_engine(augment: bool) -> float:
+    """Seconds of a timed training with the project's engine, its planning included."""
+    from toolnoise.datasets.prepared import Split
+    from toolnoise.engines import State
+    from toolnoise.engines.tensorflow import Engine
+    from toolnoise.models.initial import initial_weights
+    from toolnoise.models.smallcnn import __name__ as builder_module
+    from toolnoise.plans import plan_epoch
+
+    engine = Engine()
+    tooling = _spec(augment)["hardware"]
+    engine.start(tooling, deterministic=False)
+    builder = sys.modules[builder_module].build
+    images, labels = _data()
+    parameters = engine.build(builder, {}, images.shape[1:], CLASSES)
+    engine.compile(_spec(augment)["recipe"], Split(images.astype("float32") / 255, labels))
+    engine.restore(State(initial_weights(parameters, 0, 1, "smallcnn"), {}, 0))
+
+    def epoch(number: int) -> None:
+        engine.epoch(plan_epoch(_spec(augment), EXAMPLES, number))
+
+    return _timed(epoch)
+
+
+def train_with_fit(augment: bool) -> float:
+    """Seconds of a timed training the authors' way."""
+    from toolnoise.engines import environment
+    from toolnoise.engines.tensorflow import variables
+
+    environment.impose(variables(_spec(augment)["hardware"]))
+    import keras
+    import tensorflow as tf
+
+    from toolnoise.models.smallcnn import build
+
+    def prepare(image, label):
+        image = tf.cast(image, tf.float32) / 255.0
+        if augment:
+            image = tf.image.resize_with_crop_or_pad(image, SIZE + 2 * CROP, SIZE + 2 * CROP)
+            image = tf.image.random_crop(image, (SIZE, SIZE, CHANNELS))
+            image = tf.image.random_flip_left_right(image)
+        return image, label
+
+    model = build((SIZE, SIZE, CHANNELS), CLASSES)
+    model.compile(
+        optimizer=keras.optimizers.Adam(4e-4),
+        loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+        metrics=["accuracy"],
+    )
+    data = tf.data.Dataset.from_tensor_slices(_data())
+    data = data.cache().shuffle(1024).map(prepare).batch(BATCH, drop_remainder=True).prefetch(tf.data.AUTOTUNE)
+    return _timed(lambda _: model.fit(data, epochs=1, verbose=0))
+
+
+def _spec(augment: bool) -> dict:
+    recipe = {"name": "bench", "epochs": EPOCHS + 1, "batch_size": BATCH, "optimizer": "adam", "learning_rate": 4e-4}
+    return {
+        "study_seed": 0,
+        "recipe": {**recipe, "schedule": "constant", "warmup_epochs": 0, "crop": CROP * augment, "flip": augment},
+        "hardware": {
+            "name": "bench",
+            "accelerator": "cpu",
+            "kernels": "onednn",
+            "isa": "avx2",
+            "threads": 1,
+            "impl_noise": "reduction-order",
+        },
+        "variant": {"varying": ["init", "shuffle", "augment", "dropout", "impl"]},
+        "seed": 1,
+    }
+
+
+def _data():
+    from toolnoise import streams
+
+    images = streams.integers(1, (EXAMPLES, SIZE, SIZE, CHANNELS), 256).astype("uint8")
+    return images, streams.integers(2, (EXAMPLES,), CLASSES)
+
+
+def _timed(epoch) -> float:
+    epoch(0)
+    print("warm", flush=True)
+    sys.stdin.readline()
+    started = time.perf_counter()
+    for number in range(EPOCHS):
+        epoch(number + 1)
+    return time.perf_counter() - started
+
+
+def images_per_second(way: str, augment: bool) -> float:
+    """Of two replicas trained at once, one on each of the first two cores."""
+    command = [sys.executable, __file__, way, str(int(augment))]
+    cores = sorted(os.sched_getaffinity(0))[:2]
+    replicas = [
+        subprocess.Popen(
+            ["taskset", "--cpu-list", str(core), *command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        for core in cores
+    ]
+    for replica in replicas:
+        if replica.stdout.readline() != "warm\n":
+            raise SystemExit(f"{way} did not start: {' '.join(command)}")
+    for replica in replicas:
+        replica.stdin.write("go\n")
+        replica.stdin.flush()
+    seconds = [float(replica.communicate()[0]) for replica in replicas]
+    return sum(EXAMPLES * EPOCHS / value for value in seconds)
+
+
+def main() -> None:
+    """Print both ratios."""
+    for name, augment in (("engine_vs_fit", True), ("engine_vs_fit_without_augmentation", False)):
+        measured = {"engine": [], "fit": []}
+        for _ in range(REPEATS):
+            for way, values in measured.items():
+                values.append(images_per_second(way, augment))
+        engine, fit = (statistics.median(values) for values in measured.values())
+        print(f"{name}: engine {engine:.0f} images/s, Model.fit {fit:.0f} images/s (two replicas, median of {REPEATS})")
+        print(f"ratio {name} {engine / fit:.2f}", flush=True)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        ways = {"engine": train_with_engine, "fit": train_with_fit}
+        print(ways[sys.argv[1]](bool(int(sys.argv[2]))))
+    else:
+        main()

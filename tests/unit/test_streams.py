@@ -1,0 +1,252 @@
+import hashlib
+import itertools
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolnoise import streams
+from toolnoise.models.initial import Parameter, initial_weights
+from toolnoise.plans import plan_epoch
+from toolnoise.variants import ALGORITHMIC, SOURCES, VARIANTS, replicate
+
+KEYS = st.integers(0, 2**128 - 1)
+EXAMPLES = 50
+PARAMETERS = [
+    Parameter("conv1/kernel", (3, 3, 4, 4), True, "GlorotUniform", {}),
+    Parameter("conv2/kernel", (3, 3, 4, 4), True, "GlorotUniform", {}),
+    Parameter("conv2/bias", (4,), True, "Zeros", {}),
+]
+SEEDS = (1, 2, 3)
+
+# SHA-256 of the little-endian bytes of draws from the key of (seed 7, init, replicate 3, "conv1/kernel").
+# They hold on every platform, for every release of NumPy, for ever.
+PINNED = {
+    "key": "a41440ae495e5eb60c34d987a4b4f2f534ec58e1d2383a0e3e28658b4fa26091",
+    "uniform": "2e3e89a4d050cd83c5855ddbef8a7f07928950bf82b0b58677d722f6c4903360",
+    "integers": "e6f0ecd344f5943ebe3e1a40b9d8d00fa9244aca6e939c7022f66d5020c7a493",
+    "permutation": "0389273866582cb7a3f51521f6eb3a431621b1d7316b37d4afebc58274a6842b",
+    "keep_mask": "4ca8ea346a8e1048925d006e04793bc8926ee9cec5fc6bf9f0ab16b19d523498",
+}
+
+
+def pinned_draws():
+    stream = streams.key(7, "init", 3, "conv1/kernel")
+    return {
+        "key": streams.words(stream),
+        "uniform": streams.uniform(stream, (10, 100)),
+        "integers": streams.integers(stream, (1000,), 10),
+        "permutation": streams.permutation(stream, 1000),
+        "keep_mask": keep_mask(streams.words(stream), (5, 1, np.arange(1000)), 0.3),
+    }
+
+
+def keep_mask(words, counters, rate):
+    return streams.keep_mask(np, words, [np.atleast_1d(counter).astype(np.uint32) for counter in counters], rate)
+
+
+def digest(array):
+    return hashlib.sha256(array.astype(array.dtype.newbyteorder("<")).tobytes()).hexdigest()
+
+
+@pytest.fixture(scope="module")
+def digests():
+    return {name: digest(array) for name, array in pinned_draws().items()}
+
+
+@pytest.mark.parametrize("name", PINNED)
+def test_draws_are_the_bytes_they_have_always_been(name, digests):
+    assert digests[name] == PINNED[name]
+
+
+@pytest.mark.parametrize("threads", ["1", "4"])
+def test_another_process_draws_the_same_bytes_whatever_its_number_of_threads(threads, digests):
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+    environment = os.environ | dict.fromkeys(names, threads) | {"PYTHONHASHSEED": threads}
+    program = (
+        f"import runpy; test = runpy.run_path({__file__!r}); "
+        "print({name: test['digest'](array) for name, array in test['pinned_draws']().items()})"
+    )
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == str(digests)
+
+
+def test_no_two_sources_replicates_layers_or_epochs_ever_share_a_stream():
+    names = list(
+        itertools.product(
+            (0, 1, 12),
+            (*SOURCES, streams.ANALYSIS),
+            (0, 1, 11, 12),
+            # 1 and "1", and parts that would be equal when joined, are different streams.
+            ((), (1,), ("1",), (1, 1), (11,), ("conv1/kernel",), ("conv2/kernel",), ("conv1", "kernel"), (0, "crop")),
+        )
+    )
+    keys = [streams.key(seed, source, run, *what) for seed, source, run, what in names]
+    assert len(set(keys)) == len(names)
+    assert len({streams.raw(key, 2).tobytes() for key in keys}) == len(names)
+    assert len({streams.words(key).tobytes() for key in keys}) == len(names)
+
+
+def test_a_source_that_is_none_is_a_defect_told_at_once():
+    with pytest.raises(ValueError, match="unknown source 'weather'"):
+        streams.key(0, "weather", 1)
+
+
+@given(KEYS, st.integers(0, 300))
+def test_uniforms_are_exact_and_below_one(stream, count):
+    drawn = streams.uniform(stream, (count,))
+    assert drawn.dtype == np.float32
+    assert ((drawn >= 0) & (drawn < 1)).all()
+    assert (drawn * 2**24 == np.floor(drawn * 2**24)).all()
+
+
+@given(KEYS, st.integers(1, 1000), st.integers(0, 300))
+def test_integers_are_in_their_range(stream, bound, count):
+    drawn = streams.integers(stream, (count,), bound)
+    assert drawn.dtype == np.int32
+    assert ((drawn >= 0) & (drawn < bound)).all()
+
+
+@given(KEYS, st.integers(0, 300))
+def test_a_permutation_holds_everything_once(stream, length):
+    assert sorted(streams.permutation(stream, length)) == list(range(length))
+
+
+def test_uniforms_and_integers_fill_their_range_evenly():
+    stream = streams.key(0, "init", 1)
+    count = 100_000
+    # Five standard errors.
+    assert abs(streams.uniform(stream, (count,)).mean() - 0.5) < 5 * np.sqrt(1 / 12 / count)
+    frequencies = np.bincount(streams.integers(stream, (count,), 7), minlength=7) / count
+    assert np.abs(frequencies - 1 / 7).max() < 5 * np.sqrt(1 / 7 / count)
+
+
+@given(KEYS)
+def test_the_words_are_the_key(stream):
+    words = streams.words(stream)
+    assert words.dtype == np.uint32
+    assert sum(int(word) << 32 * place for place, word in enumerate(words)) == stream
+
+
+def mask(rate=0.5, run=1, step=1, layer=0, count=100_000):
+    return keep_mask(streams.words(streams.key(0, "dropout", run)), (step, layer, np.arange(count)), rate)
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.25, 0.5, 0.9])
+def test_dropout_keeps_one_minus_its_rate(rate):
+    kept = mask(rate)
+    assert abs(kept.mean() - (1 - rate)) < 5 * np.sqrt(rate * (1 - rate) / kept.size)
+
+
+def test_dropout_of_rate_zero_keeps_everything():
+    assert mask(0).all()
+
+
+@pytest.mark.parametrize("change", [{"run": 2}, {"step": 2}, {"layer": 1}], ids=str)
+def test_masks_of_another_run_step_or_layer_are_independent(change):
+    agreeing = mask() == mask(**change)
+    assert abs(agreeing.mean() - 0.5) < 5 * np.sqrt(0.25 / agreeing.size)
+
+
+def test_a_mask_does_not_repeat_itself_from_element_to_element():
+    kept = mask()
+    for distance in (1, 2, 8, 64, 1024):
+        agreeing = kept[distance:] == kept[:-distance]
+        assert abs(agreeing.mean() - 0.5) < 5 * np.sqrt(0.25 / agreeing.size)
+
+
+def in_slots(plan, values):
+    """What was planned for each place in its batch, wherever the example was moved."""
+    planned = np.empty_like(values)
+    for row, slots, moved in zip(planned, plan.slots, values, strict=True):
+        row[slots] = moved
+    return planned
+
+
+def draws(spec, epoch=1):
+    """Every draw of a run by its source, as bytes: what each example meets, whatever place in the batch it has."""
+    first = replicate("init", spec["variant"]["varying"], spec["seed"])
+    weights = initial_weights(PARAMETERS, spec["study_seed"], first, "m")
+    plan = plan_epoch(spec, EXAMPLES, epoch)
+    order = in_slots(plan, plan.order)
+    pictures = np.full((EXAMPLES, 3), -1)
+    pictures[plan.order.ravel()] = np.concatenate([plan.offsets, plan.flips[..., np.newaxis]], axis=2).reshape(-1, 3)
+    return {
+        "init": b"".join(tensor.tobytes() for tensor in weights.values()),
+        "shuffle": order.tobytes(),
+        "augment": pictures,
+        "dropout": plan.dropout.tobytes(),
+        "impl": plan.slots.tobytes(),
+    }
+
+
+def differing(one, other):
+    """The sources in which two runs differ; pictures are compared for the examples that both runs see."""
+    seen = (one["augment"] >= 0).all(1) & (other["augment"] >= 0).all(1)
+    assert seen.sum() > EXAMPLES / 2
+    unequal = {source for source in one if source != "augment" and one[source] != other[source]}
+    return unequal | ({"augment"} if (one["augment"][seen] != other["augment"][seen]).any() else set())
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_variant_varies_exactly_its_sources_from_seed_to_seed(variant, make_spec):
+    for one, other in itertools.combinations([draws(make_spec(variant, seed)) for seed in SEEDS], 2):
+        assert differing(one, other) == set(VARIANTS[variant])
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_native_noise_leaves_every_example_in_its_place(variant, make_spec):
+    places = plan_epoch(make_spec(variant, 2, "noisy"), EXAMPLES, 0).slots
+    assert (places == np.arange(places.shape[1])).all()
+
+
+def test_run_3_of_algo_equals_run_3_of_algo_impl_in_every_algorithmic_draw(make_spec):
+    assert differing(draws(make_spec("algo", 3)), draws(make_spec("algo_impl", 3))) == {"impl"}
+
+
+@pytest.mark.parametrize("source", ALGORITHMIC)
+def test_run_3_of_a_single_source_draws_it_as_run_3_of_algo_does(source, make_spec):
+    assert differing(draws(make_spec("algo", 3)), draws(make_spec(source, 3))) == set(ALGORITHMIC) - {source}
+
+
+def test_toolings_share_every_draw(make_spec):
+    for variant in ("algo", "control"):
+        assert not differing(draws(make_spec(variant, 2)), draws(make_spec(variant, 2, "noisy")))
+
+
+def test_reduction_order_gives_the_same_batches_and_masks_in_another_order(make_spec):
+    still, moved = (plan_epoch(make_spec(variant, 2), EXAMPLES, 0) for variant in ("control", "impl"))
+    assert (np.sort(still.order) == np.sort(moved.order)).all()
+    assert (still.order != moved.order).any(axis=1).all()
+    for name in ("order", "offsets", "flips"):
+        assert (in_slots(moved, getattr(moved, name)) == getattr(still, name)).all()
+    # Of a layer of six elements.
+    masks = [
+        keep_mask(
+            plan.dropout,
+            (np.arange(len(plan.order))[:, None, None], 0, plan.slots[..., None] * 6 + np.arange(6)),
+            0.5,
+        )
+        for plan in (still, moved)
+    ]
+    assert (masks[0] != masks[1]).any()
+    assert (in_slots(moved, masks[1]) == masks[0]).all()
+
+
+def test_epochs_differ_in_order_pictures_and_places(make_spec):
+    one, other = (draws(make_spec("algo_impl", 1), epoch) for epoch in (0, 1))
+    assert differing(one, other) == {"shuffle", "augment", "impl"}
+
+
+def test_layers_of_equal_shape_start_different():
+    weights = initial_weights(PARAMETERS, 0, 1, "m")
+    assert (weights["conv1/kernel"] != weights["conv2/kernel"]).all()
+
+
+def test_a_study_of_another_seed_shares_no_draw(make_spec):
+    spec = make_spec("algo_impl", 1)
+    assert differing(draws(spec), draws(spec | {"study_seed": 8})) == set(SOURCES)
