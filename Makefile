@@ -2,13 +2,13 @@
 
 PYTHON ?= python3.11
 CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
-SNAKEMAKE = .venv/bin/snakemake --cores $(CORES)
+SNAKEMAKE = .venv/bin/snakemake --workflow-profile workflow/profiles/default
 
 .PHONY: demo test lint bench clean
 .DELETE_ON_ERROR:
 
 demo: .venv/cpu
-	@$(SNAKEMAKE) --quiet --logger toolnoise
+	@$(SNAKEMAKE)
 	@.venv/bin/toolnoise summary --study results/demo/study.json
 
 test: .venv/dev

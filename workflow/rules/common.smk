@@ -28,9 +28,9 @@ shell.prefix(f"set -euo pipefail; export PATH={shlex.quote(os.path.dirname(sys.e
 
 
 wildcard_constraints:
+    **{name: r"[A-Za-z0-9][A-Za-z0-9_+-]*" for name in (*Cell._fields, "other_hardware")},
     study=study.name,
     seed=r"[1-9][0-9]*",
-    **{name: r"[A-Za-z0-9][A-Za-z0-9_+-]*" for name in (*Cell._fields, "other_hardware")},
 
 
 def get_cell(wildcards, hardware="hardware"):

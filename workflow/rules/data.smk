@@ -2,15 +2,17 @@
 
 
 rule prepare_data:
-    output:
-        layout.DATA,
     input:
         lambda wildcards: study.raw_data(wildcards.dataset),
+    output:
+        layout.DATA,
+    log:
+        "logs/{study}/prepare/{dataset}.log",
+    conda:
+        "../../environment.yml"
     params:
         study=study.path(layout.STUDY),
         entry=lambda wildcards: canonical_sha256(study.config["datasets"][wildcards.dataset]),
         code=code.digest("toolnoise.datasets.prepared"),
-    log:
-        "logs/{study}/prepare/{dataset}.log",
     shell:
         "toolnoise prepare --study {params.study:q} --dataset {wildcards.dataset:q} --out {output:q} >{log:q} 2>&1"

@@ -20,6 +20,8 @@ for kind in study.figure_kinds:
     rule:
         name:
             f"render_{kind}"
+        input:
+            **METRICS,
         output:
             report(
                 f"{layout.FIGURE}.{shown}",
@@ -29,19 +31,19 @@ for kind in study.figure_kinds:
             ),
             [f"{layout.FIGURE}.{suffix}" for suffix in further],
             executed=layout.NOTEBOOK,
-        input:
-            **METRICS,
+        log:
+            "logs/{study}/render/{figure}.log",
+        wildcard_constraints:
+            figure=f"{kind}(-.*)?",
+        conda:
+            "../../environment.yml"
         params:
             study=study.path(layout.STUDY),
             # As a digest, not as an input: touching a notebook changes nothing.
             code=code.digest("toolnoise.rendering", "toolnoise.plots", files=(f"notebooks/{kind}.ipynb",)),
-            cross_tooling=study.path(layout.CROSS_TOOLING),
+            cross_tooling=lambda wildcards: study.path(layout.CROSS_TOOLING),
             stem=lambda wildcards: layout.FIGURE.format(**wildcards),
             emulated=",".join(study.emulated()),
-        wildcard_constraints:
-            figure=f"{kind}(-.*)?",
-        log:
-            "logs/{study}/render/{figure}.log",
         shell:
             "toolnoise render --study {params.study:q} --figure {wildcards.figure:q}"
             " --stability {input.stability:q} --cross-tooling {params.cross_tooling:q} --stem {params.stem:q}"
@@ -49,15 +51,17 @@ for kind in study.figure_kinds:
 
 
 rule write_report:
-    output:
-        layout.REPORT,
     input:
         list(METRICS.values()),
         EXECUTED,
+    output:
+        layout.REPORT,
+    log:
+        "logs/{study}/report.log",
+    conda:
+        "../../environment.yml"
     params:
         study=study.path(layout.STUDY),
         code=code.digest("toolnoise.rendering", files=CAPTIONS),
-    log:
-        "logs/{study}/report.log",
     shell:
         "toolnoise report --study {params.study:q} --out {output:q} >{log:q} 2>&1"

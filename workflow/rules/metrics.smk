@@ -2,16 +2,18 @@
 
 
 rule check_control:
-    output:
-        layout.GATE,
     input:
         logits=layout.LOGITS.replace("{variant}", "control"),
         index=layout.PREDICTIONS.replace("{variant}", "control"),
         records=get_records,
-    params:
-        code=code.digest("toolnoise.control"),
+    output:
+        layout.GATE,
     log:
         "logs/{study}/control/{model}/{dataset}/{hardware}.log",
+    conda:
+        "../../environment.yml"
+    params:
+        code=code.digest("toolnoise.control"),
     shell:
         "toolnoise check-control --model {wildcards.model:q} --dataset {wildcards.dataset:q}"
         " --hardware {wildcards.hardware:q} --logits {input.logits:q} --index {input.index:q}"
@@ -19,19 +21,21 @@ rule check_control:
 
 
 rule measure_cell:
-    output:
-        layout.CELL_METRICS,
     input:
         data=layout.DATA,
         logits=layout.LOGITS,
         index=layout.PREDICTIONS,
         records=get_records,
+    output:
+        layout.CELL_METRICS,
+    log:
+        f"logs/{{study}}/measure/{layout.CELL}.log",
+    conda:
+        "../../environment.yml"
     params:
         study=study.path(layout.STUDY),
         seed=study.config["seed"],
         code=code.digest("toolnoise.measuring"),
-    log:
-        f"logs/{{study}}/measure/{layout.CELL}.log",
     shell:
         "toolnoise measure --study {params.study:q} --model {wildcards.model:q} --dataset {wildcards.dataset:q}"
         " --hardware {wildcards.hardware:q} --variant {wildcards.variant:q} --data {input.data:q}"
@@ -40,8 +44,6 @@ rule measure_cell:
 
 
 rule measure_pair:
-    output:
-        layout.PAIR_METRICS,
     input:
         data=layout.DATA,
         logits=layout.LOGITS,
@@ -50,10 +52,14 @@ rule measure_pair:
         other_logits=layout.LOGITS.replace("{hardware}", "{other_hardware}"),
         other_index=layout.PREDICTIONS.replace("{hardware}", "{other_hardware}"),
         other_records=get_other_records,
-    params:
-        code=code.digest("toolnoise.measuring"),
+    output:
+        layout.PAIR_METRICS,
     log:
         "logs/{study}/measure/{model}/{dataset}/{hardware}/{other_hardware}/{variant}.log",
+    conda:
+        "../../environment.yml"
+    params:
+        code=code.digest("toolnoise.measuring"),
     shell:
         "toolnoise measure-pair --model {wildcards.model:q} --dataset {wildcards.dataset:q}"
         " --hardware {wildcards.hardware:q} --other-hardware {wildcards.other_hardware:q}"
@@ -63,28 +69,32 @@ rule measure_pair:
 
 
 rule collect_stability:
-    output:
-        report(layout.STABILITY, caption="../report/metrics.rst", category="3 Metric files"),
     input:
         metrics=[study.path(layout.CELL_METRICS, cell) for cell in study.cells],
         gates=[study.path(layout.GATE, cell) for cell in study.controls],
-    params:
-        code=code.digest("toolnoise.metrics.table"),
+    output:
+        report(layout.STABILITY, caption="../report/metrics.rst", category="3 Metric files"),
     log:
         "logs/{study}/collect/stability.log",
+    conda:
+        "../../environment.yml"
+    params:
+        code=code.digest("toolnoise.metrics.table"),
     shell:
         "toolnoise collect --kind stability --metrics {input.metrics:q} --out {output:q} >{log:q} 2>&1"
 
 
 rule collect_cross_tooling:
-    output:
-        report(layout.CROSS_TOOLING, caption="../report/metrics.rst", category="3 Metric files"),
     input:
         metrics=[study.path(layout.PAIR_METRICS, pair) for pair in study.pairs],
         gates=[study.path(layout.GATE, cell) for cell in study.controls],
-    params:
-        code=code.digest("toolnoise.metrics.table"),
+    output:
+        report(layout.CROSS_TOOLING, caption="../report/metrics.rst", category="3 Metric files"),
     log:
         "logs/{study}/collect/cross_tooling.log",
+    conda:
+        "../../environment.yml"
+    params:
+        code=code.digest("toolnoise.metrics.table"),
     shell:
         "toolnoise collect --kind cross_tooling --metrics {input.metrics:q} --out {output:q} >{log:q} 2>&1"

@@ -2,18 +2,20 @@
 
 
 rule dump_predictions:
-    output:
-        logits=layout.LOGITS,
-        index=layout.PREDICTIONS,
     input:
         data=layout.DATA,
         records=get_records,
+    output:
+        logits=layout.LOGITS,
+        index=layout.PREDICTIONS,
+    log:
+        f"logs/{{study}}/predict/{layout.CELL}.log",
+    conda:
+        "../../environment.yml"
+    threads: get_threads
     params:
         study=study.path(layout.STUDY),
         code=get_code_digest("toolnoise.prediction"),
-    log:
-        f"logs/{{study}}/predict/{layout.CELL}.log",
-    threads: get_threads
     shell:
         "toolnoise predict --study {params.study:q} --model {wildcards.model:q} --dataset {wildcards.dataset:q}"
         " --hardware {wildcards.hardware:q} --variant {wildcards.variant:q} --data {input.data:q}"

@@ -2,19 +2,21 @@
 
 
 rule train_run:
+    input:
+        data=layout.DATA,
     output:
         weights=layout.WEIGHTS,
         history=layout.HISTORY,
         record=layout.RECORD,
-    input:
-        data=layout.DATA,
+    log:
+        f"logs/{{study}}/train/{layout.CELL}/{{seed}}.log",
+    conda:
+        "../../environment.yml"
+    threads: get_threads
     params:
         study=study.path(layout.STUDY),
         spec=get_spec_digest,
         code=get_code_digest("toolnoise.training"),
-    log:
-        f"logs/{{study}}/train/{layout.CELL}/{{seed}}.log",
-    threads: get_threads
     shell:
         "toolnoise train --study {params.study:q} --model {wildcards.model:q} --dataset {wildcards.dataset:q}"
         " --hardware {wildcards.hardware:q} --variant {wildcards.variant:q} --seed {wildcards.seed:q}"

@@ -17,6 +17,7 @@ from snakemake_interface_logger_plugins.common import LogEvent
 RUN_RULE = "train_run"
 SECONDS_BETWEEN_LINES = 10
 LOG_LINES = 20
+NOTHING_TO_DO = "Nothing to be done"
 
 
 class LogHandler(LogHandlerBase):
@@ -47,7 +48,7 @@ class LogHandler(LogHandlerBase):
                 self._finish(record.job_id)
             case LogEvent.JOB_ERROR:
                 self._tell_failure(record)
-            case _ if record.levelno >= ERROR:
+            case _ if record.levelno >= ERROR or record.getMessage().startswith(NOTHING_TO_DO):
                 self._say(record.getMessage())
 
     def _finish(self, job: int) -> None:

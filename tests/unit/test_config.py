@@ -1,0 +1,283 @@
+import copy
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from toolnoise import config, study
+
+GRID = """
+study: tiny
+grid:
+- models: [smallcnn]
+  datasets: [digits]
+  recipe: digits
+  hardware: [cpu]
+  variants: [control]
+  seeds: 2
+"""
+
+
+def put(written, path, value):
+    """Set what lies at a path such as grid.0.seeds."""
+    *parents, last = [int(part) if part.isdigit() else part for part in path.split(".")]
+    for part in parents:
+        written = written[part]
+    written[last] = value
+
+
+BAD_VALUES = [
+    # where, what, the key that is named, what is said was found, what is said is allowed
+    ("grid.0.models", ["resnet"], "grid[0].models", "'resnet'", "allowed: smallcnn, smallcnn-bn"),
+    ("grid.0.datasets", ["imagenet"], "grid[0].datasets", "'imagenet'", "allowed: digits"),
+    ("grid.0.hardware", ["h200"], "grid[0].hardware", "'h200'", "cpu-eigen"),
+    ("grid.0.recipe", "cifar", "grid[0].recipe", "'cifar'", "allowed: digits"),
+    ("grid.0.variants", ["weather"], "grid[0].variants", "'weather'", "allowed: algo_impl, algo, impl, control, init"),
+    ("grid.0.models", ["smalcnn"], "grid[0].models", "did you mean 'smallcnn'?", "allowed: smallcnn"),
+    ("grid.0.models", [], "grid[0].models", "[]", "at least one name"),
+    ("grid.0.models", "smallcnn", "grid[0].models", '"smallcnn"', "a list of"),
+    ("grid.0.models", ["smallcnn", "smallcnn"], "grid[0].models", '["smallcnn", "smallcnn"]', "each once"),
+    ("grid.0.seeds", 0, "grid[0].seeds", "found 0", "from 1 up"),
+    ("grid.0.seeds", -2, "grid[0].seeds", "found -2", "from 1 up"),
+    ("grid.0.seeds", 10001, "grid[0].seeds", "found 10001", "1 to 10000"),
+    ("grid.0.seeds", True, "grid[0].seeds", "found true", "a number of runs"),
+    ("grid.0.seeds", 2.0, "grid[0].seeds", "found 2.0", "a number of runs"),
+    ("grid.0.seeds", "2", "grid[0].seeds", 'found "2"', "a number of runs"),
+    ("grid.0.seeds", [], "grid[0].seeds", "found []", "a number of runs"),
+    ("grid.0.seeds", [0], "grid[0].seeds[0]", "found 0", "from 1 to 2^31 - 1"),
+    ("grid.0.seeds", [1, -1], "grid[0].seeds[1]", "found -1", "from 1 to 2^31 - 1"),
+    ("grid.0.seeds", [2, 2], "grid[0].seeds", "found [2, 2]", "each once"),
+    ("grid.0.seeds", [True], "grid[0].seeds[0]", "found true", "from 1 to 2^31 - 1"),
+    ("grid.0.seeds", [2**31], "grid[0].seeds[0]", "found 2147483648", "from 1 to 2^31 - 1"),
+    ("seed", -1, "seed", "found -1", "from 0 to 2^63 - 1"),
+    ("seed", 2**63, "seed", "found 9223372036854775808", "from 0 to 2^63 - 1"),
+    ("seed", False, "seed", "found false", "an integer"),
+    ("recipes.digits.epochs", 2.5, "recipes.digits.epochs", "found 2.5", "from 1 up"),
+    ("recipes.digits.epochs", 0, "recipes.digits.epochs", "found 0", "from 1 up"),
+    ("recipes.digits.crop", -1, "recipes.digits.crop", "found -1", "from 0"),
+    ("recipes.digits.flip", 1, "recipes.digits.flip", "found 1", "mirror"),
+    ("recipes.digits.momentum", 1, "recipes.digits.momentum", "found 1", "up to but not including 1"),
+    ("recipes.digits.learning_rate", 0, "recipes.digits.learning_rate", "found 0", "above 0"),
+    ("recipes.digits.learning_rate", "1e-3", "recipes.digits.learning_rate", 'found "1e-3"', "above 0"),
+    ("recipes.digits.optimizer", "lion", "recipes.digits.optimizer", 'found "lion"', "allowed: adam, sgd"),
+    ("recipes.digits.epoch", 3, "recipes.digits", "'epoch' (did you mean 'epochs'?)", "allowed: batch_size, "),
+    ("recipes.mine", {"epochs": 3}, "recipes.mine", "lacks the key 'batch_size'", "required: epochs, "),
+    ("hardware.cpu", {"isa": "neon"}, "hardware.cpu.isa", 'found "neon"', "allowed: avx2, avx512, sse41"),
+    ("models", {"mine": {"builder": "no module"}}, "models.mine.builder", '"no module"', "package.module:function"),
+    ("datasets", {"mine": {"reader": "csv"}}, "datasets.mine.reader", 'found "csv"', "allowed: digits, npz"),
+    ("figures", ["figure1"], "figures[0]", 'found "figure1"', "allowed: across_toolings, "),
+    ("figures", ["table2", "table2"], "figures", "table2", "the figures to render"),
+    ("sede", 1, "", "unknown key 'sede' (did you mean 'seed'?)", "allowed: datasets, "),
+    ("grid.0.seed", 1, "grid[0]", "unknown key 'seed' (did you mean 'seeds'?)", "allowed: datasets, "),
+    ("grid", [], "grid", "found []", "a list of blocks"),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "key", "found", "allowed"), BAD_VALUES)
+def test_a_bad_value_is_one_line_naming_file_key_what_was_found_and_what_is_allowed(
+    path, value, key, found, allowed, written, built, refused
+):
+    put(written, path, value)
+    line = refused(built, written, "my.yaml")
+    assert line.startswith(f"my.yaml: {key}: " if key else "my.yaml: ")
+    problem, _, permitted = line.partition("; ")
+    assert found in problem
+    assert allowed in permitted
+
+
+NAMED = ["study", "grid.0.models", "grid.0.datasets", "grid.0.hardware", "grid.0.recipe", "grid.0.variants"]
+BAD_NAMES = ["../x", "/x", "a b", "$(x)", "x;y", "a.b", "-x", "", "x\n", "ü", "{x}", "a" * 65, 7, None]
+
+
+@pytest.mark.parametrize("path", [*NAMED, "models", "datasets", "recipes", "hardware"])
+@pytest.mark.parametrize("name", BAD_NAMES)
+def test_a_name_that_could_be_anything_but_a_name_is_refused(path, name, written, built, refused):
+    entries = {"models": {"builder": "a:b"}, "datasets": {"reader": "npz"}, "hardware": {"accelerator": "cpu"}}
+    is_list = path.startswith("grid") and path != "grid.0.recipe"
+    if path in ("models", "datasets", "recipes", "hardware"):
+        value = {name: entries.get(path, {"epochs": 1, "batch_size": 1, "learning_rate": 1})}
+        if isinstance(name, int):
+            pytest.skip("YAML's 7 as a key is the name '7'")
+        if name is None:
+            pytest.skip("as a key it is the name 'null'")
+    else:
+        value = [name] if is_list else name
+    put(written, path, value)
+    assert "a name of letters, digits, '-', '_' and '+'" in refused(built, written)
+
+
+@pytest.mark.parametrize("builder", ["a:b\n", "a.b", ":b", "a:", "a b:c", "a/b:c", "a:b()"])
+def test_a_builder_that_names_no_function_is_refused(builder, written, built, refused):
+    written["models"] = {"mine": {"builder": builder}}
+    assert "package.module:function" in refused(built, written)
+
+
+@pytest.mark.parametrize("missing", ["study", "grid"])
+def test_a_missing_key_is_named(missing, written, built, refused):
+    del written[missing]
+    assert refused(built, written) == f"tiny.yaml: lacks the key '{missing}'; required: study, grid"
+
+
+BAD_FILES = {
+    "empty": ("", "found null"),
+    "list": ("- study: tiny\n", 'found [{"study": "tiny"}]'),
+    "text": ("study", 'found "study"'),
+    "repeated key": (GRID + "study: other\n", "line 10: key 'study' stands twice"),
+    "repeated deep key": (GRID + "recipes:\n  digits:\n    crop: 1\n    crop: 2\n", "line 13: key 'crop' stands twice"),
+    "broken": (GRID + "seed: [1\n", "line 11: "),
+    "tab": (GRID + "\tseed: 1\n", r"line 10: found character '\t'"),
+    "two documents": (GRID + "---\n" + GRID, "found another document"),
+    "control character": (GRID + "seed: \0\n", "#x0000"),
+    "object": (GRID + "seed: !!python/object/apply:os.getcwd []\n", "line 10: could not determine a constructor"),
+    "unknown alias": (GRID + "seed: *seed\n", "found undefined alias"),
+    "no date": (GRID + "seed: 2026-13-45\n", "month must be in 1..12"),
+    "date": (GRID + "seed: 2026-10-21\n", "date is not JSON"),
+    "not a number": (GRID + "recipes: {digits: {learning_rate: .nan}}\n", "nan"),
+    "circle": (GRID + "models: &all {mine: *all}\n", "Circular"),
+    "list as key": (GRID + "? [seed]\n: 1\n", "line 10: found unhashable key"),
+}
+
+
+@pytest.mark.parametrize(("text", "found"), BAD_FILES.values(), ids=list(BAD_FILES))
+def test_a_file_that_is_no_configuration_is_one_line(text, found, tmp_path, refused):
+    path = tmp_path / "my.yaml"
+    path.write_text(text)
+    line = refused(study.load, path)
+    assert line.startswith(f"{path}: ")
+    assert found.lower() in line.lower()
+
+
+@pytest.mark.parametrize("make", [lambda path: None, lambda path: path.mkdir(), lambda path: path.write_bytes(b"\xff")])
+def test_a_file_that_cannot_be_read_is_one_line(make, tmp_path, refused):
+    make(tmp_path / "my.yaml")
+    assert refused(study.load, tmp_path / "my.yaml").startswith(f"{tmp_path / 'my.yaml'}: cannot be read (")
+
+
+def test_the_command_line_tells_the_line_and_no_traceback(tmp_path):
+    path = tmp_path / "my.yaml"
+    path.write_text(GRID.replace("digits]", "digit]"))
+    command = [sys.executable, "-m", "toolnoise.cli", "summary", "--study", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    expected = f"toolnoise: {path}: grid[0].datasets: unknown name 'digit' (did you mean 'digits'?); allowed: digits\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", expected)
+
+
+def test_merging_entries_repeats_no_key(tmp_path):
+    path = tmp_path / "my.yaml"
+    path.write_text(
+        GRID.replace("[cpu]", "[third]")
+        + "models: {mine: {builder: 'a:b', options: &one {depth: 1}}, other: {builder: 'a:b', options: &two {<<: *one, "
+        + "depth: 2}}}\nhardware: {first: &first {accelerator: cpu, threads: 1}, second: &second {<<: *first, "
+        + "threads: 2}, third: {<<: *second, threads: 3, isa: sse41}}\n"
+        + "recipes: {digits: {<<: {crop: 3}, flip: true}}\n"
+    )
+    assert config.read(path)["hardware"]["third"]["threads"] == 3
+
+
+def test_an_entry_merged_elsewhere_before_it_is_complete_repeats_no_key(tmp_path):
+    path = tmp_path / "my.yaml"
+    path.write_text("deep: {er: {a: &a {k: 1}, b: &b {<<: *a, k: 2}}}\nc: {<<: *b, k: 3}\n")
+    assert config.read_yaml(path) == {"deep": {"er": {"a": {"k": 1}, "b": {"k": 2}}}, "c": {"k": 3}}
+
+
+def test_what_is_resolved_resolves_to_itself(written):
+    once = config.resolve(written, "one.yaml")
+    assert config.resolve(copy.deepcopy(once), "two.yaml") == once
+    assert json.loads(json.dumps(once)) == once
+
+
+def test_resolving_leaves_what_was_written_alone(written):
+    before = copy.deepcopy(written)
+    config.resolve(written, "one.yaml")
+    assert written == before
+
+
+def test_resolving_fills_in_every_default_and_only_the_entries_that_the_grid_names(written):
+    del written["seed"]
+    written["models"] = {"unused": {"builder": "a:b"}}
+    resolved = config.resolve(written, "one.yaml")
+    assert resolved["seed"] == 0
+    assert list(resolved["models"]) == ["smallcnn"]
+    assert resolved["models"]["smallcnn"]["options"] == {}
+    assert list(resolved["hardware"]) == ["cpu", "noisy"]
+    assert resolved["hardware"]["noisy"] == {
+        "accelerator": "cpu",
+        "engine": "tensorflow",
+        "device": "",
+        "kernels": "onednn",
+        "isa": "avx2",
+        "threads": 1,
+        "impl_noise": "native",
+    }
+
+
+def test_changing_one_key_of_a_registry_entry_keeps_the_others(written):
+    plain = config.resolve({**written, "recipes": {}}, "one.yaml")["recipes"]["digits"]
+    changed = config.resolve({**written, "recipes": {"digits": {"crop": 3}}}, "one.yaml")["recipes"]["digits"]
+    assert plain["crop"] != 3
+    assert changed == plain | {"crop": 3}
+    again = config.resolve({**written, "recipes": {}}, "one.yaml")["recipes"]["digits"]
+    assert again == plain, "an override must not leak into the registry"
+
+
+@pytest.mark.parametrize("registry", config.REGISTRIES)
+def test_every_registry_entry_can_be_named(registry, written):
+    for name in yaml.safe_load((config.ROOT / "resources" / f"{registry}.yaml").read_text()):
+        written["grid"][0]["recipe" if registry == "recipes" else registry] = name if registry == "recipes" else [name]
+        assert name in config.resolve(written, "one.yaml")[registry]
+
+
+def schema_keys(rules, path=""):
+    """Every key of the schema: its path, its name and its rules."""
+    for name, rule in rules.get("properties", {}).items():
+        if "$ref" in rule:
+            rule = config.schema()["$defs"][rule["$ref"].rpartition("/")[2]]
+        yield f"{path}{name}", name, rule
+        for inner in (rule.get("items"), rule.get("additionalProperties")):
+            if isinstance(inner, dict) and "$ref" in inner:
+                yield from schema_keys(config.schema()["$defs"][inner["$ref"].rpartition("/")[2]], f"{path}{name}.")
+
+
+KEYS = list(schema_keys(config.schema()))
+
+
+@pytest.fixture(scope="module")
+def manual():
+    return (config.ROOT / "config.yaml").read_text()
+
+
+@pytest.mark.parametrize(("name", "rule"), [key[1:] for key in KEYS], ids=[key[0] for key in KEYS])
+def test_the_manual_shows_the_key_with_its_default(name, rule, manual):
+    lines = manual.splitlines()
+    places = [number for number, line in enumerate(lines) if re.search(rf"(^|[# ]){name}(:|\b.*:)", line)]
+    assert places, f"config.yaml does not name {name}"
+    if "default" in rule and name not in config.REGISTRIES:
+        default = f"default: {json.dumps(rule['default']).strip('"') or '""'}"
+        told = [f"{lines[number - 1]}\n{lines[number]}" for number in places]
+        assert any(re.search(rf"{re.escape(default)}(?![\w.])", text) for text in told), default
+
+
+@pytest.mark.parametrize(("path", "rule"), [(key[0], key[2]) for key in KEYS], ids=[key[0] for key in KEYS])
+def test_every_key_of_the_schema_is_typed_and_described(path, rule):
+    assert "type" in rule or "enum" in rule, path
+    assert "description" in rule or "enum" in rule or rule["type"] == "object", path
+
+
+def test_the_manual_is_a_study_that_resolves(manual, built):
+    assert built(yaml.safe_load(manual), "config.yaml").name == "demo"
+
+
+def test_what_the_manual_has_commented_out_is_valid_too(manual, built):
+    # A commented line of YAML has one space and then a key or a list; its nested lines have more spaces.
+    text = re.sub(r"(?m)^( *)# ((?:  )*[a-z_]+:(?: .*)?)$", r"\1\2", manual)
+    assert text != manual
+    written = yaml.safe_load(text)
+    assert {"models", "datasets", "hardware", "figures"} <= set(written)
+    block = written["grid"][0]
+    block["models"].append("mine")
+    block["datasets"].append("mine")
+    block["hardware"].append("mine")
+    assert built(written, "config.yaml").config["hardware"]["mine"]["impl_noise"] == "native"

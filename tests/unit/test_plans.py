@@ -1,0 +1,113 @@
+import numpy as np
+import pytest
+
+from toolnoise.plans import learning_rates, plan_epoch, steps_per_epoch
+
+EXAMPLES = 50
+
+
+@pytest.fixture
+def spec(make_spec):
+    """Of a run in which everything varies, in batches of 8, with crops by up to 2 pixels and flips."""
+    return make_spec("algo_impl", 1)
+
+
+def with_recipe(spec, **changes):
+    return spec | {"recipe": spec["recipe"] | changes}
+
+
+def rates(epoch, steps=4, **recipe):
+    defaults = {"epochs": 10, "learning_rate": 0.8, "schedule": "constant", "step_epochs": 3, "step_factor": 0.5}
+    found = learning_rates(defaults | {"warmup_epochs": 0} | recipe, steps, epoch)
+    assert found.dtype == np.float32
+    return found.tolist()
+
+
+def close(*values):
+    return pytest.approx(values, rel=1e-6)
+
+
+def test_a_constant_rate_stays():
+    assert rates(0) == rates(9) == close(0.8, 0.8, 0.8, 0.8)
+
+
+@pytest.mark.parametrize(("epoch", "rate"), [(0, 0.8), (2, 0.8), (3, 0.4), (5, 0.4), (6, 0.2), (9, 0.1)])
+def test_steps_come_after_whole_epochs(epoch, rate):
+    assert rates(epoch, schedule="step") == close(*[rate] * 4)
+
+
+@pytest.mark.parametrize(
+    ("epoch", "expected"),
+    [
+        # cos(pi * progress / 2 epochs) at progress 0, 1/3, 2/3 and at 1, 4/3, 5/3.
+        (0, [0.8, 0.4 * (1 + np.sqrt(3) / 2), 0.4 * 1.5]),
+        (1, [0.4, 0.4 * 0.5, 0.4 * (1 - np.sqrt(3) / 2)]),
+    ],
+)
+def test_a_cosine_falls_from_the_highest_rate_towards_zero(epoch, expected):
+    assert rates(epoch, 3, epochs=2, schedule="cosine") == close(*expected)
+
+
+@pytest.mark.parametrize(
+    ("warmup", "epoch", "expected"),
+    [
+        (2, 0, [0.1, 0.2, 0.3, 0.4]),
+        (2, 1, [0.5, 0.6, 0.7, 0.8]),
+        (2, 2, [0.8, 0.8, 0.8, 0.8]),
+        (0.5, 0, [0.4, 0.8, 0.8, 0.8]),
+    ],
+)
+def test_warm_up_is_a_straight_line_that_ends_at_the_rate(warmup, epoch, expected):
+    assert rates(epoch, warmup_epochs=warmup) == close(*expected)
+
+
+def test_warm_up_multiplies_the_schedule():
+    assert rates(0, 1, epochs=4, schedule="cosine", warmup_epochs=2) == close(0.4)
+
+
+def test_the_last_incomplete_batch_is_left_out_and_each_epoch_leaves_out_others(spec):
+    plans = [plan_epoch(spec, EXAMPLES, epoch) for epoch in (0, 1)]
+    for plan in plans:
+        assert plan.order.shape == plan.flips.shape == plan.slots.shape == plan.offsets.shape[:2] == (6, 8)
+        assert plan.rates.shape == (6,)
+        assert len(set(plan.order.ravel())) == 48
+        assert set(plan.order.ravel()) < set(range(EXAMPLES))
+    assert set(plans[0].order.ravel()) != set(plans[1].order.ravel())
+
+
+def test_a_batch_of_the_whole_set_is_one_step(spec):
+    assert steps_per_epoch(with_recipe(spec, batch_size=EXAMPLES)["recipe"], EXAMPLES) == 1
+
+
+def test_a_batch_larger_than_the_set_is_one_line(spec, refused):
+    line = refused(plan_epoch, with_recipe(spec, batch_size=51), EXAMPLES, 0)
+    assert line == "recipe digits: batch_size: found 51; at most the 50 training examples"
+
+
+def test_crops_reach_every_offset_that_leaves_the_padded_image_covered_and_no_other(spec):
+    offsets = plan_epoch(spec, 1000, 0).offsets
+    assert [set(offsets[..., axis].ravel().tolist()) for axis in (0, 1)] == [{0, 1, 2, 3, 4}] * 2
+
+
+def test_without_crop_nothing_is_shifted(spec):
+    assert not plan_epoch(with_recipe(spec, crop=0), EXAMPLES, 0).offsets.any()
+
+
+def test_half_the_images_are_mirrored_if_asked_and_none_else(spec):
+    flips = plan_epoch(spec, 1000, 0).flips
+    assert abs(flips.mean() - 0.5) < 5 * np.sqrt(0.25 / flips.size)
+    assert not plan_epoch(with_recipe(spec, flip=False), 1000, 0).flips.any()
+
+
+def test_an_example_is_augmented_alike_wherever_the_order_puts_it(make_spec):
+    still, shuffled = (plan_epoch(make_spec(variant, 1), 48, 0) for variant in ("control", "shuffle"))
+    assert (still.order != shuffled.order).any()
+    for name in ("offsets", "flips"):
+        pictures = [getattr(plan, name).reshape(48, -1)[plan.order.argsort(None)] for plan in (still, shuffled)]
+        assert (pictures[0] == pictures[1]).all()
+
+
+def test_an_epochs_plan_needs_no_other_epochs(spec):
+    alone = plan_epoch(spec, EXAMPLES, 7)
+    after_others = [plan_epoch(spec, EXAMPLES, epoch) for epoch in range(8)][7]
+    assert all((one == other).all() for one, other in zip(alone, after_others, strict=True))

@@ -1,0 +1,211 @@
+import string
+from pathlib import PurePosixPath
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolnoise import config, layout, study
+from toolnoise.files import canonical_sha256
+from toolnoise.study import Cell, Figure, Pair
+from toolnoise.variants import VARIANTS
+
+
+def test_the_demo_is_the_grid_that_it_says():
+    demo = study.load(config.ROOT / "config.yaml")
+    assert len(demo.cells) == len(set(demo.cells)) == 2 * 1 * 2 * 4
+    assert demo.cells[:2] == (Cell("smallcnn", "digits", "cpu", "algo_impl"), Cell("smallcnn", "digits", "cpu", "algo"))
+    assert set(demo.seeds.values()) == {(1, 2, 3, 4, 5)}
+    assert demo.pairs == tuple(
+        Pair(model, "digits", "cpu", "cpu-eigen", variant)
+        for model in ("smallcnn", "smallcnn-bn")
+        for variant in ("algo", "control")
+    )
+    assert [cell.variant for cell in demo.controls] == ["control"] * 4
+    assert demo.emulated() == ("cpu", "cpu-eigen")
+
+
+def test_seeds_may_be_listed(written, built):
+    written["grid"][0]["seeds"] = [7, 2]
+    assert set(built(written).seeds.values()) == {(7, 2)}
+
+
+def test_toolings_without_a_common_seed_make_no_pair(written, built):
+    block = written["grid"][0]
+    written["grid"] = [
+        block | {"hardware": ["cpu"], "seeds": [1, 2]},
+        block | {"hardware": ["noisy"], "seeds": [3]},
+    ]
+    assert built(written).pairs == ()
+
+
+@pytest.mark.parametrize("variant", ["impl", "algo_impl"])
+def test_implementation_noise_is_refused_where_none_is_to_be_had(variant, written, built, refused):
+    written["hardware"]["noisy"]["impl_noise"] = "none"
+    written["grid"][0]["variants"] = [variant]
+    line = refused(built, written)
+    assert line.startswith(f"tiny.yaml: grid[0].variants: '{variant}' on 'noisy', whose impl_noise is 'none'; ")
+
+
+def test_a_tooling_without_noise_serves_every_other_variant(written, built):
+    written["hardware"]["noisy"]["impl_noise"] = "none"
+    written["grid"][0]["variants"] = [name for name, sources in VARIANTS.items() if "impl" not in sources]
+    assert len(built(written).cells) == 2 * 6
+
+
+def test_a_cell_stands_in_one_block_only(written, built, refused):
+    written["grid"].append(written["grid"][0] | {"hardware": ["noisy"], "variants": ["algo"]})
+    line = refused(built, written)
+    assert line == "tiny.yaml: grid[1]: smallcnn/digits/noisy/algo stands in an earlier block; each cell stands once"
+
+
+def test_a_task_has_one_recipe(written, built, refused):
+    written["recipes"]["other"] = {"epochs": 1, "batch_size": 1, "learning_rate": 0.1}
+    block = written["grid"][0]
+    written["grid"] = [block | {"hardware": ["cpu"]}, block | {"hardware": ["noisy"], "recipe": "other"}]
+    line = refused(built, written)
+    assert line.startswith("tiny.yaml: grid[1].recipe: smallcnn/digits has recipe 'other' here and 'digits' before; ")
+
+
+@pytest.mark.parametrize(
+    ("figure", "block", "needs"),
+    [
+        ("batch_norm", {}, "it needs a model M and a model M-bn"),
+        ("across_toolings", {"hardware": ["cpu"]}, "it needs two toolings"),
+        ("across_toolings", {"variants": ["algo_impl", "impl"]}, "with a variant of control or algo"),
+    ],
+)
+def test_a_figure_that_the_grid_cannot_feed_is_refused_if_asked_for_and_left_out_else(
+    figure, block, needs, written, built, refused
+):
+    written["grid"][0] |= block
+    assert figure not in built(written).figure_kinds
+    written["figures"] = [figure]
+    line = refused(built, written)
+    assert line.startswith(f"tiny.yaml: figures: '{figure}' cannot be fed by the grid; ")
+    assert needs in line
+
+
+def test_figures_that_the_grid_can_feed_are_rendered_for_each_tooling_or_for_all(written, built):
+    written["grid"][0]["models"].append("smallcnn-bn")
+    assert [figure.name for figure in built(written).figures] == [
+        "table2",
+        "noise_by_source-cpu",
+        "noise_by_source-noisy",
+        "batch_norm-cpu",
+        "batch_norm-noisy",
+        "per_class-cpu",
+        "per_class-noisy",
+        "across_toolings",
+    ]
+    written["figures"] = ["table2"]
+    assert built(written).figures == (Figure("table2", "table2", ("cpu", "noisy")),)
+
+
+CELL = Cell("smallcnn", "digits", "cpu", "algo")
+OTHER_VALUES = {
+    "epochs": 3,
+    "batch_size": 9,
+    "optimizer": "sgd",
+    "momentum": 0.5,
+    "learning_rate": 0.123,
+    "schedule": "cosine",
+    "step_epochs": 5,
+    "step_factor": 0.7,
+    "warmup_epochs": 1,
+    "normalise": "per-image",
+    "crop": 1,
+    "flip": False,
+}
+
+
+def spec_digest(study, cell=CELL, seed=1):
+    return canonical_sha256(study.spec(cell, seed))
+
+
+def test_every_recipe_key_is_tried_below():
+    assert set(OTHER_VALUES) == set(config.schema()["$defs"]["recipe"]["properties"])
+
+
+@pytest.mark.parametrize("key", OTHER_VALUES)
+def test_a_specs_digest_follows_every_recipe_value(key, written, built):
+    before = spec_digest(built(written))
+    written["recipes"]["digits"][key] = OTHER_VALUES[key]
+    assert spec_digest(built(written)) != before
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"seed": 8},
+        {"models": {"smallcnn": {"options": {"batch_norm": True}}}},
+        {"datasets": {"digits": {"test_examples": 400}}},
+        {"hardware": {"noisy": {"accelerator": "cpu"}, "cpu": {"threads": 2}}},
+        {"hardware": {"noisy": {"accelerator": "cpu"}, "cpu": {"impl_noise": "native"}}},
+    ],
+    ids=str,
+)
+def test_a_specs_digest_follows_whatever_may_influence_the_run(change, written, built):
+    assert spec_digest(built(written | change)) != spec_digest(built(written))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"study": "renamed"},
+        {"figures": ["table2"]},
+        {"recipes": {"digits": {"flip": True, "batch_size": 8, "crop": 2}, "unused": {**OTHER_VALUES}}},
+        {"hardware": {"noisy": {"accelerator": "cpu", "threads": 2}}},
+    ],
+    ids=["study", "figures", "another recipe", "another tooling"],
+)
+def test_a_specs_digest_does_not_follow_what_cannot(change, written, built):
+    assert spec_digest(built(written | change)) == spec_digest(built(written))
+
+
+def test_more_seeds_and_variants_leave_the_specs_of_the_others_alone(written, built):
+    fewer = built(written)
+    written["grid"][0] |= {"seeds": 9, "variants": ["algo", "impl"]}
+    assert spec_digest(built(written)) == spec_digest(fewer)
+
+
+def test_specs_of_different_runs_have_different_digests(written, built):
+    tiny = built(written)
+    digests = {spec_digest(tiny, cell, seed) for cell in tiny.cells for seed in tiny.seeds[cell]}
+    assert len(digests) == 2 * len(VARIANTS) * 3
+
+
+def test_a_study_read_from_its_resolved_copy_is_the_same_study(written, built):
+    tiny = built(written)
+    assert built(tiny.config) == tiny
+
+
+# Names as the schema allows them.
+FIRST = string.ascii_letters + string.digits
+NAMES = st.tuples(st.sampled_from(FIRST), st.text(FIRST + "_+-", max_size=63)).map("".join)
+PATTERNS = [value for name, value in vars(layout).items() if name.isupper() and isinstance(value, str)]
+WILDCARDS = ("study", "model", "dataset", "hardware", "other_hardware", "variant", "figure")
+
+
+@given(st.fixed_dictionaries({name: NAMES for name in WILDCARDS}), st.integers(1, 2**31 - 1))
+def test_every_path_stays_below_the_studys_folder(names, seed):
+    for pattern in PATTERNS:
+        path = PurePosixPath(pattern.format(**names, seed=seed))
+        if pattern != layout.CELL:
+            assert path.is_relative_to(f"results/{names['study']}")
+        assert ".." not in path.parts
+        assert str(path) == pattern.format(**names, seed=seed)
+
+
+def test_no_two_runs_share_a_path(written, built):
+    tiny = built(written)
+    paths = [path for cell in tiny.cells for path in tiny.runs(layout.RECORD, cell)]
+    assert len(set(paths)) == len(paths) == 2 * len(VARIANTS) * 3
+
+
+def test_a_data_set_of_ones_own_is_made_from_its_file(written, built):
+    written["datasets"] = {"mine": {"reader": "npz", "path": "my.npz"}}
+    written["grid"][0]["datasets"] = ["digits", "mine"]
+    tiny = built(written)
+    assert (tiny.raw_data("digits"), tiny.raw_data("mine")) == ([], ["my.npz"])
+    assert tiny.modules(CELL) == ("toolnoise.engines.tensorflow", "toolnoise.models.smallcnn")
