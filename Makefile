@@ -1,6 +1,6 @@
 # The README's commands. `make demo` and `make test` need Python 3.11, make and git, and nothing else.
 
-PYTHON ?= python3.11
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
 CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 SNAKEMAKE = .venv/bin/snakemake --workflow-profile workflow/profiles/default
 

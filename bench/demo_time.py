@@ -1,6 +1,6 @@
 """Where the demo's time goes: what its own records and Snakemake's say of the last run of every job.
 
-    make demo && python bench/demo_time.py
+make demo && python bench/demo_time.py
 """
 
 import base64

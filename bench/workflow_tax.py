@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+
 from toolnoise import arrays, streams
 
 ROOT = Path(__file__).parents[1]

@@ -8,6 +8,7 @@ copy kept with the results says everything.
 import difflib
 import functools
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -79,7 +80,7 @@ def complete(value: object, rules: Mapping[str, Any], file: str | Path) -> Any:
     """Check a value against a schema and return it with the defaults filled in."""
     validator = _Validator({**rules, "$defs": schema()["$defs"]})
     try:
-        value = json.loads(json.dumps(value, allow_nan=False))
+        value = json.loads(json.dumps(value))
     except (TypeError, ValueError) as error:
         raise BadInput(file, "", f"holds what JSON cannot ({error})", "plain numbers, text, lists") from None
     errors = sorted(validator.iter_errors(value), key=lambda error: [str(part) for part in error.absolute_path])
@@ -129,10 +130,17 @@ def _is_integer(_checker: object, value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
+def _is_number(_checker: object, value: object) -> bool:
+    # YAML's .nan and .inf are no numbers to train with.
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < math.inf
+
+
 _Validator = jsonschema.validators.extend(
     jsonschema.Draft202012Validator,
     {"properties": _fill_defaults},
-    type_checker=jsonschema.Draft202012Validator.TYPE_CHECKER.redefine("integer", _is_integer),
+    type_checker=jsonschema.Draft202012Validator.TYPE_CHECKER.redefine_many(
+        {"integer": _is_integer, "number": _is_number}
+    ),
 )
 
 
