@@ -1,11 +1,12 @@
-"""What the unit tests share: a small study, run specs of it, and a check that bad input is told in one line."""
+"""What the unit tests share: a small study, specs and files of its runs, and a check that bad input is one line."""
 
 import copy
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
-from toolnoise import config, study
+from toolnoise import arrays, config, files, study, training
 from toolnoise.errors import BadInput
 from toolnoise.study import Cell
 from toolnoise.variants import VARIANTS
@@ -14,6 +15,7 @@ from toolnoise.variants import VARIANTS
 settings.register_profile("toolnoise", deadline=None, derandomize=True)
 settings.load_profile("toolnoise")
 
+EPOCHS = (1, 2, 3)
 STUDY = {
     "study": "tiny",
     "seed": 7,
@@ -63,3 +65,50 @@ def refused():
         return line
 
     return call
+
+
+@pytest.fixture
+def make_run(tmp_path, make_spec):
+    """Write what a control run leaves, three epochs long; `change` edits its parts first. Returns its run.json."""
+
+    def make(seed, change=None):
+        epochs = [
+            {"a/kernel": np.full((2, 3), epoch, np.float32), "a/bias": np.zeros(3, np.float32)} for epoch in EPOCHS
+        ]
+        record = {
+            "spec": make_spec("control", seed),
+            "status": "completed",
+            "epochs": len(EPOCHS),
+            "trainable": ["a/kernel", "a/bias"],
+        }
+        parts = {"epochs": epochs, "record": record, "final": dict(epochs[-1])}
+        if change:
+            change(parts)
+        folder = tmp_path / "runs" / str(seed)
+        arrays.write_npz(folder / "weights.npz", parts["final"])
+        rows = [",".join(training.HISTORY)]
+        for epoch, weights in enumerate(parts["epochs"], 1):
+            whole, tensors = training.weight_digests(weights)
+            tensors = " ".join(digest[: training.TENSOR_DIGITS] for digest in tensors)
+            row = {"epoch": epoch, "weights_sha256": whole, "tensors_sha256": tensors}
+            rows.append(",".join(str(row.get(column, 0.5)) for column in training.HISTORY))
+        files.write_text(folder / "history.csv", "\n".join(rows) + "\n")
+        files.write_json(folder / "run.json", parts["record"])
+        return str(folder / "run.json")
+
+    return make
+
+
+@pytest.fixture
+def make_dump(tmp_path):
+    """Write a dump of logits (run x example x class) of seeds 1, 2, ...; returns its two paths."""
+
+    def make(logits, **index):
+        paths = tmp_path / "control.npy", tmp_path / "control.json"
+        arrays.write_npy(paths[0], logits)
+        seeds = list(range(1, len(logits) + 1))
+        about = {"seeds": seeds, "diverged": [False] * len(seeds), "shape": list(logits.shape)} | index
+        files.write_json(paths[1], {key: value for key, value in about.items() if value is not None})
+        return paths
+
+    return make

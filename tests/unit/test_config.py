@@ -89,23 +89,22 @@ def test_a_bad_value_is_one_line_naming_file_key_what_was_found_and_what_is_allo
 
 
 NAMED = ["study", "grid.0.models", "grid.0.datasets", "grid.0.hardware", "grid.0.recipe", "grid.0.variants"]
-BAD_NAMES = ["../x", "/x", "a b", "$(x)", "x;y", "a.b", "-x", "", "x\n", "ü", "{x}", "a" * 65, 7, None]
+BAD_NAMES = ["../x", "/x", "a b", "$(x)", "x;y", "a.b", "-x", "", "x\n", "ü", "{x}", "a" * 65]
 
 
-@pytest.mark.parametrize("path", [*NAMED, "models", "datasets", "recipes", "hardware"])
+@pytest.mark.parametrize("path", NAMED)
+@pytest.mark.parametrize("name", [*BAD_NAMES, 7, None])
+def test_what_could_be_anything_but_a_name_is_refused(path, name, written, built, refused):
+    put(written, path, name if path in ("study", "grid.0.recipe") else [name])
+    assert "a name of letters, digits, '-', '_' and '+'" in refused(built, written)
+
+
+@pytest.mark.parametrize("registry", config.REGISTRIES)
 @pytest.mark.parametrize("name", BAD_NAMES)
-def test_a_name_that_could_be_anything_but_a_name_is_refused(path, name, written, built, refused):
-    entries = {"models": {"builder": "a:b"}, "datasets": {"reader": "npz"}, "hardware": {"accelerator": "cpu"}}
-    is_list = path.startswith("grid") and path != "grid.0.recipe"
-    if path in ("models", "datasets", "recipes", "hardware"):
-        value = {name: entries.get(path, {"epochs": 1, "batch_size": 1, "learning_rate": 1})}
-        if isinstance(name, int):
-            pytest.skip("YAML's 7 as a key is the name '7'")
-        if name is None:
-            pytest.skip("as a key it is the name 'null'")
-    else:
-        value = [name] if is_list else name
-    put(written, path, value)
+def test_an_entry_of_ones_own_needs_a_name_too(registry, name, written, built, refused):
+    entry = {"accelerator": "cpu", "builder": "a:b", "reader": "npz", "epochs": 1, "batch_size": 1, "learning_rate": 1}
+    rules = config.schema()["properties"][registry]["additionalProperties"]["$ref"].rpartition("/")[2]
+    written[registry] = {name: {key: entry[key] for key in config.schema()["$defs"][rules]["required"]}}
     assert "a name of letters, digits, '-', '_' and '+'" in refused(built, written)
 
 
@@ -135,7 +134,8 @@ BAD_FILES = {
     "unknown alias": (GRID + "seed: *seed\n", "found undefined alias"),
     "no date": (GRID + "seed: 2026-13-45\n", "month must be in 1..12"),
     "date": (GRID + "seed: 2026-10-21\n", "date is not JSON"),
-    "not a number": (GRID + "recipes: {digits: {learning_rate: .nan}}\n", "nan"),
+    "not a number": (GRID + "recipes: {digits: {learning_rate: .nan}}\n", "found NaN"),
+    "no end": (GRID + "models: {mine: {builder: 'a:b', options: {depth: .inf}}}\n", "depth: found Infinity"),
     "circle": (GRID + "models: &all {mine: *all}\n", "Circular"),
     "list as key": (GRID + "? [seed]\n: 1\n", "line 10: found unhashable key"),
 }
@@ -150,10 +150,13 @@ def test_a_file_that_is_no_configuration_is_one_line(text, found, tmp_path, refu
     assert found.lower() in line.lower()
 
 
-@pytest.mark.parametrize("make", [lambda path: None, lambda path: path.mkdir(), lambda path: path.write_bytes(b"\xff")])
-def test_a_file_that_cannot_be_read_is_one_line(make, tmp_path, refused):
-    make(tmp_path / "my.yaml")
-    assert refused(study.load, tmp_path / "my.yaml").startswith(f"{tmp_path / 'my.yaml'}: cannot be read (")
+@pytest.mark.parametrize("content", [None, b"study: \xff"])
+def test_a_file_that_cannot_be_read_is_one_line(content, tmp_path, refused):
+    path = tmp_path / "my.yaml"
+    if content:
+        path.write_bytes(content)
+    assert refused(study.load, path).startswith(f"{path}: cannot be read (")
+    assert refused(study.load, tmp_path).startswith(f"{tmp_path}: cannot be read (")
 
 
 def test_the_command_line_tells_the_line_and_no_traceback(tmp_path):
@@ -255,7 +258,7 @@ def test_the_manual_shows_the_key_with_its_default(name, rule, manual):
     places = [number for number, line in enumerate(lines) if re.search(rf"(^|[# ]){name}(:|\b.*:)", line)]
     assert places, f"config.yaml does not name {name}"
     if "default" in rule and name not in config.REGISTRIES:
-        default = f"default: {json.dumps(rule['default']).strip('"') or '""'}"
+        default = f"default: {value if (value := rule['default']) and isinstance(value, str) else json.dumps(value)}"
         told = [f"{lines[number - 1]}\n{lines[number]}" for number in places]
         assert any(re.search(rf"{re.escape(default)}(?![\w.])", text) for text in told), default
 
@@ -272,7 +275,7 @@ def test_the_manual_is_a_study_that_resolves(manual, built):
 
 def test_what_the_manual_has_commented_out_is_valid_too(manual, built):
     # A commented line of YAML has one space and then a key or a list; its nested lines have more spaces.
-    text = re.sub(r"(?m)^( *)# ((?:  )*[a-z_]+:(?: .*)?)$", r"\1\2", manual)
+    text = re.sub(r"(?m)^( *)# ((?:  )*(?!default)[a-z_]+:(?: .*)?)$", r"\1\2", manual)
     assert text != manual
     written = yaml.safe_load(text)
     assert {"models", "datasets", "hardware", "figures"} <= set(written)

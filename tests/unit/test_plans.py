@@ -99,12 +99,22 @@ def test_half_the_images_are_mirrored_if_asked_and_none_else(spec):
     assert not plan_epoch(with_recipe(spec, flip=False), 1000, 0).flips.any()
 
 
-def test_an_example_is_augmented_alike_wherever_the_order_puts_it(make_spec):
+def of_each_example(plan, name):
+    """What is planned for each example, in the order of the set; every example must be in a whole batch."""
+    return getattr(plan, name).reshape(plan.order.size, -1)[plan.order.argsort(None)]
+
+
+@pytest.mark.parametrize("name", ["offsets", "flips"])
+def test_an_example_is_augmented_alike_wherever_the_order_puts_it(name, make_spec):
     still, shuffled = (plan_epoch(make_spec(variant, 1), 48, 0) for variant in ("control", "shuffle"))
     assert (still.order != shuffled.order).any()
-    for name in ("offsets", "flips"):
-        pictures = [getattr(plan, name).reshape(48, -1)[plan.order.argsort(None)] for plan in (still, shuffled)]
-        assert (pictures[0] == pictures[1]).all()
+    assert (of_each_example(still, name) == of_each_example(shuffled, name)).all()
+
+
+@pytest.mark.parametrize("name", ["offsets", "flips"])
+def test_an_example_is_augmented_anew_in_each_epoch(name, make_spec):
+    epochs = [plan_epoch(make_spec("control", 1), 48, epoch) for epoch in (0, 1)]
+    assert (of_each_example(epochs[0], name) != of_each_example(epochs[1], name)).any()
 
 
 def test_an_epochs_plan_needs_no_other_epochs(spec):

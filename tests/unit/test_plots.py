@@ -1,4 +1,4 @@
-"""What the figures and tables promise."""
+"""What the figures promise."""
 
 import itertools
 import os
@@ -158,41 +158,3 @@ def test_classes_are_kept_apart_from_all_examples():
     rows = pd.concat([three_bars(), three_bars().assign(group="3")])
     assert set(plots.select(rows, "m.csv", "churn", ["cpu"])["group"]) == {"all"}
     assert set(plots.select(rows, "m.csv", "churn", ["cpu"], by_class=True)["group"]) == {"3"}
-
-
-@pytest.mark.parametrize(
-    ("mean", "sd", "runs", "missing", "text"),
-    [
-        (0.9612, 0.0031, 5, 0, "96.12 ± 0.31 (n = 5)"),
-        (0.9612, 0.0031, 4, 1, "96.12 ± 0.31 (n = 4 of 5)"),
-        (0.9612, 0.0, 2, 0, "96.12 ± 0 (n = 2)"),
-        (0.9612, 0.00001, 5, 0, "96.12 ± 0.00 (n = 5)"),
-        (0.962, np.nan, 1, 0, "96.20 (one run)"),
-        (0.962, np.nan, 1, 4, "96.20 (one run of 5)"),
-        (np.nan, np.nan, 0, 5, "no run (n = 0 of 5)"),
-        (0.962, np.nan, 3, 0, "96.20 (SD n/a) (n = 3)"),
-    ],
-)
-def test_a_cell_says_what_its_number_rests_on(mean, sd, runs, missing, text):
-    assert str(plots.mean_and_sd(mean, sd, runs, missing)) == text
-
-
-def saved(folder, *cells):
-    rows = [["cpu_1†", "a|b", *cells]]
-    plots.save_table(f"{folder}/t", "Accuracy", ["Tooling", "Task", *("ALGO" for _ in cells)], rows, ["100 % & <b>"])
-    return {suffix: Path(f"{folder}/t.{suffix}").read_text("utf-8") for suffix in ("md", "tex", "html")}
-
-
-def test_every_form_of_a_table_has_the_number_and_its_runs(tmp_path):
-    texts = saved(tmp_path, plots.mean_and_sd(0.9612, 0.0031, 4, 1), plots.mean_and_sd(0.962, np.nan, 1, 0))
-    assert r"| cpu_1† | a\|b | 96.12 ± 0.31 (n = 4 of 5) | 96.20 (one run) |" in texts["md"]
-    assert r"96.12 $\pm$ 0.31 {\scriptsize (n = 4 of 5)} & 96.20 {\scriptsize (one run)} \\" in texts["tex"]
-    assert '<td class="number">96.12 ± 0.31<small>n = 4 of 5</small></td>' in texts["html"]
-
-
-def test_names_and_notes_cannot_break_a_table(tmp_path):
-    texts = saved(tmp_path, plots.Entry("—"))
-    assert r"cpu\_1$^{\dagger}$" in texts["tex"]
-    assert r"100 \% \& <b>" in texts["tex"]
-    assert "100 % &amp; &lt;b&gt;" in texts["html"]
-    assert "<script" not in texts["html"]

@@ -187,7 +187,7 @@ PATTERNS = [value for name, value in vars(layout).items() if name.isupper() and 
 WILDCARDS = ("study", "model", "dataset", "hardware", "other_hardware", "variant", "figure")
 
 
-@given(st.fixed_dictionaries({name: NAMES for name in WILDCARDS}), st.integers(1, 2**31 - 1))
+@given(st.fixed_dictionaries(dict.fromkeys(WILDCARDS, NAMES)), st.integers(1, 2**31 - 1))
 def test_every_path_stays_below_the_studys_folder(names, seed):
     for pattern in PATTERNS:
         path = PurePosixPath(pattern.format(**names, seed=seed))

@@ -8,6 +8,7 @@ import ast
 import functools
 import hashlib
 import importlib.util
+import sys
 from pathlib import Path
 
 PACKAGE = Path(__file__).parent
@@ -22,6 +23,13 @@ def digest(*modules: str, files: tuple[str, ...] = ()) -> str:
         _follow(module, found)
     lines = "".join(f"{name} {source}\n" for name, source in sorted(found.items()))
     return hashlib.sha256(lines.encode()).hexdigest()
+
+
+def find_own_modules() -> None:
+    """Let a study name modules that lie in the folder it runs in, whatever program was started, after all others."""
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.append(here)
 
 
 def _follow(module: str, found: dict[str, str]) -> None:
@@ -57,6 +65,7 @@ def _source(module: str) -> Path | None:
         path = PACKAGE.joinpath(*rest)
         candidates = [path.with_suffix(".py"), path / "__init__.py"] if rest else [path / "__init__.py"]
         return next((candidate for candidate in candidates if candidate.is_file()), None)
+    find_own_modules()
     try:
         spec = importlib.util.find_spec(module)
     except ModuleNotFoundError:

@@ -15,7 +15,8 @@ import nbformat
 from toolnoise.errors import BadInput
 from toolnoise.files import replacing
 
-NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+ROOT = Path(__file__).parents[2]
+NOTEBOOKS = ROOT / "notebooks"
 
 
 def render(notebook: str, parameters: dict[str, Any], executed: str | Path) -> None:
@@ -48,8 +49,9 @@ def render(notebook: str, parameters: dict[str, Any], executed: str | Path) -> N
 def write_report(study: str | Path, out: str | Path) -> None:
     """Write the study's page: Snakemake's own report over its figures, tables and metric files."""
     with replacing(out) as scratch:
-        command = [sys.executable, "-m", "snakemake", "figures", "--configfile", str(study), "--nolock", "--quiet"]
-        done = subprocess.run([*command, "--report", str(scratch)], capture_output=True, text=True)
+        command = [sys.executable, "-m", "snakemake", "figures", "--snakefile", str(ROOT / "Snakefile")]
+        options = ["--configfile", str(study), "--nolock", "--quiet", "--report", str(scratch)]
+        done = subprocess.run([*command, *options], capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(done.stdout + done.stderr)
 

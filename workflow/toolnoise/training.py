@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from toolnoise import arrays, engines, files
+from toolnoise import arrays, code, engines, files
 from toolnoise.datasets import prepared
 from toolnoise.engines import Engine, State
 from toolnoise.errors import BadInput
@@ -142,6 +142,7 @@ def _evaluate(logits: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
 
 def _builder(model: dict[str, Any]) -> Callable[..., Any]:
     module, _, function = model["builder"].partition(":")
+    code.find_own_modules()
     try:
         return getattr(importlib.import_module(module), function)
     except (ImportError, AttributeError) as error:

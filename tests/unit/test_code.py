@@ -1,0 +1,123 @@
+import ast
+import os
+import shutil
+
+import pytest
+
+from toolnoise import code
+
+ENGINE = "toolnoise.engines.tensorflow"
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """A copy of the package whose files a test may change; digests are of the copy."""
+    copy = tmp_path / "workflow" / "toolnoise"
+    shutil.copytree(code.PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(code, "PACKAGE", copy)
+    monkeypatch.setattr(code, "ROOT", tmp_path)
+    yield copy
+    forget()
+
+
+def forget():
+    """What a new process would not remember."""
+    code.digest.cache_clear()
+    code._read.cache_clear()
+
+
+def digest(*modules, **options):
+    forget()
+    return code.digest(*modules, **options)
+
+
+def change(path):
+    path.write_text(path.read_text() + "\n# changed\n")
+
+
+@pytest.mark.parametrize(
+    ("module", "changed"),
+    [
+        ("toolnoise.training", "training.py"),
+        ("toolnoise.training", "plans.py"),  # imported by it
+        ("toolnoise.training", "variants.py"),  # at some depth
+        ("toolnoise.training", "datasets/readers.py"),
+        ("toolnoise.training", "engines/__init__.py"),  # a package
+        ("toolnoise.measuring", "stats/estimates.py"),
+        ("toolnoise.measuring", "metrics/stability.py"),
+        (ENGINE, "models/dropout.py"),  # inside a function
+        (ENGINE, "engines/environment.py"),
+        ("toolnoise.models.smallcnn", "models/smallcnn.py"),
+    ],
+)
+def test_a_change_to_what_a_module_imports_changes_its_digest(module, changed, package):
+    before = digest(module)
+    change(package / changed)
+    assert digest(module) != before
+
+
+@pytest.mark.parametrize(
+    ("module", "changed"),
+    [
+        ("toolnoise.training", "plots.py"),
+        ("toolnoise.training", "prediction.py"),  # imports training, not the other way round
+        ("toolnoise.training", "engines/tensorflow.py"),  # named by the spec, and added from there
+        ("toolnoise.training", "metrics/churn.py"),
+        ("toolnoise.control", "stats/spread.py"),
+        ("toolnoise.rendering", "training.py"),
+        ("toolnoise.metrics.table", "streams.py"),
+    ],
+)
+def test_a_change_to_what_a_module_never_imports_changes_nothing(module, changed, package):
+    before = digest(module)
+    change(package / changed)
+    assert digest(module) == before
+
+
+def test_touching_every_file_changes_nothing(package):
+    before = digest("toolnoise.training", ENGINE)
+    for path in package.rglob("*.py"):
+        os.utime(path, (1, 1))
+    assert digest("toolnoise.training", ENGINE) == before
+
+
+def test_where_the_package_lies_changes_nothing(package, monkeypatch):
+    here = digest("toolnoise.training")
+    elsewhere = package.parents[1] / "elsewhere" / "toolnoise"
+    shutil.copytree(package, elsewhere)
+    monkeypatch.setattr(code, "PACKAGE", elsewhere)
+    assert digest("toolnoise.training") == here
+
+
+def test_a_module_that_becomes_empty_is_not_one_that_is_absent(package):
+    before = digest("toolnoise.training")
+    (package / "variants.py").write_text("")
+    empty = digest("toolnoise.training")
+    (package / "variants.py").unlink()
+    assert len({before, empty, digest("toolnoise.training")}) == 3
+
+
+def test_files_of_the_repository_count_as_they_are_asked_for(package):
+    notebook = package.parents[1] / "one.ipynb"
+    notebook.write_text("1")
+    before = digest("toolnoise.files", files=("one.ipynb",))
+    assert before != digest("toolnoise.files")
+    notebook.write_text("2")
+    assert digest("toolnoise.files", files=("one.ipynb",)) != before
+
+
+def test_a_builder_of_ones_own_counts(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    builder = tmp_path / "my_builder_of_this_test.py"
+    builder.write_text("def build(): pass\n")
+    before = digest("toolnoise.files", builder.stem)
+    assert before != digest("toolnoise.files")
+    change(builder)
+    assert digest("toolnoise.files", builder.stem) != before
+    forget()
+
+
+@pytest.mark.parametrize("path", sorted(code.PACKAGE.rglob("*.py")), ids=lambda path: path.stem)
+def test_no_module_imports_in_a_way_that_a_digest_does_not_follow(path):
+    for node in ast.walk(ast.parse(path.read_text())):
+        assert not (isinstance(node, ast.ImportFrom) and node.level), "relative"

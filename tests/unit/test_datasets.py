@@ -1,0 +1,182 @@
+import hashlib
+
+import numpy as np
+import pytest
+
+from toolnoise import arrays
+from toolnoise.datasets import prepared
+
+DIGITS = {"reader": "digits", "test_examples": 500}
+
+
+@pytest.fixture(scope="session")
+def digits(tmp_path_factory):
+    """The digits in their prepared form."""
+    path = tmp_path_factory.mktemp("digits") / "digits.npz"
+    prepared.prepare("digits", DIGITS, path)
+    return path
+
+
+@pytest.fixture
+def outside():
+    """What somebody's own .npz file holds: 4 x 5 pixels, three classes."""
+    pixels = np.arange(12 * 4 * 5 * 2) % 251
+    return {
+        "train_images": pixels.reshape(24, 4, 5).astype(np.uint8)[:12],
+        "train_labels": np.arange(12) % 3,
+        "test_images": pixels.reshape(24, 4, 5).astype(np.uint8)[12:18],
+        "test_labels": np.arange(6) % 3,
+    }
+
+
+@pytest.fixture
+def prepare_npz(tmp_path):
+    """Prepare a data set from such arrays; returns the path of its prepared form."""
+
+    def prepare(outside, save=np.savez):
+        save(tmp_path / "mine.npz", **outside)
+        prepared.prepare("mine", {"reader": "npz", "path": str(tmp_path / "mine.npz")}, tmp_path / "prepared.npz")
+        return tmp_path / "prepared.npz"
+
+    return prepare
+
+
+def test_the_digits_are_those_documented(digits):
+    found = arrays.read_npz(digits)
+    assert found["train_images"].shape == (1297, 8, 8, 1)
+    assert found["test_images"].shape == (500, 8, 8, 1)
+    for part in ("train", "test"):
+        images, labels = found[f"{part}_images"], found[f"{part}_labels"]
+        assert (images.dtype, labels.dtype) == (np.uint8, np.int32)
+        assert (images.min(), images.max()) == (0, 16)
+        assert set(labels.tolist()) == set(range(10))
+    assert found["maximum"] == 16
+    assert found["classes"].tolist() == list("0123456789")
+
+
+def test_preparing_twice_gives_equal_bytes(digits, tmp_path):
+    prepared.prepare("digits", DIGITS, tmp_path / "again.npz")
+    assert (tmp_path / "again.npz").read_bytes() == digits.read_bytes()
+
+
+def test_the_last_examples_are_the_test_set(digits, tmp_path):
+    prepared.prepare("digits", DIGITS | {"test_examples": 400}, tmp_path / "more.npz")
+    more, fewer = arrays.read_npz(tmp_path / "more.npz"), arrays.read_npz(digits)
+    assert (more["test_images"] == fewer["test_images"][100:]).all()
+    assert (more["train_labels"][:1297] == fewer["train_labels"]).all()
+
+
+@pytest.mark.parametrize("entry", [{}, {"test_examples": 1797}, {"test_examples": 0}])
+def test_digits_without_a_split_that_can_be_made_are_one_line(entry, tmp_path, refused):
+    line = refused(prepared.prepare, "digits", {"reader": "digits", **entry}, tmp_path / "out.npz")
+    assert line.startswith("dataset digits: test_examples: found ")
+    assert line.endswith("allowed: 1 to 1796")
+
+
+def test_pixels_are_scaled_to_one(digits):
+    data = prepared.load(digits)
+    assert data.train.images.dtype == np.float32
+    assert (data.train.images.min(), data.train.images.max()) == (0, 1)
+    assert len(data.classes) == 10
+
+
+def test_each_image_is_normalised_by_itself(digits):
+    images = prepared.load(digits, "per-image").test.images.astype(np.float64)
+    assert images.mean(axis=(1, 2, 3)) == pytest.approx(np.zeros(500), abs=1e-6)
+    assert images.std(axis=(1, 2, 3)) == pytest.approx(np.ones(500), abs=1e-6)
+
+
+def test_a_flat_image_is_normalised_to_zeros(outside, prepare_npz):
+    outside["train_images"][3] = 77
+    images = prepared.load(prepare_npz(outside), "per-image").train.images
+    assert (images[3] == 0).all()
+    assert np.isfinite(images).all()
+
+
+def test_the_data_digest_is_of_the_data_and_not_of_the_file(digits, tmp_path):
+    found = arrays.read_npz(digits)
+    np.savez_compressed(tmp_path / "other.npz", **dict(reversed(found.items())), more=np.zeros(3))
+    assert prepared.load(tmp_path / "other.npz").sha256 == prepared.load(digits, "per-image").sha256
+    assert prepared.load(digits).sha256 != hashlib.sha256(digits.read_bytes()).hexdigest()
+
+
+@pytest.mark.parametrize("name", ["train_images", "train_labels", "test_images", "test_labels", "maximum", "classes"])
+def test_the_data_digest_follows_every_array(name, digits, tmp_path):
+    found = arrays.read_npz(digits)
+    found[name] = np.roll(found[name], 1, 0) if found[name].ndim else found[name] + 1
+    arrays.write_npz(tmp_path / "other.npz", found)
+    assert prepared.load(tmp_path / "other.npz").sha256 != prepared.load(digits).sha256
+
+
+def test_the_data_digest_follows_the_shape_of_the_images(outside, prepare_npz):
+    before = prepared.load(prepare_npz(outside)).sha256
+    turned = {name: array.reshape(-1, 5, 4) if array.ndim == 3 else array for name, array in outside.items()}
+    assert prepared.load(prepare_npz(turned)).sha256 != before
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_a_file_of_ones_own_is_prepared_as_it_is(save, outside, prepare_npz):
+    data = prepared.load(prepare_npz(outside, save))
+    assert (data.train.images[..., 0] == outside["train_images"].astype(np.float32) / np.float32(255)).all()
+    assert data.test.labels.dtype == np.int32
+    assert data.test.labels.tolist() == outside["test_labels"].tolist()
+    assert data.classes == ("0", "1", "2")
+
+
+def test_classes_and_colours_of_ones_own_are_kept(outside, prepare_npz):
+    for part in ("train", "test"):
+        outside[f"{part}_images"] = np.stack([outside[f"{part}_images"]] * 3, axis=3)
+    data = prepared.load(prepare_npz(outside | {"classes": np.array(["cat", "dog", "eel"])}))
+    assert data.classes == ("cat", "dog", "eel")
+    assert data.train.images.shape == (12, 4, 5, 3)
+
+
+IMAGES, LABELS = np.zeros((12, 4, 5), np.uint8), np.arange(12) % 3
+BAD_ARRAYS = {
+    "float images": ({"train_images": IMAGES.astype(np.float32)}, "train_images: found float32; allowed: uint8"),
+    "wide images": ({"test_images": IMAGES.astype(np.uint16)}, "test_images: found uint16"),
+    "flat images": ({"train_images": IMAGES.reshape(12, 20)}, "train_images: found shape (12, 20)"),
+    "no images": ({"train_images": IMAGES[:0], "train_labels": LABELS[:0]}, "found 1; at least two classes"),
+    "no test images": ({"test_images": IMAGES[:0], "test_labels": LABELS[:0]}, "test_images: found shape (0, 4, 5, 1)"),
+    "float labels": ({"train_labels": LABELS.astype(float)}, "train_labels: found float64"),
+    "text labels": ({"train_labels": LABELS.astype(str)}, "train_labels: found <U"),
+    "float test labels": ({"test_labels": LABELS[:6].astype(float)}, "test_labels: found float64"),
+    "one-hot labels": ({"train_labels": np.eye(3, dtype=int)[LABELS]}, "train_labels: found int64 of shape (12, 3)"),
+    "too few labels": ({"train_labels": LABELS[:11]}, "train_labels: found int64 of shape (11,); 12 integers"),
+    "one class": ({"train_labels": LABELS * 0, "test_labels": LABELS[:6] * 0}, "classes: found 1; at least two"),
+    "no train example": ({"train_labels": LABELS * 2}, "train_labels: class 1 has no example"),
+    "no test example": ({"test_labels": LABELS[:6] % 2}, "test_labels: class 2 has no example"),
+    "label too high": ({"test_labels": np.array([0, 1, 2, 3, 0, 1])}, "test_labels: found labels 0 to 3"),
+    "label too low": ({"train_labels": np.array([-1, *LABELS[1:]])}, "train_labels: found labels -1 to 2"),
+    "two sizes": ({"test_images": IMAGES[:6, :3]}, "test_images: images of two sizes, (4, 5, 1) and (3, 5, 1)"),
+    "classes too few": ({"classes": np.array(["cat", "dog"])}, "train_labels: found labels 0 to 2; allowed: 0 to 1"),
+}
+
+
+@pytest.mark.parametrize(("change", "found"), BAD_ARRAYS.values(), ids=list(BAD_ARRAYS))
+def test_a_bad_array_is_one_line(change, found, outside, prepare_npz, tmp_path, refused):
+    line = refused(prepare_npz, outside | change)
+    assert line.startswith(f"{tmp_path / 'mine.npz'}: ")
+    assert found in line
+    assert not (tmp_path / "prepared.npz").exists()
+
+
+@pytest.mark.parametrize("name", ["train_images", "train_labels", "test_images", "test_labels"])
+def test_a_missing_array_is_one_line(name, outside, prepare_npz, tmp_path, refused):
+    del outside[name]
+    line = refused(prepare_npz, outside)
+    assert line.startswith(f"{tmp_path / 'mine.npz'}: {name}: no such array; required: train_images, ")
+
+
+def test_a_reader_without_its_path_is_one_line(tmp_path, refused):
+    line = refused(prepared.prepare, "mine", {"reader": "npz"}, tmp_path / "out.npz")
+    assert line.startswith("dataset mine: path: missing; ")
+
+
+@pytest.mark.parametrize("name", ["train_images", "classes", "maximum"])
+def test_damaged_prepared_data_is_one_line(name, digits, tmp_path, refused):
+    found = arrays.read_npz(digits)
+    del found[name]
+    arrays.write_npz(tmp_path / "damaged.npz", found)
+    line = refused(prepared.load, tmp_path / "damaged.npz")
+    assert line.startswith(f"{tmp_path / 'damaged.npz'}: {name}: no such array")

@@ -1,0 +1,100 @@
+import os
+import re
+from unittest.mock import patch
+
+import pytest
+
+from toolnoise import config
+from toolnoise.engines import environment
+
+
+@pytest.fixture
+def imposed():
+    """What `impose` leaves of variables that a shell had; this process's own are put back afterwards."""
+
+    def impose(shell, settings=None):
+        os.environ.update(shell)
+        told = environment.impose(settings or {})
+        return told, {name: os.environ[name] for name in (*shell, *(settings or {})) if name in os.environ}
+
+    with patch.dict(os.environ):
+        for name in environment.VISIBLE:
+            os.environ.pop(name, None)
+        yield impose
+
+
+LEFTOVERS = """
+TF_ENABLE_ONEDNN_OPTS TF_DETERMINISTIC_OPS TF_CUDNN_DETERMINISTIC TF_XLA_FLAGS TF2_BEHAVIOR XLA_FLAGS KERAS_BACKEND
+KERAS_HOME OMP_NUM_THREADS OMP_DYNAMIC GOMP_CPU_AFFINITY KMP_AFFINITY ONEDNN_MAX_CPU_ISA DNNL_MAX_CPU_ISA
+MKL_NUM_THREADS OPENBLAS_NUM_THREADS CUBLAS_WORKSPACE_CONFIG CUBLASLT_WORKSPACE_SIZE CUDA_LAUNCH_BLOCKING
+NVIDIA_TF32_OVERRIDE NCCL_ALGO JAX_ENABLE_X64 TORCH_ALLOW_TF32_CUBLAS_OVERRIDE PYTORCH_CUDA_ALLOC_CONF
+"""
+
+
+@pytest.mark.parametrize("name", re.findall(r"\w+", LEFTOVERS))
+def test_a_variable_left_over_in_a_shell_never_reaches_a_framework(name, imposed):
+    assert imposed({name: "1"}) == ({}, {})
+
+
+@pytest.mark.parametrize("name", ["PATH", "HOME", "PYTHONPATH", "SLURM_JOB_ID", "LD_LIBRARY_PATH", "MY_TF_MODELS"])
+def test_a_variable_that_is_no_frameworks_stays(name, imposed):
+    assert imposed({name: "1"}) == ({}, {name: "1"})
+
+
+def test_what_is_visible_stays_and_is_recorded(imposed):
+    shell = {"CUDA_VISIBLE_DEVICES": "1", "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+    assert imposed(shell, {"TF_NUM_INTEROP_THREADS": "1"}) == (
+        shell | {"TF_NUM_INTEROP_THREADS": "1"},
+        shell | {"TF_NUM_INTEROP_THREADS": "1"},
+    )
+
+
+def test_what_a_tooling_asks_for_is_set_whatever_the_shell_had(imposed):
+    assert imposed({"OMP_NUM_THREADS": "8"}, {"OMP_NUM_THREADS": "1"})[1] == {"OMP_NUM_THREADS": "1"}
+
+
+@pytest.fixture
+def cpu(monkeypatch):
+    """Give this machine a CPU with these flags."""
+
+    def pretend(flags):
+        monkeypatch.setattr(environment, "_cpuinfo", {"flags": flags, "model name": "Some CPU"}.get)
+
+    return pretend
+
+
+FLAGS = {"sse41": "fpu sse4_1", "avx2": "fpu sse4_1 avx avx2", "avx512": "fpu sse4_1 avx avx2 avx512f"}
+
+
+@pytest.mark.parametrize("isa", FLAGS)
+def test_a_cpu_serves_its_own_instruction_set_and_older_ones(isa, cpu):
+    cpu(FLAGS[isa])
+    for older in list(FLAGS)[: list(FLAGS).index(isa) + 1]:
+        environment.require_cpu({"name": "mine", "isa": older})
+
+
+@pytest.mark.parametrize(
+    ("isa", "flags", "has"),
+    [
+        ("avx512", FLAGS["avx2"], "sse41, avx2"),
+        ("avx2", FLAGS["sse41"], "sse41"),
+        ("avx2", "fpu avx avx2_like xavx2", "none of them"),
+        ("sse41", "", "none of them"),
+    ],
+)
+def test_an_instruction_set_that_the_cpu_lacks_is_one_line(isa, flags, has, cpu, refused):
+    cpu(flags)
+    line = refused(environment.require_cpu, {"name": "mine", "isa": isa})
+    assert line == f"hardware mine: isa: {isa} is not to be had on this CPU (Some CPU); it has: {has}"
+
+
+def test_every_instruction_set_that_can_be_asked_for_can_be_required():
+    assert list(environment.FLAGS) == config.schema()["$defs"]["tooling"]["properties"]["isa"]["enum"]
+
+
+def test_the_machine_is_recorded(imposed):
+    imposed({"SLURM_JOB_ID": "7", "SLURM_JOB_PARTITION": "v100", "SLURM_JOB_USER": "somebody"})
+    found = environment.machine()
+    assert found["slurm"] == {"SLURM_JOB_ID": "7", "SLURM_JOB_PARTITION": "v100"}
+    assert found["cores"] >= 1
+    assert all(found[name] for name in ("host", "system", "python", "cpu"))

@@ -1,0 +1,170 @@
+import io
+import logging
+import time
+from collections import Counter
+from types import SimpleNamespace
+
+import pytest
+from snakemake_interface_logger_plugins.common import LogEvent
+
+from snakemake_logger_plugin_toolnoise import LOG_LINES, LogHandler, progress_line
+
+PLANNED = Counter(train_run=10, measure_cell=5, write_report=1)
+
+
+def line(done, seconds, at_once=1):
+    return progress_line(PLANNED, Counter(done), seconds, at_once)
+
+
+def test_nothing_done_is_no_percent_and_promises_no_time():
+    assert line({}, {}) == "  0%, 0 of 10 runs trained, 0 of 16 jobs"
+
+
+def test_nothing_planned_is_no_division_by_zero():
+    assert progress_line(Counter(), Counter(), {}, 1) == "  0%, 0 of 0 jobs"
+
+
+@pytest.mark.parametrize(
+    ("at_once", "left"),
+    [
+        # 6 runs of 30 s, 5 measurements and a report at the typical 30 s.
+        (1, "6 min"),
+        (2, "3 min"),
+        (5, "72 s"),
+    ],
+)
+def test_the_time_left_is_that_of_the_jobs_left_shared_among_those_at_once(at_once, left):
+    told = line({"train_run": 4}, {"train_run": [20.0, 40.0, 30.0, 30.0]}, at_once)
+    assert told == f" 25%, 4 of 10 runs trained, 4 of 16 jobs, about {left} left"
+
+
+def test_each_rule_has_a_pace_of_its_own():
+    # 5 runs of 1000 s, 4 measurements of 1 s, and a report at the mean of all six jobs so far.
+    told = line({"train_run": 5, "measure_cell": 1}, {"train_run": [1000.0] * 5, "measure_cell": [1.0]}, 1)
+    assert told.endswith(", about 1.6 h left")
+    assert line({"train_run": 10, "measure_cell": 1}, {"train_run": [0.0], "measure_cell": [7.0]}).endswith("32 s left")
+
+
+def test_all_done_leaves_no_time():
+    assert line(PLANNED, {"train_run": [1.0]}) == "100%, 10 of 10 runs trained, 16 of 16 jobs"
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that the test sets."""
+    now = SimpleNamespace(seconds=1000.0)
+    monkeypatch.setattr(time, "monotonic", lambda: now.seconds)
+    return now
+
+
+@pytest.fixture
+def handler():
+    """A handler that writes to a file in memory."""
+    handler = LogHandler(SimpleNamespace(stdout=False, dryrun=False), None)
+    handler.stream = io.StringIO()
+    return handler
+
+
+def tell(handler, event, level=logging.INFO, **fields):
+    record = logging.LogRecord("snakemake", level, __file__, 1, fields.pop("message", ""), None, None)
+    vars(record).update(fields, event=event)
+    handler.emit(record)
+
+
+def begin(handler, *jobs):
+    for job in jobs:
+        tell(handler, LogEvent.JOB_INFO, jobid=job, rule_name="train_run")
+    tell(handler, LogEvent.JOB_STARTED, jobs=list(jobs))
+
+
+def test_a_study_is_told_from_its_first_job_to_its_last(handler, clock):
+    tell(handler, LogEvent.RUN_INFO, stats={"train_run": 4, "total": 4})
+    begin(handler, 1, 2)
+    for job in (1, 2, 3, 4):
+        if job == 3:
+            begin(handler, 3, 4)
+        clock.seconds += 20
+        tell(handler, LogEvent.JOB_FINISHED, job_id=job)
+    assert handler.stream.getvalue().splitlines() == [
+        " 25%, 1 of 4 runs trained, 1 of 4 jobs, about 30 s left",  # 3 jobs of 20 s, 2 at once
+        " 50%, 2 of 4 runs trained, 2 of 4 jobs, about 30 s left",  # 2 jobs of (20 + 40) / 2 s, 2 at once
+        " 75%, 3 of 4 runs trained, 3 of 4 jobs, about 13 s left",
+        "100%, 4 of 4 runs trained, 4 of 4 jobs",
+    ]
+
+
+def test_away_from_a_terminal_lines_are_rare_and_the_last_is_told(handler, clock):
+    tell(handler, LogEvent.RUN_INFO, stats={"train_run": 100, "total": 100})
+    begin(handler, *range(100))
+    for job in range(100):
+        clock.seconds += 1
+        tell(handler, LogEvent.JOB_FINISHED, job_id=job)
+    told = handler.stream.getvalue().splitlines()
+    assert 10 <= len(told) <= 11
+    assert told[-1] == "100%, 100 of 100 runs trained, 100 of 100 jobs"
+
+
+def test_on_a_terminal_one_line_is_kept_up_to_date(handler):
+    handler.stream = Terminal()
+    tell(handler, LogEvent.RUN_INFO, stats={"train_run": 2, "total": 2})
+    begin(handler, 1, 2)
+    tell(handler, LogEvent.JOB_FINISHED, job_id=1)
+    tell(handler, LogEvent.JOB_FINISHED, job_id=2)
+    told = handler.stream.getvalue()
+    assert told.startswith("\r\033[K 50%")
+    assert told.count("\r") == 2
+    assert told.count("\n") == 1
+    assert told.endswith("\n")
+
+
+def test_a_failure_shows_its_rule_and_the_end_of_its_log(handler, tmp_path):
+    log = tmp_path / "1.log"
+    log.write_text("".join(f"line {number}\n" for number in range(LOG_LINES + 5)))
+    begin(handler, 1)
+    tell(handler, LogEvent.JOB_ERROR, logging.ERROR, rule_name="train_run", jobid=1, log=[str(log)])
+    assert handler.stream.getvalue().splitlines() == [
+        "failed: train_run (job 1)",
+        *(f"  line {number}" for number in range(5, LOG_LINES + 5)),
+    ]
+
+
+@pytest.mark.parametrize("log", [[], None, ["no such file"]], ids=str)
+def test_a_failure_without_a_log_is_told_all_the_same(log, handler, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    tell(handler, LogEvent.JOB_ERROR, logging.ERROR, rule_name="train_run", jobid=1, log=log)
+    assert handler.stream.getvalue() == "failed: train_run (job 1)\n"
+
+
+def test_a_failed_job_no_longer_counts_as_one_at_once(handler, clock):
+    tell(handler, LogEvent.RUN_INFO, stats={"train_run": 4, "total": 4})
+    for job in (1, 2, 3):
+        begin(handler, job)
+        tell(handler, LogEvent.JOB_ERROR, logging.ERROR, rule_name="train_run", jobid=job, log=[])
+    begin(handler, 4)
+    clock.seconds += 10
+    tell(handler, LogEvent.JOB_FINISHED, job_id=4)
+    assert handler.stream.getvalue().splitlines()[-1].endswith("about 30 s left")
+
+
+def test_other_errors_are_told_and_other_messages_are_not(handler):
+    tell(handler, None, logging.ERROR, message="no space left")
+    tell(handler, LogEvent.SHELLCMD, message="toolnoise train ...")
+    tell(handler, None, logging.WARNING, message="by the way")
+    assert handler.stream.getvalue() == "no space left\n"
+
+
+def test_a_study_that_is_done_says_so(handler):
+    tell(handler, None, message="Nothing to be done (all requested files are present and up to date).")
+    assert handler.stream.getvalue().startswith("Nothing to be done")
+
+
+def test_a_dry_run_shows_no_progress(handler):
+    handler.common_settings.dryrun = True
+    begin(handler, 1)
+    tell(handler, LogEvent.JOB_FINISHED, job_id=1)
+    assert handler.stream.getvalue() == ""

@@ -1,0 +1,84 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from toolnoise import files, runs
+
+
+@pytest.fixture
+def record(make_run):
+    """The run.json of a whole run."""
+    return Path(make_run(2))
+
+
+def cut(path, kept):
+    path.write_bytes(path.read_bytes()[:kept])
+
+
+def test_a_whole_run_is_read(record):
+    run = runs.read(record)
+    assert (run.seed, run.diverged) == (2, False)
+    assert list(run.weights()) == ["a/kernel", "a/bias"]
+    assert run.trained_vector().tolist() == [3.0] * 6 + [0.0] * 3
+    assert [row["epoch"] for row in run.history()] == ["1", "2", "3"]
+
+
+def test_a_diverged_run_says_so(make_run):
+    assert runs.read(make_run(1, lambda parts: parts["record"].update(status="diverged"))).diverged
+
+
+def test_the_vector_of_a_run_has_its_trainable_tensors_only(make_run):
+    def add_a_moving_mean(parts):
+        parts["final"] = {"bn/moving_mean": np.ones(5, np.float32), **parts["final"]}
+
+    assert runs.read(make_run(1, add_a_moving_mean)).trained_vector().size == 9
+
+
+@pytest.mark.parametrize("kept", [0, 100, -10])
+def test_truncated_weights_are_one_line(kept, record, refused):
+    path = record.parent / "weights.npz"
+    cut(path, kept)
+    assert refused(runs.read(record).weights).startswith(f"{path}: damaged or truncated (")
+
+
+def test_a_missing_tensor_is_one_line(make_run, refused):
+    record = make_run(1, lambda parts: parts["final"].pop("a/bias"))
+    line = refused(runs.read(record).trained_vector)
+    assert line == f"{Path(record).parent / 'weights.npz'}: a/bias: no such tensor; every tensor of run.json"
+
+
+@pytest.mark.parametrize("key", ["spec", "status", "epochs", "trainable"])
+def test_a_record_that_lacks_a_key_is_one_line(key, make_run, refused):
+    record = make_run(1, lambda parts: parts["record"].pop(key))
+    assert refused(runs.read, record) == f"{record}: {key}: no such key; the record that train wrote"
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null"])
+def test_a_record_that_is_none_is_one_line(text, record, refused):
+    record.write_text(text)
+    assert refused(runs.read, record).startswith(f"{record}: ")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda path: path.unlink(),
+        lambda path: path.write_bytes(b"\xff"),
+        lambda path: cut(path, 0),
+        lambda path: cut(path, 20),
+        lambda path: cut(path, -1),
+        lambda path: cut(path, path.read_text().rstrip("\n").rindex("\n") + 1),
+    ],
+    ids=["missing", "no text", "empty", "part of the names", "without its last line end", "an epoch short"],
+)
+def test_a_damaged_history_is_one_line(damage, record, refused):
+    path = record.parent / "history.csv"
+    damage(path)
+    assert refused(runs.read(record).history).startswith(f"{path}: ")
+
+
+def test_files_are_found_beside_the_record_wherever_it_was_moved(record):
+    moved = record.parent.rename(record.parents[1] / "moved") / record.name
+    assert runs.read(moved).weights()
+    assert files.read_json(moved) == runs.read(moved).record

@@ -1,0 +1,71 @@
+import re
+
+import numpy as np
+import pytest
+
+from toolnoise import files, layout
+from toolnoise.metrics import table
+from toolnoise.summary import summarise
+
+NAN = np.nan
+VALUES = {"accuracy_mean": 0.98765, "accuracy_sd": 0.0123, "churn": 0.05, "l2_unit": 0.123456}
+
+
+@pytest.fixture
+def summary(written, built, tmp_path, monkeypatch):
+    """The summary of a study of one control cell and one of algo, from metric files with these numbers."""
+    monkeypatch.chdir(tmp_path)
+    block = written["grid"][0] | {"hardware": ["cpu"], "variants": ["control", "algo"]}
+    tiny = built(written | {"grid": [block], "hardware": {}})
+
+    def summarise_these(values=VALUES, runs=5, missing=0, bit_equal=True):
+        rows = [
+            (*cell, metric, group, value, NAN, NAN, runs, missing)
+            for cell in tiny.cells
+            for metric, value in values.items()
+            for group in ("all", "3")
+        ]
+        table.write(tiny.path(layout.STABILITY), table.STABILITY, rows)
+        files.write_json(tiny.path(layout.GATE, tiny.controls[0]), {"bit_equal": bit_equal})
+        return summarise(tiny).splitlines()
+
+    return summarise_these
+
+
+def test_each_cell_is_one_line_of_percents(summary):
+    names, rule, control, algo, *notes = summary()
+    assert names.split("  ")[0] == "model"
+    assert set(rule) == {"-", " "}
+    assert control.split() == [
+        *("smallcnn", "digits", "cpu", "control", "5"),
+        *("98.77", "±", "1.23", "5.00", "0.1235", "bit-equal"),
+    ]
+    assert algo.split()[-1] == "0.1235", "only control is gated"
+    assert notes == [
+        "implementation noise is emulated (reduction order) on: cpu",
+        "the page: results/tiny/report.html",
+    ]
+
+
+def test_columns_stand_below_their_names(summary):
+    names, rule, control, *_ = summary()
+    starts = [match.start() for match in re.finditer("-+", rule)]
+    assert len(starts) == 9
+    for line in (names, control):
+        assert " " not in [line[start] for start in starts]
+        assert {line[start - 2 : start] for start in starts[1:]} == {"  "}
+
+
+def test_one_run_has_no_sd_no_churn_and_no_verdict(summary):
+    values = VALUES | {"accuracy_sd": NAN, "churn": NAN, "l2_unit": NAN}
+    control = summary(values, runs=1, bit_equal=None)[2]
+    assert control.split()[4:] == [*("1", "98.77", "±", "n/a", "n/a", "n/a"), *["one", "run:", "not", "checked"]]
+
+
+def test_diverged_runs_are_counted(summary):
+    assert " 3 (2 diverged)  98.77 ± 1.23 " in summary(runs=3, missing=2)[3]
+
+
+def test_a_cell_whose_runs_all_diverged_is_shown_without_numbers(summary):
+    algo = summary(dict.fromkeys(VALUES, NAN), runs=0, missing=5)[3]
+    assert algo.split()[4:] == ["0", "(5", "diverged)", "n/a", "±", "n/a", "n/a", "n/a"]
