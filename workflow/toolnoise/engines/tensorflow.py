@@ -33,6 +33,8 @@ class Engine:
         self.tooling = tooling
         if tooling["accelerator"] == "cpu":
             environment.require_cpu(tooling)
+        if "tensorflow" in sys.modules:
+            raise RuntimeError("TensorFlow was imported before the tooling's settings were made")
         imposed = environment.impose(variables(tooling))
         self.tf, self.keras = tf, keras = _import()
         # Keras would take these from a file in the user's home.
