@@ -117,6 +117,19 @@ def test_a_builder_of_ones_own_counts(tmp_path, monkeypatch):
     forget()
 
 
+def test_what_ones_own_builder_imports_counts_and_nothing_is_imported_to_know(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("raise RuntimeError('imported')\n")
+    (folder / "net.py").write_text("from mine import blocks\nimport numpy\n")
+    (folder / "blocks.py").write_text("width = 1\n")
+    before = digest("mine.net")
+    change(folder / "blocks.py")
+    assert digest("mine.net") != before
+    forget()
+
+
 @pytest.mark.parametrize("path", sorted(code.PACKAGE.rglob("*.py")), ids=lambda path: path.stem)
 def test_no_module_imports_in_a_way_that_a_digest_does_not_follow(path):
     for node in ast.walk(ast.parse(path.read_text())):

@@ -1,13 +1,13 @@
 """Digests of code: what a result was made by, so that a change to it makes the result anew and nothing else does.
 
-A digest covers the source of the given modules and of every module of this package that they import, at whatever
-depth and wherever in their text. Nothing is imported to find out.
+A digest covers the source of the given modules and of every module that they import, at whatever depth and wherever in
+their text, of this package and of the folder that the study runs in, where a person's own models lie. Installed
+packages are the lock file's business. Nothing is imported to find out.
 """
 
 import ast
 import functools
 import hashlib
-import importlib.util
 import sys
 from pathlib import Path
 
@@ -17,57 +17,49 @@ ROOT = PACKAGE.parents[1]
 
 @functools.cache
 def digest(*modules: str, files: tuple[str, ...] = ()) -> str:
-    """SHA-256 over modules (dotted names), what they import of this package, and other files of the repository."""
+    """SHA-256 over modules (dotted names), what they import, and other files of the repository."""
     found = {file: hashlib.sha256((ROOT / file).read_bytes()).hexdigest() for file in files}
     for module in modules:
-        _follow(module, found)
+        path = _source(module, [*_followed(), *map(Path, sys.path)])
+        if path:
+            _follow(module, path, found)
     lines = "".join(f"{name} {source}\n" for name, source in sorted(found.items()))
     return hashlib.sha256(lines.encode()).hexdigest()
 
 
-def find_own_modules() -> None:
-    """Let a study name modules that lie in the folder it runs in, whatever program was started, after all others."""
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.append(here)
+def _followed() -> tuple[Path, Path]:
+    """The folders whose modules are looked into."""
+    return PACKAGE.parent, Path.cwd()
 
 
-def _follow(module: str, found: dict[str, str]) -> None:
+def _follow(module: str, path: Path, found: dict[str, str]) -> None:
     if module in found:
         return
-    path = _source(module)
-    if path is None:
-        return
     found[module], imported = _read(path)
-    if module.split(".")[0] == PACKAGE.name:
-        for name in imported:
-            _follow(name, found)
+    for name in imported:
+        source = _source(name, _followed())
+        if source:
+            _follow(name, source, found)
 
 
 @functools.cache
 def _read(path: Path) -> tuple[str, tuple[str, ...]]:
-    """The digest of a source file and the modules of this package that it names."""
+    """The digest of a source file and the names that it imports."""
     source = path.read_bytes()
-    names = []
+    names = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
-    ours = sorted({name for name in names if name.split(".")[0] == PACKAGE.name})
-    return hashlib.sha256(source).hexdigest(), tuple(ours)
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return hashlib.sha256(source).hexdigest(), tuple(sorted(names))
 
 
-def _source(module: str) -> Path | None:
-    """Where a module's source is; None for what is no module (a name imported from one) or has no source."""
-    top, *rest = module.split(".")
-    if top == PACKAGE.name:
-        path = PACKAGE.joinpath(*rest)
-        candidates = [path.with_suffix(".py"), path / "__init__.py"] if rest else [path / "__init__.py"]
-        return next((candidate for candidate in candidates if candidate.is_file()), None)
-    find_own_modules()
-    try:
-        spec = importlib.util.find_spec(module)
-    except ModuleNotFoundError:
-        return None
-    return Path(spec.origin) if spec and spec.origin and Path(spec.origin).is_file() else None
+def _source(module: str, folders: list[Path] | tuple[Path, ...]) -> Path | None:
+    """Where a module's source is; None for what is no module (a name imported from one) or lies elsewhere."""
+    for folder in folders:
+        path = folder.joinpath(*module.split("."))
+        for candidate in (path / "__init__.py", path.with_name(f"{path.name}.py")):
+            if candidate.is_file():
+                return candidate
+    return None

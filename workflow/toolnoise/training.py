@@ -9,6 +9,7 @@ import csv
 import hashlib
 import importlib
 import io
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from toolnoise import arrays, code, engines, files
+from toolnoise import arrays, engines, files
 from toolnoise.datasets import prepared
 from toolnoise.engines import Engine, State
 from toolnoise.errors import BadInput
@@ -142,7 +143,9 @@ def _evaluate(logits: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
 
 def _builder(model: dict[str, Any]) -> Callable[..., Any]:
     module, _, function = model["builder"].partition(":")
-    code.find_own_modules()
+    # A study may name modules that lie in the folder it runs in, whatever program was started.
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.append(here)
     try:
         return getattr(importlib.import_module(module), function)
     except (ImportError, AttributeError) as error:
