@@ -28,10 +28,10 @@ bench: .venv/dev
 
 # Each stamp holds the seconds that its installation took: bench/demo_time.py reports them.
 .venv/cpu .venv/dev: .venv/%: requirements/%.txt pyproject.toml
-	@echo "installing what requirements/$*.txt locks into .venv"
+	@echo "installing what requirements/$*.txt locks into .venv: some 450 MB to download, two to three minutes"
 	@test -x .venv/bin/python || $(PYTHON) -m venv .venv
 	@started=$$(date +%s); \
-	.venv/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement $< && \
+	.venv/bin/pip install --disable-pip-version-check --require-hashes --requirement $< && \
 	.venv/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . && \
 	echo "$$(( $$(date +%s) - started ))" > $@
 

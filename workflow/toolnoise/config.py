@@ -157,7 +157,7 @@ def _complaint(error: jsonschema.ValidationError, file: str | Path) -> BadInput:
     if error.validator == "enum":
         return BadInput(file, key, found, _one_of(error.validator_value))
     kind = error.schema.get("type")
-    allowed = error.schema.get("description") or f"a value of type {kind}"
+    allowed = error.schema.get("description") or {"object": "a mapping", "array": "a list"}.get(kind, f"a {kind}")
     return BadInput(file, key, found, f"allowed: {allowed}")
 
 

@@ -54,5 +54,10 @@ def _npz(name: str, entry: dict[str, Any]) -> Arrays:
         raise BadInput(path, "train_labels", f"found {found['train_labels'].dtype}", "allowed: integers from 0 up")
     classes = found.get("classes")
     if classes is None:
-        classes = np.array([str(label) for label in range(int(found["train_labels"].max(initial=0)) + 1)])
+        largest = int(found["train_labels"].max(initial=0))
+        if largest >= max(1, found["train_labels"].size):
+            raise BadInput(
+                path, "train_labels", f"found label {largest}", "from 0 up, an example or more of each class"
+            )
+        classes = np.array([str(label) for label in range(largest + 1)])
     return {**{array: found[array] for array in ARRAYS}, "maximum": np.array(255), "classes": classes}

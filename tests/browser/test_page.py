@@ -1,0 +1,69 @@
+"""The page in a real headless Chromium: table 2 is first, figures open, the console is quiet."""
+
+import shutil
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+CHROMIUM = shutil.which("chromium")
+# No background traffic: the page must need no network, and the browser is not to look for one.
+QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+QUIET += ["--disable-sync", "--no-first-run"]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """A headless Chromium."""
+    assert CHROMIUM, "no chromium on this machine: apt-get install chromium"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser, page_file):
+    """The page, freshly opened; what its console calls errors is kept."""
+    page = browser.new_page(viewport={"width": 1300, "height": 800})
+    page.errors = []
+    page.on("console", lambda message: message.type == "error" and page.errors.append(message.text))
+    page.on("pageerror", lambda error: page.errors.append(str(error)))
+    page.set_default_timeout(10_000)
+    page.goto(page_file.as_uri())
+    page.get_by_text("2 Figures", exact=True).wait_for()
+    yield page
+    page.close()
+
+
+def show(page, category, result):
+    """Click through the menu to a result; the element that shows it."""
+    page.get_by_text(category, exact=True).click()
+    page.locator("tr", has=page.get_by_text(result, exact=True)).locator("a").first.click()
+    # The page's own logo is a picture too, and comes first.
+    shown = page.locator("img, iframe").nth(1)
+    shown.wait_for()
+    return shown
+
+
+def test_table_2_is_the_first_result(page):
+    listed = page.locator("li").all_inner_texts()
+    assert listed[listed.index("RESULTS") + 1] == "1 Table 2: accuracy"
+    assert page.errors == []
+
+
+def test_the_first_view_says_what_the_study_asks(page):
+    assert page.get_by_text("how much of a trained network is noise").is_visible()
+
+
+def test_a_figure_opens_at_a_size_to_read(page):
+    box = show(page, "2 Figures", "noise_by_source-cpu").bounding_box()
+    assert box["width"] > 300
+    assert box["height"] > 150
+    assert page.errors == []
+
+
+def test_table_2_opens_with_its_numbers(page):
+    show(page, "1 Table 2: accuracy", "table2")
+    cells = [text for frame in page.frames for text in frame.locator("td").all_inner_texts()]
+    assert any("±" in text for text in cells)
+    assert page.errors == []
