@@ -100,6 +100,7 @@ def _render(options: argparse.Namespace) -> None:
 def _report(options: argparse.Namespace) -> None:
     from toolnoise import rendering
 
+    studies.load(options.study)  # a wrong study is told here: Snakemake would tell it at length
     rendering.write_report(options.study, options.out)
 
 

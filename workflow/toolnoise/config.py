@@ -144,6 +144,9 @@ _Validator = jsonschema.validators.extend(
 )
 
 
+_KINDS = {"object": "a mapping", "array": "a list"}
+
+
 def _complaint(error: jsonschema.ValidationError, file: str | Path) -> BadInput:
     key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path).lstrip(".")
     if error.validator == "additionalProperties":
@@ -156,8 +159,9 @@ def _complaint(error: jsonschema.ValidationError, file: str | Path) -> BadInput:
     found = f"found {_show(error.instance)}"
     if error.validator == "enum":
         return BadInput(file, key, found, _one_of(error.validator_value))
-    kind = error.schema.get("type")
-    allowed = error.schema.get("description") or {"object": "a mapping", "array": "a list"}.get(kind, f"a {kind}")
+    kinds = error.schema.get("type", [])
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    allowed = error.schema.get("description") or " or ".join(_KINDS.get(kind, kind) for kind in kinds)
     return BadInput(file, key, found, f"allowed: {allowed}")
 
 

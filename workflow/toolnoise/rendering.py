@@ -42,7 +42,7 @@ def render(notebook: str, parameters: dict[str, Any], executed: str | Path) -> N
                 raise BadInput(f"{notebook}.ipynb", "", error.evalue) from None
             raise
         executed_copy = nbformat.read(scratch, as_version=4)
-        _forget_times(executed_copy)
+        _forget_the_occasion(executed_copy)
         nbformat.write(executed_copy, scratch)
 
 
@@ -56,10 +56,13 @@ def write_report(study: str | Path, out: str | Path) -> None:
             raise RuntimeError(done.stdout + done.stderr)
 
 
-def _forget_times(notebook: nbformat.NotebookNode) -> None:
+def _forget_the_occasion(notebook: nbformat.NotebookNode) -> None:
     kept = ("parameters", "environment_variables")
     about = notebook.metadata.get("papermill", {})
     notebook.metadata["papermill"] = {key: value for key, value in about.items() if key in kept}
     for cell in notebook.cells:
         for when in ("papermill", "execution"):
             cell.metadata.pop(when, None)
+        # papermill gives the cell with the parameters a random id.
+        if "injected-parameters" in cell.metadata.get("tags", []):
+            cell.id = "injected-parameters"

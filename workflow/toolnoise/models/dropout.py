@@ -35,4 +35,5 @@ class Dropout(keras.layers.Layer):
         inside = np.arange(size, dtype=np.uint32).reshape(1, *shape)
         elements = ops.reshape(slots, (-1, *(1 for _ in shape))) * np.uint32(size) + inside
         keep = streams.keep_mask(ops, key_words, (step, np.uint32(number), elements), self.rate)
-        return ops.where(keep, values / (1 - self.rate), ops.zeros_like(values))
+        # Multiplied, because compilers turn a division by a constant into that, or not.
+        return ops.where(keep, values * np.float32(1 / (1 - self.rate)), ops.zeros_like(values))

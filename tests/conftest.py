@@ -1,0 +1,127 @@
+"""What the tests of whole programs share: verbs and Snakemake as a person runs them, each in processes of its own."""
+
+import fcntl
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="session")
+def run():
+    """Run a program in a folder, with variables laid over this process's."""
+
+    def start(folder, *command, env=None, **options):
+        environment = {**os.environ, **(env or {})}
+        return subprocess.run(
+            [str(part) for part in command], cwd=folder, env=environment, capture_output=True, text=True, **options
+        )
+
+    return start
+
+
+@pytest.fixture(scope="session")
+def toolnoise(run):
+    """Run a verb through the console script, which does not look for modules in the folder it starts in."""
+    script = Path(sys.executable).with_name("toolnoise")
+    return lambda folder, *arguments, **options: run(folder, script, *arguments, **options)
+
+
+@pytest.fixture(scope="session")
+def snakemake(run):
+    """Run a study file's workflow; results go to the folder, the source is this checkout unless another is given."""
+
+    def start(folder, *arguments, study="study.yaml", source=ROOT, cores=2, env=None):
+        command = [sys.executable, "-m", "snakemake", "--snakefile", source / "Snakefile", "--directory", folder]
+        command += ["--configfile", Path(folder) / study, "--cores", cores]
+        # A checkout elsewhere is the package that counts there.
+        env = {"PYTHONPATH": str(source / "workflow"), **(env or {})}
+        return run(folder, *command, *arguments, env=env)
+
+    return start
+
+
+@pytest.fixture(scope="session")
+def refusal():
+    """The one line with which a program refused bad input: exit code 2 and no traceback."""
+
+    def line(done):
+        said = done.stdout + done.stderr
+        assert done.returncode == 2, said
+        assert "Traceback" not in said
+        lines = [text for text in said.splitlines() if text.startswith("toolnoise: ")]
+        assert len(lines) == 1, said
+        return lines[0]
+
+    return line
+
+
+@pytest.fixture(scope="session")
+def write_study():
+    """Write a study file into a folder."""
+
+    def write(folder, study, name="study.yaml"):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(yaml.safe_dump(study, sort_keys=False))
+        return folder
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def once(tmp_path_factory):
+    """Make a folder once for all of pytest's worker processes; the others wait for the one that makes it."""
+
+    def made(name, make):
+        base = tmp_path_factory.getbasetemp()
+        shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+        folder = shared / name
+        with (shared / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            # What a failed attempt left is shown to nobody: every worker fails alike.
+            if not (folder / ".made").exists():
+                folder.mkdir()
+                make(folder)
+                (folder / ".made").touch()
+        return folder
+
+    return made
+
+
+TRAINING = {"epochs": 2, "batch_size": 64, "learning_rate": 0.01, "crop": 1}
+
+
+def _block(model, recipe, hardware, *variants):
+    task = {"models": [model], "datasets": ["digits"], "recipe": recipe}
+    return task | {"hardware": [hardware], "variants": list(variants), "seeds": 2}
+
+
+SMALL = {
+    "study": "small",
+    "grid": [
+        _block("smallcnn", "plain", "cpu", "algo_impl", "impl", "control"),
+        _block("smallcnn-bn", "normed", "cpu", "algo_impl", "control"),
+        _block("smallcnn", "plain", "cpu-eigen", "control"),
+    ],
+    "recipes": {"plain": TRAINING, "normed": dict(TRAINING)},
+    # Every kind but per_class, which other studies of these tests render: each figure takes seconds.
+    "figures": ["table2", "noise_by_source", "batch_norm", "across_toolings"],
+}
+
+
+@pytest.fixture(scope="session")
+def small_study(once, write_study, snakemake):
+    """A small study's folder, run to its page; read-only. `said.txt` is what its run printed to a file."""
+
+    def make(folder):
+        write_study(folder, SMALL)
+        done = snakemake(folder, "--logger", "toolnoise")
+        (folder / "said.txt").write_text(done.stdout + done.stderr)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    return once("small", make)

@@ -1,0 +1,146 @@
+"""Trainings for the engine's tests, each in a process of its own: TensorFlow is never imported into pytest's."""
+
+import csv
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from toolnoise import arrays, files, plans, study
+from toolnoise.datasets import prepared
+
+DRIVERS = Path(__file__).parent / "drivers"
+
+# Everything that floating-point surroundings could leak into: a cosine, a warm-up, means and deviations, every move.
+RECIPE = {
+    "epochs": 2,
+    "batch_size": 128,
+    "learning_rate": 0.01,
+    "schedule": "cosine",
+    "warmup_epochs": 1,
+    "normalise": "per-image",
+    "crop": 2,
+    "flip": True,
+}
+
+
+class Trained(NamedTuple):
+    """What a run left, and its spec."""
+
+    weights: dict[str, np.ndarray]
+    weight_bytes: bytes
+    history: list[dict[str, str]]
+    record: dict[str, Any]
+
+    @property
+    def digests(self):
+        return [(row["weights_sha256"], row["tensors_sha256"]) for row in self.history]
+
+
+class Workshop:
+    """A folder with a study of one model in which runs are trained by hand."""
+
+    def __init__(self, folder, toolnoise, run):
+        self.folder, self.toolnoise, self.run = folder, toolnoise, run
+        self.study = study.load(folder / "study.yaml")
+        self.cell = self.study.cells[0]
+        self.data = f"{self.cell.dataset}.npz"
+        done = toolnoise(folder, "prepare", "--study", "study.yaml", "--dataset", self.cell.dataset, "--out", self.data)
+        assert done.returncode == 0, done.stderr
+
+    def attempt(self, variant="control", seed=1, hardware=None, out="out", **options):
+        """Train; return the finished process."""
+        cell = self.cell._replace(variant=variant, hardware=hardware or self.cell.hardware)
+        names = [part for name, value in cell._asdict().items() for part in (f"--{name}", value)]
+        outputs = ["--weights", f"{out}/weights.npz", "--history", f"{out}/history.csv", "--record", f"{out}/run.json"]
+        command = ["train", "--study", "study.yaml", *names, "--seed", seed, "--data", self.data, *outputs]
+        return self.toolnoise(self.folder, *command, **options)
+
+    def train(self, variant="control", seed=1, hardware=None, **options):
+        """Train and return what the run left."""
+        out = f"{hardware or self.cell.hardware}-{variant}-{seed}"
+        done = self.attempt(variant, seed, hardware, out=out, **options)
+        assert done.returncode == 0, done.stderr
+        folder = self.folder / out
+        with (folder / "history.csv").open(newline="") as file:
+            history = list(csv.DictReader(file))
+        weights = arrays.read_npz(folder / "weights.npz")
+        return Trained(weights, (folder / "weights.npz").read_bytes(), history, files.read_json(folder / "run.json"))
+
+    def spec(self, variant="control", seed=1):
+        return self.study.spec(self.cell._replace(variant=variant), seed)
+
+    def dataset(self):
+        """The data as the engine gets it."""
+        return prepared.load(self.folder / self.data, self.spec()["recipe"]["normalise"])
+
+    def last_step(self, trained):
+        """The plan of a run's last step."""
+        spec = trained.record["spec"]
+        plan = plans.plan_epoch(spec, len(self.dataset().train.labels), spec["recipe"]["epochs"] - 1)
+        return plan._replace(**{part: getattr(plan, part)[-1] for part in ("order", "offsets", "flips", "slots")})
+
+    def drive(self, driver, *arguments, out="out.npz"):
+        """Run a driver of the engine; return the arrays it wrote."""
+        done = self.run(self.folder, sys.executable, DRIVERS / driver, "study.yaml", self.data, out, *arguments)
+        assert done.returncode == 0, done.stderr
+        return arrays.read_npz(self.folder / out)
+
+
+BLOCK = {"recipe": "here", "hardware": ["cpu"], "variants": ["impl", "control"], "seeds": 3}
+
+
+@pytest.fixture(scope="session")
+def workshop(tmp_path_factory, write_study, toolnoise, run):
+    """Open a workshop on digits; `registries` are the study's own entries."""
+
+    def make(recipe=RECIPE, model="smallcnn", hardware=("cpu", "cpu-eigen"), own_hardware=None, **registries):
+        block = BLOCK | {"models": [model], "datasets": ["digits"], "hardware": list(hardware)}
+        written = {"study": "workshop", "grid": [block], "recipes": {"here": recipe}, **registries}
+        written["hardware"] = own_hardware or {}
+        return Workshop(write_study(tmp_path_factory.mktemp("workshop"), written), toolnoise, run)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def own_workshop(tmp_path_factory, write_study, toolnoise, run):
+    """Open a workshop on a builder of drivers/own_models.py and 64 images of 6 x 8 pixels."""
+
+    def make(builder, options=None, **recipe):
+        folder = tmp_path_factory.mktemp("workshop")
+        (folder / "own_models.py").write_text((DRIVERS / "own_models.py").read_text())
+        generator = np.random.default_rng(1)
+        raw = {}
+        for part in ("train", "test"):
+            raw[f"{part}_images"] = generator.integers(0, 256, (64, 6, 8, 2), np.uint8)
+            raw[f"{part}_labels"] = np.arange(64) % 4
+        np.savez(folder / "raw.npz", **raw)
+        written = {
+            "study": "workshop",
+            "grid": [BLOCK | {"models": ["mine"], "datasets": ["pictures"]}],
+            "models": {"mine": {"builder": f"own_models:{builder}", "options": options or {}}},
+            "datasets": {"pictures": {"reader": "npz", "path": "raw.npz"}},
+            "recipes": {"here": {"epochs": 1, "batch_size": 32, "learning_rate": 0.01} | recipe},
+        }
+        return Workshop(write_study(folder, written), toolnoise, run)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def reference_batch():
+    """Crop and mirror a batch as a plan says, one picture at a time."""
+
+    def make(images, plan, pad):
+        batch = []
+        for index, (row, column), flip in zip(plan.order, plan.offsets, plan.flips, strict=True):
+            height, width = images.shape[1:3]
+            padded = np.pad(images[index], ((pad, pad), (pad, pad), (0, 0)))
+            crop = padded[row : row + height, column : column + width]
+            batch.append(crop[:, ::-1] if flip else crop)
+        return np.stack(batch)
+
+    return make

@@ -1,0 +1,71 @@
+"""Builders of a user's own: models that keep what they were shown, and one with Keras's own dropout."""
+
+import keras
+import numpy as np
+
+from toolnoise.models.dropout import Dropout
+
+
+class Recorder(keras.layers.Layer):
+    """Hands its input on and keeps the last batch that it saw in training, as a tensor that is not trained."""
+
+    def __init__(self, batch, **options):
+        super().__init__(**options)
+        self.batch, self.seen_initializer = batch, keras.initializers.Zeros()
+
+    def build(self, shape):
+        self.seen = self.add_weight(
+            shape=(self.batch, *shape[1:]), initializer=self.seen_initializer, trainable=False, name="seen"
+        )
+
+    def call(self, values, training=False):
+        if training:
+            self.seen.assign(values)
+        return values
+
+
+def recorder(input_shape, classes, batch):
+    """What comes into the network."""
+    images = keras.Input(input_shape, name="images")
+    values = keras.layers.Flatten(name="flat")(Recorder(batch, name="recorder")(images))
+    return keras.Model(images, keras.layers.Dense(classes, name="logits")(values))
+
+
+def dropped(input_shape, classes, batch, rate):
+    """What two dropout layers leave: the first of the images, the second of what a dense layer makes of them."""
+    images = keras.Input(input_shape, name="images")
+    values = Recorder(batch, name="first")(Dropout(rate, name="drop1")(images))
+    values = keras.layers.Dense(16, activation="relu", name="dense")(keras.layers.Flatten(name="flat")(values))
+    # All ones: what is left of them shows the mask.
+    ones = Recorder(batch, name="second")(Dropout(rate, name="drop2")(keras.ops.ones_like(values)))
+    values = keras.layers.Multiply(name="product")([values, ones])
+    return keras.Model(images, keras.layers.Dense(classes, name="logits")(values))
+
+
+def smooth(input_shape, classes):
+    """No kinks: where a rounding error decides which way a gradient goes, two right loops part within a few steps.
+
+    No bias before batch normalisation either: its gradient is rounding alone, which Adam scales up to whole steps.
+    """
+    images = keras.Input(input_shape, name="images")
+    values = keras.layers.Conv2D(8, 3, use_bias=False, name="conv")(images)
+    values = keras.layers.BatchNormalization(name="bn")(values)
+    values = keras.layers.Activation("tanh", name="tanh")(values)
+    values = keras.layers.GlobalAveragePooling2D(name="pool")(values)
+    values = keras.layers.Dense(8, activation="tanh", name="dense")(values)
+    return keras.Model(images, keras.layers.Dense(classes, name="logits")(values))
+
+
+def kerases(input_shape, classes):
+    """Dropout that draws random numbers of its own."""
+    images = keras.Input(input_shape, name="images")
+    values = keras.layers.Dropout(0.5, name="theirs")(keras.layers.Flatten(name="flat")(images))
+    return keras.Model(images, keras.layers.Dense(classes, name="logits")(values))
+
+
+def counted(classes=10):
+    """How many values the paper's network has at the paper's size, and how many batch normalisation adds."""
+    from toolnoise.models.smallcnn import build
+
+    plain, normed = (build((32, 32, 3), classes, batch_norm=batch_norm) for batch_norm in (False, True))
+    return np.array([plain.count_params(), normed.count_params() - plain.count_params()])

@@ -1,0 +1,104 @@
+"""What an epoch computes: from the streams' weights, on the planned batches, as a plain loop would."""
+
+import numpy as np
+import pytest
+
+from toolnoise import streams
+from toolnoise.models.initial import Parameter, initial_weights
+
+RATE = 0.4
+DRAWN = {"conv/kernel": "GlorotUniform", "bn/gamma": "Ones", "logits/kernel": "GlorotUniform", "logits/bias": "Zeros"}
+
+
+@pytest.fixture(scope="module")
+def smooth(own_workshop):
+    """A network with batch normalisation, and crops, flips and a warm-up."""
+    return own_workshop("smooth", batch_size=8, epochs=3, schedule="cosine", warmup_epochs=0.5, crop=2, flip=True)
+
+
+@pytest.fixture(scope="module")
+def beside_keras(smooth):
+    return smooth.drive("against_keras.py")
+
+
+def paths(found, who, optimizer="adam"):
+    start = f"{optimizer}/{who}/"
+    return {name.removeprefix(start): array for name, array in found.items() if name.startswith(start)}
+
+
+def test_the_engine_starts_from_exactly_the_weights_of_the_streams(beside_keras):
+    held = paths(beside_keras, "held")
+    parameters = [Parameter(path, held[path].shape, True, kind, {}) for path, kind in DRAWN.items()]
+    for path, drawn in initial_weights(parameters, 0, 0, "smooth").items():
+        assert held[path].tobytes() == drawn.tobytes()
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "sgd"])
+def test_six_steps_are_close_to_six_steps_of_plain_keras(beside_keras, optimizer):
+    ours, theirs = paths(beside_keras, "engine", optimizer), paths(beside_keras, "keras", optimizer)
+    assert len(ours) == 9
+    for path, tensor in ours.items():
+        np.testing.assert_allclose(tensor, theirs[path], rtol=0, atol=3e-6, err_msg=path)
+        assert not np.array_equal(tensor, paths(beside_keras, "held", optimizer)[path])
+    np.testing.assert_allclose(*beside_keras[f"{optimizer}/loss"], rtol=1e-5)
+    assert len(set(beside_keras[f"{optimizer}/accuracy"])) == 1
+
+
+def test_the_papers_network_has_its_15722_parameters_and_batch_normalisation_adds_320(beside_keras):
+    assert beside_keras["counts"].tolist() == [15722, 320]
+
+
+def test_a_state_in_the_middle_goes_on_in_a_fresh_process_with_the_same_bits(smooth):
+    whole = smooth.drive("resume.py", out="whole.npz")
+    rest = smooth.drive("resume.py", "whole.npz", out="rest.npz")
+    last = [name for name in whole if name.startswith("2/")]
+    assert list(rest) == last
+    # Both optimisers: 9 tensors, of which 7 are trained; Adam has two slots for each of these, SGD one.
+    assert len(last) == 2 * (9 + 1) + 3 * 7
+    for name in last:
+        assert rest[name].tobytes() == whole[name].tobytes(), name
+
+
+def test_an_augmented_batch_is_exactly_the_planned_crops_and_mirrors(own_workshop, reference_batch):
+    here = own_workshop("recorder", {"batch": 32}, epochs=2, crop=3, flip=True)
+    trained = here.train()
+    seen, plan = trained.weights["recorder/seen"], here.last_step(trained)
+    assert plan.flips.any()
+    assert not plan.flips.all()
+    assert seen.tobytes() == reference_batch(here.dataset().train.images, plan, 3).tobytes()
+
+
+@pytest.fixture(scope="module")
+def dropping(own_workshop):
+    """A workshop whose runs keep what dropout left in the second of two steps of all 64 examples each."""
+    return own_workshop("dropped", {"batch": 64, "rate": RATE}, batch_size=64, epochs=2)
+
+
+@pytest.fixture(scope="module")
+def dropped(dropping):
+    return {variant: dropping.train(variant) for variant in ("control", "impl")}
+
+
+def test_dropout_keeps_exactly_the_elements_that_the_streams_say(dropping, dropped):
+    plan = dropping.last_step(dropped["impl"])
+    images = dropping.dataset().train.images[plan.order]
+    for number, (layer, values) in enumerate({"first": images, "second": np.ones((64, 16), np.float32)}.items()):
+        size = values[0].size
+        elements = plan.slots[:, None] * np.uint32(size) + np.arange(size, dtype=np.uint32)
+        counters = (np.array([2], np.uint32), np.array([number], np.uint32), elements)
+        kept = streams.keep_mask(np, plan.dropout, counters, RATE).reshape(values.shape)
+        seen = dropped["impl"].weights[f"{layer}/seen"]
+        assert np.array_equal(seen != 0, kept & (values != 0))
+        # How a kept element is divided is the engine's own rounding.
+        np.testing.assert_allclose(seen, np.where(kept, values / (1 - RATE), 0), rtol=1e-6)
+
+
+def test_masks_follow_the_examples_when_a_batch_is_permuted(dropping, dropped):
+    orders = {variant: dropping.last_step(run).order for variant, run in dropped.items()}
+    assert not np.array_equal(orders["control"], orders["impl"])
+    for layer in ("first", "second"):
+        by_example = [run.weights[f"{layer}/seen"][np.argsort(orders[variant])] for variant, run in dropped.items()]
+        assert by_example[0].tobytes() == by_example[1].tobytes()
+    losses = [float(run.history[0]["train_loss"]) for run in dropped.values()]
+    np.testing.assert_allclose(*losses, rtol=1e-5)
+    assert dropped["control"].weight_bytes != dropped["impl"].weight_bytes

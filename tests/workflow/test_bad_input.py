@@ -1,0 +1,106 @@
+"""Bad input through the doors that people use: one line, exit code 2, no traceback, and results as they were."""
+
+import pytest
+
+RESULTS = "results/small"
+CELL = ("smallcnn", "digits", "cpu", "control")
+NAMES = [
+    part
+    for name, value in zip(("model", "dataset", "hardware", "variant"), CELL, strict=True)
+    for part in (f"--{name}", value)
+]
+
+
+def everything(folder):
+    return {path: path.read_bytes() for path in (folder / "results").rglob("*") if path.is_file()}
+
+
+def dump(folder, verb):
+    stem = folder / RESULTS / "predictions" / "/".join(CELL)
+    records = [folder / RESULTS / "runs" / "/".join(CELL) / seed / "run.json" for seed in ("1", "2")]
+    data = folder / RESULTS / "data/digits.npz"
+    given = [] if verb == "check-control" else ["--data", data]
+    return [*given, "--logits", f"{stem}.npy", "--index", f"{stem}.json", "--records", *records]
+
+
+def truncate(path):
+    path.write_bytes(path.read_bytes()[:-100])
+
+
+@pytest.mark.parametrize(
+    ("edit", "words"),
+    [
+        (lambda study: study["grid"][0].update(models=["smalcnn"]), ["grid[0].models", "'smallcnn'?"]),
+        (lambda study: study["grid"][1].update(variants=["contrl"]), ["grid[1].variants", "contrl", "control"]),
+        (lambda study: study["recipes"]["plain"].update(epoch=3), ["recipes.plain", "'epoch'", "'epochs'?"]),
+        (lambda study: study.update(study="../small"), ["study", "../small"]),
+        (lambda study: study["recipes"]["plain"].update(epochs="many"), ["recipes.plain.epochs", "many"]),
+    ],
+)
+def test_a_wrong_study_file_is_one_line_and_nothing_runs(copied, change_study, snakemake, refusal, edit, words):
+    before = everything(copied)
+    change_study(copied, edit)
+    line = refusal(snakemake(copied))
+    for word in ("study.yaml", *words):
+        assert word in line
+    assert everything(copied) == before
+
+
+def verb(name, *arguments):
+    return lambda folder: [name, *arguments, *dump(folder, name)]
+
+
+STUDY = ["--study", f"{RESULTS}/study.json"]
+TRAINS = ["--data", "d.npz", "--weights", "w.npz", "--history", "h.csv", "--record", "r.json"]
+STABILITY = f"{RESULTS}/metrics/stability.csv"
+DAMAGED = {
+    "predict": (f"{RESULTS}/runs/{'/'.join(CELL)}/2/weights.npz", verb("predict", *STUDY, *NAMES)),
+    "measure": (f"{RESULTS}/predictions/{'/'.join(CELL)}.npy", verb("measure", *STUDY, *NAMES, "--out", "out.csv")),
+    "gate": (f"{RESULTS}/predictions/{'/'.join(CELL)}.npy", verb("check-control", *NAMES[:6], "--out", "out.json")),
+    "record": (f"{RESULTS}/runs/{'/'.join(CELL)}/1/run.json", verb("measure", *STUDY, *NAMES, "--out", "out.csv")),
+    "data": (f"{RESULTS}/data/digits.npz", verb("measure", *STUDY, *NAMES, "--out", "out.csv")),
+}
+
+
+@pytest.mark.parametrize("case", DAMAGED)
+def test_a_truncated_file_is_one_line_that_names_it(copied, toolnoise, refusal, case):
+    damaged, command = DAMAGED[case]
+    truncate(copied / damaged)
+    before = everything(copied)
+    assert damaged in refusal(toolnoise(copied, *command(copied)))
+    assert everything(copied) == before
+    assert not list(copied.glob("out.*"))
+
+
+@pytest.mark.parametrize("name", ["collect", "render"])
+def test_a_metric_file_that_lacks_a_column_is_one_line_that_names_it(copied, toolnoise, refusal, name):
+    path = copied / STABILITY
+    path.write_text(path.read_text().replace(",n_missing", "", 1))
+    before = everything(copied)
+    command = {
+        "collect": ["--kind", "stability", "--metrics", STABILITY, "--out", f"{RESULTS}/new.csv"],
+        "render": [
+            *[*STUDY, "--figure", "table2", "--stability", STABILITY, "--cross-tooling", "none.csv"],
+            *["--stem", f"{RESULTS}/figures/table2", "--executed", f"{RESULTS}/notebooks/table2.ipynb"],
+        ],
+    }[name]
+    line = refusal(toolnoise(copied, name, *command))
+    assert "n_missing" in line
+    assert everything(copied) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (["tarin"], "tarin"),
+        ([], "VERB"),
+        (["summary", "--study", "study.yaml", "--loud"], "--loud"),
+        (["summary"], "--study"),
+        (["train", *STUDY, *NAMES, *TRAINS, "--seed", "one"], "'one'"),
+        (["train", *STUDY, *NAMES, *TRAINS, "--seed", "9"], "seed 9"),
+        (["prepare", *STUDY, "--dataset", "mnist", "--out", "o"], "mnist"),
+        (["report", "--study", "nowhere.yaml", "--out", "o"], "nowhere.yaml"),
+    ],
+)
+def test_a_wrong_command_line_is_one_line(small_study, toolnoise, refusal, arguments, word):
+    assert word in refusal(toolnoise(small_study, *arguments))

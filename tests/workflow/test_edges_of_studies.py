@@ -1,0 +1,52 @@
+"""Studies at the edge: one run of everything, and runs that diverge."""
+
+import pytest
+
+from toolnoise.metrics import table
+
+
+def study(seeds, variants, **recipe):
+    block = {"models": ["smallcnn"], "datasets": ["digits"], "recipe": "here", "hardware": ["cpu"]}
+    return {
+        "study": "edge",
+        "grid": [block | {"variants": variants, "seeds": seeds}],
+        "recipes": {"here": {"epochs": 2, "batch_size": 128, "learning_rate": 0.01} | recipe},
+    }
+
+
+@pytest.fixture(scope="module")
+def one_run(write_study, snakemake, tmp_path_factory):
+    folder = write_study(
+        tmp_path_factory.mktemp("one"), study([4], ["algo", "control"]) | {"figures": ["table2", "noise_by_source"]}
+    )
+    done = snakemake(folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "results/edge"
+
+
+def test_a_study_with_one_seed_runs_through_and_its_table_says_one_run_and_no_sd(one_run):
+    text = (one_run / "figures/table2.md").read_text()
+    assert "one run" in text
+    assert "±" not in text.partition("\n\n")[0]
+
+
+def test_one_run_has_an_accuracy_but_no_spread_and_no_verdict_of_the_gate(one_run):
+    rows = table.read(one_run / "metrics/stability.csv", table.STABILITY)
+    rows = rows[rows["group"] == "all"].set_index("metric")["value"]
+    assert rows["accuracy_mean"].notna().all()
+    assert rows[["accuracy_sd", "churn", "l2_unit"]].isna().all()
+    assert '"bit_equal": null' in (one_run / "control/smallcnn/digits/cpu.json").read_text()
+
+
+def test_a_study_whose_runs_diverge_counts_them_and_renders_its_figures(write_study, snakemake, toolnoise, tmp_path):
+    folder = write_study(tmp_path, study(2, ["control"], optimizer="sgd", learning_rate=1e9))
+    done = snakemake(folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = table.read(folder / "results/edge/metrics/stability.csv", table.STABILITY)
+    assert set(rows["n_runs"]) == {0}
+    assert set(rows["n_missing"]) == {2}
+    assert rows["value"].isna().all()
+    for name in ("table2.md", "noise_by_source-cpu.svg", "per_class-cpu.svg"):
+        assert (folder / "results/edge/figures" / name).stat().st_size > 0
+    summary = toolnoise(folder, "summary", "--study", "results/edge/study.json")
+    assert "2 diverged" in summary.stdout, summary.stderr

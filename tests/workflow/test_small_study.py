@@ -1,0 +1,120 @@
+"""A small study, run by Snakemake from its file to its page: what its numbers say and what would run again."""
+
+import json
+import shutil
+
+import pytest
+
+from toolnoise.metrics import table
+
+KINDS = {"table2", "noise_by_source", "batch_norm", "across_toolings"}
+
+
+@pytest.fixture(scope="module")
+def overall(small_study):
+    """The values over all examples by cell and metric."""
+    rows = table.read(small_study / "results/small/metrics/stability.csv", table.STABILITY)
+    rows = rows[rows["group"] == "all"]
+    return {(tuple(row[:4]), row.metric): row.value for row in rows.itertuples(index=False)}
+
+
+def cells(overall, *variants):
+    found = sorted({cell for cell, _ in overall if cell[3] in variants})
+    assert found
+    return found
+
+
+def test_control_has_exactly_no_noise(overall):
+    for cell in cells(overall, "control"):
+        for metric in ("churn", "l2_unit", "l2_raw", "accuracy_sd"):
+            assert overall[cell, metric] == 0, (cell, metric)
+
+
+def test_every_other_variant_has_noise(overall):
+    for cell in cells(overall, "algo_impl", "impl"):
+        assert overall[cell, "l2_unit"] > 0, cell
+    assert max(overall[cell, "churn"] for cell in cells(overall, "algo_impl")) > 0
+
+
+def test_two_toolings_are_apart_under_control(small_study):
+    rows = table.read(small_study / "results/small/metrics/cross_tooling.csv", table.CROSS_TOOLING)
+    assert set(rows["variant"]) == {"control"}
+    values = dict(zip(rows["metric"], rows["value"], strict=True))
+    assert values["l2_unit"] > 0 or values["churn"] > 0
+
+
+def test_every_figure_is_there_in_every_format_and_so_is_the_page(small_study):
+    results = small_study / "results/small"
+    notebooks = {path.stem for path in results.glob("notebooks/*.ipynb")}
+    assert {name.split("-")[0] for name in notebooks} == KINDS
+    for name in notebooks:
+        suffixes = {path.suffix for path in results.glob(f"figures/{name}.*")}
+        assert suffixes == ({".html", ".csv", ".md", ".tex"} if name == "table2" else {".svg", ".pdf", ".png"})
+    assert (results / "report.html").stat().st_size > 0
+
+
+def test_figures_with_emulated_noise_say_so(small_study):
+    assert "emulated" in (small_study / "results/small/figures/noise_by_source-cpu.svg").read_text()
+    assert "emulated" in (small_study / "results/small/figures/table2.md").read_text()
+
+
+def test_the_gate_says_that_control_is_bit_equal(small_study):
+    verdicts = [json.loads(path.read_text()) for path in (small_study / "results/small/control").rglob("*.json")]
+    assert [verdict["bit_equal"] for verdict in verdicts] == [True, True, True]
+
+
+def test_progress_is_printed_to_a_file_with_what_is_left(small_study):
+    lines = (small_study / "said.txt").read_text().splitlines()
+    assert any("of 12 runs trained" in line and line.endswith("left") for line in lines)
+    assert lines[-1].startswith("100%, 12 of 12 runs trained")
+
+
+def test_a_summary_has_a_line_for_every_cell(small_study, toolnoise):
+    done = toolnoise(small_study, "summary", "--study", "results/small/study.json")
+    assert done.returncode == 0, done.stderr
+    assert sum("bit-equal" in line for line in done.stdout.splitlines()) == 3
+    assert "report.html" in done.stdout
+
+
+def test_a_finished_study_plans_nothing(small_study, planned):
+    assert planned(small_study) == {}
+
+
+def test_nor_does_it_when_tree_and_results_have_moved(copied, checkout, planned):
+    # Every file of the tree is new there.
+    assert planned(copied, source=checkout) == {}
+
+
+def test_the_study_kept_with_the_results_is_the_study(copied, planned):
+    shutil.copy(copied / "results/small/study.json", copied / "kept.json")
+    assert planned(copied, study="kept.json") == {}
+
+
+def test_a_changed_recipe_plans_exactly_its_runs_and_what_follows(copied, change_study, planned):
+    change_study(copied, lambda study: study["recipes"]["normed"].update(learning_rate=0.02))
+    jobs = planned(copied)
+    assert jobs["train_run"] == 4
+    assert jobs["dump_predictions"] == jobs["measure_cell"] == 2
+    assert jobs["check_control"] == 1
+    assert "prepare_data" not in jobs
+    assert "measure_pair" not in jobs
+
+
+def test_another_seed_plans_only_the_new_runs(copied, change_study, planned):
+    change_study(copied, lambda study: study["grid"][1].update(seeds=3))
+    jobs = planned(copied)
+    assert jobs["train_run"] == 2
+    assert jobs["dump_predictions"] == 2
+
+
+def test_changed_code_plans_what_depends_on_it(copied, checkout, planned, tmp_path):
+    tree = shutil.copytree(checkout, tmp_path / "changed")
+    with (tree / "workflow/toolnoise/metrics/churn.py").open("a") as file:
+        file.write("\n# changed\n")
+    with (tree / "notebooks/noise_by_source.ipynb").open("a") as file:
+        file.write("\n")
+    jobs = planned(copied, source=tree)
+    assert jobs["measure_cell"] == 6
+    assert jobs["measure_pair"] == 1
+    assert jobs["render_noise_by_source"] == 2
+    assert not {"train_run", "dump_predictions", "check_control"} & set(jobs)
