@@ -69,9 +69,9 @@ def first(tmp_path_factory, write_study, snakemake):
 
 @pytest.fixture(scope="module")
 def second(tmp_path_factory, write_study, snakemake):
-    # Another number of jobs at once, and other surroundings.
+    # Another number of jobs at once and other surroundings.
     folder = start(tmp_path_factory.mktemp("second") / "deeper", write_study)
-    return finished(folder, snakemake, cores=1, env={"TZ": "Asia/Kathmandu", "PYTHONHASHSEED": "3"})
+    return finished(folder, snakemake, cores=3, env={"TZ": "Asia/Kathmandu", "PYTHONHASHSEED": "3"})
 
 
 def found(folder, suffixes):

@@ -40,7 +40,9 @@ for kind in study.figure_kinds:
         params:
             study=study.path(layout.STUDY),
             # As a digest, not as an input: touching a notebook changes nothing.
-            code=code.digest("toolnoise.rendering", "toolnoise.plots", "toolnoise.tables", files=(f"notebooks/{kind}.ipynb",)),
+            code=code.digest(
+                "toolnoise.rendering", "toolnoise.plots", "toolnoise.tables", files=(f"notebooks/{kind}.ipynb",)
+            ),
             cross_tooling=lambda wildcards: study.path(layout.CROSS_TOOLING),
             stem=lambda wildcards: layout.FIGURE.format(**wildcards),
             emulated=",".join(study.emulated()),
