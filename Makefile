@@ -19,7 +19,7 @@ lint: .venv/dev
 	@.venv/bin/ruff format --check .
 	@.venv/bin/snakefmt --check Snakefile workflow
 	@.venv/bin/snakemake --lint
-	@.venv/bin/nbstripout --verify notebooks/*.ipynb
+	@.venv/bin/nbstripout --keep-id --verify notebooks/*.ipynb
 
 bench: .venv/dev
 	@.venv/bin/python bench/engine_vs_fit.py
