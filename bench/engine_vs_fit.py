@@ -39,7 +39,7 @@ def train_with_engine(augment: bool) -> tuple[float, float]:
 
     images, labels = _data()
     parameters = engine.build(build, {}, images.shape[1:], CLASSES)
-    engine.compile(_spec(augment)["recipe"], Split(images.astype("float32") / 255, labels))
+    engine.compile(_spec(augment)["recipe"], Split(images, labels))
     engine.restore(State(initial_weights(parameters, 0, 1, "smallcnn"), {}, 0))
 
     def epoch(number: int) -> None:

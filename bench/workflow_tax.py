@@ -20,7 +20,7 @@ import numpy as np
 from toolnoise import arrays, streams
 
 ROOT = Path(__file__).parents[1]
-EXAMPLES, EPOCHS, SEEDS = 16_384, 20, 5
+EXAMPLES, EPOCHS, SEEDS = 16_384, 15, 8
 
 STUDY = {
     "study": "tax",

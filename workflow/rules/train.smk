@@ -12,6 +12,8 @@ rule train_run:
         f"logs/{{study}}/train/{layout.CELL}/{{seed}}.log",
     conda:
         "../../environment.yml"
+    # Before all short jobs: at the end these share the cores, where a last training would leave all but one idle.
+    priority: 1
     threads: get_threads
     params:
         study=study.path(layout.STUDY),

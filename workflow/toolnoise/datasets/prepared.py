@@ -1,5 +1,6 @@
 """The prepared form of a data set: checked once when it is written, and again, for damage, when it is read."""
 
+import functools
 import hashlib
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +15,17 @@ from toolnoise.errors import BadInput
 
 @dataclass(frozen=True)
 class Split:
-    """Images (float32, normalised) and labels."""
+    """One part of a data set: pixels as stored, labels, and how pixels become what a network sees."""
 
-    images: np.ndarray
+    pixels: np.ndarray
     labels: np.ndarray
+    maximum: int = 255
+    normalise: str = "unit"
+
+    @functools.cached_property
+    def images(self) -> np.ndarray:
+        """The pixels, float32, normalised; computed when first asked for, since many readers want labels alone."""
+        return _normalised(self.pixels, self.maximum, self.normalise)
 
 
 @dataclass(frozen=True)
@@ -41,7 +49,7 @@ def prepare(name: str, entry: dict[str, Any], out: str | Path) -> None:
 
 
 def load(path: str | Path, normalise: str = "unit") -> Data:
-    """Read prepared data and normalise it on the host, where every engine gets the same bits."""
+    """Read prepared data; it is normalised on the host, where every engine gets the same bits."""
     arrays = read_npz(path)
     wanted = (*readers.ARRAYS, "maximum", "classes")
     missing = [name for name in wanted if name not in arrays]
@@ -53,14 +61,15 @@ def load(path: str | Path, normalise: str = "unit") -> Data:
         digest.update(f"{name} {arrays[name].dtype.str} {arrays[name].shape}\n".encode())
         digest.update(np.ascontiguousarray(arrays[name]).data)
     train, test = (
-        Split(_normalised(arrays[f"{part}_images"], arrays["maximum"], normalise), arrays[f"{part}_labels"])
+        Split(arrays[f"{part}_images"], arrays[f"{part}_labels"], int(arrays["maximum"]), normalise)
         for part in ("train", "test")
     )
     return Data(train, test, tuple(map(str, arrays["classes"])), digest.hexdigest())
 
 
-def _normalised(images: np.ndarray, maximum: np.ndarray, normalise: str) -> np.ndarray:
-    scaled = images.astype(np.float32) / np.float32(maximum)
+def _normalised(pixels: np.ndarray, maximum: int, normalise: str) -> np.ndarray:
+    scaled = pixels.astype(np.float32)
+    scaled /= np.float32(maximum)
     if normalise == "unit":
         return scaled
     # As in tf.image.per_image_standardization: a flat image is divided by 1/sqrt(pixels), not by 0.

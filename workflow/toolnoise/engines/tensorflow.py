@@ -94,6 +94,7 @@ class Engine:
         self._forward = self.tf.function(
             lambda images: self.model(images, training=False),
             input_signature=[self.tf.TensorSpec((None, *shape), self.tf.float32)],
+            autograph=False,
         )
         return tuple(
             Parameter(
@@ -106,13 +107,10 @@ class Engine:
         )
 
     def compile(self, recipe: dict[str, Any], train: Split) -> None:
-        """Put the training set on the device, padded for crops, and compile the epoch."""
+        """Put the training set on the device and compile the epoch."""
         tf = self.tf
         self.recipe = recipe
-        pad = recipe["crop"]
-        images = np.pad(train.images, ((0, 0), (pad, pad), (pad, pad), (0, 0)))
-        self.pixels = tf.constant(images.reshape(-1, images.shape[-1]))
-        self.padded, self.size = images.shape[1:3], train.images.shape[1:3]
+        self.images = tf.constant(train.images)
         self.labels = tf.constant(train.labels)
         self.slots = {
             slot: {path: tf.Variable(tf.zeros_like(self.variables[path])) for path in self.trainable}
@@ -128,7 +126,8 @@ class Engine:
             tf.TensorSpec((None,), tf.uint32),
             tf.TensorSpec((None, 3), tf.float32),
         ]
-        self._epoch = tf.function(self._train, input_signature=signature)
+        # AutoGraph is off: rewriting the loop from its source would take as long as all the rest of compilation.
+        self._epoch = tf.function(self._train, input_signature=signature, autograph=False)
         # An epoch of no steps compiles everything and changes nothing.
         self._run(*(np.zeros([n or 0 for n in spec.shape], spec.dtype.as_numpy_dtype) for spec in signature))
         self.logits(train.images[:1])
@@ -143,9 +142,9 @@ class Engine:
 
     def _train(self, order, offsets, flips, slots, dropout, steps, rates):  # noqa: ANN001, ANN202 (symbolic tensors)
         tf = self.tf
-        loss_sum, correct = tf.constant(0.0), tf.constant(0)
         trained = [self.variables[path] for path in self.trainable]
-        for step in tf.range(tf.shape(order)[0]):
+
+        def one_step(step, loss_sum, correct):  # noqa: ANN001, ANN202
             images = self._augmented(order[step], offsets[step], flips[step])
             labels = tf.gather(self.labels, order[step])
             for number, layer in enumerate(self.dropouts):
@@ -157,20 +156,21 @@ class Engine:
                 loss = tf.reduce_mean(losses)
             gradients = tape.gradient(loss, trained)
             self._update(gradients, rates[step])
-            loss_sum += loss
             predicted = tf.argmax(logits, -1, tf.int32)
-            correct += tf.reduce_sum(tf.cast(predicted == labels, tf.int32))
-        return loss_sum, correct
+            return step + 1, loss_sum + loss, correct + tf.reduce_sum(tf.cast(predicted == labels, tf.int32))
+
+        last = tf.shape(order)[0]
+        return tf.while_loop(lambda step, *_: step < last, one_step, (0, 0.0, 0), parallel_iterations=1)[1:]
 
     def _augmented(self, indices, offsets, flips):  # noqa: ANN001, ANN202
         # Pixels are only moved, never computed, so that every engine makes the same bits.
         tf = self.tf
-        (height, width), (padded_height, padded_width) = self.size, self.padded
-        rows = offsets[:, :1] + tf.range(height)
+        pad, images = self.recipe["crop"], tf.gather(self.images, indices)
+        count, (height, width, channels) = tf.shape(indices)[0], self.images.shape[1:]
+        padded = tf.reshape(tf.pad(images, ((0, 0), (pad, pad), (pad, pad), (0, 0))), (-1, channels))
+        rows = tf.range(count)[:, None] * (height + 2 * pad) + offsets[:, :1] + tf.range(height)
         columns = tf.where(flips[:, None], tf.range(width - 1, -1, -1), tf.range(width)) + offsets[:, 1:]
-        start = tf.cast(indices, tf.int64) * (padded_height * padded_width)
-        inside = rows[:, :, None] * padded_width + columns[:, None, :]
-        return tf.gather(self.pixels, start[:, None, None] + tf.cast(inside, tf.int64))
+        return tf.gather(padded, rows[:, :, None] * (width + 2 * pad) + columns[:, None, :])
 
     def _update(self, gradients, rates):  # noqa: ANN001, ANN202
         apply = self.tf.raw_ops
