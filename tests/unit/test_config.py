@@ -33,7 +33,7 @@ BAD_VALUES = [
     # where, what, the key that is named, what is said was found, what is said is allowed
     ("grid.0.models", ["resnet"], "grid[0].models", "'resnet'", "allowed: smallcnn, smallcnn-bn"),
     ("grid.0.datasets", ["imagenet"], "grid[0].datasets", "'imagenet'", "allowed: digits"),
-    ("grid.0.hardware", ["h200"], "grid[0].hardware", "'h200'", "cpu-eigen"),
+    ("grid.0.hardware", ["h300"], "grid[0].hardware", "'h300'", "cpu-eigen"),
     ("grid.0.recipe", "cifar", "grid[0].recipe", "'cifar'", "allowed: digits"),
     ("grid.0.variants", ["weather"], "grid[0].variants", "'weather'", "allowed: algo_impl, algo, impl, control, init"),
     ("grid.0.models", ["smalcnn"], "grid[0].models", "did you mean 'smallcnn'?", "allowed: smallcnn"),
@@ -210,6 +210,9 @@ def test_resolving_fills_in_every_default_and_only_the_entries_that_the_grid_nam
         "accelerator": "cpu",
         "engine": "tensorflow",
         "device": "",
+        "gpu_model": "",
+        "precision": "float32",
+        "tf32": False,
         "kernels": "onednn",
         "isa": "avx2",
         "threads": 1,

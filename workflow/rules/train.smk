@@ -10,10 +10,10 @@ rule train_run:
         record=layout.RECORD,
     log:
         f"logs/{{study}}/train/{layout.CELL}/{{seed}}.log",
-    conda:
-        "../../environment.yml"
     # Before all short jobs: at the end these share the cores, where a last training would leave all but one idle.
     priority: 1
+    conda:
+        "../../environment.yml"
     threads: get_threads
     params:
         study=study.path(layout.STUDY),
