@@ -137,6 +137,8 @@ BAD_FILES = {
     "not a number": (GRID + "recipes: {digits: {learning_rate: .nan}}\n", "found NaN"),
     "no end": (GRID + "models: {mine: {builder: 'a:b', options: {depth: .inf}}}\n", "depth: found Infinity"),
     "circle": (GRID + "models: &all {mine: *all}\n", "Circular"),
+    "no boolean": (GRID + "seed: !!bool abc\n", "'abc'; expected YAML"),
+    "too deep": (GRID + "seed: " + 3000 * "[", "recursion depth"),
     "list as key": (GRID + "? [seed]\n: 1\n", "line 10: found unhashable key"),
 }
 

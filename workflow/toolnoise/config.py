@@ -47,7 +47,8 @@ def read_yaml(path: str | Path) -> Any:
         raise BadInput(path, "", f"cannot be read ({error})") from None
     try:
         return yaml.load(text, _StrictLoader)  # noqa: S506 (derived from SafeLoader)
-    except (yaml.YAMLError, ValueError) as error:  # ValueError: what looks like a date or number and is none
+    # ValueError, KeyError: what looks like a date, number or boolean and is none.
+    except (yaml.YAMLError, ValueError, KeyError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f"line {mark.line + 1}" if mark else ""
         raise BadInput(path, where, getattr(error, "problem", None) or str(error), "expected YAML") from None

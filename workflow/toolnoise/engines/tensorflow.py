@@ -110,7 +110,7 @@ class Engine:
         """Put the training set on the device and compile the epoch."""
         tf = self.tf
         self.recipe = recipe
-        self.images = tf.constant(train.images)
+        self.images = tf.constant(_Pixels(train.images))
         self.labels = tf.constant(train.labels)
         self.slots = {
             slot: {path: tf.Variable(tf.zeros_like(self.variables[path])) for path in self.trainable}
@@ -228,6 +228,16 @@ class Engine:
         """A copy of everything that training carries."""
         slots = {slot: _values(variables) for slot, variables in self.slots.items()}
         return State(self.weights(), slots, self.step)
+
+
+class _Pixels:
+    """An array that TensorFlow copies once: of an ndarray it makes two copies, the second page by slow page."""
+
+    def __init__(self, values: np.ndarray) -> None:
+        self.values = values
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return self.values
 
 
 def variables(tooling: dict[str, Any]) -> dict[str, str]:
