@@ -5,6 +5,7 @@ A verb's arguments say what it reads and what it writes. Bad input ends in one l
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 from toolnoise import study as studies
@@ -87,14 +88,17 @@ def _render(options: argparse.Namespace) -> None:
     figures = {figure.name: figure for figure in study.figures}
     if options.figure not in figures:
         raise BadInput(options.study, "figures", f"no {options.figure!r}", f"allowed: {', '.join(figures)}")
+    figure = figures[options.figure]
     parameters = {
-        "stability": options.stability,
-        "cross_tooling": options.cross_tooling,
-        "hardware": list(figures[options.figure].hardware),
+        **{Path(path).stem: path for path in options.metrics},
+        "hardware": list(figure.hardware),
+        "tasks": [list(task) for task in figure.tasks],
         "emulated": list(study.emulated()),
         "stem": options.stem,
     }
-    rendering.render(figures[options.figure].notebook, parameters, options.executed)
+    if figure.notebook == "order":
+        parameters["batch_sizes"] = {model: study.batch_size(model, dataset) for model, dataset in figure.tasks}
+    rendering.render(figure.notebook, parameters, options.executed)
 
 
 def _report(options: argparse.Namespace) -> None:
@@ -169,7 +173,7 @@ def _parser() -> argparse.ArgumentParser:
             "render",
             _render,
             "execute a notebook",
-            [*study, "figure", "stability", "cross-tooling", "stem", "executed"],
+            [*study, "figure", "metrics", "stem", "executed"],
         ),
         ("report", _report, "write a study's page", [*study, "out"]),
         ("summary", _summary, "print a study's results", study),

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolnoise import config
+from toolnoise import config, figures
 from toolnoise.errors import BadInput
+from toolnoise.figures import Figure
 from toolnoise.variants import VARIANTS
 
 # Without implementation noise two toolings can be compared run by run: every algorithmic draw is equal.
@@ -37,14 +38,6 @@ class Pair(NamedTuple):
     hardware: str
     other_hardware: str
     variant: str
-
-
-class Figure(NamedTuple):
-    """One notebook executed for some toolings."""
-
-    name: str
-    notebook: str
-    hardware: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -103,6 +96,10 @@ class Study:
         engine = self.tooling(cell.hardware)["engine"]
         return f"toolnoise.engines.{engine}", self.config["models"][cell.model]["builder"].partition(":")[0]
 
+    def batch_size(self, model: str, dataset: str) -> int:
+        """The batch size that a task is trained with."""
+        return self.config["recipes"][self.recipe_of[model, dataset]]["batch_size"]
+
     def raw_data(self, dataset: str) -> list[str]:
         """The files from outside that a data set is prepared from."""
         entry = self.config["datasets"][dataset]
@@ -145,7 +142,9 @@ def build(resolved: config.Config, file: str | Path) -> Study:
                 task = "/".join(cell[:2])
                 found = f"{task} has recipe {block['recipe']!r} here and {recipe!r} before"
                 raise BadInput(file, f"{where}.recipe", found, "one recipe for a model on a data set in a study")
-    return Study(resolved["study"], resolved, seeds, recipe_of, tuple(_figures(resolved, seeds, file)))
+    possible = figures.possible(resolved, seeds, _pairs(seeds), recipe_of)
+    shown = figures.chosen(possible, resolved.get("figures"), file)
+    return Study(resolved["study"], resolved, seeds, recipe_of, tuple(shown))
 
 
 def _product(block: config.Config) -> Iterator[Cell]:
@@ -170,26 +169,6 @@ def _require_noise(cell: Cell, tooling: Spec, key: str, file: str | Path) -> Non
     if tooling["impl_noise"] == "none":
         found = f"{cell.variant!r} on {cell.hardware!r}, whose impl_noise is 'none'"
         raise BadInput(file, key, found, "variants without impl, or a tooling with impl_noise")
-
-
-def _figures(resolved: config.Config, seeds: dict[Cell, tuple[int, ...]], file: str | Path) -> Iterator[Figure]:
-    hardware = tuple(dict.fromkeys(cell.hardware for cell in seeds))
-    normalised = tuple(dict.fromkeys(cell.hardware for cell in seeds if Cell(f"{cell.model}-bn", *cell[1:]) in seeds))
-    possible = {
-        "table2": [Figure("table2", "table2", hardware)],
-        "noise_by_source": [Figure(f"noise_by_source-{name}", "noise_by_source", (name,)) for name in hardware],
-        "batch_norm": [Figure(f"batch_norm-{name}", "batch_norm", (name,)) for name in normalised],
-        "per_class": [Figure(f"per_class-{name}", "per_class", (name,)) for name in hardware],
-        "across_toolings": [Figure("across_toolings", "across_toolings", hardware)] if _pairs(seeds) else [],
-    }
-    needs = {
-        "batch_norm": "a model M and a model M-bn in one block",
-        "across_toolings": f"two toolings with a variant of {' or '.join(PAIRABLE)}",
-    }
-    for kind in resolved.get("figures", [kind for kind, figures in possible.items() if figures]):
-        if not possible[kind]:
-            raise BadInput(file, "figures", f"{kind!r} cannot be fed by the grid", f"it needs {needs[kind]}")
-        yield from possible[kind]
 
 
 def _emulates(tooling: Spec) -> bool:

@@ -51,6 +51,13 @@ def concatenate(paths: Iterable[str | Path], columns: Sequence[str], out: str | 
     write(out, columns, [row for path in paths for row in _rows(path, columns)])
 
 
+def part_of(group: str) -> str:
+    """What a row is of, by its group: `all` examples, a `class`, whose index it is, or a `group`, whose name it is."""
+    if group == "all":
+        return "all"
+    return "class" if group.isascii() and group.isdigit() else "group"
+
+
 def _text(column: str, cell: Cell) -> str:
     if column in NUMBERS:
         return "" if np.isnan(cell) else repr(float(cell))
