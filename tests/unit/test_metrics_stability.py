@@ -47,7 +47,9 @@ def test_two_classes_and_sub_groups_have_error_rates_too(runs):
     wanted = {(metric, "all") for metric in OVERALL}
     wanted |= {(f"{rate}_{what}", "all") for rate in ("fpr", "fnr") for what in SPREAD}
     wanted |= {(f"accuracy_{what}", group) for what in PER_PART for group in "01"}
-    wanted |= {(f"{rate}_{what}", group) for rate in ("accuracy", "fpr", "fnr") for what in PER_PART for group in groups}
+    wanted |= {
+        (f"{rate}_{what}", group) for rate in ("accuracy", "fpr", "fnr") for what in PER_PART for group in groups
+    }
     assert found.keys() == wanted
 
 

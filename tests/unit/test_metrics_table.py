@@ -176,4 +176,4 @@ def test_a_stability_file_is_no_cross_tooling_file(path):
 
 
 def test_both_contracts_end_with_the_same_measure():
-    assert STABILITY[-7:] == CROSS_TOOLING[-7:] == ("metric", "group", *table.NUMBERS, *table.COUNTS)
+    assert STABILITY[-7:] == CROSS_TOOLING[-7:] == ("metric", "group", *table.NUMBERS, "n_runs", "n_missing")

@@ -35,7 +35,7 @@ for kind in study.figure_kinds:
         name:
             f"render_{kind}"
         input:
-            **{name: METRICS[name] for name in figures.KINDS[kind].reads},
+            **{name: METRICS[name] for name in figures.KINDS[kind].reads if name in METRICS},
         output:
             report(
                 f"{layout.FIGURE}.{shown}",

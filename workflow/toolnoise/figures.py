@@ -22,10 +22,10 @@ TABLE_2, FIGURES, TABLES, PUBLISHED = "1 Table 2: accuracy", "2 Figures", "3 Fur
 
 
 class Kind(NamedTuple):
-    """A notebook: the metric files that it reads, what feeds it, and where the page shows it."""
+    """A notebook: the metric files that it reads if a study has them, what feeds it, and where the page shows it."""
 
     reads: tuple[str, ...]
-    needs: str = "a cell"
+    needs: str = "to be named in `figures`, where a study has that key"
     category: str = FIGURES
 
     @property
@@ -34,19 +34,20 @@ class Kind(NamedTuple):
         return ("svg", "pdf", "png") if self.category == FIGURES else ("html", "csv", "md", "tex")
 
 
-_GROUPED = "a data set with sub-groups, such as celeba or faces"
+GROUPED = ("celeba", "faces")  # the readers of data sets with sub-groups
+_SUB_GROUPS = f"a data set with sub-groups: {' or '.join(GROUPED)}"
 KINDS = {
     "table2": Kind(("stability",), category=TABLE_2),
     "noise_by_source": Kind(("stability",)),
     "batch_norm": Kind(("stability",), "a model M and a model M-bn in one block"),
-    "subgroups": Kind(("stability",), _GROUPED),
+    "subgroups": Kind(("stability",), _SUB_GROUPS),
     "per_class": Kind(("stability",)),
     "across_toolings": Kind(("stability", "cross_tooling"), "two toolings with a variant of control or algo"),
     "order": Kind(("stability", "data"), "the variant shuffle of one builder with two batch sizes or more"),
-    "table3": Kind(("data",), _GROUPED, TABLES),
+    "table3": Kind(("data",), _SUB_GROUPS, TABLES),
     "table4": Kind(("data",), category=TABLES),
-    "table5": Kind(("stability",), _GROUPED, TABLES),
-    "paper_vs_ours": Kind(("stability", "data"), category=PUBLISHED),
+    "table5": Kind(("stability",), _SUB_GROUPS, TABLES),
+    "paper_vs_ours": Kind(("stability", "data", "overhead"), category=PUBLISHED),
 }
 
 # The paper's items, each by the name that its figure has in a study with the paper's grid.
@@ -85,7 +86,7 @@ def possible(
     ordered = {cell[:2] for family in order for cell in family}
     ordered -= {cell[:2] for cell in cells if cell.variant != "shuffle"}
     usual = tuple(cell for cell in cells if cell[:2] not in ordered) or cells
-    grouped = [cell for cell in usual if config["datasets"][cell.dataset].get("groups")]
+    grouped = [cell for cell in usual if config["datasets"][cell.dataset]["reader"] in GROUPED]
     paired = {pair[:2] for pair in pairs}
     tooling = attrgetter("hardware")
     return {
@@ -103,7 +104,9 @@ def possible(
     }
 
 
-def chosen(possible: Mapping[str, tuple[Figure, ...]], kinds: Iterable[str] | None, file: str | Path) -> Iterator[Figure]:
+def chosen(
+    possible: Mapping[str, tuple[Figure, ...]], kinds: Iterable[str] | None, file: str | Path
+) -> Iterator[Figure]:
     """The figures of the kinds that a study asks for, or of every kind; one that cannot be fed is told in one line."""
     for kind in possible if kinds is None else kinds:
         if kinds and not possible[kind]:
@@ -125,9 +128,11 @@ def of_target(target: str, figures: Iterable[Figure], file: str | Path) -> tuple
     """The figures that an item of the paper is in a study; that there is none is told in one line."""
     found = by_target(figures)[target]
     if not found:
-        kind, _, part = TARGETS[target].partition("-")
-        own = f", in the paper's grid that of {part}" if part else ""
-        raise BadInput(file, target, f"is {kind!r}{own}, which this study cannot feed", f"it needs {KINDS[kind].needs}")
+        kind = TARGETS[target].partition("-")[0]
+        others = [figure.name for figure in figures if figure.notebook == kind]
+        if others:
+            raise BadInput(file, target, f"the study has no {TARGETS[target]}", f"it has {', '.join(others)}")
+        raise BadInput(file, target, f"the study has no {kind}", f"it needs {KINDS[kind].needs}")
     return found
 
 

@@ -147,8 +147,8 @@ def _number(path: str | Path, line: int, row: Sequence[str]) -> Number:
         raise BadInput(path, f"line {line}", f"{len(row)} fields", f"expected {len(Number._fields)}")
     number = Number(*row)
     for key, allowed in (("unit", SCALES), ("evidence", EVIDENCE), ("ddof", ("", "0", "1"))):
-        if getattr(number, key) not in allowed:
-            raise BadInput(path, f"line {line}, {key}", f"found {getattr(number, key)!r}", f"allowed: {', '.join(allowed)}")
+        if (value := getattr(number, key)) not in allowed:
+            raise BadInput(path, f"line {line}, {key}", f"found {value!r}", f"allowed: {', '.join(allowed)}")
     try:
         float(number.value), int(number.n_runs or 0)
     except ValueError as error:

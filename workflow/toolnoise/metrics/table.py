@@ -19,9 +19,10 @@ from toolnoise.errors import BadInput
 
 VERSION = "# toolnoise metrics 1"
 NUMBERS = ("value", "ci_low", "ci_high")
-COUNTS = ("n_runs", "n_missing")
-_MEASURE = ("metric", "group", *NUMBERS, *COUNTS)
+COUNTS = ("n_runs", "n_missing", "count")
+_MEASURE = ("metric", "group", *NUMBERS, "n_runs", "n_missing")
 STABILITY = ("model", "dataset", "hardware", "variant", *_MEASURE)
+DATA = ("dataset", "split", "group", "label", "count")
 CROSS_TOOLING = ("model", "dataset", "hardware", "other_hardware", "variant", *_MEASURE)
 
 _NUMBER = re.compile(r"-?(\d+(\.\d+)?(e[-+]?\d+)?|inf)", re.ASCII)

@@ -76,8 +76,8 @@ def sd_ratio(part: np.ndarray, whole: np.ndarray) -> Estimate:
 def sd_ratio_by_size(part: int, whole: int, runs: int) -> Estimate:
     """The ratio that `sd_ratio` shows where a rate over `part` of `whole` examples differs from it by size alone.
 
-    Exact for normal runs: both SDs are of the same runs, in which a part of p of w examples correlates with the whole by
-    sqrt(p / w). Then sinh(log(ratio / expected)) / sqrt((1 - p / w) / (runs - 1)) has Student's distribution.
+    Exact for normal runs: both SDs are of the same runs, in which a part of p of w examples correlates with the whole
+    by sqrt(p / w). Then sinh(log(ratio / expected)) / sqrt((1 - p / w) / (runs - 1)) has Student's distribution.
     """
     if part == 0:
         return UNDEFINED
