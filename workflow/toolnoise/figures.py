@@ -34,8 +34,7 @@ class Kind(NamedTuple):
         return ("svg", "pdf", "png") if self.category == FIGURES else ("html", "csv", "md", "tex")
 
 
-GROUPED = ("celeba", "faces")  # the readers of data sets with sub-groups
-_SUB_GROUPS = f"a data set with sub-groups: {' or '.join(GROUPED)}"
+_SUB_GROUPS = "a data set with sub-groups: faces, or celeba with groups"
 KINDS = {
     "table2": Kind(("stability",), category=TABLE_2),
     "noise_by_source": Kind(("stability",)),
@@ -86,7 +85,7 @@ def possible(
     ordered = {cell[:2] for family in order for cell in family}
     ordered -= {cell[:2] for cell in cells if cell.variant != "shuffle"}
     usual = tuple(cell for cell in cells if cell[:2] not in ordered) or cells
-    grouped = [cell for cell in usual if config["datasets"][cell.dataset]["reader"] in GROUPED]
+    grouped = [cell for cell in usual if _has_groups(config["datasets"][cell.dataset])]
     paired = {pair[:2] for pair in pairs}
     tooling = attrgetter("hardware")
     return {
@@ -145,6 +144,10 @@ def _figures(kind: str, cells: Iterable["Cell"], part: Callable[["Cell"], str] |
         Figure(name, kind, _unique(cell.hardware for cell in mine), _unique(cell[:2] for cell in mine))
         for name, mine in parts.items()
     )
+
+
+def _has_groups(dataset: Mapping[str, Any]) -> bool:
+    return dataset["reader"] == "faces" or bool(dataset.get("groups"))
 
 
 def _task(cell: "Cell") -> str:
