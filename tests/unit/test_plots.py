@@ -146,6 +146,11 @@ def test_runs_of_a_cell_are_counted_once_however_many_metrics_it_has():
 TASKS = [["smallcnn", "digits"]]
 
 
+def test_files_that_lack_something_are_named_by_the_first():
+    with pytest.raises(BadInput, match=r"^a\.csv and 1 more: hardware: no 'v100'; it has cpu$"):
+        plots.select(three_bars(), ["a.csv", "b.csv"], "churn", ["v100"], TASKS)
+
+
 @pytest.mark.parametrize(
     ("metric", "hardware", "part", "message"),
     [

@@ -162,6 +162,26 @@ def test_every_path_stays_below_the_studys_folder(names, seed):
         assert str(path) == pattern.format(**names, seed=seed)
 
 
+def test_a_figure_needs_what_it_shows_and_no_more(written, built):
+    written["grid"][0] |= {"models": ["smallcnn", "smallcnn-bn"], "variants": ["algo", "control"]}
+    written["figures"] = ["noise_by_source", "across_toolings", "table4"]
+    tiny = built(written)
+    figures = {figure.name: tiny.metric_files(figure) for figure in tiny.figures}
+    stem = "results/tiny/metrics"
+    on_cpu = figures["noise_by_source-cpu"]
+    models = ("smallcnn", "smallcnn-bn")
+    assert on_cpu["stability"] == [
+        f"{stem}/cells/{model}/digits/cpu/{variant}.csv" for model in models for variant in ("algo", "control")
+    ]
+    assert on_cpu["gates"] == [f"results/tiny/control/{model}/digits/cpu.json" for model in models]
+    assert on_cpu["cross_tooling"] == []
+    across = figures["across_toolings-smallcnn-bn-digits"]
+    pairs = [f"{stem}/pairs/smallcnn-bn/digits/cpu/noisy/{variant}.csv" for variant in ("algo", "control")]
+    assert across["cross_tooling"] == pairs
+    assert len(across["stability"]) == 4
+    assert figures["table4"]["counts"] == [f"{stem}/data/digits.csv"]
+
+
 def test_no_two_runs_share_a_path(written, built):
     tiny = built(written)
     paths = [path for cell in tiny.cells for path in tiny.runs(layout.RECORD, cell)]

@@ -39,11 +39,11 @@ def written(tmp_path):
     """Write metric files into a folder and run a notebook's code on them; returns the stem of what it wrote."""
 
     def render(kind, rows=(), counts=(), **parameters):
-        files = {"stability": (table.STABILITY, rows), "data": (table.DATA, counts)}
-        for stem, (columns, values) in files.items():
+        files = {"stability": (table.STABILITY, rows), "counts": (table.DATA, counts)}
+        for name, (columns, values) in files.items():
             if values:
-                table.write(tmp_path / f"{stem}.csv", columns, values)
-                parameters[stem] = str(tmp_path / f"{stem}.csv")
+                table.write(tmp_path / f"{name}.csv", columns, values)
+                parameters[name] = [str(tmp_path / f"{name}.csv")]
         parameters |= {"stem": str(tmp_path / "figure")}
         names = {}
         for cell in json.loads((ROOT / f"notebooks/{kind}.ipynb").read_text())["cells"]:

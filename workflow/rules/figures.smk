@@ -1,12 +1,18 @@
-# Figures, tables and the page, from metric files alone. One rule a notebook: each kind has a caption of its own.
+# Figures, tables and the page, from metric files alone. One rule a notebook: each kind has a caption of its own. A
+# figure needs the cells that it shows and no others: `snakemake fig3` trains what figure 3 is about.
 from toolnoise import figures
 
 METRICS = {
     "stability": study.path(layout.STABILITY),
     **({"cross_tooling": study.path(layout.CROSS_TOOLING)} if study.pairs else {}),
-    "data": study.path(layout.DATA_COUNTS),
+    "counts": study.path(layout.DATA_COUNTS),
 }
+FIGURES = {figure.name: figure for figure in study.figures}
 CAPTIONS = tuple(f"workflow/report/{name}.rst" for name in ("workflow", "metrics", *study.figure_kinds))
+
+
+def get_metrics(name):
+    return lambda wildcards: study.metric_files(FIGURES[wildcards.figure])[name]
 
 
 def get_files(some):
@@ -29,18 +35,21 @@ report: "../report/workflow.rst"
 
 
 for kind in study.figure_kinds:
-    shown, *further = figures.KINDS[kind].formats
+    about = figures.KINDS[kind]
+    shown, *further = about.formats
+    reads = [name for name in about.reads if name in METRICS]
 
     rule:
         name:
             f"render_{kind}"
         input:
-            **{name: METRICS[name] for name in figures.KINDS[kind].reads if name in METRICS},
+            **{name: get_metrics(name) for name in reads},
+            gates=get_metrics("gates") if "stability" in reads else [],
         output:
             report(
                 f"{layout.FIGURE}.{shown}",
                 caption=f"../report/{kind}.rst",
-                category=figures.KINDS[kind].category,
+                category=about.category,
                 labels={"result": "{figure}"},
             ),
             [f"{layout.FIGURE}.{suffix}" for suffix in further],
@@ -54,14 +63,13 @@ for kind in study.figure_kinds:
         params:
             study=study.path(layout.STUDY),
             # As a digest, not as an input: touching a notebook changes nothing.
-            code=code.digest(
-                "toolnoise.rendering", "toolnoise.plots", "toolnoise.tables", files=(f"notebooks/{kind}.ipynb",)
-            ),
+            code=code.digest(*figures.MODULES, files=(f"notebooks/{kind}.ipynb", *about.files)),
             stem=lambda wildcards: layout.FIGURE.format(**wildcards),
             emulated=",".join(study.emulated()),
         shell:
-            "toolnoise render --study {params.study:q} --figure {wildcards.figure:q} --metrics {input:q}"
-            " --stem {params.stem:q} --executed {output.executed:q} >{log:q} 2>&1"
+            "toolnoise render --study {params.study:q} --figure {wildcards.figure:q} --stem {params.stem:q}"
+            + "".join(f" --{name.replace('_', '-')} {{input.{name}:q}}" for name in reads)
+            + " --executed {output.executed:q} >{log:q} 2>&1"
 
 
 rule write_report:

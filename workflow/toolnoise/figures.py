@@ -27,6 +27,7 @@ class Kind(NamedTuple):
     reads: tuple[str, ...]
     needs: str = "to be named in `figures`, where a study has that key"
     category: str = FIGURES
+    files: tuple[str, ...] = ()  # of the repository, beside the notebook
 
     @property
     def formats(self) -> tuple[str, ...]:
@@ -42,12 +43,15 @@ KINDS = {
     "subgroups": Kind(("stability",), _SUB_GROUPS),
     "per_class": Kind(("stability",)),
     "across_toolings": Kind(("stability", "cross_tooling"), "two toolings with a variant of control or algo"),
-    "order": Kind(("stability", "data"), "the variant shuffle of one builder with two batch sizes or more"),
-    "table3": Kind(("data",), _SUB_GROUPS, TABLES),
-    "table4": Kind(("data",), category=TABLES),
+    "order": Kind(("stability", "counts"), "the variant shuffle of one builder with two batch sizes or more"),
+    "table3": Kind(("counts",), _SUB_GROUPS, TABLES),
+    "table4": Kind(("counts",), category=TABLES),
     "table5": Kind(("stability",), _SUB_GROUPS, TABLES),
-    "paper_vs_ours": Kind(("stability", "data", "overhead"), category=PUBLISHED),
+    "paper_vs_ours": Kind(("stability", "counts", "overhead"), category=PUBLISHED, files=("resources/published.csv",)),
 }
+
+# What notebooks use of the package.
+MODULES = tuple(f"toolnoise.{name}" for name in ("rendering", "plots", "tables", "published", "metrics.table"))
 
 # The paper's items, each by the name that its figure has in a study with the paper's grid.
 TARGETS = {
@@ -73,6 +77,11 @@ class Figure(NamedTuple):
     notebook: str
     hardware: tuple[str, ...]
     tasks: tuple[Task, ...]
+
+    def shows(self, place: "Cell | Pair") -> bool:
+        """Whether the figure shows a cell, or a pair of toolings."""
+        toolings = {place.hardware, getattr(place, "other_hardware", place.hardware)}
+        return place[:2] in self.tasks and toolings <= set(self.hardware)
 
 
 def possible(

@@ -114,24 +114,33 @@ def stacked(*names: str) -> str:
 
 def select(
     table: pd.DataFrame,
-    path: str,
+    paths: str | Sequence[str],
     metric: str,
     hardware: Sequence[str],
     tasks: Sequence[Sequence[str]],
     part: str = "all",
 ) -> pd.DataFrame:
-    """Rows of one metric on these toolings and tasks, of one of `PARTS`; each tooling must have some."""
+    """Rows of one metric on these toolings and tasks, of one of `PARTS`; each tooling must have some.
+
+    `paths` are the files that the table was read from.
+    """
     table = of_tasks(table, tasks)
     for name in hardware:
         mine = table[table["hardware"] == name]
         if mine.empty:
-            raise BadInput(path, "hardware", f"no {name!r}", f"it has {_listed(table['hardware'])}")
+            raise BadInput(named(paths), "hardware", f"no {name!r}", f"it has {_listed(table['hardware'])}")
         mine = mine[mine["group"].map(part_of) == part]
         if metric not in set(mine["metric"]):
             found = f"no {metric!r} {PARTS[part]} on {name}"
-            raise BadInput(path, "metric", found, f"it has {_listed(mine['metric'])}")
+            raise BadInput(named(paths), "metric", found, f"it has {_listed(mine['metric'])}")
     wanted = (table["metric"] == metric) & (table["group"].map(part_of) == part)
     return table[wanted & table["hardware"].isin(hardware)]
+
+
+def named(paths: str | Sequence[str]) -> str:
+    """What to call some files in a complaint."""
+    first, *more = [paths] if isinstance(paths, str) else paths
+    return f"{first} and {len(more)} more" if more else first
 
 
 def of_tasks(table: pd.DataFrame, tasks: Sequence[Sequence[str]]) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolnoise import config, figures
+from toolnoise import config, figures, layout
 from toolnoise.errors import BadInput
 from toolnoise.figures import Figure
 from toolnoise.variants import VARIANTS
@@ -99,6 +99,17 @@ class Study:
     def batch_size(self, model: str, dataset: str) -> int:
         """The batch size that a task is trained with."""
         return self.config["recipes"][self.recipe_of[model, dataset]]["batch_size"]
+
+    def metric_files(self, figure: Figure) -> dict[str, list[str]]:
+        """The metric files of what a figure shows, by kind, and the verdicts of the gate on it."""
+        cells = [cell for cell in self.cells if figure.shows(cell)]
+        datasets = dict.fromkeys(dataset for _, dataset in figure.tasks)
+        return {
+            "stability": [self.path(layout.CELL_METRICS, cell) for cell in cells],
+            "cross_tooling": [self.path(layout.PAIR_METRICS, pair) for pair in self.pairs if figure.shows(pair)],
+            "counts": [self.path(layout.COUNTS, dataset=dataset) for dataset in datasets],
+            "gates": [self.path(layout.GATE, cell) for cell in cells if cell.variant == "control"],
+        }
 
     def raw_data(self, dataset: str) -> list[str]:
         """The files from outside that a data set is prepared from."""

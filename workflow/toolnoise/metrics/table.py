@@ -42,9 +42,10 @@ def write(path: str | Path, columns: Sequence[str], rows: Iterable[Sequence[Cell
     files.write_text(path, text.getvalue())
 
 
-def read(path: str | Path, columns: Sequence[str]) -> pd.DataFrame:
-    """Read a metric file: text as text (groups too), numbers as floats, counts as integers."""
-    return pd.DataFrame(_rows(path, columns), columns=list(columns))
+def read(paths: str | Path | Sequence[str | Path], columns: Sequence[str]) -> pd.DataFrame:
+    """Read a metric file, or several as one: text as text (groups too), numbers as floats, counts as integers."""
+    paths = [paths] if isinstance(paths, (str, Path)) else paths
+    return pd.DataFrame([row for path in paths for row in _rows(path, columns)], columns=list(columns))
 
 
 def concatenate(paths: Iterable[str | Path], columns: Sequence[str], out: str | Path) -> None:
