@@ -1,5 +1,7 @@
 # Figures, tables and the page, from metric files alone. One rule a notebook: each kind has a caption of its own. A
 # figure needs the cells that it shows and no others: `snakemake fig3` trains what figure 3 is about.
+import re
+
 from toolnoise import figures
 
 METRICS = {
@@ -57,7 +59,7 @@ for kind in study.figure_kinds:
         log:
             "logs/{study}/render/{figure}.log",
         wildcard_constraints:
-            figure=f"{kind}(-.*)?",
+            figure="|".join(re.escape(name) for name, figure in FIGURES.items() if figure.notebook == kind),
         conda:
             "../../environment.yml"
         params:
