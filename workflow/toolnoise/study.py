@@ -96,6 +96,19 @@ class Study:
         engine = self.tooling(cell.hardware)["engine"]
         return f"toolnoise.engines.{engine}", self.config["models"][cell.model]["builder"].partition(":")[0]
 
+    def raw_data(self, dataset: str) -> list[str]:
+        """The files from outside that a data set is prepared from."""
+        entry = self.config["datasets"][dataset]
+        return [entry["path"]] if "path" in entry else []
+
+    def runs(self, pattern: str, cell: Cell) -> list[str]:
+        """A path of every run of a cell, in the order of its seeds."""
+        return [pattern.format(study=self.name, seed=seed, **cell._asdict()) for seed in self.seeds[cell]]
+
+    def path(self, pattern: str, place: Cell | Pair | None = None, **names: str) -> str:
+        """A path of the study, of a cell or of a pair."""
+        return pattern.format(study=self.name, **(place._asdict() if place else {}), **names)
+
     def batch_size(self, model: str, dataset: str) -> int:
         """The batch size that a task is trained with."""
         return self.config["recipes"][self.recipe_of[model, dataset]]["batch_size"]
@@ -110,19 +123,6 @@ class Study:
             "counts": [self.path(layout.COUNTS, dataset=dataset) for dataset in datasets],
             "gates": [self.path(layout.GATE, cell) for cell in cells if cell.variant == "control"],
         }
-
-    def raw_data(self, dataset: str) -> list[str]:
-        """The files from outside that a data set is prepared from."""
-        entry = self.config["datasets"][dataset]
-        return [entry["path"]] if "path" in entry else []
-
-    def runs(self, pattern: str, cell: Cell) -> list[str]:
-        """A path of every run of a cell, in the order of its seeds."""
-        return [pattern.format(study=self.name, seed=seed, **cell._asdict()) for seed in self.seeds[cell]]
-
-    def path(self, pattern: str, place: Cell | Pair | None = None, **names: str) -> str:
-        """A path of the study, of a cell or of a pair."""
-        return pattern.format(study=self.name, **(place._asdict() if place else {}), **names)
 
 
 def load(path: str | Path) -> Study:
