@@ -5,9 +5,10 @@ from numpy.testing import assert_equal
 from toolnoise import streams
 from toolnoise.metrics.accuracy import accuracies, class_accuracies, predictions
 from toolnoise.metrics.churn import pairwise_churn
+from toolnoise.metrics.groups import rates
 from toolnoise.metrics.stability import stability
 from toolnoise.stats.jackknife import pairwise_jackknife
-from toolnoise.stats.spread import sd_bootstrap, sd_chi2, sd_ratio
+from toolnoise.stats.spread import largest_sd_ratio_by_size, sd_bootstrap, sd_chi2, sd_ratio, sd_ratio_by_size
 
 STREAM = streams.key(0, "init", 1)
 LABELS = np.arange(60) % 3
@@ -19,31 +20,59 @@ def noisy(runs):
     return logits.astype(np.float32), rng.normal(size=(runs, 40)).astype(np.float32)
 
 
-def measured(logits, vectors):
-    rows = stability(logits, LABELS, vectors, STREAM)
+def measured(logits, vectors, labels=LABELS, groups=None):
+    rows = stability(logits, labels, groups or {}, vectors, STREAM)
     found = {(metric, group): estimate for metric, group, estimate in rows}
     assert len(found) == len(rows)
     return found
 
 
-OVERALL = {"accuracy_mean", "accuracy_sd", "accuracy_sd_bootstrap", "churn", "l2_unit", "l2_raw"}
-PER_CLASS = {"accuracy_mean", "accuracy_sd", "accuracy_sd_bootstrap", "accuracy_sd_ratio"}
+SPREAD = ("mean", "sd", "sd_bootstrap")
+OVERALL = {*(f"accuracy_{what}" for what in SPREAD), "accuracy_sd_ratio_largest_null", "churn", "l2_unit", "l2_raw"}
+PER_PART = (*SPREAD, "sd_ratio", "sd_ratio_null")
 
 
 @pytest.mark.parametrize("runs", [0, 1, 2, 3, 8])
 def test_every_row_is_there_whatever_the_number_of_runs(runs):
     wanted = {(metric, "all") for metric in OVERALL}
-    wanted |= {(metric, group) for metric in PER_CLASS for group in "012"}
+    wanted |= {(f"accuracy_{what}", group) for what in PER_PART for group in "012"}
     assert measured(*noisy(runs)).keys() == wanted
 
 
+@pytest.mark.parametrize("runs", [0, 1, 2, 8])
+def test_two_classes_and_sub_groups_have_error_rates_too(runs):
+    logits, vectors = noisy(runs)
+    groups = {"Old": np.arange(60) < 20, "Young": np.arange(60) >= 20}
+    found = measured(logits[..., :2], vectors, np.arange(60) % 2, groups)
+    wanted = {(metric, "all") for metric in OVERALL}
+    wanted |= {(f"{rate}_{what}", "all") for rate in ("fpr", "fnr") for what in SPREAD}
+    wanted |= {(f"accuracy_{what}", group) for what in PER_PART for group in "01"}
+    wanted |= {
+        (f"{rate}_{what}", group) for rate in ("accuracy", "fpr", "fnr") for what in PER_PART for group in groups
+    }
+    assert found.keys() == wanted
+
+
+def test_a_sub_group_is_measured_on_its_own_examples_against_all():
+    logits, vectors = noisy(8)
+    labels, old = np.arange(60) % 2, np.arange(60) < 20
+    found = measured(logits[..., :2], vectors, labels, {"Old": old})
+    predicted = predictions(logits[..., :2])
+    part, whole = (rates(predicted, labels, 2, member)["fnr"] for member in (old, np.ones(60, bool)))
+    assert found["fnr_sd", "Old"] == sd_chi2(part.values)
+    assert found["fnr_sd_ratio", "Old"] == sd_ratio(part.values, whole.values)
+    assert found["fnr_sd_ratio_null", "Old"] == sd_ratio_by_size(10, 30, 8)
+
+
 def test_without_runs_everything_is_undefined():
-    assert np.isnan(list(measured(*noisy(0)).values())).all()
+    for (metric, _), estimate in measured(*noisy(0)).items():
+        expected = metric == "accuracy_sd_ratio_null"  # follows from the numbers of examples
+        assert np.isnan(estimate).tolist() == [not expected, True, True]
 
 
 def test_one_run_has_accuracies_and_nothing_else():
     for (metric, _), (value, low, high) in measured(*noisy(1)).items():
-        assert np.isnan(value) == (metric != "accuracy_mean")
+        assert np.isnan(value) == (metric not in ("accuracy_mean", "accuracy_sd_ratio_null"))
         assert np.isnan(low)
         assert np.isnan(high)
 
@@ -58,6 +87,9 @@ def test_each_metric_is_the_one_that_its_name_says():
     assert found["accuracy_sd", "all"] == sd_chi2(overall)
     assert found["accuracy_sd_bootstrap", "1"] == sd_bootstrap(per_class[:, 1], STREAM)
     assert found["accuracy_sd_ratio", "1"] == sd_ratio(per_class[:, 1], overall)
+    assert found["accuracy_sd_ratio_null", "1"] == sd_ratio_by_size(20, 60, 8)
+    largest = largest_sd_ratio_by_size(np.array([20, 20, 20]), 8, STREAM)
+    assert found["accuracy_sd_ratio_largest_null", "all"] == largest
     assert found["churn", "all"] == pairwise_jackknife(pairwise_churn(predicted))
     a = vectors[:2].astype(np.float64)
     two = measured(logits[:2], vectors[:2])
@@ -74,7 +106,7 @@ def test_bit_equal_runs_have_no_noise_at_all():
             assert estimate.low == estimate.value == estimate.high
         elif metric == "accuracy_sd_ratio":
             assert np.isnan(estimate).all()  # nothing over nothing
-        else:
+        elif not metric.endswith("_null"):
             assert estimate == (0, 0, 0)
 
 
@@ -89,7 +121,7 @@ def test_bounds_of_fractions_stay_within_zero_and_one():
 def test_a_class_without_examples_is_undefined_and_disturbs_nothing():
     logits, vectors = noisy(4)
     logits[..., 2] = -9
-    wider = stability(np.pad(logits, ((0, 0), (0, 0), (0, 1)), constant_values=-9), LABELS, vectors, STREAM)
-    assert_equal(wider[:-4], stability(logits, LABELS, vectors, STREAM))
-    assert [group for _, group, _ in wider[-4:]] == ["3"] * 4
-    assert np.isnan([estimate for *_, estimate in wider[-4:]]).all()
+    wider = stability(np.pad(logits, ((0, 0), (0, 0), (0, 1)), constant_values=-9), LABELS, {}, vectors, STREAM)
+    assert_equal(wider[:-5], stability(logits, LABELS, {}, vectors, STREAM))
+    assert [group for _, group, _ in wider[-5:]] == ["3"] * 5
+    assert np.isnan([estimate for *_, estimate in wider[-5:]]).all()

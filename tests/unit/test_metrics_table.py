@@ -47,6 +47,16 @@ def test_groups_are_text_numbers_floats_and_counts_integers(path):
     assert frame.loc[1, ["value", "ci_low", "ci_high"]].isna().all()
 
 
+def test_several_files_are_read_as_one(tmp_path):
+    paths = [tmp_path / name for name in "ab"]
+    for path, row in zip(paths, ROWS, strict=True):
+        write(path, STABILITY, [row])
+    assert read(paths, STABILITY)["metric"].tolist() == [row[4] for row in ROWS]
+    paths[1].write_text("damaged")
+    with pytest.raises(BadInput, match=f"^{paths[1]}: "):
+        read(paths, STABILITY)
+
+
 def test_groups_that_look_like_numbers_stay_text(path):
     write(path, STABILITY, [(*CELL, "accuracy_mean", "3", 0.5, 0.4, 0.6, 5, 0)])
     assert read(path, STABILITY)["group"].tolist() == ["3"]
@@ -176,4 +186,4 @@ def test_a_stability_file_is_no_cross_tooling_file(path):
 
 
 def test_both_contracts_end_with_the_same_measure():
-    assert STABILITY[-7:] == CROSS_TOOLING[-7:] == ("metric", "group", *table.NUMBERS, *table.COUNTS)
+    assert STABILITY[-7:] == CROSS_TOOLING[-7:] == ("metric", "group", *table.NUMBERS, "n_runs", "n_missing")

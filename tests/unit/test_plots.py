@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from toolnoise import plots
+from toolnoise.code import ROOT
 from toolnoise.errors import BadInput
 
 COLUMNS = ["hardware", "variant", "metric", "group", "value", "ci_low", "ci_high", "n_runs", "n_missing"]
@@ -56,7 +57,8 @@ def test_saving_twice_gives_the_same_bytes_in_all_formats(tmp_path):
 def test_another_process_on_another_day_gives_the_same_bytes(tmp_path):
     plots.save(drawn(three_bars()), f"{tmp_path}/here")
     script = "import sys; import test_plots as t; t.plots.save(t.drawn(t.three_bars()), sys.argv[1])"
-    elsewhere = {"PYTHONHASHSEED": "7", "SOURCE_DATE_EPOCH": "86400", "PYTHONPATH": str(Path(__file__).parent)}
+    path = os.pathsep.join([str(Path(__file__).parent), str(ROOT / "workflow")])
+    elsewhere = {"PYTHONHASHSEED": "7", "SOURCE_DATE_EPOCH": "86400", "PYTHONPATH": path}
     command = [sys.executable, "-c", script, f"{tmp_path}/there"]
     subprocess.run(command, check=True, env=os.environ | elsewhere)
     assert written(f"{tmp_path}/here") == written(f"{tmp_path}/there")
@@ -141,20 +143,66 @@ def test_runs_of_a_cell_are_counted_once_however_many_metrics_it_has():
     assert plots.runs_note(pd.concat([rows, rows.assign(metric="l2_unit")])) == plots.runs_note(rows)
 
 
+TASKS = [["smallcnn", "digits"]]
+
+
+def test_files_that_lack_something_are_named_by_the_first():
+    with pytest.raises(BadInput, match=r"^a\.csv and 1 more: hardware: no 'v100'; it has cpu$"):
+        plots.select(three_bars(), ["a.csv", "b.csv"], "churn", ["v100"], TASKS)
+
+
 @pytest.mark.parametrize(
-    ("metric", "hardware", "by_class", "message"),
+    ("metric", "hardware", "part", "message"),
     [
-        ("churn", "v100", False, "m.csv: hardware: no 'v100'; it has cpu"),
-        ("l2_unit", "cpu", False, "m.csv: metric: no 'l2_unit' over all examples on cpu; it has churn"),
-        ("churn", "cpu", True, "m.csv: metric: no 'churn' by class on cpu; it has nothing"),
+        ("churn", "v100", "all", "m.csv: hardware: no 'v100'; it has cpu"),
+        ("l2_unit", "cpu", "all", "m.csv: metric: no 'l2_unit' over all examples on cpu; it has churn"),
+        ("churn", "cpu", "class", "m.csv: metric: no 'churn' by class on cpu; it has nothing"),
+        ("churn", "cpu", "group", "m.csv: metric: no 'churn' by sub-group on cpu; it has nothing"),
     ],
 )
-def test_a_file_without_what_a_figure_needs_is_refused_in_one_line(metric, hardware, by_class, message):
+def test_a_file_without_what_a_figure_needs_is_refused_in_one_line(metric, hardware, part, message):
     with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
-        plots.select(three_bars(), "m.csv", metric, [hardware], by_class)
+        plots.select(three_bars(), "m.csv", metric, [hardware], TASKS, part)
 
 
-def test_classes_are_kept_apart_from_all_examples():
-    rows = pd.concat([three_bars(), three_bars().assign(group="3")])
-    assert set(plots.select(rows, "m.csv", "churn", ["cpu"])["group"]) == {"all"}
-    assert set(plots.select(rows, "m.csv", "churn", ["cpu"], by_class=True)["group"]) == {"3"}
+@pytest.mark.parametrize(("part", "groups"), [("all", {"all"}), ("class", {"3", "10"}), ("group", {"Old", "B2"})])
+def test_classes_and_sub_groups_are_kept_apart_from_all_examples_and_each_other(part, groups):
+    rows = pd.concat([three_bars().assign(group=name) for name in ("all", "3", "10", "Old", "B2")])
+    assert set(plots.select(rows, "m.csv", "churn", ["cpu"], TASKS, part)["group"]) == groups
+
+
+def test_a_figure_shows_its_own_tasks_and_no_others():
+    rows = pd.concat([three_bars(), three_bars().assign(model="resnet18"), three_bars().assign(dataset="faces")])
+    shown = plots.select(rows, "m.csv", "churn", ["cpu"], [["smallcnn", "digits"], ["resnet18", "digits"]])
+    assert set(zip(shown["model"], shown["dataset"], strict=True)) == {("smallcnn", "digits"), ("resnet18", "digits")}
+    with pytest.raises(BadInput, match="no 'cpu'; it has nothing"):
+        plots.select(rows, "m.csv", "churn", ["cpu"], [["resnet18", "faces"]])
+
+
+def test_panels_too_wide_for_a_page_stand_below_one_another_and_share_their_axes_all_the_same():
+    beside, axes = plots.grid(2, [5.0, 5.0, 5.0])
+    assert axes.shape == (2, 3)
+    assert beside.get_size_inches()[0] == 15
+    below, axes = plots.grid(2, [8.0, 8.0, 8.0])
+    assert axes.shape == (2, 3)
+    assert below.get_size_inches()[0] == 8
+    axes[1, 2].set_ylim(0, 7)
+    assert axes[0, 2].get_ylim() == (0, 7)
+    assert axes[0, 1].get_ylim() != (0, 7)
+
+
+def test_an_expected_value_is_a_line_within_the_axis_on_a_band_that_ends_with_it():
+    rows = table(("cpu", "algo", "accuracy_sd_ratio", "Old", 1.0, 0.9, 1.1, 5, 0))
+    figure, axes = plots.grid(1, [plots.width(rows)])
+    panel = axes[0, 0]
+    plots.bars(panel, rows)
+    plots.expected(panel, rows.assign(value=3.0, ci_low=1.5, ci_high=99.0))
+    assert panel.get_ylim()[1] == pytest.approx(3.3)
+    assert any(set(line.get_ydata()) == {3.0} for line in panel.lines)
+    band = panel.collections[0].get_paths()[0].get_extents()
+    assert (band.y0, band.y1) == pytest.approx((1.5, 3.3))
+    # Without enough runs there is no range, and the expected value still stands.
+    plots.expected(panel, rows.assign(value=2.0, ci_low=np.nan, ci_high=np.nan))
+    assert len(panel.collections) == 1
+    assert any(set(line.get_ydata()) == {2.0} for line in panel.lines)
+    figure.draw_without_rendering()

@@ -7,7 +7,15 @@ from scipy import stats
 
 from toolnoise import streams
 from toolnoise.stats.estimates import LEVEL, UNDEFINED, Estimate
-from toolnoise.stats.spread import RESAMPLES, sd_bootstrap, sd_chi2, sd_ratio, sd_without_each
+from toolnoise.stats.spread import (
+    RESAMPLES,
+    largest_sd_ratio_by_size,
+    sd_bootstrap,
+    sd_chi2,
+    sd_ratio,
+    sd_ratio_by_size,
+    sd_without_each,
+)
 
 NAN = np.nan
 STREAM = streams.key(0, "init", 1)
@@ -194,3 +202,49 @@ def test_ratio_interval_holds_the_ratio(part, step):
 def test_each_run_is_left_out_once():
     found = sd_without_each(np.array([0.0, 1.0, 3.0]))
     np.testing.assert_allclose(found, np.sqrt([2, 4.5, 0.5]), rtol=1e-15)
+
+
+@pytest.mark.parametrize(("part", "whole", "runs"), [(10, 1000, 10), (50, 100, 5), (90, 100, 3), (30, 100, 2)])
+def test_ratio_by_size_alone_holds_95_percent_of_studies_without_any_other_difference(part, whole, runs):
+    draws = np.random.Generator(np.random.Philox(part))
+    one, rest = (draws.normal(size=(20_000, runs)) / np.sqrt(size) for size in (part, whole - part))
+    both = (part * one + (whole - part) * rest) / whole
+    ratios = one.std(axis=1) / both.std(axis=1)
+    expected, low, high = sd_ratio_by_size(part, whole, runs)
+    assert expected == pytest.approx(np.sqrt(whole / part))
+    # Of 20,000 binomial draws, 0.4 points are more than two standard errors on each side.
+    assert np.mean(ratios < low) == pytest.approx(0.025, abs=0.004)
+    assert np.mean(ratios > high) == pytest.approx(0.025, abs=0.004)
+
+
+def test_ratio_by_size_alone_has_the_limit_of_the_f_test():
+    # A part so small that it says nothing about the whole: two independent SDs of 10 runs, a factor of 2.01.
+    expected, low, high = sd_ratio_by_size(1, 10**9, 10)
+    assert round(high / expected, 2) == round(expected / low, 2) == 2.01
+
+
+def test_the_whole_is_always_as_noisy_as_itself():
+    assert sd_ratio_by_size(7, 7, 10) == (1, 1, 1)
+
+
+def test_ratio_by_size_alone_needs_an_example_for_its_value_and_two_runs_for_its_range():
+    assert_equal(sd_ratio_by_size(0, 9, 10), UNDEFINED)
+    assert_equal(sd_ratio_by_size(1, 9, 1), Estimate(3.0, NAN, NAN))
+
+
+@pytest.mark.parametrize(("classes", "published"), [(10, (4.4, 2.9, 7.8)), (100, (16.8, 10.8, 29))])
+def test_the_largest_ratio_of_equal_classes_is_the_one_derived_for_the_paper(classes, published):
+    assert largest_sd_ratio_by_size(np.full(classes, 100), 10, STREAM) == pytest.approx(published, rel=0.05)
+
+
+def test_the_largest_ratio_follows_the_smallest_class_and_empty_ones_do_not_count():
+    sizes = np.array([100, 100, 4])
+    assert largest_sd_ratio_by_size(sizes, 10, STREAM).value > largest_sd_ratio_by_size(sizes[:2], 10, STREAM).value
+    assert largest_sd_ratio_by_size(np.array([100, 0, 100]), 10, STREAM) == largest_sd_ratio_by_size(
+        sizes[:2], 10, STREAM
+    )
+
+
+def test_the_largest_ratio_is_undefined_without_runs_or_examples():
+    assert_equal(largest_sd_ratio_by_size(np.array([5, 5]), 1, STREAM), UNDEFINED)
+    assert_equal(largest_sd_ratio_by_size(np.zeros(2, int), 10, STREAM), UNDEFINED)

@@ -7,15 +7,15 @@ from hypothesis import strategies as st
 
 from toolnoise import config, layout, study
 from toolnoise.files import canonical_sha256
-from toolnoise.study import Cell, Figure, Pair
+from toolnoise.study import Cell, Pair
 from toolnoise.variants import VARIANTS
 
 
 def test_the_demo_is_the_grid_that_it_says():
     demo = study.load(config.ROOT / "config.yaml")
-    assert len(demo.cells) == len(set(demo.cells)) == 2 * 1 * 2 * 4
+    assert len(demo.cells) == len(set(demo.cells)) == 2 * 1 * 2 * 4 + 4
     assert demo.cells[:2] == (Cell("smallcnn", "digits", "cpu", "algo_impl"), Cell("smallcnn", "digits", "cpu", "algo"))
-    assert set(demo.seeds.values()) == {(1, 2, 3, 4, 5)}
+    assert set(demo.seeds.values()) == {(1, 2, 3, 4, 5), (1, 2, 3, 4)}
     assert demo.pairs == tuple(
         Pair(model, "digits", "cpu", "cpu-eigen", variant)
         for model in ("smallcnn", "smallcnn-bn")
@@ -93,41 +93,6 @@ def test_a_family_without_a_recipe_for_a_task_is_one_line_that_names_the_task(wr
     line = refused(built, written)
     assert line.startswith("tiny.yaml: grid[0].recipe: no recipe 'paper' for smallcnn on digits")
     assert "paper-celeba" in line
-
-
-@pytest.mark.parametrize(
-    ("figure", "block", "needs"),
-    [
-        ("batch_norm", {}, "it needs a model M and a model M-bn"),
-        ("across_toolings", {"hardware": ["cpu"]}, "it needs two toolings"),
-        ("across_toolings", {"variants": ["algo_impl", "impl"]}, "with a variant of control or algo"),
-    ],
-)
-def test_a_figure_that_the_grid_cannot_feed_is_refused_if_asked_for_and_left_out_else(
-    figure, block, needs, written, built, refused
-):
-    written["grid"][0] |= block
-    assert figure not in built(written).figure_kinds
-    written["figures"] = [figure]
-    line = refused(built, written)
-    assert line.startswith(f"tiny.yaml: figures: '{figure}' cannot be fed by the grid; ")
-    assert needs in line
-
-
-def test_figures_that_the_grid_can_feed_are_rendered_for_each_tooling_or_for_all(written, built):
-    written["grid"][0]["models"].append("smallcnn-bn")
-    assert [figure.name for figure in built(written).figures] == [
-        "table2",
-        "noise_by_source-cpu",
-        "noise_by_source-noisy",
-        "batch_norm-cpu",
-        "batch_norm-noisy",
-        "per_class-cpu",
-        "per_class-noisy",
-        "across_toolings",
-    ]
-    written["figures"] = ["table2"]
-    assert built(written).figures == (Figure("table2", "table2", ("cpu", "noisy")),)
 
 
 CELL = Cell("smallcnn", "digits", "cpu", "algo")
@@ -225,6 +190,26 @@ def test_every_path_stays_below_the_studys_folder(names, seed):
             assert path.is_relative_to(f"results/{names['study']}")
         assert ".." not in path.parts
         assert str(path) == pattern.format(**names, seed=seed)
+
+
+def test_a_figure_needs_what_it_shows_and_no_more(written, built):
+    written["grid"][0] |= {"models": ["smallcnn", "smallcnn-bn"], "variants": ["algo", "control"]}
+    written["figures"] = ["noise_by_source", "across_toolings", "table4"]
+    tiny = built(written)
+    figures = {figure.name: tiny.metric_files(figure) for figure in tiny.figures}
+    stem = "results/tiny/metrics"
+    on_cpu = figures["noise_by_source-cpu"]
+    models = ("smallcnn", "smallcnn-bn")
+    assert on_cpu["stability"] == [
+        f"{stem}/cells/{model}/digits/cpu/{variant}.csv" for model in models for variant in ("algo", "control")
+    ]
+    assert on_cpu["gates"] == [f"results/tiny/control/{model}/digits/cpu.json" for model in models]
+    assert on_cpu["cross_tooling"] == []
+    across = figures["across_toolings-smallcnn-bn-digits"]
+    pairs = [f"{stem}/pairs/smallcnn-bn/digits/cpu/noisy/{variant}.csv" for variant in ("algo", "control")]
+    assert across["cross_tooling"] == pairs
+    assert len(across["stability"]) == 4
+    assert figures["table4"]["counts"] == [f"{stem}/data/digits.csv"]
 
 
 def test_no_two_runs_share_a_path(written, built):

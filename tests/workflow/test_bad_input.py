@@ -80,7 +80,7 @@ def test_a_metric_file_that_lacks_a_column_is_one_line_that_names_it(copied, too
     command = {
         "collect": ["--kind", "stability", "--metrics", STABILITY, "--out", f"{RESULTS}/new.csv"],
         "render": [
-            *[*STUDY, "--figure", "table2", "--stability", STABILITY, "--cross-tooling", "none.csv"],
+            *[*STUDY, "--figure", "table2", "--stability", STABILITY],
             *["--stem", f"{RESULTS}/figures/table2", "--executed", f"{RESULTS}/notebooks/table2.ipynb"],
         ],
     }[name]

@@ -1,32 +1,57 @@
-# Figures, tables and the page, from metric files alone. One rule a notebook: each kind has a caption of its own.
+# Figures, tables and the page, from metric files alone. One rule a notebook: each kind has a caption of its own. A
+# figure needs the cells that it shows and no others: `snakemake fig3` trains what figure 3 is about.
+import re
+
+from toolnoise import figures
+
 METRICS = {
     "stability": study.path(layout.STABILITY),
     **({"cross_tooling": study.path(layout.CROSS_TOOLING)} if study.pairs else {}),
+    "counts": study.path(layout.DATA_COUNTS),
 }
-EXECUTED = [study.path(layout.NOTEBOOK, figure=figure.name) for figure in study.figures]
+FIGURES = {figure.name: figure for figure in study.figures}
 CAPTIONS = tuple(f"workflow/report/{name}.rst" for name in ("workflow", "metrics", *study.figure_kinds))
+
+
+def get_metrics(name):
+    return lambda wildcards: study.metric_files(FIGURES[wildcards.figure])[name]
+
+
+def get_files(some):
+    """Every file of some figures."""
+    for figure in some:
+        yield study.path(layout.NOTEBOOK, figure=figure.name)
+        for suffix in figures.KINDS[figure.notebook].formats:
+            yield f"{study.path(layout.FIGURE, figure=figure.name)}.{suffix}"
+
+
+def get_target(name):
+    def get_its_files(_wildcards):
+        with told_in_one_line():
+            return list(get_files(figures.of_target(name, study.figures, FILE)))
+
+    return get_its_files
 
 
 report: "../report/workflow.rst"
 
 
 for kind in study.figure_kinds:
-    category, shown, further = (
-        ("1 Table 2: accuracy", "html", ["csv", "md", "tex"])
-        if kind == "table2"
-        else ("2 Figures", "svg", ["pdf", "png"])
-    )
+    about = figures.KINDS[kind]
+    shown, *further = about.formats
+    reads = [name for name in about.reads if name in METRICS]
 
     rule:
         name:
             f"render_{kind}"
         input:
-            **METRICS,
+            **{name: get_metrics(name) for name in reads},
+            gates=get_metrics("gates") if "stability" in reads else [],
         output:
             report(
                 f"{layout.FIGURE}.{shown}",
                 caption=f"../report/{kind}.rst",
-                category=category,
+                category=about.category,
                 labels={"result": "{figure}"},
             ),
             [f"{layout.FIGURE}.{suffix}" for suffix in further],
@@ -34,28 +59,25 @@ for kind in study.figure_kinds:
         log:
             "logs/{study}/render/{figure}.log",
         wildcard_constraints:
-            figure=f"{kind}(-.*)?",
+            figure="|".join(re.escape(name) for name, figure in FIGURES.items() if figure.notebook == kind),
         conda:
             "../../environment.yml"
         params:
             study=study.path(layout.STUDY),
             # As a digest, not as an input: touching a notebook changes nothing.
-            code=code.digest(
-                "toolnoise.rendering", "toolnoise.plots", "toolnoise.tables", files=(f"notebooks/{kind}.ipynb",)
-            ),
-            cross_tooling=lambda wildcards: study.path(layout.CROSS_TOOLING),
+            code=code.digest(*figures.MODULES, files=(f"notebooks/{kind}.ipynb", *about.files)),
             stem=lambda wildcards: layout.FIGURE.format(**wildcards),
             emulated=",".join(study.emulated()),
         shell:
-            "toolnoise render --study {params.study:q} --figure {wildcards.figure:q}"
-            " --stability {input.stability:q} --cross-tooling {params.cross_tooling:q} --stem {params.stem:q}"
-            " --executed {output.executed:q} >{log:q} 2>&1"
+            "toolnoise render --study {params.study:q} --figure {wildcards.figure:q} --stem {params.stem:q}"
+            + "".join(f" --{name.replace('_', '-')} {{input.{name}:q}}" for name in reads)
+            + " --executed {output.executed:q} >{log:q} 2>&1"
 
 
 rule write_report:
     input:
         list(METRICS.values()),
-        EXECUTED,
+        list(get_files(study.figures)),
     output:
         layout.REPORT,
     log:

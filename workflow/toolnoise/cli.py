@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from toolnoise import study as studies
 from toolnoise.errors import BadInput, told_in_one_line
+from toolnoise.figures import KINDS
 from toolnoise.study import Cell, Pair, Study
 
 
@@ -87,14 +88,17 @@ def _render(options: argparse.Namespace) -> None:
     figures = {figure.name: figure for figure in study.figures}
     if options.figure not in figures:
         raise BadInput(options.study, "figures", f"no {options.figure!r}", f"allowed: {', '.join(figures)}")
+    figure = figures[options.figure]
     parameters = {
-        "stability": options.stability,
-        "cross_tooling": options.cross_tooling,
-        "hardware": list(figures[options.figure].hardware),
+        **{name: getattr(options, name) for name in KINDS[figure.notebook].reads if getattr(options, name)},
+        "hardware": list(figure.hardware),
+        "tasks": [list(task) for task in figure.tasks],
         "emulated": list(study.emulated()),
         "stem": options.stem,
     }
-    rendering.render(figures[options.figure].notebook, parameters, options.executed)
+    if figure.notebook == "order":
+        parameters["batch_sizes"] = {model: study.batch_size(model, dataset) for model, dataset in figure.tasks}
+    rendering.render(figure.notebook, parameters, options.executed)
 
 
 def _report(options: argparse.Namespace) -> None:
@@ -169,7 +173,7 @@ def _parser() -> argparse.ArgumentParser:
             "render",
             _render,
             "execute a notebook",
-            [*study, "figure", "stability", "cross-tooling", "stem", "executed"],
+            [*study, "figure", "stability", "cross-tooling", "counts", "stem", "executed"],
         ),
         ("report", _report, "write a study's page", [*study, "out"]),
         ("summary", _summary, "print a study's results", study),
@@ -177,17 +181,20 @@ def _parser() -> argparse.ArgumentParser:
         one = verbs.add_parser(verb, help=says, description=says, allow_abbrev=False)
         one.set_defaults(run=run)
         for name in names:
-            one.add_argument(f"--{name}", required=True, **_ARGUMENTS.get(name, {}))
+            one.add_argument(f"--{name}", **{"required": True, **_ARGUMENTS.get(name, {})})
     return parser
 
 
+_METRICS = {"nargs": "+", "metavar": "CSV"}
 _ARGUMENTS: dict[str, dict[str, Any]] = {
     "study": {"help": "a configuration, or the study.json kept with its results", "metavar": "FILE"},
     "seed": {"type": int},
     "kind": {"choices": ["stability", "cross_tooling"]},
     "records": {"nargs": "+", "metavar": "RUN_JSON"},
     "other-records": {"nargs": "+", "metavar": "RUN_JSON"},
-    "metrics": {"nargs": "+", "metavar": "CSV"},
+    "metrics": _METRICS,
+    # A figure reads what its kind needs of these.
+    **dict.fromkeys(["stability", "cross-tooling", "counts"], _METRICS | {"required": False, "default": []}),
 }
 
 

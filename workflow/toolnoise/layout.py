@@ -15,6 +15,8 @@ GATE = "results/{study}/control/{model}/{dataset}/{hardware}.json"
 
 CELL_METRICS = "results/{study}/metrics/cells/" + CELL + ".csv"
 PAIR_METRICS = "results/{study}/metrics/pairs/{model}/{dataset}/{hardware}/{other_hardware}/{variant}.csv"
+COUNTS = "results/{study}/metrics/data/{dataset}.csv"
+DATA_COUNTS = "results/{study}/metrics/data.csv"
 STABILITY = "results/{study}/metrics/stability.csv"
 CROSS_TOOLING = "results/{study}/metrics/cross_tooling.csv"
 

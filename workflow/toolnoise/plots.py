@@ -20,6 +20,7 @@ from matplotlib.patches import Patch
 
 from toolnoise.errors import BadInput
 from toolnoise.files import replacing
+from toolnoise.metrics.table import part_of
 
 
 class Measure(NamedTuple):
@@ -34,8 +35,12 @@ MEASURES = {
     "accuracy_sd": Measure("SD of test accuracy", "percentage points", 100),
     "churn": Measure("Churn", "% of test examples", 100),
     "l2_unit": Measure("L2 of unit-norm weights", "distance (no unit)", 1),
+    "accuracy_sd_ratio": Measure("SD of accuracy", "times the SD over all", 1),
+    "fpr_sd_ratio": Measure("SD of the false positive rate", "times the SD over all", 1),
+    "fnr_sd_ratio": Measure("SD of the false negative rate", "times the SD over all", 1),
 }
 NOISE = ("accuracy_sd", "churn", "l2_unit")  # the three measures of the paper's figures 2, 3, 6, 11 and 13
+PARTS = {"all": "over all examples", "class": "by class", "group": "by sub-group"}  # see table.part_of
 HOW = "SD: sample SD over runs. Churn and L2: mean over pairs of runs."
 
 PALETTE = {
@@ -53,6 +58,7 @@ NAMES = {"algo_impl": "ALGO+IMPL", "algo": "ALGO", "impl": "IMPL", "control": "C
 DAGGER = "†"
 EMULATED = f"{DAGGER} implementation noise emulated: reduction order"
 
+WIDEST = 16.5  # inches of a figure: shown on a page, its words can still be read
 _FLAT = 1e-12  # the height of an axis that shows nothing yet
 INK, SOFT = "#222222", "#555555"
 STYLE = {
@@ -107,19 +113,39 @@ def stacked(*names: str) -> str:
 
 
 def select(
-    table: pd.DataFrame, path: str, metric: str, hardware: Sequence[str], by_class: bool = False
+    table: pd.DataFrame,
+    paths: str | Sequence[str],
+    metric: str,
+    hardware: Sequence[str],
+    tasks: Sequence[Sequence[str]],
+    part: str = "all",
 ) -> pd.DataFrame:
-    """Rows of one metric on these toolings, over all examples or by class; each must have some."""
+    """Rows of one metric on these toolings and tasks, of one of `PARTS`; each tooling must have some.
+
+    `paths` are the files that the table was read from.
+    """
+    table = of_tasks(table, tasks)
     for name in hardware:
         mine = table[table["hardware"] == name]
         if mine.empty:
-            raise BadInput(path, "hardware", f"no {name!r}", f"it has {_listed(table['hardware'])}")
-        kind = mine[(mine["group"] != "all") == by_class]
-        if metric not in set(kind["metric"]):
-            found = f"no {metric!r} {'by class' if by_class else 'over all examples'} on {name}"
-            raise BadInput(path, "metric", found, f"it has {_listed(kind['metric'])}")
-    wanted = (table["metric"] == metric) & ((table["group"] != "all") == by_class)
+            raise BadInput(named(paths), "hardware", f"no {name!r}", f"it has {_listed(table['hardware'])}")
+        mine = mine[mine["group"].map(part_of) == part]
+        if metric not in set(mine["metric"]):
+            found = f"no {metric!r} {PARTS[part]} on {name}"
+            raise BadInput(named(paths), "metric", found, f"it has {_listed(mine['metric'])}")
+    wanted = (table["metric"] == metric) & (table["group"].map(part_of) == part)
     return table[wanted & table["hardware"].isin(hardware)]
+
+
+def named(paths: str | Sequence[str]) -> str:
+    """What to call some files in a complaint."""
+    first, *more = [paths] if isinstance(paths, str) else paths
+    return f"{first} and {len(more)} more" if more else first
+
+
+def of_tasks(table: pd.DataFrame, tasks: Sequence[Sequence[str]]) -> pd.DataFrame:
+    """Rows of some tasks, each a model and a data set."""
+    return table[pd.MultiIndex.from_frame(table[["model", "dataset"]]).isin(list(map(tuple, tasks)))]
 
 
 def _listed(names: pd.Series) -> str:
@@ -140,16 +166,25 @@ def width(rows: pd.DataFrame) -> float:
 
 
 def grid(lines: int, widths: Sequence[float], height: float = 2.3, share: str = "col") -> tuple[Figure, np.ndarray]:
-    """An empty figure with `lines` rows of panels that start at zero; a column (or row) shares its y axis."""
+    """An empty figure of panels that start at zero, as [line][column]; a column (or row) shares its y axis.
+
+    A line that would be wider than a page has its panels below one another.
+    """
     matplotlib.rcdefaults()  # a user's own matplotlibrc must not change the bytes
     matplotlib.rcParams.update(sns.axes_style("whitegrid") | STYLE)
-    spread = max(1.0, 6.2 / sum(widths))  # room for the title, the legend and the footnote
-    figure = Figure(figsize=(sum(widths) * spread, height * lines), layout="constrained")
+    beside = sum(widths) <= WIDEST
+    wide, deep = (sum(widths), lines) if beside else (max(widths), lines * len(widths))
+    # At least as wide as the title, the legend and the footnote need.
+    figure = Figure(figsize=(max(wide, 6.2), height * deep), layout="constrained")
     figure.get_layout_engine().set(h_pad=0.09)
-    axes = figure.subplots(lines, len(widths), squeeze=False, sharey=share, width_ratios=list(widths))
-    for panel in axes.flat:
+    ratios = list(widths) if beside else [1]
+    axes = figure.subplots(deep, len(ratios), squeeze=False, width_ratios=ratios).reshape(lines, len(widths))
+    for line, column in np.ndindex(axes.shape):
+        panel, first = axes[line, column], axes[0, column] if share == "col" else axes[line, 0]
+        if panel is not first:
+            panel.sharey(first)
+            panel.tick_params(labelleft=share == "col")
         panel.set_ylim(0, _FLAT)
-        panel.tick_params(labelbottom=True)
     return figure, axes
 
 
@@ -174,6 +209,16 @@ def bars(panel: Axes, rows: pd.DataFrame, title: str = "") -> None:
     panel.set_xlim(-0.55, len(places) - 0.45)
     panel.set_ylabel(measure.unit)
     panel.set_title(title or measure.name)
+
+
+def expected(panel: Axes, rows: pd.DataFrame) -> None:
+    """Behind the bars of each `place`, in the same order: the values expected, as a line on a band of their range."""
+    panel.set_ylim(0, max(panel.get_ylim()[1], 1.1 * rows["value"].max()))
+    top = panel.get_ylim()[1]
+    for x, (low, value, high) in enumerate(zip(rows["ci_low"], rows["value"], rows["ci_high"], strict=True)):
+        if not np.isnan(low):
+            panel.fill_between([x - 0.46, x + 0.46], low, min(high, top), color="#DDDDDD", linewidth=0, zorder=1)
+        panel.plot([x - 0.46, x + 0.46], [value, value], color=INK, linewidth=1.2, linestyle=(0, (3, 1.5)), zorder=2.8)
 
 
 def noise(panels: Sequence[Axes], rows: pd.DataFrame, label: str) -> None:
@@ -240,7 +285,7 @@ def marks_note(figure: Figure, rows: pd.DataFrame) -> str:
         "No line: too few runs for an interval.": bare.any(),
         "Arrow: the interval goes on.": "^" in markers,
         "0: exactly zero.": "0" in texts,
-        "n/a: undefined, too few runs.": "n/a" in texts,
+        "n/a: undefined, by too few runs or an SD of 0 to divide by.": "n/a" in texts,
     }
     return " ".join(note for note, occurs in notes.items() if occurs)
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolnoise import config
+from toolnoise import config, figures, layout
 from toolnoise.errors import BadInput
+from toolnoise.figures import Figure
 from toolnoise.variants import VARIANTS
 
 # Without implementation noise two toolings can be compared run by run: every algorithmic draw is equal.
@@ -37,14 +38,6 @@ class Pair(NamedTuple):
     hardware: str
     other_hardware: str
     variant: str
-
-
-class Figure(NamedTuple):
-    """One notebook executed for some toolings."""
-
-    name: str
-    notebook: str
-    hardware: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -116,6 +109,21 @@ class Study:
         """A path of the study, of a cell or of a pair."""
         return pattern.format(study=self.name, **(place._asdict() if place else {}), **names)
 
+    def batch_size(self, model: str, dataset: str) -> int:
+        """The batch size that a task is trained with."""
+        return self.config["recipes"][self.recipe_of[model, dataset]]["batch_size"]
+
+    def metric_files(self, figure: Figure) -> dict[str, list[str]]:
+        """The metric files of what a figure shows, by kind, and the verdicts of the gate on it."""
+        cells = [cell for cell in self.cells if figure.shows(cell)]
+        datasets = dict.fromkeys(dataset for _, dataset in figure.tasks)
+        return {
+            "stability": [self.path(layout.CELL_METRICS, cell) for cell in cells],
+            "cross_tooling": [self.path(layout.PAIR_METRICS, pair) for pair in self.pairs if figure.shows(pair)],
+            "counts": [self.path(layout.COUNTS, dataset=dataset) for dataset in datasets],
+            "gates": [self.path(layout.GATE, cell) for cell in cells if cell.variant == "control"],
+        }
+
 
 def load(path: str | Path) -> Study:
     """The study in a configuration file, as written or as resolved."""
@@ -146,7 +154,9 @@ def build(resolved: config.Config, file: str | Path) -> Study:
                 task = "/".join(cell[:2])
                 found = f"{task} has recipe {recipe!r} here and {before!r} before"
                 raise BadInput(file, f"{where}.recipe", found, "one recipe for a model on a data set in a study")
-    return Study(resolved["study"], resolved, seeds, recipe_of, tuple(_figures(resolved, seeds, file)))
+    possible = figures.possible(resolved, seeds, _pairs(seeds), recipe_of)
+    shown = figures.chosen(possible, resolved.get("figures"), file)
+    return Study(resolved["study"], resolved, seeds, recipe_of, tuple(shown))
 
 
 def _product(block: config.Config) -> Iterator[Cell]:
@@ -171,26 +181,6 @@ def _require_noise(cell: Cell, tooling: Spec, key: str, file: str | Path) -> Non
     if tooling["impl_noise"] == "none":
         found = f"{cell.variant!r} on {cell.hardware!r}, whose impl_noise is 'none'"
         raise BadInput(file, key, found, "variants without impl, or a tooling with impl_noise")
-
-
-def _figures(resolved: config.Config, seeds: dict[Cell, tuple[int, ...]], file: str | Path) -> Iterator[Figure]:
-    hardware = tuple(dict.fromkeys(cell.hardware for cell in seeds))
-    normalised = tuple(dict.fromkeys(cell.hardware for cell in seeds if Cell(f"{cell.model}-bn", *cell[1:]) in seeds))
-    possible = {
-        "table2": [Figure("table2", "table2", hardware)],
-        "noise_by_source": [Figure(f"noise_by_source-{name}", "noise_by_source", (name,)) for name in hardware],
-        "batch_norm": [Figure(f"batch_norm-{name}", "batch_norm", (name,)) for name in normalised],
-        "per_class": [Figure(f"per_class-{name}", "per_class", (name,)) for name in hardware],
-        "across_toolings": [Figure("across_toolings", "across_toolings", hardware)] if _pairs(seeds) else [],
-    }
-    needs = {
-        "batch_norm": "a model M and a model M-bn in one block",
-        "across_toolings": f"two toolings with a variant of {' or '.join(PAIRABLE)}",
-    }
-    for kind in resolved.get("figures", [kind for kind, figures in possible.items() if figures]):
-        if not possible[kind]:
-            raise BadInput(file, "figures", f"{kind!r} cannot be fed by the grid", f"it needs {needs[kind]}")
-        yield from possible[kind]
 
 
 def _emulates(tooling: Spec) -> bool:

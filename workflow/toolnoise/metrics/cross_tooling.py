@@ -7,9 +7,9 @@ metric.
 
 import numpy as np
 
+from toolnoise.metrics import Row
 from toolnoise.metrics.accuracy import accuracies, predictions
 from toolnoise.metrics.churn import paired_churn
-from toolnoise.metrics.stability import Row
 from toolnoise.metrics.weights import paired_l2, unit
 from toolnoise.stats.estimates import mean_t
 

@@ -19,9 +19,10 @@ from toolnoise.errors import BadInput
 
 VERSION = "# toolnoise metrics 1"
 NUMBERS = ("value", "ci_low", "ci_high")
-COUNTS = ("n_runs", "n_missing")
-_MEASURE = ("metric", "group", *NUMBERS, *COUNTS)
+COUNTS = ("n_runs", "n_missing", "count")
+_MEASURE = ("metric", "group", *NUMBERS, "n_runs", "n_missing")
 STABILITY = ("model", "dataset", "hardware", "variant", *_MEASURE)
+DATA = ("dataset", "split", "group", "label", "count")
 CROSS_TOOLING = ("model", "dataset", "hardware", "other_hardware", "variant", *_MEASURE)
 
 _NUMBER = re.compile(r"-?(\d+(\.\d+)?(e[-+]?\d+)?|inf)", re.ASCII)
@@ -41,14 +42,22 @@ def write(path: str | Path, columns: Sequence[str], rows: Iterable[Sequence[Cell
     files.write_text(path, text.getvalue())
 
 
-def read(path: str | Path, columns: Sequence[str]) -> pd.DataFrame:
-    """Read a metric file: text as text (groups too), numbers as floats, counts as integers."""
-    return pd.DataFrame(_rows(path, columns), columns=list(columns))
+def read(paths: str | Path | Sequence[str | Path], columns: Sequence[str]) -> pd.DataFrame:
+    """Read a metric file, or several as one: text as text (groups too), numbers as floats, counts as integers."""
+    paths = [paths] if isinstance(paths, (str, Path)) else paths
+    return pd.DataFrame([row for path in paths for row in _rows(path, columns)], columns=list(columns))
 
 
 def concatenate(paths: Iterable[str | Path], columns: Sequence[str], out: str | Path) -> None:
     """Write the rows of several files, in the order given, as one; each is checked as in `read`."""
     write(out, columns, [row for path in paths for row in _rows(path, columns)])
+
+
+def part_of(group: str) -> str:
+    """What a row is of, by its group: `all` examples, a `class`, whose index it is, or a `group`, whose name it is."""
+    if group == "all":
+        return "all"
+    return "class" if group.isascii() and group.isdigit() else "group"
 
 
 def _text(column: str, cell: Cell) -> str:

@@ -1,8 +1,12 @@
-"""How far runs scatter: the SD with two intervals, and one SD over another.
+"""How far runs scatter: the SD with two intervals, and one SD over another, beside what size alone makes of it.
 
 The chi-square interval assumes normal runs; the bootstrap does not, and is reported beside it because
 accuracies are bounded and discrete. Bounds of an SD are never negative, and an SD of exactly 0 has the
 interval [0, 0].
+
+A rate over few examples scatters more than one over many. If examples err independently and are equally noisy, its SD
+goes with 1 / sqrt(examples), and a part of the test set shows a ratio above 1 without being special in any way. What
+that null says is an estimate too: its value is the ratio expected, its bounds hold the ratio in 95 % of studies.
 """
 
 import numpy as np
@@ -13,6 +17,7 @@ from toolnoise.stats.estimates import TAIL, UNDEFINED, Estimate, standard_deviat
 from toolnoise.stats.jackknife import standard_error
 
 RESAMPLES = 9_999
+STUDIES = 4_000  # imagined ones, from which the range of a largest ratio is read
 
 # SDs closer than this, relative to the SD of all runs, are equal: accuracies are discrete, many resamples
 # tie with the runs themselves, and the order of a sum must not decide on which side of a tie they fall.
@@ -66,6 +71,41 @@ def sd_ratio(part: np.ndarray, whole: np.ndarray) -> Estimate:
     logarithm = t_interval(np.log(sd_part) - np.log(sd_whole), error, len(part) - 1)
     with np.errstate(over="ignore"):  # an interval too wide for a float ends at infinity, which is true
         return Estimate(ratio, float(np.exp(logarithm.low)), float(np.exp(logarithm.high)))
+
+
+def sd_ratio_by_size(part: int, whole: int, runs: int) -> Estimate:
+    """The ratio that `sd_ratio` shows where a rate over `part` of `whole` examples differs from it by size alone.
+
+    Exact for normal runs: both SDs are of the same runs, in which a part of p of w examples correlates with the whole
+    by sqrt(p / w). Then sinh(log(ratio / expected)) / sqrt((1 - p / w) / (runs - 1)) has Student's distribution.
+    """
+    if part == 0:
+        return UNDEFINED
+    expected = float(np.sqrt(whole / part))
+    if runs < 2:
+        return Estimate(expected, np.nan, np.nan)
+    half = np.arcsinh(stats.t.ppf(1 - TAIL, runs - 1) * np.sqrt((1 - part / whole) / (runs - 1)))
+    return Estimate(expected, float(expected * np.exp(-half)), float(expected * np.exp(half)))
+
+
+def largest_sd_ratio_by_size(sizes: np.ndarray, runs: int, stream: int) -> Estimate:
+    """The largest ratio among parts of these sizes, which make up the whole, where they differ by size alone.
+
+    The median, and the bounds that hold 95 %, of studies simulated with draws from `stream`.
+    """
+    sizes = sizes[sizes > 0]
+    if runs < 2 or len(sizes) == 0:
+        return UNDEFINED
+    draws = np.random.Generator(np.random.Philox(key=stream))
+    largest = []
+    at_once = max(1, 1_000_000 // (runs * len(sizes)))
+    for start in range(0, STUDIES, at_once):
+        shape = (min(at_once, STUDIES - start), len(sizes), runs)
+        parts = draws.standard_normal(shape) / np.sqrt(sizes)[:, np.newaxis]
+        whole = np.einsum("p,spr->sr", sizes / sizes.sum(), parts)
+        largest.append(standard_deviation(parts).max(axis=1) / standard_deviation(whole))
+    low, median, high = np.quantile(np.concatenate(largest), [TAIL, 0.5, 1 - TAIL])
+    return Estimate(float(median), float(low), float(high))
 
 
 def sd_without_each(values: np.ndarray) -> np.ndarray:

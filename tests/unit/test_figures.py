@@ -1,0 +1,173 @@
+"""Which figures a study has, and which of them the paper's names mean."""
+
+import pytest
+
+from toolnoise import config, figures
+from toolnoise.code import ROOT
+from toolnoise.study import Cell
+
+PAPER = ROOT / "workflow/studies/paper.yaml"
+RECIPES = {"plain": {"batch_size": 32, "epochs": 2}, "large": {"batch_size": 1297, "epochs": 2}}
+DATASETS = {
+    "digits": {"reader": "digits"},
+    "faces": {"reader": "faces"},
+    "celeba": {"reader": "celeba", "groups": {"Old": "not Young"}},
+    "celeba-alone": {"reader": "celeba"},
+}
+
+
+def cells(models=("smallcnn",), datasets=("digits",), hardware=("cpu",), variants=("algo_impl", "control")):
+    return [Cell(*cell) for cell in _product(models, datasets, hardware, variants)]
+
+
+def _product(*axes):
+    return [()] if not axes else [(value, *rest) for value in axes[0] for rest in _product(*axes[1:])]
+
+
+def found(some, pairs=(), recipe_of=None):
+    """The names of the figures of each kind; models are of one builder unless they end in -bn."""
+    models = {cell.model: {"builder": "a:b", "options": {"batch_norm": cell.model.endswith("-bn")}} for cell in some}
+    recipe_of = recipe_of or {cell[:2]: "plain" for cell in some}
+    resolved = {"models": models, "datasets": DATASETS, "recipes": RECIPES}
+    return figures.possible(resolved, some, pairs, recipe_of)
+
+
+def names(some, **more):
+    return {kind: [figure.name for figure in mine] for kind, mine in found(some, **more).items() if mine}
+
+
+def test_any_study_has_the_figures_that_need_nothing_special():
+    assert names(cells(hardware=("cpu", "noisy"))) == {
+        "table2": ["table2"],
+        "noise_by_source": ["noise_by_source-cpu", "noise_by_source-noisy"],
+        "per_class": ["per_class-cpu", "per_class-noisy"],
+        "table4": ["table4"],
+        "paper_vs_ours": ["paper_vs_ours"],
+    }
+
+
+def test_batch_norm_needs_a_model_with_and_without_it_on_the_same_data_and_tooling():
+    both = found([*cells(("smallcnn", "smallcnn-bn", "resnet18")), *cells(("smallcnn",), hardware=("noisy",))])
+    assert [figure.name for figure in both["batch_norm"]] == ["batch_norm-cpu"]
+    assert both["batch_norm"][0].tasks == (("smallcnn", "digits"), ("smallcnn-bn", "digits"))
+    assert "batch_norm" not in names([*cells(("smallcnn",)), *cells(("smallcnn-bn",), hardware=("noisy",))])
+
+
+def test_figures_of_sub_groups_show_the_data_sets_that_have_some():
+    mine = found(cells(datasets=DATASETS, hardware=("cpu", "noisy")))
+    for kind in ("subgroups", "table3", "table5"):
+        assert {dataset for figure in mine[kind] for _, dataset in figure.tasks} == {"faces", "celeba"}
+    assert [figure.name for figure in mine["subgroups"]] == ["subgroups-cpu", "subgroups-noisy"]
+    assert [dataset for _, dataset in mine["table2"][0].tasks] == list(DATASETS)
+
+
+def test_each_task_on_two_toolings_has_a_figure_across_them():
+    mine = cells(("smallcnn", "resnet18"), hardware=("cpu", "noisy"))
+    pairs = [("resnet18", "digits", "cpu", "noisy", "control")]
+    (figure,) = found(mine, pairs=pairs)["across_toolings"]
+    assert figure == figures.Figure(
+        "across_toolings-resnet18-digits", "across_toolings", ("cpu", "noisy"), (("resnet18", "digits"),)
+    )
+
+
+ORDER = cells(("small-b32", "small-b1297"), variants=("shuffle",))
+SIZES = {("small-b32", "digits"): "plain", ("small-b1297", "digits"): "large"}
+
+
+def test_models_that_differ_in_their_batch_size_alone_are_the_figure_of_the_order_and_in_no_other():
+    usual = cells()
+    mine = found([*usual, *ORDER], recipe_of={**SIZES, ("smallcnn", "digits"): "plain"})
+    (figure,) = mine["order"]
+    assert figure.name == "order-cpu-small-b32-digits"
+    assert figure.tasks == tuple(SIZES)
+    others = {task for kind, all_of_it in mine.items() if kind != "order" for one in all_of_it for task in one.tasks}
+    assert others == {("smallcnn", "digits")}
+
+
+def test_a_study_of_the_order_alone_shows_it_in_every_figure():
+    mine = names(ORDER, recipe_of=SIZES)
+    assert mine["table2"] == ["table2"]
+    assert mine["order"] == ["order-cpu-small-b32-digits"]
+
+
+@pytest.mark.parametrize(
+    "some",
+    [
+        cells(("small-b32", "small-b1297"), variants=("init",)),
+        cells(("small-b32", "small-b1297-bn"), variants=("shuffle",)),  # another network
+        [*cells(("small-b32",), variants=("shuffle",)), *cells(("small-b1297",), ("faces",), variants=("shuffle",))],
+    ],
+    ids=["another source", "another network", "another data set"],
+)
+def test_what_differs_otherwise_is_no_figure_of_the_order(some):
+    recipe_of = {cell[:2]: "large" if "1297" in cell.model else "plain" for cell in some}
+    assert "order" not in names(some, recipe_of=recipe_of)
+
+
+def test_two_networks_at_each_batch_size_are_two_figures_of_the_order():
+    some = cells(("b32", "b1297", "b32-bn", "b1297-bn"), variants=("shuffle",))
+    recipe_of = {cell[:2]: "large" if "1297" in cell.model else "plain" for cell in some}
+    assert names(some, recipe_of=recipe_of)["order"] == ["order-cpu-b32-digits", "order-cpu-b32-bn-digits"]
+
+
+@pytest.mark.parametrize("kind", ["batch_norm", "subgroups", "across_toolings", "order", "table3", "table5"])
+def test_a_figure_that_the_grid_cannot_feed_is_refused_if_asked_for_and_left_out_else(kind, written, built, refused):
+    written["grid"][0] |= {"hardware": ["cpu"], "variants": ["algo_impl", "control"]}
+    assert kind not in built(written).figure_kinds
+    written["figures"] = [kind]
+    line = refused(built, written)
+    needs = figures.KINDS[kind].needs
+    assert line == f"tiny.yaml: figures: '{kind}' cannot be fed by the grid; it needs {needs}"
+
+
+def test_figures_asked_for_are_the_ones_there_are(written, built):
+    written["figures"] = ["table2"]
+    tasks = (("smallcnn", "digits"),)
+    assert built(written).figures == (figures.Figure("table2", "table2", ("cpu", "noisy"), tasks),)
+
+
+def test_the_schema_knows_every_kind_and_every_kind_has_a_notebook_a_caption_and_something_to_read():
+    assert config.schema()["properties"]["figures"]["items"]["enum"] == list(figures.KINDS)
+    for kind, about in figures.KINDS.items():
+        assert (ROOT / f"notebooks/{kind}.ipynb").exists()
+        assert (ROOT / f"workflow/report/{kind}.rst").exists()
+        assert about.reads
+
+
+def test_a_figures_name_begins_with_its_kind_and_kinds_are_not_mistaken_for_one_another():
+    for kind in figures.KINDS:
+        assert "-" not in kind
+
+
+# The paper's items.
+
+
+def shown(*names):
+    return [figures.Figure(name, name.partition("-")[0], (), ()) for name in names]
+
+
+def test_where_the_papers_toolings_are_each_item_is_its_own_figure():
+    some = shown("table2", "noise_by_source-v100", "noise_by_source-p100", "noise_by_source-a100", "order-cpu-s-d")
+    meant = {target: [figure.name for figure in mine] for target, mine in figures.by_target(some).items() if mine}
+    assert meant == {
+        "table2": ["table2"],
+        "fig2": ["noise_by_source-v100"],
+        "fig11": ["noise_by_source-p100"],
+        "fig7": ["order-cpu-s-d"],
+    }
+
+
+def test_where_they_are_not_an_item_is_all_figures_of_its_kind():
+    some = shown("noise_by_source-cpu", "noise_by_source-cpu-eigen")
+    for target in ("fig2", "fig11", "fig13"):
+        assert figures.of_target(target, some, "mine.yaml") == tuple(some)
+
+
+def test_an_item_that_a_study_cannot_feed_says_in_one_line_what_it_needs(refused):
+    some = shown("table2", "noise_by_source-v100")
+    assert refused(figures.of_target, "fig13", some, "mine.yaml") == (
+        "mine.yaml: fig13: the study has no noise_by_source-rtx5000; it has noise_by_source-v100"
+    )
+    assert refused(figures.of_target, "fig4", some, "mine.yaml") == (
+        "mine.yaml: fig4: the study has no subgroups; it needs a data set with sub-groups: faces, or celeba with groups"
+    )

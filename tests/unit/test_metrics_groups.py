@@ -1,0 +1,83 @@
+"""What the measures of classes and sub-groups promise."""
+
+import numpy as np
+import pytest
+
+from toolnoise import streams
+from toolnoise.metrics.groups import Rate, part_rows, rates
+from toolnoise.stats.spread import sd_chi2, sd_ratio, sd_ratio_by_size
+
+STREAM = streams.key(0, "init", 1)
+EVERYONE = np.ones(8, bool)
+LABELS = np.array([0, 0, 0, 0, 0, 1, 1, 1])
+SOME = np.array([1, 1, 0, 0, 0, 1, 0, 0], bool)
+
+
+def test_rates_are_shares_of_the_examples_that_they_are_over():
+    # Run 0 takes two negatives for positives and one positive for a negative; run 1 is always right.
+    predicted = np.array([[1, 0, 1, 0, 0, 0, 1, 1], LABELS])
+    found = rates(predicted, LABELS, 2, EVERYONE)
+    assert {name: (rate.values.tolist(), rate.examples) for name, rate in found.items()} == {
+        "accuracy": ([5 / 8, 1.0], 8),
+        "fpr": ([2 / 5, 0.0], 5),  # FP / (FP + TN)
+        "fnr": ([1 / 3, 0.0], 3),  # FN / (FN + TP); the authors' code divides by FP + TN
+    }
+    found = rates(predicted, LABELS, 2, SOME)
+    assert {name: (rate.values.tolist(), rate.examples) for name, rate in found.items()} == {
+        "accuracy": ([1 / 3, 1.0], 3),
+        "fpr": ([1 / 2, 0.0], 2),
+        "fnr": ([1.0, 0.0], 1),
+    }
+
+
+def test_more_than_two_classes_have_no_positive_one():
+    assert list(rates(LABELS[np.newaxis], LABELS, 3, EVERYONE)) == ["accuracy"]
+
+
+def test_a_rate_over_no_example_is_undefined():
+    found = rates(LABELS[np.newaxis], LABELS, 2, EVERYONE & (LABELS == 0))
+    assert np.isnan(found["fnr"].values).all()
+    assert found["fpr"].values.tolist() == [0.0]
+    rows = part_rows("fnr", "nobody", found["fnr"], Rate(np.zeros(1), 3), STREAM)
+    assert np.isnan([estimate for *_, estimate in rows]).all()
+
+
+def test_a_part_has_its_spread_its_ratio_and_what_size_alone_makes_of_it():
+    generator = np.random.Generator(np.random.Philox(1))
+    part, whole = Rate(generator.normal(0.9, 0.02, 10), 25), Rate(generator.normal(0.9, 0.01, 10), 100)
+    rows = {metric: estimate for metric, group, estimate in part_rows("fpr", "Old", part, whole, STREAM)}
+    assert list(rows) == ["fpr_mean", "fpr_sd", "fpr_sd_bootstrap", "fpr_sd_ratio", "fpr_sd_ratio_null"]
+    assert rows["fpr_sd"] == sd_chi2(part.values)
+    assert rows["fpr_sd_ratio"] == sd_ratio(part.values, whole.values)
+    assert rows["fpr_sd_ratio_null"] == sd_ratio_by_size(25, 100, 10)
+
+
+# CelebA's test set, blond (positive) or not, male and female: the counts that group-DRO (Sagawa et al. 2020) lists.
+BLOND = {"Male": 180, "Female": 2480}
+OTHER = {"Male": 7535, "Female": 9767}
+
+
+@pytest.mark.parametrize(
+    ("rate", "group", "ratio"),
+    [
+        ("fnr", "Male", 3.84),
+        ("fpr", "Male", 1.52),
+        ("fpr", "Female", 1.33),
+        ("accuracy", "Male", 1.61),
+        ("accuracy", "Female", 1.28),
+    ],
+)
+def test_group_sizes_alone_make_most_of_the_papers_ratios_for_celeba(rate, group, ratio):
+    labels = np.repeat([1, 1, 0, 0], [*BLOND.values(), *OTHER.values()])
+    male = np.repeat([True, False, True, False], [*BLOND.values(), *OTHER.values()])
+    member = male if group == "Male" else ~male
+    predicted = labels[np.newaxis]
+    part = rates(predicted, labels, 2, member)[rate]
+    whole = rates(predicted, labels, 2, np.ones(len(labels), bool))[rate]
+    assert round(sd_ratio_by_size(part.examples, whole.examples, 10).value, 2) == ratio
+
+
+@pytest.mark.parametrize("published", [4.60, 4.66, 3.61])
+def test_the_papers_fnr_of_men_is_within_what_their_number_makes(published):
+    _, low, high = sd_ratio_by_size(BLOND["Male"], sum(BLOND.values()), 10)
+    assert low < published < high

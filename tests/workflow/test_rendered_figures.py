@@ -1,0 +1,180 @@
+"""Notebooks on metric files that a test wrote: what they show.
+
+Their code runs here, in this process; papermill runs them in the tests of whole studies.
+"""
+
+import csv
+import json
+import re
+
+import numpy as np
+import pytest
+
+from toolnoise import published, streams
+from toolnoise.code import ROOT
+from toolnoise.metrics import table
+from toolnoise.metrics.stability import stability
+
+RUNS, EXAMPLES = 6, 400
+VARIANTS = {"algo_impl": 1.0, "algo": 0.8, "impl": 0.3, "control": 0.0}
+# Groups of unequal size, one in ten positive: the positives of the smallest group are a handful.
+LABELS = (np.arange(EXAMPLES) % 10 == 0).astype(int)
+MALE = np.arange(EXAMPLES) % 7 < 3
+OLD = np.arange(EXAMPLES) % 4 == 2
+GROUPS = {"Male": MALE, "Female": ~MALE, "Young": ~OLD, "Old": OLD}
+
+
+def measured(place, labels, classes, groups, noise, runs=RUNS):
+    """Rows of a metric file as the workflow would measure them on runs with that much noise."""
+    draws = np.random.Generator(np.random.Philox(len("".join(place))))
+    common = draws.normal(size=(len(labels), classes)) + 1.5 * np.eye(classes)[labels]
+    logits = common + noise * draws.normal(size=(runs, len(labels), classes))
+    vectors = draws.normal(size=(1, 50)) + noise * draws.normal(size=(runs, 50))
+    rows = stability(logits, labels, groups, vectors, streams.key(0, "init", 1))
+    return [(*place, metric, group, *estimate, runs, 0) for metric, group, estimate in rows]
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Write metric files into a folder and run a notebook's code on them; returns the stem of what it wrote."""
+
+    def render(kind, rows=(), counts=(), **parameters):
+        files = {"stability": (table.STABILITY, rows), "counts": (table.DATA, counts)}
+        for name, (columns, values) in files.items():
+            if values:
+                table.write(tmp_path / f"{name}.csv", columns, values)
+                parameters[name] = [str(tmp_path / f"{name}.csv")]
+        parameters |= {"stem": str(tmp_path / "figure")}
+        names = {}
+        for cell in json.loads((ROOT / f"notebooks/{kind}.ipynb").read_text())["cells"]:
+            if cell["cell_type"] == "code":
+                exec(compile("".join(cell["source"]), f"{kind}: {cell['id']}", "exec"), names)
+                if cell["metadata"].get("tags"):
+                    names |= parameters  # as papermill injects them
+        return tmp_path / "figure"
+
+    return render
+
+
+def faces(runs=RUNS):
+    return [
+        row
+        for variant, noise in VARIANTS.items()
+        for row in measured(("smallcnn", "faces", "cpu", variant), LABELS, 2, GROUPS, noise, runs)
+    ]
+
+
+ON_FACES = {"tasks": [["smallcnn", "faces"]]}
+
+
+def words(stem):
+    """The text of a figure, which its SVG holds as comments beside the glyphs."""
+    return " ".join(re.findall(r"<!-- (.*?) -->", stem.with_suffix(".svg").read_text()))
+
+
+def test_sub_groups_are_shown_with_their_ratio_by_size_and_what_has_no_ratio_is_named(written):
+    said = words(written("subgroups", faces(), **ON_FACES))
+    for part in ("Male", "Female", "Young", "Old", "SD of the false negative rate", "Runs: 6 each", "by size alone"):
+        assert part in said
+    assert "Control: every SD is exactly 0" in said
+
+
+def test_sub_groups_of_one_run_are_na_and_not_an_error(written):
+    assert "n/a: undefined" in words(written("subgroups", faces(1), **ON_FACES))
+
+
+def test_table_5_has_the_sds_of_the_metric_file_and_stars_what_size_does_not_explain(written):
+    rows = faces()
+    stem = written("table5", rows, **ON_FACES)
+    full = list(csv.DictReader(stem.with_suffix(".csv").read_text().splitlines()))
+    assert len(full) == 4 * 3 * 5
+    files = {(*row[:4], row[4], row[5]): row[6] for row in rows}
+    for line in full:
+        cell = tuple(line[name] for name in ("model", "dataset", "hardware", "variant"))
+        for metric, column, scale in (
+            ("mean", "mean_percent", 100),
+            ("sd", "sd_points", 100),
+            ("sd_ratio", "sd_ratio", 1),
+            ("sd_ratio_null", "sd_ratio_null", 1),
+        ):
+            if line[column]:
+                value = files[*cell, f"{line['rate']}_{metric}", line["group"]]
+                assert float(line[column]) == pytest.approx(scale * value, rel=1e-5)
+    text = stem.with_suffix(".md").read_text()
+    beyond = [
+        line for line in full
+        if line["sd_ratio"]
+        and not float(line["sd_ratio_null_low"]) <= float(line["sd_ratio"]) <= float(line["sd_ratio_null_high"])
+    ]  # fmt: skip
+    assert len(re.findall(r"ratio [0-9.]+\*", text)) == len(beyond)
+    assert "| False negative rate | All |" in text
+
+
+def order(*sizes):
+    return [
+        row
+        for size in sizes
+        for row in measured((f"cnn-b{size}", "digits", "cpu", "shuffle"), np.arange(50) % 10, 10, {}, 20 / size)
+    ]
+
+
+COUNTS = [("digits", "train", "all", "all", 1297), ("digits", "test", "all", "all", 500)]
+
+
+@pytest.mark.parametrize(("sizes", "full"), [((54, 1297), True), ((54, 432), False)])
+def test_batch_sizes_are_in_their_order_and_the_full_set_is_told_from_the_others(written, sizes, full):
+    names = {f"cnn-b{size}": size for size in sizes}
+    tasks = [[model, "digits"] for model in reversed(names)]
+    said = words(written("order", order(*sizes), COUNTS, tasks=tasks, batch_sizes=names, emulated=["cpu"]))
+    assert said.index("cnn-b54 to") >= 0
+    assert ("(all)" in said) == full
+    assert ("the order of floating-point sums is all that is left" in said) == full
+    # 1,297 = 24 x 54 + 1 = 3 x 432 + 1
+    assert "here at most 1 of 1,297 examples" in said
+    assert "emulated" not in said  # the order alone varies
+
+
+GROUPED = [
+    ("faces", split, group, label, count)
+    for split, factor in (("train", 10), ("test", 1))
+    for group, label, count in [("all", "all", 400), ("all", "0", 360), ("all", "1", 40), ("Male", "1", 3)]
+    for count in [count * factor]
+]
+
+
+def test_table_3_has_counts_and_shares_of_the_training_set(written):
+    text = written("table3", counts=GROUPED, **ON_FACES).with_suffix(".md").read_text()
+    assert "| faces | 1 | 30 (0.8 %) | 400 (10.0 %) |" in text
+    assert "| faces | All | — | 4,000 (100.0 %) |" in text
+
+
+def test_table_4_has_every_data_set_and_its_splits(written):
+    counts = [*GROUPED, *COUNTS, *[("digits", "train", "all", str(digit), 100) for digit in range(10)]]
+    tasks = [["smallcnn", "digits"], ["smallcnn", "faces"]]
+    text = written("table4", counts=counts, tasks=tasks).with_suffix(".md").read_text()
+    assert "| digits | 10 | 1,297 | 500 |" in text
+    assert "| faces | 2 | 4,000 | 400 |" in text
+
+
+def test_published_numbers_are_all_shown_and_say_that_they_were_not_run(written):
+    stem = written("paper_vs_ours", faces(), COUNTS, **ON_FACES)
+    text = stem.with_suffix(".md").read_text()
+    assert text.count("| not run |") == len(published.read())
+    assert f"0 of {len(published.read())} published numbers" in text
+
+
+def test_published_numbers_of_cells_that_were_run_stand_beside_ours(written):
+    place = ("smallcnn", "cifar10", "v100", "algo_impl")
+    rows = [
+        (*place, "accuracy_mean", "all", 0.6210, 0.61, 0.63, 10, 0),
+        (*place, "accuracy_sd", "all", 0.0030, 0.002, 0.006, 10, 0),
+    ]
+    counts = [("cifar10", "train", "all", "all", 50000)]
+    stem = written("paper_vs_ours", rows, counts, tasks=[["smallcnn", "cifar10"]], hardware=["v100"])
+    text = stem.with_suffix(".md").read_text()
+    place = r"\| Table 2 \| v100 \| smallcnn / cifar10 \| ALGO\+IMPL"
+    assert re.search(rf"{place} \| accuracy \| 62.03 % \| 62.10 .*\| yes \|", text)
+    # 0.91 against 0.30: a ratio of three, of ten runs each.
+    assert re.search(rf"{place} \| SD of accuracy \| 0.91 points \| 0.30 \(n = 10\) \| 0.15 to 0.60 \| no \|", text)
+    assert re.search(r"\| Figure 3 .*\| 0.86 points \(0.91 by n - 1\) \| 0.30 .*\| no \|", text)
+    assert re.search(r"\| Table 4 .*\| examples, train \| 50000 \| 50000 \| 50000 to 50000 \| yes \|", text)

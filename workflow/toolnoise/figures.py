@@ -1,0 +1,190 @@
+"""Which figures and tables a study can feed, from which metric files, and what Zhuang et al. call them.
+
+Pure and light: the Snakefile reads it. A kind is a notebook; a figure is that notebook executed for some toolings and
+tasks, and its name begins with its kind.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from operator import attrgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from toolnoise.errors import BadInput
+
+if TYPE_CHECKING:
+    from toolnoise.study import Cell, Pair
+
+Task = tuple[str, str]
+
+# The page shows the categories in the order of their names.
+TABLE_2, FIGURES, TABLES, PUBLISHED = "1 Table 2: accuracy", "2 Figures", "3 Further tables", "4 Published and ours"
+
+
+class Kind(NamedTuple):
+    """A notebook: the metric files that it reads if a study has them, what feeds it, and where the page shows it."""
+
+    reads: tuple[str, ...]
+    needs: str = "to be named in `figures`, where a study has that key"
+    category: str = FIGURES
+    files: tuple[str, ...] = ()  # of the repository, beside the notebook
+
+    @property
+    def formats(self) -> tuple[str, ...]:
+        """The suffixes of the files that it writes; the page shows the first."""
+        return ("svg", "pdf", "png") if self.category == FIGURES else ("html", "csv", "md", "tex")
+
+
+_SUB_GROUPS = "a data set with sub-groups: faces, or celeba with groups"
+KINDS = {
+    "table2": Kind(("stability",), category=TABLE_2),
+    "noise_by_source": Kind(("stability",)),
+    "batch_norm": Kind(("stability",), "a model M and a model M-bn in one block"),
+    "subgroups": Kind(("stability",), _SUB_GROUPS),
+    "per_class": Kind(("stability",)),
+    "across_toolings": Kind(("stability", "cross_tooling"), "two toolings with a variant of control or algo"),
+    "order": Kind(("stability", "counts"), "the variant shuffle of one builder with two batch sizes or more"),
+    "table3": Kind(("counts",), _SUB_GROUPS, TABLES),
+    "table4": Kind(("counts",), category=TABLES),
+    "table5": Kind(("stability",), _SUB_GROUPS, TABLES),
+    "paper_vs_ours": Kind(("stability", "counts", "overhead"), category=PUBLISHED, files=("resources/published.csv",)),
+}
+
+# What notebooks use of the package.
+MODULES = tuple(f"toolnoise.{name}" for name in ("rendering", "plots", "tables", "published", "metrics.table"))
+
+# The paper's items, each by the name that its figure has in a study with the paper's grid.
+TARGETS = {
+    "table2": "table2",
+    "table3": "table3",
+    "table4": "table4",
+    "table5": "table5",
+    "fig2": "noise_by_source-v100",
+    "fig3": "batch_norm-v100",
+    "fig4": "subgroups-v100",
+    "fig5": "per_class-v100",
+    "fig6": "across_toolings-resnet18-cifar100",
+    "fig7": "order-tpu-v2-8-smallcnn-b125-cifar10",
+    "fig11": "noise_by_source-p100",
+    "fig13": "noise_by_source-rtx5000",
+}
+
+
+class Figure(NamedTuple):
+    """One notebook executed for some toolings and tasks."""
+
+    name: str
+    notebook: str
+    hardware: tuple[str, ...]
+    tasks: tuple[Task, ...]
+
+    def shows(self, place: "Cell | Pair") -> bool:
+        """Whether the figure shows a cell, or a pair of toolings."""
+        toolings = {place.hardware, getattr(place, "other_hardware", place.hardware)}
+        return place[:2] in self.tasks and toolings <= set(self.hardware)
+
+
+def possible(
+    config: Mapping[str, Any], cells: Iterable["Cell"], pairs: Iterable["Pair"], recipe_of: Mapping[Task, str]
+) -> dict[str, tuple[Figure, ...]]:
+    """The figures of each kind that a study's cells can feed."""
+    cells = tuple(cells)
+    order = _order(config, cells, recipe_of)
+    # A task that is trained under `shuffle` alone, for the figure of the order, is in no other one.
+    ordered = {cell[:2] for family in order for cell in family}
+    ordered -= {cell[:2] for cell in cells if cell.variant != "shuffle"}
+    usual = tuple(cell for cell in cells if cell[:2] not in ordered) or cells
+    grouped = [cell for cell in usual if _has_groups(config["datasets"][cell.dataset])]
+    paired = {pair[:2] for pair in pairs}
+    tooling = attrgetter("hardware")
+    return {
+        "table2": _figures("table2", usual),
+        "noise_by_source": _figures("noise_by_source", usual, tooling),
+        "batch_norm": _figures("batch_norm", _with_and_without(usual), tooling),
+        "subgroups": _figures("subgroups", grouped, tooling),
+        "per_class": _figures("per_class", usual, tooling),
+        "across_toolings": _figures("across_toolings", [cell for cell in usual if cell[:2] in paired], _task),
+        "order": tuple(figure for family in order for figure in _figures("order", family, _place(family[0]))),
+        "table3": _figures("table3", grouped),
+        "table4": _figures("table4", usual),
+        "table5": _figures("table5", grouped),
+        "paper_vs_ours": _figures("paper_vs_ours", usual),
+    }
+
+
+def chosen(
+    possible: Mapping[str, tuple[Figure, ...]], kinds: Iterable[str] | None, file: str | Path
+) -> Iterator[Figure]:
+    """The figures of the kinds that a study asks for, or of every kind; one that cannot be fed is told in one line."""
+    for kind in possible if kinds is None else kinds:
+        if kinds and not possible[kind]:
+            raise BadInput(file, "figures", f"{kind!r} cannot be fed by the grid", f"it needs {KINDS[kind].needs}")
+        yield from possible[kind]
+
+
+def by_target(figures: Iterable[Figure]) -> dict[str, tuple[Figure, ...]]:
+    """What each item of the paper is in a study: its own figure or, off the paper's grid, all figures of its kind."""
+    found = {}
+    for target, name in TARGETS.items():
+        mine = tuple(figure for figure in figures if figure.notebook == name.partition("-")[0])
+        papers = {figure.name for figure in mine} & set(TARGETS.values())
+        found[target] = tuple(figure for figure in mine if figure.name == name) if papers else mine
+    return found
+
+
+def of_target(target: str, figures: Iterable[Figure], file: str | Path) -> tuple[Figure, ...]:
+    """The figures that an item of the paper is in a study; that there is none is told in one line."""
+    found = by_target(figures)[target]
+    if not found:
+        kind = TARGETS[target].partition("-")[0]
+        others = [figure.name for figure in figures if figure.notebook == kind]
+        if others:
+            raise BadInput(file, target, f"the study has no {TARGETS[target]}", f"it has {', '.join(others)}")
+        raise BadInput(file, target, f"the study has no {kind}", f"it needs {KINDS[kind].needs}")
+    return found
+
+
+def _figures(kind: str, cells: Iterable["Cell"], part: Callable[["Cell"], str] | None = None) -> tuple[Figure, ...]:
+    """One figure of all these cells, or one for each part of them."""
+    parts: dict[str, list[Cell]] = {}
+    for cell in cells:
+        parts.setdefault(f"{kind}-{part(cell)}" if part else kind, []).append(cell)
+    return tuple(
+        Figure(name, kind, _unique(cell.hardware for cell in mine), _unique(cell[:2] for cell in mine))
+        for name, mine in parts.items()
+    )
+
+
+def _has_groups(dataset: Mapping[str, Any]) -> bool:
+    return dataset["reader"] == "faces" or bool(dataset.get("groups"))
+
+
+def _task(cell: "Cell") -> str:
+    return f"{cell.model}-{cell.dataset}"
+
+
+def _place(first: "Cell") -> Callable[["Cell"], str]:
+    return lambda _cell: f"{first.hardware}-{_task(first)}"
+
+
+def _unique(values: Iterable[Any]) -> tuple[Any, ...]:
+    return tuple(dict.fromkeys(values))
+
+
+def _with_and_without(cells: tuple["Cell", ...]) -> list["Cell"]:
+    """The cells of models M for which there is an M-bn, and of those."""
+    without = {cell for cell in cells if cell._replace(model=f"{cell.model}-bn") in cells}
+    with_bn = {cell._replace(model=f"{cell.model}-bn") for cell in without}
+    return [cell for cell in cells if cell in without | with_bn]
+
+
+def _order(config: Mapping[str, Any], cells: tuple["Cell", ...], recipe_of: Mapping[Task, str]) -> list[list["Cell"]]:
+    """Cells that differ in nothing but their batch size, and whose runs in nothing but the order of the data."""
+    families: dict[str, dict[int, Cell]] = {}
+    for cell in cells:
+        if cell.variant == "shuffle":
+            recipe = dict(config["recipes"][recipe_of[cell[:2]]])
+            size = recipe.pop("batch_size")
+            family = json.dumps([config["models"][cell.model], recipe, cell.dataset, cell.hardware], sort_keys=True)
+            families.setdefault(family, {}).setdefault(size, cell)
+    return [list(family.values()) for family in families.values() if len(family) > 1]

@@ -1,0 +1,56 @@
+"""How unstable a part of the test set is, a class or a sub-group of people, against all of it.
+
+Three rates, each a share of examples: accuracy of all of them and, with two classes, of which 1 is the positive one,
+FPR = FP / (FP + TN) of the negative and FNR = FN / (FN + TP) of the positive ones. Each part's SD comes with its ratio
+to the SD over all examples, and that with the ratio to expect from the number of examples alone. A rate over no
+example is undefined.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from toolnoise.metrics import Row
+from toolnoise.stats.estimates import mean_t
+from toolnoise.stats.spread import sd_bootstrap, sd_chi2, sd_ratio, sd_ratio_by_size
+
+
+class Rate(NamedTuple):
+    """A rate of each run, [S], and the number of examples that it is over."""
+
+    values: np.ndarray
+    examples: int
+
+
+def rates(predictions: np.ndarray, labels: np.ndarray, classes: int, member: np.ndarray) -> dict[str, Rate]:
+    """The rates of each run on the examples that are `member`, from predictions [S, N], labels and members [N]."""
+    wrong = predictions != labels
+    found = {"accuracy": _share(~wrong, member)}
+    if classes == 2:
+        found |= {"fpr": _share(wrong, member & (labels == 0)), "fnr": _share(wrong, member & (labels == 1))}
+    return found
+
+
+def spread_rows(rate: str, group: str, values: np.ndarray, stream: int) -> list[Row]:
+    """Mean and SD of a rate over runs."""
+    return [
+        (f"{rate}_mean", group, mean_t(values).within(0, 1)),
+        (f"{rate}_sd", group, sd_chi2(values)),
+        (f"{rate}_sd_bootstrap", group, sd_bootstrap(values, stream)),
+    ]
+
+
+def part_rows(rate: str, group: str, part: Rate, whole: Rate, stream: int) -> list[Row]:
+    """Mean and SD of a part's rate, its SD over that of the whole, and what that ratio would be by size alone."""
+    return [
+        *spread_rows(rate, group, part.values, stream),
+        (f"{rate}_sd_ratio", group, sd_ratio(part.values, whole.values)),
+        (f"{rate}_sd_ratio_null", group, sd_ratio_by_size(part.examples, whole.examples, len(part.values))),
+    ]
+
+
+def _share(hits: np.ndarray, among: np.ndarray) -> Rate:
+    examples = int(np.count_nonzero(among))
+    if not examples:
+        return Rate(np.full(len(hits), np.nan), 0)
+    return Rate(np.count_nonzero(hits & among, axis=1) / examples, examples)
