@@ -6,7 +6,9 @@ the old file, no file, or the whole new one. Nothing heavy is imported: the Snak
 
 import hashlib
 import json
+import lzma
 import os
+import tarfile
 import tempfile
 import tokenize
 import zipfile
@@ -18,8 +20,18 @@ from typing import Any
 
 from toolnoise.errors import BadInput
 
-# What NumPy, zipfile and json raise on damaged bytes.
-DAMAGED = (ValueError, EOFError, KeyError, RuntimeError, zipfile.BadZipFile, zlib.error, tokenize.TokenError)
+# What NumPy, json and the readers of archives raise on damaged bytes.
+DAMAGED = (
+    ValueError,
+    EOFError,
+    KeyError,
+    RuntimeError,
+    lzma.LZMAError,
+    tarfile.TarError,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 @contextmanager

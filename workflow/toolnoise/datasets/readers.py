@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from toolnoise.arrays import read_npz
+from toolnoise.datasets import folder
 from toolnoise.errors import BadInput
 
 Arrays = dict[str, np.ndarray]
@@ -15,7 +16,7 @@ ARRAYS = ("train_images", "train_labels", "test_images", "test_labels")
 
 def read(name: str, entry: dict[str, Any]) -> Arrays:
     """Read the data set that a registry entry describes."""
-    return {"digits": _digits, "npz": _npz}[entry["reader"]](name, entry)
+    return {"digits": _digits, "npz": _npz, "image-folder": _image_folder}[entry["reader"]](name, entry)
 
 
 def _digits(name: str, entry: dict[str, Any]) -> Arrays:
@@ -38,9 +39,7 @@ def _digits(name: str, entry: dict[str, Any]) -> Arrays:
 
 
 def _npz(name: str, entry: dict[str, Any]) -> Arrays:
-    if "path" not in entry:
-        raise BadInput(f"dataset {name}", "path", "missing", "an .npz file with " + ", ".join(ARRAYS))
-    path = Path(entry["path"])
+    path = _path(name, entry, "an .npz file with " + ", ".join(ARRAYS))
     found = read_npz(path)
     for array in ARRAYS:
         if array not in found:
@@ -61,3 +60,13 @@ def _npz(name: str, entry: dict[str, Any]) -> Arrays:
             )
         classes = np.array([str(label) for label in range(largest + 1)])
     return {**{array: found[array] for array in ARRAYS}, "maximum": np.array(255), "classes": classes}
+
+
+def _image_folder(name: str, entry: dict[str, Any]) -> Arrays:
+    return folder.read(_path(name, entry, f"a folder or an archive with {folder.FORM}"), entry.get("image_size"))
+
+
+def _path(name: str, entry: dict[str, Any], wanted: str) -> Path:
+    if "path" not in entry:
+        raise BadInput(f"dataset {name}", "path", "missing", wanted)
+    return Path(entry["path"])

@@ -1,0 +1,137 @@
+"""Files in a folder, a tar or a zip, by name: read one at a time, never extracted and never unpickled.
+
+An archive with a member that climbs out of its folder, or that is a link or a device, is refused as a whole. So is one
+that ends early: every member of a tar and its end are looked for before the first is read.
+"""
+
+import bz2
+import gzip
+import lzma
+import os
+import shutil
+import stat
+import tarfile
+import tempfile
+import threading
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+
+from toolnoise.errors import BadInput
+from toolnoise.files import readable
+
+WANTED = "a folder, a .tar (.gz, .bz2 or .xz) or a .zip"
+# A compressed tar can only be read from its start. So its tar is laid out once, in memory up to this many bytes.
+IN_MEMORY = 1 << 30
+COMPRESSED = {b"\x1f\x8b": gzip.open, b"BZ": bz2.open, b"\xfd7": lzma.open}
+ZIP = b"PK"
+
+
+class Members(Mapping[str, bytes]):
+    """The content of each file by its name, in the order of the names; hidden files are left out."""
+
+    def __init__(self, path: Path, places: dict[str, Any], read: Callable[[Any], bytes]) -> None:
+        """`places` says of each name what `read` needs."""
+        self.path, self._read = path, read
+        self._places = {name: places[name] for name in sorted(places) if "/." not in f"/{name}"}
+
+    def __getitem__(self, name: str) -> bytes:
+        place = self._places[name]
+        with readable(f"{self.path}: {name}", "a whole file"):
+            return self._read(place)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+@contextmanager
+def opened(path: str | Path) -> Iterator[Members]:
+    """The files of a folder or an archive, while it is open."""
+    path = Path(path)
+    with ExitStack() as stack:
+        with readable(path, WANTED):
+            if path.is_dir():
+                members = _folder(path)
+            else:
+                file = stack.enter_context(path.open("rb"))
+                start = file.read(2)
+                file.seek(0)
+                if start == ZIP:
+                    members = _zip(path, stack.enter_context(zipfile.ZipFile(file)))
+                else:
+                    if start in COMPRESSED:
+                        packed = stack.enter_context(COMPRESSED[start](file))
+                        file = stack.enter_context(tempfile.SpooledTemporaryFile(IN_MEMORY))
+                        shutil.copyfileobj(packed, file)
+                    members = _tar(path, file)
+        yield members
+
+
+def _folder(path: Path) -> Members:
+    places = {}
+    for folder, folders, files in os.walk(path, onerror=_raised):
+        for name in folders:
+            if (linked := Path(folder, name)).is_symlink():
+                raise BadInput(path, str(linked.relative_to(path)), "a link to a folder", "allowed: files and folders")
+        for name in files:
+            places[Path(folder, name).relative_to(path).as_posix()] = Path(folder, name)
+    return Members(path, places, Path.read_bytes)
+
+
+def _raised(error: OSError) -> None:
+    raise error
+
+
+def _zip(path: Path, archive: zipfile.ZipFile) -> Members:
+    places: dict[str, zipfile.ZipInfo] = {}
+    for info in archive.infolist():
+        plain = info.is_dir() or stat.S_IFMT(info.external_attr >> 16) in (0, stat.S_IFREG)
+        _add(path, places, info.filename, info, plain=plain, folder=info.is_dir())
+    return Members(path, places, archive.read)
+
+
+def _tar(path: Path, file: IO[bytes]) -> Members:
+    lock = threading.Lock()
+
+    def read(place: tuple[int, int]) -> bytes:
+        with lock:
+            file.seek(place[0])
+            return file.read(place[1])
+
+    return Members(path, tar_places(path, file), read)
+
+
+def tar_places(path: Path, file: IO[bytes], start: int = 0) -> dict[str, tuple[int, int]]:
+    """Where in `file` each member of the tar that begins at `start` lies, and its size."""
+    places: dict[str, tuple[int, int]] = {}
+    file.seek(start)
+    with tarfile.open(fileobj=file, mode="r:") as archive:
+        while member := archive.next():
+            # Only places are kept: what tarfile knows of a million members would fill the memory.
+            archive.members = []
+            plain = member.isdir() or (member.isreg() and not member.issparse())
+            _add(path, places, member.name, (member.offset_data, member.size), plain=plain, folder=member.isdir())
+        end = archive.offset
+    file.seek(end)
+    # tarfile takes a file that ends between two members for whole.
+    if file.read(tarfile.BLOCKSIZE) != tarfile.NUL * tarfile.BLOCKSIZE:
+        raise EOFError("the end of the archive is missing")
+    return places
+
+
+def _add(path: Path, places: dict[str, Any], name: str, place: Any, *, plain: bool, folder: bool) -> None:
+    parts = PurePosixPath(name).parts
+    if not plain:
+        raise BadInput(path, name, "a link, a device or the like", "allowed: files and folders")
+    if ".." in parts or name.startswith("/") or "\\" in name or "\0" in name:
+        raise BadInput(path, name, "a member that climbs out of its folder", "allowed: names of files below it")
+    if not folder:
+        clean = "/".join(parts)
+        if clean in places:
+            raise BadInput(path, name, "a member that stands twice", "each file once")
+        places[clean] = place
