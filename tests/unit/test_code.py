@@ -41,7 +41,8 @@ def change(path):
         ("toolnoise.training", "training.py"),
         ("toolnoise.training", "plans.py"),  # imported by it
         ("toolnoise.training", "variants.py"),  # at some depth
-        ("toolnoise.training", "datasets/readers.py"),
+        ("toolnoise.training", "datasets/prepared.py"),
+        ("toolnoise.datasets.preparation", "datasets/archives.py"),
         ("toolnoise.training", "engines/__init__.py"),  # a package
         ("toolnoise.measuring", "stats/estimates.py"),
         ("toolnoise.measuring", "metrics/stability.py"),

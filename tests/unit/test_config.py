@@ -32,7 +32,7 @@ def put(written, path, value):
 BAD_VALUES = [
     # where, what, the key that is named, what is said was found, what is said is allowed
     ("grid.0.models", ["resnet"], "grid[0].models", "'resnet'", "smallcnn, smallcnn-bn"),
-    ("grid.0.datasets", ["imagenet"], "grid[0].datasets", "'imagenet'", "allowed: digits"),
+    ("grid.0.datasets", ["imagnet"], "grid[0].datasets", "'imagnet'", "allowed: celeba, cifar10"),
     ("grid.0.hardware", ["h300"], "grid[0].hardware", "'h300'", "cpu-eigen"),
     ("grid.0.recipe", "cifar", "grid[0].recipe", "no recipe 'cifar' for smallcnn on digits", ", digits, "),
     ("grid.0.recipe", "digit", "grid[0].recipe", "did you mean 'digits'?", ", digits, "),
@@ -75,7 +75,7 @@ BAD_VALUES = [
     ("recipes.mine", {"epochs": 3}, "recipes.mine", "lacks the key 'batch_size'", "required: epochs, "),
     ("hardware.cpu", {"isa": "neon"}, "hardware.cpu.isa", 'found "neon"', "allowed: avx2, avx512, sse41"),
     ("models", {"mine": {"builder": "no module"}}, "models.mine.builder", '"no module"', "package.module:function"),
-    ("datasets", {"mine": {"reader": "csv"}}, "datasets.mine.reader", 'found "csv"', "allowed: digits, npz"),
+    ("datasets", {"mine": {"reader": "csv"}}, "datasets.mine.reader", 'found "csv"', "allowed: celeba, cifar, digits"),
     ("figures", ["figure1"], "figures[0]", 'found "figure1"', "allowed: across_toolings, "),
     ("figures", ["table2", "table2"], "figures", "table2", "the figures to render"),
     ("sede", 1, "", "unknown key 'sede' (did you mean 'seed'?)", "allowed: datasets, "),
@@ -174,7 +174,8 @@ def test_the_command_line_tells_the_line_and_no_traceback(tmp_path):
     path.write_text(GRID.replace("digits]", "digit]"))
     command = [sys.executable, "-m", "toolnoise.cli", "summary", "--study", str(path)]
     done = subprocess.run(command, capture_output=True, text=True)
-    expected = f"toolnoise: {path}: grid[0].datasets: unknown name 'digit' (did you mean 'digits'?); allowed: digits\n"
+    expected = f"toolnoise: {path}: grid[0].datasets: unknown name 'digit' (did you mean 'digits'?); "
+    expected += "allowed: celeba, cifar10, cifar100, digits, faces, imagenet\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", expected)
 
 

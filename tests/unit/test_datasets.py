@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from toolnoise import arrays
-from toolnoise.datasets import prepared
+from toolnoise.datasets import preparation, prepared
 
 DIGITS = {"reader": "digits", "test_examples": 500}
 
@@ -13,7 +13,7 @@ DIGITS = {"reader": "digits", "test_examples": 500}
 def digits(tmp_path_factory):
     """The digits in their prepared form."""
     path = tmp_path_factory.mktemp("digits") / "digits.npz"
-    prepared.prepare("digits", DIGITS, path)
+    preparation.prepare("digits", DIGITS, path)
     return path
 
 
@@ -35,7 +35,7 @@ def prepare_npz(tmp_path):
 
     def prepare(outside, save=np.savez):
         save(tmp_path / "mine.npz", **outside)
-        prepared.prepare("mine", {"reader": "npz", "path": str(tmp_path / "mine.npz")}, tmp_path / "prepared.npz")
+        preparation.prepare("mine", {"reader": "npz", "path": str(tmp_path / "mine.npz")}, tmp_path / "prepared.npz")
         return tmp_path / "prepared.npz"
 
     return prepare
@@ -55,12 +55,12 @@ def test_the_digits_are_those_documented(digits):
 
 
 def test_preparing_twice_gives_equal_bytes(digits, tmp_path):
-    prepared.prepare("digits", DIGITS, tmp_path / "again.npz")
+    preparation.prepare("digits", DIGITS, tmp_path / "again.npz")
     assert (tmp_path / "again.npz").read_bytes() == digits.read_bytes()
 
 
 def test_the_last_examples_are_the_test_set(digits, tmp_path):
-    prepared.prepare("digits", DIGITS | {"test_examples": 400}, tmp_path / "more.npz")
+    preparation.prepare("digits", DIGITS | {"test_examples": 400}, tmp_path / "more.npz")
     more, fewer = arrays.read_npz(tmp_path / "more.npz"), arrays.read_npz(digits)
     assert (more["test_images"] == fewer["test_images"][100:]).all()
     assert (more["train_labels"][:1297] == fewer["train_labels"]).all()
@@ -68,7 +68,7 @@ def test_the_last_examples_are_the_test_set(digits, tmp_path):
 
 @pytest.mark.parametrize("entry", [{}, {"test_examples": 1797}, {"test_examples": 0}])
 def test_digits_without_a_split_that_can_be_made_are_one_line(entry, tmp_path, refused):
-    line = refused(prepared.prepare, "digits", {"reader": "digits", **entry}, tmp_path / "out.npz")
+    line = refused(preparation.prepare, "digits", {"reader": "digits", **entry}, tmp_path / "out.npz")
     assert line.startswith("dataset digits: test_examples: found ")
     assert line.endswith("allowed: 1 to 1796")
 
@@ -189,7 +189,7 @@ def test_a_missing_array_is_one_line(name, outside, prepare_npz, tmp_path, refus
 
 
 def test_a_reader_without_its_path_is_one_line(tmp_path, refused):
-    line = refused(prepared.prepare, "mine", {"reader": "npz"}, tmp_path / "out.npz")
+    line = refused(preparation.prepare, "mine", {"reader": "npz"}, tmp_path / "out.npz")
     assert line.startswith("dataset mine: path: missing; ")
 
 

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from toolnoise import arrays
-from toolnoise.datasets import prepared
+from toolnoise.datasets import preparation, prepared
 
 REAL = Path(__file__).parents[3] / "shared/data/cifar10-jpeg.tar.xz"
 GENERATOR = np.random.default_rng(5)
@@ -55,7 +55,7 @@ def prepare(tmp_path):
             for name, content in files.items():
                 (path / name).parent.mkdir(parents=True, exist_ok=True)
                 (path / name).write_bytes(content)
-        prepared.prepare("mine", {"reader": "image-folder", "path": str(path), **entry}, tmp_path / "out.npz")
+        preparation.prepare("mine", {"reader": "image-folder", "path": str(path), **entry}, tmp_path / "out.npz")
         return tmp_path / "out.npz"
 
     return make
@@ -146,7 +146,7 @@ def test_a_folder_without_one_of_its_parts_is_one_line(part, files, prepare, tmp
 
 @pytest.mark.skipif(not REAL.exists(), reason="no ../shared/data beside this checkout")
 def test_real_pictures_are_read_as_pillow_reads_them(tmp_path):
-    prepared.prepare("real", {"reader": "image-folder", "path": str(REAL)}, tmp_path / "real.npz")
+    preparation.prepare("real", {"reader": "image-folder", "path": str(REAL)}, tmp_path / "real.npz")
     found = arrays.read_npz(tmp_path / "real.npz")
     classes = found["classes"].tolist()
     assert len(classes) == 10

@@ -49,6 +49,11 @@ def get_threads(wildcards):
     return study.tooling(wildcards.hardware)["threads"]
 
 
+def get_preparing_threads(wildcards):
+    # Data too large for memory has many images to decode; of the rest, reading is the lesser part.
+    return 8 if study.config["datasets"][wildcards.dataset]["streamed"] else 1
+
+
 def get_spec_digest(wildcards):
     return canonical_sha256(study.spec(get_cell(wildcards), int(wildcards.get("seed", 0))))
 

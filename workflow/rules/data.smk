@@ -1,18 +1,61 @@
-# Data sets in their prepared form.
+# Data sets: fetched and verified, brought to their prepared form, and counted.
+
+
+# Downloads need the network, which is where Snakemake runs and often not where its jobs do.
+localrules:
+    fetch_data,
+
+
+rule fetch_data:
+    input:
+        # Files that can be had elsewhere are none: a plan needs them not, and Snakemake must not touch them.
+        lambda wildcards: study.raw_data(wildcards.dataset),
+    output:
+        layout.SOURCES,
+    log:
+        "logs/{study}/fetch/{dataset}.log",
+    conda:
+        "../../environment.yml"
+    params:
+        study=study.path(layout.STUDY),
+        sources=lambda wildcards: canonical_sha256(study.sources(wildcards.dataset)),
+        code=code.digest("toolnoise.datasets.fetching"),
+    shell:
+        "toolnoise fetch --study {params.study:q} --dataset {wildcards.dataset:q} --out {output:q} >{log:q} 2>&1"
 
 
 rule prepare_data:
     input:
-        lambda wildcards: study.raw_data(wildcards.dataset),
+        lambda wildcards: (
+            study.path(layout.SOURCES, dataset=wildcards.dataset) if study.sources(wildcards.dataset) else []
+        ),
     output:
         layout.DATA,
     log:
         "logs/{study}/prepare/{dataset}.log",
     conda:
         "../../environment.yml"
+    threads: get_preparing_threads
     params:
         study=study.path(layout.STUDY),
         entry=lambda wildcards: canonical_sha256(study.config["datasets"][wildcards.dataset]),
-        code=code.digest("toolnoise.datasets.prepared"),
+        code=code.digest("toolnoise.datasets.preparation"),
     shell:
-        "toolnoise prepare --study {params.study:q} --dataset {wildcards.dataset:q} --out {output:q} >{log:q} 2>&1"
+        "toolnoise prepare --study {params.study:q} --dataset {wildcards.dataset:q} --threads {threads}"
+        " --out {output:q} >{log:q} 2>&1"
+
+
+rule count_data:
+    input:
+        [study.path(layout.DATA, dataset=dataset) for dataset in study.datasets],
+    output:
+        report(layout.DATA_COUNTS, caption="../report/metrics.rst", category="3 Metric files"),
+    log:
+        "logs/{study}/count.log",
+    conda:
+        "../../environment.yml"
+    params:
+        datasets=list(study.datasets),
+        code=code.digest("toolnoise.datasets.counting"),
+    shell:
+        "toolnoise count --datasets {params.datasets:q} --prepared {input:q} --out {output:q} >{log:q} 2>&1"

@@ -1,17 +1,40 @@
 """Arrays in files: NumPy's own formats, never pickled, written whole or not at all."""
 
-from collections.abc import Mapping
+import struct
+import zipfile
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from toolnoise.files import readable, replacing
 
 
-def write_npz(path: str | Path, arrays: Mapping[str, np.ndarray]) -> None:
-    """Write arrays as one uncompressed .npz; the same arrays give the same bytes."""
-    with replacing(path) as scratch, scratch.open("wb") as file:
-        np.savez(file, allow_pickle=False, **arrays)
+class Rows(NamedTuple):
+    """An array that is written row by row as it is made, so that it never need fit into memory."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    rows: Iterable[np.ndarray]
+
+
+def write_npz(path: str | Path, arrays: Mapping[str, np.ndarray] | Iterable[tuple[str, np.ndarray | Rows]]) -> None:
+    """Write arrays as one uncompressed .npz; the same arrays give the same bytes.
+
+    Pairs are asked for one after the other, so that a later array may be made of what an earlier one's rows were.
+    """
+    with replacing(path) as scratch, zipfile.ZipFile(scratch, "w") as archive:
+        for name, array in arrays.items() if isinstance(arrays, Mapping) else arrays:
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                if isinstance(array, Rows):
+                    described = np.lib.format.dtype_to_descr(array.dtype)
+                    header = {"descr": described, "fortran_order": False, "shape": array.shape}
+                    np.lib.format.write_array_header_1_0(member, header)
+                    for row in array.rows:
+                        member.write(np.ascontiguousarray(row).data)
+                else:
+                    np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
 
 
 def write_npy(path: str | Path, array: np.ndarray) -> None:
@@ -20,14 +43,35 @@ def write_npy(path: str | Path, array: np.ndarray) -> None:
         np.save(file, array, allow_pickle=False)
 
 
-def read_npz(path: str | Path) -> dict[str, np.ndarray]:
-    """Read every array of an .npz file in its order."""
+def npz_names(path: str | Path) -> list[str]:
+    """The names of the arrays in an .npz file."""
+    with readable(path, "a whole .npz file"), zipfile.ZipFile(path) as archive:
+        return [name.removesuffix(".npy") for name in archive.namelist()]
+
+
+def read_npz(path: str | Path, mapped: Collection[str] = ()) -> dict[str, np.ndarray]:
+    """Read every array of an .npz file in its order; those `mapped` stay in the file, mapped into memory read-only."""
     with (
         readable(path, "a whole .npz file"),
         Path(path).open("rb") as file,
         np.lib.npyio.NpzFile(file, allow_pickle=False) as archive,
     ):
-        return {name: archive[name] for name in archive.files}
+        return {name: _map(path, archive.zip, name) if name in mapped else archive[name] for name in archive.files}
+
+
+def _map(path: str | Path, archive: zipfile.ZipFile, name: str) -> np.ndarray:
+    member = archive.getinfo(f"{name}.npy")
+    if member.compress_type != zipfile.ZIP_STORED:
+        raise ValueError(f"{name} is compressed")
+    with archive.open(member) as file:
+        np.lib.format.read_magic(file)
+        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+        header = file.tell()
+    with Path(path).open("rb") as file:
+        # The last two fields of a zip's local header are how long what follows it is, before the member itself.
+        file.seek(member.header_offset + 26)
+        header += 30 + sum(struct.unpack("<HH", file.read(4)))
+    return np.asarray(np.memmap(path, dtype, "r", member.header_offset + header, shape))
 
 
 def read_npy(path: str | Path) -> np.ndarray:

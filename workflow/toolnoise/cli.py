@@ -20,14 +20,28 @@ def main(arguments: Sequence[str] | None = None) -> None:
         options.run(options)
 
 
-def _prepare(options: argparse.Namespace) -> None:
-    from toolnoise.datasets import prepared
+def _fetch(options: argparse.Namespace) -> None:
+    from toolnoise.datasets import fetching
 
-    study = studies.load(options.study)
-    entries = study.config["datasets"]
-    if options.dataset not in entries:
-        raise BadInput(options.study, "datasets", f"no {options.dataset!r}", f"allowed: {', '.join(entries)}")
-    prepared.prepare(options.dataset, entries[options.dataset], options.out)
+    fetching.fetch(options.dataset, _dataset(options), options.out)
+
+
+def _prepare(options: argparse.Namespace) -> None:
+    from toolnoise.datasets import preparation
+
+    preparation.prepare(options.dataset, _dataset(options), options.out, options.threads)
+
+
+def _count(options: argparse.Namespace) -> None:
+    from toolnoise.datasets import counting
+
+    counting.count(options.datasets, options.prepared, options.out)
+
+
+def _synthesise(options: argparse.Namespace) -> None:
+    from toolnoise.datasets import synthetic
+
+    synthetic.write(options.format, options.examples, options.out)
 
 
 def _train(options: argparse.Namespace) -> None:
@@ -114,6 +128,13 @@ def _summary(options: argparse.Namespace) -> None:
     print(summarise(studies.load(options.study)))
 
 
+def _dataset(options: argparse.Namespace) -> dict[str, Any]:
+    entries = studies.load(options.study).config["datasets"]
+    if options.dataset not in entries:
+        raise BadInput(options.study, "datasets", f"no {options.dataset!r}", f"allowed: {', '.join(entries)}")
+    return entries[options.dataset]
+
+
 def _spec(options: argparse.Namespace, seed: int) -> dict[str, Any]:
     study, cell = _cell(options)
     if seed not in study.seeds[cell]:
@@ -143,7 +164,10 @@ def _parser() -> argparse.ArgumentParser:
     study, task = ["study"], ["model", "dataset", "hardware"]
     dump = ["data", "logits", "index", "records"]
     for verb, run, says, names in [
-        ("prepare", _prepare, "read a data set and write its prepared form", [*study, "dataset", "out"]),
+        ("fetch", _fetch, "download or find the files of a data set, and verify them", [*study, "dataset", "out"]),
+        ("prepare", _prepare, "read a data set and write its prepared form", [*study, "dataset", "threads", "out"]),
+        ("count", _count, "count the examples of data sets", ["datasets", "prepared", "out"]),
+        ("synthesise", _synthesise, "write a synthetic data set in an official format", ["format", "examples", "out"]),
         (
             "train",
             _train,
@@ -189,6 +213,11 @@ _METRICS = {"nargs": "+", "metavar": "CSV"}
 _ARGUMENTS: dict[str, dict[str, Any]] = {
     "study": {"help": "a configuration, or the study.json kept with its results", "metavar": "FILE"},
     "seed": {"type": int},
+    "threads": {"type": int, "default": 1, "required": False, "help": "that decode images (1)", "metavar": "N"},
+    "datasets": {"nargs": "+", "metavar": "NAME"},
+    "prepared": {"nargs": "+", "metavar": "NPZ"},
+    "format": {"help": "cifar-10, cifar-100, celeba, imagenet or image-folder"},
+    "examples": {"type": int, "help": "training examples; a fifth as many are for testing", "metavar": "N"},
     "kind": {"choices": ["stability", "cross_tooling"]},
     "records": {"nargs": "+", "metavar": "RUN_JSON"},
     "other-records": {"nargs": "+", "metavar": "RUN_JSON"},

@@ -1,6 +1,7 @@
 """Where everything lies: the one list of path patterns that rules, verbs and readers share."""
 
 STUDY = "results/{study}/study.json"
+SOURCES = "results/{study}/data/{dataset}.sources.json"
 DATA = "results/{study}/data/{dataset}.npz"
 
 CELL = "{model}/{dataset}/{hardware}/{variant}"

@@ -15,10 +15,10 @@ from toolnoise.variants import replicate
 class Plan(NamedTuple):
     """One epoch of T steps of B examples.
 
-    `order` [T, B] are indices into the training set, `offsets` [T, B, 2] the row and column at which each zero-padded
-    image is cropped, `flips` [T, B] whether it is mirrored, `slots` [T, B] the place in the batch that each example
-    was planned for (whatever place it has), `dropout` the key words of the run's masks, `rates` [T] the learning rate
-    of each step.
+    `order` [T, B] are indices into the training set, `offsets` [T, B, 2] the row and column at which the window of each
+    zero-padded image begins, `flips` [T, B] whether it is mirrored, `slots` [T, B] the place in the batch that each
+    example was planned for (whatever place it has), `dropout` the key words of the run's masks, `rates` [T] the
+    learning rate of each step.
     """
 
     order: np.ndarray
@@ -27,6 +27,11 @@ class Plan(NamedTuple):
     slots: np.ndarray
     dropout: np.ndarray
     rates: np.ndarray
+
+    def steps(self, start: int, stop: int) -> "Plan":
+        """The plan of some of its steps."""
+        cut = {name: values[start:stop] for name, values in self._asdict().items() if name != "dropout"}
+        return self._replace(**cut)
 
 
 def steps_per_epoch(recipe: dict[str, Any], examples: int) -> int:
@@ -37,8 +42,11 @@ def steps_per_epoch(recipe: dict[str, Any], examples: int) -> int:
     return examples // recipe["batch_size"]
 
 
-def plan_epoch(spec: dict[str, Any], examples: int, epoch: int) -> Plan:
-    """The plan of epoch `epoch` (from 0) on a training set of so many examples."""
+def plan_epoch(spec: dict[str, Any], examples: int, epoch: int, margin: int = 0) -> Plan:
+    """The plan of epoch `epoch` (from 0) on a training set of so many examples.
+
+    Its images are higher and wider by `margin` than what the network sees of them.
+    """
     recipe, varying = spec["recipe"], spec["variant"]["varying"]
     steps, batch = steps_per_epoch(recipe, examples), recipe["batch_size"]
 
@@ -47,7 +55,7 @@ def plan_epoch(spec: dict[str, Any], examples: int, epoch: int) -> Plan:
 
     order = streams.permutation(stream("shuffle", epoch), examples)[: steps * batch].reshape(steps, batch)
     # Augmentation is drawn for each example, not for its place in the order: shuffling alone changes no picture.
-    offsets = streams.integers(stream("augment", epoch, "crop"), (examples, 2), 2 * recipe["crop"] + 1)
+    offsets = streams.integers(stream("augment", epoch, "crop"), (examples, 2), margin + 2 * recipe["crop"] + 1)
     flips = streams.integers(stream("augment", epoch, "flip"), (examples,), 2).astype(bool) & recipe["flip"]
     slots = np.tile(np.arange(batch), (steps, 1))
     if "impl" in varying and spec["hardware"]["impl_noise"] == "reduction-order":

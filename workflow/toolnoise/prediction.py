@@ -47,7 +47,7 @@ def dump(spec: dict[str, Any], data: str | Path, records: list[str], logits: str
                         found = f"no tensor of shape {parameter.shape}"
                         raise BadInput(run.folder / "weights.npz", parameter.path, found, "weights of this model")
                 engine.restore(State(weights, {}, 0))
-                layer[...] = engine.logits(dataset.test.images)
+                layer[...] = engine.logits(dataset.test)
     arrays.write_npy(logits, stack)
     files.write_json(
         index,

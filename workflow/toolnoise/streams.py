@@ -24,13 +24,13 @@ QUANTILE_Q = (-0.034773279545203, 0.447048135362574, -1.873996844678355, 3.50455
 # So many draws at a time stay in a processor's cache.
 BLOCK = 1 << 15
 
-# What resampling in the analysis draws from: no source of noise in any training.
-ANALYSIS = "analysis"
+# What resampling in the analysis and synthetic data draw from: no sources of noise in any training.
+ANALYSIS, DATA = "analysis", "data"
 
 
 def key(study_seed: int, source: str, replicate: int, *what: str | int) -> int:
     """The 128-bit key of one stream; `what` names the draw within the source, such as a layer or an epoch."""
-    if source not in (*SOURCES, ANALYSIS):
+    if source not in (*SOURCES, ANALYSIS, DATA):
         raise ValueError(f"unknown source {source!r}")
     name = json.dumps(["toolnoise-streams-1", study_seed, source, replicate, *what], separators=(",", ":"))
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:16], "little")

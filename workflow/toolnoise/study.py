@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolnoise import config, figures, layout
+from toolnoise.datasets import sources
 from toolnoise.errors import BadInput
 from toolnoise.figures import Figure
 from toolnoise.variants import VARIANTS
@@ -96,10 +97,18 @@ class Study:
         engine = self.tooling(cell.hardware)["engine"]
         return f"toolnoise.engines.{engine}", self.config["models"][cell.model]["builder"].partition(":")[0]
 
-    def raw_data(self, dataset: str) -> list[str]:
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        """Every data set, in the order of the grid."""
+        return tuple(dict.fromkeys(cell.dataset for cell in self.seeds))
+
+    def sources(self, dataset: str) -> list[sources.Source]:
         """The files from outside that a data set is prepared from."""
-        entry = self.config["datasets"][dataset]
-        return [entry["path"]] if "path" in entry else []
+        return sources.sources(self.config["datasets"][dataset])
+
+    def raw_data(self, dataset: str) -> list[str]:
+        """The files among these that must be there from the start, because they are the user's own."""
+        return [source["path"] for source in self.sources(dataset) if sources.is_own(source)]
 
     def runs(self, pattern: str, cell: Cell) -> list[str]:
         """A path of every run of a cell, in the order of its seeds."""

@@ -93,7 +93,7 @@ def start_engine(spec: dict[str, Any]) -> tuple[Engine, dict[str, Any]]:
 
 def build_model(engine: Engine, spec: dict[str, Any], dataset: prepared.Data) -> tuple[Parameter, ...]:
     """Build the spec's network for a data set."""
-    model, shape, classes = spec["model"], dataset.train.images.shape[1:], len(dataset.classes)
+    model, shape, classes = spec["model"], dataset.train.shape, len(dataset.classes)
     builder = _builder(model)
     try:
         inspect.signature(builder).bind(shape, classes, **model["options"])
@@ -117,12 +117,12 @@ def emulated_noise(spec: dict[str, Any]) -> str | None:
 
 def _epochs(engine: Engine, spec: dict[str, Any], dataset: prepared.Data, timings: Timings) -> Iterator[dict[str, Any]]:
     for epoch in range(spec["recipe"]["epochs"]):
-        plan = plan_epoch(spec, len(dataset.train.labels), epoch)
+        plan = plan_epoch(spec, len(dataset.train.labels), epoch, dataset.train.margin)
         before = timings.get("training", 0.0)
         with timings.measure("training"):
             result = engine.epoch(plan)
         with timings.measure("evaluation"):
-            loss, accuracy = _evaluate(engine.logits(dataset.test.images), dataset.test.labels)
+            loss, accuracy = _evaluate(engine.logits(dataset.test), dataset.test.labels)
         with timings.measure("digests"):
             whole, tensors = weight_digests(engine.weights())
         yield {

@@ -103,11 +103,19 @@ def _tar(path: Path, file: IO[bytes]) -> Members:
             file.seek(place[0])
             return file.read(place[1])
 
-    return Members(path, tar_places(path, file), read)
+    places = {}
+    for name, (start, size) in _tar_places(path, file, 0, None).items():
+        if name.endswith(".tar"):
+            # A tar in a tar, as ImageNet has one for each class: a folder of that name.
+            for inner, place in _tar_places(f"{path}: {name}", file, start, start + size).items():
+                places[f"{name.removesuffix('.tar')}/{inner}"] = place
+        else:
+            places[name] = start, size
+    return Members(path, places, read)
 
 
-def tar_places(path: Path, file: IO[bytes], start: int = 0) -> dict[str, tuple[int, int]]:
-    """Where in `file` each member of the tar that begins at `start` lies, and its size."""
+def _tar_places(path: str | Path, file: IO[bytes], start: int, stop: int | None) -> dict[str, tuple[int, int]]:
+    """Where in `file` each member of the tar from `start` to `stop` lies, and its size."""
     places: dict[str, tuple[int, int]] = {}
     file.seek(start)
     with tarfile.open(fileobj=file, mode="r:") as archive:
@@ -119,12 +127,12 @@ def tar_places(path: Path, file: IO[bytes], start: int = 0) -> dict[str, tuple[i
         end = archive.offset
     file.seek(end)
     # tarfile takes a file that ends between two members for whole.
-    if file.read(tarfile.BLOCKSIZE) != tarfile.NUL * tarfile.BLOCKSIZE:
+    if file.read(tarfile.BLOCKSIZE) != tarfile.NUL * tarfile.BLOCKSIZE or (stop is not None and end >= stop):
         raise EOFError("the end of the archive is missing")
     return places
 
 
-def _add(path: Path, places: dict[str, Any], name: str, place: Any, *, plain: bool, folder: bool) -> None:
+def _add(path: str | Path, places: dict[str, Any], name: str, place: Any, *, plain: bool, folder: bool) -> None:
     parts = PurePosixPath(name).parts
     if not plain:
         raise BadInput(path, name, "a link, a device or the like", "allowed: files and folders")

@@ -1,13 +1,16 @@
-"""Encoded images to pixels: decoded by Pillow, as RGB, and cut to one size."""
+"""Encoded images to pixels: decoded by Pillow, as RGB, and brought to one size."""
 
 import io
 import struct
 import zlib
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from PIL import Image, UnidentifiedImageError
 
+from toolnoise.ahead import ahead
+from toolnoise.datasets.archives import Members
 from toolnoise.errors import BadInput
 
 # Those that a data set of photographs or drawings comes in: each further decoder is one more that bad bytes can reach.
@@ -15,26 +18,59 @@ FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
 DEEPER = ("I", "F")
 BROKEN = (OSError, SyntaxError, ValueError, EOFError, struct.error, zlib.error, Image.DecompressionBombError)
 
-
-def decode(data: bytes, archive: str | Path, name: str, size: int | None = None) -> np.ndarray:
-    """The pixels of an image, height x width x 3; with `size`, its middle as a square of that many pixels.
-
-    For that the image is first scaled (bilinear) until its shorter side is `size` long.
-    """
-    try:
-        with Image.open(io.BytesIO(data), formats=FORMATS) as image:
-            if image.mode.startswith(DEEPER):
-                raise BadInput(archive, name, f"an image of mode {image.mode}", "allowed: 8 bits a channel")
-            image = image.convert("RGB")
-    except BROKEN as error:
-        reason = "no known format" if isinstance(error, UnidentifiedImageError) else error
-        raise BadInput(archive, name, f"does not decode ({reason})", f"allowed: {', '.join(FORMATS)}") from None
-    return np.asarray(image if size is None else _squared(image, size))
+Fit = Callable[[Image.Image, int], Image.Image]
 
 
-def _squared(image: Image.Image, size: int) -> Image.Image:
+def middle(image: Image.Image, size: int) -> Image.Image:
+    """The middle, as a square of `size` pixels, of the image scaled until its shorter side is that long."""
     scale = size / min(image.size)
     if scale != 1:
         image = image.resize([max(size, round(side * scale)) for side in image.size], Image.Resampling.BILINEAR)
     left, top = ((side - size) // 2 for side in image.size)
     return image.crop((left, top, left + size, top + size))
+
+
+def whole(image: Image.Image, size: int) -> Image.Image:
+    """The whole image as a square of `size` pixels, whatever its shape was."""
+    return image.resize((size, size), Image.Resampling.BILINEAR)
+
+
+class Decoder:
+    """Decodes the images of a data set: each as RGB, all of one size.
+
+    With `image_size` in the data set's entry `fit` brings each to that size; or, with `stored_size` as well, to that
+    one, which leaves a `margin` to choose windows of `image_size` from.
+    """
+
+    def __init__(self, name: str, entry: dict[str, Any], threads: int, fit: Fit = middle) -> None:
+        self.threads, self.fit, self.shape = threads, fit, None
+        seen = entry.get("image_size")
+        self.size = entry.get("stored_size", seen)
+        if self.size is not None and (seen is None or self.size < seen):
+            raise BadInput(f"dataset {name}", "stored_size", f"found {self.size}", f"image_size ({seen}) or more")
+        self.margin = self.size - seen if seen else 0
+
+    def decode(self, members: Members, names: Sequence[str]) -> Iterator[np.ndarray]:
+        """The pixels of each named image, height x width x 3."""
+        for name, pixels in zip(
+            names, ahead(lambda name: self._decode(members, name), names, self.threads), strict=True
+        ):
+            if self.shape is None:
+                self.shape = pixels.shape
+            if pixels.shape != self.shape:
+                found = "{1} x {0} pixels where others have {3} x {2}".format(*pixels.shape[:2], *self.shape[:2])
+                raise BadInput(members.path, name, found, "one size, or image_size in the data set's entry")
+            yield pixels
+
+    def _decode(self, members: Members, name: str) -> np.ndarray:
+        data = members[name]
+        try:
+            with Image.open(io.BytesIO(data), formats=FORMATS) as image:
+                if image.mode.startswith(DEEPER):
+                    raise BadInput(members.path, name, f"an image of mode {image.mode}", "allowed: 8 bits a channel")
+                decoded = image.convert("RGB")
+        except BROKEN as error:
+            reason = "no known format" if isinstance(error, UnidentifiedImageError) else error
+            found = f"does not decode ({reason})"
+            raise BadInput(members.path, name, found, f"allowed: {', '.join(FORMATS)}") from None
+        return np.asarray(decoded if self.size is None else self.fit(decoded, self.size))

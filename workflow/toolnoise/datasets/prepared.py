@@ -2,74 +2,166 @@
 
 import functools
 import hashlib
+import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from toolnoise.arrays import read_npz, write_npz
-from toolnoise.datasets import readers
+from toolnoise.arrays import Rows, npz_names, read_npz
+from toolnoise.datasets.raw import PARTS
 from toolnoise.errors import BadInput
 
 # Mean and standard deviation of ImageNet's pixels, of 1, by channel: red, green, blue.
 IMAGENET_MEAN, IMAGENET_SPREAD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+# In the order in which they are written and digested.
+REQUIRED = ("train_images", "train_labels", "test_images", "test_labels", "maximum", "classes")
+OPTIONAL = ("groups", "train_groups", "test_groups", "margin")
+BLOCK = 256
 
 
 @dataclass(frozen=True)
 class Split:
-    """One part of a data set: pixels as stored, labels, and how pixels become what a network sees."""
+    """One part of a data set: pixels as stored, labels, and how pixels become what a network sees.
+
+    `groups` says of each example (row) which group (column) it belongs to. With `checks`, a CRC-32 of each image, the
+    pixels lie in `file`, too many for memory, and are read as they are needed.
+    """
 
     pixels: np.ndarray
     labels: np.ndarray
     maximum: int = 255
     normalise: str = "unit"
+    margin: int = 0
+    groups: np.ndarray | None = None
+    checks: np.ndarray | None = None
+    file: str | Path = ""
+
+    @property
+    def streamed(self) -> bool:
+        """Whether the pixels stay in their file."""
+        return self.checks is not None
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Height, width and channels of what a network sees."""
+        height, width, channels = self.pixels.shape[1:]
+        return height - self.margin, width - self.margin, channels
 
     @functools.cached_property
     def images(self) -> np.ndarray:
-        """The pixels, float32, normalised; computed when first asked for, since many readers want labels alone."""
-        return _normalised(self.pixels, self.maximum, self.normalise)
+        """All pixels, float32, normalised; computed when first asked for, since many readers want labels alone."""
+        return self.take(slice(None)) if self.streamed else _normalised(self.pixels, self.maximum, self.normalise)
+
+    def take(self, which: np.ndarray | slice) -> np.ndarray:
+        """Some of `images`; of streamed data only these are read."""
+        if not self.streamed:
+            return self.images[which]
+        pixels = self.pixels[which]
+        for image, check in zip(pixels, self.checks[which], strict=True):
+            if zlib.crc32(image) != check:
+                raise BadInput(self.file, "", "an image is damaged", "remove the file to have it prepared again")
+        return _normalised(pixels, self.maximum, self.normalise)
+
+    def middle(self, which: np.ndarray | slice) -> np.ndarray:
+        """Some of `images`, without the margin."""
+        height, width, _ = self.shape
+        start = self.margin // 2
+        return self.take(which)[:, start : start + height, start : start + width]
 
 
 @dataclass(frozen=True)
 class Data:
-    """A data set in memory; `sha256` is of its pixels and labels as prepared, whatever file they lie in."""
+    """A data set; `sha256` is of its pixels and labels as prepared, whatever file they lie in."""
 
     train: Split
     test: Split
     classes: tuple[str, ...]
+    groups: tuple[str, ...]
     sha256: str
 
 
-def prepare(name: str, entry: dict[str, Any], out: str | Path) -> None:
-    """Read a data set, check it and write its prepared form."""
-    source = entry.get("path", f"dataset {name}")
-    arrays = readers.read(name, entry)
-    _check(arrays, source)
-    for part in ("train", "test"):
-        arrays[f"{part}_labels"] = arrays[f"{part}_labels"].astype(np.int32)
-    write_npz(out, arrays)
+class Fingerprint:
+    """The digest of a data set, array by array in the order of `REQUIRED` and `OPTIONAL`."""
+
+    def __init__(self) -> None:
+        self._digest = hashlib.sha256()
+
+    def begin(self, name: str, array: np.ndarray | Rows) -> None:
+        """Go on to an array whose bytes are added next."""
+        self._digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
+
+    def add(self, values: np.ndarray) -> None:
+        """Add the next bytes of the array."""
+        self._digest.update(np.ascontiguousarray(values).data)
+
+    def hexdigest(self) -> str:
+        """The digest of all that was added."""
+        return self._digest.hexdigest()
 
 
 def load(path: str | Path, normalise: str = "unit") -> Data:
     """Read prepared data; it is normalised on the host, where every engine gets the same bits."""
-    arrays = read_npz(path)
-    wanted = (*readers.ARRAYS, "maximum", "classes")
-    missing = [name for name in wanted if name not in arrays]
+    streamed = "sha256" in npz_names(path)
+    arrays = read_npz(path, mapped=("train_images", "test_images") if streamed else ())
+    missing = [name for name in REQUIRED if name not in arrays]
     if missing:
-        raise BadInput(path, missing[0], "no such array", "prepared data with " + ", ".join(wanted))
-    _check(arrays, path)
+        raise BadInput(path, missing[0], "no such array", "prepared data with " + ", ".join(REQUIRED))
+    groups = tuple(map(str, arrays.get("groups", ())))
+    check(path, arrays["classes"], {part: arrays[f"{part}_images"].shape for part in PARTS}, arrays)
     if normalise == "imagenet" and (channels := arrays["train_images"].shape[-1]) != 3:
         raise BadInput(path, "train_images", f"found {channels} channels", "normalise: imagenet is for 3")
-    digest = hashlib.sha256()
-    for name in wanted:
-        digest.update(f"{name} {arrays[name].dtype.str} {arrays[name].shape}\n".encode())
-        digest.update(np.ascontiguousarray(arrays[name]).data)
-    train, test = (
-        Split(arrays[f"{part}_images"], arrays[f"{part}_labels"], int(arrays["maximum"]), normalise)
-        for part in ("train", "test")
-    )
-    return Data(train, test, tuple(map(str, arrays["classes"])), digest.hexdigest())
+    splits = {}
+    for part in PARTS:
+        images, labels = arrays[f"{part}_images"], arrays[f"{part}_labels"]
+        member = arrays.get(f"{part}_groups", np.zeros((len(labels), 0), bool))
+        if member.shape != (len(labels), len(groups)) or member.dtype != bool:
+            found = f"found {member.dtype} of shape {member.shape}"
+            raise BadInput(path, f"{part}_groups", found, f"yes or no for each example and group {groups}")
+        margin, checks = int(arrays.get("margin", 0)), arrays.get(f"{part}_checks")
+        if streamed and (checks is None or len(checks) != len(labels)):
+            raise BadInput(path, f"{part}_checks", "missing or too short", "a CRC-32 of each image")
+        splits[part] = Split(images, labels, int(arrays["maximum"]), normalise, margin, member, checks, path)
+    sha256 = str(arrays["sha256"]) if streamed else _sha256(arrays)
+    return Data(**splits, classes=tuple(map(str, arrays["classes"])), groups=groups, sha256=sha256)
+
+
+def check(
+    source: str | Path,
+    classes: np.ndarray,
+    shapes: Mapping[str, tuple[int, ...]],
+    arrays: Mapping[str, np.ndarray],
+) -> None:
+    """Refuse images and labels that no network could be trained on; `shapes` are of the images of each part."""
+    if len(classes) < 2:
+        raise BadInput(source, "classes", f"found {len(classes)}", "at least two classes")
+    for part in PARTS:
+        shape, labels = shapes[part], arrays[f"{part}_labels"]
+        if len(shape) != 4 or not np.prod(shape):
+            raise BadInput(source, f"{part}_images", f"found shape {shape}", "example x height x width (x channel)")
+        if labels.shape != shape[:1] or labels.dtype.kind not in "iu":
+            found = f"found {labels.dtype} of shape {labels.shape}"
+            raise BadInput(source, f"{part}_labels", found, f"{shape[0]} integers, one an image")
+        absent = sorted(set(range(len(classes))) - set(np.unique(labels).tolist()))
+        if absent:
+            found = f"class {classes[absent[0]]} has no example"
+            raise BadInput(source, f"{part}_labels", found, f"every one of the {len(classes)} classes in both splits")
+        if labels.min() < 0 or labels.max() >= len(classes):
+            found = f"found labels {labels.min()} to {labels.max()}"
+            raise BadInput(source, f"{part}_labels", found, f"allowed: 0 to {len(classes) - 1}")
+    if shapes["train"][1:] != shapes["test"][1:]:
+        sizes = " and ".join(str(shapes[part][1:]) for part in PARTS)
+        raise BadInput(source, "test_images", f"images of two sizes, {sizes}", "one size")
+
+
+def _sha256(arrays: Mapping[str, np.ndarray]) -> str:
+    fingerprint = Fingerprint()
+    for name in (*REQUIRED, *OPTIONAL):
+        if name in arrays:
+            fingerprint.begin(name, arrays[name])
+            fingerprint.add(arrays[name])
+    return fingerprint.hexdigest()
 
 
 def _normalised(pixels: np.ndarray, maximum: int, normalise: str) -> np.ndarray:
@@ -81,32 +173,12 @@ def _normalised(pixels: np.ndarray, maximum: int, normalise: str) -> np.ndarray:
         return scaled
     if normalise == "imagenet":
         return (scaled - np.float32(IMAGENET_MEAN)) / np.float32(IMAGENET_SPREAD)
-    # As in tf.image.per_image_standardization: a flat image is divided by 1/sqrt(pixels), not by 0.
-    axes = (1, 2, 3)
-    spread = scaled.std(axis=axes, keepdims=True, dtype=np.float64)
-    spread = np.maximum(spread, 1 / np.sqrt(np.prod(scaled.shape[1:])))
-    return ((scaled - scaled.mean(axis=axes, keepdims=True, dtype=np.float64)) / spread).astype(np.float32)
-
-
-def _check(arrays: readers.Arrays, source: str | Path) -> None:
-    classes = len(arrays["classes"])
-    if classes < 2:
-        raise BadInput(source, "classes", f"found {classes}", "at least two classes")
-    for part in ("train", "test"):
-        images, labels = arrays[f"{part}_images"], arrays[f"{part}_labels"]
-        if images.ndim != 4 or not images.size:
-            found = f"found shape {images.shape}"
-            raise BadInput(source, f"{part}_images", found, "example x height x width (x channel)")
-        if labels.shape != (len(images),) or labels.dtype.kind not in "iu":
-            found = f"found {labels.dtype} of shape {labels.shape}"
-            raise BadInput(source, f"{part}_labels", found, f"{len(images)} integers, one an image")
-        absent = sorted(set(range(classes)) - set(labels.tolist()))
-        if absent:
-            found = f"class {arrays['classes'][absent[0]]} has no example"
-            raise BadInput(source, f"{part}_labels", found, f"every one of the {classes} classes in both splits")
-        if labels.min() < 0 or labels.max() >= classes:
-            found = f"found labels {labels.min()} to {labels.max()}"
-            raise BadInput(source, f"{part}_labels", found, f"allowed: 0 to {classes - 1}")
-    if arrays["train_images"].shape[1:] != arrays["test_images"].shape[1:]:
-        shapes = " and ".join(str(arrays[f"{part}_images"].shape[1:]) for part in ("train", "test"))
-        raise BadInput(source, "test_images", f"images of two sizes, {shapes}", "one size")
+    for start in range(0, len(scaled), BLOCK):
+        block = scaled[start : start + BLOCK]
+        # In float64 from the start: sums that NumPy casts as it goes may depend on how many images are summed at once.
+        exact = block.reshape(len(block), -1).astype(np.float64)
+        exact -= exact.mean(axis=1, keepdims=True)
+        # As in tf.image.per_image_standardization: a flat image is divided by 1/sqrt(pixels), not by 0.
+        spread = np.maximum(np.sqrt(np.square(exact).mean(axis=1, keepdims=True)), 1 / np.sqrt(exact.shape[1]))
+        block[...] = (exact / spread).reshape(block.shape)
+    return scaled

@@ -43,16 +43,16 @@ class Engine(Protocol):
         """Build the network and say which tensors it has, in the order of its layers."""
 
     def compile(self, recipe: dict[str, Any], train: Split) -> None:
-        """Put the training set on the device and compile the epoch."""
+        """Compile the epoch, and put the training set on the device unless it is streamed."""
 
     def restore(self, state: State) -> None:
         """Take weights, slots and step from `state`."""
 
     def epoch(self, plan: Plan) -> EpochResult:
-        """Train one epoch in one compiled call."""
+        """Train one epoch: in one compiled call, or in one for each part of streamed data."""
 
-    def logits(self, images: np.ndarray) -> np.ndarray:
-        """Logits of the network as it is, float32."""
+    def logits(self, split: Split) -> np.ndarray:
+        """Logits of the network as it is on the middle of every image, float32."""
 
     def weights(self) -> Weights:
         """A copy of every tensor, in the order of the layers."""

@@ -1,16 +1,19 @@
-"""TensorFlow: a whole epoch is one compiled call.
+"""TensorFlow: a whole epoch is one compiled call, or one for each part of data that is streamed.
 
-The training set lies on the device; a compiled loop over the steps gathers each batch, crops and mirrors it as planned,
-and updates the weights with TensorFlow's fused optimiser kernels. All randomness comes in with the plan.
+The training set, or the part of it that the next steps need, lies on the device; a compiled loop over the steps gathers
+each batch, crops and mirrors it as planned, and updates the weights with TensorFlow's fused optimiser kernels. All
+randomness comes in with the plan.
 """
 
 import gc
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
+from toolnoise.ahead import ahead
+from toolnoise.datasets import streaming
 from toolnoise.datasets.prepared import Split
 from toolnoise.engines import EpochResult, State, Weights, decays, environment
 from toolnoise.errors import BadInput
@@ -106,17 +109,19 @@ class Engine:
         )
 
     def compile(self, recipe: dict[str, Any], train: Split) -> None:
-        """Put the training set on the device and compile the epoch."""
+        """Compile the epoch, and put the training set on the device unless it is streamed."""
         tf = self.tf
-        self.recipe = recipe
-        self.images = tf.constant(_Pixels(train.images))
-        self.labels = tf.constant(train.labels)
+        self.recipe, self.train = recipe, train
+        if not train.streamed:
+            self.held = tf.constant(_Pixels(train.images)), tf.constant(train.labels)
         self.slots = {
             slot: {path: tf.Variable(tf.zeros_like(self.variables[path])) for path in self.trainable}
             for slot in SLOTS[recipe["optimizer"]]
         }
         batch = (None, recipe["batch_size"])
         signature = [
+            tf.TensorSpec((None, *train.pixels.shape[1:]), tf.float32),
+            tf.TensorSpec((None,), tf.int32),
             tf.TensorSpec(batch, tf.int32),
             tf.TensorSpec((*batch, 2), tf.int32),
             tf.TensorSpec(batch, tf.bool),
@@ -124,12 +129,14 @@ class Engine:
             tf.TensorSpec((4,), tf.uint32),
             tf.TensorSpec((None,), tf.uint32),
             tf.TensorSpec((None, 3), tf.float32),
+            tf.TensorSpec((), tf.float32),
+            tf.TensorSpec((), tf.int32),
         ]
         # AutoGraph is off: rewriting the loop from its source would take as long as all the rest of compilation.
         self._epoch = tf.function(self._train, input_signature=signature, autograph=False)
         # An epoch of no steps compiles everything and changes nothing.
         self._run(*(np.zeros([n or 0 for n in spec.shape], spec.dtype.as_numpy_dtype) for spec in signature))
-        self.logits(train.images[:1])
+        self._forward(tf.zeros((1, *train.shape)))
 
     def _run(self, *arrays: np.ndarray) -> list[np.ndarray]:
         try:
@@ -139,13 +146,13 @@ class Engine:
             line = error.message.strip().splitlines()[0]
             raise BadInput(f"hardware {self.tooling['name']}", op, f"no deterministic kernel ({line})") from None
 
-    def _train(self, order, offsets, flips, slots, dropout, steps, rates):  # noqa: ANN001, ANN202 (symbolic tensors)
+    def _train(self, pixels, targets, order, offsets, flips, slots, dropout, steps, rates, loss, correct):  # noqa: ANN001, ANN202 (symbolic tensors)
         tf = self.tf
         trained = [self.variables[path] for path in self.trainable]
 
         def one_step(step, loss_sum, correct):  # noqa: ANN001, ANN202
-            images = self._augmented(order[step], offsets[step], flips[step])
-            labels = tf.gather(self.labels, order[step])
+            images = self._augmented(pixels, order[step], offsets[step], flips[step])
+            labels = tf.gather(targets, order[step])
             for number, layer in enumerate(self.dropouts):
                 layer.plan(dropout, steps[step], number, slots[step])
             with tf.GradientTape(watch_accessed_variables=False) as tape:
@@ -158,17 +165,19 @@ class Engine:
             return step + 1, loss_sum + loss, correct + tf.reduce_sum(tf.cast(predicted == labels, tf.int32))
 
         last = tf.shape(order)[0]
-        return tf.while_loop(lambda step, *_: step < last, one_step, (0, 0.0, 0), parallel_iterations=1)[1:]
+        return tf.while_loop(lambda step, *_: step < last, one_step, (0, loss, correct), parallel_iterations=1)[1:]
 
-    def _augmented(self, indices, offsets, flips):  # noqa: ANN001, ANN202
+    def _augmented(self, pixels, indices, offsets, flips):  # noqa: ANN001, ANN202
         # Pixels are only moved, never computed, so that every engine makes the same bits.
         tf = self.tf
-        pad, images = self.recipe["crop"], tf.gather(self.images, indices)
-        count, (height, width, channels) = tf.shape(indices)[0], self.images.shape[1:]
-        padded = tf.reshape(tf.pad(images, ((0, 0), (pad, pad), (pad, pad), (0, 0))), (-1, channels))
-        rows = tf.range(count)[:, None] * (height + 2 * pad) + offsets[:, :1] + tf.range(height)
+        pad, images = self.recipe["crop"], tf.gather(pixels, indices)
+        count, (height, width, channels) = tf.shape(indices)[0], self.train.shape
+        padded = tf.pad(images, ((0, 0), (pad, pad), (pad, pad), (0, 0)))
+        from_height, from_width = padded.shape[1:3]
+        rows = tf.range(count)[:, None] * from_height + offsets[:, :1] + tf.range(height)
         columns = tf.where(flips[:, None], tf.range(width - 1, -1, -1), tf.range(width)) + offsets[:, 1:]
-        return tf.gather(padded, rows[:, :, None] * (width + 2 * pad) + columns[:, None, :])
+        places = rows[:, :, None] * from_width + columns[:, None, :]
+        return tf.gather(tf.reshape(padded, (-1, channels)), places)
 
     def _losses(self, labels, logits):  # noqa: ANN001, ANN202
         tf, smoothing = self.tf, self.recipe["label_smoothing"]
@@ -215,18 +224,27 @@ class Engine:
 
     def epoch(self, plan: Plan) -> EpochResult:
         """Train one epoch; Adam's powers are computed here, so that no step count lives on the device."""
-        steps = self.step + 1 + np.arange(len(plan.order))
-        rates = np.stack([plan.rates, BETA_1**steps, BETA_2**steps], axis=1).astype(np.float32)
-        loss, correct = self._run(*plan[:-1], steps.astype(np.uint32), rates)
-        self.step += len(plan.order)
+        # The sums go on from part to part, so that they are rounded as in one.
+        loss, correct = np.float32(0), np.int32(0)
+        for images, labels, part in self._parts(plan):
+            steps = self.step + 1 + np.arange(len(part.order))
+            rates = np.stack([part.rates, BETA_1**steps, BETA_2**steps], axis=1).astype(np.float32)
+            loss, correct = self._run(images, labels, *part[:-1], steps.astype(np.uint32), rates, loss, correct)
+            self.step += len(part.order)
         return EpochResult(float(loss) / len(plan.order), int(correct) / plan.order.size)
 
-    def logits(self, images: np.ndarray) -> np.ndarray:
+    def _parts(self, plan: Plan) -> Iterator[tuple[Any, Any, Plan]]:
+        if self.train.streamed:
+            for images, labels, part in streaming.parts(self.train, plan):
+                yield self.tf.constant(_Pixels(images)), labels, part
+        else:
+            yield *self.held, plan
+
+    def logits(self, split: Split) -> np.ndarray:
         """Logits of the network as it is, in batches of a fixed size."""
-        batches = range(0, len(images), EVALUATION_BATCH)
-        return np.concatenate(
-            [np.asarray(self._forward(self.tf.constant(images[at : at + EVALUATION_BATCH]))) for at in batches]
-        )
+        starts = range(0, len(split.labels), EVALUATION_BATCH)
+        batches = ahead(lambda start: split.middle(slice(start, start + EVALUATION_BATCH)), starts)
+        return np.concatenate([np.asarray(self._forward(self.tf.constant(images))) for images in batches])
 
     def weights(self) -> Weights:
         """A copy of every tensor, in the order of the layers."""

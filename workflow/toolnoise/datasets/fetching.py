@@ -1,0 +1,155 @@
+"""Getting the files of a data set: looked for in their place, downloaded if they may be, verified and recorded.
+
+A download that breaks off goes on where it was, in this run or the next one: what has come so far stays beside the
+file's place until all of it is there. A file with another checksum than the published one is never used; one that was
+downloaded goes, one that a person put there stays and is named.
+"""
+
+import contextlib
+import hashlib
+import logging
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pooch
+import requests
+from tqdm import tqdm
+
+from toolnoise import files
+from toolnoise.datasets.archives import opened
+from toolnoise.datasets.sources import NOT_CHECKED, Source, is_own, sources
+from toolnoise.errors import BadInput
+
+# Attempts without a single new byte between them, and the seconds before each further one.
+PAUSES = (1, 5, 20)
+TIMEOUT = 60
+BLOCK = 1 << 20
+
+
+def fetch(name: str, entry: dict[str, Any], out: str | Path) -> None:
+    """Have every file of a data set in its place, and write what each is."""
+    records = []
+    for source in sources(entry):
+        if not Path(source["path"]).exists():
+            _download(source)
+        records.append(_verified(source))
+    files.write_json(out, {"dataset": name, "sources": records})
+
+
+def _download(source: Source) -> None:
+    path, place = Path(source["path"]), "get it from {} and put it there"
+    if "url" not in source:
+        wanted = place.format(source["page"]) if "page" in source else "a file or a folder of yours"
+        raise BadInput(path, "", "no such file", wanted)
+    pooch.get_logger().setLevel(logging.ERROR)
+    checksum = source.get("checksum", NOT_CHECKED)
+    try:
+        pooch.retrieve(
+            source["url"],
+            None if checksum == NOT_CHECKED else checksum,
+            path.name,
+            path.parent,
+            downloader=_Resuming(path.with_name(f".{path.name}.part")),
+        )
+    except requests.RequestException as error:
+        wanted = place.format(source["url"])
+        raise BadInput(path, "", f"no such file, and it cannot be downloaded ({error})", wanted) from None
+    except OSError as error:
+        raise BadInput(path, "", f"cannot be written ({error})", "a place with room for it") from None
+    except ValueError:  # pooch's word for another checksum
+        raise BadInput(source["url"], "", "what was downloaded has another checksum", f"expected {checksum}") from None
+
+
+class _Resuming:
+    """A downloader for pooch that goes on from the part that is there."""
+
+    def __init__(self, part: Path) -> None:
+        self.part = part
+
+    def __call__(self, url: str, out: str, _pooch: object) -> None:
+        """Download into the part, however often the connection breaks, then make it `out`."""
+        pauses = iter(PAUSES)
+        while True:
+            before = self._size()
+            try:
+                self._continue(url)
+                break
+            except requests.RequestException as error:
+                refused = error.response is not None and error.response.status_code < 500
+                if self._size() > before:
+                    pauses = iter(PAUSES)
+                pause = next(pauses, None)
+                if refused or pause is None:
+                    raise
+                time.sleep(pause)
+        self.part.replace(out)
+
+    def _size(self) -> int:
+        with contextlib.suppress(FileNotFoundError):
+            return self.part.stat().st_size
+        return 0
+
+    def _continue(self, url: str) -> None:
+        there = self._size()
+        headers = {"Accept-Encoding": "identity", **({"Range": f"bytes={there}-"} if there else {})}
+        with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT) as answer:
+            if answer.status_code == requests.codes.requested_range_not_satisfiable:
+                # All of it is there already, or more: the checksum will say.
+                return
+            answer.raise_for_status()
+            # A server that knows no ranges sends everything again.
+            goes_on = answer.headers.get("Content-Range", "").startswith(f"bytes {there}-")
+            there = there if goes_on else 0
+            length = answer.headers.get("Content-Length")
+            with (
+                self.part.open("ab" if goes_on else "wb") as file,
+                _progress(f"downloading {url}", there + int(length) if length else None, there) as progress,
+            ):
+                for block in answer.iter_content(BLOCK):
+                    file.write(block)
+                    progress.update(len(block))
+
+
+def _verified(source: Source) -> dict[str, Any]:
+    """What a file is; refused unless its checksum is the published one."""
+    path = Path(source["path"])
+    wanted = source.get("checksum", NOT_CHECKED)
+    algorithm, _, expected = wanted.partition(":")
+    digests = {name: hashlib.new(name, usedforsecurity=False) for name in {"sha256", algorithm} - {NOT_CHECKED}}
+    with files.readable(path, "a file or a folder"):
+        size = _digest_folder(path, digests) if path.is_dir() else _digest_file(path, digests)
+    if expected and digests[algorithm].hexdigest() != expected.lower():
+        where = f"; get it from {source.get('url', source.get('page'))}" if not is_own(source) else ""
+        found = f"its {algorithm} is {digests[algorithm].hexdigest()}"
+        raise BadInput(path, "", found, f"expected {expected}{where}")
+    published = {"checksum": wanted} if expected else {}
+    where = {key: source[key] for key in ("url", "page") if key in source}
+    return {"path": str(path), "bytes": size, "sha256": digests["sha256"].hexdigest(), **published, **where}
+
+
+def _digest_file(path: Path, digests: dict[str, Any]) -> int:
+    size = path.stat().st_size
+    with path.open("rb") as file, _progress(f"verifying {path.name}", size) as progress:
+        while block := file.read(BLOCK):
+            for digest in digests.values():
+                digest.update(block)
+            progress.update(len(block))
+    return size
+
+
+def _digest_folder(path: Path, digests: dict[str, Any]) -> int:
+    """The digest of a folder is of the name and the SHA-256 of each of its files."""
+    size = 0
+    with opened(path) as members:
+        for name, content in members.items():
+            size += len(content)
+            for digest in digests.values():
+                digest.update(f"{name}\0{hashlib.sha256(content).hexdigest()}\n".encode())
+    return size
+
+
+def _progress(what: str, total: int | None, done: int = 0) -> tqdm:
+    seconds = 1 if sys.stderr.isatty() else 30
+    return tqdm(desc=what, total=total, initial=done, unit="B", unit_scale=True, mininterval=seconds)

@@ -1,0 +1,78 @@
+"""From a registry entry to prepared data: read by the entry's reader, checked and written as it is read."""
+
+import itertools
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from toolnoise.arrays import Rows, write_npz
+from toolnoise.datasets import celeba, cifar, digits, folder, imagenet, npz, synthetic
+from toolnoise.datasets.prepared import Fingerprint, check
+from toolnoise.datasets.raw import PARTS, Part, Raw
+
+# Each is called as read(name, entry, threads) and opens a raw data set.
+READERS = {
+    "celeba": celeba.read,
+    "cifar": cifar.read,
+    "digits": digits.read,
+    "faces": synthetic.read_faces,
+    "image-folder": folder.read,
+    "imagenet": imagenet.read,
+    "npz": npz.read,
+}
+
+
+def prepare(name: str, entry: dict[str, Any], out: str | Path, threads: int = 1) -> None:
+    """Read a data set, check it and write its prepared form; images are decoded by so many threads."""
+    with READERS[entry["reader"]](name, entry, threads) as raw:
+        images = {part: _rows(getattr(raw, part)) for part in PARTS}
+        labels = {f"{part}_labels": getattr(raw, part).labels for part in PARTS}
+        source = entry.get("path", f"dataset {name}")
+        check(source, raw.classes, {part: rows.shape for part, rows in images.items()}, labels)
+        write_npz(out, _members(raw, images, entry.get("streamed", False)))
+
+
+def _rows(part: Part) -> Rows:
+    """The images of a part, of which the first must be made to know their shape."""
+    if isinstance(part.images, np.ndarray):
+        return Rows(part.images.shape, part.images.dtype, part.images)
+    images = iter(part.images)
+    first = next(images)
+    return Rows((len(part.labels), *first.shape), first.dtype, itertools.chain([first], images))
+
+
+def _members(raw: Raw, images: dict[str, Rows], streamed: bool) -> Iterator[tuple[str, np.ndarray | Rows]]:
+    """Every array of the prepared form, in the order of its digest."""
+    fingerprint = Fingerprint()
+    checks: dict[str, list[int]] = {part: [] for part in PARTS}
+
+    def seen(rows: Rows, checks: list[int]) -> Iterator[np.ndarray]:
+        for row in rows.rows:
+            fingerprint.add(row)
+            checks.append(zlib.crc32(np.ascontiguousarray(row)))
+            yield row
+
+    def digested(name: str, values: np.ndarray) -> tuple[str, np.ndarray]:
+        fingerprint.begin(name, values)
+        fingerprint.add(values)
+        return name, values
+
+    for part, rows in images.items():
+        fingerprint.begin(f"{part}_images", rows)
+        yield f"{part}_images", rows._replace(rows=seen(rows, checks[part]))
+        yield digested(f"{part}_labels", getattr(raw, part).labels.astype(np.int32))
+    yield digested("maximum", np.array(raw.maximum))
+    yield digested("classes", np.array(raw.classes))
+    if raw.groups:
+        yield digested("groups", np.array(raw.groups))
+        for part in PARTS:
+            yield digested(f"{part}_groups", getattr(raw, part).groups)
+    if raw.margin:
+        yield digested("margin", np.array(raw.margin))
+    if streamed:
+        for part in PARTS:
+            yield f"{part}_checks", np.array(checks[part], np.uint32)
+        yield "sha256", np.array(fingerprint.hexdigest())

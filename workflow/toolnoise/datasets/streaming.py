@@ -1,0 +1,27 @@
+"""Data too large for memory: the images of a few steps at a time, in the planned order, read and normalised ahead."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from toolnoise.ahead import ahead
+from toolnoise.datasets.prepared import Split
+from toolnoise.plans import Plan
+
+# Of float32 images in one part; at least one step. Three parts exist at once: one in use and one a thread.
+PART_BYTES = 256 << 20
+THREADS = 2
+
+
+def parts(train: Split, plan: Plan) -> Iterator[tuple[np.ndarray, np.ndarray, Plan]]:
+    """Cut an epoch into parts of whole steps: images, labels and a plan whose `order` is of these images."""
+    of_a_step = plan.order.shape[1] * 4 * int(np.prod(train.pixels.shape[1:]))
+    length = max(1, PART_BYTES // of_a_step)
+
+    def read(start: int) -> tuple[np.ndarray, np.ndarray, Plan]:
+        part = plan.steps(start, start + length)
+        chosen = part.order.ravel()
+        renumbered = np.arange(chosen.size, dtype=part.order.dtype).reshape(part.order.shape)
+        return train.take(chosen), train.labels[chosen], part._replace(order=renumbered)
+
+    return ahead(read, range(0, len(plan.order), length), THREADS)
