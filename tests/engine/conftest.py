@@ -79,7 +79,8 @@ class Workshop:
     def last_step(self, trained):
         """The plan of a run's last step."""
         spec = trained.record["spec"]
-        plan = plans.plan_epoch(spec, len(self.dataset().train.labels), spec["recipe"]["epochs"] - 1)
+        train = self.dataset().train
+        plan = plans.plan_epoch(spec, len(train.labels), spec["recipe"]["epochs"] - 1, train.margin)
         return plan._replace(**{part: getattr(plan, part)[-1] for part in ("order", "offsets", "flips", "slots")})
 
     def drive(self, driver, *arguments, out="out.npz", read=arrays.read_npz):
@@ -134,10 +135,10 @@ def own_workshop(tmp_path_factory, write_study, toolnoise, run):
 def reference_batch():
     """Crop and mirror a batch as a plan says, one picture at a time."""
 
-    def make(images, plan, pad):
+    def make(images, plan, pad, margin=0):
         batch = []
         for index, (row, column), flip in zip(plan.order, plan.offsets, plan.flips, strict=True):
-            height, width = images.shape[1:3]
+            height, width = (side - margin for side in images.shape[1:3])
             padded = np.pad(images[index], ((pad, pad), (pad, pad), (0, 0)))
             crop = padded[row : row + height, column : column + width]
             batch.append(crop[:, ::-1] if flip else crop)

@@ -25,7 +25,8 @@ from toolnoise.errors import BadInput
 # Attempts without a single new byte between them, and the seconds before each further one.
 PAUSES = (1, 5, 20)
 TIMEOUT = 60
-BLOCK = 1 << 20
+# Of a block that breaks off nothing is kept.
+NETWORK_BLOCK, BLOCK = 1 << 16, 1 << 20
 
 
 def fetch(name: str, entry: dict[str, Any], out: str | Path) -> None:
@@ -107,7 +108,7 @@ class _Resuming:
                 self.part.open("ab" if goes_on else "wb") as file,
                 _progress(f"downloading {url}", there + int(length) if length else None, there) as progress,
             ):
-                for block in answer.iter_content(BLOCK):
+                for block in answer.iter_content(NETWORK_BLOCK):
                     file.write(block)
                     progress.update(len(block))
 

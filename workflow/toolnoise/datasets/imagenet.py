@@ -45,7 +45,7 @@ def _told_by_devkit(test: Members, devkit: Path) -> list[tuple[str, str]]:
         for file in (TRUTH, SYNSETS):
             if file not in files:
                 raise BadInput(devkit, file, "no such member", "expected ILSVRC2012_devkit_t12.tar.gz")
-        truth, classes = members[files[TRUTH]].split(), _synsets(members, files[SYNSETS])
+        truth, classes = members[files[TRUTH]].decode("ascii", "replace").split(), _synsets(members, files[SYNSETS])
     if len(truth) != len(test):
         raise BadInput(devkit, TRUTH, f"found {len(truth)} labels", f"one for each of the {len(test)} of {test.path}")
     for number in truth:
@@ -54,13 +54,13 @@ def _told_by_devkit(test: Members, devkit: Path) -> list[tuple[str, str]]:
     return [(classes[number], file) for number, file in zip(truth, test, strict=True)]
 
 
-def _synsets(members: Members, name: str) -> dict[bytes, str]:
+def _synsets(members: Members, name: str) -> dict[str, str]:
     """The WordNet id of each class by its number, from a MATLAB file (arrays and text, which run no code)."""
     from scipy.io import loadmat
 
     try:
         found = loadmat(io.BytesIO(members[name]), squeeze_me=True, variable_names=["synsets"])["synsets"]
         leaves = found[found["num_children"] == 0]
-        return {str(number).encode(): str(kind) for number, kind in leaves[["ILSVRC2012_ID", "WNID"]].tolist()}
+        return {str(number): str(kind) for number, kind in leaves[["ILSVRC2012_ID", "WNID"]].tolist()}
     except Exception as error:  # whatever bytes that are none make SciPy raise
         raise BadInput(members.path, name, f"damaged ({error})", "MATLAB's synsets with their WNID") from None

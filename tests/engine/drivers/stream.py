@@ -1,0 +1,18 @@
+"""Train one run on streamed data, a part of the given number of bytes (at least a step) at a time."""
+
+import sys
+from pathlib import Path
+
+from toolnoise import study, training
+from toolnoise.datasets import streaming
+
+
+def main(study_file, _data_file, out, streamed_file, part_bytes):
+    streaming.PART_BYTES = int(part_bytes)
+    loaded = study.load(study_file)
+    spec = loaded.spec(loaded.cells[0]._replace(variant="impl"), 1)
+    out = Path(out)
+    training.train(spec, streamed_file, out, out.with_suffix(".csv"), out.with_suffix(".json"))
+
+
+main(*sys.argv[1:])

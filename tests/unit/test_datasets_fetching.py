@@ -1,0 +1,228 @@
+"""Files of data sets over real HTTP, from a server of the test's own on this machine."""
+
+import hashlib
+import re
+import socket
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import numpy as np
+import pytest
+
+from toolnoise import files
+from toolnoise.datasets import fetching
+
+CONTENT = np.random.default_rng(4).integers(0, 256, 300_000, np.uint8).tobytes()
+SHA256 = hashlib.sha256(CONTENT).hexdigest()
+MD5 = hashlib.md5(CONTENT).hexdigest()
+BLOCK = fetching.NETWORK_BLOCK
+
+
+class Server(ThreadingHTTPServer):
+    """Serves CONTENT at /file; `breaks` says after how many bytes each of the next answers breaks off."""
+
+    daemon_threads = True
+    ranges, breaks, statuses = True, (), ()
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.asked = []
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.server_port}/file"
+
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        server = self.server
+        wanted = self.headers.get("Range")
+        server.asked.append(wanted)
+        start = int(re.fullmatch(r"bytes=(\d+)-", wanted)[1]) if wanted and server.ranges else 0
+        if server.statuses:
+            status, *server.statuses = server.statuses
+            self.send_error(status)
+            return
+        if start >= len(CONTENT):
+            self.send_error(416)
+            return
+        self.send_response(206 if wanted and server.ranges else 200)
+        self.send_header("Content-Length", str(len(CONTENT) - start))
+        if wanted and server.ranges:
+            self.send_header("Content-Range", f"bytes {start}-{len(CONTENT) - 1}/{len(CONTENT)}")
+        self.end_headers()
+        stop = len(CONTENT)
+        if server.breaks:
+            length, *server.breaks = server.breaks
+            stop = min(stop, start + length)
+        self.wfile.write(CONTENT[start:stop])
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def server(monkeypatch):
+    monkeypatch.setattr(fetching, "PAUSES", (0, 0))
+    with Server() as running:
+        threading.Thread(target=running.serve_forever, daemon=True).start()
+        yield running
+        running.shutdown()
+
+
+@pytest.fixture
+def fetch(tmp_path):
+    """Fetch one file to its place; returns its record."""
+
+    def get(**source):
+        source = {"path": str(tmp_path / "data/file.bin"), "checksum": f"sha256:{SHA256}"} | source
+        fetching.fetch("made", {"reader": "npz", **source}, tmp_path / "sources.json")
+        return files.read_json(tmp_path / "sources.json")["sources"][0]
+
+    return get
+
+
+def here(folder):
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize("checksum", [f"sha256:{SHA256}", f"sha256:{SHA256.upper()}", f"md5:{MD5}", "none"])
+def test_a_file_is_downloaded_verified_and_recorded(checksum, server, fetch, tmp_path):
+    record = fetch(url=server.url, checksum=checksum)
+    assert (tmp_path / "data/file.bin").read_bytes() == CONTENT
+    assert here(tmp_path) == ["data/file.bin", "sources.json"]
+    assert record["sha256"] == SHA256
+    assert record["bytes"] == len(CONTENT)
+    assert record["url"] == server.url
+    assert record.get("checksum", "none") == checksum
+    assert server.asked == [None]
+
+
+def test_a_file_in_its_place_is_not_downloaded(server, fetch, tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/file.bin").write_bytes(CONTENT)
+    assert fetch(url=server.url)["sha256"] == SHA256
+    assert server.asked == []
+
+
+def test_a_download_that_breaks_off_goes_on_where_it_was(server, fetch, tmp_path):
+    server.breaks = (2 * BLOCK, BLOCK, 1)
+    fetch(url=server.url)
+    assert (tmp_path / "data/file.bin").read_bytes() == CONTENT
+    assert server.asked == [None, *(f"bytes={blocks * BLOCK}-" for blocks in (2, 3, 3))]
+
+
+def test_the_next_run_goes_on_where_the_last_one_was(server, fetch, tmp_path, refused):
+    server.breaks = (BLOCK, 0, 0, 0)
+    line = refused(lambda: fetch(url=server.url))
+    assert line.startswith(f"{tmp_path / 'data/file.bin'}: no such file, and it cannot be downloaded (")
+    assert here(tmp_path) == ["data/.file.bin.part"]
+    fetch(url=server.url)
+    assert (tmp_path / "data/file.bin").read_bytes() == CONTENT
+    assert server.asked[-1] == f"bytes={BLOCK}-"
+    assert here(tmp_path) == ["data/file.bin", "sources.json"]
+
+
+def test_a_server_without_ranges_is_asked_for_everything_again(server, fetch, tmp_path):
+    server.ranges, server.breaks = False, (2 * BLOCK,)
+    fetch(url=server.url)
+    assert (tmp_path / "data/file.bin").read_bytes() == CONTENT
+    assert server.asked == [None, f"bytes={2 * BLOCK}-"]
+
+
+def test_a_part_that_is_whole_is_only_verified(server, fetch, tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/.file.bin.part").write_bytes(CONTENT)
+    assert fetch(url=server.url)["sha256"] == SHA256
+    assert here(tmp_path) == ["data/file.bin", "sources.json"]
+
+
+def test_a_server_that_is_busy_is_asked_again(server, fetch):
+    server.statuses = (503, 500)
+    assert fetch(url=server.url)["sha256"] == SHA256
+    assert len(server.asked) == 3
+
+
+def test_a_file_that_is_not_there_is_asked_for_once_and_told_in_one_line(server, fetch, tmp_path, refused):
+    server.statuses = (404, 404)
+    line = refused(lambda: fetch(url=server.url))
+    assert line.startswith(f"{tmp_path / 'data/file.bin'}: no such file, and it cannot be downloaded (404 ")
+    assert line.endswith(f"; get it from {server.url} and put it there")
+    assert len(server.asked) == 1
+    assert here(tmp_path) == []
+
+
+def test_no_network_is_one_line_with_the_file_where_to_get_it_and_where_to_put_it(
+    fetch, tmp_path, refused, monkeypatch
+):
+    monkeypatch.setattr(fetching, "PAUSES", (0, 0))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}/file"
+        line = refused(lambda: fetch(url=url))
+    assert line.startswith(f"{tmp_path / 'data/file.bin'}: no such file, and it cannot be downloaded (")
+    assert line.endswith(f"; get it from {url} and put it there")
+    assert here(tmp_path) == []
+
+
+def test_a_download_with_another_checksum_is_one_line_and_goes(server, fetch, tmp_path, refused):
+    line = refused(lambda: fetch(url=server.url, checksum="md5:" + "0" * 32))
+    assert line == f"{server.url}: what was downloaded has another checksum; expected md5:{'0' * 32}"
+    assert here(tmp_path) == []
+
+
+def test_a_stale_part_is_found_out_and_goes(server, fetch, tmp_path, refused):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/.file.bin.part").write_bytes(b"of an older file")
+    assert "another checksum" in refused(lambda: fetch(url=server.url))
+    assert here(tmp_path) == []
+    assert fetch(url=server.url)["sha256"] == SHA256
+
+
+@pytest.mark.parametrize("where", ["url", "page"])
+def test_a_file_of_ones_own_with_another_checksum_is_one_line_and_stays(where, fetch, tmp_path, refused):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/file.bin").write_bytes(CONTENT[:-1])
+    line = refused(lambda: fetch(**{where: "https://example.org/there"}))
+    found = hashlib.sha256(CONTENT[:-1]).hexdigest()
+    assert line == (
+        f"{tmp_path / 'data/file.bin'}: its sha256 is {found}; expected {SHA256}; get it from https://example.org/there"
+    )
+    assert here(tmp_path) == ["data/file.bin"]
+
+
+def test_a_file_that_nobody_may_download_is_one_line_with_its_page(fetch, tmp_path, refused):
+    assert refused(lambda: fetch(page="https://example.org/login")) == (
+        f"{tmp_path / 'data/file.bin'}: no such file; get it from https://example.org/login and put it there"
+    )
+
+
+def test_a_place_that_cannot_be_written_is_one_line(server, fetch, tmp_path, refused):
+    (tmp_path / "data").write_text("no folder")
+    line = refused(lambda: fetch(url=server.url))
+    assert line.startswith(f"{tmp_path / 'data/file.bin'}: cannot be written (")
+
+
+def test_the_digest_of_a_folder_follows_names_and_contents(fetch, tmp_path):
+    folder, digests = tmp_path / "pictures", []
+    for name, content in (("a/1", b"one"), ("a/1", b"two"), ("b/1", b"two")):
+        for path in list(folder.rglob("*/*")):
+            path.unlink()
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+        record = fetch(path=str(folder), checksum="none")
+        assert record["bytes"] == 3
+        digests.append(record["sha256"])
+    assert len(set(digests)) == 3
+
+
+def test_every_file_of_a_data_set_is_recorded(tmp_path):
+    entry = {"files": {}}
+    for role in ("images", "partition"):
+        (tmp_path / role).write_text(role)
+        entry["files"][role] = {"path": str(tmp_path / role)}
+    fetching.fetch("made", entry, tmp_path / "sources.json")
+    records = files.read_json(tmp_path / "sources.json")["sources"]
+    assert [record["sha256"] for record in records] == [
+        hashlib.sha256(role.encode()).hexdigest() for role in ("images", "partition")
+    ]

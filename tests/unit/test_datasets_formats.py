@@ -1,0 +1,417 @@
+"""Readers of the official formats, on bytes that a test wrote as the publishers describe them."""
+
+import csv
+import io
+import tarfile
+import zipfile
+
+import numpy as np
+import pytest
+from PIL import Image
+from scipy.io import savemat
+
+from toolnoise import arrays
+from toolnoise.datasets import celeba, counting, preparation, prepared
+
+GENERATOR = np.random.default_rng(11)
+
+
+def encoded(pixels, form="JPEG"):
+    out = io.BytesIO()
+    Image.fromarray(pixels).save(out, form)
+    return out.getvalue()
+
+
+def decoded(data):
+    with Image.open(io.BytesIO(data)) as image:
+        return np.array(image.convert("RGB"))
+
+
+def packed(members, mode="w:"):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode=mode) as archive:
+        for name, content in members.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return out.getvalue()
+
+
+@pytest.fixture
+def prepare(tmp_path):
+    """Prepare a data set; returns its arrays."""
+
+    def make(reader, **entry):
+        preparation.prepare("made", {"reader": reader, **entry}, tmp_path / "out.npz", threads=2)
+        return arrays.read_npz(tmp_path / "out.npz")
+
+    return make
+
+
+# CIFAR: records of labels and three planes.
+
+
+def records(count, labels):
+    """Random records, the labels in front; all of the ten or hundred fine classes, last column, are among them."""
+    found = GENERATOR.integers(0, 256, (count, labels + 3072), np.uint8)
+    found[:, labels - 1] = GENERATOR.permutation(count) % (10 if labels == 1 else 100)
+    return found
+
+
+CIFAR_10 = [f"cifar-10-batches-bin/data_batch_{number}.bin" for number in range(1, 6)]
+CIFAR = {
+    10: (CIFAR_10, "cifar-10-batches-bin/test_batch.bin", "cifar-10-batches-bin/batches.meta.txt", 1, 20),
+    100: (["cifar-100-binary/train.bin"], "cifar-100-binary/test.bin", "cifar-100-binary/fine_label_names.txt", 2, 200),
+}
+
+
+@pytest.fixture(params=CIFAR)
+def cifar(request):
+    """The members of an archive, its training and test records, and the bytes of labels in each."""
+    train_names, test_name, classes_name, labels, count = CIFAR[request.param]
+    train, test = [records(count, labels) for _ in train_names], records(count, labels)
+    members = {name: batch.tobytes() for name, batch in zip(train_names, train, strict=True)}
+    members |= {test_name: test.tobytes(), "README": b"readme", classes_name: b""}
+    members[classes_name] = "".join(f"kind_{number}\n" for number in range(request.param)).encode() + b"\n"
+    return members, np.concatenate(train), test, labels
+
+
+def test_cifar_is_read_bit_for_bit(cifar, prepare, tmp_path):
+    members, train, test, labels = cifar
+    (tmp_path / "cifar.tar.gz").write_bytes(packed(members, "w:gz"))
+    found = prepare("cifar", path=str(tmp_path / "cifar.tar.gz"))
+    for part, written in (("train", train), ("test", test)):
+        images = found[f"{part}_images"]
+        assert images.shape == (len(written), 32, 32, 3)
+        assert found[f"{part}_labels"].tolist() == written[:, labels - 1].tolist()
+        for image, record in zip(images, written, strict=True):
+            assert b"".join(np.ascontiguousarray(image[..., colour]).tobytes() for colour in range(3)) == (
+                record[labels:].tobytes()
+            )
+    assert found["classes"].tolist() == [f"kind_{number}" for number in range(len(found["classes"]))]
+
+
+def test_an_unpacked_cifar_is_read_too(cifar, prepare, tmp_path):
+    members, train, _, _ = cifar
+    for name, content in members.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    assert len(prepare("cifar", path=str((tmp_path / next(iter(members))).parent))["train_images"]) == len(train)
+
+
+def test_a_cifar_with_part_of_a_record_is_one_line(cifar, prepare, tmp_path, refused):
+    members, _, _, labels = cifar
+    first = next(iter(members))
+    (tmp_path / "cifar.tar").write_bytes(packed(members | {first: members[first][:-1]}))
+    line = refused(lambda: prepare("cifar", path=str(tmp_path / "cifar.tar")))
+    assert line.startswith(f"{tmp_path / 'cifar.tar'}: {first}: found ")
+    assert line.endswith(f"bytes; records of {labels + 3072} bytes")
+
+
+def test_a_cifar_without_a_member_is_one_line(cifar, prepare, tmp_path, refused):
+    members = cifar[0]
+    for name in [name for name in members if name != "README"]:
+        (tmp_path / "cifar.tar").write_bytes(packed({key: value for key, value in members.items() if key != name}))
+        line = refused(lambda: prepare("cifar", path=str(tmp_path / "cifar.tar")))
+        assert line.startswith(f"{tmp_path / 'cifar.tar'}: ")
+        assert name.rpartition("/")[2] in line or "no CIFAR in binary form" in line
+    assert not (tmp_path / "out.npz").exists()
+
+
+# CelebA: a zip of JPEGs, a table of attributes, a partition.
+
+FACES = {
+    # name: (partition, blond, male, young)
+    "000001.jpg": (0, 1, 1, 1),
+    "000002.jpg": (2, 1, -1, 1),
+    "000003.jpg": (0, -1, -1, -1),
+    "000004.jpg": (1, 1, 1, -1),
+    "000005.jpg": (2, -1, 1, -1),
+    "000006.jpg": (0, -1, 1, 1),
+    "000007.jpg": (2, -1, -1, 1),
+}
+GROUPS = {"Male": "Male", "Female": "not Male", "Young": "Young", "Old": "not Young"}
+
+
+@pytest.fixture
+def faces(tmp_path):
+    """CelebA's files, as a registry entry; `images` are what the zip holds."""
+    images = {
+        f"img_align_celeba/{name}": encoded(GENERATOR.integers(0, 256, (218, 178, 3), np.uint8)) for name in FACES
+    }
+    with zipfile.ZipFile(tmp_path / "img_align_celeba.zip", "w") as archive:
+        for name in reversed(images):
+            archive.writestr(name, images[name])
+    rows = [f"{name} {blond:2d}  1 {male:2d} {young:2d}" for name, (_, blond, male, young) in FACES.items()]
+    table = "\n".join([str(len(rows)), "Blond_Hair Smiling Male Young ", *rows, ""])
+    (tmp_path / "list_attr_celeba.txt").write_text(table)
+    (tmp_path / "list_eval_partition.txt").write_text("".join(f"{name} {row[0]}\n" for name, row in FACES.items()))
+    names = {"images": "img_align_celeba.zip", "attributes": "list_attr_celeba.txt"}
+    names["partition"] = "list_eval_partition.txt"
+    files = {role: {"path": str(tmp_path / name)} for role, name in names.items()}
+    return {"files": files, "target": "Blond_Hair", "groups": GROUPS, "images": images}
+
+
+def read_celeba(prepare, faces, **changes):
+    return prepare("celeba", **{key: value for key, value in faces.items() if key != "images"} | changes)
+
+
+def test_celeba_is_read_bit_for_bit(faces, prepare):
+    found = read_celeba(prepare, faces)
+    assert found["groups"].tolist() == ["Male", "Female", "Young", "Old"]
+    assert found["classes"].tolist() == ["not Blond_Hair", "Blond_Hair"]
+    for part, number in (("train", 0), ("test", 2)):
+        rows = {name: row for name, row in FACES.items() if row[0] == number}
+        wanted = np.stack([decoded(faces["images"][f"img_align_celeba/{name}"]) for name in rows])
+        assert found[f"{part}_images"].tobytes() == wanted.tobytes()
+        assert found[f"{part}_labels"].tolist() == [int(row[1] == 1) for row in rows.values()]
+        sexes_and_ages = [[row[2] == 1, row[2] == -1, row[3] == 1, row[3] == -1] for row in rows.values()]
+        assert found[f"{part}_groups"].tolist() == sexes_and_ages
+
+
+def test_another_attribute_can_be_the_label(faces, prepare):
+    assert read_celeba(prepare, faces, target="Young")["train_labels"].tolist() == [1, 0, 1]
+
+
+def test_a_face_is_scaled_as_a_whole(faces, prepare):
+    found = read_celeba(prepare, faces, image_size=128)["train_images"]
+    with Image.open(io.BytesIO(faces["images"]["img_align_celeba/000003.jpg"])) as image:
+        assert np.array_equal(found[1], np.array(image.resize((128, 128), Image.Resampling.BILINEAR)))
+
+
+def test_groups_and_their_names_come_with_prepared_data(faces, prepare, tmp_path):
+    read_celeba(prepare, faces)
+    data = prepared.load(tmp_path / "out.npz")
+    assert data.groups == ("Male", "Female", "Young", "Old")
+    assert data.train.groups.sum(axis=0).tolist() == [2, 1, 2, 1]
+
+
+BAD_CELEBA = {
+    "wrong count": ("attributes", lambda text: "8" + text[1:], "line 1: found '8'; the number of faces, here 7"),
+    "no such attribute": (
+        "attributes",
+        lambda text: text.replace("Male", "Mail"),
+        "Male: no such attribute; allowed: ",
+    ),
+    "a 0": ("attributes", lambda text: text.replace("-1", " 0", 1), "line 4: found '000002.jpg 1 1 0 1'; a name"),
+    "a field too many": ("attributes", lambda text: text.replace("\n0000", "\n1 0000", 1), "line 3: found '1 000001"),
+    "cut": ("attributes", lambda text: text[:-9], "line 9: found"),
+    "empty": ("attributes", lambda _: "", "empty; expected CelebA's list_attr_celeba.txt"),
+    "a fourth part": (
+        "partition",
+        lambda text: text.replace(" 2", " 3", 1),
+        "line 2: found '000002.jpg 3'; a name and",
+    ),
+    "no test face": ("partition", lambda text: text.replace(" 2", " 1"), "test: no face of this part"),
+}
+
+
+@pytest.mark.parametrize(("role", "change", "found"), BAD_CELEBA.values(), ids=list(BAD_CELEBA))
+def test_a_bad_celeba_file_is_one_line(role, change, found, faces, prepare, tmp_path, refused):
+    path = tmp_path / faces["files"][role]["path"]
+    path.write_text(change(path.read_text()))
+    assert refused(lambda: read_celeba(prepare, faces)).startswith(f"{path}: {found}")
+    assert not (tmp_path / "out.npz").exists()
+
+
+def test_a_celeba_without_an_image_is_one_line(faces, prepare, tmp_path, refused):
+    path = tmp_path / "img_align_celeba.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in faces["images"].items():
+            if not name.endswith("5.jpg"):
+                archive.writestr(name, content)
+    assert refused(lambda: read_celeba(prepare, faces)).startswith(f"{path}: 000005.jpg: no such image; ")
+
+
+@pytest.mark.parametrize("key", ["target", "groups", "files"])
+def test_a_celeba_entry_without_a_key_is_one_line(key, faces, prepare, refused):
+    assert refused(lambda: read_celeba(prepare, {k: v for k, v in faces.items() if k != key})).startswith(
+        f"dataset made: {key}"
+    )
+
+
+# Table 3 of Zhuang et al.: (positive, negative) training examples.
+TABLE_3 = {"Male": (1387, 66874), "Female": (22880, 71629), "Young": (20230, 106558), "Old": (4037, 31945)}
+
+
+def test_table_3_is_reproduced_exactly_from_an_attribute_file_with_its_counts(tmp_path):
+    rows = []
+    for label, place in ((1, 0), (-1, 1)):
+        male = [1] * TABLE_3["Male"][place] + [-1] * TABLE_3["Female"][place]
+        young = [1] * TABLE_3["Young"][place] + [-1] * TABLE_3["Old"][place]
+        rows += zip([label] * len(male), male, GENERATOR.permutation(young).tolist(), strict=True)
+    assert len(rows) == 162770
+    order = GENERATOR.permutation(len(rows)).tolist()
+    # Two more faces to test on, and one that is only for validation.
+    rows = [rows[place] for place in order] + [(1, 1, 1), (-1, 1, 1), (1, 1, 1)]
+    table = [str(len(rows)), "Male Blond_Hair Young"]
+    table += [f"{number:06}.jpg {male} {blond} {young}" for number, (blond, male, young) in enumerate(rows)]
+    (tmp_path / "attributes.txt").write_text("\n".join(table))
+    parts = [0] * 162770 + [2, 2, 1]
+    (tmp_path / "partition.txt").write_text("".join(f"{n:06}.jpg {part}\n" for n, part in enumerate(parts)))
+    found = celeba.read_faces(tmp_path / "attributes.txt", tmp_path / "partition.txt", "Blond_Hair", GROUPS)
+    arrays.write_npz(
+        tmp_path / "celeba.npz",
+        {
+            **{f"{part}_images": np.zeros((len(of.labels), 1, 1, 3), np.uint8) for part, of in found.items()},
+            **{f"{part}_labels": of.labels for part, of in found.items()},
+            **{f"{part}_groups": of.groups for part, of in found.items()},
+            "maximum": np.array(255),
+            "classes": np.array(["not Blond_Hair", "Blond_Hair"]),
+            "groups": np.array(list(GROUPS)),
+        },
+    )
+    counting.count(["celeba"], [tmp_path / "celeba.npz"], tmp_path / "data.csv")
+    lines = (tmp_path / "data.csv").read_text().splitlines()
+    counts = {
+        (row["split"], row["group"], row["label"]): int(row["count"])
+        for row in csv.DictReader(lines[1:])
+        if row["dataset"] == "celeba"
+    }
+    for group, (positive, negative) in TABLE_3.items():
+        assert counts["train", group, "1"] == positive
+        assert counts["train", group, "0"] == negative
+        assert counts["train", group, "all"] == positive + negative
+    assert counts["train", "all", "all"] == 162770
+    assert counts["train", "all", "1"] == 24267
+    assert counts["test", "all", "all"] == counts["test", "Male", "all"] == 2
+    assert len(counts) == 2 * 5 * 3
+
+
+# ImageNet: a tar of tars, a tar of numbered images, a development kit with a MATLAB file.
+
+KINDS = ["n01440764", "n02085936", "n03445777"]
+# What the kit numbers 1, 2 and 3 is in another order than the names; 4 is what all of them are.
+SYNSETS = {1: "n03445777", 2: "n01440764", 3: "n02085936", 4: "n00001740"}
+TRUTH = [2, 1, 3, 3, 1, 2]
+
+
+def some_jpegs(names):
+    shapes = [(40, 30), (30, 40), (33, 33), (64, 50), (31, 90)]
+    return {
+        name: encoded(GENERATOR.integers(0, 256, (*shapes[number % 5], 3), np.uint8))
+        for number, name in enumerate(names)
+    }
+
+
+@pytest.fixture
+def ilsvrc(tmp_path):
+    """ImageNet's files, as a registry entry; `train` and `test` are their images by name."""
+    train = {kind: some_jpegs(f"{kind}_{number}.JPEG" for number in (11, 2)) for kind in KINDS}
+    # One of the real ones is a PNG, whatever its name says, and some are grey or in four inks.
+    train[KINDS[1]][f"{KINDS[1]}_5.JPEG"] = encoded(GENERATOR.integers(0, 256, (30, 40), np.uint8), "PNG")
+    inks = io.BytesIO()
+    Image.fromarray(GENERATOR.integers(0, 256, (30, 40, 4), np.uint8), "CMYK").save(inks, "JPEG")
+    train[KINDS[2]][f"{KINDS[2]}_5.JPEG"] = inks.getvalue()
+    test = some_jpegs(f"ILSVRC2012_val_{number:08}.JPEG" for number in range(1, 7))
+    (tmp_path / "train.tar").write_bytes(packed({f"{kind}.tar": packed(files) for kind, files in train.items()}))
+    (tmp_path / "val.tar").write_bytes(packed(dict(reversed(test.items()))))
+    kind = [("ILSVRC2012_ID", object), ("WNID", object), ("words", object), ("num_children", object)]
+    table = np.array([(number, name, "words", 3 * (number == 4)) for number, name in SYNSETS.items()], kind)
+    meta = io.BytesIO()
+    savemat(meta, {"synsets": table[:, None]}, do_compression=True)
+    kit = {
+        "ILSVRC2012_devkit_t12/readme.txt": b"...",
+        "ILSVRC2012_devkit_t12/data/meta.mat": meta.getvalue(),
+        "ILSVRC2012_devkit_t12/data/ILSVRC2012_validation_ground_truth.txt": "".join(f"{n}\n" for n in TRUTH).encode(),
+    }
+    (tmp_path / "devkit.tar.gz").write_bytes(packed(kit, "w:gz"))
+    names = {"train": "train.tar", "test": "val.tar", "devkit": "devkit.tar.gz"}
+    files = {role: {"path": str(tmp_path / name)} for role, name in names.items()}
+    return {"files": files, "image_size": 24, "train": train, "test": test, "kit": kit}
+
+
+def read_imagenet(prepare, ilsvrc, **changes):
+    return prepare("imagenet", **{key: ilsvrc[key] for key in ("files", "image_size")} | changes)
+
+
+def squared(data, size):
+    """The middle of an image scaled until its shorter side is `size`, in Pillow's words."""
+    image = Image.fromarray(decoded(data))
+    width, height = (max(size, round(side * (size / min(image.size)))) for side in image.size)
+    image = image.resize((width, height), Image.Resampling.BILINEAR)
+    left, top = (width - size) // 2, (height - size) // 2
+    return np.array(image)[top : top + size, left : left + size]
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_imagenet_is_read_bit_for_bit(streamed, ilsvrc, prepare):
+    found = read_imagenet(prepare, ilsvrc, streamed=streamed)
+    assert found["classes"].tolist() == KINDS
+    assert found["train_labels"].tolist() == [0, 0, 1, 1, 1, 2, 2, 2]
+    wanted = [squared(ilsvrc["train"][kind][name], 24) for kind in KINDS for name in sorted(ilsvrc["train"][kind])]
+    assert found["train_images"].tobytes() == np.stack(wanted).tobytes()
+    assert found["test_labels"].tolist() == [KINDS.index(SYNSETS[number]) for number in TRUTH]
+    wanted = [squared(ilsvrc["test"][name], 24) for name in sorted(ilsvrc["test"])]
+    assert found["test_images"].tobytes() == np.stack(wanted).tobytes()
+
+
+def test_images_are_kept_larger_than_a_network_sees_them(ilsvrc, prepare, tmp_path):
+    plain = read_imagenet(prepare, ilsvrc)["test_images"]
+    assert read_imagenet(prepare, ilsvrc, image_size=20, stored_size=24)["test_images"].tobytes() == plain.tobytes()
+    split = prepared.load(tmp_path / "out.npz").test
+    assert (split.margin, split.shape) == (4, (20, 20, 3))
+    assert np.array_equal(split.middle(slice(None)), plain[:, 2:22, 2:22].astype(np.float32) / np.float32(255))
+
+
+def test_a_smaller_stored_size_is_one_line(ilsvrc, prepare, refused):
+    line = refused(lambda: read_imagenet(prepare, ilsvrc, stored_size=23))
+    assert line == "dataset made: stored_size: found 23; image_size (24) or more"
+
+
+def test_imagenet_in_folders_gives_the_same_bytes(ilsvrc, prepare, tmp_path):
+    archives = read_imagenet(prepare, ilsvrc)
+    for kind, images in ilsvrc["train"].items():
+        for name, content in images.items():
+            (tmp_path / "train" / kind).mkdir(parents=True, exist_ok=True)
+            (tmp_path / "train" / kind / name).write_bytes(content)
+    for (name, content), number in zip(ilsvrc["test"].items(), TRUTH, strict=True):
+        (tmp_path / "val" / SYNSETS[number]).mkdir(parents=True, exist_ok=True)
+        (tmp_path / "val" / SYNSETS[number] / name).write_bytes(content)
+    files = {"train": {"path": str(tmp_path / "train")}, "test": {"path": str(tmp_path / "val")}}
+    folders = read_imagenet(prepare, ilsvrc, files=files)
+    assert folders["train_images"].tobytes() == archives["train_images"].tobytes()
+    by_class = np.argsort(archives["test_labels"], kind="stable")
+    assert folders["test_images"].tobytes() == archives["test_images"][by_class].tobytes()
+
+
+def corrupted(ilsvrc, tmp_path, **changes):
+    """Write the development kit with other members; those that are None are left out."""
+    kit = {**ilsvrc["kit"]}
+    for name in list(kit):
+        for end, content in changes.items():
+            if name.removesuffix(".txt").removesuffix(".mat").endswith(end):
+                kit[name] = content
+    kit = {name: content for name, content in kit.items() if content is not None}
+    (tmp_path / "devkit.tar.gz").write_bytes(packed(kit, "w:gz"))
+
+
+@pytest.mark.parametrize(
+    ("changes", "found"),
+    [
+        ({"truth": b"2\n1\n"}, "data/ILSVRC2012_validation_ground_truth.txt: found 2 labels; one for each of the 6 of"),
+        ({"truth": b"2\n1\n3\n3\n1\n9\n"}, "data/ILSVRC2012_validation_ground_truth.txt: found '9'; a number of"),
+        ({"truth": b"2\n1\n3\n3\n1\n4\n"}, "data/ILSVRC2012_validation_ground_truth.txt: found '4'; a number of"),
+        ({"truth": None}, "data/ILSVRC2012_validation_ground_truth.txt: no such member"),
+        ({"meta": None}, "data/meta.mat: no such member"),
+        ({"meta": b"MATLAB"}, "ILSVRC2012_devkit_t12/data/meta.mat: damaged ("),
+    ],
+)
+def test_a_bad_development_kit_is_one_line(changes, found, ilsvrc, prepare, tmp_path, refused):
+    corrupted(ilsvrc, tmp_path, **changes)
+    assert refused(lambda: read_imagenet(prepare, ilsvrc)).startswith(f"{tmp_path / 'devkit.tar.gz'}: {found}")
+
+
+def test_a_validation_tar_without_the_kit_is_one_line(ilsvrc, prepare, refused):
+    files = {role: source for role, source in ilsvrc["files"].items() if role != "devkit"}
+    line = refused(lambda: read_imagenet(prepare, ilsvrc, files=files))
+    assert line == "dataset made: files.devkit: missing; required: devkit"
+
+
+def test_a_class_tar_that_ends_early_is_one_line(ilsvrc, prepare, tmp_path, refused):
+    whole = {f"{kind}.tar": packed(files) for kind, files in ilsvrc["train"].items()}
+    # Without its end, whose place the next class's header takes.
+    cut = {name: content.rstrip(b"\0")[: len(content) // 512 * 512] for name, content in whole.items()}
+    (tmp_path / "train.tar").write_bytes(packed(cut))
+    line = refused(lambda: read_imagenet(prepare, ilsvrc))
+    assert line.startswith(f"{tmp_path / 'train.tar'}: damaged or truncated (")
