@@ -77,31 +77,30 @@ def draw_people(part: str, count: int) -> tuple[np.ndarray, np.ndarray]:
 def draw_faces(part: str, labels: np.ndarray, groups: np.ndarray, size: int) -> np.ndarray:
     """Pictures of these people: a head with hair before a background, in all kinds of light."""
 
-    def uniform(what: str, *shape: int) -> np.ndarray:
-        return streams.uniform(_stream(part, what), (len(labels), *shape))
+    def between(low: float, high: float, what: str, *shape: int) -> np.ndarray:
+        return low + (high - low) * streams.uniform(_stream(part, what), (len(labels), *shape))
 
     male, old = (groups[:, GROUPS.index(group), None, None] for group in ("Male", "Old"))
     # From -1 to 1 over the picture; heads are not all in its middle.
-    axis = (2 * np.arange(size, dtype=np.float32) + 1) / np.float32(size) - 1
-    down = axis[:, None] - (uniform("down", 1, 1) - np.float32(0.5)) * np.float32(0.25)
-    across = axis - (uniform("across", 1, 1) - np.float32(0.5)) * np.float32(0.25)
+    axis = (2 * np.arange(size, dtype=np.float32) + 1) / size - 1
+    down = axis[:, None] + between(-0.125, 0.125, "down", 1, 1)
+    across = axis + between(-0.125, 0.125, "across", 1, 1)
 
     def ellipse(height: float, width: float) -> np.ndarray:
-        return (down / np.float32(height)) ** 2 + (across / np.float32(width)) ** 2 < 1
+        return (down / height) ** 2 + (across / width) ** 2 < 1
 
-    face = ellipse(0.75, 0.5) & (down > np.float32(-0.4))
-    hair = np.where(male, ellipse(0.8, 0.55) & (down < np.float32(-0.4)), ellipse(0.95, 0.8) & ~face)
-    # Light or dark hair: what the label says, in shades that overlap; age makes it grey.
-    light = (labels[:, None] * np.float32(0.45) + uniform("light", 1) * np.float32(0.55))[..., None, None]
-    grey = (old[..., 0] * (np.float32(0.2) + uniform("grey", 1) * np.float32(0.6)))[..., None, None]
-    colour = DARK + (BLOND - DARK) * light
-    colour = colour + (GREY - colour) * grey
-    ground = (np.float32(30) + uniform("ground", 3) * np.float32(200))[:, None, None, :]
-    skin = SKIN * (np.float32(0.6) + uniform("skin", 1) * np.float32(0.45))[..., None, None]
+    face = ellipse(0.75, 0.5) & (down > -0.35)
+    hair = np.where(male, ellipse(0.85, 0.6) & (down < -0.35), ellipse(0.95, 0.8) & ~face)
+    # Dark or light hair: what the label says, in shades that nearly overlap; age makes it grey.
+    lightness = 0.5 * labels[:, None, None, None] + between(0, 0.55, "light", 1, 1, 1)
+    greyness = old[..., None] * between(0.2, 0.8, "grey", 1, 1, 1)
+    colour = DARK + (BLOND - DARK) * lightness
+    colour = colour + (GREY - colour) * greyness
+    ground = between(20, 190, "ground", 1, 1, 1) + between(0, 60, "tint", 1, 1, 3)
+    skin = SKIN * between(0.7, 1.1, "skin", 1, 1, 1)
     pixels = np.where(face[..., None], skin, np.where(hair[..., None], colour, ground))
-    shone_on = pixels * (np.float32(0.6) + uniform("shine", 1) * np.float32(0.6))[..., None, None]
-    grainy = shone_on + (uniform("grain", size, size, 3) - np.float32(0.5)) * np.float32(90)
-    return grainy.clip(0, 255).astype(np.uint8)
+    grain = between(-30, 30, "grain", size, size, 3)
+    return (pixels * between(0.75, 1.25, "shine", 1, 1, 1) + grain).clip(0, 255).astype(np.uint8)
 
 
 def draw_pictures(part: str, classes: int, count: int, size: int) -> tuple[np.ndarray, np.ndarray]:
@@ -135,7 +134,7 @@ def write_celeba(folder: Path, count: int) -> None:
         for label, group, face in zip(labels, groups, draw_faces(part, labels, groups, 32), strict=True):
             name = f"{len(rows) + 1:06}.jpg"
             has = {"Blond_Hair": label, "Male": group[0], "Young": group[2]}
-            rows.append(" ".join([name, *(" 1" if has.get(attribute) else "-1" for attribute in ATTRIBUTES)]))
+            rows.append(" ".join([name, *(" 1" if has.get(attribute) else "-1" for attribute in attributes)]))
             partition.append(f"{name} {number}\n")
             images[f"img_align_celeba/{name}"] = _jpeg(Image.fromarray(face).resize((178, 218)))
     _write(folder / "list_attr_celeba.txt", "\n".join([str(len(rows)), " ".join(attributes), *rows, ""]).encode())

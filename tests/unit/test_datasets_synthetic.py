@@ -1,0 +1,156 @@
+"""Synthetic data: the same everywhere, learnable, in table 3's proportions, and readable in every official format."""
+
+import hashlib
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from toolnoise import arrays
+from toolnoise.datasets import cifar, preparation, prepared, synthetic
+
+# Table 3 of Zhuang et al.: (positive, negative) training examples of 162,770.
+TABLE_3 = {"Male": (1387, 66874), "Female": (22880, 71629), "Young": (20230, 106558), "Old": (4037, 31945)}
+FACES = {"reader": "faces", "train_examples": 3000, "test_examples": 3000, "image_size": 16}
+
+
+@pytest.fixture(scope="module")
+def faces(tmp_path_factory):
+    path = tmp_path_factory.mktemp("faces") / "faces.npz"
+    preparation.prepare("faces", FACES, path)
+    return prepared.load(path)
+
+
+def counts(labels, groups):
+    of_label = [labels == label for label in (1, 0)]
+    return {
+        group: tuple(int((chosen & member).sum()) for chosen in of_label)
+        for group, member in zip(synthetic.GROUPS, groups.T, strict=True)
+    }
+
+
+@pytest.mark.parametrize("part", ["train", "test"])
+def test_as_many_people_as_in_table_3_are_those_of_table_3(part):
+    labels, groups = synthetic.draw_people(part, 162770)
+    assert counts(labels, groups) == TABLE_3
+    assert (groups[:, 0] ^ groups[:, 1]).all()
+    assert (groups[:, 2] ^ groups[:, 3]).all()
+
+
+@pytest.mark.parametrize("count", [100, 1000, 4001, 20000])
+def test_fewer_people_are_in_the_same_proportions(count):
+    labels, groups = synthetic.draw_people("train", count)
+    assert len(labels) == len(groups) == count
+    for group, found in counts(labels, groups).items():
+        # Ages are shared out among people already rounded by label and sex.
+        assert np.abs(np.array(found) - count * np.array(TABLE_3[group]) / 162770).max() <= 2
+
+
+def test_prepared_faces_have_their_groups(faces):
+    assert faces.groups == ("Male", "Female", "Young", "Old")
+    assert faces.classes == ("not Blond_Hair", "Blond_Hair")
+    assert faces.train.pixels.shape == (3000, 16, 16, 3)
+    assert faces.test.groups.shape == (3000, 4)
+
+
+def test_faces_are_the_same_on_every_machine(faces):
+    digest = hashlib.sha256(faces.train.pixels.tobytes() + faces.test.pixels.tobytes()).hexdigest()
+    assert digest == "23caaf43260d6134ba085b419bd555f7598123f576ed97ff03626ba438e43df7"
+
+
+def test_training_and_test_faces_are_other_people(faces):
+    train = {image.tobytes() for image in faces.train.pixels}
+    assert len(train) == 3000
+    assert not any(image.tobytes() in train for image in faces.test.pixels)
+
+
+def test_faces_can_be_learnt_but_not_without_errors_and_groups_differ(faces):
+    model = LogisticRegression(C=0.1, max_iter=300).fit(faces.train.images.reshape(3000, -1), faces.train.labels)
+    wrong = model.predict(faces.test.images.reshape(3000, -1)) != faces.test.labels
+    assert 0.01 < wrong.mean() < 0.1
+    blond = faces.test.labels == 1
+    misses = {
+        group: wrong[blond & member].mean() for group, member in zip(faces.groups, faces.test.groups.T, strict=True)
+    }
+    assert misses["Male"] > 1.5 * misses["Female"]
+    assert misses["Old"] > 1.5 * misses["Young"]
+
+
+@pytest.mark.parametrize("key", ["train_examples", "test_examples", "image_size"])
+def test_faces_without_a_key_are_one_line(key, tmp_path, refused):
+    entry = {name: value for name, value in FACES.items() if name != key}
+    line = refused(preparation.prepare, "faces", entry, tmp_path / "out.npz")
+    assert line == f"dataset faces: {key}: missing; required: train_examples, test_examples, image_size"
+
+
+def prepare(entry, tmp_path):
+    preparation.prepare("made", entry, tmp_path / "out.npz", threads=2)
+    return arrays.read_npz(tmp_path / "out.npz")
+
+
+@pytest.mark.parametrize("classes", [10, 100])
+def test_cifar_comes_back_bit_for_bit(classes, tmp_path):
+    synthetic.write(f"cifar-{classes}", 200, tmp_path)
+    found = prepare({"reader": "cifar", "path": str(tmp_path / f"cifar-{classes}-binary.tar.gz")}, tmp_path)
+    for part, count in (("train", 200), ("test", max(classes, 40))):
+        images, labels = synthetic.draw_pictures(part, classes, count, cifar.SIZE)
+        assert found[f"{part}_images"].tobytes() == images.tobytes()
+        assert found[f"{part}_labels"].tolist() == labels.tolist()
+
+
+def test_celeba_comes_back_with_its_labels_and_groups(tmp_path):
+    synthetic.write("celeba", 200, tmp_path)
+    names = {"images": "img_align_celeba.zip", "attributes": "list_attr_celeba.txt"}
+    names["partition"] = "list_eval_partition.txt"
+    entry = {
+        "reader": "celeba",
+        "files": {role: {"path": str(tmp_path / name)} for role, name in names.items()},
+        "target": "Blond_Hair",
+        "groups": {"Male": "Male", "Female": "not Male", "Young": "Young", "Old": "not Young"},
+        "image_size": 32,
+        "streamed": True,
+    }
+    found = prepare(entry, tmp_path)
+    for part, count in (("train", 200), ("test", 40)):
+        labels, groups = synthetic.draw_people(part, count)
+        assert found[f"{part}_labels"].tolist() == labels.tolist()
+        assert found[f"{part}_groups"].tolist() == groups.tolist()
+        faces = synthetic.draw_faces(part, labels, groups, 32)
+        # Enlarged, compressed and made small again: close.
+        assert np.abs(found[f"{part}_images"].astype(float) - faces).mean() < 20
+
+
+@pytest.mark.parametrize("form", ["imagenet", "image-folder"])
+def test_pictures_in_archives_come_back_with_their_labels(form, tmp_path):
+    synthetic.write(form, 60, tmp_path)
+    names = {"train": "ILSVRC2012_img_train.tar", "test": "ILSVRC2012_img_val.tar"}
+    names["devkit"] = "ILSVRC2012_devkit_t12.tar.gz"
+    files = {"files": {role: {"path": str(tmp_path / name)} for role, name in names.items()}, "image_size": 32}
+    entry = files if form == "imagenet" else {"path": str(tmp_path / "pictures.tar")}
+    found = prepare({"reader": form, **entry}, tmp_path)
+    assert len(found["classes"]) == 4
+    for part, count in (("train", 60), ("test", 12)):
+        labels = synthetic.draw_pictures(part, 4, count, 32)[1]
+        assert sorted(found[f"{part}_labels"].tolist()) == sorted(labels.tolist())
+        # Pictures of a class have its colour.
+        means = found[f"{part}_images"].mean(axis=(1, 2))
+        for label in range(4):
+            assert np.ptp(means[found[f"{part}_labels"] == label], axis=0).max() < 16
+    if form == "imagenet":
+        assert found["test_labels"].tolist() == labels.tolist()
+
+
+@pytest.mark.parametrize("form", ["cifar-10", "cifar-100", "celeba", "imagenet", "image-folder"])
+def test_writing_twice_gives_equal_bytes(form, tmp_path):
+    written = []
+    for folder in (tmp_path / "one", tmp_path / "other"):
+        synthetic.write(form, 40, folder)
+        written.append({path.name: path.read_bytes() for path in folder.iterdir()})
+    assert written[0] == written[1]
+    assert written[0]
+
+
+@pytest.mark.parametrize(("form", "count", "key"), [("mnist", 100, "--format"), ("celeba", 39, "--examples")])
+def test_what_cannot_be_written_is_one_line(form, count, key, tmp_path, refused):
+    assert refused(synthetic.write, form, count, tmp_path / "out").startswith(f"command line: {key}: found ")
+    assert not (tmp_path / "out").exists()
