@@ -169,9 +169,11 @@ def write_imagenet(folder: Path, count: int, classes: int = 4) -> None:
     table = np.array(synsets, [("ILSVRC2012_ID", object), ("WNID", object), ("num_children", object)])
     meta = io.BytesIO()
     savemat(meta, {"synsets": table[:, None]})
+    # MATLAB's files begin with 116 bytes of text, in which SciPy writes the time.
+    matlab = b"MATLAB 5.0 MAT-file".ljust(116) + meta.getvalue()[116:]
     truth = "".join(f"{numbers[label]}\n" for label in labels).encode()
     root = "ILSVRC2012_devkit_t12"
-    devkit = _tar({f"{root}/{imagenet.TRUTH}": truth, f"{root}/{imagenet.SYNSETS}": meta.getvalue()})
+    devkit = _tar({f"{root}/{imagenet.TRUTH}": truth, f"{root}/{imagenet.SYNSETS}": matlab})
     _write(folder / "ILSVRC2012_devkit_t12.tar.gz", gzip.compress(devkit, mtime=0))
 
 
