@@ -223,7 +223,7 @@ def test_a_celeba_without_an_image_is_one_line(faces, prepare, tmp_path, refused
     assert refused(lambda: read_celeba(prepare, faces)).startswith(f"{path}: 000005.jpg: no such image; ")
 
 
-@pytest.mark.parametrize("key", ["target", "groups", "files"])
+@pytest.mark.parametrize("key", ["target", "files"])
 def test_a_celeba_entry_without_a_key_is_one_line(key, faces, prepare, refused):
     assert refused(lambda: read_celeba(prepare, {k: v for k, v in faces.items() if k != key})).startswith(
         f"dataset made: {key}"
@@ -261,7 +261,7 @@ def test_table_3_is_reproduced_exactly_from_an_attribute_file_with_its_counts(tm
             "groups": np.array(list(GROUPS)),
         },
     )
-    counting.count(["celeba"], [tmp_path / "celeba.npz"], tmp_path / "data.csv")
+    counting.count("celeba", tmp_path / "celeba.npz", tmp_path / "data.csv")
     lines = (tmp_path / "data.csv").read_text().splitlines()
     counts = {
         (row["split"], row["group"], row["label"]): int(row["count"])

@@ -47,15 +47,14 @@ rule prepare_data:
 
 rule count_data:
     input:
-        [study.path(layout.DATA, dataset=dataset) for dataset in study.datasets],
+        layout.DATA,
     output:
-        report(layout.DATA_COUNTS, caption="../report/metrics.rst", category="3 Metric files"),
+        layout.COUNTS,
     log:
-        "logs/{study}/count.log",
+        "logs/{study}/count/{dataset}.log",
     conda:
         "../../environment.yml"
     params:
-        datasets=list(study.datasets),
         code=code.digest("toolnoise.datasets.counting"),
     shell:
-        "toolnoise count --datasets {params.datasets:q} --prepared {input:q} --out {output:q} >{log:q} 2>&1"
+        "toolnoise count --dataset {wildcards.dataset:q} --data {input:q} --out {output:q} >{log:q} 2>&1"

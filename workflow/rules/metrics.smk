@@ -84,6 +84,21 @@ rule collect_stability:
         "toolnoise collect --kind stability --metrics {input.metrics:q} --out {output:q} >{log:q} 2>&1"
 
 
+rule collect_counts:
+    input:
+        metrics=[study.path(layout.COUNTS, dataset=dataset) for dataset in study.datasets],
+    output:
+        report(layout.DATA_COUNTS, caption="../report/metrics.rst", category="3 Metric files"),
+    log:
+        "logs/{study}/collect/counts.log",
+    conda:
+        "../../environment.yml"
+    params:
+        code=code.digest("toolnoise.metrics.table"),
+    shell:
+        "toolnoise collect --kind counts --metrics {input.metrics:q} --out {output:q} >{log:q} 2>&1"
+
+
 rule collect_cross_tooling:
     input:
         metrics=[study.path(layout.PAIR_METRICS, pair) for pair in study.pairs],

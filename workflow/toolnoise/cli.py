@@ -35,7 +35,7 @@ def _prepare(options: argparse.Namespace) -> None:
 def _count(options: argparse.Namespace) -> None:
     from toolnoise.datasets import counting
 
-    counting.count(options.datasets, options.prepared, options.out)
+    counting.count(options.dataset, options.data, options.out)
 
 
 def _synthesise(options: argparse.Namespace) -> None:
@@ -91,7 +91,7 @@ def _measure_pair(options: argparse.Namespace) -> None:
 def _collect(options: argparse.Namespace) -> None:
     from toolnoise.metrics import table
 
-    columns = {"stability": table.STABILITY, "cross_tooling": table.CROSS_TOOLING}[options.kind]
+    columns = {"stability": table.STABILITY, "cross_tooling": table.CROSS_TOOLING, "counts": table.DATA}[options.kind]
     table.concatenate(options.metrics, columns, options.out)
 
 
@@ -166,7 +166,7 @@ def _parser() -> argparse.ArgumentParser:
     for verb, run, says, names in [
         ("fetch", _fetch, "download or find the files of a data set, and verify them", [*study, "dataset", "out"]),
         ("prepare", _prepare, "read a data set and write its prepared form", [*study, "dataset", "threads", "out"]),
-        ("count", _count, "count the examples of data sets", ["datasets", "prepared", "out"]),
+        ("count", _count, "count the examples of a data set", ["dataset", "data", "out"]),
         ("synthesise", _synthesise, "write a synthetic data set in an official format", ["format", "examples", "out"]),
         (
             "train",
@@ -214,11 +214,9 @@ _ARGUMENTS: dict[str, dict[str, Any]] = {
     "study": {"help": "a configuration, or the study.json kept with its results", "metavar": "FILE"},
     "seed": {"type": int},
     "threads": {"type": int, "default": 1, "required": False, "help": "that decode images (1)", "metavar": "N"},
-    "datasets": {"nargs": "+", "metavar": "NAME"},
-    "prepared": {"nargs": "+", "metavar": "NPZ"},
     "format": {"help": "cifar-10, cifar-100, celeba, imagenet or image-folder"},
     "examples": {"type": int, "help": "training examples; a fifth as many are for testing", "metavar": "N"},
-    "kind": {"choices": ["stability", "cross_tooling"]},
+    "kind": {"choices": ["stability", "cross_tooling", "counts"]},
     "records": {"nargs": "+", "metavar": "RUN_JSON"},
     "other-records": {"nargs": "+", "metavar": "RUN_JSON"},
     "metrics": _METRICS,

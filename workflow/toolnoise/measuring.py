@@ -24,11 +24,12 @@ def measure_cell(
     out: str | Path,
 ) -> None:
     """Write the stability metrics of one cell; diverged runs are left out and counted as missing."""
-    dump, labels = _read(data, logits, index)
+    dump, dataset = _read(data, logits, index)
     finished = dump.finished
     vectors = _vectors(records, finished)
     stream = streams.key(study_seed, streams.ANALYSIS, 0, "bootstrap", *cell)
-    rows = stability(dump.logits[finished], labels, vectors, stream)
+    test = dataset.test
+    rows = stability(dump.logits[finished], test.labels, dataset.members(test), vectors, stream)
     counts = (int(finished.sum()), int((~finished).sum()))
     table.write(out, table.STABILITY, [(*cell, metric, group, *estimate, *counts) for metric, group, estimate in rows])
 
@@ -42,7 +43,7 @@ def measure_pair(
     out: str | Path,
 ) -> None:
     """Write what separates run s on one tooling from run s on the other."""
-    (one, labels), (other, _) = (_read(data, *paths) for paths in zip(logits, index, strict=True))
+    (one, dataset), (other, _) = (_read(data, *paths) for paths in zip(logits, index, strict=True))
     shared = [seed for seed in one.seeds if seed in other.seeds]
     places = [[dump.seeds.index(seed) for seed in shared] for dump in (one, other)]
     finished = one.finished[places[0]] & other.finished[places[1]]
@@ -51,19 +52,18 @@ def measure_pair(
         kept = np.array(place, int)[finished]
         stacks.append(dump.logits[kept])
         vectors.append(_vectors([paths[position] for position in kept], np.ones(len(kept), bool)))
-    rows = cross_tooling(*stacks, labels, *vectors)
+    rows = cross_tooling(*stacks, dataset.test.labels, *vectors)
     counts = (int(finished.sum()), int((~finished).sum()))
     table.write(
         out, table.CROSS_TOOLING, [(*pair, metric, group, *estimate, *counts) for metric, group, estimate in rows]
     )
 
 
-def _read(data: str | Path, logits: str | Path, index: str | Path) -> tuple[Predictions, np.ndarray]:
-    dump = prediction.read(logits, index)
-    labels = prepared.load(data).test.labels
-    if dump.logits.shape[1] != len(labels):
-        raise BadInput(logits, "", f"found {dump.logits.shape[1]} examples", f"the {len(labels)} of {data}")
-    return dump, labels
+def _read(data: str | Path, logits: str | Path, index: str | Path) -> tuple[Predictions, prepared.Data]:
+    dump, dataset = prediction.read(logits, index), prepared.load(data)
+    if dump.logits.shape[1] != (examples := len(dataset.test.labels)):
+        raise BadInput(logits, "", f"found {dump.logits.shape[1]} examples", f"the {examples} of {data}")
+    return dump, dataset
 
 
 def _vectors(records: list[str], finished: np.ndarray) -> np.ndarray:

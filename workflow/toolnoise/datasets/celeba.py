@@ -35,10 +35,10 @@ class Faces(NamedTuple):
 def read(name: str, entry: dict[str, Any], threads: int) -> Iterator[Raw]:
     """Read faces, labels and groups; each face is scaled as a whole, as the authors' code does."""
     images, attributes, partition = paths_of(name, entry, "images", "attributes", "partition")
-    for key in ("target", "groups"):
-        if key not in entry:
-            raise BadInput(f"dataset {name}", key, "missing", "required: target and groups, by attributes")
-    parts = read_faces(attributes, partition, entry["target"], entry["groups"])
+    if "target" not in entry:
+        raise BadInput(f"dataset {name}", "target", "missing", "the attribute that is the label")
+    groups = entry.get("groups", {})
+    parts = read_faces(attributes, partition, entry["target"], groups)
     decoder = Decoder(name, entry, threads, whole)
     with opened(images) as members:
         found = {member.rpartition("/")[2]: member for member in members}
@@ -51,7 +51,7 @@ def read(name: str, entry: dict[str, Any], threads: int) -> Iterator[Raw]:
             for faces in parts.values()
         )
         classes = [f"{NOT}{entry['target']}", entry["target"]]
-        yield Raw(train, test, classes, tuple(entry["groups"]), margin=decoder.margin)
+        yield Raw(train, test, classes, tuple(groups), margin=decoder.margin)
 
 
 def read_faces(attributes: Path, partition: Path, target: str, groups: dict[str, str]) -> dict[str, Faces]:

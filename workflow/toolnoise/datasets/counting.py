@@ -1,6 +1,6 @@
 """How many examples of each label a data set has, in all and in each of its groups."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,16 +12,13 @@ from toolnoise.metrics import table
 ALL = "all"
 
 
-def count(datasets: Sequence[str], paths: Sequence[str | Path], out: str | Path) -> None:
-    """Write the counts of prepared data sets as a metric file."""
-    rows = []
-    for dataset, path in zip(datasets, paths, strict=True):
-        data = prepared.load(path)
-        for part in PARTS:
-            split = getattr(data, part)
-            members = {ALL: np.ones(len(split.labels), bool), **dict(zip(data.groups, split.groups.T, strict=True))}
-            for group, chosen in members.items():
-                rows += [(dataset, part, group, *row) for row in _by_label(split.labels[chosen], len(data.classes))]
+def count(dataset: str, path: str | Path, out: str | Path) -> None:
+    """Write the counts of a prepared data set as a metric file."""
+    data, rows = prepared.load(path), []
+    for part in PARTS:
+        split = getattr(data, part)
+        for group, member in {ALL: np.ones(len(split.labels), bool), **data.members(split)}.items():
+            rows += [(dataset, part, group, *row) for row in _by_label(split.labels[member], len(data.classes))]
     table.write(out, table.DATA, rows)
 
 

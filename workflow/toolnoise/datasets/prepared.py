@@ -81,6 +81,10 @@ class Data:
     groups: tuple[str, ...]
     sha256: str
 
+    def members(self, split: Split) -> dict[str, np.ndarray]:
+        """Which examples of a part belong to each group."""
+        return dict(zip(self.groups, split.groups.T, strict=True))
+
 
 class Fingerprint:
     """The digest of a data set, array by array in the order of `REQUIRED` and `OPTIONAL`."""
