@@ -1,0 +1,155 @@
+"""Data from outside: planned without it, downloaded, verified, prepared, streamed and counted."""
+
+import functools
+import hashlib
+import json
+import threading
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+BLOCK = {"models": ["smallcnn"], "recipe": "quick", "hardware": ["cpu"], "variants": ["control"], "seeds": 2}
+COUNTS = "results/pictures/metrics/data.csv"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory, toolnoise):
+    """A web server of this test's own that has a synthetic image folder as a tar; its address and the tar."""
+    folder = tmp_path_factory.mktemp("served")
+    done = toolnoise(folder, "synthesise", "--format", "image-folder", "--examples", "60", "--out", ".")
+    assert done.returncode == 0, done.stderr
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=folder)) as running:
+        threading.Thread(target=running.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{running.server_port}/pictures.tar", folder / "pictures.tar"
+        running.shutdown()
+
+
+@pytest.fixture
+def written(server, write_study):
+    """Write a study of pictures that are downloaded, kept larger than they are seen, and streamed."""
+
+    def write(folder, **source):
+        checksum = "sha256:" + hashlib.sha256(server[1].read_bytes()).hexdigest()
+        source = {"path": "data/pictures.tar", "url": server[0], "checksum": checksum} | source
+        entry = {"reader": "image-folder", "image_size": 24, "stored_size": 28, "streamed": True} | source
+        study = {
+            "study": "pictures",
+            "grid": [BLOCK | {"datasets": ["pictures"]}],
+            "datasets": {"pictures": entry},
+            "recipes": {"quick": {"epochs": 1, "batch_size": 16, "learning_rate": 0.01, "crop": 1}},
+        }
+        return write_study(folder, study)
+
+    return write
+
+
+def test_a_study_runs_from_an_address_to_its_metrics(server, written, snakemake, planned, tmp_path):
+    folder = written(tmp_path / "here")
+    assert planned(folder, COUNTS) == {"fetch_data": 1, "prepare_data": 1, "count_data": 1, "collect_counts": 1}
+    done = snakemake(folder, "metrics")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (folder / "data/pictures.tar").read_bytes() == server[1].read_bytes()
+    (source,) = json.loads((folder / "results/pictures/data/pictures.sources.json").read_text())["sources"]
+    assert source["sha256"] == hashlib.sha256(server[1].read_bytes()).hexdigest()
+    assert (source["url"], source["path"]) == (server[0], "data/pictures.tar")
+    rows = (folder / COUNTS).read_text().splitlines()[1:]
+    assert rows[:3] == ["dataset,split,group,label,count", "pictures,train,all,all,60", "pictures,train,all,0,15"]
+    run = json.loads((folder / "results/pictures/runs/smallcnn/pictures/cpu/control/1/run.json").read_text())
+    assert run["spec"]["dataset"]["streamed"] is True
+    # What was downloaded is needed no more, and may go.
+    (folder / "data/pictures.tar").unlink()
+    assert planned(folder, "metrics") == {}
+
+
+def failed(folder, snakemake):
+    done = snakemake(folder, COUNTS)
+    assert done.returncode != 0
+    said = (folder / "logs/pictures/fetch/pictures.log").read_text()
+    assert "Traceback" not in said
+    assert not list(folder.glob("results/pictures/data/*"))
+    return next(line for line in said.splitlines() if line.startswith("toolnoise: "))
+
+
+def test_another_checksum_is_one_line_and_leaves_nothing(server, written, snakemake, tmp_path):
+    folder = written(tmp_path / "here", checksum="md5:" + "0" * 32)
+    line = failed(folder, snakemake)
+    assert line == f"toolnoise: {server[0]}: what was downloaded has another checksum; expected md5:{'0' * 32}"
+    assert list((folder / "data").iterdir()) == []
+
+
+def test_no_answer_is_one_line_with_where_to_get_and_where_to_put_the_file(server, written, snakemake, tmp_path):
+    url = server[0].replace("pictures.tar", "absent.tar")
+    line = failed(written(tmp_path / "here", url=url), snakemake)
+    assert line.startswith("toolnoise: data/pictures.tar: no such file, and it cannot be downloaded (404 ")
+    assert line.endswith(f"; get it from {url} and put it there")
+
+
+def test_a_file_put_in_its_place_by_hand_is_used_and_kept(server, written, snakemake, tmp_path):
+    folder = written(tmp_path / "here", url="http://127.0.0.1:9/nobody-listens")
+    (folder / "data").mkdir()
+    (folder / "data/pictures.tar").write_bytes(server[1].read_bytes())
+    done = snakemake(folder, COUNTS)
+    assert done.returncode == 0, done.stdout + done.stderr
+    # Not even a study that is made anew from the start touches it.
+    done = snakemake(folder, COUNTS, "--forceall")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (folder / "data/pictures.tar").read_bytes() == server[1].read_bytes()
+
+
+def test_every_official_data_set_can_be_planned_with_none_of_it_in_place(write_study, planned, tmp_path):
+    official = ["cifar10", "cifar100", "celeba", "imagenet"]
+    study = {
+        "study": "official",
+        "grid": [BLOCK | {"datasets": official}],
+        "recipes": {"quick": {"epochs": 1, "batch_size": 16, "learning_rate": 0.01}},
+    }
+    jobs = planned(write_study(tmp_path / "here", study))
+    assert (jobs["fetch_data"], jobs["prepare_data"], jobs["train_run"]) == (4, 4, 8)
+
+
+def test_an_official_file_that_only_a_person_can_get_is_one_line(write_study, toolnoise, refusal, tmp_path):
+    study = {"study": "faces", "grid": [BLOCK | {"datasets": ["celeba"], "recipe": "digits"}]}
+    folder = write_study(tmp_path / "here", study)
+    line = refusal(toolnoise(folder, "fetch", "--study", "study.yaml", "--dataset", "celeba", "--out", "out.json"))
+    assert line == (
+        "toolnoise: data/celeba/img_align_celeba.zip: no such file;"
+        " get it from https://mmlab.ie.cuhk.edu.hk/projects/CelebA.html and put it there"
+    )
+    assert not (folder / "out.json").exists()
+
+
+@pytest.fixture(scope="module")
+def synthetic(tmp_path_factory, toolnoise):
+    """Synthetic files of an official format, where the registry looks for the real ones."""
+
+    def make(form, under):
+        folder = tmp_path_factory.mktemp("synthetic")
+        done = toolnoise(folder, "synthesise", "--format", form, "--examples", "200", "--out", f"data/{under}")
+        assert done.returncode == 0, done.stderr
+        return folder
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("form", "dataset", "under"),
+    [("cifar-10", "cifar10", ""), ("cifar-100", "cifar100", ""), ("celeba", "celeba", "celeba")],
+)
+def test_a_file_that_is_not_the_official_one_is_refused_unless_told_otherwise(
+    form, dataset, under, synthetic, write_study, toolnoise, refusal
+):
+    folder = synthetic(form, under)
+    study = {"study": "made", "grid": [BLOCK | {"datasets": [dataset], "recipe": "digits"}]}
+    write_study(folder, study)
+    fetch = ("fetch", "--study", "study.yaml", "--dataset", dataset, "--out", "out.json")
+    assert ": its md5 is " in refusal(toolnoise(folder, *fetch))
+    if dataset != "celeba":
+        write_study(folder, study | {"datasets": {dataset: {"checksum": "none"}}})
+        for command in (fetch, ("prepare", "--study", "study.yaml", "--dataset", dataset, "--out", "made.npz")):
+            done = toolnoise(folder, *command)
+            assert done.returncode == 0, done.stderr
