@@ -17,6 +17,12 @@ def get_metrics(name):
     return lambda wildcards: study.metric_files(FIGURES[wildcards.figure])[name]
 
 
+def get_options(wildcards, input):
+    reads = figures.KINDS[FIGURES[wildcards.figure].notebook].reads
+    given = [(f"--{name.replace('_', '-')}", input.get(name, [])) for name in reads]
+    return [part for option, files in given if files for part in (option, *files)]
+
+
 def get_files(some):
     """Every file of some figures."""
     for figure in some:
@@ -66,12 +72,12 @@ for kind in study.figure_kinds:
             study=study.path(layout.STUDY),
             # As a digest, not as an input: touching a notebook changes nothing.
             code=code.digest(*figures.MODULES, files=(f"notebooks/{kind}.ipynb", *about.files)),
+            metrics=get_options,
             stem=lambda wildcards: layout.FIGURE.format(**wildcards),
             emulated=",".join(study.emulated()),
         shell:
-            "toolnoise render --study {params.study:q} --figure {wildcards.figure:q} --stem {params.stem:q}"
-            + "".join(f" --{name.replace('_', '-')} {{input.{name}:q}}" for name in reads)
-            + " --executed {output.executed:q} >{log:q} 2>&1"
+            "toolnoise render --study {params.study:q} --figure {wildcards.figure:q} {params.metrics:q}"
+            " --stem {params.stem:q} --executed {output.executed:q} >{log:q} 2>&1"
 
 
 rule write_report:

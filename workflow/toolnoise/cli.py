@@ -173,7 +173,7 @@ def _parser() -> argparse.ArgumentParser:
             "render",
             _render,
             "execute a notebook",
-            [*study, "figure", "stability", "cross-tooling", "counts", "stem", "executed"],
+            [*study, "figure", *_READS, "stem", "executed"],
         ),
         ("report", _report, "write a study's page", [*study, "out"]),
         ("summary", _summary, "print a study's results", study),
@@ -185,6 +185,8 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+# What figures read: each kind some of these.
+_READS = [name.replace("_", "-") for name in dict.fromkeys(name for kind in KINDS.values() for name in kind.reads)]
 _METRICS = {"nargs": "+", "metavar": "CSV"}
 _ARGUMENTS: dict[str, dict[str, Any]] = {
     "study": {"help": "a configuration, or the study.json kept with its results", "metavar": "FILE"},
@@ -193,8 +195,7 @@ _ARGUMENTS: dict[str, dict[str, Any]] = {
     "records": {"nargs": "+", "metavar": "RUN_JSON"},
     "other-records": {"nargs": "+", "metavar": "RUN_JSON"},
     "metrics": _METRICS,
-    # A figure reads what its kind needs of these.
-    **dict.fromkeys(["stability", "cross-tooling", "counts"], _METRICS | {"required": False, "default": []}),
+    **dict.fromkeys(_READS, _METRICS | {"required": False, "default": []}),
 }
 
 
