@@ -17,10 +17,8 @@ def get_metrics(name):
     return lambda wildcards: study.metric_files(FIGURES[wildcards.figure])[name]
 
 
-def get_options(wildcards, input):
-    reads = figures.KINDS[FIGURES[wildcards.figure].notebook].reads
-    given = [(f"--{name.replace('_', '-')}", input.get(name, [])) for name in reads]
-    return [part for option, files in given if files for part in (option, *files)]
+def get_options(_wildcards, input):
+    return [part for name, files in input.items() if name != "gates" for part in ("--read", name, *files)]
 
 
 def get_files(some):
@@ -45,7 +43,7 @@ report: "../report/workflow.rst"
 for kind in study.figure_kinds:
     about = figures.KINDS[kind]
     shown, *further = about.formats
-    reads = [name for name in about.reads if name in METRICS]
+    reads = [*about.reads, *(name for name in about.also if name in METRICS)]
 
     rule:
         name:

@@ -89,8 +89,12 @@ def _render(options: argparse.Namespace) -> None:
     if options.figure not in figures:
         raise BadInput(options.study, "figures", f"no {options.figure!r}", f"allowed: {', '.join(figures)}")
     figure = figures[options.figure]
+    given, kind = {name: files for name, *files in options.read}, KINDS[figure.notebook]
+    if not set(kind.reads) <= set(given) <= {*kind.reads, *kind.also}:
+        wanted = f"it reads {', '.join(kind.reads)}" + (f", and may read {', '.join(kind.also)}" if kind.also else "")
+        raise BadInput("command line", "--read", f"{figure.name} given {', '.join(given)}", wanted)
     parameters = {
-        **{name: getattr(options, name) for name in KINDS[figure.notebook].reads if getattr(options, name)},
+        **given,
         "hardware": list(figure.hardware),
         "tasks": [list(task) for task in figure.tasks],
         "emulated": list(study.emulated()),
@@ -173,7 +177,7 @@ def _parser() -> argparse.ArgumentParser:
             "render",
             _render,
             "execute a notebook",
-            [*study, "figure", *_READS, "stem", "executed"],
+            [*study, "figure", "read", "stem", "executed"],
         ),
         ("report", _report, "write a study's page", [*study, "out"]),
         ("summary", _summary, "print a study's results", study),
@@ -185,17 +189,19 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-# What figures read: each kind some of these.
-_READS = [name.replace("_", "-") for name in dict.fromkeys(name for kind in KINDS.values() for name in kind.reads)]
-_METRICS = {"nargs": "+", "metavar": "CSV"}
 _ARGUMENTS: dict[str, dict[str, Any]] = {
     "study": {"help": "a configuration, or the study.json kept with its results", "metavar": "FILE"},
     "seed": {"type": int},
     "kind": {"choices": ["stability", "cross_tooling"]},
     "records": {"nargs": "+", "metavar": "RUN_JSON"},
     "other-records": {"nargs": "+", "metavar": "RUN_JSON"},
-    "metrics": _METRICS,
-    **dict.fromkeys(_READS, _METRICS | {"required": False, "default": []}),
+    "metrics": {"nargs": "+", "metavar": "CSV"},
+    "read": {
+        "action": "append",
+        "nargs": "+",
+        "metavar": ("KIND", "CSV"),
+        "help": "metric files of a kind that the figure reads; once for each kind",
+    },
 }
 
 
