@@ -52,6 +52,7 @@ def verb(name, *arguments):
 
 STUDY = ["--study", f"{RESULTS}/study.json"]
 TRAINS = ["--data", "d.npz", "--weights", "w.npz", "--history", "h.csv", "--record", "r.json"]
+RENDERS = ["render", *STUDY, "--figure", "table2", "--stem", "s", "--executed", "e"]
 STABILITY = f"{RESULTS}/metrics/stability.csv"
 DAMAGED = {
     "predict": (f"{RESULTS}/runs/{'/'.join(CELL)}/2/weights.npz", verb("predict", *STUDY, *NAMES)),
@@ -80,7 +81,7 @@ def test_a_metric_file_that_lacks_a_column_is_one_line_that_names_it(copied, too
     command = {
         "collect": ["--kind", "stability", "--metrics", STABILITY, "--out", f"{RESULTS}/new.csv"],
         "render": [
-            *[*STUDY, "--figure", "table2", "--stability", STABILITY],
+            *[*STUDY, "--figure", "table2", "--read", "stability", STABILITY],
             *["--stem", f"{RESULTS}/figures/table2", "--executed", f"{RESULTS}/notebooks/table2.ipynb"],
         ],
     }[name]
@@ -100,6 +101,8 @@ def test_a_metric_file_that_lacks_a_column_is_one_line_that_names_it(copied, too
         (["train", *STUDY, *NAMES, *TRAINS, "--seed", "9"], "seed 9"),
         (["prepare", *STUDY, "--dataset", "mnist", "--out", "o"], "mnist"),
         (["report", "--study", "nowhere.yaml", "--out", "o"], "nowhere.yaml"),
+        ([*RENDERS, "--read", "counts", "c.csv"], "it reads stability"),
+        ([*RENDERS, "--read", "stability", "s.csv", "--read", "counts", "c.csv"], "it reads stability"),
     ],
 )
 def test_a_wrong_command_line_is_one_line(small_study, toolnoise, refusal, arguments, word):

@@ -17,6 +17,10 @@ def get_metrics(name):
     return lambda wildcards: study.metric_files(FIGURES[wildcards.figure])[name]
 
 
+def get_options(_wildcards, input):
+    return [part for name, files in input.items() if name != "gates" for part in ("--read", name, *files)]
+
+
 def get_files(some):
     """Every file of some figures."""
     for figure in some:
@@ -39,7 +43,7 @@ report: "../report/workflow.rst"
 for kind in study.figure_kinds:
     about = figures.KINDS[kind]
     shown, *further = about.formats
-    reads = [name for name in about.reads if name in METRICS]
+    reads = [*about.reads, *(name for name in about.also if name in METRICS)]
 
     rule:
         name:
@@ -66,12 +70,12 @@ for kind in study.figure_kinds:
             study=study.path(layout.STUDY),
             # As a digest, not as an input: touching a notebook changes nothing.
             code=code.digest(*figures.MODULES, files=(f"notebooks/{kind}.ipynb", *about.files)),
+            metrics=get_options,
             stem=lambda wildcards: layout.FIGURE.format(**wildcards),
             emulated=",".join(study.emulated()),
         shell:
-            "toolnoise render --study {params.study:q} --figure {wildcards.figure:q} --stem {params.stem:q}"
-            + "".join(f" --{name.replace('_', '-')} {{input.{name}:q}}" for name in reads)
-            + " --executed {output.executed:q} >{log:q} 2>&1"
+            "toolnoise render --study {params.study:q} --figure {wildcards.figure:q} {params.metrics:q}"
+            " --stem {params.stem:q} --executed {output.executed:q} >{log:q} 2>&1"
 
 
 rule write_report:

@@ -103,8 +103,12 @@ def _render(options: argparse.Namespace) -> None:
     if options.figure not in figures:
         raise BadInput(options.study, "figures", f"no {options.figure!r}", f"allowed: {', '.join(figures)}")
     figure = figures[options.figure]
+    given, kind = {name: files for name, *files in options.read}, KINDS[figure.notebook]
+    if not set(kind.reads) <= set(given) <= {*kind.reads, *kind.also}:
+        wanted = f"it reads {', '.join(kind.reads)}" + (f", and may read {', '.join(kind.also)}" if kind.also else "")
+        raise BadInput("command line", "--read", f"{figure.name} given {', '.join(given)}", wanted)
     parameters = {
-        **{name: getattr(options, name) for name in KINDS[figure.notebook].reads if getattr(options, name)},
+        **given,
         "hardware": list(figure.hardware),
         "tasks": [list(task) for task in figure.tasks],
         "emulated": list(study.emulated()),
@@ -197,7 +201,7 @@ def _parser() -> argparse.ArgumentParser:
             "render",
             _render,
             "execute a notebook",
-            [*study, "figure", "stability", "cross-tooling", "counts", "stem", "executed"],
+            [*study, "figure", "read", "stem", "executed"],
         ),
         ("report", _report, "write a study's page", [*study, "out"]),
         ("summary", _summary, "print a study's results", study),
@@ -209,7 +213,6 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-_METRICS = {"nargs": "+", "metavar": "CSV"}
 _ARGUMENTS: dict[str, dict[str, Any]] = {
     "study": {"help": "a configuration, or the study.json kept with its results", "metavar": "FILE"},
     "seed": {"type": int},
@@ -219,9 +222,13 @@ _ARGUMENTS: dict[str, dict[str, Any]] = {
     "kind": {"choices": ["stability", "cross_tooling", "counts"]},
     "records": {"nargs": "+", "metavar": "RUN_JSON"},
     "other-records": {"nargs": "+", "metavar": "RUN_JSON"},
-    "metrics": _METRICS,
-    # A figure reads what its kind needs of these.
-    **dict.fromkeys(["stability", "cross-tooling", "counts"], _METRICS | {"required": False, "default": []}),
+    "metrics": {"nargs": "+", "metavar": "CSV"},
+    "read": {
+        "action": "append",
+        "nargs": "+",
+        "metavar": ("KIND", "CSV"),
+        "help": "metric files of a kind that the figure reads; once for each kind",
+    },
 }
 
 
