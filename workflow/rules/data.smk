@@ -10,6 +10,10 @@ rule prepare_data:
         "logs/{study}/prepare/{dataset}.log",
     conda:
         "../../environment.yml"
+    resources:
+        mem_mb=get_memory,
+        # ImageNet's 1.3 million pictures on one core.
+        runtime=24 * 60,
     params:
         study=study.path(layout.STUDY),
         entry=lambda wildcards: canonical_sha256(study.config["datasets"][wildcards.dataset]),
