@@ -13,3 +13,4 @@ uv lock --python 3.11
 lock() { uv export --frozen --no-emit-project --no-annotate --no-header --format requirements.txt "$@"; }
 lock --extra cpu >requirements/cpu.txt
 lock --extra cpu --extra dev >requirements/dev.txt
+lock --extra cuda >requirements/cuda.txt

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -125,3 +126,17 @@ def small_study(once, write_study, snakemake):
         assert done.returncode == 0, done.stdout + done.stderr
 
     return once("small", make)
+
+
+@pytest.fixture(scope="session")
+def checkout(tmp_path_factory):
+    """A fresh copy of this source tree, as git would check it out: no results, and every file new."""
+    tree = tmp_path_factory.mktemp("elsewhere") / "tree"
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    for name in filter(None, listed.stdout.split("\0")):
+        if (ROOT / name).is_symlink() or (ROOT / name).is_file():
+            (tree / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / name, tree / name, follow_symlinks=False)
+    return tree

@@ -78,6 +78,10 @@ BAD_VALUES = [
     ("datasets", {"mine": {"reader": "csv"}}, "datasets.mine.reader", 'found "csv"', "allowed: celeba, cifar, digits"),
     ("figures", ["figure1"], "figures[0]", 'found "figure1"', "allowed: across_toolings, "),
     ("figures", ["table2", "table2"], "figures", "table2", "the figures to render"),
+    ("only", [], "only", "found []", "a list of at least one name"),
+    ("only", "cpu", "only", 'found "cpu"', "a list of at least one name"),
+    ("grid.0.minutes", 0, "grid[0].minutes", "found 0", "from 1 up"),
+    ("hardware.cpu", {"gpu_model": "v100;"}, "hardware.cpu.gpu_model", 'found "v100;"', "'_' and '.'"),
     ("sede", 1, "", "unknown key 'sede' (did you mean 'seed'?)", "allowed: datasets, "),
     ("grid.0.seed", 1, "grid[0]", "unknown key 'seed' (did you mean 'seeds'?)", "allowed: datasets, "),
     ("grid", [], "grid", "found []", "a list of blocks"),
@@ -292,9 +296,10 @@ def test_what_the_manual_has_commented_out_is_valid_too(manual, built):
     text = re.sub(r"(?m)^( *)# ((?:  )*(?!default)[a-z_]+:(?: .*)?)$", r"\1\2", manual)
     assert text != manual
     written = yaml.safe_load(text)
-    assert {"models", "datasets", "hardware", "figures"} <= set(written)
+    assert {"models", "datasets", "hardware", "figures", "only"} <= set(written)
     block = written["grid"][0]
     block["models"].append("mine")
     block["datasets"].append("mine")
     block["hardware"].append("mine")
+    written["only"].append("mine")
     assert built(written, "config.yaml").config["hardware"]["mine"]["impl_noise"] == "native"

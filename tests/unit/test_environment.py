@@ -93,8 +93,9 @@ def test_every_instruction_set_that_can_be_asked_for_can_be_required():
 
 
 def test_the_machine_is_recorded(imposed):
-    imposed({"SLURM_JOB_ID": "7", "SLURM_JOB_PARTITION": "v100", "SLURM_JOB_USER": "somebody"})
+    place = {"SLURM_JOB_ID": "7", "SLURM_JOB_PARTITION": "v100", "SLURMD_NODENAME": "gpu2"}
+    imposed(place | {"SLURM_JOB_USER": "somebody"})
     found = environment.machine()
-    assert found["slurm"] == {"SLURM_JOB_ID": "7", "SLURM_JOB_PARTITION": "v100"}
+    assert found["slurm"] == place
     assert found["cores"] >= 1
     assert all(found[name] for name in ("host", "system", "python", "cpu"))

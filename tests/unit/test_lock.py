@@ -42,14 +42,23 @@ def test_the_conda_environment_has_all_that_the_project_asks_for():
     assert wanted("cpu") <= set(conda_pins())
 
 
-@pytest.mark.parametrize(("name", "extras"), [("cpu", ["cpu"]), ("dev", ["cpu", "dev"])])
+@pytest.mark.parametrize(("name", "extras"), [("cpu", ["cpu"]), ("dev", ["cpu", "dev"]), ("cuda", ["cuda"])])
 def test_a_lock_file_has_all_that_the_project_asks_for(name, extras):
     assert wanted(*extras) <= set(pins(ROOT / "requirements" / f"{name}.txt"))
 
 
 def test_lock_files_agree():
-    cpu, dev = (pins(ROOT / "requirements" / f"{name}.txt") for name in ("cpu", "dev"))
+    cpu, dev, cuda = (pins(ROOT / "requirements" / f"{name}.txt") for name in ("cpu", "dev", "cuda"))
     assert cpu.items() <= dev.items()
+    assert {name: cpu[name] for name in cpu.keys() & cuda.keys()} == {
+        name: cuda[name] for name in cpu.keys() & cuda.keys()
+    }
+
+
+def test_the_locked_cudnn_has_kernels_for_the_papers_p100_and_v100():
+    # From 9.11 on its builds for CUDA 12 begin with compute capability 7.5; these have 6.0 and 7.0.
+    version = pins(ROOT / "requirements" / "cuda.txt")["nvidia-cudnn-cu12"]
+    assert tuple(map(int, version.split(".")[:2])) < (9, 11)
 
 
 @pytest.mark.parametrize("path", LOCKS, ids=lambda path: path.stem)

@@ -39,6 +39,38 @@ def test_toolings_without_a_common_seed_make_no_pair(written, built):
     assert built(written).pairs == ()
 
 
+def test_only_leaves_out_everything_on_other_toolings_and_changes_no_run(written, built):
+    written["figures"] = ["table2", "across_toolings"]
+    whole, part = built(written), built(written | {"only": ["noisy"]})
+    assert part.cells == tuple(cell for cell in whole.cells if cell.hardware == "noisy") != ()
+    assert (whole.emulated(), part.emulated()) == (("cpu",), ())
+    assert list(part.config["hardware"]) == ["noisy"]
+    assert whole.pairs != part.pairs == ()
+    assert [figure.name for figure in part.figures] == ["table2"], "two toolings are needed for the other"
+    assert [part.spec(cell, 2) for cell in part.cells] == [whole.spec(cell, 2) for cell in part.cells]
+    assert built(part.config) == part
+
+
+def test_what_only_leaves_out_is_checked_where_it_stands(written, built, refused):
+    block = written["grid"][0]
+    written["grid"] = [block | {"hardware": ["cpu"]}, block | {"hardware": ["noisy"], "variants": ["weather"]}]
+    assert refused(built, written | {"only": ["cpu"]}).startswith("tiny.yaml: grid[1].variants: ")
+
+
+@pytest.mark.parametrize("only", [["v100"], ["cpu", "v100"]])
+def test_only_names_toolings_of_the_grid(only, written, built, refused):
+    line = refused(built, written | {"only": only})
+    assert line == "tiny.yaml: only: no tooling 'v100' in the grid; allowed: cpu, noisy"
+
+
+def test_a_deterministic_run_gets_twice_the_minutes(written, built):
+    written["grid"][0]["minutes"] = 7
+    minutes = built(written).minutes
+    assert {variant: minutes[CELL._replace(variant=variant)] for variant in VARIANTS} == {
+        variant: 7 if "impl" in sources else 14 for variant, sources in VARIANTS.items()
+    }
+
+
 @pytest.mark.parametrize("variant", ["impl", "algo_impl"])
 def test_implementation_noise_is_refused_where_none_is_to_be_had(variant, written, built, refused):
     written["hardware"]["noisy"]["impl_noise"] = "none"
@@ -149,10 +181,11 @@ def test_a_specs_digest_follows_whatever_may_influence_the_run(change, written, 
     [
         {"study": "renamed"},
         {"figures": ["table2"]},
+        {"only": ["cpu"]},
         {"recipes": {"digits": {"flip": True, "batch_size": 8, "crop": 2}, "unused": {**OTHER_VALUES}}},
         {"hardware": {"noisy": {"accelerator": "cpu", "threads": 2}}},
     ],
-    ids=["study", "figures", "another recipe", "another tooling"],
+    ids=["study", "figures", "only", "another recipe", "another tooling"],
 )
 def test_a_specs_digest_does_not_follow_what_cannot(change, written, built):
     assert spec_digest(built(written | change)) == spec_digest(built(written))

@@ -1,13 +1,10 @@
-"""What the workflow's tests share: copies of a finished study, plans of what would run, and a checkout elsewhere."""
+"""What the workflow's tests share: copies of a finished study, and plans of what would run."""
 
 import re
 import shutil
-import subprocess
 
 import pytest
 import yaml
-
-from toolnoise.code import ROOT
 
 
 @pytest.fixture
@@ -43,17 +40,3 @@ def planned(snakemake):
         return {rule: int(count) for rule, count in (line.split() for line in table[1].splitlines())}
 
     return plan
-
-
-@pytest.fixture(scope="session")
-def checkout(tmp_path_factory):
-    """A fresh copy of this source tree, as git would check it out: no results, and every file new."""
-    tree = tmp_path_factory.mktemp("elsewhere") / "tree"
-    listed = subprocess.run(
-        ["git", "ls-files", "-co", "--exclude-standard", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    for name in filter(None, listed.stdout.split("\0")):
-        if (ROOT / name).is_file():
-            (tree / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(ROOT / name, tree / name)
-    return tree

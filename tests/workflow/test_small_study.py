@@ -107,6 +107,12 @@ def test_another_seed_plans_only_the_new_runs(copied, change_study, planned):
     assert jobs["dump_predictions"] == 2
 
 
+def test_only_some_toolings_plans_new_tables_and_no_run(copied, planned):
+    jobs = planned(copied, "--config", "only=[cpu]")
+    assert jobs["collect_stability"] == jobs["render_table2"] == 1
+    assert not {"train_run", "dump_predictions", "measure_cell", "measure_pair", "render_across_toolings"} & set(jobs)
+
+
 def test_changed_code_plans_what_depends_on_it(copied, checkout, planned, tmp_path):
     tree = shutil.copytree(checkout, tmp_path / "changed")
     with (tree / "workflow/toolnoise/metrics/churn.py").open("a") as file:

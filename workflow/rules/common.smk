@@ -10,8 +10,8 @@ from toolnoise.errors import told_in_one_line
 from toolnoise.files import canonical_sha256, write_json
 from toolnoise.study import Cell, Pair
 
-# The study file: the last --configfile, else config.yaml. --config is laid over it.
-FILE = workflow.configfiles[-1] if workflow.configfiles else "config.yaml"
+# The study file: the last --configfile, else config.yaml. --config is laid over it. A profile may name it by way of a link.
+FILE = os.path.realpath(workflow.configfiles[-1]) if workflow.configfiles else "config.yaml"
 
 with told_in_one_line():
     configuration.read_yaml(FILE)
@@ -52,6 +52,25 @@ def get_threads(wildcards):
 def get_preparing_threads(wildcards):
     # Data too large for memory has many images to decode; of the rest, reading is the lesser part.
     return 8 if study.config["datasets"][wildcards.dataset]["streamed"] else 1
+
+
+# What a run needs of a cluster; the profile says where the site has it. A tooling that names a scheduler's GPU model
+# goes to that model's nodes, whatever it computes on there.
+def get_gpus(wildcards):
+    tooling = study.tooling(wildcards.hardware)
+    return int(tooling["accelerator"] == "gpu" or bool(tooling["gpu_model"]))
+
+
+def get_gpu_model(wildcards):
+    return study.tooling(wildcards.hardware)["gpu_model"]
+
+
+def get_memory(wildcards, attempt):
+    return 16_000 * attempt
+
+
+def get_training_minutes(wildcards, attempt):
+    return study.minutes[get_cell(wildcards)] * attempt
 
 
 def get_spec_digest(wildcards):

@@ -36,6 +36,10 @@ rule prepare_data:
     conda:
         "../../environment.yml"
     threads: get_preparing_threads
+    resources:
+        mem_mb=get_memory,
+        # ImageNet's 1.3 million pictures.
+        runtime=24 * 60,
     params:
         study=study.path(layout.STUDY),
         entry=lambda wildcards: canonical_sha256(study.config["datasets"][wildcards.dataset]),

@@ -13,6 +13,10 @@ rule dump_predictions:
     conda:
         "../../environment.yml"
     threads: get_threads
+    resources:
+        gpu=get_gpus,
+        gpu_model=get_gpu_model,
+        mem_mb=get_memory,
     params:
         study=study.path(layout.STUDY),
         code=get_code_digest("toolnoise.prediction"),

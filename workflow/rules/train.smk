@@ -15,6 +15,11 @@ rule train_run:
     conda:
         "../../environment.yml"
     threads: get_threads
+    resources:
+        gpu=get_gpus,
+        gpu_model=get_gpu_model,
+        mem_mb=get_memory,
+        runtime=get_training_minutes,
     params:
         study=study.path(layout.STUDY),
         spec=get_spec_digest,

@@ -89,6 +89,18 @@ def recipe_for(recipe: str, model: str, dataset: str, known: Container[str]) -> 
     return next((name for name in names if name in known), None)
 
 
+def narrowed(config: Config, file: str | Path) -> Config:
+    """A resolved configuration without what runs on other toolings than those that its `only` names."""
+    known = list(dict.fromkeys(name for block in config["grid"] for name in block["hardware"]))
+    for name in config["only"]:
+        if name not in known:
+            raise BadInput(file, "only", f"no tooling {name!r} in the grid", f"allowed: {', '.join(known)}")
+    blocks = [
+        block | {"hardware": [name for name in block["hardware"] if name in config["only"]]} for block in config["grid"]
+    ]
+    return resolve(config | {"grid": [block for block in blocks if block["hardware"]]}, file)
+
+
 def complete(value: object, rules: Mapping[str, Any], file: str | Path) -> Any:
     """Check a value against a schema and return it with the defaults filled in."""
     validator = _Validator({**rules, "$defs": schema()["$defs"]})

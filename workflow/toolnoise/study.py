@@ -19,6 +19,9 @@ from toolnoise.variants import VARIANTS
 # Without implementation noise two toolings can be compared run by run: every algorithmic draw is equal.
 PAIRABLE = ("control", "algo")
 
+# How many times as long a deterministic run may take. Zhuang et al. measured up to 2.11 (figure 9a: networks, P100).
+DETERMINISM = 2
+
 Spec = dict[str, Any]
 
 
@@ -43,11 +46,15 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True)
 class Study:
-    """A named grid: `seeds` maps each cell to its seeds and `recipe_of` each (model, dataset) to its recipe."""
+    """A named grid: `seeds` maps each cell to its seeds and `recipe_of` each (model, dataset) to its recipe.
+
+    `minutes` says how long a run of each cell may take on a cluster.
+    """
 
     name: str
     config: config.Config
     seeds: dict[Cell, tuple[int, ...]]
+    minutes: dict[Cell, int]
     recipe_of: dict[tuple[str, str], str]
     figures: tuple[Figure, ...]
 
@@ -141,7 +148,14 @@ def load(path: str | Path) -> Study:
 
 def build(resolved: config.Config, file: str | Path) -> Study:
     """The study of a resolved configuration; an impossible grid is told in one line that names `file`."""
+    whole = _build(resolved, file)
+    # What `only` leaves out has been checked by then, under the places at which it stands in the file.
+    return _build(config.narrowed(resolved, file), file) if "only" in resolved else whole
+
+
+def _build(resolved: config.Config, file: str | Path) -> Study:
     seeds: dict[Cell, tuple[int, ...]] = {}
+    minutes: dict[Cell, int] = {}
     recipe_of: dict[tuple[str, str], str] = {}
     for number, block in enumerate(resolved["grid"]):
         where = f"grid[{number}]"
@@ -157,6 +171,7 @@ def build(resolved: config.Config, file: str | Path) -> Study:
             if cell in seeds:
                 raise BadInput(file, where, f"{'/'.join(cell)} stands in an earlier block", "each cell stands once")
             seeds[cell] = tuple(block_seeds)
+            minutes[cell] = block["minutes"] * (1 if "impl" in VARIANTS[cell.variant] else DETERMINISM)
             recipe = config.recipe_for(block["recipe"], cell.model, cell.dataset, resolved["recipes"])
             before = recipe_of.setdefault(cell[:2], recipe)
             if recipe != before:
@@ -164,8 +179,12 @@ def build(resolved: config.Config, file: str | Path) -> Study:
                 found = f"{task} has recipe {recipe!r} here and {before!r} before"
                 raise BadInput(file, f"{where}.recipe", found, "one recipe for a model on a data set in a study")
     possible = figures.possible(resolved, seeds, _pairs(seeds), recipe_of)
-    shown = figures.chosen(possible, resolved.get("figures"), file)
-    return Study(resolved["study"], resolved, seeds, recipe_of, tuple(shown))
+    kinds = resolved.get("figures")
+    if kinds and "only" in resolved:
+        # What is left need not feed every figure that was asked for.
+        kinds = [kind for kind in kinds if possible[kind]]
+    shown = figures.chosen(possible, kinds, file)
+    return Study(resolved["study"], resolved, seeds, minutes, recipe_of, tuple(shown))
 
 
 def _product(block: config.Config) -> Iterator[Cell]:

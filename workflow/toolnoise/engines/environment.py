@@ -18,6 +18,7 @@ FRAMEWORK = re.compile(
     r"|CUDA|CUDNN|CUBLAS|CUBLASLT|NVIDIA|NCCL)_.*"
 )
 VISIBLE = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES")
+SLURM = ("SLURM_JOB_ID", "SLURM_JOB_PARTITION", "SLURMD_NODENAME")
 FLAGS = {"sse41": "sse4_1", "avx2": "avx2", "avx512": "avx512f"}
 
 
@@ -38,7 +39,7 @@ def machine() -> dict[str, Any]:
         "cpu": _cpuinfo("model name") or platform.processor() or platform.machine(),
         "cpu_flags": [flag for flag in _cpuinfo("flags").split() if re.match(r"sse4|avx|fma|amx", flag)],
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
-        "slurm": {name: value for name, value in os.environ.items() if re.match(r"SLURM_JOB_(ID|PARTITION)", name)},
+        "slurm": {name: os.environ[name] for name in SLURM if name in os.environ},
     }
 
 

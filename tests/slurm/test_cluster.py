@@ -1,0 +1,177 @@
+"""A small study through the profiles we ship, on a real Slurm: what ran where, and what a cluster's accidents do to it.
+
+The registry's GPU entries compute on the CPU here, and say so; the scheduler's name of their GPU stays, so that jobs
+are routed as on a cluster that has them.
+"""
+
+import json
+import re
+from typing import Any, NamedTuple
+
+import pytest
+
+MODELS = {"p100": "p100", "v100": "v100", "rtx5000": "rtx5000", "rtx5000-tc": "rtx5000", "t4": "t4"}
+ON_THE_CPU = {"accelerator": "cpu", "precision": "float32", "impl_noise": "reduction-order"}
+TRAINING = {"epochs": 2, "batch_size": 64, "learning_rate": 0.01}
+
+
+def block(model, *toolings, **more):
+    task = {"models": [model], "datasets": ["digits"], "recipe": "quick", "hardware": list(toolings)}
+    return task | {"variants": ["algo_impl"], "seeds": 1} | more
+
+
+def study(name, *blocks, cpu=True):
+    toolings = {tooling for block in blocks for tooling in block["hardware"]}
+    waiting = {model for block in blocks for model in block["models"]} - {"smallcnn"}
+    return {
+        "study": name,
+        "grid": list(blocks),
+        "figures": ["table2"],
+        "recipes": {"quick": TRAINING},
+        "hardware": {tooling: ON_THE_CPU if cpu else {} for tooling in sorted(toolings)},
+        "models": {name: {"builder": "waits_once:build", "options": {"note": f"{name}.txt"}} for name in waiting},
+    }
+
+
+# `cancelled`, `overdue` and `held` wait for ever when they are first tried.
+SMALL = study(
+    "small",
+    block("smallcnn", "v100", "rtx5000", "rtx5000-tc", seeds=2),
+    block("cancelled", "p100"),
+    block("overdue", "t4", minutes=1),
+)
+REFUSED = study("refused", block("smallcnn", "v100"), cpu=False)
+BROKEN = study("broken", block("held", "rtx5000", "rtx5000-tc"))
+HELD = "results/broken/runs/held/digits/rtx5000/algo_impl/1/run.json"
+
+
+@pytest.fixture(scope="module")
+def refused(start):
+    """A study that asks for a V100 as the registry has it."""
+    return start(REFUSED, "slurm-v100", "--retries", "0")
+
+
+class Left(NamedTuple):
+    """What a session that was killed left behind, the number of its job and how the study went on."""
+
+    jobs: list[str]
+    job: str
+    unlocking: tuple[int, str]
+    again: Any
+
+
+@pytest.fixture(scope="module")
+def left(start, cluster):
+    """A study whose Snakemake is killed while its job runs; then what docs/cluster.md says, word for word."""
+    broken = start(BROKEN, "slurm-rtx5000", HELD)
+    job = broken.wait_for("held.txt")
+    broken.snakemake.kill()
+    broken.snakemake.wait()
+    jobs = cluster.call("squeue", "--me", "--format", "%.10i %.10P %.9T %j %k").splitlines()
+    cluster.call("scancel", "--me", "--name", cluster.jobs()[job]["JobName"])
+    unlocking = start(BROKEN, "slurm-rtx5000", "--unlock").ended()
+    return Left(jobs, job, unlocking, start(BROKEN, "slurm-rtx5000", HELD, "--rerun-incomplete"))
+
+
+@pytest.fixture(scope="module")
+def small(start, cluster, request):
+    """The small study in its clone, finished, with one of its jobs cancelled on the way by somebody."""
+    # The other studies go on at the same time: waiting for Slurm takes longer than jobs do.
+    for other in ("refused", "left"):
+        request.getfixturevalue(other)
+    started = start(SMALL, "slurm", "figures", "--jobs", "8", "--config", f"only={list(MODELS)}")
+    cluster.call("scancel", started.wait_for("cancelled.txt"))
+    code, said = started.ended()
+    assert code == 0, said
+    return started.clone
+
+
+@pytest.fixture(scope="module")
+def records(small):
+    """What the study's runs and dumps say of the machine that they ran on."""
+    paths = [*small.glob("results/small/runs/**/run.json"), *small.glob("results/small/predictions/**/*.json")]
+    return {path.relative_to(small / "results/small"): json.loads(path.read_text()) for path in paths}
+
+
+def of(cluster, clone):
+    """Slurm's records of the jobs of a clone."""
+    return [job for job in cluster.jobs().values() if job["WorkDir"] == str(clone)]
+
+
+def test_every_training_and_every_dump_ran_in_its_partition_with_its_gpu(records, cluster):
+    jobs, ended = cluster.jobs(), cluster.finished()
+    assert len(records) == 3 * (2 + 1) + 2 * (1 + 1)
+    for path, record in records.items():
+        model = MODELS[record["spec"]["hardware"]["name"]]
+        place = record["observed"]["slurm"]
+        job = jobs[place["SLURM_JOB_ID"]]
+        assert place["SLURM_JOB_PARTITION"] == job["Partition"] == ended[job["JobId"]]["Partition"] == model, path
+        assert place["SLURMD_NODENAME"] == job["NodeList"] == ended[job["JobId"]]["NodeList"], path
+        assert job["TresPerJob"].endswith(f"gpu:{model}:1"), path
+        assert re.fullmatch("[0-3]", record["observed"]["variables"]["CUDA_VISIBLE_DEVICES"]), path
+        assert job["Comment"].startswith(f"rule_{'train_run' if 'seed' in record['spec'] else 'dump_predictions'}_"), (
+            path
+        )
+        assert ended[job["JobId"]]["JobState"] == job["JobState"] == "COMPLETED", path
+
+
+def test_metrics_figures_and_data_ask_for_no_gpu_and_stay_off_the_gpus_nodes(small, cluster):
+    on_toolings = ("rule_train_run_", "rule_dump_predictions_")
+    rest = [job for job in of(cluster, small) if not job["Comment"].startswith(on_toolings)]
+    rules = {re.match(r"rule_(.+?)(?:_wildcards_|$)", job["Comment"])[1] for job in rest}
+    assert {"prepare_data", "measure_cell", "collect_stability", "render_table2"} <= rules
+    for job in rest:
+        assert (job["Partition"], job["NodeList"]) == ("cpu", "cpu1"), job
+        assert "gpu" not in job.get("TresPerJob", "") + job["TRES"], job
+
+
+def attempts(cluster, small, model):
+    """How every attempt at the training of a model ended, and how many minutes it was given."""
+    comment = f"rule_train_run_wildcards_small_{model}_"
+    tried = [
+        job for job in cluster.jobs().values() if job["WorkDir"] == str(small) and job["Comment"].startswith(comment)
+    ]
+    ended = [cluster.finished()[job["JobId"]] for job in sorted(tried, key=lambda job: int(job["JobId"]))]
+    return [(job["JobState"], int(job["TimeLimit"])) for job in ended]
+
+
+def test_a_cancelled_run_is_tried_again(small, cluster):
+    assert attempts(cluster, small, "cancelled") == [("CANCELLED", 240), ("COMPLETED", 480)]
+
+
+def test_a_run_past_its_time_is_tried_again_with_more(small, cluster):
+    first, *more = attempts(cluster, small, "overdue")
+    assert first == ("TIMEOUT", 1)
+    # A busy machine may need the third attempt, too.
+    assert more in ([("COMPLETED", 2)], [("TIMEOUT", 2), ("COMPLETED", 3)])
+
+
+def test_the_study_is_complete(small):
+    assert (small / "results/small/figures/table2.md").exists()
+    lines = (small / "results/small/metrics/stability.csv").read_text().splitlines()
+    assert {line.split(",")[0] for line in lines[1:]} >= {"smallcnn", "cancelled", "overdue"}
+
+
+def test_a_registry_entry_as_it_is_fails_in_one_line_on_a_node_without_its_gpu(refused):
+    code, said = refused.ended()
+    assert code == 1, said
+    log = (refused.clone / "logs/refused/train/smallcnn/digits/v100/algo_impl/1.log").read_text()
+    line, *more = [line for line in log.splitlines() if line.startswith("toolnoise: ")]
+    assert more == []
+    assert line.startswith("toolnoise: hardware v100: device: ")
+    assert "V100" in line
+    assert "Traceback" not in log
+    # Who watches Snakemake is told, too.
+    assert line in said
+    assert not list(refused.clone.glob("results/refused/runs/**/*.json"))
+
+
+def test_jobs_left_by_a_killed_session_are_found_by_name_cancelled_and_made_again(left, cluster):
+    found = {words[0]: words[1:] for words in map(str.split, left.jobs)}[left.job]
+    assert found[:2] == ["rtx5000", "RUNNING"]
+    assert found[2].startswith("toolnoise_")
+    assert found[3] == "rule_train_run_wildcards_broken_held_digits_rtx5000_algo_impl_1"
+    assert cluster.finished()[left.job]["JobState"] == "CANCELLED"
+    for code, said in (left.unlocking, left.again.ended()):
+        assert code == 0, said
+    assert json.loads((left.again.clone / HELD).read_text())["observed"]["slurm"]["SLURM_JOB_ID"] != left.job
