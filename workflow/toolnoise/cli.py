@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from toolnoise import study as studies
 from toolnoise.errors import BadInput, told_in_one_line
 from toolnoise.figures import KINDS
-from toolnoise.study import Cell, Pair, Study
+from toolnoise.study import MODES, Cell, Pair, Profile, Study
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -35,6 +35,17 @@ def _train(options: argparse.Namespace) -> None:
 
     spec = _spec(options, options.seed)
     training.train(spec, options.data, options.weights, options.history, options.record)
+
+
+def _profile(options: argparse.Namespace) -> None:
+    from toolnoise import profiling
+
+    study = studies.load(options.study)
+    profile = Profile(options.model, options.hardware, options.mode, options.repeat)
+    if profile not in study.profiles:
+        allowed = "model/hardware/mode/repeat of its overhead"
+        raise BadInput(options.study, "overhead", f"no {'/'.join(map(str, profile))}", allowed)
+    profiling.profile(study.profile_spec(profile), options.kernels, options.record)
 
 
 def _predict(options: argparse.Namespace) -> None:
@@ -72,6 +83,12 @@ def _measure_pair(options: argparse.Namespace) -> None:
         (options.records, options.other_records),
         options.out,
     )
+
+
+def _measure_overhead(options: argparse.Namespace) -> None:
+    from toolnoise import measuring
+
+    measuring.measure_overhead(studies.load(options.study), options.records, options.overhead, options.kernels)
 
 
 def _collect(options: argparse.Namespace) -> None:
@@ -150,6 +167,12 @@ def _parser() -> argparse.ArgumentParser:
             "train one run",
             [*study, *task, "variant", "seed", "data", "weights", "history", "record"],
         ),
+        (
+            "profile",
+            _profile,
+            "measure what a training step takes",
+            [*study, "model", "hardware", "mode", "repeat", "kernels", "record"],
+        ),
         ("predict", _predict, "dump a cell's predictions", [*study, *task, "variant", *dump]),
         ("check-control", _check_control, "compare control runs bit for bit", [*task, *dump[1:], "out"]),
         ("measure", _measure, "measure a cell", [*study, *task, "variant", *dump, "out"]),
@@ -167,6 +190,12 @@ def _parser() -> argparse.ArgumentParser:
                 "other-records",
                 "out",
             ],
+        ),
+        (
+            "measure-overhead",
+            _measure_overhead,
+            "measure what determinism costs",
+            [*study, "records", "overhead", "kernels"],
         ),
         ("collect", _collect, "put metric files together", ["kind", "metrics", "out"]),
         (
@@ -189,8 +218,10 @@ _METRICS = {"nargs": "+", "metavar": "CSV"}
 _ARGUMENTS: dict[str, dict[str, Any]] = {
     "study": {"help": "a configuration, or the study.json kept with its results", "metavar": "FILE"},
     "seed": {"type": int},
+    "mode": {"choices": list(MODES)},
+    "repeat": {"type": int},
     "kind": {"choices": ["stability", "cross_tooling"]},
-    "records": {"nargs": "+", "metavar": "RUN_JSON"},
+    "records": {"nargs": "+", "metavar": "JSON"},
     "other-records": {"nargs": "+", "metavar": "RUN_JSON"},
     "metrics": _METRICS,
     # A figure reads what its kind needs of these.

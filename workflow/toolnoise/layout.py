@@ -13,12 +13,18 @@ LOGITS = "results/{study}/predictions/" + CELL + ".npy"
 PREDICTIONS = "results/{study}/predictions/" + CELL + ".json"
 GATE = "results/{study}/control/{model}/{dataset}/{hardware}.json"
 
+PROFILE = "results/{study}/overhead/{model}/{hardware}/{mode}/{repeat}"
+KERNEL_TIMES = PROFILE + ".csv"
+PROFILE_RECORD = PROFILE + ".json"
+
 CELL_METRICS = "results/{study}/metrics/cells/" + CELL + ".csv"
 PAIR_METRICS = "results/{study}/metrics/pairs/{model}/{dataset}/{hardware}/{other_hardware}/{variant}.csv"
 COUNTS = "results/{study}/metrics/data/{dataset}.csv"
 DATA_COUNTS = "results/{study}/metrics/data.csv"
 STABILITY = "results/{study}/metrics/stability.csv"
 CROSS_TOOLING = "results/{study}/metrics/cross_tooling.csv"
+OVERHEAD = "results/{study}/metrics/overhead.csv"
+KERNELS = "results/{study}/metrics/kernels.csv"
 
 FIGURE = "results/{study}/figures/{figure}"
 NOTEBOOK = "results/{study}/notebooks/{figure}.ipynb"

@@ -18,6 +18,9 @@ from toolnoise.variants import VARIANTS
 # Without implementation noise two toolings can be compared run by run: every algorithmic draw is equal.
 PAIRABLE = ("control", "algo")
 
+# What the cost of determinism is measured between; as a variant, a mode is what may vary.
+MODES = {"default": ("impl",), "deterministic": ()}
+
 Spec = dict[str, Any]
 
 
@@ -40,6 +43,15 @@ class Pair(NamedTuple):
     variant: str
 
 
+class Profile(NamedTuple):
+    """One measurement of what a training step takes: a network on a tooling in a mode, in a process of its own."""
+
+    model: str
+    hardware: str
+    mode: str
+    repeat: int
+
+
 @dataclass(frozen=True)
 class Study:
     """A named grid: `seeds` maps each cell to its seeds and `recipe_of` each (model, dataset) to its recipe."""
@@ -59,6 +71,17 @@ class Study:
     def pairs(self) -> tuple[Pair, ...]:
         """Every two toolings under a variant that leaves only the implementation to differ."""
         return _pairs(self.seeds)
+
+    @property
+    def profiles(self) -> tuple[Profile, ...]:
+        """Every measurement of the cost of determinism."""
+        block = self.config.get("overhead")
+        if block is None:
+            return ()
+        repeats = range(1, block["repeats"] + 1)
+        return tuple(
+            itertools.starmap(Profile, itertools.product(block["models"], block["hardware"], MODES, repeats))
+        )
 
     @property
     def controls(self) -> tuple[Cell, ...]:
@@ -91,7 +114,23 @@ class Study:
             "seed": seed,
         }
 
-    def modules(self, cell: Cell) -> tuple[str, str]:
+    def profile_spec(self, profile: Profile) -> Spec:
+        """Everything that may influence a measurement: what a run's spec has, with images instead of a data set."""
+        block = self.config["overhead"]
+        # Adam at Keras's own rate, as in the authors' overhead_test.py.
+        recipe = {"epochs": 1, "batch_size": block["batch_size"], "optimizer": "adam", "learning_rate": 0.001}
+        return {
+            "study_seed": self.config["seed"],
+            "model": {"name": profile.model, **self.config["models"][profile.model]},
+            "images": {key: block[key] for key in ("image_size", "channels", "classes")},
+            "steps": {key: block[key] for key in ("warmup", "steps")},
+            "recipe": {"name": "overhead", **config.complete(recipe, config.schema()["$defs"]["recipe"], "overhead")},
+            "hardware": {"name": profile.hardware, **self.tooling(profile.hardware)},
+            "variant": {"name": profile.mode, "varying": list(MODES[profile.mode])},
+            "seed": profile.repeat,
+        }
+
+    def modules(self, cell: Cell | Profile) -> tuple[str, str]:
         """The modules that a run of a cell names in its spec: its engine and its model's builder."""
         engine = self.tooling(cell.hardware)["engine"]
         return f"toolnoise.engines.{engine}", self.config["models"][cell.model]["builder"].partition(":")[0]
@@ -105,8 +144,8 @@ class Study:
         """A path of every run of a cell, in the order of its seeds."""
         return [pattern.format(study=self.name, seed=seed, **cell._asdict()) for seed in self.seeds[cell]]
 
-    def path(self, pattern: str, place: Cell | Pair | None = None, **names: str) -> str:
-        """A path of the study, of a cell or of a pair."""
+    def path(self, pattern: str, place: Cell | Pair | Profile | None = None, **names: str) -> str:
+        """A path of the study, or of a part of it."""
         return pattern.format(study=self.name, **(place._asdict() if place else {}), **names)
 
     def batch_size(self, model: str, dataset: str) -> int:
@@ -154,6 +193,10 @@ def build(resolved: config.Config, file: str | Path) -> Study:
                 task = "/".join(cell[:2])
                 found = f"{task} has recipe {recipe!r} here and {before!r} before"
                 raise BadInput(file, f"{where}.recipe", found, "one recipe for a model on a data set in a study")
+    for number, hardware in enumerate(resolved.get("overhead", {}).get("hardware", [])):
+        if resolved["hardware"][hardware]["accelerator"] == "tpu":
+            found = f"{hardware!r} is a TPU, which is deterministic either way"
+            raise BadInput(file, f"overhead.hardware[{number}]", found, "toolings whose accelerator is cpu or gpu")
     possible = figures.possible(resolved, seeds, _pairs(seeds), recipe_of)
     shown = figures.chosen(possible, resolved.get("figures"), file)
     return Study(resolved["study"], resolved, seeds, recipe_of, tuple(shown))
