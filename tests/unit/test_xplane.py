@@ -31,9 +31,7 @@ def plane(name, *lines):
         for title, events in lines
     ]
     about = ({place: SimpleNamespace(name=text) for place, text in enumerate(known)} for known in (names, stats))
-    return SimpleNamespace(
-        name=name, lines=made, **dict(zip(("event_metadata", "stat_metadata"), about, strict=True))
-    )
+    return SimpleNamespace(name=name, lines=made, **dict(zip(("event_metadata", "stat_metadata"), about, strict=True)))
 
 
 def space(*planes):

@@ -79,9 +79,7 @@ class Study:
         if block is None:
             return ()
         repeats = range(1, block["repeats"] + 1)
-        return tuple(
-            itertools.starmap(Profile, itertools.product(block["models"], block["hardware"], MODES, repeats))
-        )
+        return tuple(itertools.starmap(Profile, itertools.product(block["models"], block["hardware"], MODES, repeats)))
 
     @property
     def controls(self) -> tuple[Cell, ...]:

@@ -4,9 +4,9 @@ A trace is planes of lines of events: a line is a stream of a GPU or a thread of
 
 * On a GPU, an event of a stream for which the driver told launch details. Copies between memories have none, and what a
   viewer would derive from kernels (a line of operators, of name scopes, of steps) is not there or has none either.
-* On a CPU, which launches nothing, an event of an operator, counted as its operator's type: the thread that runs it spends
-  this time there, and threads that help it are not added. An operator inside of another is taken out of the outer one.
-  An operator that TensorFlow has found to take a microsecond or two is not traced, and is missing in the sum.
+* On a CPU, which launches nothing, an event of an operator, counted as its operator's type: the thread that runs it
+  spends this time there, and threads that help it are not added. An operator inside of another is taken out of the
+  outer one. One that TensorFlow has found to take a microsecond or two is not traced, and is missing in the sum.
 
 So no time is counted twice, and the sum is what the profiler saw in kernels and nothing else.
 """
