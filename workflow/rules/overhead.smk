@@ -1,4 +1,5 @@
 # What determinism costs: training steps timed kernel by kernel, in either mode, each time in a process of its own.
+OVERHEAD = {"overhead": layout.OVERHEAD, "kernels": layout.KERNELS}
 
 
 rule profile_step:

@@ -5,8 +5,9 @@ tasks, and its name begins with its kind.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -44,6 +45,8 @@ KINDS = {
     "per_class": Kind(("stability",)),
     "across_toolings": Kind(("stability", "cross_tooling"), "two toolings with a variant of control or algo"),
     "order": Kind(("stability", "counts"), "the variant shuffle of one builder with two batch sizes or more"),
+    "kernels": Kind(("kernels",), "the key overhead"),
+    "overhead": Kind(("overhead",), "the key overhead"),
     "table3": Kind(("counts",), _SUB_GROUPS, TABLES),
     "table4": Kind(("counts",), category=TABLES),
     "table5": Kind(("stability",), _SUB_GROUPS, TABLES),
@@ -65,6 +68,9 @@ TARGETS = {
     "fig5": "per_class-v100",
     "fig6": "across_toolings-resnet18-cifar100",
     "fig7": "order-tpu-v2-8-smallcnn-b125-cifar10",
+    "fig8": "kernels-v100",
+    "fig9a": "overhead-networks",
+    "fig9b": "overhead-kernel-size-mediumcnn",
     "fig11": "noise_by_source-p100",
     "fig13": "noise_by_source-rtx5000",
 }
@@ -105,6 +111,7 @@ def possible(
         "per_class": _figures("per_class", usual, tooling),
         "across_toolings": _figures("across_toolings", [cell for cell in usual if cell[:2] in paired], _task),
         "order": tuple(figure for family in order for figure in _figures("order", family, _place(family[0]))),
+        **_overhead(config.get("overhead", {"models": [], "hardware": []})),
         "table3": _figures("table3", grouped),
         "table4": _figures("table4", usual),
         "table5": _figures("table5", grouped),
@@ -157,6 +164,32 @@ def _figures(kind: str, cells: Iterable["Cell"], part: Callable[["Cell"], str] |
 
 def _has_groups(dataset: Mapping[str, Any]) -> bool:
     return dataset["reader"] == "faces" or bool(dataset.get("groups"))
+
+
+def by_kernel_size(models: Iterable[str]) -> dict[str, dict[str, int]]:
+    """Families of models named M-k1, M-k3, ...: by M, the kernel size of each, the smallest first."""
+    families: dict[str, dict[str, int]] = {}
+    for model in models:
+        if named := re.fullmatch(r"(.+)-k([1-9]\d*)", model):
+            families.setdefault(named[1], {})[model] = int(named[2])
+    return {name: dict(sorted(sizes.items(), key=itemgetter(1))) for name, sizes in families.items() if len(sizes) > 1}
+
+
+def _overhead(block: Mapping[str, Any]) -> dict[str, tuple[Figure, ...]]:
+    """The figures of what determinism costs, whose tasks are networks on no data set."""
+    hardware, families = tuple(block["hardware"]), by_kernel_size(block["models"])
+    others = [model for model in block["models"] if not any(model in sizes for sizes in families.values())]
+    parts = {f"kernel-size-{name}": sizes for name, sizes in families.items()}
+    if others:
+        parts = {"networks": others, **parts}
+    everything = tuple((model, "") for model in block["models"])
+    return {
+        "kernels": tuple(Figure(f"kernels-{name}", "kernels", (name,), everything) for name in hardware),
+        "overhead": tuple(
+            Figure(f"overhead-{name}", "overhead", hardware, tuple((model, "") for model in part))
+            for name, part in parts.items()
+        ),
+    }
 
 
 def _task(cell: "Cell") -> str:

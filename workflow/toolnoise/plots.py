@@ -286,6 +286,16 @@ def runs_note(rows: pd.DataFrame) -> str:
     return f"{note}; {missing or 'none'} of {planned} missing."
 
 
+def steps_note(rows: pd.DataFrame) -> str:
+    """What was timed, of rows of a metric file of steps: on which images, for how long, and what a kernel is."""
+    notes = []
+    for batch, size, steps in rows[["batch_size", "image_size", "steps"]].drop_duplicates().itertuples(index=False):
+        notes.append(f"{steps} training steps a run, each on {batch} images of {size} x {size} pixels.")
+    if "cpu" in set(rows["accelerator"]):
+        notes.append("On a CPU, kernels are TensorFlow's operators, by type.")
+    return " ".join(notes)
+
+
 def marks_note(figure: Figure, rows: pd.DataFrame) -> str:
     """What the lines and marks in the figure mean; only those that occur."""
     texts = {text.get_text() for panel in figure.axes for text in panel.texts}
