@@ -43,7 +43,7 @@ def profile(folder, toolnoise):
     def start(hardware, mode, repeat=1, study="study.yaml", out=None, **options):
         what = ["--model", "smallcnn", "--hardware", hardware, "--mode", mode, "--repeat", repeat]
         out = out or f"{hardware}-{mode}"
-        outputs = ["--kernels", f"{out}/1.csv", "--record", f"{out}/1.json"]
+        outputs = ["--out", f"{out}/1.csv", "--record", f"{out}/1.json"]
         return toolnoise(folder, "profile", "--study", study, *what, *outputs, **options), folder / out
 
     return start

@@ -6,6 +6,9 @@ import pytest
 from toolnoise import files, measuring
 from toolnoise.metrics import table
 from toolnoise.metrics.overhead import REST, TOP, Cost, costs, longest
+from toolnoise.study import Cell
+
+NETWORK = Cell("smallcnn", "", "cpu", "")
 
 
 def cost(wall, **seconds):
@@ -78,7 +81,7 @@ def measured(written, built, tmp_path):
 
 def written_files(study, records, folder):
     paths = folder / "overhead.csv", folder / "kernels.csv"
-    measuring.measure_overhead(study, records, *paths)
+    measuring.measure_overhead(study, NETWORK, records, *paths)
     return paths
 
 
@@ -124,7 +127,7 @@ def test_a_repeat_that_lacks_a_mode_is_missing(measured, tmp_path):
 def test_a_record_of_another_study_is_refused_in_one_line(measured, built, written, refused, tmp_path):
     _, records = measured
     written["overhead"]["repeats"] = 2
-    line = refused(measuring.measure_overhead, built(written), records, tmp_path / "o.csv", tmp_path / "k.csv")
+    line = refused(measuring.measure_overhead, built(written), NETWORK, records, tmp_path / "o.csv", tmp_path / "k.csv")
     assert "smallcnn/cpu/default/3" in line
     assert not (tmp_path / "o.csv").exists()
 
@@ -133,7 +136,7 @@ def test_a_record_of_another_study_is_refused_in_one_line(measured, built, writt
 def test_a_damaged_record_is_refused_in_one_line(measured, refused, tmp_path, text):
     study, records = measured
     files.write_text(records[0], text)
-    line = refused(measuring.measure_overhead, study, records, tmp_path / "o.csv", tmp_path / "k.csv")
+    line = refused(measuring.measure_overhead, study, NETWORK, records, tmp_path / "o.csv", tmp_path / "k.csv")
     assert line.startswith(records[0])
 
 
@@ -141,5 +144,5 @@ def test_a_truncated_table_of_kernels_is_refused_in_one_line(measured, refused, 
     study, records = measured
     path = tmp_path / "default" / "1.csv"
     path.write_text(path.read_text()[:-12])
-    line = refused(measuring.measure_overhead, study, records, tmp_path / "o.csv", tmp_path / "k.csv")
+    line = refused(measuring.measure_overhead, study, NETWORK, records, tmp_path / "o.csv", tmp_path / "k.csv")
     assert line.startswith(str(path))

@@ -43,6 +43,14 @@ def get_profile(wildcards):
     return Profile(wildcards.model, wildcards.hardware, wildcards.mode, int(wildcards.repeat))
 
 
+def get_profiles(pattern):
+    def get_those_of_a_network(wildcards):
+        subject = (wildcards.model, wildcards.hardware)
+        return [study.path(pattern, profile) for profile in study.profiles if profile[:2] == subject]
+
+    return get_those_of_a_network
+
+
 def get_records(wildcards):
     return study.runs(layout.RECORD, get_cell(wildcards))
 

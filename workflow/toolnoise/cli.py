@@ -45,7 +45,7 @@ def _profile(options: argparse.Namespace) -> None:
     if profile not in study.profiles:
         allowed = "model/hardware/mode/repeat of its overhead"
         raise BadInput(options.study, "overhead", f"no {'/'.join(map(str, profile))}", allowed)
-    profiling.profile(study.profile_spec(profile), options.kernels, options.record)
+    profiling.profile(study.profile_spec(profile), options.out, options.record)
 
 
 def _predict(options: argparse.Namespace) -> None:
@@ -88,14 +88,17 @@ def _measure_pair(options: argparse.Namespace) -> None:
 def _measure_overhead(options: argparse.Namespace) -> None:
     from toolnoise import measuring
 
-    measuring.measure_overhead(studies.load(options.study), options.records, options.overhead, options.kernels)
+    study, network = studies.load(options.study), Cell(options.model, "", options.hardware, "")
+    if network not in study.networks:
+        found = f"no {network.model} on {network.hardware}"
+        raise BadInput(options.study, "overhead", found, "a model and a tooling of its overhead")
+    measuring.measure_overhead(study, network, options.records, options.out_overhead, options.out_kernels)
 
 
 def _collect(options: argparse.Namespace) -> None:
     from toolnoise.metrics import table
 
-    columns = {"stability": table.STABILITY, "cross_tooling": table.CROSS_TOOLING}[options.kind]
-    table.concatenate(options.metrics, columns, options.out)
+    table.concatenate(options.metrics, getattr(table, options.kind.upper()), options.out)
 
 
 def _render(options: argparse.Namespace) -> None:
@@ -171,7 +174,7 @@ def _parser() -> argparse.ArgumentParser:
             "profile",
             _profile,
             "measure what a training step takes",
-            [*study, "model", "hardware", "mode", "repeat", "kernels", "record"],
+            [*study, "model", "hardware", "mode", "repeat", "out", "record"],
         ),
         ("predict", _predict, "dump a cell's predictions", [*study, *task, "variant", *dump]),
         ("check-control", _check_control, "compare control runs bit for bit", [*task, *dump[1:], "out"]),
@@ -195,14 +198,14 @@ def _parser() -> argparse.ArgumentParser:
             "measure-overhead",
             _measure_overhead,
             "measure what determinism costs",
-            [*study, "records", "overhead", "kernels"],
+            [*study, "model", "hardware", "records", "out-overhead", "out-kernels"],
         ),
         ("collect", _collect, "put metric files together", ["kind", "metrics", "out"]),
         (
             "render",
             _render,
             "execute a notebook",
-            [*study, "figure", "stability", "cross-tooling", "counts", "stem", "executed"],
+            [*study, "figure", "stability", "cross-tooling", "counts", "overhead", "kernels", "stem", "executed"],
         ),
         ("report", _report, "write a study's page", [*study, "out"]),
         ("summary", _summary, "print a study's results", study),
@@ -220,12 +223,14 @@ _ARGUMENTS: dict[str, dict[str, Any]] = {
     "seed": {"type": int},
     "mode": {"choices": list(MODES)},
     "repeat": {"type": int},
-    "kind": {"choices": ["stability", "cross_tooling"]},
+    "kind": {"choices": ["stability", "cross_tooling", "overhead", "kernels"]},
     "records": {"nargs": "+", "metavar": "JSON"},
     "other-records": {"nargs": "+", "metavar": "RUN_JSON"},
     "metrics": _METRICS,
     # A figure reads what its kind needs of these.
-    **dict.fromkeys(["stability", "cross-tooling", "counts"], _METRICS | {"required": False, "default": []}),
+    **dict.fromkeys(
+        ["stability", "cross-tooling", "counts", "overhead", "kernels"], _METRICS | {"required": False, "default": []}
+    ),
 }
 
 

@@ -6,8 +6,9 @@ tasks, and its name begins with its kind.
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from operator import attrgetter, itemgetter
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -91,9 +92,13 @@ class Figure(NamedTuple):
 
 
 def possible(
-    config: Mapping[str, Any], cells: Iterable["Cell"], pairs: Iterable["Pair"], recipe_of: Mapping[Task, str]
+    config: Mapping[str, Any],
+    cells: Iterable["Cell"],
+    pairs: Iterable["Pair"],
+    recipe_of: Mapping[Task, str],
+    networks: Sequence["Cell"] = (),
 ) -> dict[str, tuple[Figure, ...]]:
-    """The figures of each kind that a study's cells can feed."""
+    """The figures of each kind that a study's cells can feed, or the networks that its overhead is measured on."""
     cells = tuple(cells)
     order = _order(config, cells, recipe_of)
     # A task that is trained under `shuffle` alone, for the figure of the order, is in no other one.
@@ -111,11 +116,12 @@ def possible(
         "per_class": _figures("per_class", usual, tooling),
         "across_toolings": _figures("across_toolings", [cell for cell in usual if cell[:2] in paired], _task),
         "order": tuple(figure for family in order for figure in _figures("order", family, _place(family[0]))),
-        **_overhead(config.get("overhead", {"models": [], "hardware": []})),
+        "kernels": _figures("kernels", networks, tooling),
+        "overhead": _figures("overhead", networks, _by_kernel_size(networks)),
         "table3": _figures("table3", grouped),
         "table4": _figures("table4", usual),
         "table5": _figures("table5", grouped),
-        "paper_vs_ours": _figures("paper_vs_ours", usual),
+        "paper_vs_ours": _figures("paper_vs_ours", [*usual, *networks]),
     }
 
 
@@ -166,30 +172,20 @@ def _has_groups(dataset: Mapping[str, Any]) -> bool:
     return dataset["reader"] == "faces" or bool(dataset.get("groups"))
 
 
-def by_kernel_size(models: Iterable[str]) -> dict[str, dict[str, int]]:
-    """Families of models named M-k1, M-k3, ...: by M, the kernel size of each, the smallest first."""
-    families: dict[str, dict[str, int]] = {}
-    for model in models:
-        if named := re.fullmatch(r"(.+)-k([1-9]\d*)", model):
-            families.setdefault(named[1], {})[model] = int(named[2])
-    return {name: dict(sorted(sizes.items(), key=itemgetter(1))) for name, sizes in families.items() if len(sizes) > 1}
+def _by_kernel_size(networks: Iterable["Cell"]) -> Callable[["Cell"], str]:
+    """Where a network is shown: models named M-k1, M-k3, ... together, the others in a figure of their own."""
+    members = Counter(_family(model) for model in {cell.model for cell in networks})
+
+    def part(cell: "Cell") -> str:
+        family = _family(cell.model)
+        return f"kernel-size-{family}" if family and members[family] > 1 else "networks"
+
+    return part
 
 
-def _overhead(block: Mapping[str, Any]) -> dict[str, tuple[Figure, ...]]:
-    """The figures of what determinism costs, whose tasks are networks on no data set."""
-    hardware, families = tuple(block["hardware"]), by_kernel_size(block["models"])
-    others = [model for model in block["models"] if not any(model in sizes for sizes in families.values())]
-    parts = {f"kernel-size-{name}": sizes for name, sizes in families.items()}
-    if others:
-        parts = {"networks": others, **parts}
-    everything = tuple((model, "") for model in block["models"])
-    return {
-        "kernels": tuple(Figure(f"kernels-{name}", "kernels", (name,), everything) for name in hardware),
-        "overhead": tuple(
-            Figure(f"overhead-{name}", "overhead", hardware, tuple((model, "") for model in part))
-            for name, part in parts.items()
-        ),
-    }
+def _family(model: str) -> str:
+    named = re.fullmatch(r"(.+)-k[1-9]\d*", model)
+    return named[1] if named else ""
 
 
 def _task(cell: "Cell") -> str:

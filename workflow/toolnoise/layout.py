@@ -23,6 +23,8 @@ COUNTS = "results/{study}/metrics/data/{dataset}.csv"
 DATA_COUNTS = "results/{study}/metrics/data.csv"
 STABILITY = "results/{study}/metrics/stability.csv"
 CROSS_TOOLING = "results/{study}/metrics/cross_tooling.csv"
+NETWORK_OVERHEAD = "results/{study}/metrics/overhead/{model}/{hardware}.csv"
+NETWORK_KERNELS = "results/{study}/metrics/kernels/{model}/{hardware}.csv"
 OVERHEAD = "results/{study}/metrics/overhead.csv"
 KERNELS = "results/{study}/metrics/kernels.csv"
 

@@ -59,29 +59,30 @@ def measure_pair(
     )
 
 
-def measure_overhead(study: Study, records: list[str], overhead: str | Path, kernels: str | Path) -> None:
+def measure_overhead(
+    study: Study, network: Cell, records: list[str], overhead: str | Path, kernels: str | Path
+) -> None:
     """Write what determinism costs and the longest kernels of each mode; a repeat that lacks a mode is missing."""
+    subject = (network.model, network.hardware)
     found = dict(_read_cost(record) for record in records)
-    strange = [profile for profile in found if profile not in study.profiles]
+    planned = [profile for profile in study.profiles if profile[:2] == subject]
+    strange = [profile for profile in found if profile not in planned]
     if strange:
         what = f"{'/'.join(map(str, strange[0]))} is none of its measurements"
-        raise BadInput(f"study {study.name}", "overhead", what, "records of this study")
-    conditions = [study.config["overhead"][key] for key in ("batch_size", "image_size", "steps")]
-    cost_rows, kernel_rows = [], []
-    for subject in dict.fromkeys(profile[:2] for profile in study.profiles):
-        repeats = {profile.repeat for profile in study.profiles if profile[:2] == subject}
-        whole = [repeat for repeat in sorted(repeats) if all((*subject, mode, repeat) in found for mode in MODES)]
-        runs = {mode: [found[*subject, mode, repeat] for repeat in whole] for mode in MODES}
-        counts = (len(whole), len(repeats) - len(whole))
-        about = (*subject, study.tooling(subject[1])["accelerator"], *conditions)
-        cost_rows += [(*about, metric, *estimate, *counts) for metric, estimate in costs(**runs)]
-        kernel_rows += [
-            (*about, mode, row.rank, row.kernel, row.calls, *row.seconds, *counts)
-            for mode in MODES
-            for row in longest(runs[mode])
-        ]
-    table.write(overhead, table.OVERHEAD, cost_rows)
-    table.write(kernels, table.KERNELS, kernel_rows)
+        raise BadInput(f"study {study.name}", "overhead", what, f"records of {' on '.join(subject)}")
+    repeats = dict.fromkeys(profile.repeat for profile in planned)
+    whole = [repeat for repeat in repeats if all((*subject, mode, repeat) in found for mode in MODES)]
+    runs = {mode: [found[*subject, mode, repeat] for repeat in whole] for mode in MODES}
+    counts = (len(whole), len(repeats) - len(whole))
+    block = study.config["overhead"]
+    about = (*subject, study.tooling(network.hardware)["accelerator"], *(block[key] for key in table.CONDITIONS))
+    table.write(overhead, table.OVERHEAD, [(*about, metric, *estimate, *counts) for metric, estimate in costs(**runs)])
+    rows = [(mode, row) for mode in MODES for row in longest(runs[mode])]
+    table.write(
+        kernels,
+        table.KERNELS,
+        [(*about, mode, row.rank, row.kernel, row.calls, *row.seconds, *counts) for mode, row in rows],
+    )
 
 
 def _read_cost(record: str) -> tuple[tuple[str, str, str, int], Cost]:

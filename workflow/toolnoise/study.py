@@ -75,11 +75,17 @@ class Study:
     @property
     def profiles(self) -> tuple[Profile, ...]:
         """Every measurement of the cost of determinism."""
-        block = self.config.get("overhead")
-        if block is None:
-            return ()
-        repeats = range(1, block["repeats"] + 1)
-        return tuple(itertools.starmap(Profile, itertools.product(block["models"], block["hardware"], MODES, repeats)))
+        return tuple(
+            Profile(network.model, network.hardware, mode, repeat)
+            for network in self.networks
+            for mode in MODES
+            for repeat in range(1, self.config["overhead"]["repeats"] + 1)
+        )
+
+    @property
+    def networks(self) -> tuple[Cell, ...]:
+        """What these are measurements of: networks on toolings, with no data set and in both modes."""
+        return _networks(self.config)
 
     @property
     def controls(self) -> tuple[Cell, ...]:
@@ -153,10 +159,13 @@ class Study:
     def metric_files(self, figure: Figure) -> dict[str, list[str]]:
         """The metric files of what a figure shows, by kind, and the verdicts of the gate on it."""
         cells = [cell for cell in self.cells if figure.shows(cell)]
-        datasets = dict.fromkeys(dataset for _, dataset in figure.tasks)
+        datasets = dict.fromkeys(dataset for _, dataset in figure.tasks if dataset)
+        networks = [network for network in self.networks if figure.shows(network)]
         return {
             "stability": [self.path(layout.CELL_METRICS, cell) for cell in cells],
             "cross_tooling": [self.path(layout.PAIR_METRICS, pair) for pair in self.pairs if figure.shows(pair)],
+            "overhead": [self.path(layout.NETWORK_OVERHEAD, network) for network in networks],
+            "kernels": [self.path(layout.NETWORK_KERNELS, network) for network in networks],
             "counts": [self.path(layout.COUNTS, dataset=dataset) for dataset in datasets],
             "gates": [self.path(layout.GATE, cell) for cell in cells if cell.variant == "control"],
         }
@@ -195,7 +204,7 @@ def build(resolved: config.Config, file: str | Path) -> Study:
         if resolved["hardware"][hardware]["accelerator"] == "tpu":
             found = f"{hardware!r} is a TPU, which is deterministic either way"
             raise BadInput(file, f"overhead.hardware[{number}]", found, "toolings whose accelerator is cpu or gpu")
-    possible = figures.possible(resolved, seeds, _pairs(seeds), recipe_of)
+    possible = figures.possible(resolved, seeds, _pairs(seeds), recipe_of, _networks(resolved))
     shown = figures.chosen(possible, resolved.get("figures"), file)
     return Study(resolved["study"], resolved, seeds, recipe_of, tuple(shown))
 
@@ -204,6 +213,13 @@ def _product(block: config.Config) -> Iterator[Cell]:
     # The variant turns fastest: a reader of a metric file finds what to compare side by side.
     return itertools.starmap(
         Cell, itertools.product(block["models"], block["datasets"], block["hardware"], block["variants"])
+    )
+
+
+def _networks(resolved: config.Config) -> tuple[Cell, ...]:
+    block = resolved.get("overhead", {"models": [], "hardware": []})
+    return tuple(
+        Cell(model, "", hardware, "") for model, hardware in itertools.product(block["models"], block["hardware"])
     )
 
 

@@ -26,12 +26,12 @@ DATA = ("dataset", "split", "group", "label", "count")
 CROSS_TOOLING = ("model", "dataset", "hardware", "other_hardware", "variant", *_MEASURE)
 # What a step takes: of one run, kernel by kernel; of a mode, its longest kernels; of a network on a tooling.
 PROFILE = ("kernel", "calls", "total_us", "share")
-_STEPS = ("batch_size", "image_size", "steps")
-_NETWORK = ("model", "hardware", "accelerator", *_STEPS)
-KERNELS = (*_NETWORK, "mode", "rank", "kernel", "calls_per_step", *NUMBERS, *COUNTS)
-OVERHEAD = (*_NETWORK, "metric", *NUMBERS, *COUNTS)
+CONDITIONS = ("batch_size", "image_size", "steps")
+_NETWORK = ("model", "hardware", "accelerator", *CONDITIONS)
+KERNELS = (*_NETWORK, "mode", "rank", "kernel", "calls_per_step", *NUMBERS, "n_runs", "n_missing")
+OVERHEAD = (*_NETWORK, "metric", *NUMBERS, "n_runs", "n_missing")
 _FLOATS = {*NUMBERS, "total_us", "share", "calls_per_step"}
-_INTEGERS = {*COUNTS, *_STEPS, "calls"}
+_INTEGERS = {*COUNTS, *CONDITIONS, "calls"}
 
 _NUMBER = re.compile(r"-?(\d+(\.\d+)?(e[-+]?\d+)?|inf)", re.ASCII)
 _COUNT = re.compile(r"\d+", re.ASCII)
