@@ -183,7 +183,7 @@ def test_kernels_are_shown_by_tooling_and_the_cost_of_determinism_by_kernel_size
     assert [figure.name for figure in mine["kernels"]] == ["kernels-cpu", "kernels-v100"]
     assert {figure.name: [model for model, _ in figure.tasks] for figure in mine["overhead"]} == {
         "overhead-networks": ["smallcnn", "other-k3", "plain-kernel"],
-        "overhead-kernel-size-medium": sized,
+        "overhead-kernel-size": sized,
     }
     assert all(figure.hardware == ("cpu", "v100") for figure in mine["overhead"])
 

@@ -71,7 +71,7 @@ TARGETS = {
     "fig7": "order-tpu-v2-8-smallcnn-b125-cifar10",
     "fig8": "kernels-v100",
     "fig9a": "overhead-networks",
-    "fig9b": "overhead-kernel-size-mediumcnn",
+    "fig9b": "overhead-kernel-size",
     "fig11": "noise_by_source-p100",
     "fig13": "noise_by_source-rtx5000",
 }
@@ -178,7 +178,7 @@ def _by_kernel_size(networks: Iterable["Cell"]) -> Callable[["Cell"], str]:
 
     def part(cell: "Cell") -> str:
         family = _family(cell.model)
-        return f"kernel-size-{family}" if family and members[family] > 1 else "networks"
+        return "kernel-size" if family and members[family] > 1 else "networks"
 
     return part
 
