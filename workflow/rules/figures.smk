@@ -18,6 +18,11 @@ def get_metrics(name):
     return lambda wildcards: study.metric_files(FIGURES[wildcards.figure])[name]
 
 
+def get_metric_arguments(names):
+    # As a parameter: Snakemake puts `shell` together when a job runs, when the loop below has long ended.
+    return lambda wildcards, input: [part for name in names for part in (f"--{name.replace('_', '-')}", *input[name])]
+
+
 def get_files(some):
     """Every file of some figures."""
     for figure in some:
@@ -69,10 +74,10 @@ for kind in study.figure_kinds:
             code=code.digest(*figures.MODULES, files=(f"notebooks/{kind}.ipynb", *about.files)),
             stem=lambda wildcards: layout.FIGURE.format(**wildcards),
             emulated=",".join(study.emulated()),
+            metrics=get_metric_arguments(reads),
         shell:
             "toolnoise render --study {params.study:q} --figure {wildcards.figure:q} --stem {params.stem:q}"
-            + "".join(f" --{name.replace('_', '-')} {{input.{name}:q}}" for name in reads)
-            + " --executed {output.executed:q} >{log:q} 2>&1"
+            " {params.metrics:q} --executed {output.executed:q} >{log:q} 2>&1"
 
 
 rule write_report:
