@@ -29,6 +29,10 @@ def put(written, path, value):
     written[last] = value
 
 
+def cost_of(**changes):
+    return {"models": ["smallcnn"], "hardware": ["cpu"], **changes}
+
+
 BAD_VALUES = [
     # where, what, the key that is named, what is said was found, what is said is allowed
     ("grid.0.models", ["resnet"], "grid[0].models", "'resnet'", "smallcnn, smallcnn-bn"),
@@ -76,6 +80,17 @@ BAD_VALUES = [
     ("hardware.cpu", {"isa": "neon"}, "hardware.cpu.isa", 'found "neon"', "allowed: avx2, avx512, sse41"),
     ("models", {"mine": {"builder": "no module"}}, "models.mine.builder", '"no module"', "package.module:function"),
     ("datasets", {"mine": {"reader": "csv"}}, "datasets.mine.reader", 'found "csv"', "allowed: celeba, cifar, digits"),
+    ("overhead", cost_of(models=["resnet"]), "overhead.models", "'resnet'", "smallcnn, smallcnn-bn"),
+    ("overhead", cost_of(hardware=["h300"]), "overhead.hardware", "'h300'", "cpu-eigen"),
+    ("overhead", cost_of(hardware=["tpu-v2-8"]), "overhead.hardware[0]", "'tpu-v2-8' is a TPU", "cpu or gpu"),
+    ("overhead", cost_of(models=[]), "overhead.models", "[]", "at least one name"),
+    ("overhead", {"models": ["smallcnn"]}, "overhead", "lacks the key 'hardware'", "required: models, hardware"),
+    ("overhead", cost_of(steps=0), "overhead.steps", "found 0", "from 1 up"),
+    ("overhead", cost_of(warmup=0), "overhead.warmup", "found 0", "from 1 up"),
+    ("overhead", cost_of(repeats=0), "overhead.repeats", "found 0", "from 1 to 100"),
+    ("overhead", cost_of(image_size=0), "overhead.image_size", "found 0", "from 1 up"),
+    ("overhead", cost_of(classes=1), "overhead.classes", "found 1", "from 2 up"),
+    ("overhead", cost_of(step=5), "overhead", "'step' (did you mean 'steps'?)", "allowed: batch_size, "),
     ("figures", ["figure1"], "figures[0]", 'found "figure1"', "allowed: across_toolings, "),
     ("figures", ["table2", "table2"], "figures", "table2", "the figures to render"),
     ("only", [], "only", "found []", "a list of at least one name"),

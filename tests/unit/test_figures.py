@@ -24,12 +24,12 @@ def _product(*axes):
     return [()] if not axes else [(value, *rest) for value in axes[0] for rest in _product(*axes[1:])]
 
 
-def found(some, pairs=(), recipe_of=None):
+def found(some, pairs=(), recipe_of=None, networks=()):
     """The names of the figures of each kind; models are of one builder unless they end in -bn."""
     models = {cell.model: {"builder": "a:b", "options": {"batch_norm": cell.model.endswith("-bn")}} for cell in some}
     recipe_of = recipe_of or {cell[:2]: "plain" for cell in some}
     resolved = {"models": models, "datasets": DATASETS, "recipes": RECIPES}
-    return figures.possible(resolved, some, pairs, recipe_of)
+    return figures.possible(resolved, some, pairs, recipe_of, networks)
 
 
 def names(some, **more):
@@ -171,3 +171,34 @@ def test_an_item_that_a_study_cannot_feed_says_in_one_line_what_it_needs(refused
     assert refused(figures.of_target, "fig4", some, "mine.yaml") == (
         "mine.yaml: fig4: the study has no subgroups; it needs a data set with sub-groups: faces, or celeba with groups"
     )
+
+
+def networks(*models, hardware=("cpu", "v100")):
+    return [Cell(model, "", name, "") for model in models for name in hardware]
+
+
+def test_kernels_are_shown_by_tooling_and_the_cost_of_determinism_by_kernel_size_or_as_networks():
+    sized = [f"medium-k{size}" for size in (1, 3, 11)]
+    mine = found(cells(), networks=networks("smallcnn", *sized, "other-k3", "plain-kernel"))
+    assert [figure.name for figure in mine["kernels"]] == ["kernels-cpu", "kernels-v100"]
+    assert {figure.name: [model for model, _ in figure.tasks] for figure in mine["overhead"]} == {
+        "overhead-networks": ["smallcnn", "other-k3", "plain-kernel"],
+        "overhead-kernel-size": sized,
+    }
+    assert all(figure.hardware == ("cpu", "v100") for figure in mine["overhead"])
+
+
+def test_published_times_are_compared_with_the_times_there_are():
+    (comparison,) = found(cells(), networks=networks("vgg19"))["paper_vs_ours"]
+    assert ("vgg19", "") in comparison.tasks
+    assert "v100" in comparison.hardware
+
+
+def test_the_papers_overhead_is_figures_8_9a_and_9b():
+    block = config.read_yaml(PAPER)["overhead"]
+    possible = found(cells(), networks=networks(*block["models"], hardware=block["hardware"]))
+    targets = figures.by_target([figure for some in possible.values() for figure in some])
+    assert [figure.name for figure in targets["fig8"]] == ["kernels-v100"]
+    assert [figure.name for figure in targets["fig9a"]] == ["overhead-networks"]
+    assert len(targets["fig9a"][0].tasks) == 10
+    assert [model for model, _ in targets["fig9b"][0].tasks] == [f"mediumcnn-k{size}" for size in (1, 3, 5, 7)]

@@ -152,7 +152,7 @@ BAD = {
     ),
     "a fraction of a run": (
         TEXT.replace("4,1\n", "4,0.5\n"),
-        "line 4, n_missing: found '0.5'; expected a number of runs: 0, 1, ...",
+        "line 4, n_missing: found '0.5'; expected a count: 0, 1, ...",
     ),
     "a short row": (TEXT + "small_cnn,digits\n", "line 5: 2 fields; expected 11"),
     "an empty line": (TEXT + "\n", "line 5: 0 fields; expected 11"),

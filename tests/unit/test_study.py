@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from toolnoise import config, layout, study
 from toolnoise.files import canonical_sha256
-from toolnoise.study import Cell, Pair
+from toolnoise.study import MODES, Cell, Pair, Profile
 from toolnoise.variants import VARIANTS
 
 
@@ -208,21 +208,71 @@ def test_a_study_read_from_its_resolved_copy_is_the_same_study(written, built):
     assert built(tiny.config) == tiny
 
 
+def with_overhead(written, **changes):
+    return written | {"overhead": {"models": ["smallcnn", "smallcnn-bn"], "hardware": ["cpu", "v100"]} | changes}
+
+
+def test_the_cost_of_determinism_is_measured_for_every_network_on_every_tooling_in_both_modes(written, built):
+    profiles = built(with_overhead(written, repeats=3)).profiles
+    assert len(profiles) == len(set(profiles)) == 2 * 2 * 2 * 3
+    assert profiles[:4] == (
+        Profile("smallcnn", "cpu", "default", 1),
+        Profile("smallcnn", "cpu", "default", 2),
+        Profile("smallcnn", "cpu", "default", 3),
+        Profile("smallcnn", "cpu", "deterministic", 1),
+    )
+    assert built(written).profiles == ()
+
+
+def test_a_measurement_has_the_papers_batch_and_images_unless_told(written, built):
+    spec = built(with_overhead(written)).profile_spec(Profile("smallcnn", "v100", "default", 1))
+    assert spec["recipe"]["batch_size"] == 64
+    assert spec["images"] == {"image_size": 224, "channels": 3, "classes": 1000}
+    assert spec["steps"]["steps"] == 100
+
+
+def test_a_mode_is_what_may_vary(written, built):
+    study = built(with_overhead(written))
+    varying = [study.profile_spec(Profile("smallcnn", "cpu", mode, 1))["variant"]["varying"] for mode in MODES]
+    assert varying == [["impl"], []]
+
+
+@pytest.mark.parametrize("key", ["batch_size", "image_size", "channels", "classes", "warmup", "steps"])
+def test_a_measurements_digest_follows_every_condition(key, written, built):
+    profile = Profile("smallcnn", "cpu", "default", 1)
+    digests = {
+        canonical_sha256(built(with_overhead(written, **change)).profile_spec(profile)) for change in ({}, {key: 17})
+    }
+    assert len(digests) == 2
+
+
+def test_more_repeats_networks_and_toolings_leave_the_other_measurements_alone(written, built):
+    profile = Profile("smallcnn", "cpu", "default", 1)
+    more = built(with_overhead(written, repeats=9)).profile_spec(profile)
+    assert more == built(with_overhead(written, models=["smallcnn"], hardware=["cpu"])).profile_spec(profile)
+
+
+def test_a_tooling_that_only_the_overhead_names_is_kept_with_the_study(written, built):
+    study = built(with_overhead(written))
+    assert study.config["hardware"]["v100"]["gpu_model"] == "v100"
+    assert built(study.config) == study
+
+
 # Names as the schema allows them.
 FIRST = string.ascii_letters + string.digits
 NAMES = st.tuples(st.sampled_from(FIRST), st.text(FIRST + "_+-", max_size=63)).map("".join)
 PATTERNS = [value for name, value in vars(layout).items() if name.isupper() and isinstance(value, str)]
-WILDCARDS = ("study", "model", "dataset", "hardware", "other_hardware", "variant", "figure")
+WILDCARDS = ("study", "model", "dataset", "hardware", "other_hardware", "variant", "mode", "figure")
 
 
 @given(st.fixed_dictionaries(dict.fromkeys(WILDCARDS, NAMES)), st.integers(1, 2**31 - 1))
 def test_every_path_stays_below_the_studys_folder(names, seed):
     for pattern in PATTERNS:
-        path = PurePosixPath(pattern.format(**names, seed=seed))
+        path = PurePosixPath(pattern.format(**names, seed=seed, repeat=seed))
         if pattern != layout.CELL:
             assert path.is_relative_to(f"results/{names['study']}")
         assert ".." not in path.parts
-        assert str(path) == pattern.format(**names, seed=seed)
+        assert str(path) == pattern.format(**names, seed=seed, repeat=seed)
 
 
 def test_a_figure_needs_what_it_shows_and_no_more(written, built):

@@ -12,6 +12,7 @@ import pytest
 
 from toolnoise import published, streams
 from toolnoise.code import ROOT
+from toolnoise.errors import BadInput
 from toolnoise.metrics import table
 from toolnoise.metrics.stability import stability
 
@@ -38,8 +39,13 @@ def measured(place, labels, classes, groups, noise, runs=RUNS):
 def written(tmp_path):
     """Write metric files into a folder and run a notebook's code on them; returns the stem of what it wrote."""
 
-    def render(kind, rows=(), counts=(), **parameters):
-        files = {"stability": (table.STABILITY, rows), "counts": (table.DATA, counts)}
+    def render(kind, rows=(), counts=(), kernels=(), overhead=(), **parameters):
+        files = {
+            "stability": (table.STABILITY, rows),
+            "counts": (table.DATA, counts),
+            "kernels": (table.KERNELS, kernels),
+            "overhead": (table.OVERHEAD, overhead),
+        }
         for name, (columns, values) in files.items():
             if values:
                 table.write(tmp_path / f"{name}.csv", columns, values)
@@ -178,3 +184,71 @@ def test_published_numbers_of_cells_that_were_run_stand_beside_ours(written):
     assert re.search(rf"{place} \| SD of accuracy \| 0.91 points \| 0.30 \(n = 10\) \| 0.15 to 0.60 \| no \|", text)
     assert re.search(r"\| Figure 3 .*\| 0.86 points \(0.91 by n - 1\) \| 0.30 .*\| no \|", text)
     assert re.search(r"\| Table 4 .*\| examples, train \| 50000 \| 50000 \| 50000 to 50000 \| yes \|", text)
+
+
+STEP = (64, 224, 100)
+ON_V100 = {"hardware": ["v100"], "tasks": [["vgg19", ""]]}
+
+
+def kernels(model="vgg19", hardware="v100", accelerator="gpu"):
+    """The top 20 and the rest of both modes; determinism makes the longest kernel longer."""
+    about = (model, hardware, accelerator, *STEP)
+    for mode, longest in (("default", 1.0), ("deterministic", 3.0)):
+        seconds = [longest, *(0.5 ** (rank + 1) for rank in range(19)), 0.5]
+        for place, value in enumerate(seconds, 1):
+            rank = str(place) if place <= 20 else "rest"
+            yield (*about, mode, rank, f"kernel {place}", 2.0, value, 0.9 * value, 1.1 * value, 5, 0)
+
+
+def ratios(models, hardware=("p100", "v100"), accelerator="gpu", **values):
+    for model in models:
+        for name in hardware:
+            for metric in ("kernel_ratio", "wall_ratio"):
+                value = values.get(metric, 1.25)
+                yield (model, name, accelerator, *STEP, metric, value, 0.9 * value, 1.1 * value, 5, 0)
+
+
+def test_kernels_say_how_much_of_the_time_is_in_the_longest(written):
+    said = words(written("kernels", kernels=list(kernels()), **ON_V100))
+    for part in ("vgg19", "longest: 40 % default, 67 % deterministic", "ms a step", "rest", "64 images of 224 x 224"):
+        assert part in said
+    assert "On a CPU" not in said
+
+
+def test_what_stands_for_kernels_on_a_cpu_is_told(written):
+    here = {"hardware": ["cpu"], "tasks": [["vgg19", ""]]}
+    assert "On a CPU, kernels are" in words(written("kernels", kernels=list(kernels("vgg19", "cpu", "cpu")), **here))
+
+
+def test_a_network_without_kernels_is_told_in_one_line(written):
+    with pytest.raises(BadInput, match=r"kernels\.csv: model: no kernels of vgg16 on v100; "):
+        written("kernels", kernels=list(kernels()), hardware=["v100"], tasks=[["vgg16", ""]])
+
+
+def test_networks_are_named_and_networks_of_one_family_are_called_by_their_kernels_the_smallest_first(written):
+    on = {"hardware": ["p100", "v100"]}
+    named = written(
+        "overhead", overhead=list(ratios(["vgg19", "medium-k3"])), tasks=[["vgg19", ""], ["medium-k3", ""]], **on
+    )
+    assert "medium-k3" in words(named)
+    sizes = [["medium-k11", ""], ["medium-k1", ""], ["medium-k3", ""]]
+    said = words(written("overhead", overhead=list(ratios([model for model, _ in sizes])), tasks=sizes, **on))
+    assert "by kernel size of medium" in said
+    assert said.index("1x1") < said.index("3x3") < said.index("11x11")
+    for part in ("p100", "v100", "deterministic / default", "Time in kernels", "Time by the clock", "Runs: 5 each"):
+        assert part in said
+
+
+def test_a_ratio_that_is_not_in_the_file_is_told_in_one_line(written):
+    with pytest.raises(BadInput, match=r"overhead\.csv: metric: no 'kernel_ratio' of vgg19 on t4; "):
+        written("overhead", overhead=list(ratios(["vgg19"])), hardware=["p100", "t4"], tasks=[["vgg19", ""]])
+
+
+@pytest.mark.parametrize("kind", ["kernels", "overhead"])
+def test_the_cost_of_determinism_is_drawn_with_the_same_bytes_twice(written, kind):
+    rows = {"kernels": list(kernels()), "overhead": list(ratios(["vgg19"], ["v100"]))}
+    drawings = []
+    for _ in range(2):
+        stem = written(kind, **rows, **ON_V100)
+        drawings.append([stem.with_suffix(f".{suffix}").read_bytes() for suffix in ("png", "svg", "pdf")])
+    assert drawings[0] == drawings[1]

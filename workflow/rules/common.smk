@@ -8,7 +8,7 @@ from toolnoise import config as configuration
 from toolnoise import study as studies
 from toolnoise.errors import told_in_one_line
 from toolnoise.files import canonical_sha256, write_json
-from toolnoise.study import Cell, Pair
+from toolnoise.study import MODES, Cell, Pair, Profile
 
 # The study file: the last --configfile, else config.yaml. --config is laid over it. A profile may name it by way of a link.
 FILE = os.path.realpath(workflow.configfiles[-1]) if workflow.configfiles else "config.yaml"
@@ -31,10 +31,24 @@ wildcard_constraints:
     **{name: r"[A-Za-z0-9][A-Za-z0-9_+-]*" for name in (*Cell._fields, "other_hardware")},
     study=study.name,
     seed=r"[1-9][0-9]*",
+    mode="|".join(MODES),
+    repeat=r"[1-9][0-9]*",
 
 
 def get_cell(wildcards, hardware="hardware"):
     return Cell(wildcards.model, wildcards.dataset, wildcards[hardware], wildcards.get("variant", "control"))
+
+
+def get_profile(wildcards):
+    return Profile(wildcards.model, wildcards.hardware, wildcards.mode, int(wildcards.repeat))
+
+
+def get_profiles(pattern):
+    def get_those_of_a_network(wildcards):
+        subject = (wildcards.model, wildcards.hardware)
+        return [study.path(pattern, profile) for profile in study.profiles if profile[:2] == subject]
+
+    return get_those_of_a_network
 
 
 def get_records(wildcards):

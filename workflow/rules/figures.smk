@@ -8,6 +8,7 @@ METRICS = {
     "stability": study.path(layout.STABILITY),
     **({"cross_tooling": study.path(layout.CROSS_TOOLING)} if study.pairs else {}),
     "counts": study.path(layout.DATA_COUNTS),
+    **({"overhead": study.path(layout.OVERHEAD), "kernels": study.path(layout.KERNELS)} if study.networks else {}),
 }
 FIGURES = {figure.name: figure for figure in study.figures}
 CAPTIONS = tuple(f"workflow/report/{name}.rst" for name in ("workflow", "metrics", *study.figure_kinds))

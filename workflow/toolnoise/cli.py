@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from toolnoise import study as studies
 from toolnoise.errors import BadInput, told_in_one_line
 from toolnoise.figures import KINDS
-from toolnoise.study import Cell, Pair, Study
+from toolnoise.study import MODES, Cell, Pair, Profile, Study
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -51,6 +51,17 @@ def _train(options: argparse.Namespace) -> None:
     training.train(spec, options.data, options.weights, options.history, options.record)
 
 
+def _profile(options: argparse.Namespace) -> None:
+    from toolnoise import profiling
+
+    study = studies.load(options.study)
+    profile = Profile(options.model, options.hardware, options.mode, options.repeat)
+    if profile not in study.profiles:
+        allowed = "model/hardware/mode/repeat of its overhead"
+        raise BadInput(options.study, "overhead", f"no {'/'.join(map(str, profile))}", allowed)
+    profiling.profile(study.profile_spec(profile), options.out, options.record)
+
+
 def _predict(options: argparse.Namespace) -> None:
     from toolnoise import prediction
 
@@ -88,10 +99,20 @@ def _measure_pair(options: argparse.Namespace) -> None:
     )
 
 
+def _measure_overhead(options: argparse.Namespace) -> None:
+    from toolnoise import measuring
+
+    study, network = studies.load(options.study), Cell(options.model, "", options.hardware, "")
+    if network not in study.networks:
+        found = f"no {network.model} on {network.hardware}"
+        raise BadInput(options.study, "overhead", found, "a model and a tooling of its overhead")
+    measuring.measure_overhead(study, network, options.records, options.out_overhead, options.out_kernels)
+
+
 def _collect(options: argparse.Namespace) -> None:
     from toolnoise.metrics import table
 
-    columns = {"stability": table.STABILITY, "cross_tooling": table.CROSS_TOOLING, "counts": table.DATA}[options.kind]
+    columns = table.DATA if options.kind == "counts" else getattr(table, options.kind.upper())
     table.concatenate(options.metrics, columns, options.out)
 
 
@@ -178,6 +199,12 @@ def _parser() -> argparse.ArgumentParser:
             "train one run",
             [*study, *task, "variant", "seed", "data", "weights", "history", "record"],
         ),
+        (
+            "profile",
+            _profile,
+            "measure what a training step takes",
+            [*study, "model", "hardware", "mode", "repeat", "out", "record"],
+        ),
         ("predict", _predict, "dump a cell's predictions", [*study, *task, "variant", *dump]),
         ("check-control", _check_control, "compare control runs bit for bit", [*task, *dump[1:], "out"]),
         ("measure", _measure, "measure a cell", [*study, *task, "variant", *dump, "out"]),
@@ -195,6 +222,12 @@ def _parser() -> argparse.ArgumentParser:
                 "other-records",
                 "out",
             ],
+        ),
+        (
+            "measure-overhead",
+            _measure_overhead,
+            "measure what determinism costs",
+            [*study, "model", "hardware", "records", "out-overhead", "out-kernels"],
         ),
         ("collect", _collect, "put metric files together", ["kind", "metrics", "out"]),
         (
@@ -216,11 +249,13 @@ def _parser() -> argparse.ArgumentParser:
 _ARGUMENTS: dict[str, dict[str, Any]] = {
     "study": {"help": "a configuration, or the study.json kept with its results", "metavar": "FILE"},
     "seed": {"type": int},
+    "mode": {"choices": list(MODES)},
+    "repeat": {"type": int},
     "threads": {"type": int, "default": 1, "required": False, "help": "that decode images (1)", "metavar": "N"},
     "format": {"help": "cifar-10, cifar-100, celeba, imagenet or image-folder"},
     "examples": {"type": int, "help": "training examples; a fifth as many are for testing", "metavar": "N"},
-    "kind": {"choices": ["stability", "cross_tooling", "counts"]},
-    "records": {"nargs": "+", "metavar": "RUN_JSON"},
+    "kind": {"choices": ["stability", "cross_tooling", "counts", "overhead", "kernels"]},
+    "records": {"nargs": "+", "metavar": "JSON"},
     "other-records": {"nargs": "+", "metavar": "RUN_JSON"},
     "metrics": {"nargs": "+", "metavar": "CSV"},
     "read": {

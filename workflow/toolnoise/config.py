@@ -10,7 +10,7 @@ import functools
 import itertools
 import json
 import math
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -64,14 +64,13 @@ def resolve(config: object, file: str | Path) -> Config:
     """Complete and check a configuration; `file` is what complaints call it."""
     config = complete(_over_registries(config), schema(), file)
     named: dict[str, list[str]] = {registry: [] for registry in REGISTRIES}
+    for key, registry, names in _mentions(config):
+        for name in names:
+            if name not in (known := {**_registry(registry), **config[registry]}):
+                raise BadInput(file, key, f"unknown name {name!r}{_nearest(name, known)}", _one_of(known))
+            named[registry].append(name)
+    known = {**_registry("recipes"), **config["recipes"]}
     for number, block in enumerate(config["grid"]):
-        for registry in ("models", "datasets", "hardware"):
-            for name in block[registry]:
-                if name not in (known := {**_registry(registry), **config[registry]}):
-                    key, found = f"grid[{number}].{registry}", f"unknown name {name!r}{_nearest(name, known)}"
-                    raise BadInput(file, key, found, _one_of(known))
-                named[registry].append(name)
-        known = {**_registry("recipes"), **config["recipes"]}
         for model, dataset in itertools.product(block["models"], block["datasets"]):
             name = recipe_for(block["recipe"], model, dataset, known)
             if name is None:
@@ -81,6 +80,16 @@ def resolve(config: object, file: str | Path) -> Config:
     for registry in REGISTRIES:
         config[registry] = {name: config[registry].get(name) or _registry(registry)[name] for name in named[registry]}
     return config
+
+
+def _mentions(config: Config) -> Iterator[tuple[str, str, list[str]]]:
+    """Where a configuration names entries of a registry, but for recipes: the key, the registry and the names."""
+    for number, block in enumerate(config["grid"]):
+        for registry in ("models", "datasets", "hardware"):
+            yield f"grid[{number}].{registry}", registry, block[registry]
+    if "overhead" in config:
+        for registry in ("models", "hardware"):
+            yield f"overhead.{registry}", registry, config["overhead"][registry]
 
 
 def recipe_for(recipe: str, model: str, dataset: str, known: Container[str]) -> str | None:

@@ -5,7 +5,9 @@ tasks, and its name begins with its kind.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -45,6 +47,8 @@ KINDS = {
     "per_class": Kind(("stability",)),
     "across_toolings": Kind(("stability", "cross_tooling"), "two toolings with a variant of control or algo"),
     "order": Kind(("stability", "counts"), "the variant shuffle of one builder with two batch sizes or more"),
+    "kernels": Kind(("kernels",), "the key overhead"),
+    "overhead": Kind(("overhead",), "the key overhead"),
     "table3": Kind(("counts",), _SUB_GROUPS, TABLES),
     "table4": Kind(("counts",), category=TABLES),
     "table5": Kind(("stability",), _SUB_GROUPS, TABLES),
@@ -68,6 +72,9 @@ TARGETS = {
     "fig5": "per_class-v100",
     "fig6": "across_toolings-resnet18-cifar100",
     "fig7": "order-tpu-v2-8-smallcnn-b125-cifar10",
+    "fig8": "kernels-v100",
+    "fig9a": "overhead-networks",
+    "fig9b": "overhead-kernel-size",
     "fig11": "noise_by_source-p100",
     "fig13": "noise_by_source-rtx5000",
 }
@@ -88,9 +95,13 @@ class Figure(NamedTuple):
 
 
 def possible(
-    config: Mapping[str, Any], cells: Iterable["Cell"], pairs: Iterable["Pair"], recipe_of: Mapping[Task, str]
+    config: Mapping[str, Any],
+    cells: Iterable["Cell"],
+    pairs: Iterable["Pair"],
+    recipe_of: Mapping[Task, str],
+    networks: Sequence["Cell"] = (),
 ) -> dict[str, tuple[Figure, ...]]:
-    """The figures of each kind that a study's cells can feed."""
+    """The figures of each kind that a study's cells can feed, or the networks that its overhead is measured on."""
     cells = tuple(cells)
     order = _order(config, cells, recipe_of)
     # A task that is trained under `shuffle` alone, for the figure of the order, is in no other one.
@@ -108,10 +119,12 @@ def possible(
         "per_class": _figures("per_class", usual, tooling),
         "across_toolings": _figures("across_toolings", [cell for cell in usual if cell[:2] in paired], _task),
         "order": tuple(figure for family in order for figure in _figures("order", family, _place(family[0]))),
+        "kernels": _figures("kernels", networks, tooling),
+        "overhead": _figures("overhead", networks, _by_kernel_size(networks)),
         "table3": _figures("table3", grouped),
         "table4": _figures("table4", usual),
         "table5": _figures("table5", grouped),
-        "paper_vs_ours": _figures("paper_vs_ours", usual),
+        "paper_vs_ours": _figures("paper_vs_ours", [*usual, *networks]),
     }
 
 
@@ -160,6 +173,22 @@ def _figures(kind: str, cells: Iterable["Cell"], part: Callable[["Cell"], str] |
 
 def _has_groups(dataset: Mapping[str, Any]) -> bool:
     return dataset["reader"] == "faces" or bool(dataset.get("groups"))
+
+
+def _by_kernel_size(networks: Iterable["Cell"]) -> Callable[["Cell"], str]:
+    """Where a network is shown: models named M-k1, M-k3, ... together, the others in a figure of their own."""
+    members = Counter(_family(model) for model in {cell.model for cell in networks})
+
+    def part(cell: "Cell") -> str:
+        family = _family(cell.model)
+        return "kernel-size" if family and members[family] > 1 else "networks"
+
+    return part
+
+
+def _family(model: str) -> str:
+    named = re.fullmatch(r"(.+)-k[1-9]\d*", model)
+    return named[1] if named else ""
 
 
 def _task(cell: "Cell") -> str:

@@ -4,14 +4,15 @@ from pathlib import Path
 
 import numpy as np
 
-from toolnoise import prediction, runs, streams
+from toolnoise import files, prediction, runs, streams
 from toolnoise.datasets import prepared
 from toolnoise.errors import BadInput
 from toolnoise.metrics import table
 from toolnoise.metrics.cross_tooling import cross_tooling
+from toolnoise.metrics.overhead import Cost, costs, longest
 from toolnoise.metrics.stability import stability
 from toolnoise.prediction import Predictions
-from toolnoise.study import Cell, Pair
+from toolnoise.study import MODES, Cell, Pair, Profile, Study
 
 
 def measure_cell(
@@ -57,6 +58,45 @@ def measure_pair(
     table.write(
         out, table.CROSS_TOOLING, [(*pair, metric, group, *estimate, *counts) for metric, group, estimate in rows]
     )
+
+
+def measure_overhead(
+    study: Study, network: Cell, records: list[str], overhead: str | Path, kernels: str | Path
+) -> None:
+    """Write what determinism costs and the longest kernels of each mode; a repeat that lacks a mode is missing."""
+    subject = (network.model, network.hardware)
+    found = dict(_read_cost(record) for record in records)
+    planned = [profile for profile in study.profiles if profile[:2] == subject]
+    strange = [profile for profile in found if profile not in planned]
+    if strange:
+        what = f"{'/'.join(map(str, strange[0]))} is none of its measurements"
+        raise BadInput(f"study {study.name}", "overhead", what, f"records of {' on '.join(subject)}")
+    repeats = dict.fromkeys(profile.repeat for profile in planned)
+    whole = [repeat for repeat in repeats if all((*subject, mode, repeat) in found for mode in MODES)]
+    runs = {mode: [found[*subject, mode, repeat] for repeat in whole] for mode in MODES}
+    counts = (len(whole), len(repeats) - len(whole))
+    block = study.config["overhead"]
+    about = (*subject, study.tooling(network.hardware)["accelerator"], *(block[key] for key in table.CONDITIONS))
+    table.write(overhead, table.OVERHEAD, [(*about, metric, *estimate, *counts) for metric, estimate in costs(**runs)])
+    rows = [(mode, row) for mode in MODES for row in longest(runs[mode])]
+    table.write(
+        kernels,
+        table.KERNELS,
+        [(*about, mode, row.rank, row.kernel, row.calls, *row.seconds, *counts) for mode, row in rows],
+    )
+
+
+def _read_cost(record: str) -> tuple[tuple[str, str, str, int], Cost]:
+    about = files.read_json(record)
+    for key in ("spec", "wall_seconds_per_step"):
+        if not isinstance(about, dict) or key not in about:
+            raise BadInput(record, key, "no such key", "the record that profile wrote")
+    spec, wall = about["spec"], about["wall_seconds_per_step"]
+    profile = Profile(spec["model"]["name"], spec["hardware"]["name"], spec["variant"]["name"], spec["seed"])
+    kernels = table.read(Path(record).with_suffix(".csv"), table.PROFILE)
+    steps = spec["steps"]["steps"]
+    calls, seconds = kernels["calls"] / steps, kernels["total_us"] / 1e6 / steps
+    return profile, Cost(wall, *(dict(zip(kernels["kernel"], values, strict=True)) for values in (calls, seconds)))
 
 
 def _read(data: str | Path, logits: str | Path, index: str | Path) -> tuple[Predictions, prepared.Data]:

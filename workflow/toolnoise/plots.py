@@ -7,7 +7,7 @@ the absence of noise, is grey.
 """
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import matplotlib
@@ -38,6 +38,8 @@ MEASURES = {
     "accuracy_sd_ratio": Measure("SD of accuracy", "times the SD over all", 1),
     "fpr_sd_ratio": Measure("SD of the false positive rate", "times the SD over all", 1),
     "fnr_sd_ratio": Measure("SD of the false negative rate", "times the SD over all", 1),
+    "kernel_ratio": Measure("Time in kernels", "deterministic / default", 1),
+    "wall_ratio": Measure("Time by the clock", "deterministic / default", 1),
 }
 NOISE = ("accuracy_sd", "churn", "l2_unit")  # the three measures of the paper's figures 2, 3, 6, 11 and 13
 PARTS = {"all": "over all examples", "class": "by class", "group": "by sub-group"}  # see table.part_of
@@ -53,8 +55,12 @@ PALETTE = {
     "augment": "#CC79A7",
     "dropout": "#F0E442",
     "bit": "#000000",
+    "default": "#56B4E9",
+    "deterministic": "#D55E00",
 }
 NAMES = {"algo_impl": "ALGO+IMPL", "algo": "ALGO", "impl": "IMPL", "control": "Control"}
+# For what has no colour of its own, in order of appearance.
+CYCLE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
 DAGGER = "†"
 EMULATED = f"{DAGGER} implementation noise emulated: reduction order"
 
@@ -97,9 +103,14 @@ def variant_name(variant: str) -> str:
     return NAMES.get(variant, variant)
 
 
-def colour(variant: str) -> str:
-    """The variant's colour, the same in every figure."""
-    return PALETTE.get(variant, "#BBBBBB")
+def colour(variant: str, palette: Mapping[str, str] = PALETTE) -> str:
+    """The variant's colour, the same in every figure; what a palette does not know is light grey."""
+    return palette.get(variant, "#BBBBBB")
+
+
+def cycle(names: Sequence[str]) -> dict[str, str]:
+    """Colours for names that have none of their own; grey once there are more names than colours."""
+    return dict(zip(names, CYCLE, strict=False))
 
 
 def tooling_name(hardware: str, emulated: Sequence[str]) -> str:
@@ -188,7 +199,7 @@ def grid(lines: int, widths: Sequence[float], height: float = 2.3, share: str = 
     return figure, axes
 
 
-def bars(panel: Axes, rows: pd.DataFrame, title: str = "") -> None:
+def bars(panel: Axes, rows: pd.DataFrame, title: str = "", palette: Mapping[str, str] = PALETTE) -> None:
     """One metric as bars with intervals: a group a `place`, a bar a variant, in order of appearance."""
     measure = MEASURES[rows["metric"].iloc[0]]
     places = unique(rows["place"])
@@ -198,7 +209,7 @@ def bars(panel: Axes, rows: pd.DataFrame, title: str = "") -> None:
         here = rows[rows["place"] == place]
         for offset, row in enumerate(here.itertuples()):
             centre = x + (offset - (len(here) - 1) / 2) * slot
-            tint = colour(row.variant)
+            tint = colour(row.variant, palette)
             value, low, high = measure.scale * np.array([row.value, row.ci_low, row.ci_high])
             # A bar of height zero gets an edge, drawn over the axis: it is still a line in its colour.
             edge = {"edgecolor": tint, "linewidth": 0 if value else 2, "clip_on": False}
@@ -275,6 +286,16 @@ def runs_note(rows: pd.DataFrame) -> str:
     return f"{note}; {missing or 'none'} of {planned} missing."
 
 
+def steps_note(rows: pd.DataFrame) -> str:
+    """What was timed, of rows of a metric file of steps: on which images, for how long, and what a kernel is."""
+    notes = []
+    for batch, size, steps in rows[["batch_size", "image_size", "steps"]].drop_duplicates().itertuples(index=False):
+        notes.append(f"{steps} training steps a run, each on {batch} images of {size} x {size} pixels.")
+    if "cpu" in set(rows["accelerator"]):
+        notes.append("On a CPU, kernels are TensorFlow's operators, by type.")
+    return " ".join(notes)
+
+
 def marks_note(figure: Figure, rows: pd.DataFrame) -> str:
     """What the lines and marks in the figure mean; only those that occur."""
     texts = {text.get_text() for panel in figure.axes for text in panel.texts}
@@ -291,7 +312,13 @@ def marks_note(figure: Figure, rows: pd.DataFrame) -> str:
 
 
 def finish(
-    figure: Figure, title: str, rows: pd.DataFrame, emulated: Sequence[str], how: str, legend: bool = True
+    figure: Figure,
+    title: str,
+    rows: pd.DataFrame,
+    emulated: Sequence[str],
+    how: str,
+    legend: bool = True,
+    palette: Mapping[str, str] = PALETTE,
 ) -> None:
     """Put title and legend above the panels and notes below, in bands of their own, so that nothing overlaps.
 
@@ -313,7 +340,7 @@ def finish(
     figure.text(left, 1 - 0.1 / tall, title, ha="left", va="top", size=11, weight="bold")
     small = {"ha": "left", "va": "bottom", "size": 7, "linespacing": 1.4, "color": SOFT}
     figure.text(left, 0.09 / tall, "\n".join(lines), **small)
-    keys = [Patch(facecolor=colour(name), label=variant_name(name)) for name in variants]
+    keys = [Patch(facecolor=colour(name, palette), label=variant_name(name)) for name in variants]
     place = {"loc": "upper left", "bbox_to_anchor": (left, 1 - 0.38 / tall), "borderaxespad": 0}
     shape = {"ncols": columns, "handlelength": 1.1, "handleheight": 0.9, "columnspacing": 1.5}
     if keys:

@@ -22,6 +22,9 @@ PAIRABLE = ("control", "algo")
 # How many times as long a deterministic run may take. Zhuang et al. measured up to 2.11 (figure 9a: networks, P100).
 DETERMINISM = 2
 
+# What the cost of determinism is measured between; as a variant, a mode is what may vary.
+MODES = {"default": ("impl",), "deterministic": ()}
+
 Spec = dict[str, Any]
 
 
@@ -42,6 +45,15 @@ class Pair(NamedTuple):
     hardware: str
     other_hardware: str
     variant: str
+
+
+class Profile(NamedTuple):
+    """One measurement of what a training step takes: a network on a tooling in a mode, in a process of its own."""
+
+    model: str
+    hardware: str
+    mode: str
+    repeat: int
 
 
 @dataclass(frozen=True)
@@ -67,6 +79,21 @@ class Study:
     def pairs(self) -> tuple[Pair, ...]:
         """Every two toolings under a variant that leaves only the implementation to differ."""
         return _pairs(self.seeds)
+
+    @property
+    def profiles(self) -> tuple[Profile, ...]:
+        """Every measurement of the cost of determinism."""
+        return tuple(
+            Profile(network.model, network.hardware, mode, repeat)
+            for network in self.networks
+            for mode in MODES
+            for repeat in range(1, self.config["overhead"]["repeats"] + 1)
+        )
+
+    @property
+    def networks(self) -> tuple[Cell, ...]:
+        """What these are measurements of: networks on toolings, with no data set and in both modes."""
+        return _networks(self.config)
 
     @property
     def controls(self) -> tuple[Cell, ...]:
@@ -99,7 +126,23 @@ class Study:
             "seed": seed,
         }
 
-    def modules(self, cell: Cell) -> tuple[str, str]:
+    def profile_spec(self, profile: Profile) -> Spec:
+        """Everything that may influence a measurement: what a run's spec has, with images instead of a data set."""
+        block = self.config["overhead"]
+        # Adam at Keras's own rate, as in the authors' overhead_test.py.
+        recipe = {"epochs": 1, "batch_size": block["batch_size"], "optimizer": "adam", "learning_rate": 0.001}
+        return {
+            "study_seed": self.config["seed"],
+            "model": {"name": profile.model, **self.config["models"][profile.model]},
+            "images": {key: block[key] for key in ("image_size", "channels", "classes")},
+            "steps": {key: block[key] for key in ("warmup", "steps")},
+            "recipe": {"name": "overhead", **config.complete(recipe, config.schema()["$defs"]["recipe"], "overhead")},
+            "hardware": {"name": profile.hardware, **self.tooling(profile.hardware)},
+            "variant": {"name": profile.mode, "varying": list(MODES[profile.mode])},
+            "seed": profile.repeat,
+        }
+
+    def modules(self, cell: Cell | Profile) -> tuple[str, str]:
         """The modules that a run of a cell names in its spec: its engine and its model's builder."""
         engine = self.tooling(cell.hardware)["engine"]
         return f"toolnoise.engines.{engine}", self.config["models"][cell.model]["builder"].partition(":")[0]
@@ -121,8 +164,8 @@ class Study:
         """A path of every run of a cell, in the order of its seeds."""
         return [pattern.format(study=self.name, seed=seed, **cell._asdict()) for seed in self.seeds[cell]]
 
-    def path(self, pattern: str, place: Cell | Pair | None = None, **names: str) -> str:
-        """A path of the study, of a cell or of a pair."""
+    def path(self, pattern: str, place: Cell | Pair | Profile | None = None, **names: str) -> str:
+        """A path of the study, or of a part of it."""
         return pattern.format(study=self.name, **(place._asdict() if place else {}), **names)
 
     def batch_size(self, model: str, dataset: str) -> int:
@@ -132,10 +175,13 @@ class Study:
     def metric_files(self, figure: Figure) -> dict[str, list[str]]:
         """The metric files of what a figure shows, by kind, and the verdicts of the gate on it."""
         cells = [cell for cell in self.cells if figure.shows(cell)]
-        datasets = dict.fromkeys(dataset for _, dataset in figure.tasks)
+        datasets = dict.fromkeys(dataset for _, dataset in figure.tasks if dataset)
+        networks = [network for network in self.networks if figure.shows(network)]
         return {
             "stability": [self.path(layout.CELL_METRICS, cell) for cell in cells],
             "cross_tooling": [self.path(layout.PAIR_METRICS, pair) for pair in self.pairs if figure.shows(pair)],
+            "overhead": [self.path(layout.NETWORK_OVERHEAD, network) for network in networks],
+            "kernels": [self.path(layout.NETWORK_KERNELS, network) for network in networks],
             "counts": [self.path(layout.COUNTS, dataset=dataset) for dataset in datasets],
             "gates": [self.path(layout.GATE, cell) for cell in cells if cell.variant == "control"],
         }
@@ -178,7 +224,11 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
                 task = "/".join(cell[:2])
                 found = f"{task} has recipe {recipe!r} here and {before!r} before"
                 raise BadInput(file, f"{where}.recipe", found, "one recipe for a model on a data set in a study")
-    possible = figures.possible(resolved, seeds, _pairs(seeds), recipe_of)
+    for number, hardware in enumerate(resolved.get("overhead", {}).get("hardware", [])):
+        if resolved["hardware"][hardware]["accelerator"] == "tpu":
+            found = f"{hardware!r} is a TPU, which is deterministic either way"
+            raise BadInput(file, f"overhead.hardware[{number}]", found, "toolings whose accelerator is cpu or gpu")
+    possible = figures.possible(resolved, seeds, _pairs(seeds), recipe_of, _networks(resolved))
     kinds = resolved.get("figures")
     if kinds and "only" in resolved:
         # What is left need not feed every figure that was asked for.
@@ -191,6 +241,13 @@ def _product(block: config.Config) -> Iterator[Cell]:
     # The variant turns fastest: a reader of a metric file finds what to compare side by side.
     return itertools.starmap(
         Cell, itertools.product(block["models"], block["datasets"], block["hardware"], block["variants"])
+    )
+
+
+def _networks(resolved: config.Config) -> tuple[Cell, ...]:
+    block = resolved.get("overhead", {"models": [], "hardware": []})
+    return tuple(
+        Cell(model, "", hardware, "") for model, hardware in itertools.product(block["models"], block["hardware"])
     )
 
 

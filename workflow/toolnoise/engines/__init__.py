@@ -31,6 +31,14 @@ class EpochResult(NamedTuple):
     accuracy: float
 
 
+class Kernel(NamedTuple):
+    """What a device did under one name: how often, and for how long in all."""
+
+    name: str
+    calls: int
+    microseconds: float
+
+
 class Engine(Protocol):
     """What training needs of a framework. One engine serves one process and one model."""
 
@@ -50,6 +58,9 @@ class Engine(Protocol):
 
     def epoch(self, plan: Plan) -> EpochResult:
         """Train one epoch: in one compiled call, or in one for each part of streamed data."""
+
+    def profile(self, plan: Plan) -> tuple[Kernel, ...]:
+        """Train one epoch under the framework's own profiler; its kernels, the longest first."""
 
     def logits(self, split: Split) -> np.ndarray:
         """Logits of the network as it is on the middle of every image, float32."""

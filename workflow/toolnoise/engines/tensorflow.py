@@ -7,7 +7,9 @@ randomness comes in with the plan.
 
 import gc
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ import numpy as np
 from toolnoise.ahead import ahead
 from toolnoise.datasets import streaming
 from toolnoise.datasets.prepared import Split
-from toolnoise.engines import EpochResult, State, Weights, decays, environment
+from toolnoise.engines import EpochResult, Kernel, State, Weights, decays, environment, xplane
 from toolnoise.errors import BadInput
 from toolnoise.models.initial import Parameter
 from toolnoise.plans import Plan
@@ -232,6 +234,24 @@ class Engine:
             loss, correct = self._run(images, labels, *part[:-1], steps.astype(np.uint32), rates, loss, correct)
             self.step += len(part.order)
         return EpochResult(float(loss) / len(plan.order), int(correct) / plan.order.size)
+
+    def profile(self, plan: Plan) -> tuple[Kernel, ...]:
+        """Train one epoch under TensorFlow's profiler."""
+        from tensorflow.tsl.profiler.protobuf.xplane_pb2 import XSpace
+
+        tf, on_gpu = self.tf, self.tooling["accelerator"] == "gpu"
+        # Its options (such as the level of detail on the host) are not passed: TensorFlow 2.21 ignores them.
+        with tempfile.TemporaryDirectory() as folder:
+            with tf.profiler.experimental.Profile(folder):
+                self.epoch(plan)
+            (trace,) = Path(folder).rglob("*.xplane.pb")
+            space = XSpace.FromString(trace.read_bytes())
+        found = xplane.gpu_kernels(space) if on_gpu else xplane.cpu_operators(space)
+        if not found or space.errors:
+            reason = " ".join(space.errors) or "it saw no kernel"
+            wanted = "a driver that lets users profile, and CUPTI" if on_gpu else "TensorFlow with its host tracer"
+            raise BadInput(f"hardware {self.tooling['name']}", "profiler", reason, f"it needs {wanted}")
+        return found
 
     def _parts(self, plan: Plan) -> Iterator[tuple[Any, Any, Plan]]:
         if self.train.streamed:

@@ -24,6 +24,14 @@ _MEASURE = ("metric", "group", *NUMBERS, "n_runs", "n_missing")
 STABILITY = ("model", "dataset", "hardware", "variant", *_MEASURE)
 DATA = ("dataset", "split", "group", "label", "count")
 CROSS_TOOLING = ("model", "dataset", "hardware", "other_hardware", "variant", *_MEASURE)
+# What a step takes: of one run, kernel by kernel; of a mode, its longest kernels; of a network on a tooling.
+PROFILE = ("kernel", "calls", "total_us", "share")
+CONDITIONS = ("batch_size", "image_size", "steps")
+_NETWORK = ("model", "hardware", "accelerator", *CONDITIONS)
+KERNELS = (*_NETWORK, "mode", "rank", "kernel", "calls_per_step", *NUMBERS, "n_runs", "n_missing")
+OVERHEAD = (*_NETWORK, "metric", *NUMBERS, "n_runs", "n_missing")
+_FLOATS = {*NUMBERS, "total_us", "share", "calls_per_step"}
+_INTEGERS = {*COUNTS, *CONDITIONS, "calls"}
 
 _NUMBER = re.compile(r"-?(\d+(\.\d+)?(e[-+]?\d+)?|inf)", re.ASCII)
 _COUNT = re.compile(r"\d+", re.ASCII)
@@ -61,7 +69,7 @@ def part_of(group: str) -> str:
 
 
 def _text(column: str, cell: Cell) -> str:
-    if column in NUMBERS:
+    if column in _FLOATS:
         return "" if np.isnan(cell) else repr(float(cell))
     return str(cell)
 
@@ -109,14 +117,14 @@ def _check_header(path: str | Path, found: Sequence[str], columns: Sequence[str]
 
 
 def _cell(path: str | Path, where: str, column: str, text: str) -> Cell:
-    if column in NUMBERS:
+    if column in _FLOATS:
         if text == "":
             return np.nan
         if not _NUMBER.fullmatch(text):
             raise BadInput(path, where, f"found {text!r}", "expected a number, or nothing where undefined")
         return float(text)
-    if column in COUNTS:
+    if column in _INTEGERS:
         if not _COUNT.fullmatch(text):
-            raise BadInput(path, where, f"found {text!r}", "expected a number of runs: 0, 1, ...")
+            raise BadInput(path, where, f"found {text!r}", "expected a count: 0, 1, ...")
         return int(text)
     return text

@@ -29,7 +29,7 @@ class Estimate(NamedTuple):
 UNDEFINED = Estimate(np.nan, np.nan, np.nan)
 
 
-def t_interval(value: float, error: float, freedom: int) -> Estimate:
+def t_interval(value: float, error: float, freedom: float) -> Estimate:
     """`value` plus and minus its standard error times Student's t."""
     half = stats.t.ppf(1 - TAIL, freedom) * error
     return Estimate(float(value), float(value - half), float(value + half))

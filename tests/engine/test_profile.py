@@ -1,0 +1,128 @@
+"""A training step under the profiler, for real: every operator once, in both modes, on both libraries of kernels."""
+
+import pytest
+
+from toolnoise import files
+from toolnoise.metrics import table
+
+STEPS = 4
+STUDY = {
+    "study": "cost",
+    "grid": [
+        {
+            "models": ["smallcnn"],
+            "datasets": ["digits"],
+            "recipe": "digits",
+            "hardware": ["cpu"],
+            "variants": ["control"],
+            "seeds": 1,
+        }
+    ],
+    "overhead": {
+        "models": ["smallcnn"],
+        "hardware": ["cpu", "cpu-eigen", "v100"],
+        "batch_size": 8,
+        "image_size": 16,
+        "classes": 10,
+        "warmup": 2,
+        "steps": STEPS,
+        "repeats": 1,
+    },
+}
+# What a step of the network computes: three convolutions (no gradient goes on to the images) and ten tensors to update.
+CALLS = {"Conv2DBackpropFilter": 3, "Conv2DBackpropInput": 2, "ResourceApplyAdam": 10}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, write_study):
+    return write_study(tmp_path_factory.mktemp("cost"), STUDY)
+
+
+@pytest.fixture(scope="module")
+def profile(folder, toolnoise):
+    def start(hardware, mode, repeat=1, study="study.yaml", out=None, **options):
+        what = ["--model", "smallcnn", "--hardware", hardware, "--mode", mode, "--repeat", repeat]
+        out = out or f"{hardware}-{mode}"
+        outputs = ["--out", f"{out}/1.csv", "--record", f"{out}/1.json"]
+        return toolnoise(folder, "profile", "--study", study, *what, *outputs, **options), folder / out
+
+    return start
+
+
+@pytest.fixture(scope="module", params=[("cpu", "default"), ("cpu", "deterministic"), ("cpu-eigen", "default")])
+def measured(request, profile):
+    """Tooling, mode, kernels and record of a measurement."""
+    done, out = profile(*request.param)
+    assert done.returncode == 0, done.stderr
+    kernels = table.read(out / "1.csv", table.PROFILE).set_index("kernel")
+    return *request.param, kernels, files.read_json(out / "1.json")
+
+
+def test_every_operator_of_every_step_is_counted_once(measured):
+    _, _, kernels, _ = measured
+    for part, calls in CALLS.items():
+        assert kernels["calls"][kernels.index.str.contains(part)].sum() == STEPS * calls, part
+    # Forward, fused with bias and activation or not, by whatever library.
+    assert kernels["calls"][kernels.index.str.endswith("Conv2D")].sum() == STEPS * 3
+
+
+def test_determinism_does_without_the_fused_loss(measured):
+    _, mode, kernels, _ = measured
+    fused = kernels.index == "SparseSoftmaxCrossEntropyWithLogits"
+    assert kernels["calls"][fused].sum() == (STEPS if mode == "default" else 0)
+
+
+def test_the_table_is_sorted_and_sums_to_what_the_record_says(measured):
+    _, _, kernels, record = measured
+    assert kernels["total_us"].is_monotonic_decreasing
+    assert kernels["share"].sum() == pytest.approx(1)
+    assert kernels["total_us"].sum() / STEPS / 1e6 == pytest.approx(record["kernel_seconds_per_step"])
+
+
+def test_operators_of_one_thread_take_no_longer_than_the_time_that_passed(measured):
+    _, _, kernels, record = measured
+    assert kernels["total_us"].sum() / 1e6 < record["seconds"]["profile"]
+    assert record["wall_seconds_per_step"] * STEPS == pytest.approx(record["seconds"]["steps"])
+
+
+def test_the_record_says_what_was_measured_and_on_what(measured):
+    hardware, mode, _, record = measured
+    assert record["observed"]["deterministic"] is (mode == "deterministic")
+    assert record["observed"]["variables"]["TF_ENABLE_ONEDNN_OPTS"] == str(int(hardware == "cpu"))
+    assert record["spec"]["steps"] == {"warmup": 2, "steps": STEPS}
+    assert record["spec"]["variant"]["name"] == mode
+
+
+def test_the_library_behind_convolutions_is_the_toolings(measured):
+    hardware, _, kernels, _ = measured
+    assert kernels.index.str.contains("Mkl").any() == (hardware == "cpu")
+
+
+def test_images_too_small_for_the_network_are_refused_in_one_line(folder, profile, write_study, refusal):
+    write_study(folder, STUDY | {"overhead": STUDY["overhead"] | {"image_size": 4}}, "small.yaml")
+    done, out = profile("cpu", "default", study="small.yaml", out="small")
+    line = refusal(done)
+    assert "model smallcnn" in line
+    assert "4 x 4 x 3" in line
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("hardware", "mode", "repeat", "word"),
+    [
+        ("cpu", "default", 2, "smallcnn/cpu/default/2"),
+        ("cpu-sse41", "default", 1, "smallcnn/cpu-sse41/default/1"),
+        ("cpu", "random", 1, "'random'"),
+        ("cpu", "default", "one", "'one'"),
+    ],
+)
+def test_what_the_study_does_not_measure_is_refused_in_one_line(profile, refusal, hardware, mode, repeat, word):
+    done, out = profile(hardware, mode, repeat, out="refused")
+    assert word in refusal(done)
+    assert not out.exists()
+
+
+def test_a_gpu_that_is_not_there_is_refused_in_one_line_and_leaves_nothing(profile, refusal):
+    done, out = profile("v100", "default", env={"CUDA_VISIBLE_DEVICES": "-1"})
+    assert "hardware v100: device" in refusal(done)
+    assert not out.exists()

@@ -1,0 +1,75 @@
+"""What determinism costs: time of a training step by mode and by kernel, and deterministic over default.
+
+Runs are processes; every time is of one step. A row is (metric, estimate), and no row is ever left out: where too few
+runs are left the estimate is NaN.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from toolnoise.stats.estimates import Estimate, mean_t
+from toolnoise.stats.ratio import ratio_of_means
+
+TOP = 20  # kernels that the paper's figure 8 shows
+REST = "rest"
+
+
+class Cost(NamedTuple):
+    """What a step cost in one run: seconds by the clock, and calls and seconds of each kernel."""
+
+    wall: float
+    calls: Mapping[str, float]
+    seconds: Mapping[str, float]
+
+    @property
+    def kernels(self) -> float:
+        """Seconds in kernels."""
+        return sum(self.seconds.values())
+
+
+class KernelRow(NamedTuple):
+    """One kernel's place among those of a mode: its calls and seconds a step, over runs."""
+
+    rank: str
+    kernel: str
+    calls: float
+    seconds: Estimate
+
+
+def costs(default: Sequence[Cost], deterministic: Sequence[Cost]) -> list[tuple[str, Estimate]]:
+    """Seconds a step in either mode and their ratio, in kernels and by the clock."""
+    rows = []
+    for metric, attribute in (("kernel", "kernels"), ("wall", "wall")):
+        one, other = (np.array([getattr(run, attribute) for run in runs]) for runs in (default, deterministic))
+        rows += [
+            (f"{metric}_seconds_default", mean_t(one).within(0, np.inf)),
+            (f"{metric}_seconds_deterministic", mean_t(other).within(0, np.inf)),
+            (f"{metric}_ratio", ratio_of_means(other, one)),
+        ]
+    return rows
+
+
+def longest(runs: Sequence[Cost]) -> list[KernelRow]:
+    """The `TOP` kernels that take longest over these runs, and the sum of the rest.
+
+    A run that never called a kernel (another process may choose others) spent no time in it.
+    """
+    if not runs:
+        return []
+    names = sorted({name for run in runs for name in run.seconds})
+    seconds = np.array([[run.seconds.get(name, 0.0) for run in runs] for name in names])
+    calls = np.array([[run.calls.get(name, 0.0) for run in runs] for name in names])
+    order = np.argsort(-seconds.mean(axis=1), kind="stable")
+    rows = [
+        _row(str(rank), names[place], calls[place], seconds[place]) for rank, place in enumerate(order[:TOP], start=1)
+    ]
+    others = order[TOP:]
+    if len(others):
+        rows.append(_row(REST, f"{len(others)} others", calls[others].sum(axis=0), seconds[others].sum(axis=0)))
+    return rows
+
+
+def _row(rank: str, kernel: str, calls: np.ndarray, seconds: np.ndarray) -> KernelRow:
+    return KernelRow(rank, kernel, float(calls.mean()), mean_t(seconds).within(0, np.inf))
