@@ -50,19 +50,27 @@ class Workshop:
         done = toolnoise(folder, "prepare", "--study", "study.yaml", "--dataset", self.cell.dataset, "--out", self.data)
         assert done.returncode == 0, done.stderr
 
-    def attempt(self, variant="control", seed=1, hardware=None, out="out", **options):
-        """Train; return the finished process."""
+    def command(self, variant="control", seed=1, hardware=None, out="out"):
+        """The arguments of `toolnoise` that train one run."""
         cell = self.cell._replace(variant=variant, hardware=hardware or self.cell.hardware)
         names = [part for name, value in cell._asdict().items() for part in (f"--{name}", value)]
         outputs = ["--weights", f"{out}/weights.npz", "--history", f"{out}/history.csv", "--record", f"{out}/run.json"]
-        command = ["train", "--study", "study.yaml", *names, "--seed", seed, "--data", self.data, *outputs]
-        return self.toolnoise(self.folder, *command, **options)
+        outputs += ["--checkpoint", f"checkpoints/{out}.npz"]
+        return ["train", "--study", "study.yaml", *names, "--seed", seed, "--data", self.data, *outputs]
+
+    def attempt(self, variant="control", seed=1, hardware=None, out="out", **options):
+        """Train; return the finished process."""
+        return self.toolnoise(self.folder, *self.command(variant, seed, hardware, out), **options)
 
     def train(self, variant="control", seed=1, hardware=None, **options):
         """Train and return what the run left."""
         out = f"{hardware or self.cell.hardware}-{variant}-{seed}"
         done = self.attempt(variant, seed, hardware, out=out, **options)
         assert done.returncode == 0, done.stderr
+        return self.read(out)
+
+    def read(self, out):
+        """What a run left."""
         folder = self.folder / out
         with (folder / "history.csv").open(newline="") as file:
             history = list(csv.DictReader(file))
@@ -110,7 +118,7 @@ def workshop(tmp_path_factory, write_study, toolnoise, run):
 def own_workshop(tmp_path_factory, write_study, toolnoise, run):
     """Open a workshop on a builder, of drivers/own_models.py unless said, and 64 images of 6 x 8 pixels unless said."""
 
-    def make(builder, options=None, module="own_models", size=(6, 8, 2), **recipe):
+    def make(builder, options=None, module="own_models", size=(6, 8, 2), tooling=None, **recipe):
         folder = tmp_path_factory.mktemp("workshop")
         (folder / "own_models.py").write_text((DRIVERS / "own_models.py").read_text())
         generator = np.random.default_rng(1)
@@ -122,6 +130,7 @@ def own_workshop(tmp_path_factory, write_study, toolnoise, run):
         written = {
             "study": "workshop",
             "grid": [BLOCK | {"models": ["mine"], "datasets": ["pictures"]}],
+            "hardware": {"cpu": tooling or {}},
             "models": {"mine": {"builder": f"{module}:{builder}", "options": options or {}}},
             "datasets": {"pictures": {"reader": "npz", "path": "raw.npz"}},
             "recipes": {"here": {"epochs": 1, "batch_size": 32, "learning_rate": 0.01} | recipe},

@@ -19,8 +19,13 @@ def lacking():
 @pytest.fixture(scope="module")
 def toolings(workshop):
     entry = {"accelerator": "cpu", "isa": lacking() or "avx512"}
-    own = {"unable": entry, "gpu": {"accelerator": "gpu", "device": "V100"}}
-    return workshop(QUICK, hardware=("unable", "gpu"), own_hardware=own)
+    own = {
+        "unable": entry,
+        "gpu": {"accelerator": "gpu", "device": "V100"},
+        "tpu": {"accelerator": "tpu", "device": "TPU v2"},
+        "half": {"accelerator": "cpu", "precision": "mixed_bfloat16"},
+    }
+    return workshop(QUICK, hardware=tuple(own), own_hardware=own)
 
 
 def refuses(refusal, here, *words, **options):
@@ -38,6 +43,19 @@ def test_an_instruction_set_that_the_cpu_lacks_is_refused_in_one_line(toolings, 
 def test_a_gpu_that_is_not_there_is_refused_in_one_line(toolings, refusal):
     hidden = {"CUDA_VISIBLE_DEVICES": "-1"}
     refuses(refusal, toolings, "hardware gpu: device", "no GPU", "V100", hardware="gpu", env=hidden)
+
+
+# Without a TPU this is all of its code that a test can reach.
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [("", ["no TPU"]), ("v3-8", ["found TPU v3-8", "wanted: TPU v2"]), ("v2-8", ["cannot connect to the TPU v2-8"])],
+)
+def test_a_tpu_that_is_not_there_is_refused_in_one_line(toolings, refusal, told, words):
+    refuses(refusal, toolings, "hardware tpu: device", *words, hardware="tpu", env={"TPU_ACCELERATOR_TYPE": told})
+
+
+def test_half_precision_that_no_entry_can_pin_is_refused_in_one_line(toolings, refusal):
+    refuses(refusal, toolings, "hardware half: precision", "mixed_bfloat16", "kernels eigen", hardware="half")
 
 
 def test_a_batch_larger_than_the_data_is_refused_in_one_line(workshop, refusal):

@@ -2,6 +2,7 @@ import os
 import re
 from unittest.mock import patch
 
+import numpy as np
 import pytest
 
 from toolnoise import config
@@ -63,6 +64,7 @@ def cpu(monkeypatch):
     return pretend
 
 
+TOOLING = {"name": "mine", "kernels": "onednn", "precision": "float32"}
 FLAGS = {"sse41": "fpu sse4_1", "avx2": "fpu sse4_1 avx avx2", "avx512": "fpu sse4_1 avx avx2 avx512f"}
 
 
@@ -70,7 +72,7 @@ FLAGS = {"sse41": "fpu sse4_1", "avx2": "fpu sse4_1 avx avx2", "avx512": "fpu ss
 def test_a_cpu_serves_its_own_instruction_set_and_older_ones(isa, cpu):
     cpu(FLAGS[isa])
     for older in list(FLAGS)[: list(FLAGS).index(isa) + 1]:
-        environment.require_cpu({"name": "mine", "isa": older})
+        environment.require_cpu(TOOLING | {"isa": older})
 
 
 @pytest.mark.parametrize(
@@ -84,8 +86,43 @@ def test_a_cpu_serves_its_own_instruction_set_and_older_ones(isa, cpu):
 )
 def test_an_instruction_set_that_the_cpu_lacks_is_one_line(isa, flags, has, cpu, refused):
     cpu(flags)
-    line = refused(environment.require_cpu, {"name": "mine", "isa": isa})
+    line = refused(environment.require_cpu, TOOLING | {"isa": isa})
     assert line == f"hardware mine: isa: {isa} is not to be had on this CPU (Some CPU); it has: {has}"
+
+
+@pytest.mark.parametrize("precision", ["mixed_float16", "mixed_bfloat16"])
+def test_half_precision_that_no_entry_can_pin_is_one_line(precision, cpu, refused):
+    cpu(FLAGS["avx2"])
+    line = refused(environment.require_cpu, TOOLING | {"isa": "avx2", "precision": precision})
+    assert line.startswith(f"hardware mine: precision: {precision} with kernels onednn")
+    environment.require_cpu(TOOLING | {"isa": "avx2", "precision": precision, "kernels": "eigen"})
+
+
+MACOS = {
+    "machdep.cpu.brand_string": "Intel(R) Core(TM) i7",
+    "machdep.cpu.features": "FPU SSE4.1 SSE4.2 AVX1.0",
+    "machdep.cpu.leaf7_features": "AVX2 BMI2",
+}
+
+
+def test_a_machine_without_proc_is_asked_as_macos_answers(monkeypatch, tmp_path):
+    monkeypatch.setattr(environment, "CPUINFO", tmp_path / "cpuinfo")
+    monkeypatch.setattr(environment, "_sysctl", lambda name: MACOS.get(name, ""))
+    assert environment.machine()["cpu"] == "Intel(R) Core(TM) i7"
+    environment.require_cpu(TOOLING | {"isa": "avx2"})
+
+
+def test_a_machine_that_tells_nothing_has_no_instruction_set_and_still_a_name(monkeypatch, tmp_path):
+    monkeypatch.setattr(environment, "CPUINFO", tmp_path / "cpuinfo")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert environment.machine()["cpu"]
+    assert environment.machine()["cpu_flags"] == []
+
+
+def test_installed_packages_are_found_by_their_whole_names():
+    found = environment.installed("numpy|num|tensorflow.*")
+    assert found["numpy"] == np.__version__
+    assert set(found) <= {"numpy", "tensorflow", "tensorflow-cpu"}
 
 
 def test_every_instruction_set_that_can_be_asked_for_can_be_required():
@@ -98,4 +135,5 @@ def test_the_machine_is_recorded(imposed):
     found = environment.machine()
     assert found["slurm"] == place
     assert found["cores"] >= 1
+    assert found["memory_mib"] > 100
     assert all(found[name] for name in ("host", "system", "python", "cpu"))

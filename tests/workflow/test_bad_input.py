@@ -51,7 +51,7 @@ def verb(name, *arguments):
 
 
 STUDY = ["--study", f"{RESULTS}/study.json"]
-TRAINS = ["--data", "d.npz", "--weights", "w.npz", "--history", "h.csv", "--record", "r.json"]
+TRAINS = ["--data", "d.npz", "--weights", "w.npz", "--history", "h.csv", "--record", "r.json", "--checkpoint", "c.npz"]
 RENDERS = ["render", *STUDY, "--figure", "table2", "--stem", "s", "--executed", "e"]
 STABILITY = f"{RESULTS}/metrics/stability.csv"
 DAMAGED = {

@@ -32,7 +32,7 @@ rule prepare_data:
     output:
         layout.DATA,
     log:
-        "logs/{study}/prepare/{dataset}.log",
+        layout.PREPARE_LOG,
     conda:
         "../../environment.yml"
     threads: get_preparing_threads

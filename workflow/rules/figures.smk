@@ -62,7 +62,7 @@ for kind in study.figure_kinds:
             [f"{layout.FIGURE}.{suffix}" for suffix in further],
             executed=layout.NOTEBOOK,
         log:
-            "logs/{study}/render/{figure}.log",
+            layout.RENDER_LOG,
         wildcard_constraints:
             figure="|".join(re.escape(name) for name, figure in FIGURES.items() if figure.notebook == kind),
         conda:

@@ -9,7 +9,7 @@ rule check_control:
     output:
         layout.GATE,
     log:
-        "logs/{study}/control/{model}/{dataset}/{hardware}.log",
+        layout.CONTROL_LOG,
     conda:
         "../../environment.yml"
     params:
@@ -29,7 +29,7 @@ rule measure_cell:
     output:
         layout.CELL_METRICS,
     log:
-        f"logs/{{study}}/measure/{layout.CELL}.log",
+        layout.MEASURE_LOG,
     conda:
         "../../environment.yml"
     params:

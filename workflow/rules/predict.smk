@@ -9,7 +9,7 @@ rule dump_predictions:
         logits=layout.LOGITS,
         index=layout.PREDICTIONS,
     log:
-        f"logs/{{study}}/predict/{layout.CELL}.log",
+        layout.PREDICT_LOG,
     conda:
         "../../environment.yml"
     threads: get_threads

@@ -9,7 +9,7 @@ rule train_run:
         history=layout.HISTORY,
         record=layout.RECORD,
     log:
-        f"logs/{{study}}/train/{layout.CELL}/{{seed}}.log",
+        layout.TRAIN_LOG,
     # Before all short jobs: at the end these share the cores, where a last training would leave all but one idle.
     priority: 1
     conda:
@@ -22,10 +22,11 @@ rule train_run:
         runtime=get_training_minutes,
     params:
         study=study.path(layout.STUDY),
+        checkpoint=layout.CHECKPOINT,
         spec=get_spec_digest,
         code=get_code_digest("toolnoise.training"),
     shell:
         "toolnoise train --study {params.study:q} --model {wildcards.model:q} --dataset {wildcards.dataset:q}"
         " --hardware {wildcards.hardware:q} --variant {wildcards.variant:q} --seed {wildcards.seed:q}"
         " --data {input.data:q} --weights {output.weights:q} --history {output.history:q}"
-        " --record {output.record:q} >{log:q} 2>&1"
+        " --record {output.record:q} --checkpoint {params.checkpoint:q} >{log:q} 2>&1"

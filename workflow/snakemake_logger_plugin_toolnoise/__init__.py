@@ -14,6 +14,8 @@ from pathlib import Path
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
+from toolnoise.printing import span
+
 RUN_RULE = "train_run"
 SECONDS_BETWEEN_LINES = 10
 LOG_LINES = 20
@@ -124,16 +126,8 @@ def progress_line(planned: Counter[str], done: Counter[str], seconds: dict[str, 
             (count - done[rule]) * (sum(seconds[rule]) / len(seconds[rule]) if seconds.get(rule) else typical)
             for rule, count in planned.items()
         )
-        parts.append(f"about {_span(left / at_once)} left")
+        parts.append(f"about {span(left / at_once)} left")
     return ", ".join(parts)
-
-
-def _span(seconds: float) -> str:
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    if seconds < 5400:
-        return f"{round(seconds / 60)} min"
-    return f"{seconds / 3600:.1f} h"
 
 
 def _listed(value: object) -> Iterable:

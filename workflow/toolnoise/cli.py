@@ -4,6 +4,9 @@ A verb's arguments say what it reads and what it writes. Bad input ends in one l
 """
 
 import argparse
+import json
+import os
+import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -17,7 +20,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run one verb."""
     with told_in_one_line():
         options = _parser().parse_args(arguments)
-        options.run(options)
+        try:
+            options.run(options)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # Whoever read what was printed, such as `head`, has seen enough.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fetch(options: argparse.Namespace) -> None:
@@ -45,10 +53,19 @@ def _synthesise(options: argparse.Namespace) -> None:
 
 
 def _train(options: argparse.Namespace) -> None:
-    from toolnoise import training
+    from toolnoise import code, training
 
-    spec = _spec(options, options.seed)
-    training.train(spec, options.data, options.weights, options.history, options.record)
+    study, cell = _cell(options)
+    digest = code.digest("toolnoise.training", *study.modules(cell))
+    outputs = options.weights, options.history, options.record
+    training.train(_spec(options, options.seed), options.data, digest, *outputs, options.checkpoint)
+
+
+def _measure_speed(options: argparse.Namespace) -> None:
+    from toolnoise import speed
+
+    study, cell = _cell(options)
+    speed.measure(study.spec(cell, study.seeds[cell][0]), options.data, options.out)
 
 
 def _profile(options: argparse.Namespace) -> None:
@@ -160,6 +177,39 @@ def _dataset(options: argparse.Namespace) -> dict[str, Any]:
     return entries[options.dataset]
 
 
+def _doctor(options: argparse.Namespace) -> None:
+    from toolnoise import config, doctor
+
+    hardware = studies.load(options.study).config["hardware"] if options.study else config.registered("hardware")
+    found = doctor.examine(hardware)
+    _print(found if options.json else doctor.told(found))
+    # Of a study every tooling is asked for, of the registry any.
+    able = [not reason for reason in found["hardware"].values()]
+    sys.exit(0 if (all if options.study else any)(able) else 1)
+
+
+def _estimate(options: argparse.Namespace) -> None:
+    from toolnoise import estimate
+
+    study = studies.load(options.study)
+    if options.measure:
+        estimate.measure(study, options.study)
+    found = estimate.estimate(study)
+    _print(estimate.as_json(found) if options.json else estimate.told(found, options.study))
+
+
+def _status(options: argparse.Namespace) -> None:
+    from toolnoise import status
+
+    study = studies.load(options.study)
+    found = status.status(study)
+    _print(status.as_json(found) if options.json else status.told(study, found))
+
+
+def _print(found: object) -> None:
+    print(found if isinstance(found, str) else json.dumps(found, indent=1))
+
+
 def _spec(options: argparse.Namespace, seed: int) -> dict[str, Any]:
     study, cell = _cell(options)
     if seed not in study.seeds[cell]:
@@ -197,7 +247,13 @@ def _parser() -> argparse.ArgumentParser:
             "train",
             _train,
             "train one run",
-            [*study, *task, "variant", "seed", "data", "weights", "history", "record"],
+            [*study, *task, "variant", "seed", "data", "weights", "history", "record", "checkpoint"],
+        ),
+        (
+            "measure-speed",
+            _measure_speed,
+            "time some steps of a cell's runs",
+            [*study, *task, "variant", "data", "out"],
         ),
         (
             "profile",
@@ -238,17 +294,25 @@ def _parser() -> argparse.ArgumentParser:
         ),
         ("report", _report, "write a study's page", [*study, "out"]),
         ("summary", _summary, "print a study's results", study),
+        ("doctor", _doctor, "print what this machine is and which toolings it can serve", ["study?", "json?"]),
+        ("estimate", _estimate, "print what a study will cost", [*study, "measure?", "json?"]),
+        ("status", _status, "print where a study stands", [*study, "json?"]),
     ]:
         one = verbs.add_parser(verb, help=says, description=says, allow_abbrev=False)
         one.set_defaults(run=run)
         for name in names:
-            one.add_argument(f"--{name}", **{"required": True, **_ARGUMENTS.get(name, {})})
+            # A question mark: it may be left out.
+            argument = name.removesuffix("?")
+            one.add_argument(f"--{argument}", **{"required": argument == name, **_ARGUMENTS.get(argument, {})})
     return parser
 
 
 _ARGUMENTS: dict[str, dict[str, Any]] = {
     "study": {"help": "a configuration, or the study.json kept with its results", "metavar": "FILE"},
     "seed": {"type": int},
+    "checkpoint": {"help": "where an interrupted run is kept and goes on from; it goes when the run ends"},
+    "json": {"action": "store_true", "help": "for programs"},
+    "measure": {"action": "store_true", "help": "first time some steps of what nobody timed, on this machine"},
     "mode": {"choices": list(MODES)},
     "repeat": {"type": int},
     "threads": {"type": int, "default": 1, "required": False, "help": "that decode images (1)", "metavar": "N"},

@@ -66,10 +66,10 @@ def resolve(config: object, file: str | Path) -> Config:
     named: dict[str, list[str]] = {registry: [] for registry in REGISTRIES}
     for key, registry, names in _mentions(config):
         for name in names:
-            if name not in (known := {**_registry(registry), **config[registry]}):
+            if name not in (known := {**registered(registry), **config[registry]}):
                 raise BadInput(file, key, f"unknown name {name!r}{_nearest(name, known)}", _one_of(known))
             named[registry].append(name)
-    known = {**_registry("recipes"), **config["recipes"]}
+    known = {**registered("recipes"), **config["recipes"]}
     for number, block in enumerate(config["grid"]):
         for model, dataset in itertools.product(block["models"], block["datasets"]):
             name = recipe_for(block["recipe"], model, dataset, known)
@@ -77,8 +77,11 @@ def resolve(config: object, file: str | Path) -> Config:
                 found = f"no recipe {block['recipe']!r} for {model} on {dataset}{_nearest(block['recipe'], known)}"
                 raise BadInput(file, f"grid[{number}].recipe", found, _one_of(known))
             named["recipes"].append(name)
+    for name in config["prices"]:
+        if name not in (known := {**registered("hardware"), **config["hardware"]}):
+            raise BadInput(file, "prices", f"unknown name {name!r}{_nearest(name, known)}", _one_of(known))
     for registry in REGISTRIES:
-        config[registry] = {name: config[registry].get(name) or _registry(registry)[name] for name in named[registry]}
+        config[registry] = {name: config[registry].get(name) or registered(registry)[name] for name in named[registry]}
     return config
 
 
@@ -138,14 +141,14 @@ def _over_registries(config: object) -> object:
         entries = config.get(registry)
         if isinstance(entries, dict):
             laid[registry] = {
-                name: {**_registry(registry).get(name, {}), **entry} if isinstance(entry, dict) else entry
+                name: {**registered(registry).get(name, {}), **entry} if isinstance(entry, dict) else entry
                 for name, entry in entries.items()
             }
     return {**config, **laid}
 
 
 @functools.cache
-def _registry(name: str) -> Config:
+def registered(name: str) -> Config:
     """All entries of a registry in resources/, complete."""
     path = ROOT / "resources" / f"{name}.yaml"
     return complete(read_yaml(path), schema()["properties"][name], path)

@@ -56,6 +56,14 @@ class Run(NamedTuple):
         return rows
 
 
+def is_finished(record: str | Path, spec: dict[str, Any]) -> bool:
+    """Whether the run that `spec` describes, and not an earlier form of it, has left its record."""
+    try:
+        return read(record).record["spec"] == spec
+    except BadInput:
+        return False
+
+
 def read(record: str | Path) -> Run:
     """The run whose run.json this is."""
     value = read_json(record)

@@ -101,6 +101,15 @@ class Study:
         return tuple(cell for cell in self.seeds if cell.variant == "control")
 
     @property
+    def alike(self) -> tuple[tuple[Cell, ...], ...]:
+        """The cells in groups whose runs take the same time: of one task on one tooling, deterministic or not."""
+        groups: dict[tuple[str, str, str, bool], tuple[Cell, ...]] = {}
+        for cell in self.seeds:
+            key = (*cell[:3], is_deterministic(cell))
+            groups[key] = (*groups.get(key, ()), cell)
+        return tuple(groups.values())
+
+    @property
     def figure_kinds(self) -> tuple[str, ...]:
         """The notebooks that the study's figures come from."""
         return tuple(dict.fromkeys(figure.notebook for figure in self.figures))
@@ -185,6 +194,11 @@ class Study:
             "counts": [self.path(layout.COUNTS, dataset=dataset) for dataset in datasets],
             "gates": [self.path(layout.GATE, cell) for cell in cells if cell.variant == "control"],
         }
+
+
+def is_deterministic(cell: Cell) -> bool:
+    """Whether the runs of a cell switch determinism on."""
+    return "impl" not in VARIANTS[cell.variant]
 
 
 def load(path: str | Path) -> Study:

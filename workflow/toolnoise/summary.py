@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from toolnoise import files, layout
 from toolnoise.metrics import table
+from toolnoise.printing import aligned
 from toolnoise.study import Cell, Study
 
 
@@ -12,9 +13,7 @@ def summarise(study: Study) -> str:
     """A table of accuracy, churn, weight distance and the control gate, and the path of the page."""
     rows = [("model", "data set", "hardware", "variant", "runs", "accuracy %", "churn %", "L2 (unit)", "control")]
     rows += _rows(study)
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    lines.insert(1, "  ".join("-" * width for width in widths))
+    lines = aligned(rows)
     emulated = study.emulated()
     if emulated:
         lines.append(f"implementation noise is emulated (reduction order) on: {', '.join(emulated)}")

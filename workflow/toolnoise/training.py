@@ -2,7 +2,8 @@
 
 The history says after every epoch how training stands and what the weights are, tensor by tensor, as digests: two
 runs can be compared epoch by epoch without keeping their weights. A run whose loss or weights stop being numbers ends
-there and is recorded as diverged; that is a result, not an error.
+there and is recorded as diverged; that is a result, not an error. A run that was interrupted goes on from its last
+checkpoint and ends with the bits that it would have had.
 """
 
 import csv
@@ -13,7 +14,7 @@ import io
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from toolnoise import arrays, engines, files
+from toolnoise.checkpoints import Checkpoints, Progress
 from toolnoise.datasets import prepared
 from toolnoise.engines import Engine, State
 from toolnoise.errors import BadInput
@@ -52,11 +54,28 @@ class Timings(dict[str, float]):
         try:
             yield
         finally:
-            self[what] = self.get(what, 0.0) + time.perf_counter() - started
+            self.add({what: time.perf_counter() - started})
+
+    def add(self, seconds: Mapping[str, float]) -> None:
+        """Add seconds that were measured elsewhere."""
+        for what, value in seconds.items():
+            self[what] = self.get(what, 0.0) + value
 
 
-def train(spec: dict[str, Any], data: str | Path, weights: str | Path, history: str | Path, record: str | Path) -> None:
-    """Train the run that `spec` describes and write its weights, history and record."""
+def train(
+    spec: dict[str, Any],
+    data: str | Path,
+    code: str,
+    weights: str | Path,
+    history: str | Path,
+    record: str | Path,
+    checkpoint: str | Path,
+) -> None:
+    """Train the run that `spec` describes and write its weights, history and record.
+
+    `code` is the digest of what trains. An interrupted run of the same spec, data and code goes on where `checkpoint`
+    has it.
+    """
     timings = Timings()
     with timings.measure("start_up"):
         dataset = prepared.load(data, spec["recipe"]["normalise"])
@@ -65,10 +84,19 @@ def train(spec: dict[str, Any], data: str | Path, weights: str | Path, history: 
     with timings.measure("compile"):
         parameters = build_model(engine, spec, dataset)
         engine.compile(spec["recipe"], dataset.train)
-    initial = replicate("init", spec["variant"]["varying"], spec["seed"])
-    engine.restore(State(initial_weights(parameters, spec["study_seed"], initial, spec["model"]["name"]), {}, 0))
-    rows = list(_epochs(engine, spec, dataset, timings))
-    diverged = not np.isfinite([rows[-1]["train_loss"], rows[-1]["test_loss"]]).all()
+    checkpoints = Checkpoints(checkpoint, _identity(spec, dataset, code, observed))
+    progress = checkpoints.read() or Progress(initial_state(parameters, spec), [], {}, [])
+    if progress.rows:
+        timings.add(progress.seconds)
+        progress.resumed.append(len(progress.rows))
+        print(f"goes on after epoch {len(progress.rows)} of {spec['recipe']['epochs']}", flush=True)
+    engine.restore(progress.state)
+    rows = progress.rows
+    while not _has_ended(rows, spec["recipe"]["epochs"]):
+        with timings.measure("checkpoints"):
+            checkpoints.write(lambda: Progress(engine.state(), rows, dict(timings), progress.resumed))
+        rows.append(_epoch(engine, spec, dataset, timings, len(rows)))
+        print(_told(rows[-1], spec["recipe"]["epochs"]), flush=True)
     arrays.write_npz(weights, engine.weights())
     files.write_text(history, _as_csv(rows))
     files.write_json(
@@ -76,14 +104,16 @@ def train(spec: dict[str, Any], data: str | Path, weights: str | Path, history: 
         {
             "spec": spec,
             "data_sha256": dataset.sha256,
-            "status": "diverged" if diverged else "completed",
+            "status": "diverged" if _has_diverged(rows[-1]) else "completed",
             "epochs": len(rows),
+            "resumed_after": progress.resumed,
             "emulated_noise": emulated_noise(spec),
             "trainable": [parameter.path for parameter in parameters if parameter.trainable],
             "observed": observed,
             "seconds": dict(timings),
         },
     )
+    checkpoints.discard()
 
 
 def start_engine(spec: dict[str, Any]) -> tuple[Engine, dict[str, Any]]:
@@ -122,29 +152,61 @@ def emulated_noise(spec: dict[str, Any]) -> str | None:
     return noise if "impl" in spec["variant"]["varying"] and noise != "native" else None
 
 
-def _epochs(engine: Engine, spec: dict[str, Any], dataset: prepared.Data, timings: Timings) -> Iterator[dict[str, Any]]:
-    for epoch in range(spec["recipe"]["epochs"]):
-        plan = plan_epoch(spec, len(dataset.train.labels), epoch, dataset.train.margin)
-        before = timings.get("training", 0.0)
-        with timings.measure("training"):
-            result = engine.epoch(plan)
-        with timings.measure("evaluation"):
-            loss, accuracy = _evaluate(engine.logits(dataset.test), dataset.test.labels)
-        with timings.measure("digests"):
-            whole, tensors = weight_digests(engine.weights())
-        yield {
-            "epoch": epoch + 1,
-            "train_loss": result.loss,
-            "train_accuracy": result.accuracy,
-            "test_loss": loss,
-            "test_accuracy": accuracy,
-            "learning_rate": float(plan.rates[-1]),
-            "seconds": round(timings["training"] - before, 6),
-            "weights_sha256": whole,
-            "tensors_sha256": " ".join(digest[:TENSOR_DIGITS] for digest in tensors),
-        }
-        if not np.isfinite([result.loss, loss]).all():
-            return
+def initial_state(parameters: Sequence[Parameter], spec: dict[str, Any]) -> State:
+    """Where the run that `spec` describes starts from."""
+    drawn_for = replicate("init", spec["variant"]["varying"], spec["seed"])
+    return State(initial_weights(parameters, spec["study_seed"], drawn_for, spec["model"]["name"]), {}, 0)
+
+
+def _identity(spec: dict[str, Any], dataset: prepared.Data, code: str, observed: dict[str, Any]) -> dict[str, Any]:
+    """All that an epoch's bits follow from, but for its plan: what a checkpoint must share with the run it is for."""
+    return {
+        "spec": files.canonical_sha256(spec),
+        "data": dataset.sha256,
+        "code": code,
+        "device": observed["device"],
+        "driver": observed.get("driver", ""),
+        "versions": observed["versions"],
+    }
+
+
+def _epoch(
+    engine: Engine, spec: dict[str, Any], dataset: prepared.Data, timings: Timings, epoch: int
+) -> dict[str, Any]:
+    plan = plan_epoch(spec, len(dataset.train.labels), epoch, dataset.train.margin)
+    before = timings.get("training", 0.0)
+    with timings.measure("training"):
+        result = engine.epoch(plan)
+    with timings.measure("evaluation"):
+        loss, accuracy = _evaluate(engine.logits(dataset.test), dataset.test.labels)
+    with timings.measure("digests"):
+        whole, tensors = weight_digests(engine.weights())
+    return {
+        "epoch": epoch + 1,
+        "train_loss": result.loss,
+        "train_accuracy": result.accuracy,
+        "test_loss": loss,
+        "test_accuracy": accuracy,
+        "learning_rate": float(plan.rates[-1]),
+        "seconds": round(timings["training"] - before, 6),
+        "weights_sha256": whole,
+        "tensors_sha256": " ".join(digest[:TENSOR_DIGITS] for digest in tensors),
+    }
+
+
+def _has_ended(rows: list[dict[str, Any]], epochs: int) -> bool:
+    return len(rows) == epochs or bool(rows and _has_diverged(rows[-1]))
+
+
+def _has_diverged(row: dict[str, Any]) -> bool:
+    return not np.isfinite([row["train_loss"], row["test_loss"]]).all()
+
+
+def _told(row: dict[str, Any], epochs: int) -> str:
+    return (
+        f"epoch {row['epoch']} of {epochs}: train loss {row['train_loss']:.4g}, "
+        f"test accuracy {row['test_accuracy']:.4f}, {row['seconds']:.1f} s"
+    )
 
 
 def weight_digests(weights: dict[str, np.ndarray]) -> tuple[str, list[str]]:

@@ -5,9 +5,11 @@ their libraries read is removed before the framework is imported, but for those 
 a user made visible; what remains is recorded.
 """
 
+import importlib.metadata
 import os
 import platform
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +19,19 @@ FRAMEWORK = re.compile(
     r"(TF|TF2|TFE|XLA|KERAS|JAX|TORCH|PYTORCH|ONEDNN|DNNL|MKL|OMP|GOMP|KMP|OPENBLAS|BLIS|GOTO|NUMEXPR|VECLIB|EIGEN|NPY"
     r"|CUDA|CUDNN|CUBLAS|CUBLASLT|NVIDIA|NCCL)_.*"
 )
-VISIBLE = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES")
 SLURM = ("SLURM_JOB_ID", "SLURM_JOB_PARTITION", "SLURMD_NODENAME")
+VISIBLE = (
+    "CUDA_VISIBLE_DEVICES",
+    "CUDA_DEVICE_ORDER",
+    "NVIDIA_VISIBLE_DEVICES",
+    "TPU_NAME",
+    "TPU_ACCELERATOR_TYPE",
+)
+CPUINFO = Path("/proc/cpuinfo")
+SYSCTL = {
+    "model name": ("machdep.cpu.brand_string",),
+    "flags": ("machdep.cpu.features", "machdep.cpu.leaf7_features"),
+}
 FLAGS = {"sse41": "sse4_1", "avx2": "avx2", "avx512": "avx512f"}
 
 
@@ -38,21 +51,51 @@ def machine() -> dict[str, Any]:
         "python": platform.python_version(),
         "cpu": _cpuinfo("model name") or platform.processor() or platform.machine(),
         "cpu_flags": [flag for flag in _cpuinfo("flags").split() if re.match(r"sse4|avx|fma|amx", flag)],
+        "memory_mib": _memory_mib(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "slurm": {name: os.environ[name] for name in SLURM if name in os.environ},
     }
 
 
 def require_cpu(tooling: dict[str, Any]) -> None:
-    """Refuse a tooling whose instruction set this machine's CPU does not have."""
+    """Refuse a tooling whose instruction set this machine's CPU does not have, or which none can pin."""
+    name = f"hardware {tooling['name']}"
+    if tooling["precision"] != "float32" and tooling["kernels"] == "onednn":
+        # There TensorFlow asks the processor, and not the pinned instruction set, whether oneDNN computes.
+        found = f"{tooling['precision']} with kernels onednn depends on the processor, whatever isa says"
+        raise BadInput(name, "precision", found, "allowed: kernels eigen")
     flags = _cpuinfo("flags").split()
     if FLAGS[tooling["isa"]] not in flags:
         able = [isa for isa, flag in FLAGS.items() if flag in flags]
         found = f"{tooling['isa']} is not to be had on this CPU ({machine()['cpu']})"
-        raise BadInput(f"hardware {tooling['name']}", "isa", found, f"it has: {', '.join(able) or 'none of them'}")
+        raise BadInput(name, "isa", found, f"it has: {', '.join(able) or 'none of them'}")
+
+
+def installed(names: str) -> dict[str, str]:
+    """Versions of the installed packages whose whole name fits a pattern, found without importing any."""
+    packages = importlib.metadata.distributions()
+    found = {(package.metadata["Name"] or "").lower().replace("_", "-"): package.version for package in packages}
+    return {name: version for name, version in sorted(found.items()) if re.fullmatch(names, name)}
 
 
 def _cpuinfo(field: str) -> str:
-    path = Path("/proc/cpuinfo")
-    found = re.search(rf"^{field}\s*: (.*)$", path.read_text(), re.MULTILINE) if path.exists() else None
-    return found[1].strip() if found else ""
+    if CPUINFO.exists():
+        found = re.search(rf"^{field}\s*: (.*)$", CPUINFO.read_text(), re.MULTILINE)
+        return found[1].strip() if found else ""
+    # macOS; an Apple chip has a name and none of these flags.
+    told = [_sysctl(name) for name in SYSCTL[field]]
+    return " ".join(told) if field == "model name" else " ".join(told).lower().replace(".", "_")
+
+
+def _sysctl(name: str) -> str:
+    try:
+        return subprocess.run(["sysctl", "-n", name], capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return ""
+
+
+def _memory_mib() -> int | None:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
+    except (ValueError, OSError):
+        return None

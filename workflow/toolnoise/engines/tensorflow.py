@@ -6,9 +6,11 @@ randomness comes in with the plan.
 """
 
 import gc
+import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +19,15 @@ import numpy as np
 from toolnoise.ahead import ahead
 from toolnoise.datasets import streaming
 from toolnoise.datasets.prepared import Split
-from toolnoise.engines import EpochResult, Kernel, State, Weights, decays, environment, xplane
+from toolnoise.engines import EpochResult, Kernel, State, Weights, accelerators, decays, environment, xplane
+from toolnoise.engines.loss_scale import LossScale
 from toolnoise.errors import BadInput
 from toolnoise.models.initial import Parameter
 from toolnoise.plans import Plan
 
 ISA = {"sse41": "SSE41", "avx2": "AVX2", "avx512": "AVX512_CORE"}
 SLOTS = {"adam": ("m", "v"), "sgd": ("momentum",)}
+LOSS_SCALE = "loss_scale"
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-7
 EVALUATION_BATCH = 512
 # What Keras and TensorFlow import if they find it and training never uses: half of the time to import them.
@@ -32,6 +36,9 @@ UNUSED = ("h5py", "IPython", "matplotlib", "pandas", "PIL", "scipy", "sklearn")
 
 class Engine:
     """Trains one Keras model in this process."""
+
+    # Functions are placed on a TPU whole, as XLA compiles them; elsewhere TensorFlow's own kernels compute.
+    _jit_compile: bool | None = None
 
     def start(self, tooling: dict[str, Any], deterministic: bool) -> dict[str, Any]:
         """Import TensorFlow under the tooling's settings and nothing else's."""
@@ -48,34 +55,65 @@ class Engine:
         keras.config.set_image_data_format("channels_last")
         tf.config.threading.set_intra_op_parallelism_threads(tooling["threads"])
         tf.config.threading.set_inter_op_parallelism_threads(1)
-        tf.config.experimental.enable_tensor_float_32_execution(False)
+        # Weights are float32 in every precision; layers compute in the tooling's.
+        keras.config.set_dtype_policy(tooling["precision"])
+        tf.config.experimental.enable_tensor_float_32_execution(tooling["tf32"])
         if deterministic:
+            # Where it is off, TensorFlow's default lets cuDNN time its algorithms and choose in every process anew.
             tf.config.experimental.enable_op_determinism()
+        claim = {"cpu": self._claim_cpu, "gpu": self._claim_gpu, "tpu": self._claim_tpu}[tooling["accelerator"]]
         return {
-            "device": self._claim_device(),
+            **claim(),
+            "precision": keras.config.dtype_policy().name,
+            "tf32": tf.config.experimental.tensor_float_32_execution_enabled(),
             "deterministic": deterministic,
+            "xla": tf.config.optimizer.get_jit() or "off",
             "variables": imposed,
             "versions": {"tensorflow": tf.__version__, "keras": keras.__version__, "numpy": np.__version__},
             "build": dict(tf.sysconfig.get_build_info()),
             **environment.machine(),
         }
 
-    def _claim_device(self) -> str:
-        tf = self.tf
-        if self.tooling["accelerator"] == "cpu":
-            tf.config.set_visible_devices([], "GPU")
-            return "cpu"
-        name, wanted = f"hardware {self.tooling['name']}", self.tooling["device"] or "any GPU"
-        gpus = tf.config.list_physical_devices("GPU")
-        if not gpus:
-            raise BadInput(name, "device", "this machine shows TensorFlow no GPU", f"wanted: {wanted}")
-        found = tf.config.experimental.get_device_details(gpus[0]).get("device_name", "")
-        if self.tooling["device"] not in found:
-            raise BadInput(name, "device", f"found {found!r}", f"wanted: {wanted}")
-        # One run, one GPU: the first of those that the scheduler or the user made visible, its memory as needed.
-        tf.config.set_visible_devices(gpus[:1], "GPU")
-        tf.config.experimental.set_memory_growth(gpus[0], True)
-        return found
+    def _claim_cpu(self) -> dict[str, Any]:
+        self.tf.config.set_visible_devices([], "GPU")
+        return {"device": "cpu"}
+
+    def _claim_gpu(self) -> dict[str, Any]:
+        """Of the GPUs that the scheduler or the user made visible, the first that the tooling means, and no other."""
+        config = self.tf.config
+        seen, present = config.list_physical_devices("GPU"), accelerators.gpus()
+        if present and not seen:
+            found = f"TensorFlow cannot use the {present[0].name} of this machine"
+            raise BadInput(f"hardware {self.tooling['name']}", "device", found, "install the extra `cuda`")
+        details = [config.experimental.get_device_details(gpu) for gpu in seen]
+        names = [detail.get("device_name", "") for detail in details]
+        place = accelerators.choose(self.tooling, names)
+        config.set_visible_devices(seen[place], "GPU")
+        config.experimental.set_memory_growth(seen[place], True)
+        told = next((gpu for gpu in present if gpu.name == names[place]), None)
+        return {
+            "device": names[place],
+            "compute_capability": ".".join(map(str, details[place].get("compute_capability", ()))),
+            "driver": told.driver if told else "",
+            "device_memory_mib": told.memory_mib if told else "",
+            "libraries": environment.installed("nvidia-.*"),
+        }
+
+    def _claim_tpu(self) -> dict[str, Any]:
+        """One core of the TPU, without a distribution strategy: one run, one device. Never tried, for lack of a TPU."""
+        names, tf = accelerators.tpu(), self.tf
+        place = accelerators.choose(self.tooling, names)
+        try:
+            address = os.environ.get("TPU_NAME", "local")
+            tf.distribute.cluster_resolver.TPUClusterResolver.connect(tpu=address)
+        except (ValueError, RuntimeError, ImportError, OSError, tf.errors.OpError) as error:
+            reason = str(error).partition(".")[0]
+            found = f"TensorFlow cannot connect to the {names[place]} ({reason})"
+            raise BadInput(f"hardware {self.tooling['name']}", "device", found, "a TensorFlow built for TPUs") from None
+        # For the rest of the process: what is made from here on is made there.
+        tf.device("/TPU:0").__enter__()
+        self._jit_compile = True
+        return {"device": names[place]}
 
     def build(
         self, builder: Callable[..., Any], options: dict[str, Any], shape: tuple[int, ...], classes: int
@@ -88,6 +126,11 @@ class Engine:
         with self.keras.StatelessScope():
             self.model = builder(shape, classes, **options)
             initializers = {variable.path: variable._initializer for variable in self.model.weights}
+        # Classes whose logits differ by less than half precision shows would tie, and the lower number win.
+        for layer in reversed(self.model.layers):
+            layer.dtype_policy = "float32"
+            if layer.weights:
+                break
         for layer in self.model._flatten_layers():
             if hasattr(layer, "seed_generator"):
                 found = f"{type(layer).__name__} draws random numbers of its own"
@@ -96,9 +139,10 @@ class Engine:
         self.dropouts = [layer for layer in self.model._flatten_layers() if isinstance(layer, Dropout)]
         self.trainable = [variable.path for variable in self.model.trainable_variables]
         self._forward = self.tf.function(
-            lambda images: self.model(images, training=False),
+            lambda images: self._logits(images, training=False),
             input_signature=[self.tf.TensorSpec((None, *shape), self.tf.float32)],
             autograph=False,
+            jit_compile=self._jit_compile,
         )
         return tuple(
             Parameter(
@@ -120,6 +164,9 @@ class Engine:
             slot: {path: tf.Variable(tf.zeros_like(self.variables[path])) for path in self.trainable}
             for slot in SLOTS[recipe["optimizer"]]
         }
+        self.loss_scale = LossScale(tf) if self.tooling["precision"] == "mixed_float16" else None
+        if self.loss_scale:
+            self.slots[LOSS_SCALE] = self.loss_scale.variables
         batch = (None, recipe["batch_size"])
         signature = [
             tf.TensorSpec((None, *train.pixels.shape[1:]), tf.float32),
@@ -135,7 +182,9 @@ class Engine:
             tf.TensorSpec((), tf.int32),
         ]
         # AutoGraph is off: rewriting the loop from its source would take as long as all the rest of compilation.
-        self._epoch = tf.function(self._train, input_signature=signature, autograph=False)
+        self._epoch = tf.function(
+            self._train, input_signature=signature, autograph=False, jit_compile=self._jit_compile
+        )
         # An epoch of no steps compiles everything and changes nothing.
         self._run(*(np.zeros([n or 0 for n in spec.shape], spec.dtype.as_numpy_dtype) for spec in signature))
         self._forward(tf.zeros((1, *train.shape)))
@@ -151,6 +200,7 @@ class Engine:
     def _train(self, pixels, targets, order, offsets, flips, slots, dropout, steps, rates, loss, correct):  # noqa: ANN001, ANN202 (symbolic tensors)
         tf = self.tf
         trained = [self.variables[path] for path in self.trainable]
+        left_out = tf.identity(self.loss_scale.left_out) if self.loss_scale else 0
 
         def one_step(step, loss_sum, correct):  # noqa: ANN001, ANN202
             images = self._augmented(pixels, order[step], offsets[step], flips[step])
@@ -159,15 +209,25 @@ class Engine:
                 layer.plan(dropout, steps[step], number, slots[step])
             with tf.GradientTape(watch_accessed_variables=False) as tape:
                 tape.watch(trained)
-                logits = self.model(images, training=True)
+                logits = self._logits(images, training=True)
                 loss = tf.reduce_mean(self._losses(labels, logits))
-            gradients = tape.gradient(loss, trained)
-            self._update(gradients, rates[step])
+                objective = loss * self.loss_scale.factor() if self.loss_scale else loss
+            gradients = tape.gradient(objective, trained)
+            # Adam's powers count the updates that were made.
+            made = step - (self.loss_scale.left_out - left_out) if self.loss_scale else step
+            update = partial(self._update, rate=rates[step, 0], powers=rates[made, 1:])
+            if self.loss_scale:
+                self.loss_scale.step(gradients, update)
+            else:
+                update(gradients)
             predicted = tf.argmax(logits, -1, tf.int32)
             return step + 1, loss_sum + loss, correct + tf.reduce_sum(tf.cast(predicted == labels, tf.int32))
 
         last = tf.shape(order)[0]
         return tf.while_loop(lambda step, *_: step < last, one_step, (0, loss, correct), parallel_iterations=1)[1:]
+
+    def _logits(self, images, training):  # noqa: ANN001, ANN202
+        return self.tf.cast(self.model(images, training=training), self.tf.float32)
 
     def _augmented(self, pixels, indices, offsets, flips):  # noqa: ANN001, ANN202
         # Pixels are only moved, never computed, so that every engine makes the same bits.
@@ -189,21 +249,21 @@ class Engine:
         targets = tf.one_hot(labels, logits.shape[-1], 1 - smoothing + elsewhere, elsewhere, dtype=logits.dtype)
         return tf.nn.softmax_cross_entropy_with_logits(targets, logits)
 
-    def _update(self, gradients, rates):  # noqa: ANN001, ANN202
+    def _update(self, gradients, rate, powers):  # noqa: ANN001, ANN202
         apply = self.tf.raw_ops
         for path, gradient in zip(self.trainable, gradients, strict=True):
             if self.recipe["weight_decay"] and decays(path):
                 gradient += self.recipe["weight_decay"] * self.variables[path]
             variable = self.variables[path].handle
-            slots = [slot[path].handle for slot in self.slots.values()]
+            slots = [self.slots[slot][path].handle for slot in SLOTS[self.recipe["optimizer"]]]
             if self.recipe["optimizer"] == "adam":
                 apply.ResourceApplyAdam(
                     var=variable,
                     m=slots[0],
                     v=slots[1],
-                    lr=rates[0],
-                    beta1_power=rates[1],
-                    beta2_power=rates[2],
+                    lr=rate,
+                    beta1_power=powers[0],
+                    beta2_power=powers[1],
                     beta1=BETA_1,
                     beta2=BETA_2,
                     epsilon=EPSILON,
@@ -211,7 +271,7 @@ class Engine:
                 )
             else:
                 apply.ResourceApplyKerasMomentum(
-                    var=variable, accum=slots[0], lr=rates[0], grad=gradient, momentum=self.recipe["momentum"]
+                    var=variable, accum=slots[0], lr=rate, grad=gradient, momentum=self.recipe["momentum"]
                 )
 
     def restore(self, state: State) -> None:
@@ -230,7 +290,8 @@ class Engine:
         loss, correct = np.float32(0), np.int32(0)
         for images, labels, part in self._parts(plan):
             steps = self.step + 1 + np.arange(len(part.order))
-            rates = np.stack([part.rates, BETA_1**steps, BETA_2**steps], axis=1).astype(np.float32)
+            updates = steps - (int(self.loss_scale.left_out) if self.loss_scale else 0)
+            rates = np.stack([part.rates, BETA_1**updates, BETA_2**updates], axis=1).astype(np.float32)
             loss, correct = self._run(images, labels, *part[:-1], steps.astype(np.uint32), rates, loss, correct)
             self.step += len(part.order)
         return EpochResult(float(loss) / len(plan.order), int(correct) / plan.order.size)

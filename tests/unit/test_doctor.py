@@ -1,0 +1,135 @@
+import json
+import sys
+
+import pytest
+
+from toolnoise import cli, config, doctor
+from toolnoise.engines import accelerators, environment
+from toolnoise.engines.accelerators import Gpu
+
+V100 = Gpu("Tesla V100-SXM2-16GB", "535.104.05", "16384", "GPU-1")
+FLAGS = "fpu sse4_1 avx avx2"
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    """Pretend to be a machine with these GPUs, TPUs and CPU flags, whose TensorFlow computes on GPUs or not."""
+
+    def pretend(gpus=(), tpus=(), flags=FLAGS, cuda=True):
+        monkeypatch.setattr(accelerators, "gpus", lambda: list(gpus))
+        monkeypatch.setattr(accelerators, "tpu", lambda: list(tpus))
+        monkeypatch.setattr(environment, "_cpuinfo", {"flags": flags, "model name": "Some CPU"}.get)
+        monkeypatch.setattr(doctor, "_computes_on_gpus", lambda _engine: cuda)
+
+    return pretend
+
+
+def why_not(name):
+    return doctor.why_not({"name": name, **config.registered("hardware")[name]})
+
+
+def test_a_machine_with_a_v100_serves_v100_and_no_other_gpu(machine):
+    machine([V100])
+    registry = config.registered("hardware")
+    able = [name for name, entry in registry.items() if entry["accelerator"] == "gpu" and not why_not(name)]
+    assert able == ["v100"]
+    assert why_not("t4") == "device: found Tesla V100-SXM2-16GB; wanted: T4"
+
+
+def test_a_reason_is_what_a_run_would_be_refused_with(machine, refused):
+    machine()
+    entry = {"name": "cpu-avx512", **config.registered("hardware")["cpu-avx512"]}
+    assert refused(environment.require_cpu, entry) == f"hardware cpu-avx512: {why_not('cpu-avx512')}"
+    assert why_not("cpu") == ""
+
+
+def test_a_framework_without_gpu_kernels_serves_no_gpu(machine):
+    machine([V100], cuda=False)
+    assert why_not("v100").startswith("engine: the tensorflow that is installed computes on CPUs alone")
+    assert why_not("cpu") == ""
+
+
+def test_a_machine_without_the_framework_serves_nothing(machine, monkeypatch):
+    machine([V100])
+    monkeypatch.setattr(doctor.importlib.util, "find_spec", lambda _name: None)
+    assert {why_not(name) for name in config.registered("hardware")} == {"engine: tensorflow is not installed"}
+
+
+def test_a_tpu_of_another_version_is_not_served(machine):
+    machine(tpus=["TPU v3-8"])
+    assert why_not("tpu-v2-8") == "device: found TPU v3-8; wanted: TPU v2"
+    machine(tpus=["TPU v2-8"])
+    assert why_not("tpu-v2-8") == ""
+
+
+def test_the_installed_tensorflow_s_own_word_counts_on_gpus(tmp_path, monkeypatch):
+    about = tmp_path / "python/platform/build_info.py"
+    about.parent.mkdir(parents=True)
+    spec = type("Spec", (), {"origin": str(tmp_path / "__init__.py")})
+    monkeypatch.setattr(doctor.importlib.util, "find_spec", lambda _name: spec)
+    for said in (True, False):
+        about.write_text(f"build_info = OrderedDict([('is_cuda_build', {said}), ('is_tensorrt_build', True)])")
+        assert doctor._computes_on_gpus("tensorflow") is said
+
+
+@pytest.fixture
+def asked(capsys):
+    """Ask the doctor on the command line: its exit code and what it printed."""
+
+    def ask(*arguments):
+        with pytest.raises(SystemExit) as ended:
+            cli.main(["doctor", *arguments])
+        return ended.value.code, capsys.readouterr().out
+
+    return ask
+
+
+def study(tmp_path, *hardware):
+    block = {"models": ["smallcnn"], "datasets": ["digits"], "recipe": "r", "hardware": list(hardware), "seeds": 1}
+    recipe = {"epochs": 1, "batch_size": 1, "learning_rate": 1}
+    written = {"study": "s", "grid": [block | {"variants": ["control"]}], "recipes": {"r": recipe}}
+    (tmp_path / "study.yaml").write_text(json.dumps(written))
+    return str(tmp_path / "study.yaml")
+
+
+def test_of_a_study_every_tooling_must_be_served(machine, asked, tmp_path):
+    machine([V100])
+    code, said = asked("--study", study(tmp_path, "cpu", "v100"))
+    assert code == 0
+    assert "t4" not in said
+    assert asked("--study", study(tmp_path, "v100", "t4"))[0] == 1
+
+
+def test_of_the_registry_one_is_enough(machine, asked):
+    machine()
+    assert asked()[0] == 0
+    machine(flags="")
+    code, said = asked()
+    assert code == 1
+    assert "yes" not in said
+
+
+def test_the_machine_is_told_with_its_gpus_and_drivers(machine, asked):
+    machine([V100])
+    said = asked()[1]
+    assert "Some CPU" in said
+    assert "Tesla V100-SXM2-16GB (driver 535.104.05)" in said
+    assert "tensorflow-cpu" in said or "tensorflow " in said
+
+
+def test_programs_get_json(machine, asked):
+    machine([V100])
+    code, said = asked("--json")
+    found = json.loads(said)
+    assert code == 0
+    assert found["gpus"] == [V100._asdict()]
+    assert found["hardware"]["v100"] == ""
+    assert found["hardware"]["t4"] == "device: found Tesla V100-SXM2-16GB; wanted: T4"
+
+
+def test_nothing_is_imported_to_find_out(run, tmp_path):
+    program = "import sys; from toolnoise import doctor, config; doctor.examine(config.registered('hardware'));"
+    program += "print(*{name.partition('.')[0] for name in sys.modules})"
+    done = run(tmp_path, sys.executable, "-c", program)
+    assert done.returncode == 0, done.stderr
+    assert {"tensorflow", "keras", "jax", "torch"}.isdisjoint(done.stdout.split())

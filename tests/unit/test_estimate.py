@@ -1,0 +1,172 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from toolnoise import arrays, doctor, estimate, files, layout
+from toolnoise.study import Cell
+
+SECONDS = {"start_up": 4.0, "compile": 2.0, "training": 30.0, "evaluation": 3.0}
+EPOCHS = 3
+# 6 s to start and 33 s for three epochs, of which each evaluation takes 1 s.
+RUN = 39.0
+CELLS = [
+    Cell("smallcnn", "digits", hardware, variant) for hardware in ("cpu", "v100") for variant in ("control", "impl")
+]
+
+
+@pytest.fixture
+def tiny(written, built, tmp_path, monkeypatch):
+    """A study of ten runs a cell on `cpu` with two threads and on `v100`, in an empty folder, with a price for one."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(estimate, "_weight_bytes", lambda _spec, _data: 1000)
+    block = written["grid"][0] | {"hardware": ["cpu", "v100"], "variants": ["control", "impl"], "seeds": 10}
+    own = {"recipes": {"digits": {"epochs": EPOCHS}}, "hardware": {"cpu": {"threads": 2}}, "prices": {"v100": 3.6}}
+    return built(written | own | {"grid": [block], "figures": ["table2"]})
+
+
+@pytest.fixture
+def leave(tiny):
+    """Leave a finished run of a cell."""
+
+    def write(cell, seed=1):
+        spec, path = tiny.spec(cell, seed), tiny.path(layout.RECORD, cell, seed=str(seed))
+        record = {"spec": spec, "status": "completed", "epochs": EPOCHS, "trainable": [], "seconds": SECONDS}
+        files.write_json(path, record)
+        arrays.write_npz(Path(path).with_name("weights.npz"), {"w": np.zeros(1000, np.float32)})
+
+    return write
+
+
+@pytest.fixture
+def prepared(tiny):
+    path = Path(tiny.path(layout.DATA, dataset="digits"))
+    raw = {"test_labels": np.zeros(500, np.int32), "classes": np.array(list("0123456789"))}
+    arrays.write_npz(path, raw)
+    return path
+
+
+def of(found, hardware):
+    return next(tooling for tooling in found.hardware if tooling.hardware == hardware)
+
+
+def test_what_nobody_measured_is_unknown_and_never_guessed(tiny):
+    found = estimate.estimate(tiny)
+    assert {(task.seconds_a_run, task.seconds_left) for task in found.tasks} == {(None, None)}
+    for name in ("cpu", "v100"):
+        assert (of(found, name).left, of(found, name).unknown, of(found, name).hours) == (20, 20, 0)
+    told = estimate.told(found, "tiny.yaml")
+    assert "v100: 20 runs left, GPU-hours and cost unknown" in told
+    assert "toolnoise estimate --measure --study tiny.yaml" in told
+
+
+def test_jobs_are_counted(tiny):
+    assert estimate.estimate(tiny).jobs == {
+        "data sets": 1,
+        "trainings": 40,
+        "predictions": 4,
+        # four cells, two of them control, one pair of toolings under control
+        "checks and measures": 7,
+        "figures and tables": 1,
+    }
+
+
+def test_hours_are_those_of_what_is_left_and_of_its_predictions(tiny, leave):
+    leave(CELLS[3])
+    control, impl = [task for task in estimate.estimate(tiny).tasks if task.hardware == "v100"]
+    assert (impl.runs, impl.left, impl.seconds_a_run) == (10, 9, RUN)
+    assert impl.seconds_left == 9 * RUN + (6 + 10 * 1)
+    assert control.seconds_a_run is None
+
+
+def test_unknown_runs_are_counted_beside_the_hours_of_the_others(tiny, leave):
+    leave(CELLS[3])
+    found = of(estimate.estimate(tiny), "v100")
+    assert (found.left, found.unknown, found.unit) == (19, 10, "GPU-hours")
+    assert found.hours == pytest.approx((9 * RUN + 16) / 3600)
+    assert found.cost == pytest.approx(3.6 * found.hours)
+    told = estimate.told(estimate.estimate(tiny), "tiny.yaml")
+    assert "v100: 19 runs left, at least 0.10 GPU-hours, and 10 runs whose time is unknown; cost at least 0.37" in told
+
+
+def test_a_run_on_two_threads_takes_two_cores_and_has_an_unknown_price(tiny, leave):
+    for cell in CELLS[:2]:
+        leave(cell)
+    found = of(estimate.estimate(tiny), "cpu")
+    assert found.unit == "core-hours"
+    assert found.hours == pytest.approx(2 * 2 * (9 * RUN + 16) / 3600)
+    assert found.cost is None
+    assert "core-hours; price unknown" in estimate.told(estimate.estimate(tiny), "tiny.yaml")
+
+
+def test_a_finished_cell_has_nothing_left(tiny, leave):
+    for seed in range(1, 11):
+        leave(CELLS[3], seed)
+    files.write_text(tiny.path(layout.LOGITS, CELLS[3]), "")
+    assert [task.seconds_left for task in estimate.estimate(tiny).tasks][3] == 0
+
+
+def test_disk_is_weights_logits_and_data_of_the_whole_study(tiny, prepared):
+    found = estimate.estimate(tiny).disk
+    assert found.weights == 40 * 1000
+    assert found.predictions == 40 * 500 * 10 * 4
+    assert found.data == prepared.stat().st_size
+    assert found.unknown == []
+
+
+@pytest.mark.usefixtures("prepared")
+def test_weights_are_as_large_as_those_of_a_run_that_is_there(tiny, leave):
+    leave(CELLS[3])
+    size = Path(tiny.path(layout.RECORD, CELLS[3], seed="1")).with_name("weights.npz").stat().st_size
+    assert estimate.estimate(tiny).disk.weights == 40 * size
+
+
+def test_what_disk_nobody_can_tell_is_named(tiny):
+    found = estimate.estimate(tiny).disk
+    assert (found.weights, found.predictions, found.data) == (0, 0, 0)
+    assert found.unknown == [
+        "weights of smallcnn on digits",
+        "data and predictions of digits, which is not prepared",
+    ]
+
+
+@pytest.mark.usefixtures("prepared")
+def test_without_a_framework_weights_are_unknown(tiny, monkeypatch):
+    def fail(_spec, _data):
+        raise ModuleNotFoundError("tensorflow")
+
+    monkeypatch.setattr(estimate, "_weight_bytes", fail)
+    assert estimate.estimate(tiny).disk.unknown == ["weights of smallcnn on digits"]
+
+
+def test_programs_get_json(tiny, leave):
+    leave(CELLS[3])
+    found = json.loads(json.dumps(estimate.as_json(estimate.estimate(tiny))))
+    assert found["jobs"]["trainings"] == 40
+    assert found["tasks"][0]["seconds_a_run"] is None
+    assert found["hardware"][1]["hardware"] == "v100"
+    assert found["disk_bytes"]["unknown"]
+
+
+def test_only_what_is_unknown_and_can_be_served_here_is_timed(tiny, leave, monkeypatch, capsys):
+    timed = []
+    monkeypatch.setattr(estimate, "why_not", lambda tooling: "no GPU" if tooling["name"] == "v100" else "")
+    monkeypatch.setattr(estimate, "_measure_one", lambda _study, _file, cell: timed.append(cell) or "")
+    leave(CELLS[0])
+    estimate.measure(tiny, "tiny.yaml")
+    assert timed == [CELLS[1]]
+    said = capsys.readouterr().err
+    assert f"timing {'/'.join(CELLS[1])}" in said
+    assert f"not timed: {'/'.join(CELLS[2])}: no GPU" in said
+
+
+def test_a_timing_that_fails_is_told_in_its_own_words(tiny, monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(estimate, "why_not", doctor.why_not)
+    estimate.measure(tiny, str(tmp_path / "nowhere.yaml"))
+    assert "not timed: smallcnn/digits/cpu/control: toolnoise: " in capsys.readouterr().err
+
+
+def test_prices_of_toolings_that_do_not_exist_are_one_line(written, built, refused):
+    line = refused(built, written | {"prices": {"v101": 2.0}})
+    assert line.startswith("tiny.yaml: prices: unknown name 'v101' (did you mean 'v100'?)")

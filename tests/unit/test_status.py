@@ -1,0 +1,216 @@
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from toolnoise import files, layout, status
+from toolnoise.printing import span
+from toolnoise.study import Cell
+
+SECONDS = {"start_up": 4.0, "compile": 2.0, "training": 30.0, "evaluation": 3.0}
+EPOCHS = 3
+CONTROL, IMPL = (Cell("smallcnn", "digits", "cpu", variant) for variant in ("control", "impl"))
+
+
+@pytest.fixture
+def tiny(written, built, tmp_path, monkeypatch):
+    """A study of two cells of three runs of three epochs, in an empty folder where nobody works."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    block = written["grid"][0] | {"hardware": ["cpu"], "variants": ["control", "impl"]}
+    recipes = {"digits": {"epochs": EPOCHS}}
+    return built(written | {"grid": [block], "hardware": {}, "recipes": recipes, "figures": ["table2"]})
+
+
+@pytest.fixture
+def leave(tiny):
+    """Leave the record of a run, or the log of one."""
+
+    def write(cell, seed, log=None, **changes):
+        if log is not None:
+            files.write_text(tiny.path(layout.TRAIN_LOG, cell, seed=str(seed)), log)
+            return
+        record = {"spec": tiny.spec(cell, seed), "status": "completed", "epochs": EPOCHS, "trainable": []}
+        path = tiny.path(layout.RECORD, cell, seed=str(seed))
+        files.write_json(path, record | {"seconds": SECONDS} | changes)
+
+    return write
+
+
+@pytest.fixture
+def squeue(tmp_path):
+    """A Slurm whose queue holds trainings in these states, submitted from this folder or another."""
+
+    def pretend(jobs, folder=tmp_path):
+        lines = [
+            f"{state}|{folder}|rule_train_run_wildcards_{'_'.join(('tiny', *cell, str(seed)))}"
+            for state, cell, seed in jobs
+        ]
+        program = tmp_path / "bin/squeue"
+        program.parent.mkdir(exist_ok=True)
+        program.write_text("#!/bin/sh\necho '" + "\n".join(lines) + "'\n")
+        program.chmod(0o755)
+
+    return pretend
+
+
+def counted(tiny, cell):
+    (found,) = [one for one in status.status(tiny).cells if one.cell == cell]
+    return {state: count for state, count in found.runs.items() if count}
+
+
+def test_nothing_is_done_at_first(tiny):
+    found = status.status(tiny)
+    assert counted(tiny, CONTROL) == {"missing": 3}
+    assert (found.failures, found.running, found.snakemake, found.locked, found.page) == ([], 0, False, False, False)
+    assert [one.seconds_left for one in found.cells] == [None, None]
+
+
+def test_a_run_with_its_record_is_done_and_tells_how_long_the_others_take(tiny, leave):
+    leave(CONTROL, 1)
+    assert counted(tiny, CONTROL) == {"done": 1, "missing": 2}
+    control, impl = status.status(tiny).cells
+    assert control.seconds_left == 2 * (6 + 3 * 11)
+    assert impl.seconds_left is None
+
+
+def test_a_run_of_another_recipe_is_missing(tiny, leave):
+    spec = tiny.spec(CONTROL, 1)
+    leave(CONTROL, 1, spec=spec | {"recipe": spec["recipe"] | {"learning_rate": 7.0}})
+    assert counted(tiny, CONTROL) == {"missing": 3}
+
+
+def test_a_log_without_a_result_that_nobody_works_on_is_a_failure_told_in_one_line(tiny, leave):
+    leave(IMPL, 2, log="epoch 1 of 3: ...\n\ntoolnoise: hardware v100: device: found Tesla T4; wanted: V100\n\n")
+    leave(IMPL, 3, log="")
+    assert counted(tiny, IMPL) == {"failed": 2, "missing": 1}
+    told = status.told(tiny, status.status(tiny)).splitlines()
+    (line,) = [line for line in told if "V100" in line]
+    assert line.startswith("failed: results/tiny/runs/smallcnn/digits/cpu/impl/2/run.json: toolnoise: hardware v100:")
+    assert line.endswith("(logs/tiny/train/smallcnn/digits/cpu/impl/2.log)")
+    assert any(line.startswith("failed: ") and "its log is empty" in line for line in told)
+
+
+def test_a_damaged_record_is_a_failure(tiny, leave):
+    leave(CONTROL, 1)
+    Path(tiny.path(layout.RECORD, CONTROL, seed="1")).write_text("{")
+    assert counted(tiny, CONTROL) == {"failed": 1, "missing": 2}
+    ((_, line),) = status.status(tiny).failures
+    assert "damaged or truncated" in line
+
+
+def test_many_failures_are_counted_after_the_first(tiny, leave, monkeypatch):
+    monkeypatch.setattr(status, "FAILURES_SHOWN", 2)
+    for seed in (1, 2, 3):
+        leave(IMPL, seed, log="killed\n")
+    told = status.told(tiny, status.status(tiny))
+    assert told.count("killed") == 2
+    assert "failed: 1 jobs more" in told
+
+
+def test_a_failed_gate_and_failed_data_are_failures_too(tiny):
+    files.write_text(tiny.path(layout.CONTROL_LOG, CONTROL), "toolnoise: runs 1 and 2 part at epoch 2\n")
+    files.write_text(tiny.path(layout.PREPARE_LOG, dataset="digits"), "toolnoise: no such file\n")
+    lines = {job.rule: line for job, line in status.status(tiny).failures}
+    assert lines == {
+        "check_control": "toolnoise: runs 1 and 2 part at epoch 2",
+        "prepare_data": "toolnoise: no such file",
+    }
+
+
+@pytest.fixture
+def working(tmp_path):
+    """Start a process of this folder, or another, with these arguments."""
+    started = []
+
+    def start(*arguments, folder=tmp_path):
+        command = [sys.executable, "-c", "print(flush=True); import time; time.sleep(60)", *arguments]
+        process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE)
+        process.stdout.readline()
+        started.append(process)
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def test_a_run_that_a_process_of_this_folder_trains_is_running_and_its_epochs_count(tiny, leave, working):
+    leave(IMPL, 1)
+    leave(IMPL, 2, log="epoch 1 of 3: train loss 1\nepoch 2 of 3: train loss 1\n")
+    working("train", "--record", tiny.path(layout.RECORD, IMPL, seed="2"))
+    assert counted(tiny, IMPL) == {"done": 1, "running": 1, "missing": 1}
+    found = status.status(tiny)
+    assert found.running == 1
+    assert found.cells[1].seconds_left == (6 + 3 * 11 - 2 * 11) + (6 + 3 * 11)
+    assert "with 1 at a time" in status.told(tiny, found)
+
+
+def test_the_same_arguments_in_another_folder_are_another_study(tiny, leave, working, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    leave(IMPL, 2, log="epoch 1 of 3\n")
+    working("train", "--record", tiny.path(layout.RECORD, IMPL, seed="2"), folder=tmp_path / "elsewhere")
+    assert counted(tiny, IMPL) == {"failed": 1, "missing": 2}
+
+
+def test_slurm_tells_what_runs_and_what_waits(tiny, leave, squeue):
+    leave(IMPL, 1, log="goes on after epoch 2 of 3\n")
+    squeue([("RUNNING", IMPL, 1), ("PENDING", IMPL, 2)])
+    assert counted(tiny, IMPL) == {"running": 1, "waiting": 1, "missing": 1}
+
+
+def test_slurm_s_jobs_of_another_folder_are_another_study(tiny, squeue, tmp_path):
+    squeue([("RUNNING", IMPL, 1)], folder=tmp_path / "elsewhere")
+    assert counted(tiny, IMPL) == {"missing": 3}
+
+
+def test_an_interrupted_run_has_its_epochs_behind_it_only_if_a_checkpoint_holds_them(tiny, leave):
+    leave(IMPL, 1)
+    leave(IMPL, 2, log="epoch 2 of 3: train loss 1\n")
+    assert status.status(tiny).cells[1].seconds_left == 2 * (6 + 33)
+    files.write_text(tiny.path(layout.CHECKPOINT, IMPL, seed="2"), "")
+    assert status.status(tiny).cells[1].seconds_left == 2 * (6 + 33) - 22
+
+
+def test_a_lock_without_snakemake_is_told_with_the_way_out(tiny, working):
+    locks = Path(".snakemake/locks")
+    locks.mkdir(parents=True)
+    assert not status.status(tiny).locked
+    (locks / "0.output.lock").touch()
+    assert "--unlock" in status.told(tiny, status.status(tiny))
+    working("-m", "snakemake")
+    told = status.told(tiny, status.status(tiny))
+    assert "--unlock" not in told
+    assert "Snakemake is at work" in told
+
+
+def test_each_cell_is_one_line_and_the_whole_is_one(tiny, leave):
+    leave(CONTROL, 1)
+    files.write_text(tiny.path(layout.LOGITS, CONTROL), "")
+    heading, _, control, impl, *rest = status.told(tiny, status.status(tiny)).splitlines()
+    assert heading.split()[:5] == ["model", "data", "set", "hardware", "variant"]
+    assert control.split() == [*CONTROL, "1", "-", "-", "-", "2", "done", "missing", *span(78).split()]
+    assert impl.split() == [*IMPL, "-", "-", "-", "-", "3", "missing", "missing", "unknown"]
+    assert rest[-1].startswith("1 of 6 runs are done; 78 s of training left; time unknown for 1 cells")
+
+
+def test_programs_get_json(tiny, leave):
+    leave(CONTROL, 1)
+    leave(IMPL, 2, log="killed\n")
+    found = json.loads(json.dumps(status.as_json(status.status(tiny))))
+    assert found["cells"][0]["cell"]["variant"] == "control"
+    assert found["cells"][0]["runs"]["done"] == 1
+    assert found["cells"][1]["seconds_left"] is None
+    assert found["failures"][0]["line"] == "killed"
+
+
+def test_a_queue_that_does_not_answer_tells_nothing(tiny, tmp_path):
+    program = tmp_path / "bin/squeue"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\necho slurm_load_jobs error >&2; exit 1\n")
+    program.chmod(0o755)
+    assert counted(tiny, CONTROL) == {"missing": 3}
+    assert os.environ["PATH"] == str(tmp_path / "bin")

@@ -1,0 +1,76 @@
+"""How fast a tooling trains a task, from a few steps of it: what `estimate` knows before the first run is finished.
+
+The engine does what training does, on the first steps of the first epoch, and stops after some seconds; nothing is
+learned or kept but times and sizes.
+"""
+
+import time
+from pathlib import Path
+from typing import Any
+
+from toolnoise import files
+from toolnoise.datasets import prepared
+from toolnoise.engines import Engine
+from toolnoise.plans import Plan, plan_epoch, steps_per_epoch
+from toolnoise.training import Timings, build_model, initial_state, start_engine, weight_digests
+
+SECONDS = 5.0
+# Kernels are chosen and memory is found in the first steps.
+WARM_UP_STEPS = 2
+EVALUATED = 512
+
+
+def measure(spec: dict[str, Any], data: str | Path, out: str | Path) -> None:
+    """Time some steps of the run that `spec` describes and write what a whole one would take."""
+    timings = Timings()
+    with timings.measure("start_up"):
+        dataset = prepared.load(data, spec["recipe"]["normalise"])
+        steps = steps_per_epoch(spec["recipe"], len(dataset.train.labels))
+        engine, observed = start_engine(spec)
+    with timings.measure("compile"):
+        parameters = build_model(engine, spec, dataset)
+        engine.compile(spec["recipe"], dataset.train)
+    engine.restore(initial_state(parameters, spec))
+    step_seconds, timed = _time_steps(engine, plan_epoch(spec, len(dataset.train.labels), 0))
+    images = dataset.test.images[:EVALUATED]
+    engine.logits(images)
+    with timings.measure("evaluation"):
+        engine.logits(images)
+    with timings.measure("digests"):
+        weights = engine.weights()
+        weight_digests(weights)
+    files.write_json(
+        out,
+        {
+            "spec": spec,
+            "steps_timed": timed,
+            "seconds": {
+                "start_up": timings["start_up"],
+                "compile": timings["compile"],
+                "training": step_seconds * steps,
+                "evaluation": timings["evaluation"] * len(dataset.test.labels) / len(images),
+                "digests": timings["digests"],
+            },
+            "epochs": 1,
+            "weight_bytes": sum(tensor.nbytes for tensor in weights.values()),
+            "observed": observed,
+        },
+    )
+
+
+def _time_steps(engine: Engine, plan: Plan) -> tuple[float, int]:
+    """Seconds a step, and how many steps they are the mean of: all of an epoch, or as many as fill some seconds."""
+    engine.epoch(_part(plan, 0, WARM_UP_STEPS))
+    count = 1
+    while True:
+        part = _part(plan, 0, count)
+        started = time.perf_counter()
+        engine.epoch(part)
+        spent = time.perf_counter() - started
+        if spent >= SECONDS or count >= len(plan.order):
+            return spent / len(part.order), len(part.order)
+        count *= 4
+
+
+def _part(plan: Plan, first: int, last: int) -> Plan:
+    return Plan(*(part if name == "dropout" else part[first:last] for name, part in plan._asdict().items()))
