@@ -70,10 +70,10 @@ def test_efficientnet_trains_as_many_parameters_as_torchvisions(found):
 
 def test_every_model_of_the_registry_is_counted_here(found):
     counted = {*KERAS, *MEDIUMCNN, "smallcnn", "smallcnn-bn", "resnet18"}
-    assert set(config._registry("models")) == counted == set(found) - {"again", "pooled"}
+    assert set(config.registered("models")) == counted == set(found) - {"again", "pooled"}
 
 
-@pytest.mark.parametrize("name", config._registry("models"))
+@pytest.mark.parametrize("name", config.registered("models"))
 def test_a_model_gives_logits_and_draws_nothing_itself(name, found):
     for one in found[name]:
         assert one["output"] == [None, one["task"][1]]
@@ -81,7 +81,7 @@ def test_a_model_gives_logits_and_draws_nothing_itself(name, found):
         assert one["own_random_numbers"] == []
 
 
-@pytest.mark.parametrize("name", config._registry("models"))
+@pytest.mark.parametrize("name", config.registered("models"))
 def test_every_initialiser_of_a_model_can_be_drawn(name, found):
     for one in found[name]:
         kinds = {(kind, str(options)): options for kind, options in one["initializers"].values()}

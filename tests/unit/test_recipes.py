@@ -5,7 +5,7 @@ import pytest
 
 from toolnoise import config, plans
 
-KNOWN = config._registry("recipes")
+KNOWN = config.registered("recipes")
 
 
 def recipe(family, model, dataset):

@@ -42,12 +42,12 @@ def main(study_file, _data, out):
 
     found = {}
     with keras.StatelessScope(initialize_variables=False):
-        for name, entry in config._registry("models").items():
+        for name, entry in config.registered("models").items():
             entry = {"name": name, **entry}
             found[name] = [described(entry, *task) for task in TASKS.get(name, [((224, 224, 3), 1000)])]
-        again = {"name": "inception-v3", **config._registry("models")["inception-v3"]}
+        again = {"name": "inception-v3", **config.registered("models")["inception-v3"]}
         found["again"] = [described(again, (75, 75, 3), 10)]
-        pooled = {"name": "resnet18", **config._registry("models")["resnet18"], "options": {"pool_size": 4}}
+        pooled = {"name": "resnet18", **config.registered("models")["resnet18"], "options": {"pool_size": 4}}
         found["pooled"] = [described(pooled, (size, size, 3), 2) for size in (32, 128)]
     files.write_json(out, found)
 
