@@ -2,29 +2,34 @@
 
 Two replicas train at once, each pinned to one core, in alternation with two replicas of the authors' way: `Model.fit`
 on a `tf.data` pipeline (cache, shuffle 1024, map, batch, prefetch). Same model, data, batch, optimiser, kernels and
-instruction set. In the first pair of ratios `map` scales, crops and mirrors, as the paper's protocol does on everything
-but CelebA, and the engine crops and mirrors as planned; in the second neither augments. Each is the median of five.
+instruction set (the newest that the machine has of those a registry entry can pin). In the first pair of ratios `map`
+scales, crops and mirrors, as the paper's protocol does on everything but CelebA, and the engine crops and mirrors as
+planned; in the second neither augments.
 
 Images per second of wall time is what a user gets. Images per CPU second is printed beside it, because much of what
 `Model.fit` loses is not work: Keras makes an iterator for every epoch, and at its end TensorFlow 2.21 waits for the
 thread that tunes the pipeline, which looks up only at doubling intervals (10, 20, 40 ... ms after the start). An epoch
-that takes 22 s is over after 41 s. The data is a quarter of CIFAR-10's training set, which halves these intervals twice
-and so loses the same share as the whole set does. `options.autotune.enabled = False` ends the waiting.
+that takes 22 s is over after 41 s, one that takes 20 s after 20.5 s: how much is lost is a matter of luck, between
+nothing and as much again. So the five repetitions have epochs of five lengths, spread evenly over one such doubling,
+and each ratio is the median of theirs. `options.autotune.enabled = False` ends the waiting.
 
     python bench/engine_vs_fit.py
 """
 
+import contextlib
 import os
 import statistics
 import subprocess
 import sys
 import time
 
-SIZE, CHANNELS, CLASSES, BATCH, EXAMPLES, EPOCHS, REPEATS = 32, 3, 10, 128, 12_500, 2, 5
-CROP = 4
+from toolnoise.errors import BadInput
+
+SIZE, CHANNELS, CLASSES, BATCH, EPOCHS, CROP = 32, 3, 10, 128, 2, 4
+LENGTHS = [round(12_500 * 2 ** (step / 5)) for step in range(5)]
 
 
-def train_with_engine(augment: bool) -> tuple[float, float]:
+def train_with_engine(augment: bool, examples: int) -> tuple[float, float]:
     """Wall and CPU seconds of a timed training with the project's engine, its planning included."""
     from toolnoise.datasets.prepared import Split
     from toolnoise.engines import State
@@ -37,18 +42,18 @@ def train_with_engine(augment: bool) -> tuple[float, float]:
     engine.start(tooling, deterministic=False)
     from toolnoise.models.smallcnn import build
 
-    images, labels = _data()
+    images, labels = _data(examples)
     parameters = engine.build(build, {}, images.shape[1:], CLASSES)
     engine.compile(_spec(augment)["recipe"], Split(images, labels))
     engine.restore(State(initial_weights(parameters, 0, 1, "smallcnn"), {}, 0))
 
     def epoch(number: int) -> None:
-        engine.epoch(plan_epoch(_spec(augment), EXAMPLES, number))
+        engine.epoch(plan_epoch(_spec(augment), examples, number))
 
     return _timed(epoch)
 
 
-def train_with_fit(augment: bool) -> tuple[float, float]:
+def train_with_fit(augment: bool, examples: int) -> tuple[float, float]:
     """Wall and CPU seconds of a timed training the authors' way."""
     from toolnoise.engines import environment
     from toolnoise.engines.tensorflow import variables
@@ -73,7 +78,7 @@ def train_with_fit(augment: bool) -> tuple[float, float]:
         loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
         metrics=["accuracy"],
     )
-    data = tf.data.Dataset.from_tensor_slices(_data())
+    data = tf.data.Dataset.from_tensor_slices(_data(examples))
     data = data.cache().shuffle(1024).map(prepare).batch(BATCH, drop_remainder=True).prefetch(tf.data.AUTOTUNE)
     return _timed(lambda _: model.fit(data, epochs=1, verbose=0))
 
@@ -87,7 +92,7 @@ def _spec(augment: bool) -> dict:
             "name": "bench",
             "accelerator": "cpu",
             "kernels": "onednn",
-            "isa": "avx2",
+            "isa": _newest(),
             "threads": 1,
             "impl_noise": "reduction-order",
         },
@@ -96,11 +101,21 @@ def _spec(augment: bool) -> dict:
     }
 
 
-def _data():
+def _newest() -> str:
+    from toolnoise.engines import environment
+
+    for isa in ("avx512", "avx2", "sse41"):
+        with contextlib.suppress(BadInput):
+            environment.require_cpu({"name": "bench", "isa": isa})
+            return isa
+    raise SystemExit("no instruction set of the registry's on this machine")
+
+
+def _data(examples: int):
     from toolnoise import streams
 
-    images = streams.integers(1, (EXAMPLES, SIZE, SIZE, CHANNELS), 256).astype("uint8")
-    return images, streams.integers(2, (EXAMPLES,), CLASSES)
+    images = streams.integers(1, (examples, SIZE, SIZE, CHANNELS), 256).astype("uint8")
+    return images, streams.integers(2, (examples,), CLASSES)
 
 
 def _timed(epoch) -> tuple[float, float]:
@@ -113,9 +128,9 @@ def _timed(epoch) -> tuple[float, float]:
     return time.perf_counter() - started, time.process_time() - worked
 
 
-def images_per_second(way: str, augment: bool) -> tuple[float, float]:
+def images_per_second(way: str, augment: bool, examples: int) -> tuple[float, float]:
     """Of wall and of CPU time, by two replicas trained at once, one on each of the first two cores."""
-    command = [sys.executable, __file__, way, str(int(augment))]
+    command = [sys.executable, __file__, way, str(int(augment)), str(examples)]
     cores = sorted(os.sched_getaffinity(0))[:2]
     replicas = [
         subprocess.Popen(
@@ -134,28 +149,26 @@ def images_per_second(way: str, augment: bool) -> tuple[float, float]:
         replica.stdin.write("go\n")
         replica.stdin.flush()
     seconds = [map(float, replica.communicate()[0].split()) for replica in replicas]
-    wall, worked = (sum(EXAMPLES * EPOCHS / value for value in values) for values in zip(*seconds, strict=True))
+    wall, worked = (sum(examples * EPOCHS / value for value in values) for values in zip(*seconds, strict=True))
     return wall, worked
 
 
 def main() -> None:
     """Print both ratios."""
+    print(f"instruction set: {_newest()}; epochs of {', '.join(map(str, LENGTHS))} images")
     for name, augment in (("engine_vs_fit", True), ("engine_vs_fit_without_augmentation", False)):
-        measured = {"engine": [], "fit": []}
-        for _ in range(REPEATS):
-            for way, values in measured.items():
-                values.append(images_per_second(way, augment))
+        speeds = [[images_per_second(way, augment, length) for way in ("engine", "fit")] for length in LENGTHS]
         for number, what in enumerate(("", "_per_cpu_second")):
-            engine, fit = (statistics.median(value[number] for value in values) for values in measured.values())
-            print(
-                f"{name}{what}: engine {engine:.0f} images/s, Model.fit {fit:.0f} (two replicas, median of {REPEATS})"
-            )
-            print(f"ratio {name}{what} {engine / fit:.2f}", flush=True)
+            pairs = [(engine[number], fit[number]) for engine, fit in speeds]
+            listed = ", ".join(f"{engine:.0f} / {fit:.0f}" for engine, fit in pairs)
+            print(f"{name}{what}: images/s of two replicas, engine / Model.fit: {listed}")
+            ratio = statistics.median(engine / fit for engine, fit in pairs)
+            print(f"ratio {name}{what} {ratio:.2f}", flush=True)
 
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:
         ways = {"engine": train_with_engine, "fit": train_with_fit}
-        print(*ways[sys.argv[1]](bool(int(sys.argv[2]))))
+        print(*ways[sys.argv[1]](bool(int(sys.argv[2])), int(sys.argv[3])))
     else:
         main()

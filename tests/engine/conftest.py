@@ -82,14 +82,14 @@ class Workshop:
         plan = plans.plan_epoch(spec, len(self.dataset().train.labels), spec["recipe"]["epochs"] - 1)
         return plan._replace(**{part: getattr(plan, part)[-1] for part in ("order", "offsets", "flips", "slots")})
 
-    def drive(self, driver, *arguments, out="out.npz"):
-        """Run a driver of the engine; return the arrays it wrote."""
+    def drive(self, driver, *arguments, out="out.npz", read=arrays.read_npz):
+        """Run a driver of the engine; return what it wrote."""
         done = self.run(self.folder, sys.executable, DRIVERS / driver, "study.yaml", self.data, out, *arguments)
         assert done.returncode == 0, done.stderr
-        return arrays.read_npz(self.folder / out)
+        return read(self.folder / out)
 
 
-BLOCK = {"recipe": "here", "hardware": ["cpu"], "variants": ["impl", "control"], "seeds": 3}
+BLOCK = {"recipe": "here", "hardware": ["cpu"], "variants": ["impl", "control", "dropout"], "seeds": 3}
 
 
 @pytest.fixture(scope="session")
@@ -107,21 +107,21 @@ def workshop(tmp_path_factory, write_study, toolnoise, run):
 
 @pytest.fixture(scope="session")
 def own_workshop(tmp_path_factory, write_study, toolnoise, run):
-    """Open a workshop on a builder of drivers/own_models.py and 64 images of 6 x 8 pixels."""
+    """Open a workshop on a builder, of drivers/own_models.py unless said, and 64 images of 6 x 8 pixels unless said."""
 
-    def make(builder, options=None, **recipe):
+    def make(builder, options=None, module="own_models", size=(6, 8, 2), **recipe):
         folder = tmp_path_factory.mktemp("workshop")
         (folder / "own_models.py").write_text((DRIVERS / "own_models.py").read_text())
         generator = np.random.default_rng(1)
         raw = {}
         for part in ("train", "test"):
-            raw[f"{part}_images"] = generator.integers(0, 256, (64, 6, 8, 2), np.uint8)
+            raw[f"{part}_images"] = generator.integers(0, 256, (64, *size), np.uint8)
             raw[f"{part}_labels"] = np.arange(64) % 4
         np.savez(folder / "raw.npz", **raw)
         written = {
             "study": "workshop",
             "grid": [BLOCK | {"models": ["mine"], "datasets": ["pictures"]}],
-            "models": {"mine": {"builder": f"own_models:{builder}", "options": options or {}}},
+            "models": {"mine": {"builder": f"{module}:{builder}", "options": options or {}}},
             "datasets": {"pictures": {"reader": "npz", "path": "raw.npz"}},
             "recipes": {"here": {"epochs": 1, "batch_size": 32, "learning_rate": 0.01} | recipe},
         }

@@ -54,6 +54,24 @@ def test_a_builder_whose_module_does_not_exist_is_refused_in_one_line(workshop, 
     refuses(refusal, here, "model mine: builder", "no_such_module")
 
 
+def test_an_option_that_a_builder_does_not_take_is_refused_in_one_line(workshop, refusal):
+    here = workshop(QUICK, models={"smallcnn": {"options": {"batchnorm": True}}})
+    refuses(refusal, here, "model smallcnn: options", "'batchnorm'", "toolnoise.models.smallcnn:build")
+
+
+def test_images_that_are_too_small_for_a_network_are_refused_in_one_line(workshop, refusal):
+    refuses(refusal, workshop(QUICK, model="mobilenet"), "model mobilenet: builder", "8 x 8 x 1", "at least 32x32")
+
+
+def test_a_network_that_keras_does_not_have_is_refused_in_one_line(workshop, refusal):
+    here = workshop(QUICK, model="vgg16", models={"vgg16": {"options": {"architecture": "VGG17"}}})
+    refuses(refusal, here, "model vgg16: builder", "keras.applications has no network 'VGG17'")
+
+
+def test_an_initialiser_of_no_known_kind_is_refused_in_one_line(own_workshop, refusal):
+    refuses(refusal, own_workshop("unknown"), "dense/kernel", "allowed: those of keras.initializers")
+
+
 def test_a_run_that_diverges_is_recorded_with_the_epochs_it_lasted(workshop):
     trained = workshop(QUICK | {"optimizer": "sgd", "learning_rate": 1e9}).train()
     assert trained.record["status"] == "diverged"

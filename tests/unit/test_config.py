@@ -31,12 +31,13 @@ def put(written, path, value):
 
 BAD_VALUES = [
     # where, what, the key that is named, what is said was found, what is said is allowed
-    ("grid.0.models", ["resnet"], "grid[0].models", "'resnet'", "allowed: smallcnn, smallcnn-bn"),
+    ("grid.0.models", ["resnet"], "grid[0].models", "'resnet'", "smallcnn, smallcnn-bn"),
     ("grid.0.datasets", ["imagenet"], "grid[0].datasets", "'imagenet'", "allowed: digits"),
     ("grid.0.hardware", ["h300"], "grid[0].hardware", "'h300'", "cpu-eigen"),
-    ("grid.0.recipe", "cifar", "grid[0].recipe", "'cifar'", "allowed: digits"),
+    ("grid.0.recipe", "cifar", "grid[0].recipe", "no recipe 'cifar' for smallcnn on digits", ", digits, "),
+    ("grid.0.recipe", "digit", "grid[0].recipe", "did you mean 'digits'?", ", digits, "),
     ("grid.0.variants", ["weather"], "grid[0].variants", "'weather'", "allowed: algo_impl, algo, impl, control, init"),
-    ("grid.0.models", ["smalcnn"], "grid[0].models", "did you mean 'smallcnn'?", "allowed: smallcnn"),
+    ("grid.0.models", ["smalcnn"], "grid[0].models", "did you mean 'smallcnn'?", "smallcnn"),
     ("grid.0.models", [], "grid[0].models", "[]", "at least one name"),
     ("grid.0.models", "smallcnn", "grid[0].models", '"smallcnn"', "a list of"),
     ("grid.0.models", ["smallcnn", "smallcnn"], "grid[0].models", '["smallcnn", "smallcnn"]', "each once"),
@@ -63,6 +64,13 @@ BAD_VALUES = [
     ("recipes.digits.learning_rate", 0, "recipes.digits.learning_rate", "found 0", "above 0"),
     ("recipes.digits.learning_rate", "1e-3", "recipes.digits.learning_rate", 'found "1e-3"', "above 0"),
     ("recipes.digits.optimizer", "lion", "recipes.digits.optimizer", 'found "lion"', "allowed: adam, sgd"),
+    ("recipes.digits.step_epochs", 0, "recipes.digits.step_epochs", "found 0", "from 1 up"),
+    ("recipes.digits.step_epochs", [], "recipes.digits.step_epochs", "found []", "a list"),
+    ("recipes.digits.step_epochs", [5, 5], "recipes.digits.step_epochs", "found [5, 5]", "each once"),
+    ("recipes.digits.step_epochs", [5, 0], "recipes.digits.step_epochs[1]", "found 0", "from 1 up"),
+    ("recipes.digits.weight_decay", -1, "recipes.digits.weight_decay", "found -1", "from 0 up"),
+    ("recipes.digits.label_smoothing", 1, "recipes.digits.label_smoothing", "found 1", "not including 1"),
+    ("recipes.digits.normalise", "zca", "recipes.digits.normalise", 'found "zca"', "imagenet, none, per-image, unit"),
     ("recipes.digits.epoch", 3, "recipes.digits", "'epoch' (did you mean 'epochs'?)", "allowed: batch_size, "),
     ("recipes.mine", {"epochs": 3}, "recipes.mine", "lacks the key 'batch_size'", "required: epochs, "),
     ("hardware.cpu", {"isa": "neon"}, "hardware.cpu.isa", 'found "neon"', "allowed: avx2, avx512, sse41"),
@@ -137,6 +145,8 @@ BAD_FILES = {
     "not a number": (GRID + "recipes: {digits: {learning_rate: .nan}}\n", "found NaN"),
     "no end": (GRID + "models: {mine: {builder: 'a:b', options: {depth: .inf}}}\n", "depth: found Infinity"),
     "circle": (GRID + "models: &all {mine: *all}\n", "Circular"),
+    "no boolean": (GRID + "seed: !!bool abc\n", "'abc'; expected YAML"),
+    "too deep": (GRID + "seed: " + 3000 * "[", "recursion depth"),
     "list as key": (GRID + "? [seed]\n: 1\n", "line 10: found unhashable key"),
 }
 

@@ -80,6 +80,26 @@ def test_pixels_are_scaled_to_one(digits):
     assert len(data.classes) == 10
 
 
+def test_pixels_may_stay_as_they_are(digits):
+    images = prepared.load(digits, "none").train.images
+    assert images.dtype == np.float32
+    assert (images == prepared.load(digits).train.pixels).all()
+    assert images.max() == 16
+
+
+def test_channels_may_be_normalised_as_imagenets_are(outside, prepare_npz):
+    for part in ("train", "test"):
+        outside[f"{part}_images"] = np.broadcast_to(np.uint8([255, 0, 51]), (*outside[f"{part}_images"].shape[:3], 3))
+    images = prepared.load(prepare_npz(outside), "imagenet").test.images
+    expected = [(1 - 0.485) / 0.229, -0.456 / 0.224, (0.2 - 0.406) / 0.225]
+    np.testing.assert_allclose(images, np.broadcast_to(expected, images.shape), rtol=1e-6)
+
+
+def test_what_has_not_three_channels_is_not_normalised_as_imagenet_is(digits, refused):
+    line = refused(prepared.load, digits, "imagenet")
+    assert line == f"{digits}: train_images: found 1 channels; normalise: imagenet is for 3"
+
+
 def test_each_image_is_normalised_by_itself(digits):
     images = prepared.load(digits, "per-image").test.images.astype(np.float64)
     assert images.mean(axis=(1, 2, 3)) == pytest.approx(np.zeros(500), abs=1e-6)

@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
+from scipy import stats
 
-from toolnoise.models.initial import Parameter, initial_weights
+from toolnoise.models.initial import CUT_OFF_SPREAD, Parameter, initial_weights
 
 
 def draw(initializer, shape=(3, 3, 16, 32), **options):
@@ -44,6 +45,47 @@ def test_uniforms_fill_their_limits_and_stay_within(initializer, options, low, h
     assert tensor.mean() == pytest.approx((low + high) / 2, abs=(high - low) / 100)
 
 
+@pytest.mark.parametrize(
+    ("initializer", "options", "mean", "spread"),
+    [
+        # The spread is that of what is left within two standard deviations, as Keras has it; TruncatedNormal's is not.
+        ("GlorotNormal", {}, 0, np.sqrt(1 / 216)),
+        ("HeNormal", {}, 0, np.sqrt(2 / 144)),
+        ("LecunNormal", {}, 0, np.sqrt(1 / 144)),
+        (
+            "VarianceScaling",
+            {"scale": 2.0, "mode": "fan_out", "distribution": "truncated_normal"},
+            0,
+            np.sqrt(2 / 288),
+        ),
+        ("TruncatedNormal", {"mean": 0.5, "stddev": 0.02}, 0.5, 0.02 * CUT_OFF_SPREAD),
+    ],
+)
+def test_normals_are_cut_off_at_two_standard_deviations(initializer, options, mean, spread):
+    tensor = draw(initializer, **options).astype(np.float64)
+    assert tensor.mean() == pytest.approx(mean, abs=5 * spread / np.sqrt(tensor.size))
+    # The variance of a sample's variance follows from the kurtosis, 2.37 here.
+    assert tensor.std() == pytest.approx(spread, rel=5 * np.sqrt((2.37 - 1) / 4 / tensor.size))
+    limit = 2 * spread / CUT_OFF_SPREAD
+    assert 0.95 * limit < np.abs(tensor - mean).max() <= limit * (1 + 1e-6)
+
+
+def test_the_spread_of_what_is_cut_off_is_kerass_constant():
+    assert stats.truncnorm(-2, 2).std() == pytest.approx(CUT_OFF_SPREAD, abs=1e-12)
+
+
+def test_a_depthwise_kernel_has_kerass_fans():
+    # 3x3, 16 channels, one output each: Keras counts 9 x 16 inputs and 9 x 1 outputs.
+    tensor = draw("VarianceScaling", (3, 3, 16, 1), scale=1.0, mode="fan_out", distribution="uniform")
+    assert np.abs(tensor).max() == pytest.approx(np.sqrt(3 / 9), rel=0.05)
+
+
+def test_a_layer_may_say_which_axes_are_inputs_and_outputs():
+    # As EinsumDense does for attention's projections.
+    tensor = draw("GlorotUniform", (20, 5, 30), input_axes=[0], output_axes=[1, 2])
+    assert np.abs(tensor).max() == pytest.approx(np.sqrt(3 / 85), rel=0.01)
+
+
 @pytest.mark.parametrize(("shape", "mean_fan"), [((20, 30), 25), ((50,), 50), ((), 1)])
 def test_fans_of_dense_kernels_vectors_and_numbers(shape, mean_fan):
     limit = np.sqrt(3 / mean_fan)
@@ -55,13 +97,13 @@ def test_fans_of_dense_kernels_vectors_and_numbers(shape, mean_fan):
 @pytest.mark.parametrize(
     ("initializer", "options"),
     [
-        ("GlorotNormal", {}),
+        ("RandomNormal", {"mean": 0.0, "stddev": 0.05}),
         ("Orthogonal", {}),
-        ("VarianceScaling", {"scale": 1.0, "mode": "fan_in", "distribution": "truncated_normal"}),
+        ("VarianceScaling", {"scale": 1.0, "mode": "fan_in", "distribution": "untruncated_normal"}),
     ],
 )
 def test_an_initialiser_that_needs_a_maths_library_is_refused_in_one_line(initializer, options, refused):
     line = refused(lambda: draw(initializer, **options))
     assert line.startswith("model mine: layer/kernel: ")
     assert initializer in line
-    assert "allowed: Constant, GlorotUniform, " in line
+    assert "allowed: Constant, GlorotNormal, GlorotUniform, " in line

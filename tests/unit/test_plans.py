@@ -36,6 +36,11 @@ def test_steps_come_after_whole_epochs(epoch, rate):
     assert rates(epoch, schedule="step") == close(*[rate] * 4)
 
 
+@pytest.mark.parametrize(("epoch", "rate"), [(0, 0.8), (4, 0.8), (5, 0.4), (6, 0.4), (7, 0.2), (99, 0.2)])
+def test_steps_come_after_the_epochs_of_a_list_and_no_more(epoch, rate):
+    assert rates(epoch, schedule="step", step_epochs=[5, 7], epochs=100) == close(*[rate] * 4)
+
+
 @pytest.mark.parametrize(
     ("epoch", "expected"),
     [

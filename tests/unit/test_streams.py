@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import special, stats
 
 from toolnoise import streams
 from toolnoise.models.initial import Parameter, initial_weights
@@ -28,6 +29,7 @@ SEEDS = (1, 2, 3)
 PINNED = {
     "key": "a41440ae495e5eb60c34d987a4b4f2f534ec58e1d2383a0e3e28658b4fa26091",
     "uniform": "2e3e89a4d050cd83c5855ddbef8a7f07928950bf82b0b58677d722f6c4903360",
+    "truncated_normal": "77453179505d0f127be9f2e9888ce10cde3964b0eea223a56ff30548a5c99321",
     "integers": "e6f0ecd344f5943ebe3e1a40b9d8d00fa9244aca6e939c7022f66d5020c7a493",
     "permutation": "0389273866582cb7a3f51521f6eb3a431621b1d7316b37d4afebc58274a6842b",
     "keep_mask": "4ca8ea346a8e1048925d006e04793bc8926ee9cec5fc6bf9f0ab16b19d523498",
@@ -39,6 +41,7 @@ def pinned_draws():
     return {
         "key": streams.words(stream),
         "uniform": streams.uniform(stream, (10, 100)),
+        "truncated_normal": streams.truncated_normal(stream, (10, 100)),
         "integers": streams.integers(stream, (1000,), 10),
         "permutation": streams.permutation(stream, 1000),
         "keep_mask": keep_mask(streams.words(stream), (5, 1, np.arange(1000)), 0.3),
@@ -250,3 +253,43 @@ def test_layers_of_equal_shape_start_different():
 def test_a_study_of_another_seed_shares_no_draw(make_spec):
     spec = make_spec("algo_impl", 1)
     assert differing(draws(spec), draws(spec | {"study_seed": 8})) == set(SOURCES)
+
+
+def shares(stream, count):
+    """The 53-bit uniforms between -1 and 1 that a stream's normals are the quantiles of."""
+    return ((streams.raw(stream, count) >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-52 - 1
+
+
+@pytest.mark.parametrize("stream", [1, 2, 3])
+def test_a_cut_off_normal_is_its_quantile_to_the_rounding_of_float32(stream):
+    found = streams.truncated_normal(stream, (50_000,))
+    exact = np.sqrt(2) * special.erfinv(shares(stream, 50_000) * special.erf(np.sqrt(2)))
+    # Half a unit in the last place, and what the fit adds.
+    assert (np.abs(found - exact) <= np.abs(exact) * (2.0**-24 + 1.6e-9)).all()
+
+
+def test_the_fit_of_the_quantiles_is_as_good_as_it_says_from_the_middle_to_both_ends():
+    share = np.concatenate([np.geomspace(2.0**-53, 0.09, 2000), np.linspace(0.1, 1 - 2.0**-53, 20_000)])
+    fitted = (
+        share * streams._polynomial(streams.QUANTILE_P, share**2) / streams._polynomial(streams.QUANTILE_Q, share**2)
+    )
+    exact = np.sqrt(2) * special.erfinv(share * special.erf(np.sqrt(2)))
+    assert np.abs(fitted / exact - 1).max() < 1.6e-9
+    assert (np.diff(fitted) > 0).all()
+
+
+def test_cut_off_normals_look_like_it():
+    drawn = streams.truncated_normal(5, (200_000,)).astype(np.float64)
+    assert np.abs(drawn).max() < 2
+    assert stats.kstest(drawn, stats.truncnorm(-2, 2).cdf).pvalue > 0.01
+
+
+def test_normals_drawn_in_many_blocks_are_those_drawn_in_one():
+    many = streams.truncated_normal(6, (2 * streams.BLOCK + 7,))
+    assert (streams.truncated_normal(6, (9,)) == many[:9]).all()
+    assert len(set(many.tolist())) > 0.99 * many.size
+
+
+def test_a_number_alone_can_be_drawn_and_nothing_too():
+    assert streams.truncated_normal(7, ()).shape == ()
+    assert streams.truncated_normal(7, (0, 3)).shape == (0, 3)

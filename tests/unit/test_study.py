@@ -67,6 +67,34 @@ def test_a_task_has_one_recipe(written, built, refused):
     assert line.startswith("tiny.yaml: grid[1].recipe: smallcnn/digits has recipe 'other' here and 'digits' before; ")
 
 
+def test_a_family_gives_each_model_on_each_data_set_the_nearest_of_its_recipes(written, built):
+    entry = {"batch_size": 8, "learning_rate": 0.1}
+    names = ("mine", "mine-digits", "mine-smallcnn-more", "mine-smallcnn-bn-digits")
+    written["recipes"] |= {name: entry | {"epochs": number} for number, name in enumerate(names, 1)}
+    written["datasets"] = {"more": {"reader": "npz", "path": "more.npz"}}
+    written["grid"][0] |= {"models": ["smallcnn", "smallcnn-bn"], "datasets": ["digits", "more"], "recipe": "mine"}
+    study = built(written)
+    expected = {
+        ("smallcnn", "digits"): "mine-digits",
+        ("smallcnn", "more"): "mine-smallcnn-more",
+        ("smallcnn-bn", "digits"): "mine-smallcnn-bn-digits",
+        ("smallcnn-bn", "more"): "mine",
+    }
+    assert study.recipe_of == expected
+    # The complete study holds them by name, and is read again as the same.
+    assert set(study.config["recipes"]) == set(expected.values())
+    assert built(study.config).recipe_of == expected
+    spec = study.spec(Cell("smallcnn", "more", "cpu", "algo"), 1)
+    assert (spec["recipe"]["name"], spec["recipe"]["epochs"]) == ("mine-smallcnn-more", 3)
+
+
+def test_a_family_without_a_recipe_for_a_task_is_one_line_that_names_the_task(written, built, refused):
+    written["grid"][0]["recipe"] = "paper"
+    line = refused(built, written)
+    assert line.startswith("tiny.yaml: grid[0].recipe: no recipe 'paper' for smallcnn on digits")
+    assert "paper-celeba" in line
+
+
 CELL = Cell("smallcnn", "digits", "cpu", "algo")
 OTHER_VALUES = {
     "epochs": 3,
@@ -78,6 +106,8 @@ OTHER_VALUES = {
     "step_epochs": 5,
     "step_factor": 0.7,
     "warmup_epochs": 1,
+    "weight_decay": 0.001,
+    "label_smoothing": 0.1,
     "normalise": "per-image",
     "crop": 1,
     "flip": False,

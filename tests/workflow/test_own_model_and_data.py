@@ -1,58 +1,36 @@
-"""A user's own model and data, made twice in two folders: the results are equal byte for byte."""
+"""The README's example of a model and data of one's own, made twice in two folders: equal byte for byte."""
 
 import csv
 import json
 import shutil
+import sys
 
 import numpy as np
 import pytest
+import yaml
 
 from toolnoise import config
+from toolnoise.code import ROOT
+from toolnoise.metrics import table
 
-MODEL = '''"""A model of my own."""
-
-import keras
-
-from toolnoise.models.dropout import Dropout
-
-
-def build(input_shape, classes, width):
-    images = keras.Input(input_shape, name="images")
-    values = keras.layers.Flatten(name="flat")(images)
-    values = keras.layers.Dense(width, activation="relu", kernel_initializer="he_uniform", name="dense")(values)
-    values = Dropout(0.25, name="drop")(values)
-    return keras.Model(images, keras.layers.Dense(classes, name="logits")(values))
-'''
-STUDY = {
-    "study": "mine",
-    "seed": 5,
-    "grid": [
-        {
-            "models": ["mine"],
-            "datasets": ["mine"],
-            "recipe": "mine",
-            "hardware": ["cpu"],
-            "variants": ["dropout", "control"],
-            "seeds": 2,
-        }
-    ],
-    "figures": ["table2", "noise_by_source"],
-    "models": {"mine": {"builder": "my_model:build", "options": {"width": 12}}},
-    "datasets": {"mine": {"reader": "npz", "path": "data.npz"}},
-    "recipes": {"mine": {"epochs": 2, "batch_size": 30, "learning_rate": 0.01, "crop": 1, "flip": True}},
-}
+EXAMPLE = ROOT / "examples/own-model"
+FILES = ("my_model.py", "make_data.py", "my-study.yaml")
 
 
-def start(folder, write_study):
-    write_study(folder, STUDY)
-    (folder / "my_model.py").write_text(MODEL)
-    generator = np.random.default_rng(3)
-    pictures = {}
-    for part, count in (("train", 120), ("test", 60)):
-        labels = np.arange(count) % 3
-        images = generator.integers(0, 120, (count, 7, 9, 3)) + 60 * labels[:, None, None, None]
-        pictures |= {f"{part}_images": images.astype(np.uint8), f"{part}_labels": labels}
-    np.savez(folder / "data.npz", **pictures)
+@pytest.mark.parametrize("name", FILES)
+def test_the_readme_shows_the_files_of_the_example(name):
+    assert f"\n{(EXAMPLE / name).read_text()}```\n" in (ROOT / "README.md").read_text()
+
+
+def start(folder, run, write_study):
+    """The example as the README has it, but for fewer runs and figures."""
+    study = yaml.safe_load((EXAMPLE / "my-study.yaml").read_text())
+    study["grid"][0] |= {"variants": ["dropout", "control"], "seeds": 2}
+    write_study(folder, study | {"figures": ["table2", "noise_by_source"]})
+    for name in ("my_model.py", "make_data.py"):
+        shutil.copyfile(EXAMPLE / name, folder / name)
+    made = run(folder, sys.executable, "make_data.py")
+    assert made.returncode == 0, made.stderr
     return folder
 
 
@@ -63,14 +41,14 @@ def finished(folder, snakemake, **options):
 
 
 @pytest.fixture(scope="module")
-def first(tmp_path_factory, write_study, snakemake):
-    return finished(start(tmp_path_factory.mktemp("first"), write_study), snakemake)
+def first(tmp_path_factory, run, write_study, snakemake):
+    return finished(start(tmp_path_factory.mktemp("first"), run, write_study), snakemake)
 
 
 @pytest.fixture(scope="module")
-def second(tmp_path_factory, write_study, snakemake):
+def second(tmp_path_factory, run, write_study, snakemake):
     # Another number of jobs at once and other surroundings.
-    folder = start(tmp_path_factory.mktemp("second") / "deeper", write_study)
+    folder = start(tmp_path_factory.mktemp("second") / "deeper", run, write_study)
     return finished(folder, snakemake, cores=3, env={"TZ": "Asia/Kathmandu", "PYTHONHASHSEED": "3"})
 
 
@@ -80,24 +58,28 @@ def found(folder, suffixes):
 
 
 def test_a_users_own_model_and_data_run_to_metrics_and_page(first):
-    lines = (first / "results/mine/metrics/stability.csv").read_text().splitlines()
-    assert all(line.startswith("mine,mine,cpu,") for line in lines[2:])
+    rows = table.read(first / "results/mine/metrics/stability.csv", table.STABILITY)
+    assert set(zip(rows["model"], rows["dataset"], strict=True)) == {("my-model", "my-data")}
+    overall = rows[rows["group"] == "all"].set_index(["metric", "variant"])["value"]
+    assert overall["accuracy_mean"].min() > 0.8
+    assert overall["l2_raw", "control"] == 0 < overall["l2_raw", "dropout"]
     assert (first / "results/mine/report.html").exists()
 
 
 def test_a_change_to_a_users_own_model_plans_its_runs_again(first, planned, tmp_path):
     copy = shutil.copytree(first, tmp_path / "copy")
     assert planned(copy) == {}
-    (copy / "my_model.py").write_text(MODEL.replace("0.25", "0.5"))
+    path = copy / "my_model.py"
+    path.write_text(path.read_text().replace("0.2", "0.5"))
     assert planned(copy)["train_run"] == 4
 
 
 def test_one_changed_bit_of_a_users_own_data_plans_everything_again(first, planned, tmp_path):
     copy = shutil.copytree(first, tmp_path / "copy")
-    with np.load(copy / "data.npz") as raw:
+    with np.load(copy / "my-data.npz") as raw:
         arrays = dict(raw)
-    arrays["train_images"][5, 3, 2, 1] ^= 1
-    np.savez(copy / "data.npz", **arrays)
+    arrays["train_images"][5, 3, 2, 0] ^= 1
+    np.savez(copy / "my-data.npz", **arrays)
     jobs = planned(copy)
     assert (jobs["prepare_data"], jobs["train_run"]) == (1, 4)
 
@@ -130,5 +112,5 @@ def test_a_second_run_records_the_same_but_for_its_times(first, second):
 
 def test_the_study_kept_with_the_results_is_complete(first):
     kept = config.read(first / "results/mine/study.json")
-    assert kept["recipes"]["mine"]["optimizer"] == "adam"
+    assert kept["recipes"]["my-recipe"]["optimizer"] == "adam"
     assert kept["hardware"]["cpu"]["isa"] == "avx2"

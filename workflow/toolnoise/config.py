@@ -7,9 +7,10 @@ copy kept with the results says everything.
 
 import difflib
 import functools
+import itertools
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,8 @@ def read_yaml(path: str | Path) -> Any:
         raise BadInput(path, "", f"cannot be read ({error})") from None
     try:
         return yaml.load(text, _StrictLoader)  # noqa: S506 (derived from SafeLoader)
-    except (yaml.YAMLError, ValueError) as error:  # ValueError: what looks like a date or number and is none
+    # ValueError, KeyError: what looks like a date, number or boolean and is none.
+    except (yaml.YAMLError, ValueError, KeyError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f"line {mark.line + 1}" if mark else ""
         raise BadInput(path, where, getattr(error, "problem", None) or str(error), "expected YAML") from None
@@ -63,17 +65,28 @@ def resolve(config: object, file: str | Path) -> Config:
     config = complete(_over_registries(config), schema(), file)
     named: dict[str, list[str]] = {registry: [] for registry in REGISTRIES}
     for number, block in enumerate(config["grid"]):
-        for registry in REGISTRIES:
-            names = [block["recipe"]] if registry == "recipes" else block[registry]
-            key = f"grid[{number}].{'recipe' if registry == 'recipes' else registry}"
-            for name in names:
+        for registry in ("models", "datasets", "hardware"):
+            for name in block[registry]:
                 if name not in (known := {**_registry(registry), **config[registry]}):
-                    raise BadInput(file, key, f"unknown name {name!r}{_nearest(name, known)}", _one_of(known))
-                if name not in named[registry]:
-                    named[registry].append(name)
+                    key, found = f"grid[{number}].{registry}", f"unknown name {name!r}{_nearest(name, known)}"
+                    raise BadInput(file, key, found, _one_of(known))
+                named[registry].append(name)
+        known = {**_registry("recipes"), **config["recipes"]}
+        for model, dataset in itertools.product(block["models"], block["datasets"]):
+            name = recipe_for(block["recipe"], model, dataset, known)
+            if name is None:
+                found = f"no recipe {block['recipe']!r} for {model} on {dataset}{_nearest(block['recipe'], known)}"
+                raise BadInput(file, f"grid[{number}].recipe", found, _one_of(known))
+            named["recipes"].append(name)
     for registry in REGISTRIES:
         config[registry] = {name: config[registry].get(name) or _registry(registry)[name] for name in named[registry]}
     return config
+
+
+def recipe_for(recipe: str, model: str, dataset: str, known: Container[str]) -> str | None:
+    """The recipe that a block's `recipe` means for a model on a data set: of that name, or of a family of that name."""
+    names = (f"{recipe}-{model}-{dataset}", f"{recipe}-{dataset}", recipe)
+    return next((name for name in names if name in known), None)
 
 
 def complete(value: object, rules: Mapping[str, Any], file: str | Path) -> Any:

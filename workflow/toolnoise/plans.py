@@ -68,7 +68,8 @@ def learning_rates(recipe: dict[str, Any], steps: int, epoch: int) -> np.ndarray
     progress = epoch + np.arange(steps) / steps
     rates = np.full(steps, recipe["learning_rate"], np.float64)
     if recipe["schedule"] == "step":
-        rates *= recipe["step_factor"] ** (epoch // recipe["step_epochs"])
+        at = recipe["step_epochs"]
+        rates *= recipe["step_factor"] ** (epoch // at if isinstance(at, int) else sum(epoch >= step for step in at))
     elif recipe["schedule"] == "cosine":
         rates *= 0.5 * (1 + np.cos(np.pi * progress / recipe["epochs"]))
     if progress[0] < recipe["warmup_epochs"]:

@@ -1,9 +1,10 @@
 """Algorithmic randomness as data.
 
 Every algorithmic draw is a pure function of (study seed, source, replicate, what is drawn): the key of a Philox
-generator, which gives the same raw integers on every platform. Uniforms, integers and permutations are made from
-those integers here, by exact operations only, so that neither a NumPy release nor a maths library nor a number of
-threads can change a draw. Asking for epoch 7 needs nothing from epoch 6: a run can be resumed anywhere.
+generator, which gives the same raw integers on every platform. Uniforms, normals, integers and permutations are made
+from those integers here, by operations that are exact or that IEEE 754 rounds in one way only, so that neither a NumPy
+release nor a maths library nor a number of threads can change a draw. Asking for epoch 7 needs nothing from epoch 6: a
+run can be resumed anywhere.
 """
 
 import hashlib
@@ -13,6 +14,15 @@ from typing import Any
 import numpy as np
 
 from toolnoise.variants import SOURCES
+
+# Coefficients of P and Q, highest power first. Of the standard normals within two standard deviations, a share |v| lies
+# nearer to zero than v P(v^2) / Q(v^2). A minimax fit: relative error below 1.6e-9, where float32 rounds by up to 6e-8.
+QUANTILE_P = (-0.012198171277867, 0.292778860102870, -1.588095332768931, 3.467786875116782, -3.352097387246814,
+              1.196288015084657)  # fmt: skip
+QUANTILE_Q = (-0.034773279545203, 0.447048135362574, -1.873996844678355, 3.504553017664593, -3.040599599294981,
+              1.0)  # fmt: skip
+# So many draws at a time stay in a processor's cache.
+BLOCK = 1 << 15
 
 # What resampling in the analysis draws from: no source of noise in any training.
 ANALYSIS = "analysis"
@@ -35,6 +45,20 @@ def uniform(stream: int, shape: tuple[int, ...]) -> np.ndarray:
     """float32 in [0, 1): the 24 highest bits, so that every value is exact."""
     high = raw(stream, int(np.prod(shape))) >> np.uint64(40)
     return (high.astype(np.float32) * np.float32(2**-24)).reshape(shape)
+
+
+def truncated_normal(stream: int, shape: tuple[int, ...]) -> np.ndarray:
+    """float32, standard normal within two standard deviations of zero: the quantiles of 53-bit uniforms."""
+    generator = np.random.Philox(key=stream)
+    values = np.empty(int(np.prod(shape)), np.float32)
+    for start in range(0, values.size, BLOCK):
+        block = values[start : start + BLOCK]
+        high = generator.random_raw(len(block)) >> np.uint64(11)
+        # Odd multiples of 2^-53 between -1 and 1: symmetric, and neither end is reached.
+        share = (high.astype(np.float64) * 2.0 + (1.0 - 2.0**53)) * 2.0**-53
+        square = share * share
+        block[:] = share * _polynomial(QUANTILE_P, square) / _polynomial(QUANTILE_Q, square)
+    return values.reshape(shape)
 
 
 def integers(stream: int, shape: tuple[int, ...], bound: int) -> np.ndarray:
@@ -66,6 +90,14 @@ def keep_mask(xp: Any, key_words: Any, counters: tuple[Any, ...], rate: float) -
     # 24 bits, as in `uniform`: 0 keeps everything and nothing rounds.
     threshold = np.uint32(round(rate * 2**24))
     return xp.right_shift(_mixed(xp, state), np.uint32(8)) >= threshold
+
+
+def _polynomial(coefficients: tuple[float, ...], at: np.ndarray) -> np.ndarray:
+    values = np.full_like(at, coefficients[0])
+    for coefficient in coefficients[1:]:
+        values *= at
+        values += coefficient
+    return values
 
 
 def _mixed(xp: Any, value: Any) -> Any:

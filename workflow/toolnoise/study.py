@@ -148,10 +148,11 @@ def build(resolved: config.Config, file: str | Path) -> Study:
             if cell in seeds:
                 raise BadInput(file, where, f"{'/'.join(cell)} stands in an earlier block", "each cell stands once")
             seeds[cell] = tuple(block_seeds)
-            recipe = recipe_of.setdefault(cell[:2], block["recipe"])
-            if recipe != block["recipe"]:
+            recipe = config.recipe_for(block["recipe"], cell.model, cell.dataset, resolved["recipes"])
+            before = recipe_of.setdefault(cell[:2], recipe)
+            if recipe != before:
                 task = "/".join(cell[:2])
-                found = f"{task} has recipe {block['recipe']!r} here and {recipe!r} before"
+                found = f"{task} has recipe {recipe!r} here and {before!r} before"
                 raise BadInput(file, f"{where}.recipe", found, "one recipe for a model on a data set in a study")
     possible = figures.possible(resolved, seeds, _pairs(seeds), recipe_of)
     shown = figures.chosen(possible, resolved.get("figures"), file)

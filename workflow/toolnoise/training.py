@@ -8,6 +8,7 @@ there and is recorded as diverged; that is a result, not an error.
 import csv
 import hashlib
 import importlib
+import inspect
 import io
 import sys
 import time
@@ -92,8 +93,20 @@ def start_engine(spec: dict[str, Any]) -> tuple[Engine, dict[str, Any]]:
 
 def build_model(engine: Engine, spec: dict[str, Any], dataset: prepared.Data) -> tuple[Parameter, ...]:
     """Build the spec's network for a data set."""
-    model = spec["model"]
-    return engine.build(_builder(model), model["options"], dataset.train.images.shape[1:], len(dataset.classes))
+    model, shape, classes = spec["model"], dataset.train.images.shape[1:], len(dataset.classes)
+    builder = _builder(model)
+    try:
+        inspect.signature(builder).bind(shape, classes, **model["options"])
+    except TypeError as error:
+        found = f"{model['builder']}: {error}"
+        raise BadInput(f"model {model['name']}", "options", found, "allowed: the builder's own") from None
+    try:
+        return engine.build(builder, model["options"], shape, classes)
+    except ValueError as error:
+        # Keras's own complaint: images that pooling has used up, a size that a network does not come in, ...
+        reason = str(error).strip().partition("\n")[0]
+        found = f"{model['builder']} gives no network for images of {' x '.join(map(str, shape))} ({reason})"
+        raise BadInput(f"model {model['name']}", "builder", found, "larger images, or another network") from None
 
 
 def emulated_noise(spec: dict[str, Any]) -> str | None:

@@ -10,6 +10,11 @@ from toolnoise.engines import State
 from toolnoise.models.initial import initial_weights
 
 STEPS = 6
+CASES = {
+    "adam": {"optimizer": "adam"},
+    "sgd": {"optimizer": "sgd"},
+    "regularised": {"optimizer": "sgd", "label_smoothing": 0.1, "weight_decay": 0.05},
+}
 
 
 def augmented(images, plan, step, pad):
@@ -31,11 +36,11 @@ def main(study_file, data_file, out):
     import own_models
     import tensorflow as tf
 
-    found = {"counts": own_models.counted()}
+    found = {}
     whole = plans.plan_epoch(spec, len(data.train.labels), 0)
     plan = plans.Plan(*(part if name == "dropout" else part[:STEPS] for name, part in whole._asdict().items()))
-    for optimizer in ("adam", "sgd"):
-        recipe = spec["recipe"] | {"optimizer": optimizer}
+    for case, changes in CASES.items():
+        recipe = spec["recipe"] | changes
         parameters = training.build_model(engine, spec, data)
         engine.compile(recipe, data.train)
         initial = initial_weights(parameters, spec["study_seed"], 0, "model")
@@ -50,24 +55,28 @@ def main(study_file, data_file, out):
         theirs = {
             "adam": lambda: keras.optimizers.Adam(0.0, beta_1=0.9, beta_2=0.999, epsilon=1e-7),
             "sgd": lambda momentum=recipe["momentum"]: keras.optimizers.SGD(0.0, momentum=momentum),
-        }[optimizer]()
-        loss_of = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+        }[recipe["optimizer"]]()
+        loss_of = keras.losses.CategoricalCrossentropy(from_logits=True, label_smoothing=recipe["label_smoothing"])
+        # Half the decay of the sum of squares has the decay times the weight for its gradient.
+        decay = keras.regularizers.L2(recipe["weight_decay"] / 2)
+        decayed = [variable for variable in model.trainable_variables if variable.name in ("kernel", "bias")]
         losses, right = [], []
         for step in range(STEPS):
             labels = data.train.labels[plan.order[step]]
             theirs.learning_rate = float(plan.rates[step])
             with tf.GradientTape() as tape:
                 logits = model(augmented(data.train.images, plan, step, recipe["crop"]), training=True)
-                loss = loss_of(labels, logits)
-            theirs.apply(tape.gradient(loss, [v.value for v in model.trainable_variables]), model.trainable_variables)
+                loss = loss_of(keras.ops.one_hot(labels, len(data.classes)), logits)
+                whole = loss + sum(decay(variable) for variable in decayed)
+            theirs.apply(tape.gradient(whole, [v.value for v in model.trainable_variables]), model.trainable_variables)
             losses.append(float(loss))
             right.append(float(np.mean(np.argmax(logits, -1) == labels)))
-        found[f"{optimizer}/loss"] = np.array([result.loss, np.mean(losses)])
-        found[f"{optimizer}/accuracy"] = np.array([result.accuracy, np.mean(right)])
+        found[f"{case}/loss"] = np.array([result.loss, np.mean(losses)])
+        found[f"{case}/accuracy"] = np.array([result.accuracy, np.mean(right)])
         for variable in model.weights:
-            found[f"{optimizer}/held/{variable.path}"] = held[variable.path]
-            found[f"{optimizer}/engine/{variable.path}"] = trained[variable.path]
-            found[f"{optimizer}/keras/{variable.path}"] = np.array(variable.value)
+            found[f"{case}/held/{variable.path}"] = held[variable.path]
+            found[f"{case}/engine/{variable.path}"] = trained[variable.path]
+            found[f"{case}/keras/{variable.path}"] = np.array(variable.value)
         # Keras names the parameters of a model in the order that the engine does.
         assert [parameter.path for parameter in parameters] == [variable.path for variable in model.weights]
     arrays.write_npz(out, found)

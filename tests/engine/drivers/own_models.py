@@ -1,7 +1,6 @@
 """Builders of a user's own: models that keep what they were shown, and one with Keras's own dropout."""
 
 import keras
-import numpy as np
 
 from toolnoise.models.dropout import Dropout
 
@@ -31,13 +30,13 @@ def recorder(input_shape, classes, batch):
     return keras.Model(images, keras.layers.Dense(classes, name="logits")(values))
 
 
-def dropped(input_shape, classes, batch, rate):
+def dropped(input_shape, classes, batch, rate, whole=False):
     """What two dropout layers leave: the first of the images, the second of what a dense layer makes of them."""
     images = keras.Input(input_shape, name="images")
     values = Recorder(batch, name="first")(Dropout(rate, name="drop1")(images))
     values = keras.layers.Dense(16, activation="relu", name="dense")(keras.layers.Flatten(name="flat")(values))
     # All ones: what is left of them shows the mask.
-    ones = Recorder(batch, name="second")(Dropout(rate, name="drop2")(keras.ops.ones_like(values)))
+    ones = Recorder(batch, name="second")(Dropout(rate, whole, name="drop2")(keras.ops.ones_like(values)))
     values = keras.layers.Multiply(name="product")([values, ones])
     return keras.Model(images, keras.layers.Dense(classes, name="logits")(values))
 
@@ -63,9 +62,11 @@ def kerases(input_shape, classes):
     return keras.Model(images, keras.layers.Dense(classes, name="logits")(values))
 
 
-def counted(classes=10):
-    """How many values the paper's network has at the paper's size, and how many batch normalisation adds."""
-    from toolnoise.models.smallcnn import build
-
-    plain, normed = (build((32, 32, 3), classes, batch_norm=batch_norm) for batch_norm in (False, True))
-    return np.array([plain.count_params(), normed.count_params() - plain.count_params()])
+def unknown(input_shape, classes):
+    """Weights from a function that is no initialiser of Keras's."""
+    images = keras.Input(input_shape, name="images")
+    flat = keras.layers.Flatten(name="flat")(images)
+    dense = keras.layers.Dense(
+        classes, kernel_initializer=lambda shape, dtype: keras.ops.ones(shape, dtype), name="dense"
+    )
+    return keras.Model(images, dense(flat))

@@ -12,6 +12,9 @@ from toolnoise.arrays import read_npz, write_npz
 from toolnoise.datasets import readers
 from toolnoise.errors import BadInput
 
+# Mean and standard deviation of ImageNet's pixels, of 1, by channel: red, green, blue.
+IMAGENET_MEAN, IMAGENET_SPREAD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+
 
 @dataclass(frozen=True)
 class Split:
@@ -56,6 +59,8 @@ def load(path: str | Path, normalise: str = "unit") -> Data:
     if missing:
         raise BadInput(path, missing[0], "no such array", "prepared data with " + ", ".join(wanted))
     _check(arrays, path)
+    if normalise == "imagenet" and (channels := arrays["train_images"].shape[-1]) != 3:
+        raise BadInput(path, "train_images", f"found {channels} channels", "normalise: imagenet is for 3")
     digest = hashlib.sha256()
     for name in wanted:
         digest.update(f"{name} {arrays[name].dtype.str} {arrays[name].shape}\n".encode())
@@ -69,9 +74,13 @@ def load(path: str | Path, normalise: str = "unit") -> Data:
 
 def _normalised(pixels: np.ndarray, maximum: int, normalise: str) -> np.ndarray:
     scaled = pixels.astype(np.float32)
+    if normalise == "none":
+        return scaled
     scaled /= np.float32(maximum)
     if normalise == "unit":
         return scaled
+    if normalise == "imagenet":
+        return (scaled - np.float32(IMAGENET_MEAN)) / np.float32(IMAGENET_SPREAD)
     # As in tf.image.per_image_standardization: a flat image is divided by 1/sqrt(pixels), not by 0.
     axes = (1, 2, 3)
     spread = scaled.std(axis=axes, keepdims=True, dtype=np.float64)

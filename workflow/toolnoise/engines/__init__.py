@@ -61,6 +61,11 @@ class Engine(Protocol):
         """A copy of weights, slots and step."""
 
 
+def decays(path: str) -> bool:
+    """Whether weight decay acts on a trained tensor: on all but the scales and shifts of normalisations."""
+    return path.rpartition("/")[2] not in ("gamma", "beta")
+
+
 def load(name: str) -> Engine:
     """The engine of that name; its framework is imported when it starts."""
     return importlib.import_module(f"toolnoise.engines.{name}").Engine()

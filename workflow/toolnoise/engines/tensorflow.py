@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from toolnoise.datasets.prepared import Split
-from toolnoise.engines import EpochResult, State, Weights, environment
+from toolnoise.engines import EpochResult, State, Weights, decays, environment
 from toolnoise.errors import BadInput
 from toolnoise.models.initial import Parameter
 from toolnoise.plans import Plan
@@ -78,16 +78,15 @@ class Engine:
         """Build the network; its own initial numbers are never used."""
         from toolnoise.models.dropout import Dropout
 
-        self.model, self.slots, self.step = builder(shape, classes, **options), {}, 0
+        self.slots, self.step = {}, 0
+        # In a stateless scope Keras leaves weights to be drawn at its end: until then each knows its initialiser.
+        with self.keras.StatelessScope():
+            self.model = builder(shape, classes, **options)
+            initializers = {variable.path: variable._initializer for variable in self.model.weights}
         for layer in self.model._flatten_layers():
             if hasattr(layer, "seed_generator"):
                 found = f"{type(layer).__name__} draws random numbers of its own"
                 raise BadInput("model", layer.name, found, "for dropout: toolnoise.models.dropout.Dropout")
-        initializers = {
-            id(variable): getattr(layer, f"{variable.name}_initializer", None)
-            for layer in self.model._flatten_layers()
-            for variable in layer.weights
-        }
         self.variables = {variable.path: variable.value for variable in self.model.weights}
         self.dropouts = [layer for layer in self.model._flatten_layers() if isinstance(layer, Dropout)]
         self.trainable = [variable.path for variable in self.model.trainable_variables]
@@ -101,7 +100,7 @@ class Engine:
                 variable.path,
                 tuple(variable.shape),
                 variable.path in self.trainable,
-                *_serialised(initializers[id(variable)], variable.path),
+                *_serialised(initializers[variable.path], variable.path),
             )
             for variable in self.model.weights
         )
@@ -110,7 +109,7 @@ class Engine:
         """Put the training set on the device and compile the epoch."""
         tf = self.tf
         self.recipe = recipe
-        self.images = tf.constant(train.images)
+        self.images = tf.constant(_Pixels(train.images))
         self.labels = tf.constant(train.labels)
         self.slots = {
             slot: {path: tf.Variable(tf.zeros_like(self.variables[path])) for path in self.trainable}
@@ -152,8 +151,7 @@ class Engine:
             with tf.GradientTape(watch_accessed_variables=False) as tape:
                 tape.watch(trained)
                 logits = self.model(images, training=True)
-                losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
-                loss = tf.reduce_mean(losses)
+                loss = tf.reduce_mean(self._losses(labels, logits))
             gradients = tape.gradient(loss, trained)
             self._update(gradients, rates[step])
             predicted = tf.argmax(logits, -1, tf.int32)
@@ -172,9 +170,19 @@ class Engine:
         columns = tf.where(flips[:, None], tf.range(width - 1, -1, -1), tf.range(width)) + offsets[:, 1:]
         return tf.gather(padded, rows[:, :, None] * (width + 2 * pad) + columns[:, None, :])
 
+    def _losses(self, labels, logits):  # noqa: ANN001, ANN202
+        tf, smoothing = self.tf, self.recipe["label_smoothing"]
+        if not smoothing:
+            return tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
+        elsewhere = smoothing / logits.shape[-1]
+        targets = tf.one_hot(labels, logits.shape[-1], 1 - smoothing + elsewhere, elsewhere, dtype=logits.dtype)
+        return tf.nn.softmax_cross_entropy_with_logits(targets, logits)
+
     def _update(self, gradients, rates):  # noqa: ANN001, ANN202
         apply = self.tf.raw_ops
         for path, gradient in zip(self.trainable, gradients, strict=True):
+            if self.recipe["weight_decay"] and decays(path):
+                gradient += self.recipe["weight_decay"] * self.variables[path]
             variable = self.variables[path].handle
             slots = [slot[path].handle for slot in self.slots.values()]
             if self.recipe["optimizer"] == "adam":
@@ -198,7 +206,7 @@ class Engine:
     def restore(self, state: State) -> None:
         """Take weights, slots and step; slots that are not given are zero."""
         for path, variable in self.variables.items():
-            variable.assign(state.weights[path])
+            variable.assign(state.weights[path].astype(variable.dtype.as_numpy_dtype))
         for slot, variables in self.slots.items():
             for path, variable in variables.items():
                 given = state.slots.get(slot)
@@ -228,6 +236,16 @@ class Engine:
         """A copy of everything that training carries."""
         slots = {slot: _values(variables) for slot, variables in self.slots.items()}
         return State(self.weights(), slots, self.step)
+
+
+class _Pixels:
+    """An array that TensorFlow copies once: of an ndarray it makes two copies, the second page by slow page."""
+
+    def __init__(self, values: np.ndarray) -> None:
+        self.values = values
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return self.values
 
 
 def variables(tooling: dict[str, Any]) -> dict[str, str]:
@@ -261,8 +279,8 @@ def _import():  # noqa: ANN202 (two modules)
 
 
 def _serialised(initializer: Any, path: str) -> tuple[str, dict[str, Any]]:
-    if initializer is None:
-        raise BadInput("model", path, "no initialiser found", "a layer with an attribute <weight>_initializer")
+    if not hasattr(initializer, "get_config"):
+        raise BadInput("model", path, f"initialiser {initializer}", "allowed: those of keras.initializers")
     return type(initializer).__name__, dict(initializer.get_config())
 
 

@@ -15,11 +15,14 @@ from toolnoise import streams
 
 
 class Dropout(keras.layers.Layer):
-    """Zero a share of the elements in training and scale up the others."""
+    """Zero a share of the elements in training and scale up the others.
 
-    def __init__(self, rate: float, **options: Any) -> None:
+    `whole` drops or keeps each example as a whole: stochastic depth, where the layer ends a branch.
+    """
+
+    def __init__(self, rate: float, whole: bool = False, **options: Any) -> None:
         super().__init__(**options)
-        self.rate = rate
+        self.rate, self.whole = rate, whole
 
     def plan(self, key_words: Any, step: Any, number: int, slots: Any) -> None:
         """What the next call draws from: uint32 tensors of its engine, and the layer's number in the model."""
@@ -30,10 +33,10 @@ class Dropout(keras.layers.Layer):
         if not training or self.rate == 0:
             return values
         key_words, step, number, slots = self.drawn_from
-        shape = tuple(values.shape[1:])
+        shape = tuple(1 if self.whole else length for length in values.shape[1:])
         size = int(np.prod(shape))
         inside = np.arange(size, dtype=np.uint32).reshape(1, *shape)
         elements = ops.reshape(slots, (-1, *(1 for _ in shape))) * np.uint32(size) + inside
         keep = streams.keep_mask(ops, key_words, (step, np.uint32(number), elements), self.rate)
         # Multiplied, because compilers turn a division by a constant into that, or not.
-        return ops.where(keep, values * np.float32(1 / (1 - self.rate)), ops.zeros_like(values))
+        return ops.where(keep, values * (1 / (1 - self.rate)), ops.zeros_like(values))

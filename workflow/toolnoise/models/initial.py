@@ -1,9 +1,10 @@
 """Initial weights, drawn from the streams before any framework sees them.
 
-Each tensor has a key of its own, so that layers of equal shape start different. Only initialisers that need no maths
-library are drawn (constants and uniforms): they are exact on every platform.
+Each tensor has a key of its own, so that layers of equal shape start different. Drawn are the initialisers that need
+no maths library (constants, uniforms, and normals cut off at two standard deviations), the same on every platform.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -13,12 +14,14 @@ from toolnoise import streams
 from toolnoise.errors import BadInput
 
 CONSTANTS = {"Zeros": 0.0, "Ones": 1.0}
-# Keras's uniform initialisers: the variance is scale / fan, the fan being of inputs, outputs or their mean.
-FANS = {
-    "GlorotUniform": (1.0, "fan_avg"),
-    "HeUniform": (2.0, "fan_in"),
-    "LecunUniform": (1.0, "fan_in"),
+# Keras's names for cases of VarianceScaling: variance scale / fan, the fan being of inputs, outputs or their mean.
+SCALED = {
+    f"{name}{kind}": {"scale": scale, "mode": mode, "distribution": distribution}
+    for name, scale, mode in (("Glorot", 1.0, "fan_avg"), ("He", 2.0, "fan_in"), ("Lecun", 1.0, "fan_in"))
+    for kind, distribution in (("Uniform", "uniform"), ("Normal", "truncated_normal"))
 }
+# The standard deviation that a standard normal has when it is cut off at two: Keras's constant, digit for digit.
+CUT_OFF_SPREAD = 0.87962566103423978
 
 
 class Parameter(NamedTuple):
@@ -43,28 +46,44 @@ def initial_weights(
 
 def _draw(parameter: Parameter, stream: int, model: str) -> np.ndarray:
     _, shape, _, initializer, config = parameter
-    if initializer in CONSTANTS:
-        return np.full(shape, CONSTANTS[initializer], np.float32)
-    if initializer == "Constant":
+    config = {**config, **SCALED.get(initializer, {})}
+    kind = config.get("distribution", initializer)
+    if kind in CONSTANTS:
+        return np.full(shape, CONSTANTS[kind], np.float32)
+    if kind == "Constant":
         return np.full(shape, config["value"], np.float32)
-    scale, fan = FANS.get(initializer, (config.get("scale"), config.get("mode")))
-    if initializer in FANS or (initializer == "VarianceScaling" and config["distribution"] == "uniform"):
-        limit = np.sqrt(3.0 * scale / max(1.0, _fan(shape, fan)))
-        low, high = -limit, limit
-    elif initializer == "RandomUniform":
-        low, high = config["minval"], config["maxval"]
-    else:
-        allowed = ["Constant", "RandomUniform", "VarianceScaling with distribution uniform", *CONSTANTS, *FANS]
-        found = f"initializer {initializer} of {parameter.path}"
-        raise BadInput(f"model {model}", parameter.path, found, f"allowed: {', '.join(sorted(allowed))}")
+    if kind == "RandomUniform":
+        return _uniform(stream, shape, config["minval"], config["maxval"])
+    if kind == "TruncatedNormal":
+        return _normal(stream, shape, config["mean"], config["stddev"])
+    if kind == "uniform":
+        limit = np.sqrt(3.0 * _variance(shape, config))
+        return _uniform(stream, shape, -limit, limit)
+    if kind == "truncated_normal":
+        return _normal(stream, shape, 0.0, np.sqrt(_variance(shape, config)) / CUT_OFF_SPREAD)
+    allowed = sorted(["Constant", "RandomUniform", "TruncatedNormal", *CONSTANTS, *SCALED])
+    found = f"initializer {initializer} of {parameter.path}"
+    raise BadInput(
+        f"model {model}", parameter.path, found, f"allowed: {', '.join(allowed)}, VarianceScaling uniform or truncated"
+    )
+
+
+def _uniform(stream: int, shape: tuple[int, ...], low: float, high: float) -> np.ndarray:
     return np.float32(low) + streams.uniform(stream, shape) * np.float32(high - low)
 
 
-def _fan(shape: tuple[int, ...], mode: str) -> float:
-    # Keras's convention: the last two axes are inputs and outputs, the others a receptive field.
-    if len(shape) < 2:
-        fan_in = fan_out = float(np.prod(shape))
+def _normal(stream: int, shape: tuple[int, ...], mean: float, spread: float) -> np.ndarray:
+    return np.float32(mean) + streams.truncated_normal(stream, shape) * np.float32(spread)
+
+
+def _variance(shape: tuple[int, ...], config: dict[str, Any]) -> float:
+    # Keras's convention: the last two axes are inputs and outputs, the others a receptive field; or a layer says which.
+    if config.get("input_axes") is not None:
+        fans = [[shape[axis] for axis in config[axes]] for axes in ("input_axes", "output_axes")]
+    elif len(shape) < 2:
+        fans = [shape, shape]
     else:
-        field = float(np.prod(shape[:-2]))
-        fan_in, fan_out = shape[-2] * field, shape[-1] * field
-    return {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2}[mode]
+        fans = [(*shape[:-2], shape[-2]), (*shape[:-2], shape[-1])]
+    fan_in, fan_out = map(math.prod, fans)
+    fan = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2}[config["mode"]]
+    return config["scale"] / max(1.0, fan)

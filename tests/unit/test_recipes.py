@@ -1,0 +1,80 @@
+"""The papers' recipes: REFERENCE's facts, reached through the families `paper` and `authors`."""
+
+import numpy as np
+import pytest
+
+from toolnoise import config, plans
+
+KNOWN = config._registry("recipes")
+
+
+def recipe(family, model, dataset):
+    return KNOWN[config.recipe_for(family, model, dataset, KNOWN)]
+
+
+def rate(entry, epoch):
+    """The rate of the last step of an epoch of four steps."""
+    return float(plans.learning_rates(entry, 4, epoch)[-1])
+
+
+@pytest.mark.parametrize("dataset", ["cifar10", "cifar100"])
+@pytest.mark.parametrize("model", ["smallcnn", "smallcnn-bn", "resnet18"])
+def test_the_text_trains_cifar_200_epochs_with_a_step_every_50(model, dataset):
+    entry = recipe("paper", model, dataset)
+    assert (entry["epochs"], entry["batch_size"], entry["optimizer"]) == (200, 128, "adam")
+    assert (entry["crop"], entry["flip"]) == (4, True)
+    rates = [rate(entry, epoch) for epoch in (0, 49, 50, 99, 100, 149, 150, 199)]
+    assert rates == pytest.approx([4e-4, 4e-4, 4e-5, 4e-5, 4e-6, 4e-6, 4e-7, 4e-7])
+
+
+def test_the_text_trains_celeba_20_epochs_with_a_step_every_5_and_no_augmentation():
+    entry = recipe("paper", "resnet18", "celeba")
+    assert (entry["epochs"], entry["batch_size"], entry["crop"], entry["flip"]) == (20, 128, 0, False)
+    assert [rate(entry, epoch) for epoch in (0, 4, 5, 19)] == pytest.approx([1e-3, 1e-3, 1e-4, 1e-6])
+
+
+def test_the_text_trains_imagenet_90_epochs_with_one_of_warm_up_and_a_cosine():
+    entry = recipe("paper", "resnet50", "imagenet")
+    assert (entry["epochs"], entry["batch_size"], entry["optimizer"], entry["momentum"]) == (90, 256, "sgd", 0.9)
+    assert rate(entry, 0) == pytest.approx(0.1, rel=1e-3)
+    assert float(plans.learning_rates(entry, 4, 0)[0]) == pytest.approx(0.025, rel=1e-3)
+    assert rate(entry, 45) == pytest.approx(0.05, rel=0.03)
+    assert rate(entry, 89) < 1e-4
+    assert entry["flip"]
+
+
+@pytest.mark.parametrize("model", ["smallcnn", "smallcnn-bn"])
+def test_the_code_steps_smallcnn_twice_only_and_does_not_augment_it(model):
+    entry = recipe("authors", model, "cifar10")
+    assert [rate(entry, epoch) for epoch in (49, 50, 100, 199)] == pytest.approx([4e-4, 4e-5, 4e-6, 4e-6])
+    assert (entry["normalise"], entry["crop"], entry["flip"]) == ("unit", 0, False)
+
+
+def test_the_code_standardises_each_image_for_resnet18():
+    for dataset in ("cifar10", "cifar100"):
+        assert recipe("authors", "resnet18", dataset) == recipe("paper", "resnet18", dataset) | {
+            "normalise": "per-image"
+        }
+
+
+def test_the_code_trains_celeba_10_epochs_on_pixels_as_they_are():
+    changes = {"epochs": 10, "normalise": "none"}
+    assert recipe("authors", "resnet18", "celeba") == recipe("paper", "resnet18", "celeba") | changes
+
+
+def test_the_code_trains_imagenet_in_steps_with_label_smoothing_and_weight_decay():
+    entry = recipe("authors", "resnet50", "imagenet")
+    rates = [rate(entry, epoch) for epoch in (4, 5, 29, 30, 59, 60, 79, 80, 89)]
+    assert rates == pytest.approx([0.1, 0.1, 0.1, 0.01, 0.01, 1e-3, 1e-3, 1e-4, 1e-4])
+    assert np.diff([rate(entry, epoch) for epoch in range(5)]) == pytest.approx([0.02] * 4)
+    assert (entry["label_smoothing"], entry["normalise"]) == (0.1, "imagenet")
+    # Keras's l2(1e-4) is 1e-4 of the sum of squares: its gradient is twice that times the weight.
+    assert entry["weight_decay"] == 2e-4
+
+
+def test_no_other_task_of_the_paper_is_left_without_a_recipe():
+    tasks = [("smallcnn", "cifar10"), ("smallcnn-bn", "cifar10"), ("resnet18", "cifar10"), ("resnet18", "cifar100")]
+    tasks += [("resnet18", "celeba"), ("resnet50", "imagenet")]
+    for family in ("paper", "authors"):
+        assert all(config.recipe_for(family, *task, KNOWN) for task in tasks)
+    assert config.recipe_for("authors", "mobilenet", "cifar10", KNOWN) is None

@@ -1,0 +1,20 @@
+"""The paper's six-layer CNN of the overhead study (Zhuang et al., appendix C; the authors' cnns.py).
+
+Six times a convolution with 16, 32, 64, 128, 256 and 512 filters, batch normalisation, ReLU and 2x2 max-pooling; then
+global average pooling and dense classes. The size of the kernels is what the paper varies.
+"""
+
+import keras
+from keras import layers
+
+
+def build(input_shape: tuple[int, int, int], classes: int, kernel_size: int) -> keras.Model:
+    """Build the network for images of 64x64 pixels or more; it gives logits."""
+    images = values = keras.Input(input_shape, name="images")
+    for number in range(6):
+        values = layers.Conv2D(16 * 2**number, kernel_size, padding="same", name=f"conv{number + 1}")(values)
+        values = layers.BatchNormalization(name=f"bn{number + 1}")(values)
+        values = layers.ReLU(name=f"relu{number + 1}")(values)
+        values = layers.MaxPooling2D(2, name=f"pool{number + 1}")(values)
+    values = layers.GlobalAveragePooling2D(name="pool")(values)
+    return keras.Model(images, layers.Dense(classes, name="logits")(values))
