@@ -110,8 +110,8 @@ SMALL = {
         _block("smallcnn", "plain", "cpu-eigen", "control"),
     ],
     "recipes": {"plain": TRAINING, "normed": dict(TRAINING)},
-    # Every kind but per_class, which other studies of these tests render: each figure takes seconds.
-    "figures": ["table2", "noise_by_source", "batch_norm", "across_toolings"],
+    # Each figure takes seconds: per_class and those of sub-groups are rendered in other studies of these tests.
+    "figures": ["table2", "noise_by_source", "batch_norm", "across_toolings", "table4", "paper_vs_ours"],
 }
 
 

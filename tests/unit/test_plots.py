@@ -93,6 +93,17 @@ def test_nothing_is_explained_that_does_not_occur():
     assert not any("exactly zero" in text or "n/a" in text or "Arrow" in text for text in texts)
 
 
+def test_a_bar_too_low_to_be_seen_has_its_value_written_over_it():
+    rows = table(
+        ("cpu", "algo", "churn", "all", 0.1, 0.08, 0.12, 5, 0),
+        ("cpu", "impl", "churn", "all", 0.0004, 0.0, 0.0008, 5, 0),
+    )
+    texts = words(drawn(rows))
+    assert "0.04" in texts  # percent, as the axis
+    assert "0" not in texts
+    assert "10" not in texts
+
+
 def test_bars_are_in_the_unit_of_their_axis():
     panel = drawn(three_bars()).axes[0]
     assert panel.get_ylabel() == "% of test examples"

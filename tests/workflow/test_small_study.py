@@ -7,7 +7,8 @@ import pytest
 
 from toolnoise.metrics import table
 
-KINDS = {"table2", "noise_by_source", "batch_norm", "across_toolings"}
+TABLES = {"table2", "table4", "paper_vs_ours"}
+KINDS = {*TABLES, "noise_by_source", "batch_norm", "across_toolings"}
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +50,7 @@ def test_every_figure_is_there_in_every_format_and_so_is_the_page(small_study):
     assert {name.split("-")[0] for name in notebooks} == KINDS
     for name in notebooks:
         suffixes = {path.suffix for path in results.glob(f"figures/{name}.*")}
-        assert suffixes == ({".html", ".csv", ".md", ".tex"} if name == "table2" else {".svg", ".pdf", ".png"})
+        assert suffixes == ({".html", ".csv", ".md", ".tex"} if name in TABLES else {".svg", ".pdf", ".png"})
     assert (results / "report.html").stat().st_size > 0
 
 
@@ -124,3 +125,21 @@ def test_changed_code_plans_what_depends_on_it(copied, checkout, planned, tmp_pa
     assert jobs["measure_pair"] == 1
     assert jobs["render_noise_by_source"] == 2
     assert not {"train_run", "dump_predictions", "check_control"} & set(jobs)
+
+
+def test_the_papers_names_are_targets_and_plan_what_they_are_about(copied, planned):
+    assert planned(copied, "fig3", "table2") == {}
+    (copied / "results/small/figures/batch_norm-cpu.svg").unlink()
+    assert planned(copied, "fig3") == {"render_batch_norm": 1, "fig3": 1}
+    shutil.rmtree(copied / "results/small/runs")
+    shutil.rmtree(copied / "results/small/predictions")
+    shutil.rmtree(copied / "results/small/metrics")
+    # Figure 3 is about the two models on `cpu`; the runs on `cpu-eigen` are not in it.
+    assert planned(copied, "fig3")["train_run"] == 10
+    assert "train_run" not in planned(copied, "table4")
+
+
+def test_a_target_that_the_study_cannot_feed_is_one_line_that_says_what_it_needs(copied, snakemake, refusal):
+    line = refusal(snakemake(copied, "fig4", "--dry-run"))
+    needs = "it needs a data set with sub-groups: faces, or celeba with groups"
+    assert line == f"toolnoise: {copied}/study.yaml: fig4: the study has no subgroups; {needs}"

@@ -73,7 +73,7 @@ rule collect_stability:
         metrics=[study.path(layout.CELL_METRICS, cell) for cell in study.cells],
         gates=[study.path(layout.GATE, cell) for cell in study.controls],
     output:
-        report(layout.STABILITY, caption="../report/metrics.rst", category="3 Metric files"),
+        report(layout.STABILITY, caption="../report/metrics.rst", category="5 Metric files"),
     log:
         "logs/{study}/collect/stability.log",
     conda:
@@ -104,7 +104,7 @@ rule collect_cross_tooling:
         metrics=[study.path(layout.PAIR_METRICS, pair) for pair in study.pairs],
         gates=[study.path(layout.GATE, cell) for cell in study.controls],
     output:
-        report(layout.CROSS_TOOLING, caption="../report/metrics.rst", category="3 Metric files"),
+        report(layout.CROSS_TOOLING, caption="../report/metrics.rst", category="5 Metric files"),
     log:
         "logs/{study}/collect/cross_tooling.log",
     conda:

@@ -65,6 +65,7 @@ DAGGER = "†"
 EMULATED = f"{DAGGER} implementation noise emulated: reduction order"
 
 WIDEST = 16.5  # inches of a figure: shown on a page, its words can still be read
+UNSEEN = 0.012  # of an axis: a bar no higher than its line, over which the value is written
 _FLAT = 1e-12  # the height of an axis that shows nothing yet
 INK, SOFT = "#222222", "#555555"
 STYLE = {
@@ -216,6 +217,8 @@ def bars(panel: Axes, rows: pd.DataFrame, title: str = "", palette: Mapping[str,
             panel.bar(centre, value, 0.86 * slot, color=tint, zorder=2.6, **edge)
             interval(panel, centre, low, high, top)
             mark(panel, centre, row.value)
+            if 0 < value < UNSEEN * top:
+                write(panel, centre, np.nanmin([np.nanmax([value, high]), top]), f"{value:.1g}")
     panel.set_xticks(range(len(places)), places)
     panel.set_xlim(-0.55, len(places) - 0.45)
     panel.set_ylabel(measure.unit)
@@ -265,9 +268,13 @@ def interval(panel: Axes, x: float, low: float, high: float, top: float) -> None
 def mark(panel: Axes, x: float, value: float) -> None:
     """Write "0" over an exact zero and "n/a" over an undefined value, so that no place is just empty."""
     if value == 0 or np.isnan(value):
-        text, turned = ("0", 0) if value == 0 else ("n/a", 90)
-        at = {"textcoords": "offset points", "ha": "center", "va": "bottom", "rotation": turned}
-        panel.annotate(text, (x, 0), (0, 3), size=7, color=SOFT, **at)
+        write(panel, x, 0, *(("0", 0) if value == 0 else ("n/a", 90)))
+
+
+def write(panel: Axes, x: float, y: float, text: str, turned: float = 0) -> None:
+    """Write a short text over a point."""
+    at = {"textcoords": "offset points", "ha": "center", "va": "bottom", "rotation": turned}
+    panel.annotate(text, (x, y), (0, 3), size=7, color=SOFT, **at)
 
 
 def runs_note(rows: pd.DataFrame) -> str:
@@ -303,7 +310,7 @@ def marks_note(figure: Figure, rows: pd.DataFrame) -> str:
     bare = rows["value"].notna() & rows["ci_low"].isna()
     notes = {
         "Thin lines: 95 % intervals.": True,
-        "No line: too few runs for an interval.": bare.any(),
+        "No line: no interval from these runs.": bare.any(),
         "Arrow: the interval goes on.": "^" in markers,
         "0: exactly zero.": "0" in texts,
         "n/a: undefined, by too few runs or an SD of 0 to divide by.": "n/a" in texts,

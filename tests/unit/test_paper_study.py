@@ -1,0 +1,83 @@
+"""The study of the whole paper: every run behind its tables and figures, under the paper's names."""
+
+from collections import Counter
+
+import pytest
+
+from toolnoise import config, figures, published, study
+from toolnoise.code import ROOT
+
+
+@pytest.fixture(scope="module")
+def paper():
+    return study.load(ROOT / "workflow/studies/paper.yaml")
+
+
+def runs(paper, **names):
+    """How many runs of each task there are."""
+    counted = Counter()
+    for cell, seeds in paper.seeds.items():
+        if all(getattr(cell, key) == name for key, name in names.items()):
+            counted["/".join(cell[:2])] += len(seeds)
+    return dict(counted)
+
+
+FOUR_VARIANTS = 4
+
+
+def test_v100_has_the_five_tasks_and_batch_norm_in_four_variants_of_ten_runs_five_on_imagenet(paper):
+    tasks = ("smallcnn/cifar10", "smallcnn-bn/cifar10", "resnet18/cifar10", "resnet18/cifar100", "resnet18/celeba")
+    expected = dict.fromkeys(tasks, FOUR_VARIANTS * 10) | {"resnet50/imagenet": FOUR_VARIANTS * 5}
+    assert runs(paper, hardware="v100") == expected
+
+
+@pytest.mark.parametrize("hardware", ["p100", "rtx5000"])
+def test_the_other_gpus_have_three_tasks(paper, hardware):
+    tasks = ("smallcnn/cifar10", "resnet18/cifar10", "resnet18/cifar100")
+    assert runs(paper, hardware=hardware) == dict.fromkeys(tasks, FOUR_VARIANTS * 10)
+
+
+def test_tensor_cores_and_a_tpu_are_there_for_figure_6(paper):
+    assert runs(paper, hardware="rtx5000-tc") == {"resnet18/cifar100": FOUR_VARIANTS * 10}
+    assert runs(paper, hardware="tpu-v2-8", dataset="cifar100") == {"resnet18/cifar100": 3 * 10}
+
+
+def test_every_cell_with_a_published_number_is_there(paper):
+    numbers = [number for number in published.read() if number.model and number.dataset]
+    cells = {cell for cell in paper.cells if cell.variant != "control"}
+    assert {number.model for number in numbers} == {"smallcnn", "smallcnn-bn", "resnet18", "resnet50"}
+    for number in numbers:
+        named = [(number.model, number.dataset, number.hardware, variant) for variant in figures_variants(number)]
+        assert set(named) <= cells, number
+        for cell in named:
+            assert len(paper.seeds[study.Cell(*cell)]) == int(number.n_runs)
+
+
+def figures_variants(number):
+    return [number.variant] if number.variant else published.PUBLISHED_VARIANTS
+
+
+def test_every_item_of_the_paper_is_one_figure_of_its_own(paper):
+    found = figures.by_target(paper.figures)
+    assert {target: [figure.name for figure in mine] for target, mine in found.items()} == {
+        target: [name] for target, name in figures.TARGETS.items()
+    }
+
+
+def test_figure_7_differs_from_the_papers_recipe_in_its_batch_size_alone_up_to_the_full_set(paper):
+    (order,) = figures.by_target(paper.figures)["fig7"]
+    sizes = [paper.batch_size(*task) for task in order.tasks]
+    assert sizes == sorted(sizes)
+    assert sizes[-1] == 50_000
+    # No epoch leaves an example out: the order is all there is.
+    assert all(50_000 % size == 0 for size in sizes)
+    recipes = [paper.config["recipes"][paper.recipe_of[task]] for task in order.tasks]
+    usual = paper.config["recipes"][paper.recipe_of["smallcnn", "cifar10"]]
+    for recipe, size in zip(recipes, sizes, strict=True):
+        assert recipe == usual | {"batch_size": size}
+    models = [paper.config["models"][model] for model, _ in order.tasks]
+    assert all(model == paper.config["models"]["smallcnn"] for model in models)
+
+
+def test_the_paper_study_resolves_to_itself(paper):
+    assert study.build(config.resolve(paper.config, "kept.json"), "kept.json") == paper
