@@ -237,7 +237,6 @@ def test_a_mode_is_what_may_vary(written, built):
     assert varying == [["impl"], []]
 
 
-@pytest.mark.parametrize("key", ["batch_size", "image_size", "channels", "classes", "warmup", "steps"])
 def test_only_leaves_out_measurements_on_other_toolings_and_with_them_all_that_is_not_measured(written, built):
     study = built(with_overhead(written, hardware=["cpu", "v100"]) | {"only": ["v100"]})
     assert {profile.hardware for profile in study.profiles} == {"v100"}
@@ -251,6 +250,7 @@ def test_a_grid_may_be_empty_beside_an_overhead(written, built):
     assert len(built(with_overhead(written) | {"grid": []}).profiles) == 2 * 2 * 2 * 5
 
 
+@pytest.mark.parametrize("key", ["batch_size", "image_size", "channels", "classes", "warmup", "steps"])
 def test_a_measurements_digest_follows_every_condition(key, written, built):
     profile = Profile("smallcnn", "cpu", "default", 1)
     digests = {
