@@ -60,7 +60,7 @@ def test_what_only_leaves_out_is_checked_where_it_stands(written, built, refused
 @pytest.mark.parametrize("only", [["v100"], ["cpu", "v100"]])
 def test_only_names_toolings_of_the_grid(only, written, built, refused):
     line = refused(built, written | {"only": only})
-    assert line == "tiny.yaml: only: no tooling 'v100' in the grid; allowed: cpu, noisy"
+    assert line == "tiny.yaml: only: no tooling 'v100' in the study; allowed: cpu, noisy"
 
 
 def test_a_deterministic_run_gets_twice_the_minutes(written, built):
@@ -235,6 +235,19 @@ def test_a_mode_is_what_may_vary(written, built):
     study = built(with_overhead(written))
     varying = [study.profile_spec(Profile("smallcnn", "cpu", mode, 1))["variant"]["varying"] for mode in MODES]
     assert varying == [["impl"], []]
+
+
+def test_only_leaves_out_measurements_on_other_toolings_and_with_them_all_that_is_not_measured(written, built):
+    study = built(with_overhead(written, hardware=["cpu", "v100"]) | {"only": ["v100"]})
+    assert {profile.hardware for profile in study.profiles} == {"v100"}
+    assert study.cells == ()
+    assert study.figure_kinds == ("kernels", "overhead", "paper_vs_ours")
+    assert built(study.config) == study
+    assert built(with_overhead(written, hardware=["v100"]) | {"only": ["cpu"]}).profiles == ()
+
+
+def test_a_grid_may_be_empty_beside_an_overhead(written, built):
+    assert len(built(with_overhead(written) | {"grid": []}).profiles) == 2 * 2 * 2 * 5
 
 
 @pytest.mark.parametrize("key", ["batch_size", "image_size", "channels", "classes", "warmup", "steps"])

@@ -88,11 +88,25 @@ def test_a_profile_plans_the_papers_runs_on_its_gpus(profile, jobs):
         assert planned.total() == 5 * 4 * 10 + 4 * 5
 
 
+NETWORKS = 10 + 4  # of figures 9a and 9b
+
+
+@pytest.mark.parametrize(("profile", "gpus"), [("slurm-t4", ["t4"]), ("slurm", ["p100", "t4", "v100"])])
+def test_a_profile_measures_the_papers_overhead_on_its_gpus_and_t4_does_nothing_else(profile, gpus, jobs):
+    listed = jobs("--profile", profile)
+    measured = Counter(tuple(output[0].split("/")[3:6]) for rule, output, _ in listed if rule == "profile_step")
+    assert len({model for model, _, _ in measured}) == NETWORKS
+    assert sorted({hardware for _, hardware, _ in measured}) == gpus
+    assert len(measured) == NETWORKS * len(gpus) * 2
+    assert set(measured.values()) == {5}
+    assert ("train_run" in {rule for rule, _, _ in listed}) == (profile == "slurm")
+
+
 def test_only_what_runs_on_a_tooling_asks_for_its_gpu(jobs):
     listed = jobs("--profile", "slurm")
     for rule, output, resources in listed:
-        if rule in ("train_run", "dump_predictions"):
-            tooling = output[0].split("/")[5]
+        if rule in ("train_run", "dump_predictions", "profile_step"):
+            tooling = output[0].split("/")[4 if rule == "profile_step" else 5]
             assert (resources["gpu"], resources["gpu_model"]) == ("1", tooling.removesuffix("-tc")), output
         else:
             assert not {"gpu", "gpu_model", "gres"} & set(resources), rule

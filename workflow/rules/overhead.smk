@@ -6,10 +6,14 @@ rule profile_step:
         kernels=layout.KERNEL_TIMES,
         record=layout.PROFILE_RECORD,
     log:
-        "logs/{study}/profile/{model}/{hardware}/{mode}/{repeat}.log",
+        layout.PROFILE_LOG,
     conda:
         "../../environment.yml"
     threads: get_threads
+    resources:
+        gpu=get_gpus,
+        gpu_model=get_gpu_model,
+        mem_mb=get_memory,
     params:
         study=study.path(layout.STUDY),
         spec=lambda wildcards: canonical_sha256(study.profile_spec(get_profile(wildcards))),

@@ -103,14 +103,18 @@ def recipe_for(recipe: str, model: str, dataset: str, known: Container[str]) -> 
 
 def narrowed(config: Config, file: str | Path) -> Config:
     """A resolved configuration without what runs on other toolings than those that its `only` names."""
-    known = list(dict.fromkeys(name for block in config["grid"] for name in block["hardware"]))
+    grid, overhead = config["grid"], [config["overhead"]] if "overhead" in config else []
+    known = list(dict.fromkeys(name for block in (*grid, *overhead) for name in block["hardware"]))
     for name in config["only"]:
         if name not in known:
-            raise BadInput(file, "only", f"no tooling {name!r} in the grid", f"allowed: {', '.join(known)}")
-    blocks = [
-        block | {"hardware": [name for name in block["hardware"] if name in config["only"]]} for block in config["grid"]
-    ]
-    return resolve(config | {"grid": [block for block in blocks if block["hardware"]]}, file)
+            raise BadInput(file, "only", f"no tooling {name!r} in the study", f"allowed: {', '.join(known)}")
+
+    def left_of(blocks: list[Config]) -> list[Config]:
+        chosen = ([name for name in block["hardware"] if name in config["only"]] for block in blocks)
+        return [block | {"hardware": names} for block, names in zip(blocks, chosen, strict=True) if names]
+
+    kept = {key: value for key, value in config.items() if key != "overhead"} | {"grid": left_of(grid)}
+    return resolve(kept | ({"overhead": left_of(overhead)[0]} if left_of(overhead) else {}), file)
 
 
 def complete(value: object, rules: Mapping[str, Any], file: str | Path) -> Any:

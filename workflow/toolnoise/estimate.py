@@ -160,7 +160,8 @@ def _jobs(study: Study) -> dict[str, int]:
         "data sets": len(study.config["datasets"]),
         "trainings": sum(map(len, study.seeds.values())),
         "predictions": cells,
-        "checks and measures": cells + len(study.controls) + len(study.pairs),
+        "profiles": len(study.profiles),
+        "checks and measures": cells + len(study.controls) + len(study.pairs) + len(study.networks),
         "figures and tables": len(study.figures),
     }
 

@@ -20,6 +20,7 @@ GATE = "results/{study}/control/{model}/{dataset}/{hardware}.json"
 PROFILE = "results/{study}/overhead/{model}/{hardware}/{mode}/{repeat}"
 KERNEL_TIMES = PROFILE + ".csv"
 PROFILE_RECORD = PROFILE + ".json"
+PROFILE_LOG = "logs/{study}/profile/{model}/{hardware}/{mode}/{repeat}.log"
 
 CELL_METRICS = "results/{study}/metrics/cells/" + CELL + ".csv"
 PAIR_METRICS = "results/{study}/metrics/pairs/{model}/{dataset}/{hardware}/{other_hardware}/{variant}.csv"

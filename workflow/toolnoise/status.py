@@ -181,6 +181,9 @@ def _shared(study: Study) -> Iterator[Job]:
     for dataset in study.config["datasets"]:
         paths = (study.path(pattern, dataset=dataset) for pattern in (layout.DATA, layout.PREPARE_LOG))
         yield Job("prepare_data", (study.name, dataset), *paths)
+    for profile in study.profiles:
+        paths = (study.path(pattern, profile) for pattern in (layout.PROFILE_RECORD, layout.PROFILE_LOG))
+        yield Job("profile_step", (study.name, *map(str, profile)), *paths)
     for figure in study.figures:
         paths = (study.path(pattern, figure=figure.name) for pattern in (layout.NOTEBOOK, layout.RENDER_LOG))
         yield Job(f"render_{figure.notebook}", (study.name, figure.name), *paths)

@@ -22,7 +22,7 @@ def summarise(study: Study) -> str:
 
 
 def _rows(study: Study) -> Iterator[tuple[str, ...]]:
-    found = table.read(study.path(layout.STABILITY), table.STABILITY)
+    found = table.read([study.path(layout.STABILITY)] if study.cells else [], table.STABILITY)
     found = found[found["group"] == "all"]
     values = {Cell(*row[:4]): {} for row in found.itertuples(index=False)}
     for row in found.itertuples(index=False):

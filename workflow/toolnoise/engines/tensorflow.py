@@ -311,7 +311,8 @@ class Engine:
         found = xplane.gpu_kernels(space) if on_gpu else xplane.cpu_operators(space)
         if not found or space.errors:
             reason = " ".join(space.errors) or "it saw no kernel"
-            wanted = "a driver that lets users profile, and CUPTI" if on_gpu else "TensorFlow with its host tracer"
+            driver = "CUPTI and a driver that lets users profile (NVreg_RestrictProfilingToAdminUsers=0)"
+            wanted = driver if on_gpu else "TensorFlow with its host tracer"
             raise BadInput(f"hardware {self.tooling['name']}", "profiler", reason, f"it needs {wanted}")
         return found
 
