@@ -6,7 +6,7 @@ rule profile_step:
         kernels=layout.KERNEL_TIMES,
         record=layout.PROFILE_RECORD,
     log:
-        "logs/{study}/profile/{model}/{hardware}/{mode}/{repeat}.log",
+        layout.PROFILE_LOG,
     conda:
         "../../environment.yml"
     threads: get_threads
