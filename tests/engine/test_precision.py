@@ -14,7 +14,7 @@ def precision(request):
 
 @pytest.fixture(scope="module")
 def here(precision, own_workshop):
-    tooling = {"precision": precision, "kernels": "eigen"}
+    tooling = {"precision": precision, "kernels": "eigen", "tf32": True}
     return own_workshop("smooth", tooling=tooling, batch_size=8, epochs=2)
 
 
@@ -84,13 +84,14 @@ def test_control_repeats_bit_for_bit_in_half_precision(here, control):
     assert again.weight_bytes == control.weight_bytes
 
 
-def test_a_run_records_the_precision_it_found(precision, control):
-    assert control.record["observed"]["precision"] == precision
-    assert control.record["observed"]["tf32"] is False
+def test_a_run_records_the_precision_and_the_switches_it_found(precision, control):
+    observed = control.record["observed"]
+    assert (observed["precision"], observed["tf32"], observed["xla"]) == (precision, True, "off")
 
 
 def test_half_precision_is_another_tooling(own_workshop, control):
     full = own_workshop("smooth", batch_size=8, epochs=2).train()
+    assert (full.record["observed"]["precision"], full.record["observed"]["tf32"]) == ("float32", False)
     assert full.weight_bytes != control.weight_bytes
     for path, tensor in full.weights.items():
         np.testing.assert_allclose(tensor, control.weights[path], rtol=0, atol=0.1)
@@ -98,6 +99,6 @@ def test_half_precision_is_another_tooling(own_workshop, control):
 
 def test_dropout_works_in_half_precision(precision, own_workshop):
     tooling = {"precision": precision, "kernels": "eigen"}
-    trained = own_workshop("dropped", {"batch": 64, "rate": 0.4}, tooling, batch_size=64).train()
+    trained = own_workshop("dropped", {"batch": 64, "rate": 0.4}, tooling=tooling, batch_size=64).train()
     assert trained.record["status"] == "completed"
     assert 0.4 < (trained.weights["first/seen"] == 0).mean() < 0.6

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from toolnoise import arrays, doctor, estimate, files, layout
+from toolnoise.models.initial import Parameter
 from toolnoise.study import Cell
 
 SECONDS = {"start_up": 4.0, "compile": 2.0, "training": 30.0, "evaluation": 3.0}
@@ -20,7 +21,9 @@ CELLS = [
 def tiny(written, built, tmp_path, monkeypatch):
     """A study of ten runs a cell on `cpu` with two threads and on `v100`, in an empty folder, with a price for one."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(estimate, "_weight_bytes", lambda _spec, _data: 1000)
+    monkeypatch.setattr(estimate, "_engine", lambda _name: None)
+    # Networks of 250 weights, wherever there is data to build them for.
+    monkeypatch.setattr(estimate.training, "build_model", lambda *_: [Parameter("w", (10, 25), True, "Zeros", {})])
     block = written["grid"][0] | {"hardware": ["cpu", "v100"], "variants": ["control", "impl"], "seeds": 10}
     own = {"recipes": {"digits": {"epochs": EPOCHS}}, "hardware": {"cpu": {"threads": 2}}, "prices": {"v100": 3.6}}
     return built(written | own | {"grid": [block], "figures": ["table2"]})
@@ -42,7 +45,9 @@ def leave(tiny):
 @pytest.fixture
 def prepared(tiny):
     path = Path(tiny.path(layout.DATA, dataset="digits"))
-    raw = {"test_labels": np.zeros(500, np.int32), "classes": np.array(list("0123456789"))}
+    raw = {"maximum": np.array(16), "classes": np.array(list("0123456789"))}
+    for part in ("train", "test"):
+        raw |= {f"{part}_images": np.zeros((500, 8, 8, 1), np.uint8), f"{part}_labels": np.arange(500) % 10}
     arrays.write_npz(path, raw)
     return path
 
@@ -134,11 +139,21 @@ def test_what_disk_nobody_can_tell_is_named(tiny):
 
 @pytest.mark.usefixtures("prepared")
 def test_without_a_framework_weights_are_unknown(tiny, monkeypatch):
-    def fail(_spec, _data):
+    def fail(_name):
         raise ModuleNotFoundError("tensorflow")
 
-    monkeypatch.setattr(estimate, "_weight_bytes", fail)
+    monkeypatch.setattr(estimate, "_engine", fail)
     assert estimate.estimate(tiny).disk.unknown == ["weights of smallcnn on digits"]
+
+
+@pytest.mark.usefixtures("tiny")
+def test_an_official_data_set_s_disk_is_known_before_it_is_there(written, built):
+    block = written["grid"][0] | {"datasets": ["cifar10"], "hardware": ["cpu"], "variants": ["control"], "seeds": 3}
+    found = estimate.estimate(built(written | {"grid": [block], "hardware": {}, "figures": ["table2"]})).disk
+    assert found.unknown == []
+    assert found.weights == 3 * 1000
+    assert found.predictions == 3 * 10_000 * 10 * 4
+    assert found.data == 60_000 * 32 * 32 * 3
 
 
 def test_programs_get_json(tiny, leave):

@@ -13,7 +13,7 @@ rule fetch_data:
     output:
         layout.SOURCES,
     log:
-        "logs/{study}/fetch/{dataset}.log",
+        layout.FETCH_LOG,
     conda:
         "../../environment.yml"
     params:

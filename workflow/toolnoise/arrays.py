@@ -78,16 +78,3 @@ def read_npy(path: str | Path) -> np.ndarray:
     """Map one .npy file into memory, read-only."""
     with readable(path, "a whole .npy file"):
         return np.lib.format.open_memmap(path, mode="r")
-
-
-def read_shapes(path: str | Path) -> dict[str, tuple[int, ...]]:
-    """The shape of every array of an .npz file, without reading what is in them."""
-    with readable(path, "a whole .npz file"), zipfile.ZipFile(path) as archive:
-        return {name.removesuffix(".npy"): _shape(archive, name) for name in archive.namelist()}
-
-
-def _shape(archive: zipfile.ZipFile, name: str) -> tuple[int, ...]:
-    with archive.open(name) as member:
-        version = np.lib.format.read_magic(member)
-        read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
-        return read(member)[0]

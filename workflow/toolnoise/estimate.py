@@ -8,18 +8,20 @@ import functools
 import math
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolnoise import arrays, config, engines, layout, pace, runs, training
-from toolnoise.datasets import prepared
+from toolnoise import config, engines, layout, pace, runs, training
+from toolnoise.datasets import official, prepared
 from toolnoise.doctor import why_not
 from toolnoise.errors import BadInput
 from toolnoise.pace import Pace
 from toolnoise.printing import aligned, size, span
 from toolnoise.study import Cell, Study, is_deterministic
 
-WEIGHT_BYTES = LOGIT_BYTES = 4
+# Weights and logits are float32.
+NUMBER_BYTES = 4
 UNITS = {"cpu": "core-hours", "gpu": "GPU-hours", "tpu": "TPU-hours"}
 
 
@@ -99,6 +101,8 @@ def _measure_one(study: Study, file: str, cell: Cell) -> str:
     verbs = [["measure-speed", *names, "--data", data, "--out", study.path(layout.SPEED, cell)]]
     if not Path(data).exists():
         verbs.insert(0, ["prepare", "--dataset", cell.dataset, "--out", data])
+        if study.sources(cell.dataset):
+            verbs.insert(0, ["fetch", "--dataset", cell.dataset, "--out", study.path(layout.SOURCES, cell)])
     for verb, *arguments in verbs:
         command = [sys.executable, "-m", "toolnoise.cli", verb, "--study", file, *arguments]
         done = subprocess.run(command, capture_output=True, text=True)
@@ -124,7 +128,7 @@ def _task(study: Study, cells: tuple[Cell, ...], found: Pace | None) -> Task:
                 seconds += found.predictions(len(study.seeds[cell]))
     return Task(
         *(first.hardware, first.model, first.dataset, is_deterministic(first)),
-        runs=sum(len(study.seeds[cell]) for cell in cells),
+        runs=_runs(study, cells),
         left=left,
         seconds_a_run=found.run(epochs) if found else None,
         seconds_left=seconds if found else None,
@@ -157,7 +161,7 @@ def _tooling(study: Study, name: str, tasks: list[Task]) -> Tooling:
 def _jobs(study: Study) -> dict[str, int]:
     cells = len(study.cells)
     return {
-        "data sets": len(study.config["datasets"]),
+        "data sets": len(study.datasets),
         "trainings": sum(map(len, study.seeds.values())),
         "predictions": cells,
         "profiles": len(study.profiles),
@@ -167,41 +171,41 @@ def _jobs(study: Study) -> dict[str, int]:
 
 
 def _disk(study: Study, paces: dict[Cell, Pace | None]) -> Disk:
-    """Weights as large as one like them that was made or built; predictions and data as the prepared data says."""
+    """Weights as large as one like them that was made or built; predictions and data as the data is large."""
     weights = predictions = data = 0
     unknown = []
     known = {cell[:2]: found.weight_bytes for cell, found in paces.items() if found and found.weight_bytes}
-    for dataset in study.config["datasets"]:
-        path = Path(study.path(layout.DATA, dataset=dataset))
-        cells = [cell for cell in study.cells if cell.dataset == dataset]
+    for name in study.datasets:
+        path = Path(study.path(layout.DATA, dataset=name))
+        dataset = prepared.load(path) if path.exists() else official.blank(study.config["datasets"][name])
+        cells = [cell for cell in study.cells if cell.dataset == name]
         for model in dict.fromkeys(cell.model for cell in cells):
-            count = sum(len(study.seeds[cell]) for cell in cells if cell.model == model)
-            one = next(cell for cell in cells if cell.model == model)
-            each = known.get((model, dataset)) or _built(_spec(study, one), path)
-            weights += count * each
+            of_it = [cell for cell in cells if cell.model == model]
+            each = known.get((model, name)) or _weight_bytes(_spec(study, of_it[0]), dataset)
+            weights += _runs(study, of_it) * each
             if not each:
-                unknown.append(f"weights of {model} on {dataset}")
-        if path.exists():
-            shapes = arrays.read_shapes(path)
-            logits = shapes["test_labels"][0] * shapes["classes"][0] * LOGIT_BYTES
-            predictions += sum(len(study.seeds[cell]) for cell in cells) * logits
-            data += path.stat().st_size
-        else:
-            unknown.append(f"data and predictions of {dataset}, which is not prepared")
+                unknown.append(f"weights of {model} on {name}")
+        if dataset is None:
+            unknown.append(f"data and predictions of {name}, which is not prepared")
+            continue
+        predictions += _runs(study, cells) * len(dataset.test.labels) * len(dataset.classes) * NUMBER_BYTES
+        data += path.stat().st_size if path.exists() else dataset.train.pixels.nbytes + dataset.test.pixels.nbytes
     return Disk(weights, predictions, data, unknown)
 
 
-def _built(spec: dict[str, Any], data: Path) -> int:
-    """The bytes of a network's weights, 0 where it cannot be built: no data yet, no framework, no such builder."""
+def _runs(study: Study, cells: Sequence[Cell]) -> int:
+    return sum(len(study.seeds[cell]) for cell in cells)
+
+
+def _weight_bytes(spec: dict[str, Any], dataset: prepared.Data | None) -> int:
+    """The bytes of a network's weights, 0 where it cannot be built: no data, no framework, no such builder."""
+    if dataset is None:
+        return 0
     try:
-        return _weight_bytes(spec, data) if data.exists() else 0
+        parameters = training.build_model(_engine(spec["hardware"]["engine"]), spec, dataset)
     except (ImportError, BadInput):
         return 0
-
-
-def _weight_bytes(spec: dict[str, Any], data: Path) -> int:
-    parameters = training.build_model(_engine(spec["hardware"]["engine"]), spec, prepared.load(data))
-    return sum(math.prod(parameter.shape) * WEIGHT_BYTES for parameter in parameters)
+    return sum(math.prod(parameter.shape) for parameter in parameters) * NUMBER_BYTES
 
 
 @functools.cache
@@ -238,6 +242,8 @@ def told(found: Estimate, file: str) -> str:
         *map(_tooling_told, found.hardware),
         _disk_told(found.disk),
     ]
+    if found.jobs["profiles"]:
+        lines.append(f"not in these sums: the time of {found.jobs['profiles']} profiles of what determinism costs")
     if any(tooling.unknown for tooling in found.hardware):
         here = f"toolnoise estimate --measure --study {file}"
         lines.append(f"to time what is unknown: `snakemake speed`, a short job on each tooling, or here `{here}`")

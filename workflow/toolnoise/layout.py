@@ -37,6 +37,7 @@ FIGURE = "results/{study}/figures/{figure}"
 NOTEBOOK = "results/{study}/notebooks/{figure}.ipynb"
 REPORT = "results/{study}/report.html"
 
+FETCH_LOG = "logs/{study}/fetch/{dataset}.log"
 PREPARE_LOG = "logs/{study}/prepare/{dataset}.log"
 TRAIN_LOG = "logs/{study}/train/" + CELL + "/{seed}.log"
 PREDICT_LOG = "logs/{study}/predict/" + CELL + ".log"

@@ -178,7 +178,10 @@ def _afterwards(study: Study, cell: Cell) -> Iterator[Job]:
 
 def _shared(study: Study) -> Iterator[Job]:
     """Jobs of no one cell."""
-    for dataset in study.config["datasets"]:
+    for dataset in study.datasets:
+        if study.sources(dataset):
+            paths = (study.path(pattern, dataset=dataset) for pattern in (layout.SOURCES, layout.FETCH_LOG))
+            yield Job("fetch_data", (study.name, dataset), *paths)
         paths = (study.path(pattern, dataset=dataset) for pattern in (layout.DATA, layout.PREPARE_LOG))
         yield Job("prepare_data", (study.name, dataset), *paths)
     for profile in study.profiles:

@@ -1,0 +1,51 @@
+import csv
+
+import pytest
+
+from toolnoise import config
+from toolnoise.datasets import official
+
+REGISTRY = config.registered("datasets")
+
+
+def published():
+    """Table 4 of the paper: examples by data set and part."""
+    with (config.ROOT / "resources/published.csv").open(newline="") as file:
+        for row in csv.reader(file):
+            if row[0] == "table4":
+                yield row[2], row[5], int(row[10])
+
+
+@pytest.mark.parametrize(("name", "part", "count"), list(published()))
+def test_an_official_data_set_has_as_many_examples_as_table_4_says(name, part, count):
+    assert len(getattr(official.blank(REGISTRY[name]), part).labels) == count
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "classes", "gigabytes"),
+    [
+        ("cifar10", (32, 32, 3), 10, 0.18),
+        ("cifar100", (32, 32, 3), 100, 0.18),
+        ("celeba", (128, 128, 3), 2, 9.0),
+        ("imagenet", (224, 224, 3), 1000, 262),
+    ],
+)
+def test_it_has_the_shape_and_the_size_of_what_is_kept(name, shape, classes, gigabytes):
+    found = official.blank(REGISTRY[name])
+    assert (found.train.shape, len(found.classes)) == (shape, classes)
+    assert (found.train.pixels.nbytes + found.test.pixels.nbytes) / 1e9 == pytest.approx(gigabytes, rel=0.03)
+
+
+def test_another_image_size_is_followed():
+    found = official.blank(REGISTRY["celeba"] | {"image_size": 64})
+    assert found.train.shape == (64, 64, 3)
+
+
+@pytest.mark.parametrize("change", [{"checksum": "none"}, {"checksum": f"md5:{'0' * 32}"}])
+def test_what_a_person_put_in_its_place_is_not_taken_for_it(change):
+    assert official.blank(REGISTRY["cifar10"] | change) is None
+
+
+def test_data_of_ones_own_has_no_official_size():
+    assert official.blank({"reader": "npz", "path": "mine.npz"}) is None
+    assert official.blank(REGISTRY["digits"]) is None

@@ -1,0 +1,56 @@
+"""Official data sets before they are there: how large they are and what shape, with nothing in them.
+
+Known by the checksums of their archives, so that what a person put in their place is not taken for them.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from toolnoise import config
+from toolnoise.datasets.prepared import Data, Split
+from toolnoise.datasets.sources import sources
+
+CHANNELS = 3
+
+
+class Size(NamedTuple):
+    """Examples to train and to test with, classes, and the side of an image where the archive decides it."""
+
+    train: int
+    test: int
+    classes: int
+    side: int = 0
+
+
+# Examples: Zhuang et al., table 4; ImageNet's classes: Russakovsky et al. (2015). CelebA's label is an attribute.
+SIZES = {
+    "cifar10": Size(50_000, 10_000, 10, 32),
+    "cifar100": Size(50_000, 10_000, 100, 32),
+    "celeba": Size(162_770, 19_962, 2),
+    "imagenet": Size(1_281_167, 50_000, 1000),
+}
+
+
+def blank(entry: dict[str, Any]) -> Data | None:
+    """A data set of the size of the official one that an entry describes, all zero and taking no memory."""
+    registry = config.registered("datasets")
+    name = next((name for name in SIZES if _checksums(registry[name]) == _checksums(entry)), None)
+    if name is None:
+        return None
+    size = SIZES[name]
+    seen = size.side or entry.get("image_size", 0)
+    stored = size.side or entry.get("stored_size", seen)
+    if not seen:
+        return None
+    parts = (_blank(count, stored, stored - seen) for count in (size.train, size.test))
+    return Data(*parts, classes=tuple(map(str, range(size.classes))), groups=(), sha256="")
+
+
+def _checksums(entry: dict[str, Any]) -> list[str]:
+    return sorted(source.get("checksum", "") for source in sources(entry))
+
+
+def _blank(count: int, side: int, margin: int) -> Split:
+    pixels = np.broadcast_to(np.uint8(0), (count, side, side, CHANNELS))
+    return Split(pixels, np.broadcast_to(np.int32(0), count), margin=margin)
