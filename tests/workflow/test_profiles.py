@@ -28,7 +28,7 @@ TASKS = {
     "p100": (SMALL, R18, R18_100),
     "v100": (SMALL, NORMED, R18, R18_100, FACES, IMAGENET),
     "rtx5000": (SMALL, R18, R18_100),
-    "rtx5000-tc": (R18, R18_100),
+    "rtx5000-tc": (R18_100,),
 }
 PLANNED = {
     "slurm-p100": ("p100",),
@@ -88,15 +88,31 @@ def test_a_profile_plans_the_papers_runs_on_its_gpus(profile, jobs):
         assert planned.total() == 5 * 4 * 10 + 4 * 5
 
 
+def test_the_t4s_profile_plans_what_determinism_costs_there_and_no_run(jobs):
+    listed = Counter(rule for rule, _, _ in jobs("--profile", "slurm-t4"))
+    assert listed["profile_step"] == 14 * 2 * 5, "networks, modes, repeats"
+    assert not {"fetch_data", "prepare_data", "train_run", "dump_predictions", "collect_stability"} & set(listed)
+    assert {"render_overhead", "render_kernels", "write_report"} <= set(listed)
+
+
+# Where the tooling stands in the path of the first output.
+ON_TOOLINGS = {"train_run": 5, "dump_predictions": 5, "profile_step": 4}
+
+
 def test_only_what_runs_on_a_tooling_asks_for_its_gpu(jobs):
     listed = jobs("--profile", "slurm")
     for rule, output, resources in listed:
-        if rule in ("train_run", "dump_predictions"):
-            tooling = output[0].split("/")[5]
+        if rule in ON_TOOLINGS:
+            tooling = output[0].split("/")[ON_TOOLINGS[rule]]
             assert (resources["gpu"], resources["gpu_model"]) == ("1", tooling.removesuffix("-tc")), output
         else:
             assert not {"gpu", "gpu_model", "gres"} & set(resources), rule
-    assert {rule for rule, _, _ in listed} >= {"prepare_data", "dump_predictions", "measure_cell", "render_table2"}
+    assert {rule for rule, _, _ in listed} >= {*ON_TOOLINGS, "prepare_data", "measure_cell", "render_table2"}
+
+
+def test_so_does_what_measures_the_speed_of_a_tooling(jobs):
+    for rule, _, resources in jobs("speed", "--profile", "slurm-p100"):
+        assert resources.get("gpu_model") == ("p100" if rule == "measure_speed" else None), rule
 
 
 def test_deterministic_runs_get_twice_the_time(jobs):
@@ -126,7 +142,7 @@ def test_only_on_the_command_line_takes_the_place_of_the_profiles(jobs):
 @pytest.mark.parametrize(
     ("profile", "only", "words"),
     [
-        ("slurm", "only=[h100]", ["only", "'h100'", "allowed: v100, p100"]),
+        ("slurm", "only=[h100]", ["only: nothing runs on 'h100'", "allowed: v100, p100"]),
         ("slurm", "only=[]", ["only", "[]", "at least one name"]),
         ("slurm", "only=v100", ["only", '"v100"', "a list"]),
     ],

@@ -5,9 +5,8 @@ import re
 from toolnoise import figures
 
 METRICS = {
-    "stability": study.path(layout.STABILITY),
+    **({"stability": study.path(layout.STABILITY), "counts": study.path(layout.DATA_COUNTS)} if study.cells else {}),
     **({"cross_tooling": study.path(layout.CROSS_TOOLING)} if study.pairs else {}),
-    "counts": study.path(layout.DATA_COUNTS),
     **({"overhead": study.path(layout.OVERHEAD), "kernels": study.path(layout.KERNELS)} if study.networks else {}),
 }
 FIGURES = {figure.name: figure for figure in study.figures}

@@ -10,6 +10,10 @@ rule profile_step:
     conda:
         "../../environment.yml"
     threads: get_threads
+    resources:
+        gpu=get_gpus,
+        gpu_model=get_gpu_model,
+        mem_mb=get_memory,
     params:
         study=study.path(layout.STUDY),
         spec=lambda wildcards: canonical_sha256(study.profile_spec(get_profile(wildcards))),

@@ -11,6 +11,10 @@ rule measure_speed:
     conda:
         "../../environment.yml"
     threads: get_threads
+    resources:
+        gpu=get_gpus,
+        gpu_model=get_gpu_model,
+        mem_mb=get_memory,
     params:
         study=study.path(layout.STUDY),
         spec=get_spec_digest,

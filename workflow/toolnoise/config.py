@@ -63,6 +63,8 @@ def read(path: str | Path) -> Config:
 def resolve(config: object, file: str | Path) -> Config:
     """Complete and check a configuration; `file` is what complaints call it."""
     config = complete(_over_registries(config), schema(), file)
+    if not config["grid"] and "overhead" not in config:
+        raise BadInput(file, "grid", "found []", "allowed: a list of blocks; empty if there is `overhead` to measure")
     named: dict[str, list[str]] = {registry: [] for registry in REGISTRIES}
     for key, registry, names in _mentions(config):
         for name in names:
@@ -103,14 +105,23 @@ def recipe_for(recipe: str, model: str, dataset: str, known: Container[str]) -> 
 
 def narrowed(config: Config, file: str | Path) -> Config:
     """A resolved configuration without what runs on other toolings than those that its `only` names."""
-    known = list(dict.fromkeys(name for block in config["grid"] for name in block["hardware"]))
-    for name in config["only"]:
+    only = config["only"]
+    known = list(
+        dict.fromkeys(name for _, registry, names in _mentions(config) if registry == "hardware" for name in names)
+    )
+    for name in only:
         if name not in known:
-            raise BadInput(file, "only", f"no tooling {name!r} in the grid", f"allowed: {', '.join(known)}")
-    blocks = [
-        block | {"hardware": [name for name in block["hardware"] if name in config["only"]]} for block in config["grid"]
-    ]
-    return resolve(config | {"grid": [block for block in blocks if block["hardware"]]}, file)
+            raise BadInput(file, "only", f"nothing runs on {name!r}", f"allowed: {', '.join(known)}")
+    rest = config | {"grid": _on(only, config["grid"])}
+    for overhead in _on(only, [rest.pop("overhead")] if "overhead" in rest else []):
+        rest["overhead"] = overhead
+    return resolve(rest, file)
+
+
+def _on(toolings: list[str], blocks: list[Config]) -> list[Config]:
+    """Blocks without other toolings, and no block without any."""
+    kept = (block | {"hardware": [name for name in block["hardware"] if name in toolings]} for block in blocks)
+    return [block for block in kept if block["hardware"]]
 
 
 def complete(value: object, rules: Mapping[str, Any], file: str | Path) -> Any:
