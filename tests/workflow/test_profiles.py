@@ -28,7 +28,7 @@ TASKS = {
     "p100": (SMALL, R18, R18_100),
     "v100": (SMALL, NORMED, R18, R18_100, FACES, IMAGENET),
     "rtx5000": (SMALL, R18, R18_100),
-    "rtx5000-tc": (R18, R18_100),
+    "rtx5000-tc": (R18_100,),
 }
 PLANNED = {
     "slurm-p100": ("p100",),
@@ -110,7 +110,12 @@ def test_only_what_runs_on_a_tooling_asks_for_its_gpu(jobs):
             assert (resources["gpu"], resources["gpu_model"]) == ("1", tooling.removesuffix("-tc")), output
         else:
             assert not {"gpu", "gpu_model", "gres"} & set(resources), rule
-    assert {rule for rule, _, _ in listed} >= {"prepare_data", "dump_predictions", "measure_cell", "render_table2"}
+    assert {rule for rule, _, _ in listed} >= {*ON_TOOLINGS, "prepare_data", "measure_cell", "render_table2"}
+
+
+def test_so_does_what_measures_the_speed_of_a_tooling(jobs):
+    for rule, _, resources in jobs("speed", "--profile", "slurm-p100"):
+        assert resources.get("gpu_model") == ("p100" if rule == "measure_speed" else None), rule
 
 
 def test_deterministic_runs_get_twice_the_time(jobs):
@@ -140,7 +145,7 @@ def test_only_on_the_command_line_takes_the_place_of_the_profiles(jobs):
 @pytest.mark.parametrize(
     ("profile", "only", "words"),
     [
-        ("slurm", "only=[h100]", ["only", "'h100'", "allowed: v100, p100"]),
+        ("slurm", "only=[h100]", ["only: nothing runs on 'h100'", "allowed: v100, p100"]),
         ("slurm", "only=[]", ["only", "[]", "at least one name"]),
         ("slurm", "only=v100", ["only", '"v100"', "a list"]),
     ],
