@@ -8,17 +8,16 @@ downloaded goes, one that a person put there stays and is named.
 import contextlib
 import hashlib
 import logging
-import sys
 import time
 from pathlib import Path
 from typing import Any
 
 import pooch
 import requests
-from tqdm import tqdm
 
 from toolnoise import files
 from toolnoise.datasets.archives import opened
+from toolnoise.datasets.progress import progress
 from toolnoise.datasets.sources import NOT_CHECKED, Source, is_own, sources
 from toolnoise.errors import BadInput
 
@@ -106,11 +105,11 @@ class _Resuming:
             length = answer.headers.get("Content-Length")
             with (
                 self.part.open("ab" if goes_on else "wb") as file,
-                _progress(f"downloading {url}", there + int(length) if length else None, there) as progress,
+                progress(f"downloading {url}", there + int(length) if length else None, "B", there) as bar,
             ):
                 for block in answer.iter_content(NETWORK_BLOCK):
                     file.write(block)
-                    progress.update(len(block))
+                    bar.update(len(block))
 
 
 def _verified(source: Source) -> dict[str, Any]:
@@ -132,11 +131,11 @@ def _verified(source: Source) -> dict[str, Any]:
 
 def _digest_file(path: Path, digests: dict[str, Any]) -> int:
     size = path.stat().st_size
-    with path.open("rb") as file, _progress(f"verifying {path.name}", size) as progress:
+    with path.open("rb") as file, progress(f"verifying {path.name}", size, "B") as bar:
         while block := file.read(BLOCK):
             for digest in digests.values():
                 digest.update(block)
-            progress.update(len(block))
+            bar.update(len(block))
     return size
 
 
@@ -149,8 +148,3 @@ def _digest_folder(path: Path, digests: dict[str, Any]) -> int:
             for digest in digests.values():
                 digest.update(f"{name}\0{hashlib.sha256(content).hexdigest()}\n".encode())
     return size
-
-
-def _progress(what: str, total: int | None, done: int = 0) -> tqdm:
-    seconds = 1 if sys.stderr.isatty() else 30
-    return tqdm(desc=what, total=total, initial=done, unit="B", unit_scale=True, mininterval=seconds)

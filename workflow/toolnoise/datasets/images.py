@@ -11,6 +11,7 @@ from PIL import Image, UnidentifiedImageError
 
 from toolnoise.ahead import ahead
 from toolnoise.datasets.archives import Members
+from toolnoise.datasets.progress import progress
 from toolnoise.errors import BadInput
 
 # Those that a data set of photographs or drawings comes in: each further decoder is one more that bad bytes can reach.
@@ -52,15 +53,16 @@ class Decoder:
 
     def decode(self, members: Members, names: Sequence[str]) -> Iterator[np.ndarray]:
         """The pixels of each named image, height x width x 3."""
-        for name, pixels in zip(
-            names, ahead(lambda name: self._decode(members, name), names, self.threads), strict=True
-        ):
-            if self.shape is None:
-                self.shape = pixels.shape
-            if pixels.shape != self.shape:
-                found = "{1} x {0} pixels where others have {3} x {2}".format(*pixels.shape[:2], *self.shape[:2])
-                raise BadInput(members.path, name, found, "one size, or image_size in the data set's entry")
-            yield pixels
+        decoded = ahead(lambda name: self._decode(members, name), names, self.threads)
+        with progress(f"decoding {members.path.name}", len(names), "images") as bar:
+            for name, pixels in zip(names, decoded, strict=True):
+                if self.shape is None:
+                    self.shape = pixels.shape
+                if pixels.shape != self.shape:
+                    found = "{1} x {0} pixels where others have {3} x {2}".format(*pixels.shape[:2], *self.shape[:2])
+                    raise BadInput(members.path, name, found, "one size, or image_size in the data set's entry")
+                yield pixels
+                bar.update()
 
     def _decode(self, members: Members, name: str) -> np.ndarray:
         data = members[name]

@@ -197,8 +197,9 @@ class Engine:
             line = error.message.strip().splitlines()[0]
             raise BadInput(f"hardware {self.tooling['name']}", op, f"no deterministic kernel ({line})") from None
 
-    def _train(self, pixels, targets, order, offsets, flips, slots, dropout, steps, rates, loss, correct):  # noqa: ANN001, ANN202 (symbolic tensors)
+    def _train(self, pixels, targets, *planned):  # noqa: ANN001, ANN002, ANN202 (symbolic tensors)
         tf = self.tf
+        order, offsets, flips, slots, dropout, steps, rates, loss, correct = planned
         trained = [self.variables[path] for path in self.trainable]
         left_out = tf.identity(self.loss_scale.left_out) if self.loss_scale else 0
 
