@@ -31,11 +31,11 @@ def measure(spec: dict[str, Any], data: str | Path, out: str | Path) -> None:
         parameters = build_model(engine, spec, dataset)
         engine.compile(spec["recipe"], dataset.train)
     engine.restore(initial_state(parameters, spec))
-    step_seconds, timed = _time_steps(engine, plan_epoch(spec, len(dataset.train.labels), 0))
-    images = dataset.test.images[:EVALUATED]
-    engine.logits(images)
+    train, some = dataset.train, dataset.test.first(EVALUATED)
+    step_seconds, timed = _time_steps(engine, plan_epoch(spec, len(train.labels), 0, train.margin))
+    engine.logits(some)
     with timings.measure("evaluation"):
-        engine.logits(images)
+        engine.logits(some)
     with timings.measure("digests"):
         weights = engine.weights()
         weight_digests(weights)
@@ -48,7 +48,7 @@ def measure(spec: dict[str, Any], data: str | Path, out: str | Path) -> None:
                 "start_up": timings["start_up"],
                 "compile": timings["compile"],
                 "training": step_seconds * steps,
-                "evaluation": timings["evaluation"] * len(dataset.test.labels) / len(images),
+                "evaluation": timings["evaluation"] * len(dataset.test.labels) / len(some.labels),
                 "digests": timings["digests"],
             },
             "epochs": 1,
@@ -60,17 +60,13 @@ def measure(spec: dict[str, Any], data: str | Path, out: str | Path) -> None:
 
 def _time_steps(engine: Engine, plan: Plan) -> tuple[float, int]:
     """Seconds a step, and how many steps they are the mean of: all of an epoch, or as many as fill some seconds."""
-    engine.epoch(_part(plan, 0, WARM_UP_STEPS))
+    engine.epoch(plan.steps(0, WARM_UP_STEPS))
     count = 1
     while True:
-        part = _part(plan, 0, count)
+        part = plan.steps(0, count)
         started = time.perf_counter()
         engine.epoch(part)
         spent = time.perf_counter() - started
         if spent >= SECONDS or count >= len(plan.order):
             return spent / len(part.order), len(part.order)
         count *= 4
-
-
-def _part(plan: Plan, first: int, last: int) -> Plan:
-    return Plan(*(part if name == "dropout" else part[first:last] for name, part in plan._asdict().items()))
