@@ -102,11 +102,15 @@ def test_a_profile_measures_the_papers_overhead_on_its_gpus_and_t4_does_nothing_
     assert ("train_run" in {rule for rule, _, _ in listed}) == (profile == "slurm")
 
 
+# Where the tooling stands in the path of the first output.
+ON_TOOLINGS = {"train_run": 5, "dump_predictions": 5, "profile_step": 4}
+
+
 def test_only_what_runs_on_a_tooling_asks_for_its_gpu(jobs):
     listed = jobs("--profile", "slurm")
     for rule, output, resources in listed:
-        if rule in ("train_run", "dump_predictions", "profile_step"):
-            tooling = output[0].split("/")[4 if rule == "profile_step" else 5]
+        if rule in ON_TOOLINGS:
+            tooling = output[0].split("/")[ON_TOOLINGS[rule]]
             assert (resources["gpu"], resources["gpu_model"]) == ("1", tooling.removesuffix("-tc")), output
         else:
             assert not {"gpu", "gpu_model", "gres"} & set(resources), rule
