@@ -11,9 +11,9 @@ REGISTRY = config.registered("datasets")
 def published():
     """Table 4 of the paper: examples by data set and part."""
     with (config.ROOT / "resources/published.csv").open(newline="") as file:
-        for row in csv.reader(file):
-            if row[0] == "table4":
-                yield row[2], row[5], int(row[10])
+        for row in csv.DictReader(file):
+            if row["item"] == "table4":
+                yield row["dataset"], row["split"], int(row["value"])
 
 
 @pytest.mark.parametrize(("name", "part", "count"), list(published()))

@@ -122,3 +122,12 @@ def test_the_middle_of_an_image_leaves_a_margin_on_all_sides(margin):
     assert inner.shape[1:] == split.shape
     top, bottom = margin // 2, margin - margin // 2
     assert np.array_equal(inner, pixels[:, top : 12 - bottom, top : 9 - bottom])
+
+
+@pytest.mark.parametrize("count", [1, 13, 20, 50])
+def test_the_first_examples_of_a_part_are_those_alone(count, both):
+    for data in both:
+        some = data.test.first(count)
+        assert some.streamed == data.test.streamed
+        assert some.labels.tolist() == data.test.labels[:count].tolist()
+        assert some.images.tobytes() == data.test.images[:count].tobytes()

@@ -52,6 +52,20 @@ def test_only_leaves_out_everything_on_other_toolings_and_changes_no_run(written
     assert built(part.config) == part
 
 
+def test_only_narrows_what_overhead_is_measured_on_too(written, built):
+    written["overhead"] = {"models": ["smallcnn"], "hardware": ["noisy", "cpu-eigen"]}
+    assert {network.hardware for network in built(written | {"only": ["cpu-eigen", "cpu"]}).networks} == {"cpu-eigen"}
+    assert built(written | {"only": ["cpu"]}).networks == ()
+
+
+def test_only_may_leave_nothing_but_overhead(written, built):
+    part = built(written | {"overhead": {"models": ["smallcnn"], "hardware": ["cpu-eigen"]}, "only": ["cpu-eigen"]})
+    assert part.cells == ()
+    assert {figure.notebook for figure in part.figures} == {"kernels", "overhead", "paper_vs_ours"}
+    assert list(part.config["datasets"]) == []
+    assert built(part.config) == part
+
+
 def test_what_only_leaves_out_is_checked_where_it_stands(written, built, refused):
     block = written["grid"][0]
     written["grid"] = [block | {"hardware": ["cpu"]}, block | {"hardware": ["noisy"], "variants": ["weather"]}]

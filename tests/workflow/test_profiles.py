@@ -28,7 +28,7 @@ TASKS = {
     "p100": (SMALL, R18, R18_100),
     "v100": (SMALL, NORMED, R18, R18_100, FACES, IMAGENET),
     "rtx5000": (SMALL, R18, R18_100),
-    "rtx5000-tc": (R18, R18_100),
+    "rtx5000-tc": (R18_100,),
 }
 PLANNED = {
     "slurm-p100": ("p100",),
@@ -102,15 +102,24 @@ def test_a_profile_measures_the_papers_overhead_on_its_gpus_and_t4_does_nothing_
     assert ("train_run" in {rule for rule, _, _ in listed}) == (profile == "slurm")
 
 
+# Where the tooling stands in the path of the first output.
+ON_TOOLINGS = {"train_run": 5, "dump_predictions": 5, "profile_step": 4}
+
+
 def test_only_what_runs_on_a_tooling_asks_for_its_gpu(jobs):
     listed = jobs("--profile", "slurm")
     for rule, output, resources in listed:
-        if rule in ("train_run", "dump_predictions", "profile_step"):
-            tooling = output[0].split("/")[4 if rule == "profile_step" else 5]
+        if rule in ON_TOOLINGS:
+            tooling = output[0].split("/")[ON_TOOLINGS[rule]]
             assert (resources["gpu"], resources["gpu_model"]) == ("1", tooling.removesuffix("-tc")), output
         else:
             assert not {"gpu", "gpu_model", "gres"} & set(resources), rule
-    assert {rule for rule, _, _ in listed} >= {"prepare_data", "dump_predictions", "measure_cell", "render_table2"}
+    assert {rule for rule, _, _ in listed} >= {*ON_TOOLINGS, "prepare_data", "measure_cell", "render_table2"}
+
+
+def test_so_does_what_measures_the_speed_of_a_tooling(jobs):
+    for rule, _, resources in jobs("speed", "--profile", "slurm-p100"):
+        assert resources.get("gpu_model") == ("p100" if rule == "measure_speed" else None), rule
 
 
 def test_deterministic_runs_get_twice_the_time(jobs):
@@ -140,7 +149,7 @@ def test_only_on_the_command_line_takes_the_place_of_the_profiles(jobs):
 @pytest.mark.parametrize(
     ("profile", "only", "words"),
     [
-        ("slurm", "only=[h100]", ["only", "'h100'", "allowed: v100, p100"]),
+        ("slurm", "only=[h100]", ["only: nothing runs on 'h100'", "allowed: v100, p100"]),
         ("slurm", "only=[]", ["only", "[]", "at least one name"]),
         ("slurm", "only=v100", ["only", '"v100"', "a list"]),
     ],

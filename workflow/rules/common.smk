@@ -3,7 +3,7 @@ import os
 import shlex
 import sys
 
-from toolnoise import code, layout
+from toolnoise import code, figures, layout
 from toolnoise import config as configuration
 from toolnoise import study as studies
 from toolnoise.errors import told_in_one_line
@@ -22,6 +22,14 @@ configfile: FILE
 
 with told_in_one_line():
     study = studies.build(configuration.resolve(config, FILE), FILE)
+
+# What is measured on the study as a whole, and its figures by name.
+METRICS = {
+    **({"stability": study.path(layout.STABILITY), "counts": study.path(layout.DATA_COUNTS)} if study.cells else {}),
+    **({"cross_tooling": study.path(layout.CROSS_TOOLING)} if study.pairs else {}),
+    **({"overhead": study.path(layout.OVERHEAD), "kernels": study.path(layout.KERNELS)} if study.networks else {}),
+}
+FIGURES = {figure.name: figure for figure in study.figures}
 
 # Verbs are found in the environment that Snakemake itself runs in, activated or not.
 shell.prefix(f"set -euo pipefail; export PATH={shlex.quote(os.path.dirname(sys.executable))}:$PATH; ")
@@ -94,3 +102,27 @@ def get_spec_digest(wildcards):
 def get_code_digest(verb):
     # A run also depends on its engine and on its model's builder, which its spec names.
     return lambda wildcards: code.digest(verb, *study.modules(get_cell(wildcards)))
+
+
+def get_metrics(name):
+    return lambda wildcards: study.metric_files(FIGURES[wildcards.figure])[name]
+
+
+def get_options(_wildcards, input):
+    return [part for name, files in input.items() if name != "gates" for part in ("--read", name, *files)]
+
+
+def get_files(some):
+    """Every file of some figures."""
+    for figure in some:
+        yield study.path(layout.NOTEBOOK, figure=figure.name)
+        for suffix in figures.KINDS[figure.notebook].formats:
+            yield f"{study.path(layout.FIGURE, figure=figure.name)}.{suffix}"
+
+
+def get_target(name):
+    def get_its_files(_wildcards):
+        with told_in_one_line():
+            return list(get_files(figures.of_target(name, study.figures, FILE)))
+
+    return get_its_files

@@ -2,39 +2,7 @@
 # figure needs the cells that it shows and no others: `snakemake fig3` trains what figure 3 is about.
 import re
 
-from toolnoise import figures
-
-METRICS = {
-    **({"stability": study.path(layout.STABILITY), "counts": study.path(layout.DATA_COUNTS)} if study.cells else {}),
-    **({"cross_tooling": study.path(layout.CROSS_TOOLING)} if study.pairs else {}),
-    **({"overhead": study.path(layout.OVERHEAD), "kernels": study.path(layout.KERNELS)} if study.networks else {}),
-}
-FIGURES = {figure.name: figure for figure in study.figures}
 CAPTIONS = tuple(f"workflow/report/{name}.rst" for name in ("workflow", "metrics", *study.figure_kinds))
-
-
-def get_metrics(name):
-    return lambda wildcards: study.metric_files(FIGURES[wildcards.figure])[name]
-
-
-def get_options(_wildcards, input):
-    return [part for name, files in input.items() if name != "gates" for part in ("--read", name, *files)]
-
-
-def get_files(some):
-    """Every file of some figures."""
-    for figure in some:
-        yield study.path(layout.NOTEBOOK, figure=figure.name)
-        for suffix in figures.KINDS[figure.notebook].formats:
-            yield f"{study.path(layout.FIGURE, figure=figure.name)}.{suffix}"
-
-
-def get_target(name):
-    def get_its_files(_wildcards):
-        with told_in_one_line():
-            return list(get_files(figures.of_target(name, study.figures, FILE)))
-
-    return get_its_files
 
 
 report: "../report/workflow.rst"

@@ -5,7 +5,6 @@ learned or kept but times and sizes.
 """
 
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +31,8 @@ def measure(spec: dict[str, Any], data: str | Path, out: str | Path) -> None:
         parameters = build_model(engine, spec, dataset)
         engine.compile(spec["recipe"], dataset.train)
     engine.restore(initial_state(parameters, spec))
-    step_seconds, timed = _time_steps(engine, plan_epoch(spec, len(dataset.train.labels), 0, dataset.train.margin))
-    # An engine asks for as many images as there are labels.
-    some = replace(dataset.test, labels=dataset.test.labels[:EVALUATED])
+    train, some = dataset.train, dataset.test.first(EVALUATED)
+    step_seconds, timed = _time_steps(engine, plan_epoch(spec, len(train.labels), 0, train.margin))
     engine.logits(some)
     with timings.measure("evaluation"):
         engine.logits(some)

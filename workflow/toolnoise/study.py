@@ -231,7 +231,7 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
             if cell in seeds:
                 raise BadInput(file, where, f"{'/'.join(cell)} stands in an earlier block", "each cell stands once")
             seeds[cell] = tuple(block_seeds)
-            minutes[cell] = block["minutes"] * (1 if "impl" in VARIANTS[cell.variant] else DETERMINISM)
+            minutes[cell] = block["minutes"] * (DETERMINISM if is_deterministic(cell) else 1)
             recipe = config.recipe_for(block["recipe"], cell.model, cell.dataset, resolved["recipes"])
             before = recipe_of.setdefault(cell[:2], recipe)
             if recipe != before:

@@ -38,7 +38,7 @@ def main(study_file, data_file, out):
 
     found = {}
     whole = plans.plan_epoch(spec, len(data.train.labels), 0)
-    plan = plans.Plan(*(part if name == "dropout" else part[:STEPS] for name, part in whole._asdict().items()))
+    plan = whole.steps(0, STEPS)
     for case, changes in CASES.items():
         recipe = spec["recipe"] | changes
         parameters = training.build_model(engine, spec, data)

@@ -29,7 +29,7 @@ def main(study_file, data_file, out):
     initial = initial_weights(parameters, spec["study_seed"], 0, "model")
     engine.restore(State(initial, slots, 0))
     whole = plans.plan_epoch(spec, len(data.train.labels), 0)
-    plan = plans.Plan(*(part if name == "dropout" else part[:STEPS] for name, part in whole._asdict().items()))
+    plan = whole.steps(0, STEPS)
     result = engine.epoch(plan)
     state = engine.state()
 
@@ -51,7 +51,7 @@ def main(study_file, data_file, out):
         theirs.apply(tape.gradient(scaled, [v.value for v in model.trainable_variables]), model.trainable_variables)
         losses.append(float(loss))
 
-    found = {"loss": np.array([result.loss, np.mean(losses)]), "logits": engine.logits(data.test.images)}
+    found = {"loss": np.array([result.loss, np.mean(losses)]), "logits": engine.logits(data.test)}
     found["computes_in"] = np.array([layer.compute_dtype for layer in engine.model.layers])
     for variable in model.weights:
         found[f"ours/{variable.path}"] = state.weights[variable.path]

@@ -4,7 +4,7 @@ import functools
 import hashlib
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -63,6 +63,12 @@ class Split:
             if zlib.crc32(image) != check:
                 raise BadInput(self.file, "", "an image is damaged", "remove the file to have it prepared again")
         return _normalised(pixels, self.maximum, self.normalise)
+
+    def first(self, count: int) -> "Split":
+        """The first examples, as many as asked for or as there are."""
+        per_example = {name: getattr(self, name) for name in ("pixels", "labels", "groups", "checks")}
+        some = {name: values[:count] for name, values in per_example.items() if values is not None}
+        return replace(self, **some)
 
     def middle(self, which: np.ndarray | slice) -> np.ndarray:
         """Some of `images`, without the margin."""
