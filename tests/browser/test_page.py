@@ -1,4 +1,4 @@
-"""The page in a real headless Chromium: table 2 is first, figures open, the console is quiet."""
+"""The page in a real headless Chromium: table 2 is first, figures and tables open, the console is quiet."""
 
 import shutil
 
@@ -45,9 +45,11 @@ def show(page, category, result):
     return shown
 
 
-def test_table_2_is_the_first_result(page):
+def test_table_2_is_the_first_result_and_the_files_are_the_last(page):
     listed = page.locator("li").all_inner_texts()
-    assert listed[listed.index("RESULTS") + 1] == "1 Table 2: accuracy"
+    first = listed.index("RESULTS") + 1
+    categories = ["1 Table 2: accuracy", "2 Figures", "3 Further tables", "4 Published and ours", "5 Metric files"]
+    assert listed[first : first + 5] == categories
     assert page.errors == []
 
 
@@ -66,4 +68,11 @@ def test_table_2_opens_with_its_numbers(page):
     show(page, "1 Table 2: accuracy", "table2")
     cells = [text for frame in page.frames for text in frame.locator("td").all_inner_texts()]
     assert any("±" in text for text in cells)
+    assert page.errors == []
+
+
+def test_the_published_numbers_open_and_say_which_were_not_run(page):
+    show(page, "4 Published and ours", "paper_vs_ours")
+    (table,) = [frame for frame in page.frames if frame.locator("caption").count()]
+    assert "not run" in table.locator("tbody tr").first.inner_text()
     assert page.errors == []

@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolnoise import config, figures
+from toolnoise import config, figures, study
 from toolnoise.code import ROOT
 from toolnoise.study import Cell
 
@@ -124,6 +124,12 @@ def test_figures_asked_for_are_the_ones_there_are(written, built):
     written["figures"] = ["table2"]
     tasks = (("smallcnn", "digits"),)
     assert built(written).figures == (figures.Figure("table2", "table2", ("cpu", "noisy"), tasks),)
+
+
+def test_the_demo_shows_every_kind():
+    demo = study.load(ROOT / "config.yaml")
+    assert set(demo.figure_kinds) == set(figures.KINDS)
+    assert all(figures.by_target(demo.figures).values())
 
 
 def test_the_schema_knows_every_kind_and_every_kind_has_a_notebook_a_caption_and_something_to_read():

@@ -13,7 +13,8 @@ from toolnoise.variants import VARIANTS
 
 def test_the_demo_is_the_grid_that_it_says():
     demo = study.load(config.ROOT / "config.yaml")
-    assert len(demo.cells) == len(set(demo.cells)) == 2 * 1 * 2 * 4 + 3
+    digits, faces, order = 2 * 1 * 2 * 4, 4, 3
+    assert len(demo.cells) == len(set(demo.cells)) == digits + faces + order
     assert demo.cells[:2] == (Cell("smallcnn", "digits", "cpu", "algo_impl"), Cell("smallcnn", "digits", "cpu", "algo"))
     assert set(demo.seeds.values()) == {(1, 2, 3, 4, 5), (1, 2, 3, 4)}
     assert demo.pairs == tuple(
@@ -21,7 +22,7 @@ def test_the_demo_is_the_grid_that_it_says():
         for model in ("smallcnn", "smallcnn-bn")
         for variant in ("algo", "control")
     )
-    assert [cell.variant for cell in demo.controls] == ["control"] * 4
+    assert [cell.variant for cell in demo.controls] == ["control"] * 5
     assert demo.emulated() == ("cpu", "cpu-eigen")
 
 
