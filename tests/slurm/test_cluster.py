@@ -6,6 +6,7 @@ are routed as on a cluster that has them.
 
 import json
 import re
+from collections import Counter
 from typing import Any, NamedTuple
 
 import pytest
@@ -36,10 +37,12 @@ def study(name, *blocks, cpu=True):
 # `cancelled`, `overdue` and `held` wait for ever when they are first tried.
 SMALL = study(
     "small",
-    block("smallcnn", "v100", "rtx5000", "rtx5000-tc", seeds=2),
+    block("smallcnn", "v100", seeds=2),
+    block("smallcnn", "rtx5000", "rtx5000-tc"),
     block("cancelled", "p100"),
     block("overdue", "t4", minutes=1),
 )
+OVERHEAD = {"models": ["smallcnn"], "hardware": ["t4"], "image_size": 8, "batch_size": 4, "steps": 2, "repeats": 1}
 REFUSED = study("refused", block("smallcnn", "v100"), cpu=False)
 BROKEN = study("broken", block("held", "rtx5000", "rtx5000-tc"))
 HELD = "results/broken/runs/held/digits/rtx5000/algo_impl/1/run.json"
@@ -79,7 +82,7 @@ def small(start, cluster, request):
     # The other studies go on at the same time: waiting for Slurm takes longer than jobs do.
     for other in ("refused", "left"):
         request.getfixturevalue(other)
-    started = start(SMALL, "slurm", "figures", "--jobs", "8", "--config", f"only={list(MODELS)}")
+    started = start(SMALL | {"overhead": OVERHEAD}, "slurm", "figures", "--jobs", "8")
     cluster.call("scancel", started.wait_for("cancelled.txt"))
     code, said = started.ended()
     assert code == 0, said
@@ -88,9 +91,10 @@ def small(start, cluster, request):
 
 @pytest.fixture(scope="module")
 def records(small):
-    """What the study's runs and dumps say of the machine that they ran on."""
-    paths = [*small.glob("results/small/runs/**/run.json"), *small.glob("results/small/predictions/**/*.json")]
-    return {path.relative_to(small / "results/small"): json.loads(path.read_text()) for path in paths}
+    """What the study's runs, dumps and profiles say of the machine that they ran on."""
+    results = small / "results/small"
+    paths = [path for folder in RULES for path in results.glob(f"{folder}/**/*.json")]
+    return {path.relative_to(results): json.loads(path.read_text()) for path in paths}
 
 
 def of(cluster, clone):
@@ -98,9 +102,13 @@ def of(cluster, clone):
     return [job for job in cluster.jobs().values() if job["WorkDir"] == str(clone)]
 
 
-def test_every_training_and_every_dump_ran_in_its_partition_with_its_gpu(records, cluster):
+# What runs on a tooling, by the folder that it writes to.
+RULES = {"runs": "train_run", "predictions": "dump_predictions", "overhead": "profile_step"}
+
+
+def test_every_training_dump_and_profile_ran_in_its_partition_with_its_gpu(records, cluster):
     jobs, ended = cluster.jobs(), cluster.finished()
-    assert len(records) == 3 * (2 + 1) + 2 * (1 + 1)
+    assert Counter(path.parts[0] for path in records) == {"runs": 6, "predictions": 5, "overhead": 2}
     for path, record in records.items():
         model = MODELS[record["spec"]["hardware"]["name"]]
         place = record["observed"]["slurm"]
@@ -109,17 +117,15 @@ def test_every_training_and_every_dump_ran_in_its_partition_with_its_gpu(records
         assert place["SLURMD_NODENAME"] == job["NodeList"] == ended[job["JobId"]]["NodeList"], path
         assert job["TresPerJob"].endswith(f"gpu:{model}:1"), path
         assert re.fullmatch("[0-3]", record["observed"]["variables"]["CUDA_VISIBLE_DEVICES"]), path
-        assert job["Comment"].startswith(f"rule_{'train_run' if 'seed' in record['spec'] else 'dump_predictions'}_"), (
-            path
-        )
+        assert job["Comment"].startswith(f"rule_{RULES[path.parts[0]]}_wildcards_small_"), path
         assert ended[job["JobId"]]["JobState"] == job["JobState"] == "COMPLETED", path
 
 
 def test_metrics_figures_and_data_ask_for_no_gpu_and_stay_off_the_gpus_nodes(small, cluster):
-    on_toolings = ("rule_train_run_", "rule_dump_predictions_")
+    on_toolings = tuple(f"rule_{rule}_" for rule in RULES.values())
     rest = [job for job in of(cluster, small) if not job["Comment"].startswith(on_toolings)]
     rules = {re.match(r"rule_(.+?)(?:_wildcards_|$)", job["Comment"])[1] for job in rest}
-    assert {"prepare_data", "measure_cell", "collect_stability", "render_table2"} <= rules
+    assert {"prepare_data", "measure_cell", "measure_overhead", "collect_stability", "render_table2"} <= rules
     for job in rest:
         assert (job["Partition"], job["NodeList"]) == ("cpu", "cpu1"), job
         assert "gpu" not in job.get("TresPerJob", "") + job["TRES"], job

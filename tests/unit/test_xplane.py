@@ -34,8 +34,8 @@ def plane(name, *lines):
     return SimpleNamespace(name=name, lines=made, **dict(zip(("event_metadata", "stat_metadata"), about, strict=True)))
 
 
-def space(*planes):
-    return SimpleNamespace(planes=planes)
+def space(*planes, errors=(), warnings=()):
+    return SimpleNamespace(planes=planes, errors=errors, warnings=warnings)
 
 
 LAUNCHED = ["correlation_id", "kernel_details"]
@@ -110,3 +110,11 @@ def test_threads_are_apart():
 
 def test_a_trace_without_kernels_has_none():
     assert xplane.gpu_kernels(space(HOST)) == xplane.cpu_operators(space(GPU)) == ()
+
+
+def test_a_trace_that_is_not_whole_says_so_and_other_warnings_are_none():
+    assert xplane.lacks(space(GPU)) == ""
+    assert xplane.lacks(space(GPU, warnings=["no step markers"])) == ""
+    assert xplane.lacks(space(GPU, errors=["CUPTI: no privilege"], warnings=["7 events dropped"])) == (
+        "CUPTI: no privilege 7 events dropped"
+    )

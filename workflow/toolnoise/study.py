@@ -130,10 +130,14 @@ class Study:
             "model": {"name": cell.model, **self.config["models"][cell.model]},
             "dataset": {"name": cell.dataset, **self.config["datasets"][cell.dataset]},
             "recipe": {"name": recipe, **self.config["recipes"][recipe]},
-            "hardware": {"name": cell.hardware, **self.tooling(cell.hardware)},
+            "hardware": self._computing(cell.hardware),
             "variant": {"name": cell.variant, "varying": list(VARIANTS[cell.variant])},
             "seed": seed,
         }
+
+    def _computing(self, hardware: str) -> Spec:
+        """A tooling as far as it may influence a run: what a site's scheduler calls its GPU may not."""
+        return {"name": hardware} | {key: value for key, value in self.tooling(hardware).items() if key != "gpu_model"}
 
     def profile_spec(self, profile: Profile) -> Spec:
         """Everything that may influence a measurement: what a run's spec has, with images instead of a data set."""
@@ -146,7 +150,7 @@ class Study:
             "images": {key: block[key] for key in ("image_size", "channels", "classes")},
             "steps": {key: block[key] for key in ("warmup", "steps")},
             "recipe": {"name": "overhead", **config.complete(recipe, config.schema()["$defs"]["recipe"], "overhead")},
-            "hardware": {"name": profile.hardware, **self.tooling(profile.hardware)},
+            "hardware": self._computing(profile.hardware),
             "variant": {"name": profile.mode, "varying": list(MODES[profile.mode])},
             "seed": profile.repeat,
         }

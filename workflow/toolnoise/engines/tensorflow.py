@@ -309,8 +309,8 @@ class Engine:
             (trace,) = Path(folder).rglob("*.xplane.pb")
             space = XSpace.FromString(trace.read_bytes())
         found = xplane.gpu_kernels(space) if on_gpu else xplane.cpu_operators(space)
-        if not found or space.errors:
-            reason = " ".join(space.errors) or "it saw no kernel"
+        if not found or xplane.lacks(space):
+            reason = xplane.lacks(space) or "it saw no kernel"
             driver = "CUPTI and a driver that lets users profile (NVreg_RestrictProfilingToAdminUsers=0)"
             wanted = driver if on_gpu else "TensorFlow with its host tracer"
             raise BadInput(f"hardware {self.tooling['name']}", "profiler", reason, f"it needs {wanted}")

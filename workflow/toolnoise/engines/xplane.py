@@ -46,6 +46,11 @@ def cpu_operators(space: Any) -> tuple[Kernel, ...]:
     )
 
 
+def lacks(space: Any) -> str:
+    """Why a trace is not whole, in the profiler's own words; empty if it is."""
+    return " ".join([*space.errors, *(warning for warning in space.warnings if "dropped" in warning)])
+
+
 def _operators(plane: Any, line: Any) -> list[tuple[int, int, str]]:
     types = {number: OPERATOR.fullmatch(about.name) for number, about in plane.event_metadata.items()}
     return [
