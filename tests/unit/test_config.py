@@ -141,6 +141,12 @@ def test_a_builder_that_names_no_function_is_refused(builder, written, built, re
     assert "package.module:function" in refused(built, written)
 
 
+@pytest.mark.parametrize("name", ["all", "7", "1st", "Old people", ""])
+def test_a_sub_group_named_like_everyone_or_a_class_is_refused(name, written, built, refused):
+    written["datasets"] = {"celeba": {"groups": {name: "Young"}}}
+    assert "none named all" in refused(built, written)
+
+
 @pytest.mark.parametrize("missing", ["study", "grid"])
 def test_a_missing_key_is_named(missing, written, built, refused):
     del written[missing]

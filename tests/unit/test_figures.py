@@ -40,7 +40,7 @@ def test_any_study_has_the_figures_that_need_nothing_special():
     assert names(cells(hardware=("cpu", "noisy"))) == {
         "table2": ["table2"],
         "noise_by_source": ["noise_by_source-cpu", "noise_by_source-noisy"],
-        "per_class": ["per_class-cpu", "per_class-noisy"],
+        "per_class": ["per_class-cpu-smallcnn-digits", "per_class-noisy-smallcnn-digits"],
         "table4": ["table4"],
         "paper_vs_ours": ["paper_vs_ours"],
     }

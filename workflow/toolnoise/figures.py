@@ -60,23 +60,24 @@ KINDS = {
 # What notebooks use of the package.
 MODULES = tuple(f"toolnoise.{name}" for name in ("rendering", "plots", "tables", "published", "metrics.table"))
 
-# The paper's items, each by the name that its figure has in a study with the paper's grid.
+# The paper's items, by the names that their figures have in a study with the paper's grid; and its numbers beside ours.
 TARGETS = {
-    "table2": "table2",
-    "table3": "table3",
-    "table4": "table4",
-    "table5": "table5",
-    "fig2": "noise_by_source-v100",
-    "fig3": "batch_norm-v100",
-    "fig4": "subgroups-v100",
-    "fig5": "per_class-v100",
-    "fig6": "across_toolings-resnet18-cifar100",
-    "fig7": "order-tpu-v2-8-smallcnn-b125-cifar10",
-    "fig8": "kernels-v100",
-    "fig9a": "overhead-networks",
-    "fig9b": "overhead-kernel-size",
-    "fig11": "noise_by_source-p100",
-    "fig13": "noise_by_source-rtx5000",
+    "table2": ("table2",),
+    "table3": ("table3",),
+    "table4": ("table4",),
+    "table5": ("table5",),
+    "fig2": ("noise_by_source-v100",),
+    "fig3": ("batch_norm-v100",),
+    "fig4": ("subgroups-v100",),
+    "fig5": ("per_class-v100-resnet18-cifar10", "per_class-v100-resnet18-cifar100"),
+    "fig6": ("across_toolings-resnet18-cifar100",),
+    "fig7": ("order-tpu-v2-8-smallcnn-b125-cifar10",),
+    "fig8": ("kernels-v100",),
+    "fig9a": ("overhead-networks",),
+    "fig9b": ("overhead-kernel-size",),
+    "fig11": ("noise_by_source-p100",),
+    "fig13": ("noise_by_source-rtx5000",),
+    "paper_vs_ours": ("paper_vs_ours",),
 }
 
 
@@ -105,8 +106,7 @@ def possible(
     cells = tuple(cells)
     order = _order(config, cells, recipe_of)
     # A task that is trained under `shuffle` alone, for the figure of the order, is in no other one.
-    ordered = {cell[:2] for family in order for cell in family}
-    ordered -= {cell[:2] for cell in cells if cell.variant != "shuffle"}
+    ordered = {cell[:2] for cell in order} - {cell[:2] for cell in cells if cell.variant != "shuffle"}
     usual = tuple(cell for cell in cells if cell[:2] not in ordered) or cells
     grouped = [cell for cell in usual if _has_groups(config["datasets"][cell.dataset])]
     paired = {pair[:2] for pair in pairs}
@@ -116,9 +116,9 @@ def possible(
         "noise_by_source": _figures("noise_by_source", usual, tooling),
         "batch_norm": _figures("batch_norm", _with_and_without(usual), tooling),
         "subgroups": _figures("subgroups", grouped, tooling),
-        "per_class": _figures("per_class", usual, tooling),
+        "per_class": _figures("per_class", usual, _place),
         "across_toolings": _figures("across_toolings", [cell for cell in usual if cell[:2] in paired], _task),
-        "order": tuple(figure for family in order for figure in _figures("order", family, _place(family[0]))),
+        "order": _figures("order", order, lambda cell: _place(order[cell])),
         "kernels": _figures("kernels", networks, tooling),
         "overhead": _figures("overhead", networks, _by_kernel_size(networks)),
         "table3": _figures("table3", grouped),
@@ -139,12 +139,13 @@ def chosen(
 
 
 def by_target(figures: Iterable[Figure]) -> dict[str, tuple[Figure, ...]]:
-    """What each item of the paper is in a study: its own figure or, off the paper's grid, all figures of its kind."""
+    """What each item of the paper is in a study: its own figures or, off the paper's grid, all of its kind."""
+    papers = {name for names in TARGETS.values() for name in names}
     found = {}
-    for target, name in TARGETS.items():
-        mine = tuple(figure for figure in figures if figure.notebook == name.partition("-")[0])
-        papers = {figure.name for figure in mine} & set(TARGETS.values())
-        found[target] = tuple(figure for figure in mine if figure.name == name) if papers else mine
+    for target, names in TARGETS.items():
+        mine = tuple(figure for figure in figures if figure.notebook == _kind(target))
+        own = tuple(figure for figure in mine if figure.name in names)
+        found[target] = own if any(figure.name in papers for figure in mine) else mine
     return found
 
 
@@ -152,12 +153,16 @@ def of_target(target: str, figures: Iterable[Figure], file: str | Path) -> tuple
     """The figures that an item of the paper is in a study; that there is none is told in one line."""
     found = by_target(figures)[target]
     if not found:
-        kind = TARGETS[target].partition("-")[0]
-        others = [figure.name for figure in figures if figure.notebook == kind]
+        others = [figure.name for figure in figures if figure.notebook == _kind(target)]
         if others:
-            raise BadInput(file, target, f"the study has no {TARGETS[target]}", f"it has {', '.join(others)}")
-        raise BadInput(file, target, f"the study has no {kind}", f"it needs {KINDS[kind].needs}")
+            missing = " or ".join(TARGETS[target])
+            raise BadInput(file, target, f"the study has no {missing}", f"it has {', '.join(others)}")
+        raise BadInput(file, target, f"the study has no {_kind(target)}", f"it needs {KINDS[_kind(target)].needs}")
     return found
+
+
+def _kind(target: str) -> str:
+    return TARGETS[target][0].partition("-")[0]
 
 
 def _figures(kind: str, cells: Iterable["Cell"], part: Callable[["Cell"], str] | None = None) -> tuple[Figure, ...]:
@@ -195,8 +200,8 @@ def _task(cell: "Cell") -> str:
     return f"{cell.model}-{cell.dataset}"
 
 
-def _place(first: "Cell") -> Callable[["Cell"], str]:
-    return lambda _cell: f"{first.hardware}-{_task(first)}"
+def _place(cell: "Cell") -> str:
+    return f"{cell.hardware}-{_task(cell)}"
 
 
 def _unique(values: Iterable[Any]) -> tuple[Any, ...]:
@@ -210,8 +215,11 @@ def _with_and_without(cells: tuple["Cell", ...]) -> list["Cell"]:
     return [cell for cell in cells if cell in without | with_bn]
 
 
-def _order(config: Mapping[str, Any], cells: tuple["Cell", ...], recipe_of: Mapping[Task, str]) -> list[list["Cell"]]:
-    """Cells that differ in nothing but their batch size, and whose runs in nothing but the order of the data."""
+def _order(config: Mapping[str, Any], cells: tuple["Cell", ...], recipe_of: Mapping[Task, str]) -> dict["Cell", "Cell"]:
+    """Cells that differ in nothing but their batch size, and whose runs in nothing but the order of the data.
+
+    By each cell the first of those that it goes with.
+    """
     families: dict[str, dict[int, Cell]] = {}
     for cell in cells:
         if cell.variant == "shuffle":
@@ -219,4 +227,5 @@ def _order(config: Mapping[str, Any], cells: tuple["Cell", ...], recipe_of: Mapp
             size = recipe.pop("batch_size")
             family = json.dumps([config["models"][cell.model], recipe, cell.dataset, cell.hardware], sort_keys=True)
             families.setdefault(family, {}).setdefault(size, cell)
-    return [list(family.values()) for family in families.values() if len(family) > 1]
+    several = [tuple(family.values()) for family in families.values() if len(family) > 1]
+    return {cell: family[0] for family in several for cell in family}
