@@ -99,7 +99,7 @@ BAD_VALUES = [
     ("hardware.cpu", {"gpu_model": "v100;"}, "hardware.cpu.gpu_model", 'found "v100;"', "'_' and '.'"),
     ("sede", 1, "", "unknown key 'sede' (did you mean 'seed'?)", "allowed: datasets, "),
     ("grid.0.seed", 1, "grid[0]", "unknown key 'seed' (did you mean 'seeds'?)", "allowed: datasets, "),
-    ("grid", [], "grid", "found []", "a list of blocks, empty only beside the key overhead"),
+    ("grid", [], "grid", "found []", "a list of blocks; empty if there is `overhead` to measure"),
 ]
 
 
