@@ -63,6 +63,8 @@ def read(path: str | Path) -> Config:
 def resolve(config: object, file: str | Path) -> Config:
     """Complete and check a configuration; `file` is what complaints call it."""
     config = complete(_over_registries(config), schema(), file)
+    if not config["grid"] and "overhead" not in config:
+        raise BadInput(file, "grid", "found []", "allowed: a list of blocks; empty if there is `overhead` to measure")
     named: dict[str, list[str]] = {registry: [] for registry in REGISTRIES}
     for key, registry, names in _mentions(config):
         for name in names:
