@@ -12,7 +12,8 @@ def main(study_file, _data_file, out, streamed_file, part_bytes):
     loaded = study.load(study_file)
     spec = loaded.spec(loaded.cells[0]._replace(variant="impl"), 1)
     out = Path(out)
-    training.train(spec, streamed_file, out, out.with_suffix(".csv"), out.with_suffix(".json"))
+    outputs = (out, *(out.with_suffix(suffix) for suffix in (".csv", ".json", ".checkpoint.npz")))
+    training.train(spec, streamed_file, "", *outputs)
 
 
 main(*sys.argv[1:])
