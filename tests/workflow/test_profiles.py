@@ -149,7 +149,7 @@ def test_only_on_the_command_line_takes_the_place_of_the_profiles(jobs):
 @pytest.mark.parametrize(
     ("profile", "only", "words"),
     [
-        ("slurm", "only=[h100]", ["only: nothing runs on 'h100'", "allowed: v100, p100"]),
+        ("slurm", "only=[h100]", ["only: no tooling 'h100' in the study", "allowed: v100, p100"]),
         ("slurm", "only=[]", ["only", "[]", "at least one name"]),
         ("slurm", "only=v100", ["only", '"v100"', "a list"]),
     ],

@@ -105,18 +105,21 @@ def recipe_for(recipe: str, model: str, dataset: str, known: Container[str]) -> 
 
 def narrowed(config: Config, file: str | Path) -> Config:
     """A resolved configuration without what runs on other toolings than those that its `only` names."""
-    grid, overhead = config["grid"], [config["overhead"]] if "overhead" in config else []
-    known = list(dict.fromkeys(name for block in (*grid, *overhead) for name in block["hardware"]))
-    for name in config["only"]:
+    only, blocks = config["only"], [*config["grid"], *([config["overhead"]] if "overhead" in config else [])]
+    known = list(dict.fromkeys(name for block in blocks for name in block["hardware"]))
+    for name in only:
         if name not in known:
             raise BadInput(file, "only", f"no tooling {name!r} in the study", f"allowed: {', '.join(known)}")
+    rest = config | {"grid": _on(only, config["grid"])}
+    for overhead in _on(only, [rest.pop("overhead")] if "overhead" in rest else []):
+        rest["overhead"] = overhead
+    return resolve(rest, file)
 
-    def left_of(blocks: list[Config]) -> list[Config]:
-        chosen = ([name for name in block["hardware"] if name in config["only"]] for block in blocks)
-        return [block | {"hardware": names} for block, names in zip(blocks, chosen, strict=True) if names]
 
-    kept = {key: value for key, value in config.items() if key != "overhead"} | {"grid": left_of(grid)}
-    return resolve(kept | ({"overhead": left_of(overhead)[0]} if left_of(overhead) else {}), file)
+def _on(toolings: list[str], blocks: list[Config]) -> list[Config]:
+    """Blocks without other toolings, and no block that had only those."""
+    kept = (block | {"hardware": [name for name in block["hardware"] if name in toolings]} for block in blocks)
+    return [block for block in kept if block["hardware"]]
 
 
 def complete(value: object, rules: Mapping[str, Any], file: str | Path) -> Any:

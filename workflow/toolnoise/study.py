@@ -242,8 +242,6 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
                 task = "/".join(cell[:2])
                 found = f"{task} has recipe {recipe!r} here and {before!r} before"
                 raise BadInput(file, f"{where}.recipe", found, "one recipe for a model on a data set in a study")
-    if not seeds and "overhead" not in resolved:
-        raise BadInput(file, "grid", "found []", "a list of blocks, empty only beside the key overhead")
     for number, hardware in enumerate(resolved.get("overhead", {}).get("hardware", [])):
         if resolved["hardware"][hardware]["accelerator"] == "tpu":
             found = f"{hardware!r} is a TPU, which is deterministic either way"
