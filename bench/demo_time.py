@@ -10,6 +10,8 @@ from pathlib import Path
 
 RULES = {
     "prepare_data": "preparing data",
+    "count_data": "measuring",
+    "collect_counts": "measuring",
     "dump_predictions": "predicting",
     "check_control": "measuring",
     "measure_cell": "measuring",

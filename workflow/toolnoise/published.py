@@ -25,6 +25,7 @@ FILE = Path(__file__).parents[2] / "resources/published.csv"
 SCALES = {"percent": 100, "points": 100, "ratio": 1, "examples": 1}
 LARGEST, SMALLEST = "largest", "smallest"  # in the column of the group: of all classes, or of all networks
 PUBLISHED_VARIANTS = ("algo_impl", "algo", "impl")
+OVERHEAD_AT = {"batch_size": 64, "image_size": 224}  # of figures 8 and 9
 EVIDENCE = ("P", "C", "R", "W", "D")  # what is only remembered is never quoted
 
 
@@ -98,7 +99,7 @@ def _compared(
 ) -> Comparison:
     if number.metric in ("count", "share"):
         return _counted(number, data)
-    rows = _rows(number, overhead if number.metric == "kernel_ratio" else stability)
+    rows = _times(number, overhead) if number.metric == "kernel_ratio" else _rows(number, stability)
     if rows.empty:
         return Comparison(number)
     row = rows.iloc[0]
@@ -113,20 +114,27 @@ def _compared(
     return Comparison(number, found, runs)
 
 
-def _rows(number: Number, metrics: pd.DataFrame | None) -> pd.DataFrame:
-    """The study's rows of a published number: one, or none; of a largest or smallest one, that."""
-    if metrics is None:
-        return pd.DataFrame()
-    rows = metrics[metrics["metric"] == number.metric]
-    for column in ("model", "dataset", "hardware", "variant", "group"):
-        wanted = getattr(number, column)
-        if column in rows and wanted not in ("", LARGEST, SMALLEST):
-            rows = rows[rows[column] == wanted]
+def _rows(number: Number, stability: pd.DataFrame) -> pd.DataFrame:
+    """The study's row of a published number, or none; the largest comes first."""
+    rows = stability[stability["metric"] == number.metric]
+    for column in ("model", "dataset", "hardware"):
+        rows = rows[rows[column] == getattr(number, column)]
     if number.group == LARGEST:
         rows = rows[rows["variant"].isin(PUBLISHED_VARIANTS) & (rows["group"].map(part_of) == "class")]
-    elif number.group == SMALLEST:
-        rows = rows[~rows["model"].str.startswith("mediumcnn")]
-    return rows.sort_values("value", ascending=number.group == SMALLEST, kind="stable")
+        return rows.sort_values("value", ascending=False, kind="stable")
+    return rows[(rows["variant"] == number.variant) & (rows["group"] == number.group)]
+
+
+def _times(number: Number, overhead: pd.DataFrame | None) -> pd.DataFrame:
+    """The study's row of a published ratio of times, or none; the smallest comes first."""
+    if overhead is None:
+        return pd.DataFrame()
+    rows = overhead[(overhead["metric"] == number.metric) & (overhead["hardware"] == number.hardware)]
+    for column, size in OVERHEAD_AT.items():
+        rows = rows[rows[column] == size]
+    if number.group == SMALLEST:
+        return rows[~rows["model"].str.startswith("mediumcnn")].sort_values("value", kind="stable")
+    return rows[rows["model"] == number.model]
 
 
 def _counted(number: Number, data: pd.DataFrame) -> Comparison:
