@@ -88,7 +88,7 @@ rule collect_counts:
     input:
         metrics=[study.path(layout.COUNTS, dataset=dataset) for dataset in study.datasets],
     output:
-        report(layout.DATA_COUNTS, caption="../report/metrics.rst", category="3 Metric files"),
+        report(layout.DATA_COUNTS, caption="../report/metrics.rst", category="5 Metric files"),
     log:
         "logs/{study}/collect/counts.log",
     conda:

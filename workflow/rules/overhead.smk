@@ -48,7 +48,7 @@ rule collect_overhead:
     input:
         [study.path(layout.NETWORK_OVERHEAD, network) for network in study.networks],
     output:
-        report(layout.OVERHEAD, caption="../report/metrics.rst", category="3 Metric files"),
+        report(layout.OVERHEAD, caption="../report/metrics.rst", category="5 Metric files"),
     log:
         "logs/{study}/collect/overhead.log",
     conda:
@@ -63,7 +63,7 @@ rule collect_kernels:
     input:
         [study.path(layout.NETWORK_KERNELS, network) for network in study.networks],
     output:
-        report(layout.KERNELS, caption="../report/metrics.rst", category="3 Metric files"),
+        report(layout.KERNELS, caption="../report/metrics.rst", category="5 Metric files"),
     log:
         "logs/{study}/collect/kernels.log",
     conda:
