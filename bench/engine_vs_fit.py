@@ -84,30 +84,28 @@ def train_with_fit(augment: bool, examples: int) -> tuple[float, float]:
 
 
 def _spec(augment: bool) -> dict:
-    recipe = {"name": "bench", "epochs": EPOCHS + 1, "batch_size": BATCH, "optimizer": "adam", "learning_rate": 4e-4}
+    from toolnoise import config
+
+    recipe = {"epochs": EPOCHS + 1, "batch_size": BATCH, "learning_rate": 4e-4, "crop": CROP * augment, "flip": augment}
     return {
         "study_seed": 0,
-        "recipe": {**recipe, "schedule": "constant", "warmup_epochs": 0, "crop": CROP * augment, "flip": augment},
-        "hardware": {
-            "name": "bench",
-            "accelerator": "cpu",
-            "kernels": "onednn",
-            "isa": _newest(),
-            "threads": 1,
-            "impl_noise": "reduction-order",
-        },
+        "recipe": {"name": "bench", **config.complete(recipe, config.schema()["$defs"]["recipe"], "bench")},
+        "hardware": _tooling(),
         "variant": {"varying": ["init", "shuffle", "augment", "dropout", "impl"]},
         "seed": 1,
     }
 
 
-def _newest() -> str:
+def _tooling() -> dict:
+    """The registry's entry with the newest instruction set that this machine has."""
+    from toolnoise import config
     from toolnoise.engines import environment
 
-    for isa in ("avx512", "avx2", "sse41"):
+    entries = config.registered("hardware")
+    for name in ("cpu-avx512", "cpu", "cpu-sse41"):
         with contextlib.suppress(BadInput):
-            environment.require_cpu({"name": "bench", "isa": isa})
-            return isa
+            environment.require_cpu({"name": name, **entries[name]})
+            return {"name": name, **entries[name]}
     raise SystemExit("no instruction set of the registry's on this machine")
 
 
@@ -155,7 +153,7 @@ def images_per_second(way: str, augment: bool, examples: int) -> tuple[float, fl
 
 def main() -> None:
     """Print both ratios."""
-    print(f"instruction set: {_newest()}; epochs of {', '.join(map(str, LENGTHS))} images")
+    print(f"tooling: {_tooling()['name']}; epochs of {', '.join(map(str, LENGTHS))} images")
     for name, augment in (("engine_vs_fit", True), ("engine_vs_fit_without_augmentation", False)):
         speeds = [[images_per_second(way, augment, length) for way in ("engine", "fit")] for length in LENGTHS]
         for number, what in enumerate(("", "_per_cpu_second")):
