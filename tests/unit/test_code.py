@@ -22,7 +22,7 @@ def package(tmp_path, monkeypatch):
 
 def forget():
     """What a new process would not remember."""
-    code.digest.cache_clear()
+    code.sources.cache_clear()
     code._read.cache_clear()
 
 

@@ -7,7 +7,8 @@ from toolnoise import code, figures, layout
 from toolnoise import config as configuration
 from toolnoise import study as studies
 from toolnoise.errors import told_in_one_line
-from toolnoise.files import canonical_sha256, write_json
+from toolnoise.files import canonical_sha256
+from toolnoise.jobs import captions
 from toolnoise.study import MODES, Cell, Pair, Profile
 
 # The study file: the last --configfile, else config.yaml. --config is laid over it. A profile may name it by way of a link.

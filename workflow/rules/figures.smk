@@ -2,8 +2,6 @@
 # figure needs the cells that it shows and no others: `snakemake fig3` trains what figure 3 is about.
 import re
 
-CAPTIONS = tuple(f"workflow/report/{name}.rst" for name in ("workflow", "metrics", *study.figure_kinds))
-
 
 report: "../report/workflow.rst"
 
@@ -20,13 +18,13 @@ for kind in study.figure_kinds:
             **{name: get_metrics(name) for name in reads},
             gates=get_metrics("gates") if "stability" in reads else [],
         output:
-            report(
+            figure=report(
                 f"{layout.FIGURE}.{shown}",
                 caption=f"../report/{kind}.rst",
                 category=about.category,
                 labels={"result": "{figure}"},
             ),
-            [f"{layout.FIGURE}.{suffix}" for suffix in further],
+            further=[f"{layout.FIGURE}.{suffix}" for suffix in further],
             executed=layout.NOTEBOOK,
         log:
             layout.RENDER_LOG,
@@ -39,11 +37,10 @@ for kind in study.figure_kinds:
             # As a digest, not as an input: touching a notebook changes nothing.
             code=code.digest(*figures.MODULES, files=(f"notebooks/{kind}.ipynb", *about.files)),
             metrics=get_options,
-            stem=lambda wildcards: layout.FIGURE.format(**wildcards),
             emulated=",".join(study.emulated()),
         shell:
             "toolnoise render --study {params.study:q} --figure {wildcards.figure:q} {params.metrics:q}"
-            " --stem {params.stem:q} --executed {output.executed:q} >{log:q} 2>&1"
+            " --out {output.figure:q} {output.further:q} --executed {output.executed:q} >{log:q} 2>&1"
 
 
 rule write_report:
@@ -58,6 +55,6 @@ rule write_report:
         "../../environment.yml"
     params:
         study=study.path(layout.STUDY),
-        code=code.digest("toolnoise.rendering", files=CAPTIONS),
+        code=code.digest("toolnoise.rendering", files=captions(study.figure_kinds)),
     shell:
-        "toolnoise report --study {params.study:q} --out {output:q} >{log:q} 2>&1"
+        "toolnoise report --study {params.study:q} --shows {input:q} --out {output:q} >{log:q} 2>&1"

@@ -15,16 +15,29 @@ PACKAGE = Path(__file__).parent
 ROOT = PACKAGE.parents[1]
 
 
-@functools.cache
 def digest(*modules: str, files: tuple[str, ...] = ()) -> str:
     """SHA-256 over modules (dotted names), what they import, and other files of the repository."""
-    found = {file: hashlib.sha256((ROOT / file).read_bytes()).hexdigest() for file in files}
+    lines = "".join(f"{name} {source}\n" for name, source in sorted(sources(*modules, files=files).items()))
+    return hashlib.sha256(lines.encode()).hexdigest()
+
+
+@functools.cache
+def sources(*modules: str, files: tuple[str, ...] = ()) -> dict[str, str]:
+    """The SHA-256 of each of these files, by its path in the repository or in the folder that the study runs in."""
+    found: dict[Path, str] = {}
     for module in modules:
         path = _source(module, [*_followed(), *map(Path, sys.path)])
         if path:
-            _follow(module, path, found)
-    lines = "".join(f"{name} {source}\n" for name, source in sorted(found.items()))
-    return hashlib.sha256(lines.encode()).hexdigest()
+            _follow(path, found)
+    named = {file: hashlib.sha256((ROOT / file).read_bytes()).hexdigest() for file in files}
+    return named | {_name(path): source for path, source in found.items()}
+
+
+def _name(path: Path) -> str:
+    for folder in (ROOT, Path.cwd(), *map(Path, sys.path)):
+        if path.is_relative_to(folder):
+            return path.relative_to(folder).as_posix()
+    return path.as_posix()
 
 
 def _followed() -> tuple[Path, Path]:
@@ -32,14 +45,14 @@ def _followed() -> tuple[Path, Path]:
     return PACKAGE.parent, Path.cwd()
 
 
-def _follow(module: str, path: Path, found: dict[str, str]) -> None:
-    if module in found:
+def _follow(path: Path, found: dict[Path, str]) -> None:
+    if path in found:
         return
-    found[module], imported = _read(path)
+    found[path], imported = _read(path)
     for name in imported:
         source = _source(name, _followed())
         if source:
-            _follow(name, source, found)
+            _follow(source, found)
 
 
 @functools.cache

@@ -1,6 +1,7 @@
 """From dumps to metric files: reads what a cell or a pair of toolings left, measures it, writes tidy rows."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from toolnoise.metrics.cross_tooling import cross_tooling
 from toolnoise.metrics.overhead import Cost, costs, longest
 from toolnoise.metrics.stability import stability
 from toolnoise.prediction import Predictions
-from toolnoise.study import MODES, Cell, Pair, Profile, Study
+from toolnoise.study import MODES, Cell, Pair, Profile
 
 
 def measure_cell(
@@ -61,22 +62,27 @@ def measure_pair(
 
 
 def measure_overhead(
-    study: Study, network: Cell, records: list[str], overhead: str | Path, kernels: str | Path
+    about: tuple[str, str, str],
+    block: dict[str, Any],
+    records: list[str],
+    overhead: str | Path,
+    kernels: str | Path,
 ) -> None:
-    """Write what determinism costs and the longest kernels of each mode; a repeat that lacks a mode is missing."""
-    subject = (network.model, network.hardware)
+    """Write what determinism costs and the longest kernels of each mode; a repeat that lacks a mode is missing.
+
+    `about` is a network, a tooling and its accelerator; `block` what the study says of overhead.
+    """
+    subject = about[:2]
     found = dict(_read_cost(record) for record in records)
-    planned = [profile for profile in study.profiles if profile[:2] == subject]
-    strange = [profile for profile in found if profile not in planned]
-    if strange:
-        what = f"{'/'.join(map(str, strange[0]))} is none of its measurements"
-        raise BadInput(f"study {study.name}", "overhead", what, f"records of {' on '.join(subject)}")
-    repeats = dict.fromkeys(profile.repeat for profile in planned)
+    repeats = range(1, block["repeats"] + 1)
+    for profile in found:
+        if profile[:2] != subject or profile.mode not in MODES or profile.repeat not in repeats:
+            what = f"{'/'.join(map(str, profile))} is none of its measurements"
+            raise BadInput("study", "overhead", what, f"records of {' on '.join(subject)}")
     whole = [repeat for repeat in repeats if all((*subject, mode, repeat) in found for mode in MODES)]
     runs = {mode: [found[*subject, mode, repeat] for repeat in whole] for mode in MODES}
     counts = (len(whole), len(repeats) - len(whole))
-    block = study.config["overhead"]
-    about = (*subject, study.tooling(network.hardware)["accelerator"], *(block[key] for key in table.CONDITIONS))
+    about = (*about, *(block[key] for key in table.CONDITIONS))
     table.write(overhead, table.OVERHEAD, [(*about, metric, *estimate, *counts) for metric, estimate in costs(**runs)])
     rows = [(mode, row) for mode in MODES for row in longest(runs[mode])]
     table.write(

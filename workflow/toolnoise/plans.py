@@ -3,6 +3,7 @@
 A plan follows from the spec and the number of the epoch alone.
 """
 
+import hashlib
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +33,11 @@ class Plan(NamedTuple):
         """The plan of some of its steps."""
         cut = {name: values[start:stop] for name, values in self._asdict().items() if name != "dropout"}
         return self._replace(**cut)
+
+    def digest(self) -> str:
+        """SHA-256 of everything in it that was drawn."""
+        drawn = self.order, self.offsets, self.flips, self.slots, self.dropout
+        return hashlib.sha256(b"".join(np.ascontiguousarray(part).tobytes() for part in drawn)).hexdigest()
 
 
 def steps_per_epoch(recipe: dict[str, Any], examples: int) -> int:

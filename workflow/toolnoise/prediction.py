@@ -28,8 +28,13 @@ class Predictions(NamedTuple):
         return ~np.array(self.diverged, bool)
 
 
-def dump(spec: dict[str, Any], data: str | Path, records: list[str], logits: str | Path, index: str | Path) -> None:
-    """Run every network of a cell on the test set, on the cell's tooling; `spec` is of any of its runs."""
+def dump(
+    spec: dict[str, Any], data: str | Path, records: list[str], logits: str | Path, index: str | Path
+) -> dict[str, Any]:
+    """Run every network of a cell on the test set, on the cell's tooling; `spec` is of any of its runs.
+
+    Return what was observed of the machine.
+    """
     timings = Timings()
     cell = [runs.read(record) for record in records]
     with timings.measure("start_up"):
@@ -60,6 +65,7 @@ def dump(spec: dict[str, Any], data: str | Path, records: list[str], logits: str
             "seconds": dict(timings),
         },
     )
+    return observed
 
 
 def read(logits: str | Path, index: str | Path) -> Predictions:

@@ -19,8 +19,8 @@ from toolnoise.plans import Plan, plan_epoch
 from toolnoise.training import Timings, build_model, start_engine
 
 
-def profile(spec: dict[str, Any], kernels: str | Path, record: str | Path) -> None:
-    """Measure what `spec` describes; write its table of kernels and its record."""
+def profile(spec: dict[str, Any], kernels: str | Path, record: str | Path) -> dict[str, Any]:
+    """Measure what `spec` describes; write its table of kernels and its record; return what was observed."""
     timings = Timings()
     with timings.measure("start_up"):
         engine, observed = start_engine(spec)
@@ -48,6 +48,7 @@ def profile(spec: dict[str, Any], kernels: str | Path, record: str | Path) -> No
             "seconds": dict(timings),
         },
     )
+    return observed
 
 
 def _drawn(spec: dict[str, Any]) -> Data:

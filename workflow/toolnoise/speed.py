@@ -20,8 +20,8 @@ WARM_UP_STEPS = 2
 EVALUATED = 512
 
 
-def measure(spec: dict[str, Any], data: str | Path, out: str | Path) -> None:
-    """Time some steps of the run that `spec` describes and write what a whole one would take."""
+def measure(spec: dict[str, Any], data: str | Path, out: str | Path) -> dict[str, Any]:
+    """Time some steps of the run that `spec` describes and write what a whole one would take; return what was observed."""
     timings = Timings()
     with timings.measure("start_up"):
         dataset = prepared.load(data, spec["recipe"]["normalise"])
@@ -56,6 +56,7 @@ def measure(spec: dict[str, Any], data: str | Path, out: str | Path) -> None:
             "observed": observed,
         },
     )
+    return observed
 
 
 def _time_steps(engine: Engine, plan: Plan) -> tuple[float, int]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from toolnoise.variants import SOURCES
+from toolnoise.variants import SOURCES, replicate
 
 # Coefficients of P and Q, highest power first. Of the standard normals within two standard deviations, a share |v| lies
 # nearer to zero than v P(v^2) / Q(v^2). A minimax fit: relative error below 1.6e-9, where float32 rounds by up to 6e-8.
@@ -26,6 +26,15 @@ BLOCK = 1 << 15
 
 # What resampling in the analysis and synthetic data draw from: no sources of noise in any training.
 ANALYSIS, DATA = "analysis", "data"
+
+
+def keys(study_seed: int, varying: list[str] | tuple[str, ...], seed: int) -> dict[str, dict[str, int | str]]:
+    """The replicate that each source of a run is drawn for, and the key that all its streams are made under."""
+    drawn_for = {source: replicate(source, varying, seed) for source in SOURCES}
+    return {
+        source: {"replicate": number, "key": f"{key(study_seed, source, number):032x}"}
+        for source, number in drawn_for.items()
+    }
 
 
 def key(study_seed: int, source: str, replicate: int, *what: str | int) -> int:

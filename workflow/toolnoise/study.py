@@ -157,8 +157,7 @@ class Study:
 
     def modules(self, cell: Cell | Profile) -> tuple[str, str]:
         """The modules that a run of a cell names in its spec: its engine and its model's builder."""
-        engine = self.tooling(cell.hardware)["engine"]
-        return f"toolnoise.engines.{engine}", self.config["models"][cell.model]["builder"].partition(":")[0]
+        return modules({"hardware": self.tooling(cell.hardware), "model": self.config["models"][cell.model]})
 
     @property
     def datasets(self) -> tuple[str, ...]:
@@ -198,6 +197,11 @@ class Study:
             "counts": [self.path(layout.COUNTS, dataset=dataset) for dataset in datasets],
             "gates": [self.path(layout.GATE, cell) for cell in cells if cell.variant == "control"],
         }
+
+
+def modules(spec: Spec) -> tuple[str, str]:
+    """The modules that a spec names: its engine and its model's builder."""
+    return f"toolnoise.engines.{spec['hardware']['engine']}", spec["model"]["builder"].partition(":")[0]
 
 
 def is_deterministic(cell: Cell) -> bool:

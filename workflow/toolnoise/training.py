@@ -40,6 +40,7 @@ HISTORY = (
     "seconds",
     "weights_sha256",
     "tensors_sha256",
+    "draws_sha256",
 )
 TENSOR_DIGITS = 12
 
@@ -70,8 +71,8 @@ def train(
     history: str | Path,
     record: str | Path,
     checkpoint: str | Path,
-) -> None:
-    """Train the run that `spec` describes and write its weights, history and record.
+) -> dict[str, Any]:
+    """Train the run that `spec` describes; write its weights, history and record; return what was observed.
 
     `code` is the digest of what trains. An interrupted run of the same spec, data and code goes on where `checkpoint`
     has it.
@@ -85,7 +86,8 @@ def train(
         parameters = build_model(engine, spec, dataset)
         engine.compile(spec["recipe"], dataset.train)
     checkpoints = Checkpoints(checkpoint, _identity(spec, dataset, code, observed))
-    progress = checkpoints.read() or Progress(initial_state(parameters, spec), [], {}, [])
+    initial = initial_state(parameters, spec)
+    progress = checkpoints.read() or Progress(initial, [], {}, [])
     if progress.rows:
         timings.add(progress.seconds)
         progress.resumed.append(len(progress.rows))
@@ -104,6 +106,7 @@ def train(
         {
             "spec": spec,
             "data_sha256": dataset.sha256,
+            "initial_sha256": weight_digests(initial.weights)[0],
             "status": "diverged" if _has_diverged(rows[-1]) else "completed",
             "epochs": len(rows),
             "resumed_after": progress.resumed,
@@ -114,6 +117,7 @@ def train(
         },
     )
     checkpoints.discard()
+    return observed
 
 
 def start_engine(spec: dict[str, Any]) -> tuple[Engine, dict[str, Any]]:
@@ -191,6 +195,7 @@ def _epoch(
         "seconds": round(timings["training"] - before, 6),
         "weights_sha256": whole,
         "tensors_sha256": " ".join(digest[:TENSOR_DIGITS] for digest in tensors),
+        "draws_sha256": plan.digest(),
     }
 
 

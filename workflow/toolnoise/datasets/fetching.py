@@ -34,7 +34,7 @@ def fetch(name: str, entry: dict[str, Any], out: str | Path) -> None:
     for source in sources(entry):
         if not Path(source["path"]).exists():
             _download(source)
-        records.append(_verified(source))
+        records.append(verified(source))
     files.write_json(out, {"dataset": name, "sources": records})
 
 
@@ -112,7 +112,7 @@ class _Resuming:
                     bar.update(len(block))
 
 
-def _verified(source: Source) -> dict[str, Any]:
+def verified(source: Source) -> dict[str, Any]:
     """What a file is; refused unless its checksum is the published one."""
     path = Path(source["path"])
     wanted = source.get("checksum", NOT_CHECKED)

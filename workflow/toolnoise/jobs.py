@@ -1,0 +1,401 @@
+"""What each rule's verb does, as data: what it is told, what it reads and writes, and how it is performed.
+
+The outcome of a job follows from its parameters (plain JSON, worked out of the study before anything starts), the files
+it reads and the code of its modules. `perform` is given nothing else, so that the statement that records the three can
+be checked against the study, and a job can be performed again from its statement alone.
+"""
+
+import argparse
+import os
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from toolnoise import study as studies
+from toolnoise.errors import BadInput
+from toolnoise.figures import KINDS, MODULES
+from toolnoise.study import Cell, Pair, Profile, Study
+
+Parameters = dict[str, Any]
+# What the command line said: the paths of files by their options, and what changes no outcome (such as threads).
+Given = argparse.Namespace
+
+RUN_FILES, PROFILE_FILES = ("weights.npz", "history.csv"), (".csv",)
+
+
+class Job(NamedTuple):
+    """A verb that a rule calls.
+
+    `options` are what it is told besides files, `reads` the options that name files it reads, with what lies beside
+    each such file and is read too (whole names, or suffixes in place of the file's own), `writes` those it writes,
+    `aside` what changes no outcome. `modules` and `files` are the code and the files of the repository that it is made by.
+    """
+
+    says: str
+    options: tuple[str, ...]
+    reads: dict[str, tuple[str, ...]]
+    writes: tuple[str, ...]
+    resolve: Callable[[Given], Parameters]
+    perform: Callable[[Parameters, Given], dict[str, Any] | None]
+    modules: Callable[[Parameters], tuple[str, ...]]
+    files: Callable[[Parameters], tuple[str, ...]] = lambda _: ()
+    aside: tuple[str, ...] = ()
+
+
+# Data
+
+
+def _resolve_data(given: Given) -> Parameters:
+    return {"dataset": given.dataset, "entry": _dataset(given)}
+
+
+def _fetch(parameters: Parameters, given: Given) -> None:
+    from toolnoise.datasets import fetching
+
+    fetching.fetch(parameters["dataset"], parameters["entry"], given.out)
+
+
+def _prepare(parameters: Parameters, given: Given) -> None:
+    from toolnoise.datasets import preparation
+
+    preparation.prepare(parameters["dataset"], parameters["entry"], given.out, given.threads)
+
+
+def _count(parameters: Parameters, given: Given) -> None:
+    from toolnoise.datasets import counting
+
+    counting.count(parameters["dataset"], given.data, given.out)
+
+
+def _dataset(given: Given) -> dict[str, Any]:
+    entries = studies.load(given.study).config["datasets"]
+    if given.dataset not in entries:
+        raise BadInput(given.study, "datasets", f"no {given.dataset!r}", f"allowed: {', '.join(entries)}")
+    return entries[given.dataset]
+
+
+# Training and what needs an engine
+
+
+def _resolve_run(given: Given) -> Parameters:
+    study, cell = _cell(given)
+    if given.seed not in study.seeds[cell]:
+        allowed = ", ".join(map(str, study.seeds[cell]))
+        raise BadInput(given.study, "seeds", f"no seed {given.seed} of {'/'.join(cell)}", f"allowed: {allowed}")
+    return _of_spec(study.spec(cell, given.seed))
+
+
+def _resolve_cell(given: Given) -> Parameters:
+    study, cell = _cell(given)
+    return _of_spec(study.spec(cell, study.seeds[cell][0]))
+
+
+def _resolve_profile(given: Given) -> Parameters:
+    study = studies.load(given.study)
+    profile = Profile(given.model, given.hardware, given.mode, given.repeat)
+    if profile not in study.profiles:
+        allowed = "model/hardware/mode/repeat of its overhead"
+        raise BadInput(given.study, "overhead", f"no {'/'.join(map(str, profile))}", allowed)
+    return _of_spec(study.profile_spec(profile))
+
+
+def _of_spec(spec: dict[str, Any]) -> Parameters:
+    from toolnoise import streams
+
+    return {"spec": spec, "keys": streams.keys(spec["study_seed"], spec["variant"]["varying"], spec["seed"])}
+
+
+def _train(parameters: Parameters, given: Given) -> dict[str, Any]:
+    from toolnoise import code, training
+
+    digest = code.digest(*JOBS["train"].modules(parameters))
+    outputs = given.weights, given.history, given.record
+    return training.train(parameters["spec"], given.data, digest, *outputs, given.checkpoint)
+
+
+def _measure_speed(parameters: Parameters, given: Given) -> dict[str, Any]:
+    from toolnoise import speed
+
+    return speed.measure(parameters["spec"], given.data, given.out)
+
+
+def _profile(parameters: Parameters, given: Given) -> dict[str, Any]:
+    from toolnoise import profiling
+
+    return profiling.profile(parameters["spec"], given.out, given.record)
+
+
+def _predict(parameters: Parameters, given: Given) -> dict[str, Any]:
+    from toolnoise import prediction
+
+    return prediction.dump(parameters["spec"], given.data, given.records, given.logits, given.index)
+
+
+def _with_engine(module: str) -> Callable[[Parameters], tuple[str, ...]]:
+    return lambda parameters: (module, *studies.modules(parameters["spec"]))
+
+
+# Measures
+
+
+def _check_control(parameters: Parameters, given: Given) -> None:
+    from toolnoise import control
+
+    control.check("/".join(parameters["cell"]), given.records, given.logits, given.index, given.out)
+
+
+def _resolve_measured_cell(given: Given) -> Parameters:
+    study, cell = _cell(given)
+    return {"cell": list(cell), "study_seed": study.config["seed"]}
+
+
+def _measure(parameters: Parameters, given: Given) -> None:
+    from toolnoise import measuring
+
+    read = given.data, given.logits, given.index, given.records
+    measuring.measure_cell(Cell(*parameters["cell"]), parameters["study_seed"], *read, given.out)
+
+
+def _measure_pair(parameters: Parameters, given: Given) -> None:
+    from toolnoise import measuring
+
+    measuring.measure_pair(
+        Pair(*parameters["pair"]),
+        given.data,
+        (given.logits, given.other_logits),
+        (given.index, given.other_index),
+        (given.records, given.other_records),
+        given.out,
+    )
+
+
+def _resolve_overhead(given: Given) -> Parameters:
+    study, network = studies.load(given.study), Cell(given.model, "", given.hardware, "")
+    if network not in study.networks:
+        found = f"no {network.model} on {network.hardware}"
+        raise BadInput(given.study, "overhead", found, "a model and a tooling of its overhead")
+    block = study.config["overhead"]
+    accelerator = study.tooling(network.hardware)["accelerator"]
+    return {"model": network.model, "hardware": network.hardware, "accelerator": accelerator, "overhead": block}
+
+
+def _measure_overhead(parameters: Parameters, given: Given) -> None:
+    from toolnoise import measuring
+
+    about = (parameters["model"], parameters["hardware"], parameters["accelerator"])
+    measuring.measure_overhead(about, parameters["overhead"], given.records, given.out_overhead, given.out_kernels)
+
+
+def _collect(parameters: Parameters, given: Given) -> None:
+    from toolnoise.metrics import table
+
+    kind = parameters["kind"]
+    columns = table.DATA if kind == "counts" else getattr(table, kind.upper())
+    table.concatenate(given.metrics, columns, given.out)
+
+
+# Figures and the page
+
+
+def _resolve_figure(given: Given) -> Parameters:
+    study = studies.load(given.study)
+    figures = {figure.name: figure for figure in study.figures}
+    if given.figure not in figures:
+        raise BadInput(given.study, "figures", f"no {given.figure!r}", f"allowed: {', '.join(figures)}")
+    figure = figures[given.figure]
+    kinds, kind = {name for name, *_ in given.read}, KINDS[figure.notebook]
+    if not set(kind.reads) <= kinds <= {*kind.reads, *kind.also}:
+        wanted = f"it reads {', '.join(kind.reads)}" + (f", and may read {', '.join(kind.also)}" if kind.also else "")
+        given_kinds = ", ".join(name for name, *_ in given.read)
+        raise BadInput("command line", "--read", f"{figure.name} given {given_kinds}", wanted)
+    parameters = {
+        "figure": figure.name,
+        "notebook": figure.notebook,
+        "hardware": list(figure.hardware),
+        "tasks": [list(task) for task in figure.tasks],
+        "emulated": list(study.emulated()),
+    }
+    if figure.notebook == "order":
+        parameters["batch_sizes"] = {model: study.batch_size(model, dataset) for model, dataset in figure.tasks}
+    return parameters
+
+
+def _render(parameters: Parameters, given: Given) -> None:
+    from toolnoise import rendering
+
+    formats = KINDS[parameters["notebook"]].formats
+    stem = os.path.splitext(given.out[0])[0]  # noqa: PTH122 (Path would tidy what the command line said)
+    if {f"{stem}.{suffix}" for suffix in formats} != set(given.out):
+        wanted = f"one path with each of {', '.join(formats)}"
+        raise BadInput("command line", "--out", f"found {', '.join(given.out)}", wanted)
+    read = {name: files for name, *files in given.read}
+    shown = {key: value for key, value in parameters.items() if key not in ("figure", "notebook")}
+    rendering.render(parameters["notebook"], {**read, **shown, "stem": stem}, given.executed)
+
+
+def _figure_files(parameters: Parameters) -> tuple[str, ...]:
+    kind = parameters["notebook"]
+    return (f"notebooks/{kind}.ipynb", *KINDS[kind].files)
+
+
+def _resolve_page(given: Given) -> Parameters:
+    study = studies.load(given.study)
+    return {"study": study.name, "figure_kinds": list(study.figure_kinds)}
+
+
+def _report(_parameters: Parameters, given: Given) -> None:
+    from toolnoise import rendering
+
+    rendering.write_report(given.study, given.out)
+
+
+def captions(figure_kinds: tuple[str, ...]) -> tuple[str, ...]:
+    """The texts of a study's page."""
+    return tuple(f"workflow/report/{name}.rst" for name in ("workflow", "metrics", *figure_kinds))
+
+
+def _cell(given: Given) -> tuple[Study, Cell]:
+    study = studies.load(given.study)
+    cell = Cell(given.model, given.dataset, given.hardware, given.variant)
+    if cell not in study.seeds:
+        raise BadInput(given.study, "grid", f"no cell {'/'.join(cell)}", "model/dataset/hardware/variant of its grid")
+    return study, cell
+
+
+_TASK = ("model", "dataset", "hardware")
+_CELL = ("study", *_TASK, "variant")
+_DUMP = {"data": (), "logits": (), "index": (), "records": RUN_FILES}
+
+JOBS = {
+    "fetch": Job(
+        "download or find the files of a data set, and verify them",
+        ("study", "dataset"),
+        reads={},
+        writes=("out",),
+        resolve=_resolve_data,
+        perform=_fetch,
+        modules=lambda _: ("toolnoise.datasets.fetching",),
+    ),
+    "prepare": Job(
+        "read a data set and write its prepared form",
+        ("study", "dataset"),
+        reads={},
+        writes=("out",),
+        resolve=_resolve_data,
+        perform=_prepare,
+        modules=lambda _: ("toolnoise.datasets.preparation",),
+        aside=("threads",),
+    ),
+    "count": Job(
+        "count the examples of a data set",
+        ("dataset",),
+        reads={"data": ()},
+        writes=("out",),
+        resolve=lambda given: {"dataset": given.dataset},
+        perform=_count,
+        modules=lambda _: ("toolnoise.datasets.counting",),
+    ),
+    "train": Job(
+        "train one run",
+        (*_CELL, "seed"),
+        reads={"data": ()},
+        writes=("weights", "history", "record"),
+        resolve=_resolve_run,
+        perform=_train,
+        modules=_with_engine("toolnoise.training"),
+        aside=("checkpoint",),
+    ),
+    "measure-speed": Job(
+        "time some steps of a cell's runs",
+        _CELL,
+        reads={"data": ()},
+        writes=("out",),
+        resolve=_resolve_cell,
+        perform=_measure_speed,
+        modules=_with_engine("toolnoise.speed"),
+    ),
+    "profile": Job(
+        "measure what a training step takes",
+        ("study", "model", "hardware", "mode", "repeat"),
+        reads={},
+        writes=("out", "record"),
+        resolve=_resolve_profile,
+        perform=_profile,
+        modules=_with_engine("toolnoise.profiling"),
+    ),
+    "predict": Job(
+        "dump a cell's predictions",
+        _CELL,
+        reads={"data": (), "records": ("weights.npz",)},
+        writes=("logits", "index"),
+        resolve=_resolve_cell,
+        perform=_predict,
+        modules=_with_engine("toolnoise.prediction"),
+    ),
+    "check-control": Job(
+        "compare control runs bit for bit",
+        _TASK,
+        reads={name: beside for name, beside in _DUMP.items() if name != "data"},
+        writes=("out",),
+        resolve=lambda given: {"cell": [given.model, given.dataset, given.hardware, "control"]},
+        perform=_check_control,
+        modules=lambda _: ("toolnoise.control",),
+    ),
+    "measure": Job(
+        "measure a cell",
+        _CELL,
+        reads=_DUMP,
+        writes=("out",),
+        resolve=_resolve_measured_cell,
+        perform=_measure,
+        modules=lambda _: ("toolnoise.measuring",),
+    ),
+    "measure-pair": Job(
+        "measure what separates two toolings",
+        (*_TASK, "other-hardware", "variant"),
+        reads={**_DUMP, **{f"other-{name}": beside for name, beside in _DUMP.items() if name != "data"}},
+        writes=("out",),
+        resolve=lambda given: {
+            "pair": [given.model, given.dataset, given.hardware, given.other_hardware, given.variant]
+        },
+        perform=_measure_pair,
+        modules=lambda _: ("toolnoise.measuring",),
+    ),
+    "measure-overhead": Job(
+        "measure what determinism costs",
+        ("study", "model", "hardware"),
+        reads={"records": PROFILE_FILES},
+        writes=("out-overhead", "out-kernels"),
+        resolve=_resolve_overhead,
+        perform=_measure_overhead,
+        modules=lambda _: ("toolnoise.measuring",),
+    ),
+    "collect": Job(
+        "put metric files together",
+        ("kind",),
+        reads={"metrics": ()},
+        writes=("out",),
+        resolve=lambda given: {"kind": given.kind},
+        perform=_collect,
+        modules=lambda _: ("toolnoise.metrics.table",),
+    ),
+    "render": Job(
+        "execute a notebook",
+        ("study", "figure"),
+        reads={"read": ()},
+        writes=("out", "executed"),
+        resolve=_resolve_figure,
+        perform=_render,
+        modules=lambda _: MODULES,
+        files=_figure_files,
+    ),
+    "report": Job(
+        "write a study's page",
+        ("study",),
+        reads={"shows": ()},
+        writes=("out",),
+        resolve=_resolve_page,
+        perform=_report,
+        modules=lambda _: ("toolnoise.rendering",),
+        files=lambda parameters: captions(tuple(parameters["figure_kinds"])),
+    ),
+}

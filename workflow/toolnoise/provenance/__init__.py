@@ -1,0 +1,1 @@
+"""Where every artifact comes from: statements, and what is done with them."""

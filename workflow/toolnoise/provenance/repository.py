@@ -1,0 +1,77 @@
+"""What the program is made of here: the commit, what differs from it, and the lock file of its environment."""
+
+import functools
+import hashlib
+import importlib.metadata
+import re
+import subprocess
+from pathlib import Path
+from typing import NamedTuple
+
+from toolnoise.code import ROOT
+
+# requirements/dev.txt has the pins of cpu.txt and the tests' own.
+LOCKS = ("requirements/cuda.txt", "requirements/cpu.txt")
+# What decides numbers and figures; the other pins follow from these in a lock.
+DECISIVE = ("numpy", "tensorflow", "tensorflow-cpu", "keras", "matplotlib", "pandas", "papermill", "snakemake")
+
+
+class Commit(NamedTuple):
+    """A commit, and the SHA-256 of the difference between it and the files that it knows; None if there is none."""
+
+    sha: str
+    changes: str | None
+
+
+@functools.cache
+def commit() -> Commit | None:
+    """The commit that is checked out; None where the program is not in a repository of its own."""
+    top = _git("rev-parse", "--show-toplevel", "HEAD")
+    if top is None:
+        return None
+    folder, sha = top.decode().split("\n")[:2]
+    if Path(folder).resolve() != ROOT.resolve():
+        return None
+    difference = _git("diff", "HEAD", "--binary", "--no-color", "--no-ext-diff", "--no-textconv")
+    return Commit(sha, hashlib.sha256(difference).hexdigest() if difference else None)
+
+
+def show(sha: str, file: str) -> bytes | None:
+    """A file as a commit has it; None where there is no such commit or file."""
+    return _git("show", f"{sha}:{file}") if re.fullmatch(r"[0-9a-f]{40,64}", sha) else None
+
+
+def versions(*packages: str) -> dict[str, str]:
+    """The versions of these packages, of those that are installed."""
+    found = {}
+    for package in packages:
+        try:
+            found[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def installed_file(package: str, file: str) -> Path:
+    """Where a file of an installed package is."""
+    return Path(str(importlib.metadata.distribution(package).locate_file(file)))
+
+
+@functools.cache
+def lock() -> str | None:
+    """The lock file that the decisive packages of this environment are as; None if they are as none."""
+    for name in LOCKS:
+        path = ROOT / name
+        if path.exists():
+            pins = dict(re.findall(r"^([a-z0-9.-]+)==([^ ;\\]+)", path.read_text("utf-8"), re.MULTILINE))
+            if versions(*DECISIVE).items() <= pins.items():
+                return name
+    return None
+
+
+def _git(*arguments: str) -> bytes | None:
+    try:
+        done = subprocess.run(["git", "-C", ROOT, *arguments], capture_output=True)
+    except OSError:
+        return None
+    return done.stdout if done.returncode == 0 else None
