@@ -21,7 +21,7 @@ EVALUATED = 512
 
 
 def measure(spec: dict[str, Any], data: str | Path, out: str | Path) -> dict[str, Any]:
-    """Time some steps of the run that `spec` describes and write what a whole one would take; return what was observed."""
+    """Time some steps of the run that `spec` describes and write a whole one's time; return what was observed."""
     timings = Timings()
     with timings.measure("start_up"):
         dataset = prepared.load(data, spec["recipe"]["normalise"])

@@ -193,7 +193,7 @@ def _list(value: Any, key: str, path: str | Path) -> list[Any]:
 
 def _time(metadata: dict[str, Any], key: str, path: str | Path) -> datetime:
     try:
-        return datetime.strptime(metadata[key], TIME)  # noqa: DTZ007 (always UTC, as its Z says)
+        return datetime.strptime(metadata[key], TIME)
     except (KeyError, TypeError, ValueError):
         raise BadInput(
             path, key, f"found {metadata.get(key)!r}", "a time such as 2026-01-31T12:00:00.000000Z"
