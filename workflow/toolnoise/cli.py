@@ -143,7 +143,7 @@ _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
     "RESULTS": {"nargs": "?", "default": "results", "help": "a results folder, or one study's folder in it (results)"},
     "strict": {
         "action": "store_true",
-        "help": "complain of stale results, too, which other code made than the one here",
+        "help": "complain of stale results too: those that other code made",
     },
     "processes": {"type": int, "metavar": "N", "help": "that read at once (as many as there are cores)"},
     "json": {"action": "store_true", "help": "for programs"},

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from toolnoise import runs
 from toolnoise.errors import BadInput
-from toolnoise.files import read_json
+from toolnoise.files import canonical_sha256, read_json
 from toolnoise.provenance import expected
 from toolnoise.provenance.expected import Expected
 from toolnoise.provenance.hashing import Hashed
@@ -37,6 +37,7 @@ class RunFacts(NamedTuple):
     spec: dict[str, Any]
     data_sha256: str
     initial_sha256: str
+    epochs: tuple[str, ...]  # what the history says of each, but for its seconds, as a digest
     weights: tuple[str, ...]  # digests by epoch
     draws: tuple[str, ...]
 
@@ -93,6 +94,7 @@ class Evidence:
             about["spec"],
             _text(about["data_sha256"]),
             _text(about["initial_sha256"]),
+            self._once(tuple(canonical_sha256({**row, "seconds": None}) for row in rows)),
             self._once(digests["weights_sha256"]),
             self._once(digests["draws_sha256"]),
         )

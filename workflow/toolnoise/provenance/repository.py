@@ -91,9 +91,8 @@ def lock() -> str | None:
     """The lock file that the decisive packages of this environment are as; None if they are as none."""
     for name in LOCKS:
         path = ROOT / name
-        if path.exists():
-            if versions(*DECISIVE).items() <= pins(path.read_text("utf-8")).items():
-                return name
+        if path.exists() and versions(*DECISIVE).items() <= pins(path.read_text("utf-8")).items():
+            return name
     return None
 
 

@@ -58,7 +58,7 @@ def control_is_bit_equal(evidence: Evidence) -> Found:
 def _equal(evidence: Evidence, cell: Cell, runs: list[RunFacts]) -> Found:
     study, hashed = evidence.tree.study, evidence.hashed
     for run in runs[1:]:
-        pairs = enumerate(itertools.zip_longest(runs[0].weights, run.weights), 1)
+        pairs = enumerate(itertools.zip_longest(runs[0].epochs, run.epochs), 1)
         parted = next((epoch for epoch, (one, other) in pairs if one != other), None)
         if parted:
             yield run.name, f"parts from {runs[0].name} in epoch {parted}"

@@ -19,7 +19,7 @@ from toolnoise.provenance.hashing import sha256
 from toolnoise.provenance.statements import CODE, COMMIT, LOCK, PACKAGE, RESOURCE, Artifact, Statement
 from toolnoise.provenance.tree import open_plain
 
-# How a file stands that a result was made by. Denied: it is here, and its commit, which is given out for it, has another.
+# How a file stands that a result was made by. Denied: it is here, and the commit that is given out for it has another.
 CURRENT, CHANGED, UNKNOWN, DENIED = "current", "changed", "unknown", "denied"
 # Under which names a lock file has what a job observes; TensorFlow for CPUs is TensorFlow without its GPU kernels.
 PINNED_AS = {"tensorflow": ("tensorflow", "tensorflow-cpu")}
@@ -75,7 +75,7 @@ def commit_is_known(_evidence: Evidence, statement: Statement) -> Found:
 
 
 @each
-def lock_is_kept(evidence: Evidence, statement: Statement) -> Found:
+def lock_is_kept(_evidence: Evidence, statement: Statement) -> Found:
     """Every job ran in an environment that a lock file describes, with the versions that it pins."""
     name, locks = statement.outputs[0].name, [one for one in statement.dependencies if one.kind == LOCK]
     if len(locks) != 1 or locks[0].name not in repository.LOCKS:
