@@ -75,6 +75,7 @@ D.madeBy.forEach((list, number) => {
     for (const each of list[kind] || [])
       for (const job of usersOfCode.get(number) || []) added(users, keyOf(each), job);
 });
+const stale = new Map(D.stale);
 for (const [rule, found] of D.findings) for (const [name, what] of found) added(accused, name, { rule, what });
 
 const names = [...new Set([...onDisk.keys(), ...makers.keys()])].sort();
@@ -134,6 +135,9 @@ const link = (key, ...text) =>
   el("a", { href: address(key), class: "name" }, text.length ? text : shown(key.slice(key.indexOf("/") + 1)));
 const fileLink = (name, ...text) => link(`${FILE}/${name}`, ...text);
 const first = (job) => nameOf(all(job[OUTPUTS])[0]);
+// A run is known by its folder, whatever it has written there first.
+const called = (job) => (job[VERB] === "train" && first(job).includes("/") ? first(job).slice(0, first(job).lastIndexOf("/") + 1) : first(job));
+const isAccused = (job) => all(job[OUTPUTS]).some((each) => accused.has(nameOf(each))) || accused.has(job[PATH]);
 
 // A list of any length: the first rows, and a button for more of them.
 function listed(items, row, attributes, step = 200) {
@@ -161,6 +165,7 @@ function opening(summary, draw, attributes) {
   return details;
 }
 
+const pair = (label, ...content) => el("div", null, el("dt", null, label), el("dd", null, content));
 const card = (title, ...content) => el("section", { class: "card" }, el("h2", null, title), content);
 
 // The first view
@@ -181,7 +186,7 @@ function overview() {
       listed(list, ([name, what]) => el("li", null, suspect(name), " ", el("span", null, shown(what))), { class: "findings" }, 50),
     ])),
     card("Artifacts", el("p", { class: "soft" }, "Start at a figure or table and go down to the data, or look at any file."), shelves()),
-    card("Rules", el("p", { class: "soft" }, "What was looked at."), el("dl", null, Object.entries(D.rules).map(([rule, says]) => [el("dt", null, rule), el("dd", null, shown(says))]))),
+    card("Rules", el("p", { class: "soft" }, "What was looked at."), el("dl", null, Object.entries(D.rules).map(([rule, says]) => pair(rule, shown(says))))),
   ];
 }
 
@@ -213,8 +218,7 @@ function shelf(job) {
   const folder = outputs[0].slice(0, outputs[0].lastIndexOf("/") + 1);
   const stem = outputs[0].replace(/\.[^./]*$/, "");
   const short = (name) => (name.startsWith(`${stem}.`) ? name.slice(stem.length) : name.startsWith(folder) ? name.slice(folder.length) : name);
-  const wrong = outputs.some((name) => accused.has(name));
-  return el("li", null, fileLink(outputs[0]), outputs.slice(1).map((name) => fileLink(name, shown(short(name)))), wrong && el("span", { class: "mark bad" }, "finding"), aside(seconds(job)));
+  return el("li", null, fileLink(outputs[0]), outputs.slice(1).map((name) => fileLink(name, shown(short(name)))), isAccused(job) && el("span", { class: "mark bad" }, "finding"), aside(seconds(job)));
 }
 
 function staleView() {
@@ -260,9 +264,10 @@ function artifactView(key) {
     heading(shown(name)),
     el("p", null, marks(kind, there, jobs, findings)),
     findings.length > 0 && el("div", { class: "verdict bad" }, findings.map(({ rule, what }) => el("p", null, el("strong", null, rule), ": ", shown(what)))),
+    stale.has(name) && kind === FILE && el("div", { class: "verdict old" }, el("p", null, el("strong", null, "stale"), ": ", shown(stale.get(name)))),
     el("dl", null, identity(kind === FILE && stated.length ? stated : versions, kind, name)),
     el("div", { class: "artifact" },
-      el("section", { "aria-label": "Lineage" }, jobs.length || kind !== FILE || users.has(key) ? lineage(key, jobs[0]) : el("p", { class: "soft" }, "No statement says where this file comes from.")),
+      el("section", { class: "card" }, jobs.length || kind !== FILE || users.has(key) ? lineage(key, jobs[0]) : el("p", { class: "soft" }, "No statement says where this file comes from.")),
       el("div", null, jobs.map((number) => statement(D.jobs[number])), kind !== FILE && usedBy(key, kind))),
   ];
 }
@@ -275,21 +280,22 @@ function marks(kind, there, jobs, findings) {
   else if (jobs.length === 1) about.push(["good", "no finding"]);
   if (kind === FILE && !jobs.length) about.push(["bad", "no statement"]);
   if (jobs.length > 1) about.push(["bad", `${jobs.length} statements say they made it`]);
-  return about.map(([look, text]) => [el("span", { class: `mark ${look || "old"}` }, text), " "]);
+  return about.map(([look, text]) => [el("span", { class: `mark ${look}` }, text), " "]);
 }
 
 // One line for each version that statements speak of: more than one is a contradiction, and is seen.
 function identity(versions, kind, name) {
   const distinct = new Map(versions.map((number) => [thing(number).sha, thing(number)]));
   const rows = [...distinct.values()].map((one) => [
-    el("dt", null, kind === "commit" ? "Commit" : "SHA-256"), el("dd", null, digest(one.sha, 64)),
-    one.size !== null && [el("dt", null, "Size"), el("dd", null, bytes(one.size), one.size >= 1000 ? ` (${count(one.size)} bytes)` : "")],
-    one.uri && [el("dt", null, "From"), el("dd", null, outside(one.uri))],
+    pair(kind === "commit" ? "Commit" : "SHA-256", digest(one.sha, 64)),
+    one.size !== null && pair("Size", exactly(one.size)),
+    one.uri && pair("From", outside(one.uri)),
   ]);
   const size = onDisk.get(name);
-  if (kind === FILE && size !== undefined && ![...distinct.values()].some((one) => one.size === size)) rows.push([el("dt", null, "Size here"), el("dd", null, bytes(size), ` (${count(size)} bytes)`)]);
-  return rows;
+  const differs = kind === FILE && size !== undefined && ![...distinct.values()].some((one) => one.size === size);
+  return [rows, differs && pair("Size here", exactly(size))];
 }
+const exactly = (size) => (size < 1000 ? bytes(size) : `${bytes(size)} (${count(size)} bytes)`);
 
 // Only an address of the web becomes a link.
 function outside(uri) {
@@ -317,21 +323,21 @@ function statement(job) {
     el("ul", { class: "plain rows" }, all(job[OUTPUTS]).map(fileRow)),
     el("h3", null, "From"),
     !inputs.length && !by.source && !by.package && el("p", { class: "soft" }, "No file: only what it was asked for."),
-    inputs.map(([role, files]) => role_(role, files, files.length <= 8)),
-    ["source", "package"].filter((kind) => by[kind]).map((kind) => role_(some(by[kind].length, KINDS[kind]), by[kind], by[kind].length <= 8)),
+    inputs.map(([role, files]) => fileGroup(role, files, files.length <= 8)),
+    ["source", "package"].filter((kind) => by[kind]).map((kind) => fileGroup(some(by[kind].length, KINDS[kind]), by[kind], by[kind].length <= 8)),
     el("h3", null, "Asked for"),
     tree(value(job[PARAMETERS])),
     el("h3", null, "Where"),
     machine(observed, value(job[VERSIONS])),
     opening("Everything that was observed", () => tree(value(job[OBSERVED]))),
     el("h3", null, "By"),
-    ["code", "resource", "lock"].filter((kind) => by[kind]).map((kind) => role_(some(by[kind].length, KINDS[kind]), by[kind], false)),
+    ["code", "resource", "lock"].filter((kind) => by[kind]).map((kind) => fileGroup(some(by[kind].length, KINDS[kind]), by[kind], false)),
     (by.commit || []).map((number) => el("p", null, "Commit ", link(keyOf(number), digest(thing(number).sha)), job[CHANGES] ? [", with changes that it does not have (SHA-256 of the difference: ", digest(job[CHANGES]), ")"] : ", without changes")),
     !by.commit && el("p", { class: "soft" }, "No commit: the program was in no repository."),
     el("p", { class: "soft" }, "Statement: ", el("code", { class: "name" }, shown(job[PATH]))));
 }
 
-function role_(role, files, open) {
+function fileGroup(role, files, open) {
   const title = files.length > 1 && !/^\d/.test(role) ? [shown(role), `: ${count(files.length)} files`] : shown(role);
   return opening(title, () => listed(files, fileRow, { class: "plain rows" }), { open });
 }
@@ -344,18 +350,24 @@ function fileRow(number) {
 }
 
 // Values of a statement as nested lists; an object is a list of {key, value}, so that no key of it is ever a property.
-function tree(node) {
-  if (!Array.isArray(node)) return el("span", null, node === "" ? el("span", { class: "soft" }, "(empty)") : shown(node === null ? "none" : node));
+const isObject = (node) => Array.isArray(node) && node.length > 0 && node[0] !== null && typeof node[0] === "object" && "key" in node[0];
+const isFlat = (node) => !Array.isArray(node) || (!isObject(node) && node.every((one) => !Array.isArray(one)));
+function tree(node, depth = 0) {
+  if (node === "") return el("span", { class: "soft" }, "(empty)");
+  if (!Array.isArray(node)) return el("span", null, shown(node === null ? "none" : node));
   if (!node.length) return el("span", { class: "soft" }, "none");
-  if (node[0] !== null && typeof node[0] === "object" && "key" in node[0]) return el("dl", null, node.map((one) => [el("dt", null, shown(one.key)), el("dd", null, tree(one.value))]));
-  const flat = node.every((one) => !Array.isArray(one));
-  return flat ? el("span", null, node.map((one, place) => [place ? ", " : "", shown(one === null ? "none" : one)])) : el("ul", null, node.map((one) => el("li", null, tree(one))));
+  if (isObject(node)) {
+    const inLine = depth > 0 && node.every((one) => isFlat(one.value));
+    return el("dl", { class: inLine ? "pairs" : null }, node.map((one) => el("div", null, el("dt", null, shown(one.key)), el("dd", null, tree(one.value, depth + 1)))));
+  }
+  if (isFlat(node)) return el("span", null, node.map((one, place) => [place ? ", " : "", shown(one === null ? "none" : one)]));
+  return el("ul", null, node.map((one) => el("li", null, tree(one, depth + 1))));
 }
 
 function machine(observed, versions) {
-  const rows = [["Host", "host"], ["Device", "device"], ["Driver", "driver"], ["CUDA", "cuda"], ["cuDNN", "cudnn"], ["CPU", "cpu"], ["Cores", "cores"], ["Memory, MiB", "memory_mib"], ["System", "system"], ["Slurm", "slurm"], ["Versions", "versions"]];
+  const rows = [["Host", "host"], ["Device", "device"], ["Precision", "precision"], ["Deterministic kernels", "deterministic"], ["Driver", "driver"], ["CUDA", "cuda"], ["cuDNN", "cudnn"], ["CPU", "cpu"], ["Cores", "cores"], ["Memory, MiB", "memory_mib"], ["System", "system"], ["Slurm", "slurm"], ["Versions", "versions"]];
   const found = rows.filter(([, key]) => observed.has(key) && observed.get(key) !== "" && observed.get(key).length !== 0);
-  return el("dl", null, found.map(([label, key]) => [el("dt", null, label), el("dd", null, inline(observed.get(key)))]), el("dt", null, "Recorded by"), el("dd", null, inline(versions)));
+  return el("dl", null, found.map(([label, key]) => pair(label, inline(observed.get(key)))), pair("Recorded by", inline(versions)));
 }
 const inline = (node) =>
   Array.isArray(node) && node.every((one) => one && "key" in Object(one) && !Array.isArray(one.value))
@@ -397,9 +409,13 @@ function lineage(key, number) {
     ends.get(kind).add(key);
     join(name, `end ${kind}`);
   }
+  const by = new Map();
+  for (const [job, name] of place)
+    if (!name.startsWith("after"))
+      for (const kind of ["code", "resource", "lock", "commit"]) for (const each of D.madeBy[D.jobs[job][MADE_BY]][kind] || []) by.set(keyOf(each), kind);
   for (const [kind, keys] of ends) nodes.set(`end ${kind}`, { items: [...keys].sort(), side: "before", end: kind });
   layers(nodes, [...edges.values()]);
-  return draw(nodes, [...edges.values()], key);
+  return [el("h2", null, "Lineage"), el("p", { class: "soft" }, "Upwards what was made from it, downwards what it was made from."), draw(nodes, [...edges.values()], key), madeBy(by)];
 }
 
 function walk(from, next) {
@@ -408,22 +424,38 @@ function walk(from, next) {
   return seen;
 }
 
-// A node is as far from the chosen one as the longest way to it; a way that comes back to itself counts once.
+// A node is as far from the chosen one as the longest way to it; a way back to where it came from does not count.
 function layers(nodes, edges) {
   const down = new Map(), up = new Map();
   for (const [from, to] of edges) {
-    if (nodes.get(to).side !== "after") added(down, from, to);
-    if (nodes.get(from).side !== "before") added(up, to, from);
+    if (nodes.get(to).side === "before" && nodes.get(from).side !== "after") added(down, from, to);
+    if (nodes.get(from).side === "after" && nodes.get(to).side !== "before") added(up, to, from);
   }
   for (const [neighbours, sign] of [[down, 1], [up, -1]]) {
-    const visit = (name, depth, way) => {
-      const node = nodes.get(name);
-      if (name !== "start" && (node.layer === undefined || depth > Math.abs(node.layer))) node.layer = sign * depth;
-      else if (name !== "start") return;
-      for (const other of neighbours.get(name) || []) if (!way.has(other)) visit(other, depth + 1, new Set([...way, other]));
-    };
-    visit("start", 0, new Set(["start"]));
+    const order = sorted("start", neighbours);
+    const rank = new Map(order.map((name, place) => [name, place]));
+    for (const name of order)
+      for (const other of neighbours.get(name) || []) {
+        const node = nodes.get(other);
+        const depth = Math.abs(nodes.get(name).layer) + 1;
+        if (rank.get(other) > rank.get(name) && depth > Math.abs(node.layer || 0)) node.layer = sign * depth;
+      }
   }
+}
+
+// Every name that can be reached, each before those that it leads to, but for ways that lead back.
+function sorted(start, neighbours) {
+  const done = [], seen = new Set([start]), open = [[start, 0]];
+  while (open.length) {
+    const top = open[open.length - 1];
+    const next = (neighbours.get(top[0]) || [])[top[1]++];
+    if (next === undefined) done.push(open.pop()[0]);
+    else if (!seen.has(next)) {
+      seen.add(next);
+      open.push([next, 0]);
+    }
+  }
+  return done.reverse();
 }
 
 function draw(nodes, edges, key) {
@@ -432,11 +464,10 @@ function draw(nodes, edges, key) {
   const graph = el("div", { class: "lineage" });
   for (const level of levels) {
     const here = [...nodes].filter(([, node]) => (node.layer ?? 0) === level);
-    if (level === 0) graph.append(el("h2", { class: "sr" }, "Lineage"));
     const list = el("ul", { "aria-label": level < 0 ? `made from it, ${-level} up` : level ? `what it was made from, ${level} down` : "chosen" });
     for (const [name, node] of here) {
       const box = nodeBox(node, key);
-      boxes.set(name, { box, layer: level });
+      boxes.set(name, box);
       list.append(box);
     }
     graph.append(list);
@@ -450,7 +481,17 @@ function draw(nodes, edges, key) {
   return graph;
 }
 
-const PROGRAM = 3; // names that a node shows before it becomes a group
+// Code takes part in every step: it stands beside the graph rather than in it.
+function madeBy(by) {
+  const kinds = [...new Set(by.values())];
+  return by.size > 0 && el("div", { class: "all" },
+    el("h3", null, "All of it by"),
+    kinds.map((kind) => {
+      const keys = [...by.keys()].filter((key) => by.get(key) === kind).sort();
+      return opening(some(keys.length, KINDS[kind]), () => listed(keys, (key) => el("li", null, link(key), aside(known.get(key).map((number) => [" ", digest(thing(number).sha)]))), { class: "plain rows" }));
+    }),
+  );
+}
 
 function nodeBox(node, chosen) {
   if (node.end) {
@@ -465,11 +506,14 @@ function nodeBox(node, chosen) {
     const job = D.jobs[node.items[0]];
     return el("li", { class: `node chosen ${job ? stage(job) : ""}` }, job && el("span", { class: "what" }, made(job)[0]), el("span", { class: "name", "aria-current": "true" }, shown(chosen.slice(chosen.indexOf("/") + 1))));
   }
-  const jobs = node.items.map((number) => D.jobs[number]).sort((one, other) => (first(one) < first(other) ? -1 : 1));
-  const wrong = jobs.some((job) => all(job[OUTPUTS]).some((each) => accused.has(nameOf(each))));
+  const byName = (one, other) => isAccused(other) - isAccused(one) || (first(one) < first(other) ? -1 : 1);
+  const jobs = node.items.map((number) => D.jobs[number]).sort(byName);
+  const wrong = jobs.filter(isAccused).length;
   const look = `node ${stage(jobs[0])}${wrong ? " alarm" : ""}`;
-  if (jobs.length === 1) return el("li", { class: look }, el("span", { class: "what" }, made(jobs[0])[0]), fileLink(first(jobs[0])));
-  return el("li", { class: look }, opening(some(jobs.length, made(jobs[0])), () => listed(jobs, (job) => el("li", null, fileLink(first(job))), null)));
+  const mark = (number) => number > 0 && [" ", el("span", { class: "mark bad" }, jobs.length > 1 && number > 1 ? `${count(number)} with findings` : "finding")];
+  const row = (job) => [fileLink(first(job), shown(called(job))), mark(isAccused(job) ? 1 : 0)];
+  if (jobs.length === 1) return el("li", { class: look }, el("span", { class: "what" }, made(jobs[0])[0]), row(jobs[0]));
+  return el("li", { class: look }, opening([some(jobs.length, made(jobs[0])), mark(wrong)], () => listed(jobs, (job) => el("li", null, row(job)), null)));
 }
 
 // Lines from each node up to what was made from it; those that pass by other nodes go around them, at the right.
@@ -478,24 +522,24 @@ function connect(svg, graph, boxes, edges) {
   const corner = graph.getBoundingClientRect();
   const marker = svgEl("marker", { id: "tip", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse" }, svgEl("path", { d: "M0 0 L8 4 L0 8 z" }));
   svg.append(svgEl("defs", {}, marker));
-  const order = [...new Set([...boxes.values()].map((one) => one.layer))].sort((one, other) => one - other);
-  const at = ({ box }) => {
+  const places = new Map();
+  for (const [name, box] of boxes) {
     const { left, right, top, bottom } = box.getBoundingClientRect();
-    return { left: left - corner.left, right: right - corner.left, top: top - corner.top, bottom: bottom - corner.top };
-  };
+    places.set(name, { left: left - corner.left, right: right - corner.left, top: top - corner.top, bottom: bottom - corner.top });
+  }
   for (const [made, source] of edges) {
-    const above = boxes.get(made), below = boxes.get(source);
-    const upper = at(above), lower = at(below);
-    const steps = order.indexOf(below.layer) - order.indexOf(above.layer);
-    if (steps === 1) {
-      const [x1, x2] = [(lower.left + lower.right) / 2, (upper.left + upper.right) / 2];
+    const upper = places.get(made), lower = places.get(source);
+    const between = [...places.values()].filter(({ top, bottom }) => top >= upper.bottom && bottom <= lower.top);
+    const [x1, x2] = [(lower.left + lower.right) / 2, (upper.left + upper.right) / 2];
+    const tip = { "marker-end": "url(#tip)" };
+    if (upper.bottom < lower.top && !between.some(({ left, right }) => left < Math.max(x1, x2) + 8 && right > Math.min(x1, x2) - 8)) {
       const middle = (lower.top + upper.bottom) / 2;
-      svg.append(svgEl("path", { d: `M${x1} ${lower.top} C${x1} ${middle} ${x2} ${middle} ${x2} ${upper.bottom + 2}`, "marker-end": "url(#tip)" }));
+      svg.append(svgEl("path", { d: `M${x1} ${lower.top} C${x1} ${middle} ${x2} ${middle} ${x2} ${upper.bottom + 2}`, ...tip }));
     } else {
-      const between = [...boxes.values()].filter(({ layer }) => layer > above.layer && layer < below.layer).map((one) => at(one).right);
-      const far = Math.min(Math.max(upper.right, lower.right, ...between) + 8 + 6 * Math.abs(steps), corner.width - 3);
+      const far = Math.min(Math.max(upper.right, lower.right, ...between.map(({ right }) => right)) + 9 + 5 * between.length, corner.width - 3);
       const [y1, y2] = [(lower.top + lower.bottom) / 2, (upper.top + upper.bottom) / 2];
-      svg.append(svgEl("path", { class: "far", d: `M${lower.right} ${y1} C${far} ${y1} ${far} ${y1} ${far} ${y1 - 18} L${far} ${y2 + 18} C${far} ${y2} ${far} ${y2} ${upper.right + 2} ${y2}`, "marker-end": "url(#tip)" }));
+      const bend = Math.min(18, Math.abs(y1 - y2) / 2) * Math.sign(y1 - y2);
+      svg.append(svgEl("path", { class: "far", d: `M${lower.right} ${y1} C${far} ${y1} ${far} ${y1} ${far} ${y1 - bend} L${far} ${y2 + bend} C${far} ${y2} ${far} ${y2} ${upper.right + 2} ${y2}`, ...tip }));
     }
   }
 }

@@ -1,0 +1,172 @@
+"""The audit as one HTML page that needs nothing else: what was found, and the way from every file down to its data.
+
+The page is a template, a style and a script that stand beside this module, and a block of JSON that the script draws
+from. Statements share most of what they say, so the block says each thing once: files, values and lists of code are
+tables, and statements are numbers into them. Nothing of it can run: the block is plain ASCII without `<`, `>` and `&`,
+the script makes text nodes of it, and the page's policy allows no other script, style or address than its own.
+"""
+
+import base64
+import hashlib
+import json
+import math
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from toolnoise.files import write_text
+from toolnoise.jobs import JOBS
+from toolnoise.provenance.statements import INPUT, TIME, Artifact
+from toolnoise.provenance.tree import Results, Stated, Tree
+
+FILE = "file"
+DEEPEST = 12
+# Beyond it a browser's numbers are no longer exact.
+EXACT = 2**53
+
+
+class Finding(NamedTuple):
+    """What the page says of one finding or one stale result: the rule, the path it is about, and what is wrong."""
+
+    rule: str
+    path: str
+    what: str
+
+
+def write(path: str | Path, block: dict[str, Any]) -> None:
+    """Write the page that shows a block of data."""
+    write_text(path, document(block))
+
+
+def document(block: dict[str, Any]) -> str:
+    """The page."""
+    style, script = _part("css"), _part("js")
+    policy = (
+        f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    # In one pass, so that nothing that is filled in is ever searched for places to fill in.
+    parts = {"policy": policy, "style": style, "data": escaped(block), "script": script}
+    return re.sub(r"\{(policy|style|data|script)\}", lambda place: parts[place[1]], _part("html"))
+
+
+def escaped(value: object) -> str:
+    """JSON that may stand in a script element: nothing in it ends the element or begins another."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    for sign in "<>&":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text
+
+
+def data(results: Results, title: str, told: list[str], rules: dict[str, str], findings: Iterable[Finding], stale: Iterable[Finding]) -> dict[str, Any]:
+    """All that the page shows, each thing once."""
+    packed = _Packed()
+    by_rule: dict[str, list[list[str]]] = {}
+    for one in findings:
+        by_rule.setdefault(one.rule, []).append([one.path, one.what])
+    alone = len(results.trees) == 1
+    for tree in results.trees:
+        packed.add(tree, "" if alone else f"{tree.root.name}/")
+    verbs = {job[0] for job in packed.jobs}
+    return {
+        "title": title,
+        "told": told,
+        "rules": rules,
+        "findings": list(by_rule.items()),
+        "stale": [[one.path, one.what] for one in stale],
+        "says": {verb: job.says for verb, job in JOBS.items() if verb in verbs},
+        **packed.tables(),
+    }
+
+
+class _Packed:
+    """Tables that statements share, and the statements as numbers into them."""
+
+    def __init__(self) -> None:
+        self.files: list[tuple[str, int]] = []
+        self.jobs: list[list[Any]] = []
+        self._kinds: dict[str, int] = {}
+        self._things: dict[tuple[str, str, int | None, str, str], int] = {}
+        self._values: dict[str, int] = {}
+        self._made_by: dict[str, int] = {}
+
+    def add(self, tree: Tree, before: str) -> None:
+        """Add the files and statements of a study; `before` goes before its paths."""
+        self.files += [(before + path, size) for path, size in tree.artifacts.items()]
+        for stated in tree.statements:
+            self.jobs.append(self._job(tree, stated, before))
+
+    def tables(self) -> dict[str, Any]:
+        """The tables, as the page's script reads them."""
+        names, digests, sizes, kinds, uris = zip(*self._things, strict=True) if self._things else ((),) * 5
+        return {
+            "files": self.files,
+            "things": {
+                "names": names,
+                "sha256": digests,
+                "sizes": sizes,
+                "kinds": [self._kinds[kind] for kind in kinds],
+                "uris": {number: uri for number, uri in enumerate(uris) if uri},
+            },
+            "kinds": list(self._kinds),
+            "values": [json.loads(text) for text in self._values],
+            "madeBy": [json.loads(text) for text in self._made_by],
+            "jobs": self.jobs,
+        }
+
+    def _job(self, tree: Tree, stated: Stated, before: str) -> list[Any]:
+        path, statement = stated
+        outputs: dict[str, list[int]] = {}
+        inputs: dict[str, list[int]] = {}
+        others: dict[str, list[int]] = {}
+        for one in statement.outputs:
+            outputs.setdefault(one.role, []).append(self._thing(tree, one, before))
+        for one in statement.dependencies:
+            if one.kind == INPUT:
+                inputs.setdefault(one.role, []).append(self._thing(tree, one, before))
+            else:
+                others.setdefault(one.kind, []).append(self._thing(tree, one, before))
+        return [
+            statement.verb,
+            statement.started.strftime(TIME),
+            statement.finished.strftime(TIME),
+            outputs,
+            inputs,
+            self._made_by.setdefault(json.dumps(others), len(self._made_by)),
+            self._value(statement.parameters),
+            self._value(statement.observed),
+            self._value(statement.versions),
+            before + path,
+            statement.changes,
+        ]
+
+    def _thing(self, tree: Tree, one: Artifact, before: str) -> int:
+        """The number of a file with these bytes, whoever names it."""
+        inside = tree.inside(one.name)
+        name = one.name if inside is None else before + inside
+        kind = FILE if one.kind in ("", INPUT) else one.kind
+        self._kinds.setdefault(kind, len(self._kinds))
+        return self._things.setdefault((name, one.sha256, one.size, kind, one.uri), len(self._things))
+
+    def _value(self, value: Any, depth: int = 0) -> int:
+        """The number of a JSON value; objects and lists are of numbers, so that equal parts are kept once."""
+        if depth > DEEPEST:
+            packed: Any = "nested too deeply to be shown"
+        elif isinstance(value, dict):
+            packed = {str(key): self._value(each, depth + 1) for key, each in value.items()}
+        elif isinstance(value, list):
+            packed = [self._value(each, depth + 1) for each in value]
+        elif isinstance(value, int) and abs(value) > EXACT or isinstance(value, float) and not math.isfinite(value):
+            packed = str(value)
+        else:
+            packed = value
+        return self._values.setdefault(json.dumps(packed), len(self._values))
+
+
+def _part(suffix: str) -> str:
+    return Path(__file__).with_suffix(f".{suffix}").read_text("utf-8")
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
