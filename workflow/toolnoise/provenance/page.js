@@ -365,7 +365,7 @@ function tree(node, depth = 0) {
 }
 
 function machine(observed, versions) {
-  const rows = [["Host", "host"], ["Device", "device"], ["Precision", "precision"], ["Deterministic kernels", "deterministic"], ["Driver", "driver"], ["CUDA", "cuda"], ["cuDNN", "cudnn"], ["CPU", "cpu"], ["Cores", "cores"], ["Memory, MiB", "memory_mib"], ["System", "system"], ["Slurm", "slurm"], ["Versions", "versions"]];
+  const rows = [["Host", "host"], ["Device", "device"], ["Precision", "precision"], ["Deterministic", "deterministic"], ["Driver", "driver"], ["CUDA", "cuda"], ["cuDNN", "cudnn"], ["CPU", "cpu"], ["Cores", "cores"], ["Memory, MiB", "memory_mib"], ["System", "system"], ["Slurm", "slurm"], ["Versions", "versions"]];
   const found = rows.filter(([, key]) => observed.has(key) && observed.get(key) !== "" && observed.get(key).length !== 0);
   return el("dl", null, found.map(([label, key]) => pair(label, inline(observed.get(key)))), pair("Recorded by", inline(versions)));
 }
@@ -415,7 +415,12 @@ function lineage(key, number) {
       for (const kind of ["code", "resource", "lock", "commit"]) for (const each of D.madeBy[D.jobs[job][MADE_BY]][kind] || []) by.set(keyOf(each), kind);
   for (const [kind, keys] of ends) nodes.set(`end ${kind}`, { items: [...keys].sort(), side: "before", end: kind });
   layers(nodes, [...edges.values()]);
-  return [el("h2", null, "Lineage"), el("p", { class: "soft" }, "Upwards what was made from it, downwards what it was made from."), draw(nodes, [...edges.values()], key), madeBy(by)];
+  return [
+    el("h2", null, "Lineage"),
+    el("p", { class: "soft" }, "Upwards what was made from it, downwards what it was made from, step by step. Every statement lists all that its job read."),
+    draw(nodes, steps([...edges.values()]), key),
+    madeBy(by),
+  ];
 }
 
 function walk(from, next) {
@@ -441,6 +446,18 @@ function layers(nodes, edges) {
         if (rank.get(other) > rank.get(name) && depth > Math.abs(node.layer || 0)) node.layer = sign * depth;
       }
   }
+}
+
+// The edges without those that a longer way stands for: a cell's metrics come from its runs by way of its predictions.
+function steps(edges) {
+  if (edges.length > 300) return edges;
+  const kept = new Map(edges.map(([from]) => [from, new Set()]));
+  edges.forEach(([from, to]) => kept.get(from).add(to));
+  for (const [from, to] of edges) {
+    kept.get(from).delete(to);
+    if (!walk([from], (name) => [...(kept.get(name) || [])]).has(to)) kept.get(from).add(to);
+  }
+  return [...kept].flatMap(([from, all]) => [...all].map((to) => [from, to]));
 }
 
 // Every name that can be reached, each before those that it leads to, but for ways that lead back.

@@ -9,7 +9,6 @@ the script makes text nodes of it, and the page's policy allows no other script,
 import base64
 import hashlib
 import json
-import math
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -59,7 +58,14 @@ def escaped(value: object) -> str:
     return text
 
 
-def data(results: Results, title: str, told: list[str], rules: dict[str, str], findings: Iterable[Finding], stale: Iterable[Finding]) -> dict[str, Any]:
+def data(
+    results: Results,
+    title: str,
+    told: list[str],
+    rules: dict[str, str],
+    findings: Iterable[Finding],
+    stale: Iterable[Finding],
+) -> dict[str, Any]:
     """All that the page shows, each thing once."""
     packed = _Packed()
     by_rule: dict[str, list[list[str]]] = {}
@@ -88,6 +94,7 @@ class _Packed:
         self.jobs: list[list[Any]] = []
         self._kinds: dict[str, int] = {}
         self._things: dict[tuple[str, str, int | None, str, str], int] = {}
+        self.values: list[Any] = []
         self._values: dict[str, int] = {}
         self._made_by: dict[str, int] = {}
 
@@ -110,7 +117,7 @@ class _Packed:
                 "uris": {number: uri for number, uri in enumerate(uris) if uri},
             },
             "kinds": list(self._kinds),
-            "values": [json.loads(text) for text in self._values],
+            "values": self.values,
             "madeBy": [json.loads(text) for text in self._made_by],
             "jobs": self.jobs,
         }
@@ -138,7 +145,7 @@ class _Packed:
             self._value(statement.observed),
             self._value(statement.versions),
             before + path,
-            statement.changes,
+            None if statement.changes is None else str(statement.changes),
         ]
 
     def _thing(self, tree: Tree, one: Artifact, before: str) -> int:
@@ -154,14 +161,19 @@ class _Packed:
         if depth > DEEPEST:
             packed: Any = "nested too deeply to be shown"
         elif isinstance(value, dict):
-            packed = {str(key): self._value(each, depth + 1) for key, each in value.items()}
+            packed = {key: self._value(each, depth + 1) for key, each in value.items()}
         elif isinstance(value, list):
             packed = [self._value(each, depth + 1) for each in value]
-        elif isinstance(value, int) and abs(value) > EXACT or isinstance(value, float) and not math.isfinite(value):
-            packed = str(value)
+        elif isinstance(value, float) or (isinstance(value, int) and abs(value) > EXACT):
+            # As it is written: a browser would show 1e-05 and 0.00001, or two large numbers, as the same.
+            packed = repr(value)
         else:
             packed = value
-        return self._values.setdefault(json.dumps(packed), len(self._values))
+        written = repr(packed)
+        if written not in self._values:
+            self._values[written] = len(self.values)
+            self.values.append(packed)
+        return self._values[written]
 
 
 def _part(suffix: str) -> str:
