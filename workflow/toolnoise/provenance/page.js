@@ -34,6 +34,12 @@ const KINDS = {
   missing: ["input without a statement", "inputs without a statement"],
 };
 
+// Verbs and kinds come from statements: one may be called like a property that every object has.
+const made = (job) => (Object.hasOwn(MADE, job[VERB]) ? MADE[job[VERB]] : [`output of ${job[VERB]}`, `outputs of ${job[VERB]}`, ""]);
+const kindName = (kind) => (Object.hasOwn(KINDS, kind) ? KINDS[kind] : [kind || "file of no kind", `of kind "${kind}"`]);
+const BY = ["code", "resource", "lock", "commit"];
+const origins = (by) => Object.keys(by).filter((kind) => !BY.includes(kind));
+
 // Unpacking
 
 const thing = (number) => ({
@@ -71,8 +77,8 @@ D.jobs.forEach((job, number) => {
   added(usersOfCode, job[MADE_BY], number);
 });
 D.madeBy.forEach((list, number) => {
-  for (const kind of ["source", "package"])
-    for (const each of list[kind] || [])
+  for (const kind of origins(list))
+    for (const each of list[kind])
       for (const job of usersOfCode.get(number) || []) added(users, keyOf(each), job);
 });
 const stale = new Map(D.stale);
@@ -80,6 +86,7 @@ for (const [rule, found] of D.findings) for (const [name, what] of found) added(
 
 const names = [...new Set([...onDisk.keys(), ...makers.keys()])].sort();
 const searchable = [...new Set([...names.map((name) => `${FILE}/${name}`), ...known.keys()])];
+const halved = new Map(searchable.filter((key) => !key.isWellFormed()).map((key) => [key.toWellFormed(), key]));
 
 // Building elements
 
@@ -112,7 +119,6 @@ const breakable = (text) => text.split(/(?<=\/)/).flatMap((part, place) => (plac
 
 const count = (number) => number.toLocaleString("en");
 const some = (number, [one, many]) => `${count(number)} ${number === 1 ? one : many}`;
-const made = (job) => (Object.hasOwn(MADE, job[VERB]) ? MADE[job[VERB]] : [`output of ${job[VERB]}`, `outputs of ${job[VERB]}`, ""]);
 const stage = (job) => made(job)[2];
 function bytes(size) {
   if (size === null || size === undefined) return "size unknown";
@@ -130,7 +136,8 @@ const moment = (text) => el("time", { datetime: text }, `${text.slice(0, 10)} ${
 const digest = (sha, length = 12) =>
   sha ? el("span", { class: "digest", title: sha }, sha.slice(0, length)) : el("span", { class: "soft" }, "no digest");
 
-const address = (key) => `#${key.split("/").map(encodeURIComponent).join("/")}`;
+// Half characters, of names that are no Unicode, cannot stand in an address.
+const address = (key) => `#${key.toWellFormed().split("/").map(encodeURIComponent).join("/")}`;
 const link = (key, ...text) =>
   el("a", { href: address(key), class: "name" }, text.length ? text : shown(key.slice(key.indexOf("/") + 1)));
 const fileLink = (name, ...text) => link(`${FILE}/${name}`, ...text);
@@ -274,7 +281,7 @@ function artifactView(key) {
 
 function marks(kind, there, jobs, findings) {
   const about = [];
-  if (kind !== FILE) about.push(["", KINDS[kind]?.[0] || kind]);
+  if (kind !== FILE) about.push(["", kindName(kind)[0]]);
   else if (!there) about.push(["bad", "not in the folder"]);
   else if (findings.length) about.push(["bad", some(findings.length, ["finding", "findings"])]);
   else if (jobs.length === 1) about.push(["good", "no finding"]);
@@ -299,8 +306,7 @@ const exactly = (size) => (size < 1000 ? bytes(size) : `${bytes(size)} (${count(
 
 // Only an address of the web becomes a link.
 function outside(uri) {
-  const safe = /^https:\/\/[^\s]+$/.test(uri) && URL.canParse(uri);
-  return safe ? el("a", { href: uri, rel: "noreferrer noopener" }, shown(uri)) : el("span", null, shown(uri));
+  return /^https:\/\/[\w.-]+\/\S*$/.test(uri) ? el("a", { href: uri, rel: "noreferrer noopener" }, shown(uri)) : el("span", null, shown(uri));
 }
 
 function usedBy(key, kind) {
@@ -313,25 +319,25 @@ function usedBy(key, kind) {
 // A statement
 
 function statement(job) {
-  const says = D.says[job[VERB]];
+  const says = Object.hasOwn(D.says, job[VERB]) && D.says[job[VERB]];
   const observed = new Map(value(job[OBSERVED]).map((one) => [one.key, one.value]));
   const inputs = Object.entries(job[INPUTS]);
   const by = D.madeBy[job[MADE_BY]];
   return card("Statement",
-    el("p", null, el("strong", null, job[VERB]), says ? ` (${says})` : "", " on ", moment(job[STARTED]), `, in ${seconds(job)}`, observed.has("host") && [" on ", el("strong", null, shown(observed.get("host")))], "."),
+    el("p", null, el("strong", null, job[VERB]), says ? ` (${says})` : "", " on ", moment(job[STARTED]), `, in ${seconds(job)}`, observed.has("host") && [" on ", el("strong", null, tree(observed.get("host")))], "."),
     el("h3", null, "Made"),
     el("ul", { class: "plain rows" }, all(job[OUTPUTS]).map(fileRow)),
     el("h3", null, "From"),
-    !inputs.length && !by.source && !by.package && el("p", { class: "soft" }, "No file: only what it was asked for."),
+    !inputs.length && !origins(by).length && el("p", { class: "soft" }, "No file: only what it was asked for."),
     inputs.map(([role, files]) => fileGroup(role, files, files.length <= 8)),
-    ["source", "package"].filter((kind) => by[kind]).map((kind) => fileGroup(some(by[kind].length, KINDS[kind]), by[kind], by[kind].length <= 8)),
+    origins(by).map((kind) => fileGroup(some(by[kind].length, kindName(kind)), by[kind], by[kind].length <= 8)),
     el("h3", null, "Asked for"),
     tree(value(job[PARAMETERS])),
     el("h3", null, "Where"),
     machine(observed, value(job[VERSIONS])),
     opening("Everything that was observed", () => tree(value(job[OBSERVED]))),
     el("h3", null, "By"),
-    ["code", "resource", "lock"].filter((kind) => by[kind]).map((kind) => fileGroup(some(by[kind].length, KINDS[kind]), by[kind], false)),
+    BY.filter((kind) => by[kind] && kind !== "commit").map((kind) => fileGroup(some(by[kind].length, kindName(kind)), by[kind], false)),
     (by.commit || []).map((number) => el("p", null, "Commit ", link(keyOf(number), digest(thing(number).sha)), job[CHANGES] ? [", with changes that it does not have (SHA-256 of the difference: ", digest(job[CHANGES]), ")"] : ", without changes")),
     !by.commit && el("p", { class: "soft" }, "No commit: the program was in no repository."),
     el("p", { class: "soft" }, "Statement: ", el("code", { class: "name" }, shown(job[PATH]))));
@@ -366,7 +372,7 @@ function tree(node, depth = 0) {
 
 function machine(observed, versions) {
   const rows = [["Host", "host"], ["Device", "device"], ["Precision", "precision"], ["Deterministic", "deterministic"], ["Driver", "driver"], ["CUDA", "cuda"], ["cuDNN", "cudnn"], ["CPU", "cpu"], ["Cores", "cores"], ["Memory, MiB", "memory_mib"], ["System", "system"], ["Slurm", "slurm"], ["Versions", "versions"]];
-  const found = rows.filter(([, key]) => observed.has(key) && observed.get(key) !== "" && observed.get(key).length !== 0);
+  const found = rows.filter(([, key]) => observed.has(key) && ![null, ""].includes(observed.get(key)) && observed.get(key).length !== 0);
   return el("dl", null, found.map(([label, key]) => pair(label, inline(observed.get(key)))), pair("Recorded by", inline(versions)));
 }
 const inline = (node) =>
@@ -401,7 +407,7 @@ function lineage(key, number) {
       if (name.startsWith("after") && keyOf(each) === key) join(name, "start");
       else if (!from.length && !name.startsWith("after")) end("missing", keyOf(each), name);
     }
-    if (!name.startsWith("after")) for (const kind of ["source", "package"]) for (const each of D.madeBy[D.jobs[job][MADE_BY]][kind] || []) end(kind, keyOf(each), name);
+    if (!name.startsWith("after")) for (const kind of origins(D.madeBy[D.jobs[job][MADE_BY]])) for (const each of D.madeBy[D.jobs[job][MADE_BY]][kind]) end(kind, keyOf(each), name);
     else if (number === undefined && users.get(key)?.includes(job)) join(name, "start");
   }
   function end(kind, key, name) {
@@ -412,7 +418,7 @@ function lineage(key, number) {
   const by = new Map();
   for (const [job, name] of place)
     if (!name.startsWith("after"))
-      for (const kind of ["code", "resource", "lock", "commit"]) for (const each of D.madeBy[D.jobs[job][MADE_BY]][kind] || []) by.set(keyOf(each), kind);
+      for (const kind of BY) for (const each of D.madeBy[D.jobs[job][MADE_BY]][kind] || []) by.set(keyOf(each), kind);
   for (const [kind, keys] of ends) nodes.set(`end ${kind}`, { items: [...keys].sort(), side: "before", end: kind });
   layers(nodes, [...edges.values()]);
   return [
@@ -505,7 +511,7 @@ function madeBy(by) {
     el("h3", null, "All of it by"),
     kinds.map((kind) => {
       const keys = [...by.keys()].filter((key) => by.get(key) === kind).sort();
-      return opening(some(keys.length, KINDS[kind]), () => listed(keys, (key) => el("li", null, link(key), aside(known.get(key).map((number) => [" ", digest(thing(number).sha)]))), { class: "plain rows" }));
+      return opening(some(keys.length, kindName(kind)), () => listed(keys, (key) => el("li", null, link(key), aside(known.get(key).map((number) => [" ", digest(thing(number).sha)]))), { class: "plain rows" }));
     }),
   );
 }
@@ -515,8 +521,8 @@ function nodeBox(node, chosen) {
     const alarm = node.end === "missing" ? " alarm" : "";
     const rows = (items) => items.map((key) => link(key));
     const body = node.items.length === 1
-      ? [el("span", { class: "what" }, KINDS[node.end][0]), rows(node.items)]
-      : opening(some(node.items.length, KINDS[node.end]), () => listed(node.items, (key) => el("li", null, link(key)), null));
+      ? [el("span", { class: "what" }, kindName(node.end)[0]), rows(node.items)]
+      : opening(some(node.items.length, kindName(node.end)), () => listed(node.items, (key) => el("li", null, link(key)), null));
     return el("li", { class: `node${alarm}` }, body);
   }
   if (typeof node.items[0] === "string" || node.layer === 0) {
@@ -581,13 +587,19 @@ function decoded(text) {
   }
 }
 
+function keyAt(fragment) {
+  const key = fragment.split("/").map(decoded).join("/");
+  return halved.get(key) || key;
+}
+
 function show(moved) {
   const fragment = location.hash.slice(1);
   const asked = fragment.startsWith("?q=") ? decoded(fragment.slice(3)) : null;
-  const view = asked !== null ? searchView(asked) : fragment === "?stale" ? staleView() : fragment ? artifactView(fragment.split("/").map(decoded).join("/")) : overview();
+  const view = asked !== null ? searchView(asked) : fragment === "?stale" ? staleView() : fragment ? artifactView(keyAt(fragment)) : overview();
   main.replaceChildren(...view.flat(9).filter(Boolean));
   const title = main.querySelector("h1");
   document.title = visible(fragment ? `${title.textContent} · audit of ${D.title}` : title.textContent);
+  history.replaceState({ seen: true }, "");
   if (asked === null || document.activeElement !== search) {
     search.value = asked || "";
     if (moved) title.focus({ preventScroll: true });
@@ -606,6 +618,10 @@ document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault();
   main.focus();
 });
-window.addEventListener("popstate", () => show(true));
+window.addEventListener("popstate", (event) => {
+  show(true);
+  // On the way back the browser knows where the view was.
+  if (!event.state?.seen) window.scrollTo(0, 0);
+});
 document.querySelector(".home").append(` of ${visible(D.title)}`);
 show(false);
