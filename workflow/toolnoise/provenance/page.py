@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from toolnoise.files import write_text
 from toolnoise.jobs import JOBS
@@ -23,14 +23,6 @@ FILE = "file"
 DEEPEST = 12
 # Beyond it a browser's numbers are no longer exact.
 EXACT = 2**53
-
-
-class Finding(NamedTuple):
-    """What the page says of one finding or one stale result: the rule, the path it is about, and what is wrong."""
-
-    rule: str
-    path: str
-    what: str
 
 
 def write(path: str | Path, block: dict[str, Any]) -> None:
@@ -60,27 +52,36 @@ def escaped(value: object) -> str:
 
 def data(
     results: Results,
-    title: str,
     told: list[str],
     rules: dict[str, str],
-    findings: Iterable[Finding],
-    stale: Iterable[Finding],
+    findings: Iterable[tuple[str, str, str]],
+    stale: Iterable[tuple[str, str]],
 ) -> dict[str, Any]:
-    """All that the page shows, each thing once."""
+    """All that the page shows, each thing once.
+
+    `told` are the lines below the verdict, `rules` the sentence of each rule, `findings` are rule, artifact and what is
+    wrong, `stale` artifact and what changed. Artifacts go by their names in statements.
+    """
     packed = _Packed()
-    by_rule: dict[str, list[list[str]]] = {}
-    for one in findings:
-        by_rule.setdefault(one.rule, []).append([one.path, one.what])
-    alone = len(results.trees) == 1
-    for tree in results.trees:
-        packed.add(tree, "" if alone else f"{tree.root.name}/")
+    # Of several studies, each name begins with its study's folder; of one, with what is in it.
+    names = [(tree, f"{tree.root.name}/" if len(results.trees) > 1 else "") for tree in results.trees]
+    for tree, before in names:
+        packed.add(tree, before)
+
+    def here(artifact: str) -> str:
+        inside = ((before, tree.inside(artifact)) for tree, before in names)
+        return next((before + path for before, path in inside if path is not None), artifact)
+
+    by_rule: dict[str, list[tuple[str, str]]] = {}
+    for rule, artifact, what in findings:
+        by_rule.setdefault(rule, []).append((here(artifact), what))
     verbs = {job[0] for job in packed.jobs}
     return {
-        "title": title,
+        "title": f"{results.root.parent.name}/{results.root.name}",
         "told": told,
         "rules": rules,
         "findings": list(by_rule.items()),
-        "stale": [[one.path, one.what] for one in stale],
+        "stale": [(here(artifact), what) for artifact, what in stale],
         "says": {verb: job.says for verb, job in JOBS.items() if verb in verbs},
         **packed.tables(),
     }
