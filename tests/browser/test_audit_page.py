@@ -6,8 +6,10 @@ import shutil
 
 import pytest
 
+from toolnoise.provenance import audit as audits
 from toolnoise.provenance import page as pages
 from toolnoise.provenance import statements, tree
+from toolnoise.provenance.rules.origins import Stale
 
 # Whatever of it runs says so in the window.
 RUN = "runs/smallcnn/digits/cpu/impl/1"
@@ -17,13 +19,12 @@ ODD = f"results/small/figures/two\nlines\u202e{MARKUP.replace('/', '|')}\udcff.c
 
 @pytest.fixture
 def write_page(tmp_path):
-    """Write the page of a results folder; its file."""
+    """Write the page of a results folder, with these findings instead of what there is to find; its file."""
 
     def write(folder, findings=(), stale=()):
-        found = tree.load(folder)
-        rules = {"digests": "Every file has the digest that its statement gives."}
-        block = pages.data(found, ["All files are stated."], rules, findings, stale)
-        pages.write(tmp_path / "audit.html", block)
+        found = audits.examine(tree.load(folder), rules=())
+        told = [audits.Finding(*one) for one in findings]
+        pages.write(tmp_path / "audit.html", found._replace(findings=tuple(told), stale=tuple(stale)), strict=False)
         return tmp_path / "audit.html"
 
     return write
@@ -108,7 +109,7 @@ def test_a_file_shows_its_statement(audit, results_folder):
 
 def test_the_way_back_leads_back_to_where_the_reader_was(audit):
     audit.get_by_text(re.compile(r"^\d+ runs$")).click()
-    last = audit.get_by_role("link", name=re.compile("^runs/")).last
+    last = audit.get_by_role("link", name=re.compile("weights.npz$")).last
     last.scroll_into_view_if_needed()
     audit.evaluate("window.scrollBy(0, 100)")
     choose_table2(audit)
@@ -176,20 +177,21 @@ def test_everything_can_be_reached_with_the_keyboard(audit):
 def test_a_clean_audit_says_so_and_one_with_findings_lists_them(opened, write_page, results_folder):
     page = opened(write_page(results_folder))
     assert page.get_by_text("Clean: no rule finds anything").is_visible()
-    assert page.get_by_text("All files are stated.").is_visible()
+    assert page.get_by_text(re.compile("^100 % of")).is_visible()
+    html = "results/small/figures/table2.html"
     table, run = "results/small/figures/table2.csv", "results/small/runs/smallcnn/digits/cpu/impl/1/run.json"
     findings = [("digests", table, "is other than stated"), ("digests", run, "has another size"), ("x", "y", "z")]
-    page = opened(write_page(results_folder, findings, [(table, "tables.py changed")]))
-    assert page.get_by_text("3 findings by 2 rules").is_visible()
-    assert page.get_by_text("1 stale result").is_visible()
+    page = opened(write_page(results_folder, findings, [Stale(html, ("tables.py",))]))
+    assert page.get_by_text("3 findings under 2 rules").is_visible()
+    assert page.get_by_text("1 result is stale").is_visible()
     page.get_by_role("link", name="figures/table2.csv", exact=True).click()
     assert page.get_by_text("digests: is other than stated").is_visible()
-    assert page.get_by_text("stale: tables.py changed").is_visible()
+    assert page.get_by_text("Stale: made by other code than the one here").is_visible()
     # What the table was made from leads to the run that was found fault with.
     assert lineage(page).get_by_text(re.compile(r"^\d+ runs finding$")).is_visible()
     page.go_back()
-    page.get_by_role("link", name="What changed for which").click()
-    assert page.get_by_text("tables.py changed").is_visible()
+    page.get_by_role("link", name="Which, and what has changed since").click()
+    assert page.get_by_text("tables.py").is_visible()
     assert page.errors == []
 
 
@@ -206,7 +208,7 @@ def test_html_in_a_statement_is_text(opened, write_page, copied):
         statement["predicate"]["runDetails"]["builder"]["version"][MARKUP] = MARKUP
 
     folder = copied(edit)
-    page = opened(write_page(folder, [("digests", MARKUP, MARKUP)], [(MARKUP, MARKUP)]))
+    page = opened(write_page(folder, [("digests", MARKUP, MARKUP)], [Stale(MARKUP, (MARKUP,))]))
     page.goto(f"{page.url}#file/{RUN}/weights.npz")
     for details in page.locator("details").all():
         details.evaluate("each => each.open = true")

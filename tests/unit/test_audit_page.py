@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from toolnoise.provenance import page
+from toolnoise.provenance.audit import Audit, Finding
+from toolnoise.provenance.rules.origins import Stale
 from toolnoise.provenance.statements import Artifact, Statement
 from toolnoise.provenance.tree import Results, Stated, Tree
 
@@ -34,12 +36,13 @@ def tree(*jobs, name="tiny", files=None):
     return Tree(name, Path(f"/results/{name}"), made if files is None else files, {}, stated, {}, {}, None)
 
 
-def results(*trees):
-    return Results(trees[0].root if len(trees) == 1 else Path("/results"), trees, ())
+def audited(*trees, findings=(), stale=()):
+    results = Results(trees[0].root if len(trees) == 1 else Path("/results"), trees, ())
+    return Audit(results, (), tuple(Finding(*one) for one in findings), tuple(stale), ("a note",), THEN)
 
 
-def block(*trees, findings=(), stale=()):
-    return page.data(results(*trees), ["all is told"], {"some-rule": "Something holds."}, findings, stale)
+def block(*trees, **found):
+    return page.data(audited(*trees, **found), strict=False)
 
 
 def run(seed, code):
@@ -93,7 +96,9 @@ def test_a_statement_that_is_full_of_html_ends_no_script():
     data = artifact(HOSTILE, HOSTILE, "source")._replace(uri=HOSTILE)
     parameters = {HOSTILE: [HOSTILE, {HOSTILE: HOSTILE}]}
     one = job("train", (made,), (data,), parameters, observed={HOSTILE: HOSTILE}, versions={HOSTILE: HOSTILE})
-    document = page.document(block(tree(one), findings=[(HOSTILE, made.name, HOSTILE)], stale=[(made.name, HOSTILE)]))
+    document = page.document(
+        block(tree(one), findings=[(HOSTILE, made.name, HOSTILE)], stale=[Stale(made.name, (HOSTILE,))])
+    )
     scripts = Scripts(document).found
     assert len(scripts) == 2
     shown = json.loads(scripts[0][1])
@@ -205,3 +210,33 @@ def test_a_folder_without_a_statement_has_a_page():
     assert data["jobs"] == []
     assert data["files"] == [("run.log", 3)]
     assert len(Scripts(page.document(data)).found) == 2
+
+
+def test_the_verdict_counts_what_is_stale_only_if_that_is_asked_for():
+    one = tree(run(1, CODE))
+    stale = [Stale(f"results/tiny/runs/a/{seed}/weights.npz", ("a.py", "b.py")) for seed in (1, 2)]
+    assert page.data(audited(one), strict=True)["clean"]
+    assert not page.data(audited(one, stale=stale), strict=True)["clean"]
+    assert page.data(audited(one, stale=stale), strict=False)["clean"]
+    names = [f"runs/a/{seed}/weights.npz" for seed in (1, 2)]
+    assert block(one, stale=stale)["stale"] == [(("a.py", "b.py"), names)]
+
+
+def test_the_page_says_what_was_covered_and_what_could_not_be():
+    told = block(tree(run(1, CODE), files={"runs/a/1/weights.npz": 3, "stray": 4}))["told"]
+    assert "of 2 files" in told[0]
+    assert told[1] == "Note: a note"
+    assert told[2].startswith("Audited 2026-01-31 12:00 UTC by toolnoise ")
+
+
+def test_a_page_among_the_results_is_refused(tmp_path, refused):
+    found = audited(tree())._replace(results=Results(tmp_path / "results", (tree(),), ()))
+    line = refused(page.write, tmp_path / "results/small/../audit.html", found, False)
+    assert line.startswith("command line: --html: ")
+    assert "lies in the results" in line
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_page_that_cannot_be_written_is_told_in_one_line(tmp_path, refused):
+    (tmp_path / "file").touch()
+    assert "--html" in refused(page.write, tmp_path / "file/audit.html", audited(tree(run(1, CODE))), False)

@@ -81,7 +81,7 @@ D.madeBy.forEach((list, number) => {
     for (const each of list[kind])
       for (const job of usersOfCode.get(number) || []) added(users, keyOf(each), job);
 });
-const stale = new Map(D.stale);
+const stale = new Map(D.stale.flatMap(([changed, names]) => names.map((name) => [name, changed])));
 for (const [rule, found] of D.findings) for (const [name, what] of found) added(accused, name, { rule, what });
 
 const names = [...new Set([...onDisk.keys(), ...makers.keys()])].sort();
@@ -179,14 +179,15 @@ const card = (title, ...content) => el("section", { class: "card" }, el("h2", nu
 
 function overview() {
   const found = D.findings.reduce((sum, [, list]) => sum + list.length, 0);
+  const results = some(stale.size, ["result is", "results are"]);
   const verdict = found
-    ? `${some(found, ["finding", "findings"])} by ${some(D.findings.length, ["rule", "rules"])}`
-    : "Clean: no rule finds anything";
+    ? `Not clean: ${some(found, ["finding", "findings"])} under ${some(D.findings.length, ["rule", "rules"])}`
+    : D.clean ? "Clean: no rule finds anything" : `Not clean: ${results} stale`;
   return [
     heading(["Audit of ", shown(D.title)]),
-    el("div", { class: `verdict ${found ? "bad" : "good"}` }, el("p", { class: "said" }, verdict), D.told.map((line) => el("p", null, shown(line)))),
-    D.stale.length > 0 &&
-      el("div", { class: "verdict old" }, el("p", { class: "said" }, `${some(D.stale.length, ["stale result", "stale results"])}: made by other code than the one here`), el("p", null, el("a", { href: "#?stale" }, "What changed for which"))),
+    el("div", { class: `verdict ${D.clean ? "good" : "bad"}` }, el("p", { class: "said" }, verdict), D.told.map((line) => el("p", null, shown(line)))),
+    stale.size > 0 &&
+      el("div", { class: "verdict old" }, el("p", { class: "said" }, `${results} stale: made by other code than the one here`), el("p", null, el("a", { href: "#?stale" }, "Which, and what has changed since"))),
     found > 0 && card("Findings", D.findings.map(([rule, list]) => [
       el("h3", { id: `rule-${rule}` }, rule, el("span", { class: "mark bad" }, count(list.length))),
       el("p", { class: "soft" }, D.rules[rule] || ""),
@@ -232,7 +233,9 @@ function staleView() {
   return [
     heading("Stale results"),
     el("p", null, "Made by other code than the one here. They are what their statements say; made again, they may differ."),
-    el("section", { class: "card" }, listed(D.stale, ([name, what]) => el("li", null, suspect(name), " ", el("span", { class: "soft" }, shown(what))), { class: "findings" })),
+    D.stale.map(([changed, names]) => card(some(names.length, ["result", "results"]),
+      opening(`${some(changed.length, ["file has", "files have"])} changed since`, () => listed(changed, (name) => el("li", null, el("code", { class: "name" }, shown(name)))), { open: changed.length <= 5 }),
+      listed(names, (name) => el("li", null, suspect(name)), { class: "plain rows" }, 100))),
   ];
 }
 
@@ -266,12 +269,14 @@ function artifactView(key) {
   if (!versions.length && !there) return [heading("Nothing of this name"), el("p", null, "Neither a file nor a statement here has the name ", el("code", { class: "name" }, shown(name)), ".")];
   const jobs = kind === FILE ? makers.get(name) || [] : [];
   const stated = jobs.flatMap((number) => all(D.jobs[number][OUTPUTS]).filter((each) => nameOf(each) === name));
+  // It is stale with the first of what its job made.
+  const old = jobs.map((number) => stale.get(first(D.jobs[number]))).find(Boolean);
   const findings = accused.get(name) || jobs.flatMap((number) => accused.get(D.jobs[number][PATH]) || []);
   return [
     heading(shown(name)),
     el("p", null, marks(kind, there, jobs, findings)),
     findings.length > 0 && el("div", { class: "verdict bad" }, findings.map(({ rule, what }) => el("p", null, el("strong", null, rule), ": ", shown(what)))),
-    stale.has(name) && kind === FILE && el("div", { class: "verdict old" }, el("p", null, el("strong", null, "stale"), ": ", shown(stale.get(name)))),
+    old && el("div", { class: "verdict old" }, opening("Stale: made by other code than the one here", () => listed(old, (each) => el("li", null, el("code", { class: "name" }, shown(each)))))),
     el("dl", null, identity(kind === FILE && stated.length ? stated : versions, kind, name)),
     el("div", { class: "artifact" },
       el("section", { class: "card" }, jobs.length || kind !== FILE || users.has(key) ? lineage(key, jobs[0]) : el("p", { class: "soft" }, "No statement says where this file comes from.")),

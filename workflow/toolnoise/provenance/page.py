@@ -10,14 +10,17 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from toolnoise.errors import BadInput
 from toolnoise.files import write_text
 from toolnoise.jobs import JOBS
+from toolnoise.provenance import repository
+from toolnoise.provenance.audit import Audit
+from toolnoise.provenance.rules import RULES
 from toolnoise.provenance.statements import INPUT, TIME, Artifact
-from toolnoise.provenance.tree import Results, Stated, Tree
+from toolnoise.provenance.tree import Stated, Tree
 
 FILE = "file"
 DEEPEST = 12
@@ -25,9 +28,15 @@ DEEPEST = 12
 EXACT = 2**53
 
 
-def write(path: str | Path, block: dict[str, Any]) -> None:
-    """Write the page that shows a block of data."""
-    write_text(path, document(block))
+def write(path: str | Path, found: Audit, strict: bool) -> None:
+    """Write the page of an audit."""
+    # There, it would be what the next audit finds.
+    if Path(path).resolve().is_relative_to(found.results.root.resolve()):
+        raise BadInput("command line", "--html", f"{path} lies in the results", "a place outside of what is audited")
+    try:
+        write_text(path, document(data(found, strict)))
+    except OSError as error:
+        raise BadInput("command line", "--html", f"{path} cannot be written ({error.strerror})") from None
 
 
 def document(block: dict[str, Any]) -> str:
@@ -50,21 +59,12 @@ def escaped(value: object) -> str:
     return text
 
 
-def data(
-    results: Results,
-    told: list[str],
-    rules: dict[str, str],
-    findings: Iterable[tuple[str, str, str]],
-    stale: Iterable[tuple[str, str]],
-) -> dict[str, Any]:
-    """All that the page shows, each thing once.
-
-    `told` are the lines below the verdict, `rules` the sentence of each rule, `findings` are rule, artifact and what is
-    wrong, `stale` artifact and what changed. Artifacts go by their names in statements.
-    """
+def data(found: Audit, strict: bool) -> dict[str, Any]:
+    """All that the page shows, each thing once."""
     packed = _Packed()
     # Of several studies, each name begins with its study's folder; of one, with what is in it.
-    names = [(tree, f"{tree.root.name}/" if len(results.trees) > 1 else "") for tree in results.trees]
+    trees = found.results.trees
+    names = [(tree, f"{tree.root.name}/" if len(trees) > 1 else "") for tree in trees]
     for tree, before in names:
         packed.add(tree, before)
 
@@ -72,19 +72,31 @@ def data(
         inside = ((before, tree.inside(artifact)) for tree, before in names)
         return next((before + path for before, path in inside if path is not None), artifact)
 
-    by_rule: dict[str, list[tuple[str, str]]] = {}
-    for rule, artifact, what in findings:
-        by_rule.setdefault(rule, []).append((here(artifact), what))
+    findings: dict[str, list[tuple[str, str]]] = {}
+    for rule, artifact, what in found.findings:
+        findings.setdefault(rule, []).append((here(artifact), what))
+    stale: dict[tuple[str, ...], list[str]] = {}
+    for artifact, changed in found.stale:
+        stale.setdefault(changed, []).append(here(artifact))
     verbs = {job[0] for job in packed.jobs}
     return {
-        "title": f"{results.root.parent.name}/{results.root.name}",
-        "told": told,
-        "rules": rules,
-        "findings": list(by_rule.items()),
-        "stale": [(here(artifact), what) for artifact, what in stale],
+        "title": f"{found.results.root.parent.name}/{found.results.root.name}",
+        "clean": found.is_clean(strict),
+        "told": [str(found.coverage), *(f"Note: {note}" for note in found.notes), _audited(found)],
+        "rules": {rule.name: rule.says for rule in RULES},
+        "findings": list(findings.items()),
+        "stale": list(stale.items()),
         "says": {verb: job.says for verb, job in JOBS.items() if verb in verbs},
         **packed.tables(),
     }
+
+
+def _audited(found: Audit) -> str:
+    """When, and by which program."""
+    commit = repository.commit()
+    at = f" at commit {commit.sha[:12]}{' with changes' if commit.changes else ''}" if commit else ""
+    version = repository.versions("toolnoise").get("toolnoise", "")
+    return f"Audited {found.now:%Y-%m-%d %H:%M} UTC by toolnoise {version}{at}"
 
 
 class _Packed:
