@@ -166,12 +166,29 @@ def test_everything_can_be_reached_with_the_keyboard(audit):
     runs = lineage(audit).locator("summary").filter(has_text=re.compile(r"^\d+ runs$"))
     runs.focus()
     audit.keyboard.press("Enter")
+    lineage(audit).get_by_role("link", name="runs/").first.wait_for()
     audit.keyboard.press("Tab")
     # The list of runs scrolls, and may have the focus itself.
     if audit.evaluate("document.activeElement.tagName") != "A":
         audit.keyboard.press("Tab")
     audit.keyboard.press("Enter")
     assert title(audit).startswith("runs/")
+
+
+def test_the_program_writes_the_page(opened, toolnoise, results_folder, tmp_path):
+    folder = tmp_path / "results/small"
+    shutil.copytree(results_folder, folder)
+    (folder / "figures/table2.csv").write_text("a,b\n1,2\n")
+    done = toolnoise(tmp_path, "audit", "--html", "audit.html")
+    assert done.returncode == 1, done.stderr
+    page = opened(tmp_path / "audit.html")
+    page.locator("section", has=page.get_by_role("heading", name="digests-match")).get_by_role(
+        "link", name="figures/table2.csv", exact=True
+    ).click()
+    assert page.get_by_text("Size here").is_visible()
+    choices = lineage(page).get_by_text(re.compile(r"^\d+ runs$"))
+    assert choices.is_visible()
+    assert page.errors == []
 
 
 def test_a_clean_audit_says_so_and_one_with_findings_lists_them(opened, write_page, results_folder):

@@ -47,7 +47,7 @@ class Coverage(NamedTuple):
 
 
 class Audit(NamedTuple):
-    """What an audit found, and when (UTC). `notes` say what could not be looked at here, through no fault of the results."""
+    """What an audit found at `now` (UTC). `notes`: what could not be looked at here, through no fault of theirs."""
 
     results: Results
     evidence: tuple[Evidence, ...]

@@ -1,9 +1,9 @@
 """The audit as one HTML page that needs nothing else: what was found, and the way from every file down to its data.
 
-The page is a template, a style and a script that stand beside this module, and a block of JSON that the script draws
-from. Statements share most of what they say, so the block says each thing once: files, values and lists of code are
-tables, and statements are numbers into them. Nothing of it can run: the block is plain ASCII without `<`, `>` and `&`,
-the script makes text nodes of it, and the page's policy allows no other script, style or address than its own.
+The page is a template, a style and a script, which are in web/, and a block of JSON that the script draws from.
+Statements share most of what they say, so the block says each thing once: files, values and lists of code are tables, and
+statements are numbers into them. Nothing of it can run: the block is plain ASCII without `<`, `>` and `&`, the script
+makes text nodes of it, and the page's policy allows no other script, style or address than its own.
 """
 
 import base64
@@ -23,6 +23,8 @@ from toolnoise.provenance.statements import INPUT, TIME, Artifact
 from toolnoise.provenance.tree import Stated, Tree
 
 FILE = "file"
+# In the order in which they stand in the page, as one script.
+SCRIPTS = ("data.js", "elements.js", "lineage.js", "views.js", "moving.js")
 DEEPEST = 12
 # Beyond it a browser's numbers are no longer exact.
 EXACT = 2**53
@@ -41,14 +43,14 @@ def write(path: str | Path, found: Audit, strict: bool) -> None:
 
 def document(block: dict[str, Any]) -> str:
     """The page."""
-    style, script = _part("css"), _part("js")
+    style, script = _part("page.css"), '"use strict";\n' + "\n".join(map(_part, SCRIPTS))
     policy = (
         f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; "
         "base-uri 'none'; form-action 'none'"
     )
     # In one pass, so that nothing that is filled in is ever searched for places to fill in.
     parts = {"policy": policy, "style": style, "data": escaped(block), "script": script}
-    return re.sub(r"\{(policy|style|data|script)\}", lambda place: parts[place[1]], _part("html"))
+    return re.sub(r"\{(policy|style|data|script)\}", lambda place: parts[place[1]], _part("page.html"))
 
 
 def escaped(value: object) -> str:
@@ -189,8 +191,8 @@ class _Packed:
         return self._values[written]
 
 
-def _part(suffix: str) -> str:
-    return Path(__file__).with_suffix(f".{suffix}").read_text("utf-8")
+def _part(name: str) -> str:
+    return (Path(__file__).parent / "web" / name).read_text("utf-8")
 
 
 def _digest(text: str) -> str:
