@@ -1,9 +1,9 @@
 """The audit as one HTML page that needs nothing else: what was found, and the way from every file down to its data.
 
 The page is a template, a style and a script, which are in web/, and a block of JSON that the script draws from.
-Statements share most of what they say, so the block says each thing once: files, values and lists of code are tables, and
-statements are numbers into them. Nothing of it can run: the block is plain ASCII without `<`, `>` and `&`, the script
-makes text nodes of it, and the page's policy allows no other script, style or address than its own.
+Statements share most of what they say, so the block says each thing once: files, values and lists of code are tables,
+and statements are numbers into them. Nothing of it can run: the block is plain ASCII without `<`, `>` and `&`, the
+script makes text nodes of it, and the page's policy allows no other script, style or address than its own.
 """
 
 import base64

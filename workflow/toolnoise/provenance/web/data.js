@@ -85,3 +85,11 @@ for (const [rule, found] of D.findings) for (const [name, what] of found) added(
 const names = [...new Set([...onDisk.keys(), ...makers.keys()])].sort();
 const searchable = [...new Set([...names.map((name) => `${FILE}/${name}`), ...known.keys()])];
 const halved = new Map(searchable.filter((key) => !key.isWellFormed()).map((key) => [key.toWellFormed(), key]));
+
+// Every job is by some code: who used a module is looked up when it is asked.
+function usersOf(key) {
+  const kind = key.slice(0, key.indexOf("/"));
+  if (!BY.includes(kind)) return users.get(key) || [];
+  const uses = (list) => (list[kind] || []).some((each) => keyOf(each) === key);
+  return D.madeBy.flatMap((list, number) => (uses(list) ? usersOfCode.get(number) || [] : []));
+}

@@ -1,54 +1,15 @@
-// Lineage: the jobs before and after, those of one verb drawn as one
+// Lineage: the jobs before and after an artifact, those of one verb drawn as one, and the lines between them.
 
 function lineage(key, number) {
-  const start = number === undefined ? key : number;
-  const before =
-    number === undefined
-      ? new Map()
-      : walk([number], (job) => all(D.jobs[job][INPUTS]).flatMap((each) => makers.get(nameOf(each)) || []));
-  const after = walk(number === undefined ? users.get(key) || [] : [number], (job) =>
-    all(D.jobs[job][OUTPUTS]).flatMap((each) => users.get(keyOf(each)) || []),
-  );
-  if (number !== undefined) after.delete(number);
-  const nodes = new Map([["start", { items: [start], layer: 0 }]]);
-  const place = new Map(number === undefined ? [] : [[number, "start"]]);
-  const edges = new Map(); // "from to" -> [from, to]; `from` was made from `to`
-  const join = (from, to) => from !== to && edges.set(JSON.stringify([from, to]), [from, to]);
-  for (const [side, jobs] of [
-    ["before", before],
-    ["after", after],
-  ])
-    for (const job of jobs.keys()) {
-      if (place.has(job)) continue;
-      const name = `${side} ${D.jobs[job][VERB]}`;
-      if (!nodes.has(name)) nodes.set(name, { items: [], side });
-      nodes.get(name).items.push(job);
-      place.set(job, name);
-    }
-  const ends = new Map(); // where chains end: name of the node -> keys
-  for (const [job, name] of place) {
-    for (const each of all(D.jobs[job][INPUTS])) {
-      const from = makers.get(nameOf(each)) || [];
-      from.forEach((maker) => place.has(maker) && join(name, place.get(maker)));
-      if (name.startsWith("after") && keyOf(each) === key) join(name, "start");
-      else if (!from.length && !name.startsWith("after")) end("missing", keyOf(each), name);
-    }
-    if (!name.startsWith("after"))
-      for (const kind of origins(D.madeBy[D.jobs[job][MADE_BY]]))
-        for (const each of D.madeBy[D.jobs[job][MADE_BY]][kind]) end(kind, keyOf(each), name);
-    else if (number === undefined && users.get(key)?.includes(job)) join(name, "start");
-  }
-  function end(kind, key, name) {
-    if (!ends.has(kind)) ends.set(kind, new Set());
-    ends.get(kind).add(key);
-    join(name, `end ${kind}`);
-  }
-  const by = new Map();
-  for (const [job, name] of place)
-    if (!name.startsWith("after"))
-      for (const kind of BY) for (const each of D.madeBy[D.jobs[job][MADE_BY]][kind] || []) by.set(keyOf(each), kind);
-  for (const [kind, keys] of ends) nodes.set(`end ${kind}`, { items: [...keys].sort(), side: "before", end: kind });
-  layers(nodes, [...edges.values()]);
+  const made = number === undefined ? [] : [number];
+  const before = walk(made, (job) => all(D.jobs[job][INPUTS]).flatMap((each) => makers.get(nameOf(each)) || []));
+  const after = walk(usersOf(key), (job) => all(D.jobs[job][OUTPUTS]).flatMap((each) => usersOf(keyOf(each))));
+  const nodes = new Map([["start", { items: made, layer: 0 }]]);
+  const place = new Map(made.map((job) => [job, "start"])); // job -> name of its node
+  gather("before", before, nodes, place);
+  gather("after", after, nodes, place);
+  const edges = linked(key, nodes, place);
+  layers(nodes, edges);
   return [
     el("h2", null, "Lineage"),
     el(
@@ -57,15 +18,52 @@ function lineage(key, number) {
       "Upwards what was made from it, downwards what it was made from, step by step. ",
       "Every statement lists all that its job read.",
     ),
-    draw(nodes, steps([...edges.values()]), key),
-    madeBy(by),
+    draw(nodes, steps(edges), key),
+    madeBy(before),
   ];
 }
 
 function walk(from, next) {
-  const seen = new Map(from.map((job) => [job, true]));
-  for (const job of seen.keys()) next(job).forEach((other) => seen.set(other, true));
+  const seen = new Set(from);
+  for (const one of seen) next(one).forEach((other) => seen.add(other));
   return seen;
+}
+
+function gather(side, jobs, nodes, place) {
+  for (const job of jobs) {
+    if (place.has(job)) continue;
+    const name = `${side} ${D.jobs[job][VERB]}`;
+    if (!nodes.has(name)) nodes.set(name, { items: [], side });
+    nodes.get(name).items.push(job);
+    place.set(job, name);
+  }
+}
+
+// Pairs of nodes, the first of which was made from the second. The nodes where chains end are added.
+function linked(key, nodes, place) {
+  const edges = new Map();
+  const join = (from, to) => from !== to && edges.set(JSON.stringify([from, to]), [from, to]);
+  const ends = new Map();
+  function end(from, kind, number) {
+    const name = `end ${kind}`;
+    if (!ends.has(name)) ends.set(name, new Set());
+    ends.get(name).add(keyOf(number));
+    nodes.set(name, { items: ends.get(name), side: "before", end: kind });
+    join(from, name);
+  }
+  const direct = new Set(usersOf(key));
+  for (const [job, name] of place) {
+    const upwards = nodes.get(name).side === "after";
+    if (upwards && direct.has(job)) join(name, "start");
+    for (const each of all(D.jobs[job][INPUTS])) {
+      const from = makers.get(nameOf(each)) || [];
+      from.forEach((maker) => place.has(maker) && join(name, place.get(maker)));
+      if (!from.length && !upwards) end(name, "missing", each);
+    }
+    const list = D.madeBy[D.jobs[job][MADE_BY]];
+    if (!upwards) origins(list).forEach((kind) => list[kind].forEach((each) => end(name, kind, each)));
+  }
+  return [...edges.values()];
 }
 
 // A node is as far from the chosen one as the longest way to it; a way back to where it came from does not count.
@@ -147,41 +145,37 @@ function draw(nodes, edges, key) {
 }
 
 // Code takes part in every step: it stands beside the graph rather than in it.
-function madeBy(by) {
-  const kinds = [...new Set(by.values())];
+function madeBy(jobs) {
+  const lists = [...new Set([...jobs].map((job) => D.jobs[job][MADE_BY]))].map((number) => D.madeBy[number]);
+  const kinds = BY.map((kind) => [kind, [...new Set(lists.flatMap((list) => list[kind] || []).map(keyOf))].sort()]);
+  const versions = (key) => known.get(key).map((number) => [" ", digest(thing(number).sha)]);
+  const row = (key) => el("li", null, link(key), aside(versions(key)));
   return (
-    by.size > 0 &&
+    lists.length > 0 &&
     el(
       "div",
       { class: "all" },
       el("h3", null, "All of it by"),
-      kinds.map((kind) => {
-        const keys = [...by.keys()].filter((key) => by.get(key) === kind).sort();
-        return opening(some(keys.length, kindName(kind)), () =>
-          listed(
-            keys,
-            (key) => el("li", null, link(key), aside(known.get(key).map((number) => [" ", digest(thing(number).sha)]))),
-            { class: "plain rows" },
-          ),
-        );
-      }),
+      kinds
+        .filter(([, keys]) => keys.length)
+        .map(([kind, keys]) =>
+          opening(some(keys.length, kindName(kind)), () => listed(keys, row, { class: "plain rows" })),
+        ),
     )
   );
 }
 
 function nodeBox(node, chosen) {
   if (node.end) {
-    const alarm = node.end === "missing" ? " alarm" : "";
-    const rows = (items) => items.map((key) => link(key));
+    const keys = [...node.items].sort();
+    const several = () => listed(keys, (key) => el("li", null, link(key)), null);
     const body =
-      node.items.length === 1
-        ? [el("span", { class: "what" }, kindName(node.end)[0]), rows(node.items)]
-        : opening(some(node.items.length, kindName(node.end)), () =>
-            listed(node.items, (key) => el("li", null, link(key)), null),
-          );
-    return el("li", { class: `node${alarm}` }, body);
+      keys.length === 1
+        ? [el("span", { class: "what" }, kindName(node.end)[0]), link(keys[0])]
+        : opening(some(keys.length, kindName(node.end)), several);
+    return el("li", { class: `node${node.end === "missing" ? " alarm" : ""}` }, body);
   }
-  if (typeof node.items[0] === "string" || node.layer === 0) {
+  if (node.layer === 0) {
     const job = D.jobs[node.items[0]];
     return el(
       "li",

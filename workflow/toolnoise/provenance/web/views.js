@@ -227,7 +227,7 @@ function artifactView(key) {
         "div",
         null,
         jobs.map((number) => statement(D.jobs[number])),
-        kind !== FILE && usedBy(key, kind),
+        kind !== FILE && usedBy(key),
       ),
     ),
   ];
@@ -265,14 +265,8 @@ function outside(uri) {
     : el("span", null, shown(uri));
 }
 
-function usedBy(key, kind) {
-  const direct = users.get(key);
-  const lists = direct
-    ? []
-    : D.madeBy.flatMap((list, number) =>
-        (list[kind] || []).some((each) => keyOf(each) === key) ? usersOfCode.get(number) || [] : [],
-      );
-  const jobs = (direct || lists).map((number) => D.jobs[number]);
+function usedBy(key) {
+  const jobs = usersOf(key).map((number) => D.jobs[number]);
   return card(`Used by ${some(jobs.length, ["job", "jobs"])}`, listed(jobs, shelf, { class: "plain rows" }));
 }
 
