@@ -200,6 +200,7 @@ def test_names_of_several_studies_begin_with_their_folders():
     one = tree(job("train", (artifact("results/one/w"),), ()), name="one")
     two = tree(job("train", (artifact("results/two/w"),), ()), name="two", files={"w": 3, "statements/0": 7, "x": 4})
     data = block(one, two, findings=[("some-rule", "results/two/x", "is nobody's"), ("some-rule", "run.log", "strays")])
+    assert data["title"] == "2 studies"
     assert data["things"]["names"] == ("one/w", "two/w")
     assert [name for name, _ in data["files"]] == ["one/w", "two/w", "two/x"]
     assert data["findings"] == [("some-rule", [("two/x", "is nobody's"), ("run.log", "strays")])]

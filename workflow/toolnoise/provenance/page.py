@@ -82,7 +82,7 @@ def data(found: Audit, strict: bool) -> dict[str, Any]:
         stale.setdefault(changed, []).append(here(artifact))
     verbs = {job[0] for job in packed.jobs}
     return {
-        "title": f"{found.results.root.parent.name}/{found.results.root.name}",
+        "title": f"results/{trees[0].name}" if len(trees) == 1 else f"{len(trees)} studies",
         "clean": found.is_clean(strict),
         "told": [str(found.coverage), *(f"Note: {note}" for note in found.notes), _audited(found)],
         "rules": {rule.name: rule.says for rule in RULES},
