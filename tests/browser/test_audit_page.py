@@ -5,6 +5,7 @@ import re
 import shutil
 
 import pytest
+from playwright.sync_api import expect
 
 from toolnoise.provenance import audit as audits
 from toolnoise.provenance import page as pages
@@ -57,24 +58,24 @@ def lineage(page):
 
 
 def title(page):
-    return page.get_by_role("heading", level=1).inner_text()
+    return page.get_by_role("heading", level=1)
 
 
 def choose_table2(page):
     page.get_by_role("link", name="figures/table2.html", exact=True).click()
-    assert title(page) == "figures/table2.html"
+    expect(title(page)).to_have_text("figures/table2.html")
 
 
 def test_from_table_2_clicks_lead_to_a_run_and_on_to_its_data(audit):
     choose_table2(audit)
     lineage(audit).get_by_text(re.compile(r"^\d+ runs$")).click()
     lineage(audit).get_by_role("link", name="runs/smallcnn/digits/cpu/impl/1/").click()
-    assert title(audit) == "runs/smallcnn/digits/cpu/impl/1/weights.npz"
+    expect(title(audit)).to_have_text("runs/smallcnn/digits/cpu/impl/1/weights.npz")
     lineage(audit).get_by_role("link", name="data/digits.npz").click()
-    assert title(audit) == "data/digits.npz"
+    expect(title(audit)).to_have_text("data/digits.npz")
     lineage(audit).get_by_role("link", name="sklearn/datasets/data/digits.csv.gz").click()
-    assert title(audit) == "sklearn/datasets/data/digits.csv.gz"
-    assert audit.get_by_text("pkg:pypi/scikit-learn@").is_visible()
+    expect(title(audit)).to_have_text("sklearn/datasets/data/digits.csv.gz")
+    expect(audit.get_by_text("pkg:pypi/scikit-learn@")).to_be_visible()
     assert audit.errors == []
 
 
@@ -83,7 +84,7 @@ def test_from_the_data_the_way_up_leads_to_the_figure(audit):
     lineage(audit).get_by_role("link", name="data/digits.npz").click()
     lineage(audit).get_by_text(re.compile(r"^\d+ figures and tables$")).click()
     lineage(audit).get_by_role("link", name="figures/table2.html").click()
-    assert title(audit) == "figures/table2.html"
+    expect(title(audit)).to_have_text("figures/table2.html")
 
 
 def test_a_file_shows_its_statement(audit, results_folder):
@@ -99,7 +100,7 @@ def test_a_file_shows_its_statement(audit, results_folder):
     assert f"tensorflow {stated.observed['versions']['tensorflow']}" in text
     assert stated.parameters["keys"]["impl"]["key"] in text
     audit.get_by_text("Everything that was observed").click()
-    assert stated.observed["cpu_flags"][-1] in audit.locator("main").inner_text()
+    expect(audit.get_by_text(stated.observed["cpu_flags"][-1])).to_be_visible()
     modules = [one for one in stated.dependencies if one.kind == "code"]
     audit.get_by_text(f"{len(modules)} modules").last.click()
     row = audit.get_by_role("listitem").filter(has_text=modules[-1].name).last
@@ -116,21 +117,21 @@ def test_the_way_back_leads_back_to_where_the_reader_was(audit):
     assert audit.evaluate("window.scrollY") == 0
     lineage(audit).get_by_role("link", name="data/digits.npz").click()
     audit.go_back()
-    assert title(audit) == "figures/table2.html"
+    expect(title(audit)).to_have_text("figures/table2.html")
     audit.go_back()
-    assert title(audit).startswith("Audit of")
+    expect(title(audit)).to_have_text(re.compile(r"^Audit of"))
     audit.go_forward()
-    assert title(audit) == "figures/table2.html"
+    expect(title(audit)).to_have_text("figures/table2.html")
     assert audit.title() == "figures/table2.html · audit of results/small"
 
 
 def test_an_address_opens_what_it_names(opened, write_page, results_folder):
     page = opened(write_page(results_folder), "#file/metrics/stability.csv")
-    assert title(page) == "metrics/stability.csv"
+    expect(title(page)).to_have_text("metrics/stability.csv")
     page.goto(f"{page.url.partition('#')[0]}#file/metrics/none.csv")
-    assert title(page) == "Nothing of this name"
+    expect(title(page)).to_have_text("Nothing of this name")
     page.goto(f"{page.url.partition('#')[0]}#%E0%A4%A")
-    assert title(page) == "Nothing of this name"
+    expect(title(page)).to_have_text("Nothing of this name")
     assert page.errors == []
 
 
@@ -138,20 +139,20 @@ def test_search_finds_names_and_digests(audit, results_folder):
     search = audit.get_by_role("searchbox", name="Search")
     search.fill("stability csv")
     links = audit.locator("main").get_by_role("link")
-    assert links.all_inner_texts() == ["metrics/stability.csv"]
+    expect(links).to_have_text(["metrics/stability.csv"])
     table = statements.read(results_folder / "statements/figures/table2.html.intoto.json").outputs[1]
     search.fill(table.sha256[:10])
-    assert links.all_inner_texts() == ["figures/table2.csv"]
+    expect(links).to_have_text(["figures/table2.csv"])
     search.fill("no such thing")
-    assert audit.get_by_role("status").inner_text().startswith("0 of ")
+    expect(audit.get_by_role("status")).to_have_text(re.compile("^0 of "))
     search.fill("stability csv")
     links.click()
-    assert title(audit) == "metrics/stability.csv"
+    expect(title(audit)).to_have_text("metrics/stability.csv")
     audit.go_back()
-    assert search.input_value() == "stability csv"
+    expect(search).to_have_value("stability csv")
     # A search is one step, however many letters it has.
     audit.go_back()
-    assert title(audit).startswith("Audit of")
+    expect(title(audit)).to_have_text(re.compile(r"^Audit of"))
     assert audit.errors == []
 
 
@@ -172,7 +173,7 @@ def test_everything_can_be_reached_with_the_keyboard(audit):
     if audit.evaluate("document.activeElement.tagName") != "A":
         audit.keyboard.press("Tab")
     audit.keyboard.press("Enter")
-    assert title(audit).startswith("runs/")
+    expect(title(audit)).to_have_text(re.compile(r"^runs/"))
 
 
 def test_the_program_writes_the_page(opened, toolnoise, results_folder, tmp_path):
@@ -185,7 +186,7 @@ def test_the_program_writes_the_page(opened, toolnoise, results_folder, tmp_path
     page.locator("section", has=page.get_by_role("heading", name="digests-match")).get_by_role(
         "link", name="figures/table2.csv", exact=True
     ).click()
-    assert page.get_by_text("Size here").is_visible()
+    expect(page.get_by_text("Size here")).to_be_visible()
     choices = lineage(page).get_by_text(re.compile(r"^\d+ runs$"))
     assert choices.is_visible()
     assert page.errors == []
@@ -193,22 +194,22 @@ def test_the_program_writes_the_page(opened, toolnoise, results_folder, tmp_path
 
 def test_a_clean_audit_says_so_and_one_with_findings_lists_them(opened, write_page, results_folder):
     page = opened(write_page(results_folder))
-    assert page.get_by_text("Clean: no rule finds anything").is_visible()
-    assert page.get_by_text(re.compile("^100 % of")).is_visible()
+    expect(page.get_by_text("Clean: no rule finds anything")).to_be_visible()
+    expect(page.get_by_text(re.compile("^100 % of"))).to_be_visible()
     html = "results/small/figures/table2.html"
     table, run = "results/small/figures/table2.csv", "results/small/runs/smallcnn/digits/cpu/impl/1/run.json"
     findings = [("digests", table, "is other than stated"), ("digests", run, "has another size"), ("x", "y", "z")]
     page = opened(write_page(results_folder, findings, [Stale(html, ("tables.py",))]))
-    assert page.get_by_text("3 findings under 2 rules").is_visible()
-    assert page.get_by_text("1 result is stale").is_visible()
+    expect(page.get_by_text("3 findings under 2 rules")).to_be_visible()
+    expect(page.get_by_text("1 result is stale")).to_be_visible()
     page.get_by_role("link", name="figures/table2.csv", exact=True).click()
-    assert page.get_by_text("digests: is other than stated").is_visible()
-    assert page.get_by_text("Stale: made by other code than the one here").is_visible()
+    expect(page.get_by_text("digests: is other than stated")).to_be_visible()
+    expect(page.get_by_text("Stale: made by other code than the one here")).to_be_visible()
     # What the table was made from leads to the run that was found fault with.
-    assert lineage(page).get_by_text(re.compile(r"^\d+ runs finding$")).is_visible()
+    expect(lineage(page).get_by_text(re.compile(r"^\d+ runs finding$"))).to_be_visible()
     page.go_back()
     page.get_by_role("link", name="Which, and what has changed since").click()
-    assert page.get_by_text("tables.py").is_visible()
+    expect(page.get_by_text("tables.py")).to_be_visible()
     assert page.errors == []
 
 
@@ -248,8 +249,8 @@ def test_names_that_deceive_are_shown_as_they_are(opened, write_page, copied):
     assert name.startswith("figures/two\\nlines\\u202e<img")
     assert name.endswith("\\udcff.csv")
     page.locator("main").get_by_role("link").click()
-    assert title(page) == name
-    assert page.get_by_text("not in the folder").is_visible()
+    expect(title(page)).to_have_text(name)
+    expect(page.get_by_text("not in the folder")).to_be_visible()
     assert page.evaluate("window.ran") is None
     assert page.errors == []
 
@@ -258,7 +259,7 @@ def test_a_script_from_elsewhere_is_refused_by_the_page_itself(opened, write_pag
     file = write_page(results_folder)
     file.write_text(file.read_text().replace("<noscript>", "<script>window.ran=1</script><noscript>"))
     page = opened(file)
-    assert title(page).startswith("Audit of")
+    expect(title(page)).to_have_text(re.compile(r"^Audit of"))
     assert page.evaluate("window.ran") is None
     assert any("Content Security Policy" in error for error in page.errors)
 
@@ -277,9 +278,9 @@ def test_statements_that_go_round_in_circles_are_drawn(opened, write_page, copie
 
     page = opened(write_page(copied(edit)))
     choose_table2(page)
-    assert lineage(page).get_by_text(re.compile(r"^\d+ runs$")).is_visible()
+    expect(lineage(page).get_by_text(re.compile(r"^\d+ runs$"))).to_be_visible()
     page.goto(f"{page.url.partition('#')[0]}#file/{RUN}/weights.npz")
-    assert page.get_by_text("not the bytes its own statement gives").is_visible()
+    expect(page.get_by_text("not the bytes its own statement gives")).to_be_visible()
     assert page.errors == []
 
 
@@ -289,8 +290,8 @@ def test_a_file_that_nobody_states_says_so(opened, write_page, copied):
     page = opened(write_page(folder))
     page.get_by_text("1 file without a statement").click()
     page.get_by_role("link", name="figures/added.csv").click()
-    assert page.get_by_text("No statement says where this file comes from.").is_visible()
-    assert page.get_by_text("no statement", exact=True).is_visible()
+    expect(page.get_by_text("No statement says where this file comes from.")).to_be_visible()
+    expect(page.get_by_text("no statement", exact=True)).to_be_visible()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
