@@ -108,7 +108,7 @@ def test_a_file_shows_its_statement(audit, results_folder):
     assert audit.errors == []
 
 
-def test_the_way_back_leads_back_to_where_the_reader_was(audit):
+def test_back_and_forward_show_each_view_again(audit):
     audit.get_by_text(re.compile(r"^\d+ runs$")).click()
     last = audit.get_by_role("link", name=re.compile("weights.npz$")).last
     last.scroll_into_view_if_needed()
