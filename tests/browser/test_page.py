@@ -1,38 +1,14 @@
 """The page in a real headless Chromium: table 2 is first, figures and tables open, the console is quiet."""
 
-import shutil
-
 import pytest
-from playwright.sync_api import sync_playwright
-
-CHROMIUM = shutil.which("chromium")
-# No background traffic: the page must need no network, and the browser is not to look for one.
-QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
-QUIET += ["--disable-sync", "--no-first-run"]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    """A headless Chromium."""
-    assert CHROMIUM, "no chromium on this machine: apt-get install chromium"
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture
-def page(browser, page_file):
-    """The page, freshly opened; what its console calls errors is kept."""
-    page = browser.new_page(viewport={"width": 1300, "height": 800})
-    page.errors = []
-    page.on("console", lambda message: message.type == "error" and page.errors.append(message.text))
-    page.on("pageerror", lambda error: page.errors.append(str(error)))
-    page.set_default_timeout(10_000)
-    page.goto(page_file.as_uri())
+def page(opened, page_file):
+    """The page, freshly opened."""
+    page = opened(page_file)
     page.get_by_text("2 Figures", exact=True).wait_for()
-    yield page
-    page.close()
+    return page
 
 
 def show(page, category, result):

@@ -85,6 +85,10 @@ def _audit(options: argparse.Namespace) -> None:
         wanted = f"a number from 1 to {MOST_PROCESSES}"
         raise BadInput("command line", "--processes", f"found {options.processes}", wanted)
     found = audit.examine(tree.load(options.results), options.processes)
+    if options.html:
+        from toolnoise.provenance import page
+
+        page.write(options.html, found, options.strict)
     _print(audit.as_json(found, options.strict) if options.json else audit.told(found, options.strict))
     sys.exit(0 if found.is_clean(options.strict) else 1)
 
@@ -131,7 +135,7 @@ _BY_HAND = [
         "audit",
         _audit,
         "verify every result back to data, code, seed and machine; exit code 1 if something is found",
-        ("RESULTS", "strict?", "json?", "processes?"),
+        ("RESULTS", "strict?", "json?", "html?", "processes?"),
     ),
 ]
 
@@ -146,6 +150,7 @@ _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
         "help": "complain of stale results too: those that other code made",
     },
     "processes": {"type": int, "metavar": "N", "help": "that read at once (as many as there are cores)"},
+    "html": {"metavar": "FILE", "help": "also write a page that leads from every result down to its data"},
     "json": {"action": "store_true", "help": "for programs"},
     "measure": {"action": "store_true", "help": "first time some steps of what nobody timed, on this machine"},
     "mode": {"choices": list(MODES)},

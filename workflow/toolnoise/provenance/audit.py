@@ -47,13 +47,14 @@ class Coverage(NamedTuple):
 
 
 class Audit(NamedTuple):
-    """What an audit found. `notes` say what could not be looked at here, through no fault of the results."""
+    """What an audit found at `now` (UTC). `notes`: what could not be looked at here, through no fault of theirs."""
 
     results: Results
     evidence: tuple[Evidence, ...]
     findings: tuple[Finding, ...]
     stale: tuple[Stale, ...]
     notes: tuple[str, ...]
+    now: datetime
 
     @property
     def coverage(self) -> Coverage:
@@ -81,7 +82,7 @@ def examine(
             found = dict.fromkeys(guarded(name, lambda one=one, rule=rule: rule.check(one)))
             findings += [Finding(rule.name, artifact, what) for artifact, what in found]
     stale = tuple(found for one in evidence for found in origins.stale(one))
-    return Audit(results, evidence, tuple(findings), stale, tuple(origins.notes()))
+    return Audit(results, evidence, tuple(findings), stale, tuple(origins.notes()), now)
 
 
 def as_json(found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> dict[str, Any]:

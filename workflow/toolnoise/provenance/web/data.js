@@ -1,0 +1,95 @@
+// The data block, unpacked as it is asked for (page.py packs it), and what leads from one thing to another.
+
+const D = JSON.parse(document.getElementById("data").textContent);
+const FILE = "file";
+
+// What a verb's outputs are called, one and several, and the part of the study that they belong to, in the order of the
+// list of artifacts.
+const MADE = {
+  report: ["page", "pages", "showing"],
+  render: ["figure or table", "figures and tables", "showing"],
+  collect: ["collected table", "collected tables", "measuring"],
+  measure: ["cell's metrics", "cells' metrics", "measuring"],
+  "measure-pair": ["pair's metrics", "pairs' metrics", "measuring"],
+  "measure-overhead": ["network's overhead", "networks' overheads", "measuring"],
+  "check-control": ["control verdict", "control verdicts", "measuring"],
+  predict: ["dump of predictions", "dumps of predictions", "training"],
+  train: ["run", "runs", "training"],
+  profile: ["profile", "profiles", "training"],
+  "measure-speed": ["timing", "timings", "training"],
+  count: ["count of examples", "counts of examples", "data"],
+  prepare: ["prepared data set", "prepared data sets", "data"],
+  fetch: ["list of data files", "lists of data files", "data"],
+  configure: ["study file", "study files", "data"],
+};
+const KINDS = {
+  source: ["file from outside", "files from outside"],
+  package: ["file of a package", "files of packages"],
+  code: ["module", "modules"],
+  resource: ["file of the repository", "files of the repository"],
+  lock: ["lock file", "lock files"],
+  commit: ["commit", "commits"],
+  missing: ["input without a statement", "inputs without a statement"],
+};
+
+// Verbs and kinds come from statements: one may be called like a property that every object has.
+const made = (job) =>
+  Object.hasOwn(MADE, job[VERB]) ? MADE[job[VERB]] : [`output of ${job[VERB]}`, `outputs of ${job[VERB]}`, ""];
+const kindName = (kind) =>
+  Object.hasOwn(KINDS, kind) ? KINDS[kind] : [kind || "file of no kind", `of kind "${kind}"`];
+const BY = ["code", "resource", "lock", "commit"];
+const origins = (by) => Object.keys(by).filter((kind) => !BY.includes(kind));
+
+const thing = (number) => ({
+  name: D.things.names[number],
+  sha: D.things.sha256[number],
+  size: D.things.sizes[number],
+  kind: D.kinds[D.things.kinds[number]],
+  uri: D.things.uris[number] || "",
+});
+function value(number) {
+  const packed = D.values[number];
+  if (Array.isArray(packed)) return packed.map(value);
+  if (packed === null || typeof packed !== "object") return packed;
+  return Object.entries(packed).map(([key, number]) => ({ key, value: value(number) }));
+}
+const [VERB, STARTED, FINISHED, OUTPUTS, INPUTS, MADE_BY, PARAMETERS, OBSERVED, VERSIONS, PATH, CHANGES] =
+  Array(11).keys();
+const all = (roles) => Object.values(roles).flat();
+const added = (map, key, item) => (map.has(key) ? map.get(key).push(item) : map.set(key, [item]));
+const nameOf = (number) => D.things.names[number];
+const keyOf = (number) => `${D.kinds[D.things.kinds[number]]}/${nameOf(number)}`;
+
+const known = new Map(); // kind/name -> things; several where statements disagree about the bytes
+const makers = new Map(); // name of a file -> jobs that say they made it
+const users = new Map(); // kind/name -> jobs that say they read it, code and the like left out
+const usersOfCode = new Map(); // number of a shared list of dependencies -> jobs
+const statements = new Map(); // path of a statement -> job
+const onDisk = new Map(D.files);
+const accused = new Map(); // name -> findings
+
+D.things.names.forEach((_, number) => added(known, keyOf(number), number));
+D.jobs.forEach((job, number) => {
+  statements.set(job[PATH], number);
+  new Set(all(job[OUTPUTS]).map(nameOf)).forEach((name) => added(makers, name, number));
+  new Set(all(job[INPUTS]).map(keyOf)).forEach((key) => added(users, key, number));
+  added(usersOfCode, job[MADE_BY], number);
+});
+D.madeBy.forEach((list, number) => {
+  for (const kind of origins(list))
+    for (const each of list[kind]) for (const job of usersOfCode.get(number) || []) added(users, keyOf(each), job);
+});
+const stale = new Map(D.stale.flatMap(([changed, names]) => names.map((name) => [name, changed])));
+for (const [rule, found] of D.findings) for (const [name, what] of found) added(accused, name, { rule, what });
+
+const names = [...new Set([...onDisk.keys(), ...makers.keys()])].sort();
+const searchable = [...new Set([...names.map((name) => `${FILE}/${name}`), ...known.keys()])];
+const halved = new Map(searchable.filter((key) => !key.isWellFormed()).map((key) => [key.toWellFormed(), key]));
+
+// Every job is by some code: who used a module is looked up when it is asked.
+function usersOf(key) {
+  const kind = key.slice(0, key.indexOf("/"));
+  if (!BY.includes(kind)) return users.get(key) || [];
+  const uses = (list) => (list[kind] || []).some((each) => keyOf(each) === key);
+  return D.madeBy.flatMap((list, number) => (uses(list) ? usersOfCode.get(number) || [] : []));
+}

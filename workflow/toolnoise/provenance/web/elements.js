@@ -1,0 +1,93 @@
+// Building elements. Every text becomes a text node, so that nothing that a name or a field says is ever read as HTML.
+
+// Attributes are set by name and children are nodes or texts: there is no way from a text to markup.
+function el(tag, attributes, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, given] of Object.entries(attributes || {})) {
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), given);
+    else if (given !== null && given !== undefined && given !== false)
+      made.setAttribute(name, given === true ? "" : given);
+  }
+  made.append(...children.flat(9).filter((child) => child !== null && child !== undefined && child !== false));
+  return made;
+}
+
+// Characters that cannot be seen, or that change how their neighbours are shown, are written out.
+const UNSEEN =
+  "[\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb]";
+const HALF = "[\\ud800-\\udbff](?![\\udc00-\\udfff])|(?<![\\ud800-\\udbff])[\\udc00-\\udfff]";
+const ODD = new RegExp(`${UNSEEN}|${HALF}`, "g");
+const SHORT = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
+const written = (character) => SHORT[character] || `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+const visible = (text) => String(text).replace(ODD, written);
+function shown(text) {
+  const parts = [];
+  let from = 0;
+  for (const match of String(text).matchAll(ODD)) {
+    parts.push(breakable(text.slice(from, match.index)), el("span", { class: "odd" }, written(match[0])));
+    from = match.index + match[0].length;
+  }
+  return [...parts, breakable(String(text).slice(from))];
+}
+const breakable = (text) => text.split(/(?<=\/)/).flatMap((part, place) => (place ? [el("wbr"), part] : [part]));
+
+const count = (number) => number.toLocaleString("en");
+const some = (number, [one, many]) => `${count(number)} ${number === 1 ? one : many}`;
+const stage = (job) => made(job)[2];
+function bytes(size) {
+  if (size === null || size === undefined) return "size unknown";
+  const units = ["bytes", "kB", "MB", "GB", "TB"];
+  let unit = 0;
+  for (; size >= 1000 && unit < 4; unit++) size /= 1000;
+  return `${unit ? size.toPrecision(3) : size} ${units[unit]}`;
+}
+function seconds(job) {
+  const took = (Date.parse(job[FINISHED]) - Date.parse(job[STARTED])) / 1000;
+  if (took < 120) return `${took < 10 ? took.toFixed(1) : Math.round(took)} s`;
+  return took < 7200 ? `${(took / 60).toFixed(1)} min` : `${(took / 3600).toFixed(1)} h`;
+}
+const moment = (text) => el("time", { datetime: text }, `${text.slice(0, 10)} ${text.slice(11, 19)} UTC`);
+const digest = (sha, length = 12) =>
+  sha ? el("span", { class: "digest", title: sha }, sha.slice(0, length)) : el("span", { class: "soft" }, "no digest");
+
+// Half characters, of names that are no Unicode, cannot stand in an address.
+const address = (key) => `#${key.toWellFormed().split("/").map(encodeURIComponent).join("/")}`;
+const link = (key, ...text) =>
+  el("a", { href: address(key), class: "name" }, text.length ? text : shown(key.slice(key.indexOf("/") + 1)));
+const fileLink = (name, ...text) => link(`${FILE}/${name}`, ...text);
+const first = (job) => nameOf(all(job[OUTPUTS])[0]);
+// A run is known by its folder, whatever it has written there first.
+const called = (job) =>
+  job[VERB] === "train" && first(job).includes("/") ? first(job).slice(0, first(job).lastIndexOf("/") + 1) : first(job);
+const isAccused = (job) => all(job[OUTPUTS]).some((each) => accused.has(nameOf(each))) || accused.has(job[PATH]);
+
+// A list of any length: the first rows, and a button for more of them.
+function listed(items, row, attributes, step = 200) {
+  const list = el("ul", attributes);
+  const more = el("button", { type: "button", onclick: () => grow(true) });
+  let at = 0;
+  function grow(asked) {
+    const rows = items.slice(at, at + step).map(row);
+    list.append(...rows);
+    at += rows.length;
+    more.hidden = at >= items.length;
+    more.textContent = `Show ${count(Math.min(step, items.length - at))} more of ${count(items.length)}`;
+    if (asked) rows[0].querySelector("a")?.focus();
+  }
+  grow(false);
+  return items.length > step ? [list, more] : [list];
+}
+
+// What opens is drawn when it is opened for the first time.
+function opening(summary, draw, attributes) {
+  const details = el("details", attributes, el("summary", null, summary));
+  const fill = () => details.childElementCount === 1 && details.append(...[draw()].flat());
+  details.addEventListener("toggle", fill);
+  if (attributes?.open) fill();
+  return details;
+}
+
+const pair = (label, ...content) => el("div", null, el("dt", null, label), el("dd", null, content));
+const faulty = (number) =>
+  number > 0 && [" ", el("span", { class: "mark bad" }, number > 1 ? `${count(number)} with findings` : "finding")];
+const card = (title, ...content) => el("section", { class: "card" }, el("h2", null, title), content);

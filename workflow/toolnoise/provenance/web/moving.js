@@ -1,0 +1,59 @@
+// Moving about: the address says what is shown, so that it can be kept, sent, and gone back to.
+
+const heading = (text) => el("h1", { tabindex: "-1" }, text);
+const search = document.getElementById("search");
+const main = document.getElementById("main");
+
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // a fragment that somebody typed
+  }
+}
+
+function keyAt(fragment) {
+  const key = fragment.split("/").map(decoded).join("/");
+  return halved.get(key) || key;
+}
+
+function show(moved) {
+  const fragment = location.hash.slice(1);
+  const asked = fragment.startsWith("?q=") ? decoded(fragment.slice(3)) : null;
+  const view =
+    asked !== null
+      ? searchView(asked)
+      : fragment === "?stale"
+        ? staleView()
+        : fragment
+          ? artifactView(keyAt(fragment))
+          : overview();
+  main.replaceChildren(...view.flat(9).filter(Boolean));
+  const title = main.querySelector("h1");
+  document.title = visible(fragment ? `${title.textContent} · audit of ${D.title}` : title.textContent);
+  history.replaceState({ seen: true }, "");
+  if (asked === null || document.activeElement !== search) {
+    search.value = asked || "";
+    if (moved) title.focus({ preventScroll: true });
+  }
+}
+
+search.form.addEventListener("submit", (event) => event.preventDefault());
+search.addEventListener("input", () => {
+  const there = `#?q=${encodeURIComponent(search.value)}`;
+  // One entry in the history for a search, not one for each letter.
+  if (location.hash.startsWith("#?q=")) history.replaceState(null, "", there);
+  else history.pushState(null, "", there);
+  show(false);
+});
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  main.focus();
+});
+window.addEventListener("popstate", (event) => {
+  show(true);
+  // On the way back the browser knows where the view was.
+  if (!event.state?.seen) window.scrollTo(0, 0);
+});
+document.querySelector(".home").append(` of ${visible(D.title)}`);
+show(false);
