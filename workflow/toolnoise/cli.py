@@ -76,6 +76,15 @@ def _status(options: argparse.Namespace) -> None:
     _print(status.as_json(found) if options.json else status.told(study, found))
 
 
+def _diff(options: argparse.Namespace) -> None:
+    from toolnoise.provenance import diff, telling
+
+    found = diff.diff(options.one, options.other)
+    _print(found if options.json else telling.told(found))
+    sys.stdout.flush()
+    sys.exit(0 if found["equal"] else 1)
+
+
 def _print(found: object) -> None:
     print(found if isinstance(found, str) else json.dumps(found, indent=1))
 
@@ -100,7 +109,10 @@ def _parser() -> argparse.ArgumentParser:
             # A question mark: it may be left out.
             argument = name.removesuffix("?")
             about = _ARGUMENTS.get((verb, argument), _ARGUMENTS.get(argument, {}))
-            one.add_argument(f"--{argument}", **{"required": argument == name, **about})
+            if argument in _BY_PLACE:
+                one.add_argument(argument, **about)
+            else:
+                one.add_argument(f"--{argument}", **{"required": argument == name, **about})
     return parser
 
 
@@ -110,13 +122,19 @@ _BY_HAND = [
     ("doctor", _doctor, "print what this machine is and which toolings it can serve", ("study?", "json?")),
     ("estimate", _estimate, "print what a study will cost", ("study", "measure?", "json?")),
     ("status", _status, "print where a study stands", ("study", "json?")),
+    ("diff", _diff, "print what separates two runs, cells or results", ("one", "other", "json?")),
 ]
+
+# Arguments that are told by their place, without a name.
+_BY_PLACE = ("one", "other")
 
 # What an argument is, in every verb or in one.
 _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
     "study": {"help": "a configuration, or the study.json kept with its results", "metavar": "FILE"},
     "seed": {"type": int},
     "checkpoint": {"help": "where an interrupted run is kept and goes on from; it goes when the run ends"},
+    "one": {"metavar": "A", "help": "a run, a cell, a study's results, or a results folder"},
+    "other": {"metavar": "B", "help": "another one"},
     "json": {"action": "store_true", "help": "for programs"},
     "measure": {"action": "store_true", "help": "first time some steps of what nobody timed, on this machine"},
     "mode": {"choices": list(MODES)},
