@@ -85,6 +85,19 @@ def _diff(options: argparse.Namespace) -> None:
     sys.exit(0 if found["equal"] else 1)
 
 
+def _rebuild(options: argparse.Namespace) -> None:
+    from toolnoise.provenance import rebuild, sampling
+
+    if not options.files and options.sample is None:
+        raise BadInput("command line", "RUN", "nothing to rebuild", "runs or other files of results, or --sample N")
+    jobs = sampling.of(options.files or ["results"])
+    if options.sample is not None:
+        count = len(jobs)
+        jobs = sampling.sample(jobs, options.sample, options.seed, rebuild.UNREPEATABLE)
+        print(f"sampled {len(jobs)} of {count} jobs (seed {options.seed}): {sampling.kinds(jobs)}", flush=True)
+    sys.exit(rebuild.report(rebuild.rebuild(jobs, options.keep)))
+
+
 def _print(found: object) -> None:
     print(found if isinstance(found, str) else json.dumps(found, indent=1))
 
@@ -109,6 +122,8 @@ def _parser() -> argparse.ArgumentParser:
             # A question mark: it may be left out.
             argument = name.removesuffix("?")
             about = _ARGUMENTS.get((verb, argument), _ARGUMENTS.get(argument, {}))
+            if verb in JOBS and argument in JOBS[verb].several:
+                about = {"nargs": "+", **about}
             if argument in _BY_PLACE:
                 one.add_argument(argument, **about)
             else:
@@ -122,11 +137,17 @@ _BY_HAND = [
     ("doctor", _doctor, "print what this machine is and which toolings it can serve", ("study?", "json?")),
     ("estimate", _estimate, "print what a study will cost", ("study", "measure?", "json?")),
     ("status", _status, "print where a study stands", ("study", "json?")),
+    (
+        "rebuild",
+        _rebuild,
+        "make artifacts again from their statements and compare every bit",
+        ("files", "sample?", "seed?", "keep?"),
+    ),
     ("diff", _diff, "print what separates two runs, cells or results", ("one", "other", "json?")),
 ]
 
 # Arguments that are told by their place, without a name.
-_BY_PLACE = ("one", "other")
+_BY_PLACE = ("one", "other", "files")
 
 # What an argument is, in every verb or in one.
 _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
@@ -135,6 +156,10 @@ _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
     "checkpoint": {"help": "where an interrupted run is kept and goes on from; it goes when the run ends"},
     "one": {"metavar": "A", "help": "a run, a cell, a study's results, or a results folder"},
     "other": {"metavar": "B", "help": "another one"},
+    "files": {"nargs": "*", "metavar": "RUN", "help": "runs, other files of results, or folders of them"},
+    "sample": {"type": int, "metavar": "N", "help": "so many jobs at random, of those in RUN or in results"},
+    ("rebuild", "seed"): {"type": int, "default": 0, "metavar": "K", "help": "another sample for another number (0)"},
+    "keep": {"action": "store_true", "help": "keep what is made, and say where"},
     "json": {"action": "store_true", "help": "for programs"},
     "measure": {"action": "store_true", "help": "first time some steps of what nobody timed, on this machine"},
     "mode": {"choices": list(MODES)},
@@ -143,17 +168,17 @@ _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
     "format": {"help": "cifar-10, cifar-100, celeba, imagenet or image-folder"},
     "examples": {"type": int, "help": "training examples; a fifth as many are for testing", "metavar": "N"},
     "kind": {"choices": ["stability", "cross_tooling", "counts", "overhead", "kernels"]},
-    "records": {"nargs": "+", "metavar": "JSON"},
-    "other-records": {"nargs": "+", "metavar": "RUN_JSON"},
-    "metrics": {"nargs": "+", "metavar": "CSV"},
+    "records": {"metavar": "JSON"},
+    "other-records": {"metavar": "RUN_JSON"},
+    "metrics": {"metavar": "CSV"},
     "read": {
         "action": "append",
         "nargs": "+",
         "metavar": ("KIND", "CSV"),
         "help": "metric files of a kind that the figure reads; once for each kind",
     },
-    ("render", "out"): {"nargs": "+", "metavar": "FILE", "help": "what the notebook writes: a path in each format"},
-    "shows": {"nargs": "+", "metavar": "FILE", "help": "the metric files, figures and tables that the page shows"},
+    ("render", "out"): {"metavar": "FILE", "help": "what the notebook writes: a path in each format"},
+    "shows": {"metavar": "FILE", "help": "the metric files, figures and tables that the page shows"},
 }
 
 

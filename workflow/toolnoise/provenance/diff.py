@@ -23,6 +23,8 @@ from toolnoise.stats.estimates import mean_t
 RUN, CELL, TREE = "run", "cell", "results"
 WANTED = "two runs, two cells, two studies' results or two results folders"
 CELL_DEPTH = 4
+# What each metric of a pair can be, as in cross_tooling.csv.
+RANGES = {"churn": (0, 1), "l2_unit": (0, np.inf), "l2_raw": (0, np.inf), "accuracy_difference": (-1, 1)}
 # Jobs whose outcome is a time, or a page that says when it was written.
 TIMED = ("measure-speed", "profile", "report")
 
@@ -155,7 +157,7 @@ def _cells(one: Path, other: Path) -> dict[str, Any]:
 
 def _summary(compared: list[dict[str, Any]]) -> dict[str, Any]:
     """Means over the shared seeds with their intervals, by the names and formulas of the metric files."""
-    values: dict[str, list[float]] = {"churn": [], "l2_unit": [], "l2_raw": [], "accuracy_difference": []}
+    values: dict[str, list[float]] = {metric: [] for metric in RANGES}
     for run in compared:
         accuracy = run["parting"]["test_accuracy"]
         told = {
@@ -173,7 +175,7 @@ def _summary(compared: list[dict[str, Any]]) -> dict[str, Any]:
         "runs": len(compared),
         "first_epoch_that_differs": min((epoch for epoch in parted if epoch), default=None),
         "metrics": {
-            metric: {"n_runs": len(found)} | _finite(mean_t(np.array(found))._asdict())
+            metric: {"n_runs": len(found)} | _finite(mean_t(np.array(found)).within(*RANGES[metric])._asdict())
             for metric, found in values.items()
         },
     }

@@ -3,8 +3,10 @@
 import functools
 import hashlib
 import importlib.metadata
+import io
 import re
 import subprocess
+import tarfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -39,6 +41,13 @@ def commit() -> Commit | None:
 def show(sha: str, file: str) -> bytes | None:
     """A file as a commit has it; None where there is no such commit or file."""
     return _git("show", f"{sha}:{file}") if re.fullmatch(r"[0-9a-f]{40,64}", sha) else None
+
+
+def extract(sha: str, folder: Path) -> None:
+    """Lay out the files of a commit in a folder."""
+    packed = _git("archive", "--format=tar", sha)
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        archive.extractall(folder, filter="data")
 
 
 def versions(*packages: str) -> dict[str, str]:

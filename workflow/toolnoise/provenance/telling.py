@@ -163,25 +163,25 @@ def _study(found: dict[str, Any]) -> Iterator[str]:
         yield f"no plain files, not read: {_some(found['no_plain_files'])}"
     if found["not_compared"]:
         yield f"made of times, not compared: {_some(found['not_compared'])}"
-    if found["cells"]:
+    damaged = [cell for cell in found["cells"] if "damaged" in cell]
+    for cell in damaged:
+        yield f"cannot be compared: {printable(cell['cell'])}: {printable(cell['damaged'])}"
+    rows = [_row(cell) for cell in found["cells"] if cell not in damaged]
+    if rows:
         yield ""
-        yield from aligned(
-            [("cell", "runs", "first epoch", "churn", "l2_unit", "accuracy"), *map(_row, found["cells"])]
-        )
+        yield from aligned([("cell", "runs", "first epoch", "churn", "l2_unit", "accuracy_difference"), *rows])
 
 
 def _row(cell: dict[str, Any]) -> tuple[str, ...]:
     name = printable(cell["cell"])
     if "only" in cell:
         return name, f"only in {cell['only'].upper()}", "", "", "", ""
-    if "damaged" in cell:
-        return name, printable(cell["damaged"]), "", "", "", ""
     if "summary" not in cell:
         return name, "bit-equal", "", "", "", ""
     summary = cell["summary"]
     metrics = [_number(summary["metrics"][name]["value"]) for name in ("churn", "l2_unit", "accuracy_difference")]
     equal = f"{summary['bit_equal']} of {summary['runs']} bit-equal"
-    return name, equal, str(summary["first_epoch_that_differs"] or ""), *metrics
+    return name, equal, str(summary["first_epoch_that_differs"] or "none"), *metrics
 
 
 def _only(found: dict[str, Any], what: str) -> Iterator[str]:
