@@ -73,7 +73,7 @@ def _run(found: dict[str, Any]) -> Iterator[str]:
     noise = ", the emulated noise among them" if any(parted["emulated_noise"]) else ""
     yield f"draws            {_since(parted['draws_differ_from_epoch'])}{noise}"
     epoch, tensors = parted["weights_differ_from_epoch"], parted["tensors_that_differ_then"]
-    layers = f", in {len(tensors)} tensors: {_some(tensors)}" if epoch else ""
+    layers = f", in {len(tensors)} tensor{'s' if len(tensors) > 1 else ''}: {_some(tensors)}" if epoch else ""
     yield f"weights          {_since(epoch)}{layers}"
     if parted["epochs"][0] != parted["epochs"][1]:
         yield f"epochs           {parted['epochs'][0]} -> {parted['epochs'][1]}"
