@@ -79,7 +79,7 @@ def _status(options: argparse.Namespace) -> None:
 def _diff(options: argparse.Namespace) -> None:
     from toolnoise.provenance import diff, telling
 
-    found = diff.diff(options.one, options.other)
+    found = diff.diff(options.a, options.b)
     _print(found if options.json else telling.told(found))
     sys.stdout.flush()
     sys.exit(0 if found["equal"] else 1)
@@ -88,10 +88,12 @@ def _diff(options: argparse.Namespace) -> None:
 def _rebuild(options: argparse.Namespace) -> None:
     from toolnoise.provenance import rebuild, sampling
 
-    if not options.files and options.sample is None:
-        raise BadInput("command line", "RUN", "nothing to rebuild", "runs or other files of results, or --sample N")
-    jobs = sampling.of(options.files or ["results"])
+    if not options.runs and options.sample is None:
+        raise BadInput("command line", "RUNS", "nothing to rebuild", "runs or other files of results, or --sample N")
+    jobs = sampling.of(options.runs or ["results"])
     if options.sample is not None:
+        if options.sample < 1:
+            raise BadInput("command line", "--sample", f"found {options.sample}", "at least 1")
         count = len(jobs)
         jobs = sampling.sample(jobs, options.sample, options.seed, rebuild.UNREPEATABLE)
         print(f"sampled {len(jobs)} of {count} jobs (seed {options.seed}): {sampling.kinds(jobs)}", flush=True)
@@ -124,8 +126,9 @@ def _parser() -> argparse.ArgumentParser:
             about = _ARGUMENTS.get((verb, argument), _ARGUMENTS.get(argument, {}))
             if verb in JOBS and argument in JOBS[verb].several:
                 about = {"nargs": "+", **about}
-            if argument in _BY_PLACE:
-                one.add_argument(argument, **about)
+            # In capitals: it is named by its place.
+            if argument.isupper():
+                one.add_argument(argument.lower(), metavar=argument, **about)
             else:
                 one.add_argument(f"--{argument}", **{"required": argument == name, **about})
     return parser
@@ -141,23 +144,20 @@ _BY_HAND = [
         "rebuild",
         _rebuild,
         "make artifacts again from their statements and compare every bit",
-        ("files", "sample?", "seed?", "keep?"),
+        ("RUNS", "sample?", "seed?", "keep?"),
     ),
-    ("diff", _diff, "print what separates two runs, cells or results", ("one", "other", "json?")),
+    ("diff", _diff, "print what separates two runs, cells or results", ("A", "B", "json?")),
 ]
-
-# Arguments that are told by their place, without a name.
-_BY_PLACE = ("one", "other", "files")
 
 # What an argument is, in every verb or in one.
 _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
     "study": {"help": "a configuration, or the study.json kept with its results", "metavar": "FILE"},
     "seed": {"type": int},
     "checkpoint": {"help": "where an interrupted run is kept and goes on from; it goes when the run ends"},
-    "one": {"metavar": "A", "help": "a run, a cell, a study's results, or a results folder"},
-    "other": {"metavar": "B", "help": "another one"},
-    "files": {"nargs": "*", "metavar": "RUN", "help": "runs, other files of results, or folders of them"},
-    "sample": {"type": int, "metavar": "N", "help": "so many jobs at random, of those in RUN or in results"},
+    "A": {"help": "a run, a cell, a study's results, or a results folder"},
+    "B": {"help": "another one"},
+    "RUNS": {"nargs": "*", "help": "runs, other files of results, or folders of them"},
+    "sample": {"type": int, "metavar": "N", "help": "so many jobs at random, of those in RUNS or in results"},
     ("rebuild", "seed"): {"type": int, "default": 0, "metavar": "K", "help": "another sample for another number (0)"},
     "keep": {"action": "store_true", "help": "keep what is made, and say where"},
     "json": {"action": "store_true", "help": "for programs"},
