@@ -16,6 +16,8 @@ from toolnoise.errors import BadInput, told_in_one_line
 from toolnoise.jobs import JOBS
 from toolnoise.study import MODES
 
+MOST_PROCESSES = 256
+
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one verb."""
@@ -100,6 +102,17 @@ def _rebuild(options: argparse.Namespace) -> None:
     sys.exit(rebuild.report(rebuild.rebuild(jobs, options.keep)))
 
 
+def _audit(options: argparse.Namespace) -> None:
+    from toolnoise.provenance import audit, tree
+
+    if options.processes is not None and not 1 <= options.processes <= MOST_PROCESSES:
+        wanted = f"a number from 1 to {MOST_PROCESSES}"
+        raise BadInput("command line", "--processes", f"found {options.processes}", wanted)
+    found = audit.examine(tree.load(options.results), options.processes)
+    _print(audit.as_json(found, options.strict) if options.json else audit.told(found, options.strict))
+    sys.exit(0 if found.is_clean(options.strict) else 1)
+
+
 def _print(found: object) -> None:
     print(found if isinstance(found, str) else json.dumps(found, indent=1))
 
@@ -147,6 +160,12 @@ _BY_HAND = [
         ("RUNS", "sample?", "seed?", "keep?"),
     ),
     ("diff", _diff, "print what separates two runs, cells or results", ("A", "B", "json?")),
+    (
+        "audit",
+        _audit,
+        "verify every result back to data, code, seed and machine; exit code 1 if something is found",
+        ("RESULTS", "strict?", "json?", "processes?"),
+    ),
 ]
 
 # What an argument is, in every verb or in one.
@@ -160,6 +179,12 @@ _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
     "sample": {"type": int, "metavar": "N", "help": "so many jobs at random, of those in RUNS or in results"},
     ("rebuild", "seed"): {"type": int, "default": 0, "metavar": "K", "help": "another sample for another number (0)"},
     "keep": {"action": "store_true", "help": "keep what is made, and say where"},
+    "RESULTS": {"nargs": "?", "default": "results", "help": "a results folder, or one study's folder in it (results)"},
+    "strict": {
+        "action": "store_true",
+        "help": "complain of stale results too: those that other code made",
+    },
+    "processes": {"type": int, "metavar": "N", "help": "that read at once (as many as there are cores)"},
     "json": {"action": "store_true", "help": "for programs"},
     "measure": {"action": "store_true", "help": "first time some steps of what nobody timed, on this machine"},
     "mode": {"choices": list(MODES)},

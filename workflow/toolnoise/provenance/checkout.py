@@ -37,14 +37,15 @@ def package(statement: Statement, scratch: Path) -> Code:
     if not absent:
         return Code(PACKAGE.parent, "the code here")
     commit = _commit(statement)
-    at_commit = {one.name: repository.show(commit, one.name) for one in recorded} if commit else {}
-    missing = [one.name for one in absent if not _matches(at_commit.get(one.name), one)]
+    at_commit = repository.files_of(commit, (one.name for one in recorded))
+    missing = [one.name for one in absent if at_commit.get(one.name) != one.sha256]
     if missing:
         return Code(PACKAGE.parent, "", tuple(missing))
     repository.extract(commit, scratch)
     for one in recorded:
         # What was changed when the job ran and has been committed since.
-        if not _matches(at_commit[one.name], one):
+        if at_commit.get(one.name) != one.sha256:
+            (scratch / one.name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(ROOT / one.name, scratch / one.name)
     return Code(scratch / WORKFLOW, f"the code of commit {commit[:12]}")
 
@@ -65,7 +66,7 @@ def own_modules(statement: Statement, folder: Path) -> Iterator[Own]:
         found: Path | bytes | None = next((path for path in paths if _is(path, one)), None)
         if found is None and (commit := _commit(statement)):
             text = repository.show(commit, one.name)
-            found = text if _matches(text, one) else None
+            found = text if text is not None and hashlib.sha256(text).hexdigest() == one.sha256 else None
         yield Own(place, found)
 
 
@@ -89,7 +90,3 @@ def _commit(statement: Statement) -> str:
 
 def _is(path: Path, one: Artifact) -> bool:
     return path.is_file() and sha256(path) == one.sha256
-
-
-def _matches(text: bytes | None, one: Artifact) -> bool:
-    return text is not None and hashlib.sha256(text).hexdigest() == one.sha256
