@@ -275,6 +275,27 @@ def test_what_cannot_be_compared_is_one_line(results, make_run, tmp_path, refuse
     assert "history.csv" in refused(diff.diff, run, run)
 
 
+@pytest.mark.parametrize(
+    ("about", "says"),
+    [
+        ({"spec": 3}, "spec: no spec with a seed"),
+        ({"spec": {}}, "spec: no spec with a seed"),
+        ({"trainable": [["a"]]}, "trainable: no list of tensors"),
+    ],
+)
+def test_a_record_that_makes_no_sense_is_one_line(about, says, make_run, refused):
+    run = Path(make_run(1)).parent
+    record = files.read_json(run / "run.json")
+    files.write_json(run / "run.json", record | about)
+    assert says in refused(diff.diff, run, run)
+
+
+def test_tensors_that_are_no_numbers_have_no_distance(differ):
+    found = differ(lambda parts: parts["final"].update({"a/bias": np.array(["x", "y", "z"])}))
+    assert not found["equal"]
+    assert found["parting"]["tensors_not_shared"] == ["a/bias"]
+
+
 @pytest.mark.parametrize(("change", "code"), [(None, 0), (in_epoch(2, "a/bias"), 1)])
 def test_the_exit_code_says_whether_they_differ(change, code, differ, tmp_path, capsys):
     differ(change)

@@ -83,7 +83,7 @@ def _runs(one: Path, other: Path) -> dict[str, Any]:
 
 def compare_runs(one: Path, other: Path, dumps: tuple[Dump, Dump]) -> dict[str, Any]:
     """What separates the runs in two folders; `dumps` are of their cells."""
-    pair = runs.read(one / "run.json"), runs.read(other / "run.json")
+    pair = _run(one), _run(other)
     made_of = [making.of_run(run.record, _statement(run.folder)) for run in pair]
     parted = parting.parting(*pair)
     predictions = _predictions(pair, dumps)
@@ -95,6 +95,16 @@ def compare_runs(one: Path, other: Path, dumps: tuple[Dump, Dump]) -> dict[str, 
         "parting": parted,
         "predictions": predictions,
     }
+
+
+def _run(folder: Path) -> Run:
+    run = runs.read(folder / "run.json")
+    spec, trainable = run.record["spec"], run.record["trainable"]
+    if not isinstance(spec, dict) or not isinstance(spec.get("seed"), int):
+        raise BadInput(folder / "run.json", "spec", "no spec with a seed", "the record that train wrote")
+    if not isinstance(trainable, list) or not all(isinstance(name, str) for name in trainable):
+        raise BadInput(folder / "run.json", "trainable", "no list of tensors", "the record that train wrote")
+    return run
 
 
 def _statement(run: Path) -> statements.Statement | None:
@@ -122,7 +132,7 @@ def _dump(cell: Path) -> Dump:
 def _predictions(pair: tuple[Run, Run], dumps: tuple[Dump, Dump]) -> dict[str, Any]:
     why = next((dump.why for dump in dumps if dump.why), "")
     layers = [dump.logits.get(run.seed) for run, dump in zip(pair, dumps, strict=True)]
-    contents = {run.record["data_sha256"] for run in pair if "data_sha256" in run.record}
+    contents = {str(run.record["data_sha256"]) for run in pair if "data_sha256" in run.record}
     if not why and any(layer is None for layer in layers):
         why = "a run has none: it diverged, or the dump is of other seeds"
     elif not why and len(contents) > 1:

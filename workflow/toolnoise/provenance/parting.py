@@ -78,7 +78,7 @@ def _tensors(
     """The tensors whose digests differ after an epoch, in the order of the layers."""
     digests = []
     for run, tensors, history in zip(runs, weights, histories, strict=True):
-        told = history[at - 1]["tensors_sha256"].split()
+        told = (history[at - 1]["tensors_sha256"] or "").split()
         if len(told) != len(tensors):
             found = f"epoch {at} has {len(told)} digests"
             raise BadInput(run.folder / "history.csv", "tensors_sha256", found, f"{len(tensors)}, as weights.npz has")
@@ -103,7 +103,13 @@ def _number(text: str | float | None) -> float | None:
 def _distances(runs: tuple[Run, ...], weights: tuple[dict[str, np.ndarray], ...]) -> dict[str, Any]:
     """The distance of all that was trained, and of each tensor relative to the norm of the first run's."""
     one, other = weights
-    shared = [name for name in one if name in other and one[name].shape == other[name].shape]
+    shared = [
+        name
+        for name in one
+        if name in other
+        and one[name].shape == other[name].shape
+        and one[name].dtype.kind == other[name].dtype.kind == "f"
+    ]
     tensors = []
     with np.errstate(over="ignore", invalid="ignore"):
         for name in shared:
