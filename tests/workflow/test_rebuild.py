@@ -227,7 +227,7 @@ def test_two_runs_part_where_the_digests_in_their_histories_do(small_study, tool
     done = toolnoise(small_study, "diff", *runs, "--json")
     assert done.returncode == 1, done.stderr
     found = json.loads(done.stdout)
-    histories = [list(csv.DictReader((small_study / run / "history.csv").open())) for run in runs]
+    histories = [list(csv.DictReader((small_study / run / "history.csv").read_text().splitlines())) for run in runs]
     differ = [
         int(one["epoch"]) for one, two in zip(*histories, strict=True) if one["weights_sha256"] != two["weights_sha256"]
     ]
