@@ -110,6 +110,13 @@ def test_a_second_run_records_the_same_but_for_its_times(first, second):
         assert records[0] == records[1], name
 
 
+def test_runs_and_data_of_ones_own_are_made_again_from_their_statements(second, toolnoise):
+    run = "results/mine/runs/my-model/my-data/cpu/dropout/2"
+    done = toolnoise(second, "rebuild", run, "results/mine/data/my-data.npz")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines()[-1] == "2 reproduced"
+
+
 def test_the_study_kept_with_the_results_is_complete(first):
     kept = config.read(first / "results/mine/study.json")
     assert kept["recipes"]["my-recipe"]["optimizer"] == "adam"

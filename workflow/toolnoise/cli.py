@@ -78,6 +78,30 @@ def _status(options: argparse.Namespace) -> None:
     _print(status.as_json(found) if options.json else status.told(study, found))
 
 
+def _diff(options: argparse.Namespace) -> None:
+    from toolnoise.provenance import diff, telling
+
+    found = diff.diff(options.a, options.b)
+    _print(found if options.json else telling.told(found))
+    sys.stdout.flush()
+    sys.exit(0 if found["equal"] else 1)
+
+
+def _rebuild(options: argparse.Namespace) -> None:
+    from toolnoise.provenance import rebuild, sampling
+
+    if not options.runs and options.sample is None:
+        raise BadInput("command line", "RUNS", "nothing to rebuild", "runs or other files of results, or --sample N")
+    jobs = sampling.of(options.runs or ["results"])
+    if options.sample is not None:
+        if options.sample < 1:
+            raise BadInput("command line", "--sample", f"found {options.sample}", "at least 1")
+        count = len(jobs)
+        jobs = sampling.sample(jobs, options.sample, options.seed, rebuild.UNREPEATABLE)
+        print(f"sampled {len(jobs)} of {count} jobs (seed {options.seed}): {sampling.kinds(jobs)}", flush=True)
+    sys.exit(rebuild.report(rebuild.rebuild(jobs, options.keep)))
+
+
 def _audit(options: argparse.Namespace) -> None:
     from toolnoise.provenance import audit, tree
 
@@ -117,6 +141,8 @@ def _parser() -> argparse.ArgumentParser:
             # A question mark: it may be left out.
             argument = name.removesuffix("?")
             about = _ARGUMENTS.get((verb, argument), _ARGUMENTS.get(argument, {}))
+            if verb in JOBS and argument in JOBS[verb].several:
+                about = {"nargs": "+", **about}
             # In capitals: it is named by its place.
             if argument.isupper():
                 one.add_argument(argument.lower(), metavar=argument, **about)
@@ -132,6 +158,13 @@ _BY_HAND = [
     ("estimate", _estimate, "print what a study will cost", ("study", "measure?", "json?")),
     ("status", _status, "print where a study stands", ("study", "json?")),
     (
+        "rebuild",
+        _rebuild,
+        "make artifacts again from their statements and compare every bit",
+        ("RUNS", "sample?", "seed?", "keep?"),
+    ),
+    ("diff", _diff, "print what separates two runs, cells or results", ("A", "B", "json?")),
+    (
         "audit",
         _audit,
         "verify every result back to data, code, seed and machine; exit code 1 if something is found",
@@ -144,6 +177,12 @@ _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
     "study": {"help": "a configuration, or the study.json kept with its results", "metavar": "FILE"},
     "seed": {"type": int},
     "checkpoint": {"help": "where an interrupted run is kept and goes on from; it goes when the run ends"},
+    "A": {"help": "a run, a cell, a study's results, or a results folder"},
+    "B": {"help": "another one"},
+    "RUNS": {"nargs": "*", "help": "runs, other files of results, or folders of them"},
+    "sample": {"type": int, "metavar": "N", "help": "so many jobs at random, of those in RUNS or in results"},
+    ("rebuild", "seed"): {"type": int, "default": 0, "metavar": "K", "help": "another sample for another number (0)"},
+    "keep": {"action": "store_true", "help": "keep what is made, and say where"},
     "RESULTS": {"nargs": "?", "default": "results", "help": "a results folder, or one study's folder in it (results)"},
     "strict": {
         "action": "store_true",
@@ -159,17 +198,17 @@ _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
     "format": {"help": "cifar-10, cifar-100, celeba, imagenet or image-folder"},
     "examples": {"type": int, "help": "training examples; a fifth as many are for testing", "metavar": "N"},
     "kind": {"choices": ["stability", "cross_tooling", "counts", "overhead", "kernels"]},
-    "records": {"nargs": "+", "metavar": "JSON"},
-    "other-records": {"nargs": "+", "metavar": "RUN_JSON"},
-    "metrics": {"nargs": "+", "metavar": "CSV"},
+    "records": {"metavar": "JSON"},
+    "other-records": {"metavar": "RUN_JSON"},
+    "metrics": {"metavar": "CSV"},
     "read": {
         "action": "append",
         "nargs": "+",
         "metavar": ("KIND", "CSV"),
         "help": "metric files of a kind that the figure reads; once for each kind",
     },
-    ("render", "out"): {"nargs": "+", "metavar": "FILE", "help": "what the notebook writes: a path in each format"},
-    "shows": {"nargs": "+", "metavar": "FILE", "help": "the metric files, figures and tables that the page shows"},
+    ("render", "out"): {"metavar": "FILE", "help": "what the notebook writes: a path in each format"},
+    "shows": {"metavar": "FILE", "help": "the metric files, figures and tables that the page shows"},
 }
 
 

@@ -27,8 +27,8 @@ class Job(NamedTuple):
 
     `options` are what it is told besides files, `reads` the options that name files it reads, with what lies beside
     each such file and is read too (whole names, or suffixes in place of the file's own), `writes` those it writes,
-    `aside` what changes no outcome. `modules` and `files` are the code and the files of the repository that it is made
-    by.
+    `several` those of the two that may name several files, `aside` what changes no outcome. `modules` and `files` are
+    the code and the files of the repository that it is made by.
     """
 
     says: str
@@ -40,6 +40,7 @@ class Job(NamedTuple):
     modules: Callable[[Parameters], tuple[str, ...]]
     files: Callable[[Parameters], tuple[str, ...]] = lambda _: ()
     aside: tuple[str, ...] = ()
+    several: tuple[str, ...] = ()
 
 
 # Data
@@ -231,7 +232,8 @@ def of_figure(study: Study, figure: Figure) -> Parameters:
         "emulated": list(study.emulated()),
     }
     if figure.notebook == "order":
-        parameters["batch_sizes"] = {model: study.batch_size(model, dataset) for model, dataset in figure.tasks}
+        sizes = {model: study.batch_size(model, dataset) for model, dataset in figure.tasks}
+        parameters["batch_sizes"] = dict(sorted(sizes.items()))
     return parameters
 
 
@@ -244,7 +246,8 @@ def _render(parameters: Parameters, given: Given) -> None:
         wanted = f"one path with each of {', '.join(formats)}"
         raise BadInput("command line", "--out", f"found {', '.join(given.out)}", wanted)
     read = {name: files for name, *files in given.read}
-    shown = {key: value for key, value in parameters.items() if key not in ("figure", "notebook")}
+    # In this order they stand in the executed notebook, whatever order a statement has them in.
+    shown = {key: parameters[key] for key in ("hardware", "tasks", "emulated", "batch_sizes") if key in parameters}
     rendering.render(parameters["notebook"], {**read, **shown, "stem": stem}, given.executed)
 
 
@@ -350,6 +353,7 @@ JOBS = {
         resolve=_resolve_cell,
         perform=_predict,
         modules=_with_engine("toolnoise.prediction"),
+        several=("records",),
     ),
     "check-control": Job(
         "compare control runs bit for bit",
@@ -359,6 +363,7 @@ JOBS = {
         resolve=lambda given: {"cell": [given.model, given.dataset, given.hardware, "control"]},
         perform=_check_control,
         modules=lambda _: ("toolnoise.control",),
+        several=("records",),
     ),
     "measure": Job(
         "measure a cell",
@@ -368,6 +373,7 @@ JOBS = {
         resolve=_resolve_measured_cell,
         perform=_measure,
         modules=lambda _: ("toolnoise.measuring",),
+        several=("records",),
     ),
     "measure-pair": Job(
         "measure what separates two toolings",
@@ -379,6 +385,7 @@ JOBS = {
         },
         perform=_measure_pair,
         modules=lambda _: ("toolnoise.measuring",),
+        several=("records", "other-records"),
     ),
     "measure-overhead": Job(
         "measure what determinism costs",
@@ -388,6 +395,7 @@ JOBS = {
         resolve=_resolve_overhead,
         perform=_measure_overhead,
         modules=lambda _: ("toolnoise.measuring",),
+        several=("records",),
     ),
     "collect": Job(
         "put metric files together",
@@ -397,6 +405,7 @@ JOBS = {
         resolve=lambda given: {"kind": given.kind},
         perform=_collect,
         modules=lambda _: ("toolnoise.metrics.table",),
+        several=("metrics",),
     ),
     "render": Job(
         "execute a notebook",
@@ -407,6 +416,7 @@ JOBS = {
         perform=_render,
         modules=lambda _: MODULES,
         files=_figure_files,
+        several=("out",),
     ),
     "report": Job(
         "write a study's page",
@@ -417,5 +427,6 @@ JOBS = {
         perform=_report,
         modules=lambda _: ("toolnoise.rendering",),
         files=lambda parameters: captions(tuple(parameters["figure_kinds"])),
+        several=("shows",),
     ),
 }

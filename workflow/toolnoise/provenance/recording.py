@@ -49,7 +49,7 @@ def run(verb: str, given: argparse.Namespace) -> None:
     outputs = [_artifact(path, role) for path, role in written_by(job, given)]
     made_by = code.sources(*job.modules(parameters), files=job.files(parameters))
     dependencies = [*inputs, *_sources(verb, parameters, outputs), *_code(made_by)]
-    _write(verb, outputs, dependencies, parameters, observed or _machine(), started)
+    _write(verb, outputs, dependencies, parameters, observed or machine(), started)
 
 
 def write_study(path: str, config: dict[str, Any], configuration: str) -> None:
@@ -64,7 +64,18 @@ def write_study(path: str, config: dict[str, Any], configuration: str) -> None:
         _artifact(configuration, "configuration", SOURCE),
         *_code(code.sources("toolnoise.config", files=resources)),
     ]
-    _write("configure", [_artifact(path, "out")], dependencies, {}, _machine(), started)
+    _write("configure", [_artifact(path, "out")], dependencies, {}, machine(), started)
+
+
+def machine() -> dict[str, Any]:
+    """What there is to say of a job that no framework took part in."""
+    matter = {name: value for name, value in os.environ.items() if environment.FRAMEWORK.fullmatch(name)}
+    return {**environment.machine(), "versions": repository.versions(*ENVIRONMENT), "variables": matter}
+
+
+def programs() -> dict[str, str]:
+    """The versions of what makes a job run."""
+    return repository.versions("toolnoise", "snakemake") | {"python": sys.version.split()[0]}
 
 
 def _write(
@@ -76,7 +87,6 @@ def _write(
     started: datetime,
 ) -> None:
     commit = repository.commit()
-    versions = repository.versions("toolnoise", "snakemake") | {"python": sys.version.split()[0]}
     statement = Statement(
         verb,
         tuple(outputs),
@@ -86,7 +96,7 @@ def _write(
         json.loads(json.dumps(observed)),
         started,
         _now(),
-        versions,
+        programs(),
         commit.changes if commit else None,
     )
     files.write_json(path_for(outputs[0].name), statement.as_json())
@@ -148,12 +158,6 @@ def _repository() -> Iterator[Artifact]:
         yield Artifact(lock, sha256(code.ROOT / lock), kind=LOCK)
     if commit:
         yield Artifact("repository", commit.sha, kind=COMMIT)
-
-
-def _machine() -> dict[str, Any]:
-    """What there is to say of a job that no framework took part in."""
-    matter = {name: value for name, value in os.environ.items() if environment.FRAMEWORK.fullmatch(name)}
-    return {**environment.machine(), "versions": repository.versions(*ENVIRONMENT), "variables": matter}
 
 
 def _artifact(path: str, role: str, kind: str = "") -> Artifact:

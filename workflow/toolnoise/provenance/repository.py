@@ -3,8 +3,10 @@
 import functools
 import hashlib
 import importlib.metadata
+import io
 import re
 import subprocess
+import tarfile
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -68,6 +70,13 @@ def files_of(sha: str, names: Iterable[str]) -> dict[str, str]:
                 found[name] = hashlib.sha256(answer[at : at + size]).hexdigest()
             at += size + 1
     return found
+
+
+def extract(sha: str, folder: Path) -> None:
+    """Lay out the files of a commit in a folder."""
+    packed = _git("archive", "--format=tar", sha)
+    with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+        archive.extractall(folder, filter="data")
 
 
 def versions(*packages: str) -> dict[str, str]:

@@ -1,0 +1,305 @@
+import csv
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from toolnoise import arrays, cli, files
+from toolnoise.provenance import diff, parting, telling
+
+
+@pytest.fixture
+def differ(make_run, tmp_path):
+    """Compare a run with one that `change` edits; both of one seed, in cells of their own."""
+
+    def call(change=None, first=None):
+        folders = []
+        for name, edit in (("one", first), ("other", change)):
+            made = Path(make_run(1, edit)).parent
+            folders.append(tmp_path / name / "1")
+            shutil.rmtree(folders[-1], ignore_errors=True)
+            shutil.copytree(made, folders[-1])
+        found = diff.diff(*folders)
+        json.dumps(found, allow_nan=False)
+        return found
+
+    return call
+
+
+def in_epoch(epoch, tensor, amount=1e-3):
+    def change(parts):
+        for weights in parts["epochs"][epoch - 1 :]:
+            weights[tensor] = weights[tensor] + np.float32(amount)
+        parts["final"] = dict(parts["epochs"][-1])
+
+    return change
+
+
+def recorded(**about):
+    return lambda parts: parts["record"].update(about)
+
+
+def test_runs_with_equal_bits_are_bit_equal(differ):
+    found = differ()
+    assert found["equal"]
+    assert found["parting"]["weights_differ_from_epoch"] is None
+    assert telling.told(found).splitlines()[-1].startswith("bit-equal: weights, history but for times, ")
+
+
+def test_times_and_hosts_are_no_difference_of_results(differ, tmp_path):
+    differ(recorded(seconds={"training": 9}, observed={"host": "b", "device": "cpu"}, resumed_after=[1]))
+    history = tmp_path / "other/1/history.csv"
+    rows = list(csv.DictReader(history.read_text().splitlines()))
+    with history.open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(row | {"seconds": 7} for row in rows)
+    found = diff.diff(tmp_path / "one/1", tmp_path / "other/1/run.json")
+    assert found["equal"]
+    assert {"key": "host", "a": None, "b": "b"} in found["made_from"]["environment"]
+
+
+@pytest.mark.parametrize(("epoch", "tensor"), [(1, "a/kernel"), (2, "a/bias"), (3, "a/bias")])
+def test_the_first_epoch_and_tensor_that_differ_are_those_of_the_histories(epoch, tensor, differ):
+    found = differ(in_epoch(epoch, tensor))
+    assert not found["equal"]
+    assert found["parting"]["weights_differ_from_epoch"] == epoch
+    assert found["parting"]["tensors_that_differ_then"] == [tensor]
+    assert f"differ from epoch {epoch} on, in 1 tensor: {tensor}" in telling.told(found)
+
+
+def test_the_draws_part_on_their_own(differ, tmp_path):
+    differ()
+    history = tmp_path / "other/1/history.csv"
+    lines = history.read_text().splitlines()
+    lines[2] = lines[2][: lines[2].rindex(",")] + ",drawn"
+    history.write_text("\n".join(lines) + "\n")
+    parted = diff.diff(tmp_path / "one/1", tmp_path / "other/1")["parting"]
+    assert (parted["draws_differ_from_epoch"], parted["weights_differ_from_epoch"]) == (2, None)
+
+
+def test_layers_are_sorted_by_distance_relative_to_the_first_run(differ):
+    def change(parts):
+        parts["final"] = {"a/kernel": parts["final"]["a/kernel"] * 2, "a/bias": np.full(3, 4, np.float32)}
+
+    parted = differ(change, lambda parts: parts["final"].update({"a/bias": np.ones(3, np.float32)}))["parting"]
+    assert [row["tensor"] for row in parted["tensors"]] == ["a/bias", "a/kernel"]
+    assert [row["relative_l2"] for row in parted["tensors"]] == pytest.approx([3, 1])
+    assert parted["l2_raw"] == pytest.approx(np.sqrt(6 * 9 + 3 * 9))
+
+
+def test_a_layer_that_leaves_zero_is_the_farthest(differ):
+    parted = differ(in_epoch(3, "a/bias"))["parting"]
+    assert parted["tensors"][0]["tensor"] == "a/bias"
+    assert parted["tensors"][0]["relative_l2"] is None
+
+
+def test_final_weights_that_the_history_does_not_know_are_a_difference(differ):
+    found = differ(lambda parts: parts["final"].update({"a/bias": np.ones(3, np.float32)}))
+    assert not found["equal"]
+    assert "differ, though the digests in the histories do not" in telling.told(found)
+
+
+def test_the_sign_of_a_zero_is_a_difference(differ):
+    assert not differ(lambda parts: parts["final"].update({"a/bias": -parts["final"]["a/bias"]}))["equal"]
+
+
+def test_diverged_runs_compare_by_their_bits(differ):
+    def diverge(parts):
+        parts["record"]["status"] = "diverged"
+        for weights in parts["epochs"]:
+            weights["a/bias"] = np.full(3, np.nan, np.float32)
+        parts["final"] = dict(parts["epochs"][-1])
+
+    assert differ(diverge, diverge)["equal"]
+    found = differ(diverge)
+    assert found["parting"]["status"] == ["completed", "diverged"]
+    assert not found["equal"]
+    assert "completed -> diverged" in telling.told(found)
+
+
+def test_a_run_that_stopped_earlier_differs(differ):
+    found = differ(lambda parts: (parts["epochs"].pop(), parts["record"].update(epochs=2)))
+    assert found["parting"]["epochs"] == [3, 2]
+    assert not found["equal"]
+
+
+def test_networks_of_other_tensors_are_told_apart(differ):
+    def rename(parts):
+        for weights in (*parts["epochs"], parts["final"]):
+            weights["b"] = weights.pop("a/bias")
+        parts["record"]["trainable"] = ["a/kernel", "b"]
+
+    found = differ(rename)
+    assert not found["equal"], "though their digests, which know no names, are equal"
+    assert found["parting"]["tensors_not_shared"] == ["a/bias", "b"]
+    assert found["parting"]["l2_unit"] is None
+    assert "tensors that only one of them has, or has in that shape: a/bias, b" in telling.told(found)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "says"),
+    [("ab", "ab", "the same"), ("ab", "ac", "differ"), (None, "ac", "not known of both")],
+)
+def test_initial_weights_are_compared_by_their_digests(one, other, says, differ):
+    first, second = (recorded(**({"initial_sha256": digest} if digest else {})) for digest in (one, other))
+    assert f"initial weights  {says}\n" in telling.told(differ(second, first))
+
+
+def test_what_differs_in_the_spec_is_told_by_its_key(differ):
+    def change(parts):
+        parts["record"]["spec"]["recipe"]["batch_size"] = 16
+        parts["record"]["spec"]["variant"] = {"name": "impl", "varying": ["impl"]}
+
+    found = differ(change)
+    assert {"key": "recipe.batch_size", "a": 8, "b": 16} in found["made_from"]["spec"]
+    told = telling.told(found)
+    assert "recipe.batch_size: 8 -> 16" in told
+    assert "variant.varying: +impl" in told
+
+
+def test_flags_of_processors_are_told_one_by_one(differ):
+    flags = [recorded(observed={"cpu_flags": ["fma", flag]}) for flag in ("avx2", "avx512f")]
+    assert "cpu_flags: -avx2 +avx512f" in telling.told(differ(*reversed(flags)))
+
+
+def test_without_a_statement_the_code_is_not_known(differ):
+    found = differ()
+    assert found["made_from"]["code"] is None
+    assert "code         not known of both: a statement is missing" in telling.told(found)
+
+
+def test_flips_are_sorted_by_who_is_right():
+    labels = np.array([0, 0, 0, 0, 1])
+    one, other = np.eye(3, dtype=np.float32)[[0, 1, 1, 0, 1]], np.eye(3, dtype=np.float32)[[0, 0, 2, 1, 1]]
+    found = parting.flips(one, other, labels)
+    assert found["a_right_b_wrong"] == [3]
+    assert found["a_wrong_b_right"] == [1]
+    assert found["both_wrong_differently"] == [2]
+    assert (found["differ"], found["churn"], found["accuracy"]) == ([1, 2, 3], 0.6, [0.6, 0.6])
+
+
+def test_flips_without_labels_are_told_by_churn_alone():
+    logits = np.eye(2, dtype=np.float32)
+    assert parting.flips(logits, logits[::-1], None)["differ"] == [0, 1]
+
+
+def test_cells_are_compared_over_the_seeds_that_both_have(make_run, tmp_path):
+    for seed in (1, 2, 3):
+        make_run(seed)
+    shutil.copytree(tmp_path / "runs", tmp_path / "others")
+    make_run(3, in_epoch(2, "a/bias"))
+    shutil.rmtree(tmp_path / "others/1")
+    found = diff.diff(tmp_path / "runs", tmp_path / "others")
+    assert found["kind"] == "cell"
+    assert found["seeds"] == {"shared": [2, 3], "only_a": [1], "only_b": []}
+    assert [run["equal"] for run in found["runs"]] == [True, False]
+    assert (found["summary"]["bit_equal"], found["summary"]["first_epoch_that_differs"]) == (1, 2)
+    assert not found["equal"]
+    told = telling.told(found)
+    assert "only in A: 1 seed: 1" in told
+    assert "1 of 2 shared runs bit-equal" in told
+
+
+def test_equal_cells_say_so(make_run, tmp_path):
+    make_run(1)
+    shutil.copytree(tmp_path / "runs", tmp_path / "others")
+    found = diff.diff(tmp_path / "runs", tmp_path / "others")
+    assert found["equal"]
+    assert "bit-equal" in telling.told(found).splitlines()[-1]
+
+
+@pytest.fixture
+def results(tmp_path, make_run):
+    """Write a folder of results: one run, a metric file and a page; returns it."""
+
+    def make(name):
+        study = tmp_path / name / "results" / "tiny"
+        shutil.copytree(Path(make_run(1)).parent, study / "runs/smallcnn/digits/cpu/control/1")
+        files.write_text(study / "metrics/stability.csv", "metric,value\nchurn,0\n")
+        return study
+
+    return make
+
+
+def test_trees_are_compared_file_by_file_and_cell_by_cell(results):
+    one, other = results("a"), results("b")
+    assert diff.diff(one, other)["equal"]
+    assert diff.diff(one.parent, other.parent)["equal"]
+    files.write_text(other / "metrics/stability.csv", "metric,value\nchurn,1\n")
+    files.write_text(one / "figures/table2.md", "x\n")
+    weights = other / "runs/smallcnn/digits/cpu/control/1/weights.npz"
+    tensors = arrays.read_npz(weights)
+    tensors["a/bias"][1] = 1
+    arrays.write_npz(weights, tensors)
+    found = diff.diff(one, other)
+    (study,) = found["studies"]
+    assert [row["path"] for row in study["differ"]] == [
+        "metrics/stability.csv",
+        "runs/smallcnn/digits/cpu/control/1/weights.npz",
+    ]
+    assert study["only_a"] == ["figures/table2.md"]
+    assert [(cell["cell"], cell["equal"]) for cell in study["cells"]] == [("smallcnn/digits/cpu/control", False)]
+    told = telling.told(found)
+    assert "in a/bias, at (1,): 0.0 and 1.0" in told
+    assert told.endswith("they differ")
+
+
+def test_a_damaged_run_in_a_tree_is_a_difference_and_no_end(results):
+    one, other = results("a"), results("b")
+    record = other / "runs/smallcnn/digits/cpu/control/1/run.json"
+    record.write_text("{")
+    found = diff.diff(one, other)
+    assert not found["equal"]
+    assert "cannot be compared: smallcnn/digits/cpu/control" in telling.told(found)
+
+
+def test_a_link_in_a_tree_is_named_and_never_followed(results):
+    one, other = results("a"), results("b")
+    (other / "metrics/link.csv").symlink_to(one / "metrics/stability.csv")
+    found = diff.diff(one, other)
+    assert not found["equal"]
+    assert "no plain files, not read: metrics/link.csv" in telling.told(found)
+
+
+def test_what_cannot_be_compared_is_one_line(results, make_run, tmp_path, refused):
+    run, study = Path(make_run(1)).parent, results("a")
+    assert "a results, and" in refused(diff.diff, run, study)
+    assert "no such folder" in refused(diff.diff, run, tmp_path / "nothing")
+    (tmp_path / "empty/x").mkdir(parents=True)
+    assert "has no results in it" in refused(diff.diff, study, tmp_path / "empty")
+    history = run / "history.csv"
+    history.write_text(history.read_text()[:-5])
+    assert "history.csv" in refused(diff.diff, run, run)
+
+
+@pytest.mark.parametrize(
+    ("about", "says"),
+    [
+        ({"spec": 3}, "spec: no spec with a seed"),
+        ({"spec": {}}, "spec: no spec with a seed"),
+        ({"trainable": [["a"]]}, "trainable: no list of tensors"),
+    ],
+)
+def test_a_record_that_makes_no_sense_is_one_line(about, says, make_run, refused):
+    run = Path(make_run(1)).parent
+    record = files.read_json(run / "run.json")
+    files.write_json(run / "run.json", record | about)
+    assert says in refused(diff.diff, run, run)
+
+
+def test_tensors_that_are_no_numbers_have_no_distance(differ):
+    found = differ(lambda parts: parts["final"].update({"a/bias": np.array(["x", "y", "z"])}))
+    assert not found["equal"]
+    assert found["parting"]["tensors_not_shared"] == ["a/bias"]
+
+
+@pytest.mark.parametrize(("change", "code"), [(None, 0), (in_epoch(2, "a/bias"), 1)])
+def test_the_exit_code_says_whether_they_differ(change, code, differ, tmp_path, capsys):
+    differ(change)
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["diff", str(tmp_path / "one/1"), str(tmp_path / "other/1"), "--json"])
+    assert ended.value.code == code
+    assert json.loads(capsys.readouterr().out)["equal"] is (code == 0)

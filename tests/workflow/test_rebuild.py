@@ -1,0 +1,269 @@
+"""Artifacts of a finished study, made again from their statements; and its runs compared."""
+
+import csv
+import json
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+
+from toolnoise import arrays
+
+RUN = "results/small/runs/smallcnn/digits/cpu"
+NOISY = f"{RUN}/algo_impl/2"
+
+
+@pytest.fixture
+def rebuild(toolnoise):
+    """Rebuild files of a study's folder; returns what was said and the exit code."""
+
+    def call(folder, *arguments, **options):
+        done = toolnoise(folder, "rebuild", *arguments, **options)
+        assert "Traceback" not in done.stdout + done.stderr
+        return done.stdout, done.returncode
+
+    return call
+
+
+def statement_of(folder, artifact):
+    return folder / "results/small/statements" / f"{artifact.removeprefix('results/small/')}.intoto.json"
+
+
+def edit(folder, artifact, change):
+    """Edit a statement's definition of how its artifact was made."""
+    path = statement_of(folder, artifact)
+    statement = json.loads(path.read_text())
+    change(statement["predicate"]["buildDefinition"])
+    path.write_text(json.dumps(statement))
+
+
+def spec(**parts):
+    return lambda definition: [
+        definition["externalParameters"]["spec"][key].update(about) for key, about in parts.items()
+    ]
+
+
+def test_a_run_with_emulated_noise_is_reproduced(small_study, rebuild):
+    said, code = rebuild(small_study, NOISY)
+    line, count = said.splitlines()
+    assert line.startswith(f"reproduced: train {NOISY}/weights.npz: 3 files bit-equal, 2 of them but for times")
+    assert (count, code) == ("1 reproduced", 0)
+
+
+def test_figures_tables_and_notebooks_are_reproduced_byte_for_byte(small_study, rebuild):
+    figures = [f"results/small/figures/{name}" for name in ("noise_by_source-cpu.png", "table2.csv")]
+    said, code = rebuild(small_study, *figures)
+    picture, table, count = said.splitlines()
+    assert "noise_by_source-cpu.svg: 4 files bit-equal, by the code here" in picture
+    assert "table2.html: 5 files bit-equal, by the code here" in table
+    assert (count, code) == ("2 reproduced", 0)
+
+
+def test_a_sample_has_every_stage_and_is_the_same_again(small_study, rebuild):
+    said, code = rebuild(small_study, "--sample", 5, "--seed", 3)
+    first, *lines, count = said.splitlines()
+    assert first == "sampled 5 of 42 jobs (seed 3): 1 train with noise, 1 picture, 1 measure, 1 table, 1 predict"
+    assert (count, code) == ("5 reproduced", 0), said
+    assert len(lines) == 5
+    assert "train results/small/runs/smallcnn" in lines[0]
+    again, _ = rebuild(small_study, "results", "--sample", 1, "--seed", 3)
+    assert again.splitlines()[1] == lines[0]
+
+
+def test_data_and_gates_are_reproduced_in_a_results_folder_of_another_name(small_study, rebuild, tmp_path):
+    shutil.copytree(small_study / "results/small", tmp_path / "published")
+    said, code = rebuild(tmp_path, "published/data", "published/control/smallcnn-bn", "published/metrics/data.csv")
+    assert (said.splitlines()[-1], code) == ("3 reproduced", 0)
+
+
+def test_a_changed_tensor_is_named_though_the_statement_is_met(copied, rebuild):
+    weights = arrays.read_npz(copied / NOISY / "weights.npz")
+    weights["conv2/kernel"][0, 0, 1, 2] += np.float32(1e-3)
+    arrays.write_npz(copied / NOISY / "weights.npz", weights)
+    said, code = rebuild(copied, NOISY)
+    assert said.startswith(
+        f"differs: train {NOISY}/weights.npz: {NOISY}/weights.npz: made again as stated, but the file"
+    )
+    assert "it differs in conv2/kernel, at (0, 0, 1, 2): " in said
+    assert "from equal initial weights no epoch's digests differ" in said
+    assert "then and now: nothing differs that is recorded" in said
+    assert code == 1
+
+
+def test_a_training_that_comes_out_otherwise_is_told_by_epoch_layer_and_machine(copied, rebuild):
+    def another_machine(definition):
+        definition["externalParameters"]["spec"]["recipe"]["learning_rate"] = 0.02
+        definition["internalParameters"]["observed"]["cpu"] = "another one"
+
+    edit(copied, f"{NOISY}/weights.npz", another_machine)
+    said, code = rebuild(copied, NOISY)
+    assert "from equal initial weights they part in epoch 1, first in conv1/kernel" in said
+    assert "then and now: cpu: another one -> " in said
+    assert code == 1
+
+
+def test_an_input_that_has_changed_is_told_and_not_used(copied, rebuild):
+    path = copied / "results/small/data/digits.npz"
+    content = bytearray(path.read_bytes())
+    content[-200] ^= 1
+    path.write_bytes(content)
+    said, code = rebuild(copied, NOISY)
+    assert f"not tried: train {NOISY}/weights.npz: an input has changed: results/small/data/digits.npz is " in said
+    assert code == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (spec(hardware={"impl_noise": "native"}), "the implementation noise of cpu is native: nobody can replay it"),
+        (spec(hardware={"accelerator": "gpu", "device": "V100"}), "this machine cannot serve cpu: device: "),
+    ],
+    ids=["native noise", "a device that is not here"],
+)
+def test_what_nobody_here_can_replay_is_no_failure(change, says, copied, rebuild):
+    edit(copied, f"{NOISY}/weights.npz", change)
+    said, code = rebuild(copied, NOISY)
+    assert said.startswith(f"cannot be replayed: train {NOISY}/weights.npz: {says}")
+    assert code == 0
+
+
+def test_a_page_and_a_study_hold_times_and_command_lines(small_study, rebuild):
+    said, code = rebuild(small_study, "results/small/report.html", "results/small/study.json")
+    assert (said.splitlines()[-1], code) == ("2 cannot be replayed", 0)
+
+
+def climb(definition):
+    definition["resolvedDependencies"][0]["name"] = "../../outside"
+
+
+def without_spec(definition):
+    definition["externalParameters"] = {"spec": {"hardware": 3}}
+
+
+def other_keys(definition):
+    definition["externalParameters"]["keys"]["init"]["replicate"] = 1
+
+
+def no_data(definition):
+    del definition["resolvedDependencies"][0]
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (climb, "'../../outside' lies outside of the folder that the job ran in"),
+        (without_spec, "its parameters are not those of a train job"),
+        (other_keys, "the recorded keys are not those that the spec gives"),
+        (no_data, "the statement has 0 files for --data"),
+    ],
+)
+def test_a_statement_that_makes_no_sense_is_one_line(change, says, copied, rebuild):
+    edit(copied, f"{NOISY}/weights.npz", change)
+    said, code = rebuild(copied, NOISY)
+    assert said.startswith(f"not tried: train {NOISY}/weights.npz: {says}"), said
+    assert code == 1
+
+
+def test_what_no_statement_tells_of_is_refused_in_one_line(copied, toolnoise, refusal):
+    (copied / "results/small/extra.csv").touch()
+    assert "no statement tells of it" in refusal(toolnoise(copied, "rebuild", "results/small/extra.csv"))
+    assert "nothing to rebuild" in refusal(toolnoise(copied, "rebuild"))
+    assert "lies in no study" in refusal(toolnoise(copied, "rebuild", "study.yaml"))
+    statement_of(copied, f"{NOISY}/weights.npz").write_text("{")
+    assert "weights.npz.intoto.json" in refusal(toolnoise(copied, "rebuild", f"{NOISY}/weights.npz"))
+
+
+def test_what_is_made_again_can_be_kept(copied, rebuild):
+    (copied / NOISY / "weights.npz").unlink()
+    said, code = rebuild(copied, NOISY, "--keep", env={"TMPDIR": str(copied)})
+    assert "weights.npz: is not here; it was made again as stated" in said
+    assert code == 0
+    (made,) = copied.glob("toolnoise-rebuild-*/work/" + NOISY + "/weights.npz")
+    assert f"kept in {made.parents[9]}" in said
+
+
+@pytest.fixture
+def repository(checkout, tmp_path):
+    """A copy of the program in a repository of its own, and its first commit."""
+    tree = shutil.copytree(checkout, tmp_path / "tree", symlinks=True)
+
+    def git(*arguments):
+        about = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+        return subprocess.run(
+            ["git", *about, *arguments], cwd=tree, capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    git("init", "--quiet")
+    git("add", "--all")
+    git("commit", "--quiet", "--message", "as it was")
+    return tree, git("rev-parse", "HEAD")
+
+
+def test_code_that_has_changed_is_taken_from_its_commit_or_named(copied, rebuild, repository):
+    tree, commit = repository
+    here = {"PYTHONPATH": str(tree / "workflow")}
+    control = "results/small/control/smallcnn/digits/cpu.json"
+    module = tree / "workflow/toolnoise/control.py"
+    module.write_text(module.read_text().replace('"bit_equal": True', '"bit_equal": False'))
+    said, code = rebuild(copied, control, env=here)
+    missing = "code that is neither here nor at its commit: workflow/toolnoise/control.py"
+    assert said.startswith(f"not tried: check-control {control}: {missing}"), said
+    assert code == 1
+
+    def at(definition):
+        made_of = [one for one in definition["resolvedDependencies"] if one["name"] != "repository"]
+        named = {"name": "repository", "digest": {"gitCommit": commit}, "annotations": {"kind": "commit"}}
+        definition["resolvedDependencies"] = [*made_of, named]
+
+    edit(copied, control, at)
+    said, code = rebuild(copied, control, env=here)
+    assert f"1 file bit-equal, by the code of commit {commit[:12]}" in said
+    assert code == 0
+
+
+def test_two_runs_part_where_the_digests_in_their_histories_do(small_study, toolnoise):
+    runs = [f"{RUN}/impl/{seed}" for seed in (1, 2)]
+    done = toolnoise(small_study, "diff", *runs, "--json")
+    assert done.returncode == 1, done.stderr
+    found = json.loads(done.stdout)
+    histories = [list(csv.DictReader((small_study / run / "history.csv").read_text().splitlines())) for run in runs]
+    differ = [
+        int(one["epoch"]) for one, two in zip(*histories, strict=True) if one["weights_sha256"] != two["weights_sha256"]
+    ]
+    assert found["parting"]["weights_differ_from_epoch"] == differ[0]
+    assert found["parting"]["initial_equal"] is True
+    assert found["made_from"]["spec"] == [{"key": "seed", "a": 1, "b": 2}]
+    assert found["made_from"]["code"] == found["made_from"]["lock"] == []
+    digests = [history[differ[0] - 1]["tensors_sha256"].split() for history in histories]
+    tensors = list(arrays.read_npz(small_study / runs[0] / "weights.npz"))
+    apart = [name for name, *pair in zip(tensors, *digests, strict=True) if pair[0] != pair[1]]
+    assert found["parting"]["tensors_that_differ_then"] == apart
+
+
+def test_flips_agree_with_the_dump_and_the_labels(small_study, toolnoise):
+    done = toolnoise(small_study, "diff", f"{RUN}/algo_impl/1", f"{RUN}/algo_impl/2", "--json")
+    found = json.loads(done.stdout)["predictions"]
+    logits = np.load(small_study / "results/small/predictions/smallcnn/digits/cpu/algo_impl.npy")
+    labels = arrays.read_npz(small_study / "results/small/data/digits.npz")["test_labels"]
+    one, other = logits.argmax(axis=2)
+    assert found["churn"] == np.mean(one != other) > 0
+    assert found["a_right_b_wrong"] == np.flatnonzero((one == labels) & (other != labels)).tolist()
+    assert found["a_wrong_b_right"] == np.flatnonzero((one != labels) & (other == labels)).tolist()
+
+
+def test_control_runs_are_bit_equal_and_cells_say_so(small_study, toolnoise):
+    done = toolnoise(small_study, "diff", f"{RUN}/control/1", f"{RUN}/control/2")
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[-1] == "bit-equal: weights, history but for times, predictions"
+    done = toolnoise(small_study, "diff", f"{RUN}/control", f"{RUN}/impl")
+    assert done.returncode == 1
+    assert "0 of 2 shared runs bit-equal" in done.stdout
+
+
+def test_a_moved_study_is_bit_equal_to_itself(small_study, tmp_path, toolnoise):
+    shutil.copytree(small_study / "results/small", tmp_path / "moved")
+    done = toolnoise(small_study, "diff", "results/small", tmp_path / "moved")
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.splitlines()[-1] == "bit-equal: every file but for times"
+    assert "made of times, not compared: report.html" in done.stdout
