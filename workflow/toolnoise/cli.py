@@ -9,6 +9,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 from toolnoise import study as studies
@@ -76,6 +77,13 @@ def _status(options: argparse.Namespace) -> None:
     _print(status.as_json(found) if options.json else status.told(study, found))
 
 
+def _crate(options: argparse.Namespace) -> None:
+    from toolnoise.provenance import crate
+
+    made = crate.export(Path(options.results), Path(options.out), options.embed)
+    print(f"{options.out}: {made.jobs} jobs, {made.packed} files in it, {made.told} told of")
+
+
 def _print(found: object) -> None:
     print(found if isinstance(found, str) else json.dumps(found, indent=1))
 
@@ -100,7 +108,10 @@ def _parser() -> argparse.ArgumentParser:
             # A question mark: it may be left out.
             argument = name.removesuffix("?")
             about = _ARGUMENTS.get((verb, argument), _ARGUMENTS.get(argument, {}))
-            one.add_argument(f"--{argument}", **{"required": argument == name, **about})
+            if argument in _BY_PLACE:
+                one.add_argument(argument, **about)
+            else:
+                one.add_argument(f"--{argument}", **{"required": argument == name, **about})
     return parser
 
 
@@ -110,7 +121,11 @@ _BY_HAND = [
     ("doctor", _doctor, "print what this machine is and which toolings it can serve", ("study?", "json?")),
     ("estimate", _estimate, "print what a study will cost", ("study", "measure?", "json?")),
     ("status", _status, "print where a study stands", ("study", "json?")),
+    ("crate", _crate, "export a study as a Workflow Run RO-Crate", ("results", "out", "embed?")),
 ]
+
+# Arguments that are told by their place, without a name.
+_BY_PLACE = ("results",)
 
 # What an argument is, in every verb or in one.
 _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
@@ -134,6 +149,9 @@ _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
         "metavar": ("KIND", "CSV"),
         "help": "metric files of a kind that the figure reads; once for each kind",
     },
+    ("crate", "results"): {"help": "a study's results, such as results/demo", "metavar": "RESULTS/STUDY"},
+    ("crate", "out"): {"help": "a folder that is not there yet, or a .zip file", "metavar": "FOLDER_OR_ZIP"},
+    "embed": {"action": "store_true", "help": "pack large files too"},
     ("render", "out"): {"nargs": "+", "metavar": "FILE", "help": "what the notebook writes: a path in each format"},
     "shows": {"nargs": "+", "metavar": "FILE", "help": "the metric files, figures and tables that the page shows"},
 }
