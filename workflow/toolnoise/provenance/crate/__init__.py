@@ -43,8 +43,8 @@ def export(study: Path, out: Path, embed: bool) -> Export:
     tree = _finished(trees.load_study(study))
     last = max((one.statement for one in tree.statements), key=lambda statement: statement.finished)
     commit = next((one.sha256 for one in last.dependencies if one.kind == COMMIT), None)
-    own = tree.root.resolve().parents[1] / citation.NAME
-    cited = own if own.exists() else ROOT / citation.NAME
+    own = tree.root.resolve().parent.parent / citation.NAME
+    cited = own if tree.root.resolve().parent.name == trees.RESULTS and own.exists() else ROOT / citation.NAME
     contents = Contents(tree, embed, commit, cited)
     graph = describe(tree, contents, citation.read(cited), citation.read(ROOT / citation.NAME))
     crate = _crate(graph)

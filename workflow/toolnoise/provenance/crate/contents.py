@@ -23,7 +23,9 @@ from toolnoise.provenance.tree import Tree, open_plain
 # What a figure, a table or the record of a run is; weights, predictions and pictures are more.
 SMALL = 2**20
 CHUNK = 2**20
-PROGRAM = ("Snakefile", "workflow/Snakefile", "LICENSE")
+ENTRIES = ("Snakefile", "workflow/Snakefile", "LICENSE")
+# The kinds of what belongs to the program.
+PROGRAM = (CODE, RESOURCE, LOCK)
 CONFIGURATION = "configuration"
 
 
@@ -68,14 +70,14 @@ class Contents:
         path = self.tree.inside(artifact.name)
         if path is not None:
             return self._of_study(artifact, path)
-        if artifact.kind in (CODE, RESOURCE, LOCK):
+        if artifact.kind in PROGRAM:
             return self._of_program(artifact)
         return self._beside(artifact) if artifact.role == CONFIGURATION else None
 
     def program(self) -> dict[str, Content]:
         """The workflow itself, which no job names, as of the commit that made the study, or else as it is here."""
         rules = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "workflow/rules").glob("*.smk"))
-        used = {name: in_memory(self._used(name)) for name in (*PROGRAM, *rules)}
+        used = {name: in_memory(self._used(name)) for name in (*ENTRIES, *rules)}
         return {**used, self.citation.name: in_memory(self.citation.read_bytes())}
 
     def statement(self, path: str) -> Content:
@@ -108,7 +110,7 @@ class Contents:
 
     def _beside(self, artifact: Artifact) -> Content | None:
         """A file of the folder that Snakemake ran in, which has results/<study>/ in it."""
-        return _at(self.tree.root.resolve().parents[1], artifact)
+        return _at(self.tree.root.resolve().parent.parent, artifact)
 
 
 def in_memory(found: bytes) -> Content:

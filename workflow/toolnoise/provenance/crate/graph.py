@@ -6,6 +6,7 @@ Values and sets of code files that many jobs share are one entity each, so that 
 """
 
 import hashlib
+import itertools
 import json
 import math
 from collections.abc import Iterable, Iterator
@@ -17,14 +18,11 @@ from urllib.parse import quote
 from toolnoise.errors import BadInput
 from toolnoise.jobs import JOBS
 from toolnoise.provenance.crate.citation import Author, Credits
-from toolnoise.provenance.crate.contents import Content, Contents, in_memory, is_plain
+from toolnoise.provenance.crate.contents import PROGRAM, Content, Contents, in_memory, is_plain
 from toolnoise.provenance.statements import (
-    CODE,
     COMMIT,
     FOLDER,
     INPUT,
-    LOCK,
-    RESOURCE,
     SUFFIX,
     TYPE,
     Artifact,
@@ -130,16 +128,15 @@ class Graph:
     def file(self, artifact: Artifact, content: Content | None, **properties: Any) -> str:
         """A file, packed under its name or only told of; another file of that name is told of too."""
         key = artifact.name, artifact.sha256
-        if key not in self._files:
-            kept = content is not None and is_plain(artifact.name) and artifact.name not in (README, DESCRIPTOR)
-            identifier = quote(artifact.name)
-            if not kept or identifier in self._entities:
-                kept, identifier = False, f"#file/{artifact.sha256[:16]}/{identifier}"
-            about = self._about(artifact.name, artifact.sha256, content.size if kept else artifact.size)
-            address = {"url": artifact.uri} if artifact.uri else {}
-            self._files[key] = self.add(identifier, "File", **{**about, **address, **properties})
-            if kept:
-                self._pack(artifact.name, content)
+        kept = content is not None and is_plain(artifact.name) and artifact.name not in (README, DESCRIPTOR)
+        identifier = quote(artifact.name)
+        if not kept or identifier in self._entities:
+            kept, identifier = False, f"#file/{artifact.sha256[:16]}/{identifier}"
+        about = self._about(artifact.name, artifact.sha256, content.size if kept else artifact.size)
+        address = {"url": artifact.uri} if artifact.uri else {}
+        self._files[key] = self.add(identifier, "File", **{**about, **address, **properties})
+        if kept:
+            self._pack(artifact.name, content)
         return self._files[key]
 
     def pack(self, path: str, kind: str | list[str], content: Content, **properties: Any) -> str:
@@ -161,6 +158,10 @@ class Graph:
             # On the web, where a crate may be put, each file should say as of when it was told of.
             "sdDatePublished": self.published,
         }
+
+    def knows(self, artifact: Artifact) -> bool:
+        """Whether a file was added before."""
+        return (artifact.name, artifact.sha256) in self._files
 
     def known(self, artifact: Artifact) -> str:
         """A file that was added before."""
@@ -202,13 +203,11 @@ def describe(tree: Tree, contents: Contents, owners: Credits, makers: Credits) -
 def _files(graph: Graph, contents: Contents, statements: list[Statement], program: Entity) -> None:
     """Every file that a statement names. Of two files of one name, the first is the one of the crate."""
     # What was made stands before what was read, and the newest first.
-    for statement in statements:
-        for output in statement.outputs:
-            graph.file(output, contents.of(output))
-    for statement in statements:
-        for needed in statement.dependencies:
-            if needed.kind != COMMIT:
-                graph.file(needed, contents.of(needed), **(program if needed.kind in (CODE, RESOURCE, LOCK) else {}))
+    made = (output for statement in statements for output in statement.outputs)
+    needed = (needed for statement in statements for needed in statement.dependencies if needed.kind != COMMIT)
+    for one in itertools.chain(made, needed):
+        if not graph.knows(one):
+            graph.file(one, contents.of(one), **(program if one.kind in PROGRAM else {}))
 
 
 def _root(graph: Graph, tree: Tree, agents: list[str], licence: str) -> None:
@@ -288,13 +287,13 @@ def _job(graph: Graph, tree: Tree, contents: Contents, one: Stated, agents: list
     for output in statement.outputs:
         graph.link(job, "result", _example(graph, tool, "output", output))
     for needed in statement.dependencies:
-        if needed.kind not in (CODE, RESOURCE, LOCK, COMMIT):
+        if needed.kind not in (*PROGRAM, COMMIT):
             graph.link(job, "object", _example(graph, tool, "input", needed))
     for name, value in _leaves(statement.parameters):
         parameter = graph.add(f"#parameter/{verb}/value/{quote(name)}", "FormalParameter", name=name)
         graph.link(tool, "input", parameter)
         graph.link(job, "object", _value(graph, verb, name, value, parameter))
-    code = [needed for needed in statement.dependencies if needed.kind in (CODE, RESOURCE, LOCK)]
+    code = [needed for needed in statement.dependencies if needed.kind in PROGRAM]
     if code:
         graph.link(job, "object", _code(graph, verb, code))
     _environment(graph, tool, job, statement)
@@ -430,7 +429,7 @@ def _run(graph: Graph, stated: tuple[Stated, ...], agents: list[str]) -> None:
     graph.link(engine, "agent", *agents)
     for one in statements:
         for needed in one.dependencies:
-            if needed.kind not in (INPUT, CODE, RESOURCE, LOCK, COMMIT):
+            if needed.kind not in (INPUT, *PROGRAM, COMMIT):
                 graph.link(run, "object", _example(graph, WORKFLOW, "input", needed))
         for output in one.outputs:
             if one.verb == "configure":
