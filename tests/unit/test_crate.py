@@ -127,7 +127,7 @@ def test_an_input_that_was_made_anew_since_is_told_of_beside_the_new_one(study):
     study.job("count", {"metrics/data/digits.csv": b"1\n"}, ["data/digits.npz"], day=2)
     study.job("prepare", {"data/digits.npz": b"new"}, day=3)
     found = study.described()
-    (read,) = [one["@id"] for one in [found["#job/metrics/data/digits.csv"]["object"]]]
+    read = found["#job/metrics/data/digits.csv"]["object"]["@id"]
     assert read.startswith("#file/") and found[read]["sha256"] == sha256(b"old").hexdigest()
     assert found["results/tiny/data/digits.npz"]["sha256"] == sha256(b"new").hexdigest()
 
@@ -153,7 +153,7 @@ def test_data_from_outside_is_never_packed(study):
     assert source["@id"].startswith("#file/") and not (study.base / "crate/data.npz").exists()
 
 
-@pytest.mark.parametrize("name", ["a b#c?.csv", "ü%41.csv", '<script>"\'.csv', "line\nbreak.csv", "x:y.csv"])
+@pytest.mark.parametrize("name", ["a b#c?.csv", "ü%41.csv", "<script>\"'.csv", "line\nbreak.csv", "x:y.csv"])
 def test_odd_names_are_percent_encoded(study, name):
     study.job("count", {f"metrics/data/{name}": b"odd"})
     for out in (study.export("crate"), study.export("crate.zip")):
@@ -162,7 +162,7 @@ def test_odd_names_are_percent_encoded(study, name):
                 assert archive.read(f"results/tiny/metrics/data/{name}") == b"odd"
         else:
             assert (out / "results/tiny/metrics/data" / name).read_bytes() == b"odd"
-            (file,) = [one for one in metadata(out)["@graph"] if one.get("name", "").endswith(name)][:1]
+            file = next(one for one in metadata(out)["@graph"] if one.get("name", "").endswith(f"data/{name}"))
             assert re.fullmatch(r"results/tiny/metrics/data/[A-Za-z0-9._~%-]+", file["@id"])
 
 
@@ -170,7 +170,7 @@ def test_a_name_that_climbs_is_told_of_and_never_written(study):
     climbing = Artifact("results/tiny/../../../out.csv", sha256(b"x").hexdigest(), 1, kind=INPUT)
     study.job("count", {"metrics/data/x.csv": b"1\n"}, further=[climbing])
     found = study.described()
-    assert [one["@id"] for one in found.values() if one.get("name") == climbing.name][0].startswith("#file/")
+    assert next(one["@id"] for one in found.values() if one.get("name") == climbing.name).startswith("#file/")
     assert not (study.base.parent / "out.csv").exists()
 
 

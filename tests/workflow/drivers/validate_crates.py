@@ -5,10 +5,10 @@
 prints a line of JSON for each crate. The context of RO-Crate 1.1 is the one that the package `rocrate` carries; it is
 laid into an empty cache of the validator's, which may serve itself from there alone. `cold` leaves the cache empty.
 
-Each crate is looked at twice. `metadata`: as it would be on the web, where its relative ids are absolute; files are not
-looked for. `payload`: as it lies there, with its files. There the validator wants what no crate of a workflow can do: that
-the workflow's file, which must be in the crate, has an absolute id (its issue 51; the profile lets it be relative). So
-that one check is left to the first look.
+Each crate is looked at twice. `metadata`: as it would be on the web, where its relative ids are absolute; files are
+not looked for. `payload`: as it lies there, with its files. There the validator wants what no crate of a workflow can
+do: that the workflow's file, which must be in the crate, has an absolute id (its issue 51; the profile lets it be
+relative). So that one check is left to the first look.
 """
 
 import io
