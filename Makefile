@@ -36,6 +36,6 @@ bench: .venv/dev
 	echo "$$(( $$(date +%s) - started ))" > $@
 
 clean:
-	rm -rf .venv .snakemake results logs build .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .snakemake results crates logs build .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 	find . -name '*.egg-info' -type d -prune -exec rm -rf {} +

@@ -9,6 +9,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 from toolnoise import study as studies
@@ -117,6 +118,13 @@ def _audit(options: argparse.Namespace) -> None:
     sys.exit(0 if found.is_clean(options.strict) else 1)
 
 
+def _crate(options: argparse.Namespace) -> None:
+    from toolnoise.provenance import crate
+
+    made = crate.export(Path(options.results), Path(options.out), options.embed)
+    print(f"{options.out}: {made.jobs} jobs, {made.packed} files in it, {made.told} told of")
+
+
 def _print(found: object) -> None:
     print(found if isinstance(found, str) else json.dumps(found, indent=1))
 
@@ -170,6 +178,7 @@ _BY_HAND = [
         "verify every result back to data, code, seed and machine; exit code 1 if something is found",
         ("RESULTS", "strict?", "json?", "html?", "processes?"),
     ),
+    ("crate", _crate, "export a study as a Workflow Run RO-Crate", ("RESULTS", "out", "embed?")),
 ]
 
 # What an argument is, in every verb or in one.
@@ -209,6 +218,9 @@ _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
     },
     ("render", "out"): {"metavar": "FILE", "help": "what the notebook writes: a path in each format"},
     "shows": {"metavar": "FILE", "help": "the metric files, figures and tables that the page shows"},
+    ("crate", "RESULTS"): {"help": "a study's results, such as results/demo"},
+    ("crate", "out"): {"help": "a folder that is not there yet, or a .zip file", "metavar": "FOLDER_OR_ZIP"},
+    "embed": {"action": "store_true", "help": "pack large files too"},
 }
 
 

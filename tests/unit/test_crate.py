@@ -1,0 +1,294 @@
+import base64
+import json
+import re
+import zipfile
+from datetime import datetime
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from toolnoise import code, files
+from toolnoise.errors import BadInput
+from toolnoise.jobs import JOBS
+from toolnoise.provenance import crate
+from toolnoise.provenance.crate import citation, graph
+from toolnoise.provenance.crate.contents import SMALL
+from toolnoise.provenance.statements import CODE, INPUT, SOURCE, Artifact, Statement, path_for
+
+WHEN = datetime(2026, 1, 31, 12, 0, 0, 123456)
+HERE = Path(__file__).relative_to(code.ROOT).as_posix()
+
+
+class Study:
+    """A study's results that are made up: jobs that write what they are told."""
+
+    def __init__(self, folder):
+        self.base, self.folder = folder, folder / "results/tiny"
+        self.artifacts = {}
+        self.job("configure", {"study.json": b"{}"})
+
+    def job(self, verb, outputs, reads=(), further=(), parameters=None, day=31, **observed):
+        inputs = [self.artifacts[name]._replace(role="data", kind=INPUT) for name in reads]
+        made = []
+        for name, content in outputs.items():
+            (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / name).write_bytes(content)
+            made.append(Artifact(f"results/tiny/{name}", sha256(content).hexdigest(), len(content), "out"))
+            self.artifacts[name] = made[-1]
+        when = WHEN.replace(day=day)
+        versions = {"toolnoise": "0.1.0", "snakemake": "9.0.0"}
+        statement = Statement(verb, tuple(made), (*inputs, *further), parameters or {}, observed, when, when, versions)
+        there = self.base / path_for(made[0].name)
+        files.write_json(there, statement.as_json())
+        return there
+
+    def export(self, name="crate", embed=False):
+        out = self.base / name
+        crate.export(self.folder, out, embed)
+        return out
+
+    def described(self, name="crate", **options):
+        return {one["@id"]: one for one in metadata(self.export(name, **options))["@graph"]}
+
+
+def metadata(out):
+    return json.loads((out / "ro-crate-metadata.json").read_text())
+
+
+@pytest.fixture
+def study(tmp_path):
+    return Study(tmp_path)
+
+
+def test_every_verb_is_a_step_and_every_step_a_rule_of_the_workflow():
+    assert set(graph.STEPS) == {"configure", *JOBS}
+    text = "\n".join(path.read_text() for path in [*(code.ROOT / "workflow/rules").glob("*.smk")])
+    rules = set(re.findall(r"^rule (\w+):", text, re.MULTILINE)) | {"onstart", "render_{notebook}"}
+    collected = {step.rule for step in graph.STEPS.values()} - rules
+    assert collected == {"collect_{kind}"} and 'f"render_{kind}"' in text
+    assert {rule.removeprefix("collect_") for rule in rules if rule.startswith("collect_")} >= {"stability", "counts"}
+    for verb, step in graph.STEPS.items():
+        assert (code.PACKAGE / f"{step.module}.py").is_file(), verb
+
+
+def test_a_job_is_an_action_with_what_it_read_was_told_and_wrote(study):
+    study.job("prepare", {"data/digits.npz": b"data"})
+    told = {"spec": {"seed": 2, "rate": 0.5, "flip": False, "order": ["b", "a"]}}
+    study.job("train", {"runs/1/weights.npz": b"w"}, ["data/digits.npz"], parameters=told, host="here")
+    found = study.described()
+    job = found["#job/runs/1/weights.npz"]
+    assert job["@type"] == "CreateAction" and job["instrument"] == {"@id": "#verb/train"}
+    assert job["startTime"] == job["endTime"] == "2026-01-31T12:00:00.123+00:00"
+    assert job["result"] == {"@id": "results/tiny/runs/1/weights.npz"}
+    objects = [found[one["@id"]] for one in job["object"]]
+    assert objects[0]["@id"] == "results/tiny/data/digits.npz" and objects[0]["sha256"] == sha256(b"data").hexdigest()
+    values = {one["name"]: one["value"] for one in objects[1:]}
+    assert values == {"spec.seed": 2, "spec.rate": 0.5, "spec.flip": False, "spec.order": '["b", "a"]'}
+    (seed,) = [one for one in objects if one["name"] == "spec.seed"]
+    parameter = found[seed["exampleOfWork"]["@id"]]
+    assert parameter["@type"] == "FormalParameter" and parameter["additionalType"] == "Integer"
+    machine = found[job["environment"]["@id"]]
+    assert "here" in [found[one["@id"]]["value"] for one in machine["value"]]
+    control = found["#control/runs/1/weights.npz"]
+    assert found[control["instrument"]["@id"]]["name"] == "train_run"
+    assert control["object"] == {"@id": job["@id"]}
+
+
+def test_variables_are_parameters_of_the_environment(study):
+    study.job("count", {"metrics/data/x.csv": b"1\n"}, variables={"OMP_NUM_THREADS": "1"})
+    found = study.described()
+    named = [found[one["@id"]]["name"] for one in found["#job/metrics/data/x.csv"]["environment"]]
+    assert named == ["OMP_NUM_THREADS", "machine"]
+    assert found["#verb/count"]["environment"] == {"@id": "#parameter/environment/OMP_NUM_THREADS"}
+
+
+def test_jobs_share_values_and_code(study):
+    mine = Artifact(HERE, sha256(Path(__file__).read_bytes()).hexdigest(), kind=CODE)
+    for seed in (1, 2):
+        study.job("train", {f"runs/{seed}/weights.npz": b"%d" % seed}, further=[mine], parameters={"rate": 0.5})
+    found = study.described()
+    one, other = found["#job/runs/1/weights.npz"]["object"], found["#job/runs/2/weights.npz"]["object"]
+    assert one == other
+    assert [found[each["@id"]]["@type"] for each in one] == ["PropertyValue", "Collection"]
+    assert found[HERE]["license"] == {"@id": "https://spdx.org/licenses/MIT"}
+
+
+def test_code_that_is_not_there_any_more_is_told_of(study):
+    gone = Artifact(HERE, sha256(b"before").hexdigest(), kind=CODE)
+    study.job("train", {"runs/1/weights.npz": b"w"}, further=[gone])
+    found = study.described()
+    assert HERE not in found
+    assert found[f"#file/{gone.sha256[:16]}/{HERE}"]["sha256"] == gone.sha256
+
+
+def test_an_input_that_was_made_anew_since_is_told_of_beside_the_new_one(study):
+    study.job("prepare", {"data/digits.npz": b"old"}, day=1)
+    study.job("count", {"metrics/data/digits.csv": b"1\n"}, ["data/digits.npz"], day=2)
+    study.job("prepare", {"data/digits.npz": b"new"}, day=3)
+    found = study.described()
+    read = found["#job/metrics/data/digits.csv"]["object"]["@id"]
+    assert read.startswith("#file/") and found[read]["sha256"] == sha256(b"old").hexdigest()
+    assert found["results/tiny/data/digits.npz"]["sha256"] == sha256(b"new").hexdigest()
+
+
+def test_large_files_are_told_of_unless_they_are_embedded(study):
+    study.job("train", {"runs/1/weights.npz": b"x" * (SMALL + 1), "runs/1/run.json": b"{}"})
+    told, packed = study.described("told"), study.described("packed", embed=True)
+    name = "results/tiny/runs/1/weights.npz"
+    (large,) = [one for one in told.values() if one.get("name") == name]
+    assert large["@id"].startswith("#file/") and large["contentSize"] == str(SMALL + 1)
+    assert not (study.base / "told" / name).exists()
+    assert (study.base / "packed" / name).stat().st_size == SMALL + 1
+    assert {"@id": name} in packed["./"]["hasPart"] and {"@id": large["@id"]} not in told["./"]["hasPart"]
+
+
+def test_data_from_outside_is_never_packed(study):
+    (study.base / "data.npz").write_bytes(b"theirs")
+    address = "https://example.org/data.npz"
+    outside = Artifact("data.npz", sha256(b"theirs").hexdigest(), 6, kind=SOURCE, uri=address)
+    study.job("prepare", {"data/x.npz": b"x"}, further=[outside])
+    found = study.described(embed=True)
+    (source,) = [one for one in found.values() if one.get("url") == address]
+    assert source["@id"].startswith("#file/") and not (study.base / "crate/data.npz").exists()
+
+
+@pytest.mark.parametrize("name", ["a b#c?.csv", "ü%41.csv", "<script>\"'.csv", "line\nbreak.csv", "x:y.csv"])
+def test_odd_names_are_percent_encoded(study, name):
+    study.job("count", {f"metrics/data/{name}": b"odd"})
+    for out in (study.export("crate"), study.export("crate.zip")):
+        if out.suffix == ".zip":
+            with zipfile.ZipFile(out) as archive:
+                assert archive.read(f"results/tiny/metrics/data/{name}") == b"odd"
+        else:
+            assert (out / "results/tiny/metrics/data" / name).read_bytes() == b"odd"
+            file = next(one for one in metadata(out)["@graph"] if one.get("name", "").endswith(f"data/{name}"))
+            assert re.fullmatch(r"results/tiny/metrics/data/[A-Za-z0-9._~%-]+", file["@id"])
+
+
+def test_a_name_that_climbs_is_told_of_and_never_written(study):
+    climbing = Artifact("results/tiny/../../../out.csv", sha256(b"x").hexdigest(), 1, kind=INPUT)
+    study.job("count", {"metrics/data/x.csv": b"1\n"}, further=[climbing])
+    found = study.described()
+    assert next(one["@id"] for one in found.values() if one.get("name") == climbing.name).startswith("#file/")
+    assert not (study.base.parent / "out.csv").exists()
+
+
+def test_the_same_study_gives_the_same_bytes(study):
+    study.job("count", {"metrics/data/x.csv": b"1\n"})
+    one, other = study.export("one.zip"), study.export("other.zip")
+    assert one.read_bytes() == other.read_bytes()
+    assert zipfile.ZipFile(one).testzip() is None
+
+
+@pytest.mark.parametrize("name", ["crate", "crate.zip"])
+def test_a_file_that_is_not_what_its_statement_says_is_refused_and_nothing_is_left(study, name):
+    study.job("count", {"metrics/data/x.csv": b"1\n"})
+    (study.folder / "metrics/data/x.csv").write_bytes(b"2\n")
+    before = sorted(study.base.iterdir())
+    with pytest.raises(BadInput, match=r"x\.csv: has SHA-256 .* what its statement says"):
+        study.export(name)
+    assert sorted(study.base.iterdir()) == before
+
+
+def test_a_file_that_is_gone_is_told_of_and_cannot_be_embedded(study):
+    study.job("count", {"metrics/data/x.csv": b"1\n"})
+    (study.folder / "metrics/data/x.csv").unlink()
+    assert "results/tiny/metrics/data/x.csv" not in study.described("told")
+    with pytest.raises(BadInput, match="no such file"):
+        study.export("packed", embed=True)
+
+
+def test_a_link_out_of_the_results_is_not_followed(study):
+    study.job("count", {"metrics/data/x.csv": b"1\n"})
+    secret = study.base / "secret"
+    (study.folder / "metrics/data/x.csv").rename(secret)
+    (study.folder / "metrics/data/x.csv").symlink_to(secret)
+    assert "results/tiny/metrics/data/x.csv" not in study.described("told")
+    with pytest.raises(BadInput, match="symbolic link out of the tree"):
+        study.export("packed", embed=True)
+
+
+@pytest.mark.parametrize(
+    ("out", "told"),
+    [("results/tiny/crate", "lies among the results"), ("full", "is there already"), ("study.zip", "is there already")],
+)
+def test_nothing_is_written_over_or_among_results(study, out, told):
+    (study.base / "full").mkdir()
+    (study.base / "full/mine").touch()
+    (study.base / "study.zip").mkdir()
+    (study.base / "study.zip/mine").touch()
+    with pytest.raises(BadInput, match=told):
+        study.export(out)
+    assert (study.base / "full/mine").exists()
+
+
+def test_an_archive_is_written_anew_and_an_empty_folder_filled(study):
+    (study.base / "crate").mkdir()
+    (study.base / "crate.zip").write_bytes(b"before")
+    assert study.described("crate")
+    assert zipfile.is_zipfile(study.export("crate.zip"))
+
+
+def test_results_without_statements_are_refused(tmp_path):
+    (tmp_path / "results/none").mkdir(parents=True)
+    with pytest.raises(BadInput, match="has no statements"):
+        crate.export(tmp_path / "results/none", tmp_path / "crate", embed=False)
+
+
+@pytest.mark.parametrize("text", ["{", '{"_type": "other"}'])
+def test_a_statement_that_cannot_be_read_is_refused(study, text):
+    study.job("count", {"metrics/data/x.csv": b"1\n"}).write_text(text)
+    with pytest.raises(BadInput, match=r"x\.csv\.intoto\.json"):
+        study.export()
+
+
+def test_an_unknown_verb_is_refused(study):
+    study.job("dance", {"x.csv": b"1\n"})
+    with pytest.raises(BadInput, match="unknown verb 'dance'; allowed: configure, fetch"):
+        study.export()
+
+
+def test_text_that_is_no_unicode_is_refused(study):
+    study.job("count", {"metrics/data/x.csv": b"1\n"}, parameters={"dataset": "\ud800"})
+    with pytest.raises(BadInput, match="no Unicode"):
+        study.export()
+
+
+def test_a_signed_statement_is_read_and_packed_as_it_is(study):
+    there = study.job("count", {"metrics/data/x.csv": b"1\n"})
+    payload = base64.b64encode(there.read_bytes()).decode()
+    there.write_text(json.dumps({"payload": payload, "payloadType": "application/vnd.in-toto+json", "signatures": []}))
+    found = study.described()
+    name = "results/tiny/statements/metrics/data/x.csv.intoto.json"
+    assert found[name]["about"] == {"@id": "#job/metrics/data/x.csv"}
+    assert (study.base / "crate" / name).read_bytes() == there.read_bytes()
+
+
+def test_the_authors_are_those_of_the_folder_that_the_study_was_run_in(study):
+    orcid = "https://orcid.org/0000-0000-0000-0000"
+    person = f"{{given-names: Ada, family-names: Byron, affiliation: A Society, orcid: '{orcid}'}}"
+    (study.base / "CITATION.cff").write_text(f"license: CC-BY-4.0\nauthors: [{person}]\n")
+    found = study.described()
+    author = found[orcid]
+    assert author["name"] == "Ada Byron" and found[author["affiliation"]["@id"]]["name"] == "A Society"
+    assert found["./"]["author"] == {"@id": author["@id"]}
+    assert found["./"]["license"] == {"@id": "https://spdx.org/licenses/CC-BY-4.0"}
+    assert found["Snakefile"]["license"] == {"@id": "https://spdx.org/licenses/MIT"}
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("license: MIT", "authors: found none"),
+        ("authors: [{alias: me}]\nlicense: MIT", "authors: found"),
+        ("authors: [{name: We}]", "license: found None"),
+        ("authors: [{name: We}]\nlicense: free for all", "license: found 'free for all'"),
+        ("- list", "authors: found none"),
+        ("a: [", "expected YAML"),
+    ],
+)
+def test_a_citation_that_says_too_little_is_refused(tmp_path, text, told):
+    (tmp_path / "CITATION.cff").write_text(text)
+    with pytest.raises(BadInput, match=told):
+        citation.read(tmp_path / "CITATION.cff")

@@ -1,0 +1,88 @@
+"""Validate crates against Provenance Run Crate 0.5, REQUIRED and RECOMMENDED, with the network cut.
+
+    validate_crates.py warm|cold CRATE...
+
+prints a line of JSON for each crate. The context of RO-Crate 1.1 is the one that the package `rocrate` carries; it is
+laid into an empty cache of the validator's, which may serve itself from there alone. `cold` leaves the cache empty.
+
+Each crate is looked at twice. `metadata`: as it would be on the web, where its relative ids are absolute; files are
+not looked for. `payload`: as it lies there, with its files. There the validator wants what no crate of a workflow can
+do: that the workflow's file, which must be in the crate, has an absolute id (its issue 51; the profile lets it be
+relative). So that one check is left to the first look.
+"""
+
+import io
+import json
+import socket
+import sys
+import tempfile
+import zipfile
+from importlib import resources
+from pathlib import Path
+
+from requests.adapters import HTTPAdapter
+from requests_cache import CachedSession
+from rocrate_validator import services
+from rocrate_validator.models import ValidationSettings
+from urllib3.response import HTTPResponse
+
+CONTEXT = "https://w3id.org/ro/crate/1.1/context"
+PROFILE, LEVEL = "provenance-run-crate-0.5", "RECOMMENDED"
+ABSOLUTE_ID = "process-run-crate-0.5_5.1"
+
+
+def refuse(_socket, address):
+    raise RuntimeError(f"the network is cut, and {address} was asked")
+
+
+class FromPackage(HTTPAdapter):
+    """An internet in which there is nothing but the context."""
+
+    def send(self, request, **_):
+        assert request.url == CONTEXT
+        context = resources.files("rocrate").joinpath("data/ro-crate.jsonld").read_bytes()
+        assert json.loads(context)["@id"] == CONTEXT
+        headers = {"Content-Type": "application/ld+json"}
+        raw = HTTPResponse(io.BytesIO(context), headers, 200, preload_content=False, request_url=CONTEXT)
+        return self.build_response(request, raw)
+
+
+def lay_in(cache):
+    with CachedSession(str(cache), backend="sqlite", expire_after=-1) as session:
+        session.mount("https://", FromPackage())
+        session.get(CONTEXT)
+
+
+def metadata(crate):
+    if crate.suffix == ".zip":
+        with zipfile.ZipFile(crate) as archive:
+            return json.loads(archive.read("ro-crate-metadata.json"))
+    return json.loads((crate / "ro-crate-metadata.json").read_text())
+
+
+def validate(cache, **what):
+    settings = {"profile_identifier": PROFILE, "requirement_severity": LEVEL, "cache_path": cache, "offline": True}
+    try:
+        result = services.validate(ValidationSettings(**{"rocrate_uri": None, **settings, **what}))
+    except Exception as error:
+        return {"passed": False, "error": f"{type(error).__name__}: {error}"}
+    return {
+        "passed": result.passed(),
+        "issues": [(issue.severity.name, issue.message) for issue in result.get_issues()],
+        "skipped": sorted({check.identifier for check in result.skipped_checks}),
+        "run": sorted({check.identifier for check in result.executed_checks}),
+    }
+
+
+if __name__ == "__main__":
+    socket.socket.connect = socket.socket.connect_ex = refuse
+    with tempfile.TemporaryDirectory() as folder:
+        cache = Path(folder) / "cache"
+        if sys.argv[1] == "warm":
+            lay_in(cache)
+        for crate in map(Path, sys.argv[2:]):
+            looks = {
+                "metadata": validate(cache, metadata_dict=metadata(crate)),
+                "payload": validate(cache, rocrate_uri=str(crate), skip_checks=[ABSOLUTE_ID]),
+            }
+            print(json.dumps(looks), flush=True)

@@ -1,0 +1,162 @@
+"""The crate of a study that was really run, held against its profile by roc-validator, with the network cut."""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+DRIVER = Path(__file__).parent / "drivers/validate_crates.py"
+KEPT = ("study.json", "data/digits.npz", "metrics/data/digits.csv", "runs/smallcnn/digits/cpu/impl/1/weights.npz")
+
+
+@pytest.fixture(scope="module")
+def validated(run, tmp_path_factory):
+    """What the validator finds in crates, in a home of its own."""
+
+    def look(*crates, cache="warm"):
+        home = tmp_path_factory.mktemp("home")
+        environment = {"HOME": str(home), "XDG_CACHE_HOME": str(home / "cache")}
+        done = run(home, sys.executable, DRIVER, cache, *crates, env=environment)
+        assert done.returncode == 0, done.stderr
+        return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+
+    return look
+
+
+@pytest.fixture(scope="module")
+def few_jobs(small_study, tmp_path_factory, toolnoise):
+    """The crate of a part of the study: the validator takes its time over a large one."""
+    folder = tmp_path_factory.mktemp("few") / "results/small"
+    shutil.copytree(small_study / "results/small", folder, ignore=shutil.ignore_patterns("statements"))
+    for name in KEPT:
+        there = folder / f"statements/{name}.intoto.json"
+        there.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(small_study / f"results/small/statements/{name}.intoto.json", there)
+    done = toolnoise(folder, "crate", folder, "--out", folder.parent.parent / "crate")
+    assert done.returncode == 0, done.stderr
+    return folder.parent.parent / "crate"
+
+
+def test_a_study_is_a_provenance_run_crate_and_snakemake_makes_it(copied, snakemake, validated):
+    done = snakemake(copied, "crate")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "42 jobs" in done.stdout
+    (found,) = validated(copied / "crates/small.zip")
+    for look in ("metadata", "payload"):
+        assert found[look]["issues"] == [] and found[look]["passed"]
+    # What one look left out, the other saw.
+    assert set(found["metadata"]["skipped"]) <= set(found["payload"]["run"])
+    assert set(found["payload"]["skipped"]) <= set(found["metadata"]["run"])
+    assert any(check.startswith("provenance-run-crate-0.5") for check in found["metadata"]["run"])
+
+
+def test_without_the_context_nothing_passes(few_jobs, validated):
+    (found,) = validated(few_jobs, cache="cold")
+    for look in found.values():
+        assert not look["passed"]
+        assert "Unable to retrieve the JSON-LD context" in str(look["issues"])
+
+
+def of(kind):
+    """The first entity of a type."""
+    return lambda graph: next(one for one in graph.values() if kind in one["@type"])
+
+
+def at(identifier):
+    return lambda graph: graph[identifier]
+
+
+def job(graph):
+    return next(one for one in graph.values() if one["@id"].startswith("#job/"))
+
+
+def without(entity, key):
+    return lambda graph: entity(graph).pop(key)
+
+
+def unstated(graph):
+    graph["./"]["conformsTo"] = [one for one in graph["./"]["conformsTo"] if "provenance" not in one["@id"]]
+
+
+def untyped(graph):
+    graph["Snakefile"]["@type"].remove("HowTo")
+
+
+def nonsense(graph):
+    graph["./"]["nonsense"] = "no term of any context"
+
+
+def unexampled(graph):
+    for one in graph.values():
+        one.pop("exampleOfWork", None)
+
+
+# What is taken away, and what the validator says of it. Those of a crate do not hide each other.
+REQUIRED = [
+    (without(at("./"), "name"), "MUST have a `name`"),
+    (without(at("./"), "license"), "must specify a license"),
+    (without(at("./"), "datePublished"), "MUST have a `datePublished`"),
+    (unstated, "versioned permalink of the Provenance Run Crate profile"),
+    (without(at("Snakefile"), "hasPart"), "MUST refer to orchestrated tools via hasPart"),
+    (without(at("Snakefile"), "programmingLanguage"), "must refer to its language"),
+    (without(of("HowToStep"), "workExample"), "must refer to its corresponding tool via workExample"),
+    (without(job, "instrument"), "The Action MUST have an instrument"),
+    (without(of("ControlAction"), "object"), "A ControlAction must reference the action"),
+    (without(of("OrganizeAction"), "result"), "An OrganizeAction must reference the action"),
+    (without(of("FormalParameter"), "additionalType"), "FormalParameter MUST have an additionalType"),
+]
+RECOMMENDED = [
+    (without(at("./"), "author"), "representing the `author`"),
+    (without(at("./"), "publisher"), "`publisher` property of a `Root Data Entity` SHOULD"),
+    (without(at("./"), "mentions"), "SHOULD be referenced from the Root Data Entity via mentions"),
+    (without(at("Snakefile"), "version"), "SHOULD have a version"),
+    (without(at("Snakefile"), "url"), "SHOULD have a url"),
+    (without(job, "name"), "The Action SHOULD have a name"),
+    (without(job, "description"), "The Action SHOULD have a description"),
+    (without(job, "endTime"), "The Action SHOULD have an endTime"),
+    (without(job, "agent"), "The Action SHOULD have an agent"),
+    (without(job, "result"), "The Action SHOULD have a result"),
+    (unexampled, "SHOULD be referenced from a data entity or PropertyValue via exampleOfWork"),
+    (without(of("File"), "encodingFormat"), "invalid `encodingFormat`"),
+]
+MUTATED = {
+    "required": ("REQUIRED", REQUIRED),
+    "main": ("REQUIRED", [(without(at("./"), "mainEntity"), "Main Workflow must be specified")]),
+    "type": ("REQUIRED", [(untyped, "MUST have the HowTo type")]),
+    "term": ("REQUIRED", [(nonsense, '"nonsense" is not allowed')]),
+    "recommended": ("RECOMMENDED", RECOMMENDED),
+}
+
+
+def test_what_the_profile_requires_or_recommends_is_missed_if_it_is_taken_away(few_jobs, validated, tmp_path):
+    for name, (_, mutations) in MUTATED.items():
+        crate = shutil.copytree(few_jobs, tmp_path / name)
+        metadata = json.loads((crate / "ro-crate-metadata.json").read_text())
+        for mutate, _ in mutations:
+            mutate({one["@id"]: one for one in metadata["@graph"]})
+        (crate / "ro-crate-metadata.json").write_text(json.dumps(metadata))
+    incomplete = shutil.copytree(few_jobs, tmp_path / "incomplete")
+    (incomplete / "results/small/data/digits.npz").unlink()
+    whole, *mutated, incomplete = validated(few_jobs, *(tmp_path / name for name in MUTATED), incomplete)
+    assert all(look["passed"] and look["issues"] == [] for look in whole.values())
+    overlooked = [
+        (name, told)
+        for (name, (level, mutations)), found in zip(MUTATED.items(), mutated, strict=True)
+        for _, told in mutations
+        if not any(level == severity and told in message for severity, message in found["metadata"]["issues"])
+    ]
+    assert overlooked == []
+    assert not any(look["passed"] for found in mutated for look in found.values())
+    assert incomplete["metadata"]["passed"] and not incomplete["payload"]["passed"]
+    assert "digits.npz" in str(incomplete["payload"]["issues"])
+
+
+def test_a_crate_that_is_refused_says_so_in_one_line(copied, toolnoise, refusal):
+    figure = copied / "results/small/figures/table2.csv"
+    figure.write_bytes(figure.read_bytes().replace(b"0", b"1", 1))
+    line = refusal(toolnoise(copied, "crate", "results/small", "--out", "crate"))
+    assert "table2.csv: has SHA-256" in line and "audit" in line
+    assert not (copied / "crate").exists()
+    assert "is there already" in refusal(toolnoise(copied, "crate", "results/small", "--out", "logs"))

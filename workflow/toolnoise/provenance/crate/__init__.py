@@ -1,0 +1,133 @@
+"""A study as a Workflow Run RO-Crate: Provenance Run Crate 0.5 on RO-Crate 1.1, a folder or a zip file.
+
+Everything it says stands in the study's statements; nothing is measured or made up. Exported again it is the same, byte
+for byte, as long as the study and the program are. Packed files are verified against their statements.
+"""
+
+import os
+import shutil
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from rocrate.model.computerlanguage import snakemake
+from rocrate.model.contextentity import ContextEntity
+from rocrate.rocrate import ROCrate
+
+from toolnoise.code import ROOT
+from toolnoise.datasets.progress import progress
+from toolnoise.errors import BadInput
+from toolnoise.files import replacing
+from toolnoise.provenance import tree as trees
+from toolnoise.provenance.crate import citation
+from toolnoise.provenance.crate.contents import Contents, Packed
+from toolnoise.provenance.crate.graph import SNAKEMAKE, TERMS, WORKFLOW_CRATE, Graph, describe
+from toolnoise.provenance.statements import COMMIT
+from toolnoise.provenance.tree import Tree
+
+VERSION = "1.1"
+
+
+class Export(NamedTuple):
+    """What became of an export: jobs, files in the crate, and files that it only tells of."""
+
+    jobs: int
+    packed: int
+    told: int
+
+
+def export(study: Path, out: Path, embed: bool) -> Export:
+    """Write the crate of a study's results folder; all its files are packed if `embed`, else the small ones."""
+    _check_place(study, out)
+    tree = _finished(trees.load_study(study))
+    last = max((one.statement for one in tree.statements), key=lambda statement: statement.finished)
+    commit = next((one.sha256 for one in last.dependencies if one.kind == COMMIT), None)
+    own = tree.root.resolve().parent.parent / citation.NAME
+    cited = own if tree.root.resolve().parent.name == trees.RESULTS and own.exists() else ROOT / citation.NAME
+    contents = Contents(tree, embed, commit, cited)
+    graph = describe(tree, contents, citation.read(cited), citation.read(ROOT / citation.NAME))
+    crate = _crate(graph)
+    told = sum(identifier.startswith("#file/") for identifier, _ in graph.entities())
+    try:
+        _write(crate, out)
+    except UnicodeEncodeError as error:
+        raise BadInput(study, "", f"a statement has text that is no Unicode ({error.reason})", "UTF-8") from None
+    return Export(len(tree.statements), len(graph.packed), told)
+
+
+def _check_place(study: Path, out: Path) -> None:
+    """Nothing is written over, but for an archive, and nothing among results, where each file has a statement."""
+    if out.resolve().is_relative_to(study.resolve()):
+        raise BadInput(out, "", "lies among the results", "a folder or .zip file elsewhere")
+    if out.suffix == ".zip" and not out.is_dir():
+        return
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise BadInput(out, "", "is there already", "a new or empty folder, or a .zip file")
+
+
+def _finished(tree: Tree) -> Tree:
+    for error in tree.unreadable.values():
+        raise error
+    if not tree.statements:
+        raise BadInput(tree.root, "", "has no statements", "a study's results, such as results/demo")
+    return tree
+
+
+def _crate(graph: Graph) -> ROCrate:
+    crate = ROCrate(version=VERSION)
+    crate.metadata.extra_terms.update(TERMS)
+    crate.metadata["conformsTo"] = [{"@id": crate.metadata.profile}, {"@id": WORKFLOW_CRATE}]
+    for identifier, properties in graph.entities():
+        if identifier in graph.packed:
+            crate.add(Packed(crate, *graph.packed[identifier], properties))
+        elif identifier == crate.root_dataset.id:
+            for name, value in properties.items():
+                if not name.startswith("@"):
+                    crate.root_dataset[name] = value
+        else:
+            crate.add(ContextEntity(crate, identifier, properties))
+    language = crate.add(snakemake(crate, crate.get(SNAKEMAKE)["softwareVersion"]))
+    crate.mainEntity["programmingLanguage"] = language
+    return crate
+
+
+def _write(crate: ROCrate, out: Path) -> None:
+    """All of it or nothing: beside its place, then renamed."""
+    if out.suffix == ".zip":
+        with replacing(out) as scratch, zipfile.ZipFile(scratch, "w", zipfile.ZIP_DEFLATED) as archive:
+            _pack(crate, lambda name: _member(archive, name))
+        return
+    scratch = out.with_name(f".{out.name}.{os.getpid()}")
+    scratch.mkdir(parents=True)
+    try:
+        _pack(crate, lambda name: _file(scratch, name))
+        scratch.replace(out)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _pack(crate: ROCrate, opened: Callable[[str], IO[bytes]]) -> None:
+    packed = [entity for entity in crate.data_entities if isinstance(entity, Packed)]
+    with progress("packing", sum(entity.content.size for entity in packed), "B") as bar:
+        for entity in packed:
+            with opened(entity.path) as file:
+                for _, chunk in entity.stream():
+                    bar.update(file.write(chunk))
+    for name, chunk in crate.metadata.stream():
+        with opened(name) as file:
+            file.write(chunk)
+
+
+def _file(folder: Path, name: str) -> IO[bytes]:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path.open("xb")
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> IO[bytes]:
+    # Its date is 1980: an archive of the same files has the same bytes.
+    about = zipfile.ZipInfo(name)
+    about.compress_type = zipfile.ZIP_DEFLATED
+    about.external_attr = 0o644 << 16
+    return archive.open(about, "w", force_zip64=True)

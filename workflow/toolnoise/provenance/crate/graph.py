@@ -1,0 +1,489 @@
+"""A study's statements as the entities of a Provenance Run Crate 0.5: plain JSON-LD, before anything is packed.
+
+What was planned: the workflow, its steps (the rules), their tools (the verbs) and the parameters of these. What was
+done: an action for each job, with what it read, what it was told, what was observed of the machine, and what came out.
+Values and sets of code files that many jobs share are one entity each, so that a crate grows as its jobs do.
+"""
+
+import hashlib
+import itertools
+import json
+import math
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from pathlib import PurePosixPath
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+from toolnoise.errors import BadInput
+from toolnoise.jobs import JOBS
+from toolnoise.provenance.crate.citation import Author, Credits
+from toolnoise.provenance.crate.contents import PROGRAM, Content, Contents, in_memory, is_plain
+from toolnoise.provenance.statements import (
+    COMMIT,
+    FOLDER,
+    INPUT,
+    SUFFIX,
+    TYPE,
+    Artifact,
+    Statement,
+)
+from toolnoise.provenance.tree import Stated, Tree, shown
+
+Entity = dict[str, Any]
+
+WORKFLOW, README = "Snakefile", "README.md"
+DESCRIPTOR = "ro-crate-metadata.json"
+SNAKEMAKE = "https://snakemake.github.io"
+WORKFLOW_CRATE = "https://w3id.org/workflowhub/workflow-ro-crate/1.0"
+PROFILES = {
+    "https://w3id.org/ro/wfrun/process/0.5": "Process Run Crate",
+    "https://w3id.org/ro/wfrun/workflow/0.5": "Workflow Run Crate",
+    "https://w3id.org/ro/wfrun/provenance/0.5": "Provenance Run Crate",
+    WORKFLOW_CRATE: "Workflow RO-Crate",
+}
+# Workflow Run RO-Crate's own, which the context of RO-Crate 1.1 has not. They stand inline: nothing need be fetched.
+TERMS = {name: f"https://w3id.org/ro/terms/workflow-run#{name}" for name in ("environment", "sha256")}
+
+
+class Step(NamedTuple):
+    """The rule that calls a verb, with the parameter that its name has in it, and the module that does the work."""
+
+    rule: str
+    module: str
+
+
+# In the order of the data.
+STEPS = {
+    "configure": Step("onstart", "config"),
+    "fetch": Step("fetch_data", "datasets/fetching"),
+    "prepare": Step("prepare_data", "datasets/preparation"),
+    "count": Step("count_data", "datasets/counting"),
+    "measure-speed": Step("measure_speed", "speed"),
+    "train": Step("train_run", "training"),
+    "predict": Step("dump_predictions", "prediction"),
+    "check-control": Step("check_control", "control"),
+    "measure": Step("measure_cell", "measuring"),
+    "measure-pair": Step("measure_pair", "measuring"),
+    "profile": Step("profile_step", "profiling"),
+    "measure-overhead": Step("measure_overhead", "measuring"),
+    "collect": Step("collect_{kind}", "metrics/table"),
+    "render": Step("render_{notebook}", "rendering"),
+    "report": Step("write_report", "rendering"),
+}
+
+FORMATS = {
+    ".csv": "text/csv",
+    ".gz": "application/gzip",
+    ".html": "text/html",
+    ".ipynb": "application/x-ipynb+json",
+    ".json": "application/json",
+    ".md": "text/markdown",
+    ".npy": "application/x-npy",
+    ".npz": "application/zip",
+    ".pdf": "application/pdf",
+    ".png": "image/png",
+    ".py": "text/x-python",
+    ".rst": "text/x-rst",
+    ".svg": "image/svg+xml",
+    ".tar": "application/x-tar",
+    ".tex": "text/x-tex",
+    ".txt": "text/plain",
+    ".yaml": "application/yaml",
+    ".yml": "application/yaml",
+    ".zip": "application/zip",
+    ".cff": "application/yaml",
+    ".smk": "text/plain",
+    "": "text/plain",
+    SUFFIX: "application/vnd.in-toto+json",
+}
+
+
+class Graph:
+    """The entities by their ids, and what is packed; those that are added first keep their names."""
+
+    def __init__(self, published: str) -> None:
+        self.published = published
+        self.packed: dict[str, tuple[str, Content]] = {}
+        self._entities: dict[str, Entity] = {}
+        # In order and each once.
+        self._links: dict[str, dict[str, dict[str, None]]] = {}
+        self._types: dict[str, set[str]] = {}
+        self._files: dict[tuple[str, str], str] = {}
+
+    def add(self, identifier: str, kind: str | list[str], **properties: Any) -> str:
+        """Add an entity, if it is not there; links are added one by one."""
+        if identifier not in self._entities:
+            self._entities[identifier] = {"@type": kind, **properties}
+        return identifier
+
+    def link(self, identifier: str, key: str, *others: str) -> None:
+        """Let an entity refer to others."""
+        self._links.setdefault(identifier, {}).setdefault(key, {}).update(dict.fromkeys(others))
+
+    def type_parameter(self, parameter: str, kind: str) -> None:
+        """Say that values of a formal parameter may be of a type."""
+        self._types.setdefault(parameter, set()).add(kind)
+
+    def file(self, artifact: Artifact, content: Content | None, **properties: Any) -> str:
+        """A file, packed under its name or only told of; another file of that name is told of too."""
+        key = artifact.name, artifact.sha256
+        kept = content is not None and is_plain(artifact.name) and artifact.name not in (README, DESCRIPTOR)
+        identifier = quote(artifact.name)
+        if not kept or identifier in self._entities:
+            kept, identifier = False, f"#file/{artifact.sha256[:16]}/{identifier}"
+        about = self._about(artifact.name, artifact.sha256, content.size if kept else artifact.size)
+        address = {"url": artifact.uri} if artifact.uri else {}
+        self._files[key] = self.add(identifier, "File", **{**about, **address, **properties})
+        if kept:
+            self._pack(artifact.name, content)
+        return self._files[key]
+
+    def pack(self, path: str, kind: str | list[str], content: Content, **properties: Any) -> str:
+        """A file of the crate that no statement names."""
+        self._pack(path, content)
+        return self.add(quote(path), kind, **{**self._about(path, content.sha256, content.size), **properties})
+
+    def _pack(self, path: str, content: Content) -> None:
+        self.packed[quote(path)] = path, content
+        self.link("./", "hasPart", quote(path))
+
+    def _about(self, name: str, sha256: str, size: int | None) -> Entity:
+        suffix = SUFFIX if name.endswith(SUFFIX) else PurePosixPath(name).suffix.lower()
+        return {
+            "name": name,
+            "encodingFormat": FORMATS.get(suffix, "application/octet-stream"),
+            "sha256": sha256,
+            **({} if size is None else {"contentSize": str(size)}),
+            # On the web, where a crate may be put, each file should say as of when it was told of.
+            "sdDatePublished": self.published,
+        }
+
+    def knows(self, artifact: Artifact) -> bool:
+        """Whether a file was added before."""
+        return (artifact.name, artifact.sha256) in self._files
+
+    def known(self, artifact: Artifact) -> str:
+        """A file that was added before."""
+        return self._files[artifact.name, artifact.sha256]
+
+    def entities(self) -> Iterator[tuple[str, Entity]]:
+        """Every entity as JSON-LD has it."""
+        for identifier, entity in self._entities.items():
+            types = sorted(self._types.get(identifier, ()))
+            typed = {"additionalType": types[0] if len(types) == 1 else types} if types else {}
+            links = {key: _references(others) for key, others in self._links.get(identifier, {}).items() if others}
+            yield identifier, {**entity, **typed, **links}
+
+
+def describe(tree: Tree, contents: Contents, owners: Credits, makers: Credits) -> Graph:
+    """The graph of a study by its owners, made with the program by its makers."""
+    stated = tree.statements
+    for one in stated:
+        if one.statement.verb not in STEPS:
+            found, allowed = f"unknown verb {one.statement.verb!r}", f"allowed: {', '.join(STEPS)}"
+            raise BadInput(tree.root / one.path, "buildType", found, allowed)
+    by_age = sorted(stated, key=lambda one: (one.statement.finished, one.path), reverse=True)
+    graph = Graph(by_age[0].statement.finished.date().isoformat())
+    agents = _authors(graph, owners)
+    _root(graph, tree, agents, _licence(graph, owners.licence))
+    program = {"license": {"@id": _licence(graph, makers.licence)}}
+    used = contents.program()
+    _workflow(graph, by_age[0].statement, used.pop(WORKFLOW), _authors(graph, makers), program)
+    for name, content in used.items():
+        graph.file(Artifact(name, content.sha256, content.size), content, **program)
+    _files(graph, contents, [one.statement for one in by_age], program)
+    for one in stated:
+        _job(graph, tree, contents, one, agents)
+    _run(graph, stated, agents)
+    _readme(graph, tree, owners)
+    return graph
+
+
+def _files(graph: Graph, contents: Contents, statements: list[Statement], program: Entity) -> None:
+    """Every file that a statement names. Of two files of one name, the first is the one of the crate."""
+    # What was made stands before what was read, and the newest first.
+    made = (output for statement in statements for output in statement.outputs)
+    needed = (needed for statement in statements for needed in statement.dependencies if needed.kind != COMMIT)
+    for one in itertools.chain(made, needed):
+        if not graph.knows(one):
+            graph.file(one, contents.of(one), **(program if one.kind in PROGRAM else {}))
+
+
+def _root(graph: Graph, tree: Tree, agents: list[str], licence: str) -> None:
+    graph.add(
+        "./",
+        "Dataset",
+        name=f"{tree.name}: a study of toolnoise",
+        description=f"The study {tree.name!r} of the noise of training deep networks: {len(tree.statements)} jobs with"
+        " all that each was told and made from, as toolnoise stated it when they were done.",
+        datePublished=graph.published,
+        license={"@id": licence},
+        mainEntity={"@id": WORKFLOW},
+    )
+    graph.link("./", "author", *agents)
+    groups = [agent for agent in agents if not agent.startswith("https://orcid.org/")]
+    graph.link("./", "publisher", *groups[:1])
+    for profile, name in PROFILES.items():
+        graph.add(profile, "CreativeWork", name=name, version=profile.rsplit("/", 1)[1])
+    graph.link("./", "conformsTo", *PROFILES)
+
+
+def _authors(graph: Graph, named: Credits) -> list[str]:
+    return [_author(graph, author) for author in named.authors]
+
+
+def _author(graph: Graph, author: Author) -> str:
+    properties = {"url": author.website or {"@id": README}}
+    if author.is_group:
+        return graph.add(f"#organization/{quote(author.name)}", "Organization", name=author.name, **properties)
+    person = graph.add(author.orcid or f"#person/{quote(author.name)}", "Person", name=author.name, **properties)
+    if author.affiliation:
+        group = Author(author.affiliation, is_group=True)
+        graph.link(person, "affiliation", _author(graph, group))
+    return person
+
+
+def _licence(graph: Graph, name: str) -> str:
+    address = f"https://spdx.org/licenses/{quote(name)}"
+    return graph.add(
+        address, "CreativeWork", name=name, description=f"The licence {name}, as SPDX has it.", url=address
+    )
+
+
+def _workflow(graph: Graph, last: Statement, content: Content, authors: list[str], program: Entity) -> None:
+    commit = _commit(last)
+    graph.pack(
+        WORKFLOW,
+        ["File", "SoftwareSourceCode", "ComputationalWorkflow", "HowTo"],
+        content,
+        name="toolnoise",
+        description="Measures how much of a trained network is noise: Snakemake's rules around toolnoise's verbs.",
+        version=commit.sha256 if commit else last.versions.get("toolnoise", "unknown"),
+        url={"@id": README},
+        **program,
+        conformsTo={"@id": "https://bioschemas.org/profiles/ComputationalWorkflow/1.0-RELEASE"},
+    )
+    graph.link(WORKFLOW, "author", *authors)
+    version = last.versions.get("snakemake", "unknown")
+    graph.add(SNAKEMAKE, "SoftwareApplication", name="Snakemake", url=SNAKEMAKE, softwareVersion=version)
+
+
+def _job(graph: Graph, tree: Tree, contents: Contents, one: Stated, agents: list[str]) -> None:
+    statement, verb = one.statement, one.statement.verb
+    path = one.path.removeprefix(f"{FOLDER}/").removesuffix(SUFFIX)
+    tool, step = _tool(graph, statement), _step(graph, statement)
+    job = graph.add(
+        f"#job/{quote(path)}",
+        "CreateAction",
+        name=f"{verb} {shown(path)}",
+        description=_says(verb),
+        actionStatus="http://schema.org/CompletedActionStatus",
+        instrument={"@id": tool},
+        **_times([statement]),
+    )
+    graph.link(job, "agent", *agents)
+    graph.link("./", "mentions", job)
+    for output in statement.outputs:
+        graph.link(job, "result", _example(graph, tool, "output", output))
+    for needed in statement.dependencies:
+        if needed.kind not in (*PROGRAM, COMMIT):
+            graph.link(job, "object", _example(graph, tool, "input", needed))
+    for name, value in _leaves(statement.parameters):
+        parameter = graph.add(f"#parameter/{verb}/value/{quote(name)}", "FormalParameter", name=name)
+        graph.link(tool, "input", parameter)
+        graph.link(job, "object", _value(graph, verb, name, value, parameter))
+    code = [needed for needed in statement.dependencies if needed.kind in PROGRAM]
+    if code:
+        graph.link(job, "object", _code(graph, verb, code))
+    _environment(graph, tool, job, statement)
+    control = graph.add(
+        f"#control/{quote(path)}",
+        "ControlAction",
+        name=f"orchestrate {verb} {shown(path)}",
+        instrument={"@id": step},
+        object={"@id": job},
+    )
+    graph.link("#run/snakemake", "object", control)
+    graph.link(_statement(graph, tree, contents, one.path), "about", job)
+
+
+def _tool(graph: Graph, statement: Statement) -> str:
+    verb = statement.verb
+    tool = graph.add(
+        f"#verb/{verb}",
+        "SoftwareApplication",
+        name=f"toolnoise {verb}",
+        description=_says(verb),
+        softwareVersion=statement.versions.get("toolnoise", "unknown"),
+        url={"@id": README},
+    )
+    graph.link(WORKFLOW, "hasPart", tool)
+    return tool
+
+
+def _step(graph: Graph, statement: Statement) -> str:
+    verb, about = statement.verb, STEPS[statement.verb]
+    rule = about.rule
+    for name in ("kind", "notebook"):
+        rule = rule.replace(f"{{{name}}}", str(statement.parameters.get(name)))
+    # Steps of a verb stand side by side.
+    position = str(list(STEPS).index(verb) + 1)
+    step = graph.add(
+        f"#step/{quote(rule)}", "HowToStep", name=rule, position=position, workExample={"@id": f"#verb/{verb}"}
+    )
+    graph.link(WORKFLOW, "step", step)
+    return step
+
+
+def _example(graph: Graph, whole: str, way: str, artifact: Artifact) -> str:
+    """A file that a tool, or the workflow, read or wrote, as an example of what it does in that role."""
+    role = artifact.role or artifact.kind
+    scope = whole.removeprefix("#verb/")
+    parameter = graph.add(f"#parameter/{scope}/{way}/{quote(role)}", "FormalParameter", name=role)
+    graph.type_parameter(parameter, "File")
+    graph.link(whole, way, parameter)
+    file = graph.known(artifact)
+    graph.link(file, "exampleOfWork", parameter)
+    return file
+
+
+def _value(graph: Graph, scope: str, name: str, value: Any, parameter: str = "") -> str:
+    """A value by its name, one for all that have it."""
+    text = json.dumps(value)
+    key = quote(text) if len(text) <= 64 else hashlib.sha256(text.encode()).hexdigest()
+    found = graph.add(f"#value/{scope}/{quote(name, safe='')}/{key}", "PropertyValue", name=name, value=value)
+    if parameter:
+        kinds = {bool: "Boolean", int: "Integer", float: "Float", str: "Text"}
+        graph.type_parameter(parameter, kinds[type(value)])
+        graph.link(found, "exampleOfWork", parameter)
+    return found
+
+
+def _code(graph: Graph, verb: str, code: list[Artifact]) -> str:
+    """The files of the program that a job was made by, one entity for all jobs that were made by these."""
+    files = sorted(graph.known(one) for one in code)
+    main = f"workflow/toolnoise/{STEPS[verb].module}.py"
+    entry = next((graph.known(one) for one in code if one.name == main), files[0])
+    digest = hashlib.sha256("\n".join([entry, *files]).encode()).hexdigest()
+    found = graph.add(f"#code/{digest[:16]}", "Collection", name=f"code of {verb}", mainEntity={"@id": entry})
+    graph.link(found, "hasPart", *files)
+    graph.link("./", "mentions", found)
+    return found
+
+
+def _environment(graph: Graph, tool: str, job: str, statement: Statement) -> None:
+    """The variables that were set, and one record of what else is known of machine and program."""
+    observed = dict(statement.observed)
+    variables = observed.pop("variables", {})
+    for name, value in _leaves(variables if isinstance(variables, dict) else {}):
+        parameter = graph.add(f"#parameter/environment/{quote(name)}", "FormalParameter", name=name)
+        graph.link(tool, "environment", parameter)
+        graph.link(job, "environment", _value(graph, "environment", name, value, parameter))
+    commit = _commit(statement)
+    known = {
+        **observed,
+        "program": {
+            **statement.versions,
+            **({"commit": commit.sha256} if commit else {}),
+            **({"changes_sha256": statement.changes} if statement.changes else {}),
+        },
+    }
+    values = [_value(graph, "machine", name, value) for name, value in _leaves(known)]
+    digest = hashlib.sha256("\n".join(values).encode()).hexdigest()
+    machine = f"#machine/{digest[:16]}"
+    graph.link(job, "environment", graph.add(machine, "PropertyValue", name="machine", value=_references(values)))
+
+
+def _statement(graph: Graph, tree: Tree, contents: Contents, path: str) -> str:
+    """The statement that a job's entities were made of."""
+    content = contents.statement(path)
+    graph.add(TYPE, "CreativeWork", name="in-toto Statement", version="1")
+    artifact = Artifact(tree.named(path), content.sha256, content.size)
+    return graph.file(artifact, content, conformsTo={"@id": TYPE})
+
+
+def _run(graph: Graph, stated: tuple[Stated, ...], agents: list[str]) -> None:
+    """The workflow as a whole: from what nobody of it made to what nobody of it read."""
+    statements = [one.statement for one in stated]
+    read = {(needed.name, needed.sha256) for one in statements for needed in one.dependencies}
+    run = graph.add(
+        "#run/workflow",
+        "CreateAction",
+        name="run of the workflow",
+        description=f"{len(stated)} jobs, from the first to the last; they need not have been done in one go.",
+        actionStatus="http://schema.org/CompletedActionStatus",
+        instrument={"@id": WORKFLOW},
+        **_times(statements),
+    )
+    engine = graph.add(
+        "#run/snakemake",
+        "OrganizeAction",
+        name="run of Snakemake",
+        instrument={"@id": SNAKEMAKE},
+        result={"@id": run},
+        **_times(statements),
+    )
+    graph.link("./", "mentions", run, engine)
+    graph.link(run, "agent", *agents)
+    graph.link(engine, "agent", *agents)
+    for one in statements:
+        for needed in one.dependencies:
+            if needed.kind not in (INPUT, *PROGRAM, COMMIT):
+                graph.link(run, "object", _example(graph, WORKFLOW, "input", needed))
+        for output in one.outputs:
+            if one.verb == "configure":
+                graph.link(run, "object", graph.known(output))
+            elif (output.name, output.sha256) not in read:
+                graph.link(run, "result", _example(graph, WORKFLOW, "output", output))
+
+
+def _readme(graph: Graph, tree: Tree, owners: Credits) -> None:
+    names = ", ".join(author.name for author in owners.authors)
+    content = in_memory(
+        f"""# {shown(tree.name)}: a study of toolnoise
+
+How much of a trained network is noise: {len(tree.statements)} jobs and what came of them. By {names}; {owners.licence}.
+
+This is an RO-Crate. ro-crate-metadata.json says of each job which verb of toolnoise it was, what it was told, which
+files it read and wrote, with size and SHA-256, which code it was made by, and on which machine. The workflow is
+{WORKFLOW}. Every job's own statement is in results/{shown(tree.name)}/{FOLDER}/, as an in-toto Statement.
+
+A file whose id begins with #file/ is not in here: it is known by its name, its size and its SHA-256.
+""".encode()
+    )
+    graph.pack(README, "File", content, about={"@id": "./"})
+
+
+def _times(statements: Iterable[Statement]) -> Entity:
+    statements = list(statements)
+    first, last = min(one.started for one in statements), max(one.finished for one in statements)
+    return {"startTime": _time(first), "endTime": _time(last)}
+
+
+def _time(moment: datetime) -> str:
+    return f"{moment.isoformat(timespec='milliseconds')}+00:00"
+
+
+def _says(verb: str) -> str:
+    return JOBS[verb].says if verb in JOBS else "resolve a study file"
+
+
+def _commit(statement: Statement) -> Artifact | None:
+    return next((one for one in statement.dependencies if one.kind == COMMIT), None)
+
+
+def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Every single value with its dotted name; a list is the JSON of it, because JSON-LD's have no order."""
+    if isinstance(value, dict) and (value or not name):
+        for key, below in value.items():
+            yield from _leaves(below, f"{name}.{key}" if name else key)
+    elif isinstance(value, (dict, list)) or value is None or (isinstance(value, float) and not math.isfinite(value)):
+        yield name, json.dumps(value)
+    else:
+        yield name, value
+
+
+def _references(identifiers: Iterable[str]) -> Entity | list[Entity]:
+    references = [{"@id": one} for one in identifiers]
+    return references[0] if len(references) == 1 else references
