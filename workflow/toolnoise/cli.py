@@ -76,6 +76,13 @@ def _status(options: argparse.Namespace) -> None:
     _print(status.as_json(found) if options.json else status.told(study, found))
 
 
+def _sign(options: argparse.Namespace) -> None:
+    from toolnoise.provenance import signing
+
+    signed, before = signing.sign(options.results, options.key)
+    print(f"signed {signed} statements" + (f"; {before} had a signature by this key" if before else ""))
+
+
 def _print(found: object) -> None:
     print(found if isinstance(found, str) else json.dumps(found, indent=1))
 
@@ -100,7 +107,10 @@ def _parser() -> argparse.ArgumentParser:
             # A question mark: it may be left out.
             argument = name.removesuffix("?")
             about = _ARGUMENTS.get((verb, argument), _ARGUMENTS.get(argument, {}))
-            one.add_argument(f"--{argument}", **{"required": argument == name, **about})
+            if argument in _BY_PLACE:
+                one.add_argument(argument, **about)
+            else:
+                one.add_argument(f"--{argument}", **{"required": argument == name, **about})
     return parser
 
 
@@ -110,13 +120,19 @@ _BY_HAND = [
     ("doctor", _doctor, "print what this machine is and which toolings it can serve", ("study?", "json?")),
     ("estimate", _estimate, "print what a study will cost", ("study", "measure?", "json?")),
     ("status", _status, "print where a study stands", ("study", "json?")),
+    ("sign", _sign, "sign every statement of a results folder with an SSH key", ("results?", "key")),
 ]
+
+# Arguments that are told by their place, without a name.
+_BY_PLACE = ("results",)
 
 # What an argument is, in every verb or in one.
 _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
     "study": {"help": "a configuration, or the study.json kept with its results", "metavar": "FILE"},
     "seed": {"type": int},
     "checkpoint": {"help": "where an interrupted run is kept and goes on from; it goes when the run ends"},
+    "results": {"nargs": "?", "default": "results", "help": "a results folder, or one study's in it (results)"},
+    "key": {"help": "an SSH key: a private one, or a public one whose private one ssh-agent has", "metavar": "PATH"},
     "json": {"action": "store_true", "help": "for programs"},
     "measure": {"action": "store_true", "help": "first time some steps of what nobody timed, on this machine"},
     "mode": {"choices": list(MODES)},
