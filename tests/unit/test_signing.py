@@ -92,7 +92,7 @@ def test_signing_again_with_the_same_key_changes_no_byte(results, sign):
     assert [path.read_bytes() for path in results] == before
 
 
-def test_several_may_sign_and_whoever_may_is_told(results, sign, keys, tmp_path):
+def test_several_may_sign_and_whoever_may_is_told(results, sign, keys):
     sign("bob")
     assert sign("ann") == (2, 0)
     assert len(json.loads(results[0].read_text())["signatures"]) == 2

@@ -1,8 +1,8 @@
 """Signatures on statements by the SSH keys that people have, made and verified by `ssh-keygen -Y`.
 
-A signed statement is a DSSE envelope in the place of the bare one. Keys stay where they are: in a file, whose passphrase
-ssh-keygen asks for, or with ssh-agent, if the path is that of the public key. Who may sign is what OpenSSH calls an
-allowed signers file. A signature says who vouches for a statement; that its files are as it says is the audit's matter.
+A signed statement is a DSSE envelope in the place of the bare one. Keys stay where they are: in a file, whose
+passphrase ssh-keygen asks for, or with ssh-agent, if the path is that of the public key. Who may sign is what OpenSSH
+calls an allowed signers file. A signature says who vouches for a statement; that its files are as it says is the audit's matter.
 """
 
 import base64
@@ -154,10 +154,8 @@ def _signatures(some: Iterable[Envelope], key: str | Path) -> Iterator[bytes]:
         if done.returncode:
             raise BadInput(key, "", f"cannot sign ({_last_line(done)})", "a private key, or a public key of ssh-agent")
         for name in names:
-            lines = Path(scratch, f"{name}.sig").read_text("ascii").split()
-            yield base64.b64decode(
-                "".join(lines).removeprefix("".join(BEGIN.split())).removesuffix("".join(END.split()))
-            )
+            lines = Path(scratch, f"{name}.sig").read_text("ascii").splitlines()
+            yield base64.b64decode("".join(lines[1:-1]))
 
 
 def _armoured(blob: bytes) -> str:
