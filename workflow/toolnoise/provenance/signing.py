@@ -2,7 +2,8 @@
 
 A signed statement is a DSSE envelope in the place of the bare one. Keys stay where they are: in a file, whose
 passphrase ssh-keygen asks for, or with ssh-agent, if the path is that of the public key. Who may sign is what OpenSSH
-calls an allowed signers file. A signature says who vouches for a statement; that its files are as it says is the audit's matter.
+calls an allowed signers file. A signature says who vouches for a statement; that its files are as it says is the
+audit's matter.
 """
 
 import base64
