@@ -98,7 +98,7 @@ class Workshop:
         return read(self.folder / out)
 
 
-BLOCK = {"recipe": "here", "hardware": ["cpu"], "variants": ["impl", "control", "dropout"], "seeds": 3}
+BLOCK = {"recipe": "here", "hardware": ["cpu"], "variants": ["impl", "algo", "control", "dropout"], "seeds": 3}
 
 
 @pytest.fixture(scope="session")

@@ -62,6 +62,17 @@ def test_two_toolings_differ_under_control(here, control):
     assert eigen.weight_bytes != control.weight_bytes
 
 
+def test_runs_say_what_draws_they_share(here, control, impl):
+    def drawn(run):
+        return [row["draws_sha256"] for row in run.history]
+
+    algo = here.train("algo", 1)
+    assert control.record["initial_sha256"] == impl.record["initial_sha256"] != algo.record["initial_sha256"]
+    assert drawn(control) == drawn(here.train("control", 1, "cpu-eigen"))
+    for one, other in ((control, impl), (control, algo)):
+        assert all(mine != theirs for mine, theirs in zip(drawn(one), drawn(other), strict=True))
+
+
 def test_a_run_says_what_it_ran_on(control):
     observed = control.record["observed"]
     assert observed["device"] == "cpu"

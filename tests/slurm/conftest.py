@@ -18,7 +18,7 @@ import yaml
 
 GPUS = ("p100", "v100", "rtx5000", "t4")
 NODES = {"cpu1": "cpu"} | {f"gpu{number}": model for number, model in enumerate(GPUS, 1)}
-PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scontrol", "scancel")
+PROGRAMS = ("setpriv", "munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scontrol", "scancel")
 SECONDS_TO_START = 60
 
 # Debian's build runs several daemons on one host. Nothing counts memory or fences devices: all jobs are ours.
@@ -110,6 +110,8 @@ def cluster():
 
         def start(name, *command, **options):
             log = stack.enter_context((folder / f"{name}.out").open("w"))
+            # Killed tests stop nothing any more: the kernel does.
+            command = ("setpriv", "--pdeathsig", "TERM", *command)
             daemon = subprocess.Popen(command, env=os.environ | cluster.env, stdout=log, stderr=log, **options)
             stack.callback(_stop, daemon)
 

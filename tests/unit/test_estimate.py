@@ -186,3 +186,27 @@ def test_a_timing_that_fails_is_told_in_its_own_words(tiny, monkeypatch, capsys,
 def test_prices_of_toolings_that_do_not_exist_are_one_line(written, built, refused):
     line = refused(built, written | {"prices": {"v101": 2.0}})
     assert line.startswith("tiny.yaml: prices: unknown name 'v101' (did you mean 'v100'?)")
+
+
+def test_profiles_take_what_finished_ones_took(written, built, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    block = {"models": ["smallcnn", "resnet18"], "hardware": ["cpu"], "repeats": 3}
+    study = built(written | {"overhead": block, "figures": ["table2"]})
+
+    def profiles(deterministic):
+        rows = [task for task in estimate.estimate(study).tasks if task.dataset == "-"]
+        (row,) = (row for row in rows if row.deterministic is deterministic)
+        return row.runs, row.left, row.seconds_a_run, row.seconds_left
+
+    def leave(*chosen):
+        for profile in study.profiles:
+            if (profile.model, profile.mode, profile.repeat) in chosen:
+                record = {"spec": study.profile_spec(profile), "seconds": {"start_up": 3.0, "steps": 5.0}}
+                files.write_json(study.path(layout.PROFILE_RECORD, profile), record)
+
+    assert profiles(True) == profiles(False) == (6, 6, None, None)
+    leave(("smallcnn", "default", 1))
+    assert profiles(False) == (6, 5, None, None), "one network is still unknown"
+    leave(("resnet18", "default", 2))
+    assert profiles(False) == (6, 4, 8.0, 32.0)
+    assert profiles(True) == (6, 6, None, None)

@@ -6,9 +6,8 @@ import pytest
 from toolnoise import files, measuring
 from toolnoise.metrics import table
 from toolnoise.metrics.overhead import REST, TOP, Cost, costs, longest
-from toolnoise.study import Cell
 
-NETWORK = Cell("smallcnn", "", "cpu", "")
+ABOUT = ("smallcnn", "cpu", "cpu")
 
 
 def cost(wall, **seconds):
@@ -81,7 +80,7 @@ def measured(written, built, tmp_path):
 
 def written_files(study, records, folder):
     paths = folder / "overhead.csv", folder / "kernels.csv"
-    measuring.measure_overhead(study, NETWORK, records, *paths)
+    measuring.measure_overhead(ABOUT, study.config["overhead"], records, *paths)
     return paths
 
 
@@ -127,16 +126,16 @@ def test_a_repeat_that_lacks_a_mode_is_missing(measured, tmp_path):
 def test_a_record_of_another_study_is_refused_in_one_line(measured, built, written, refused, tmp_path):
     _, records = measured
     written["overhead"]["repeats"] = 2
-    line = refused(measuring.measure_overhead, built(written), NETWORK, records, tmp_path / "o.csv", tmp_path / "k.csv")
+    line = refused(written_files, built(written), records, tmp_path)
     assert "smallcnn/cpu/default/3" in line
-    assert not (tmp_path / "o.csv").exists()
+    assert not (tmp_path / "overhead.csv").exists()
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "{}"])
 def test_a_damaged_record_is_refused_in_one_line(measured, refused, tmp_path, text):
     study, records = measured
     files.write_text(records[0], text)
-    line = refused(measuring.measure_overhead, study, NETWORK, records, tmp_path / "o.csv", tmp_path / "k.csv")
+    line = refused(written_files, study, records, tmp_path)
     assert line.startswith(records[0])
 
 
@@ -144,5 +143,5 @@ def test_a_truncated_table_of_kernels_is_refused_in_one_line(measured, refused, 
     study, records = measured
     path = tmp_path / "default" / "1.csv"
     path.write_text(path.read_text()[:-12])
-    line = refused(measuring.measure_overhead, study, NETWORK, records, tmp_path / "o.csv", tmp_path / "k.csv")
+    line = refused(written_files, study, records, tmp_path)
     assert line.startswith(str(path))

@@ -126,3 +126,17 @@ def test_an_epochs_plan_needs_no_other_epochs(spec):
     alone = plan_epoch(spec, EXAMPLES, 7)
     after_others = [plan_epoch(spec, EXAMPLES, epoch) for epoch in range(8)][7]
     assert all((one == other).all() for one, other in zip(alone, after_others, strict=True))
+
+
+@pytest.mark.parametrize("part", ["order", "offsets", "flips", "slots", "dropout"])
+def test_a_digest_tells_every_draw_apart(spec, part):
+    plan = plan_epoch(with_recipe(spec, crop=2, flip=True), EXAMPLES, 0)
+    values = getattr(plan, part).copy()
+    values.flat[-1] = not values.flat[-1] if values.dtype == bool else values.flat[-1] + 1
+    assert plan.digest() == plan_epoch(with_recipe(spec, crop=2, flip=True), EXAMPLES, 0).digest()
+    assert plan.digest() != plan._replace(**{part: values}).digest()
+
+
+def test_learning_rates_are_no_draws(spec):
+    slower = with_recipe(spec, learning_rate=spec["recipe"]["learning_rate"] / 2)
+    assert plan_epoch(spec, EXAMPLES, 0).digest() == plan_epoch(slower, EXAMPLES, 0).digest()

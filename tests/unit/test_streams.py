@@ -293,3 +293,12 @@ def test_normals_drawn_in_many_blocks_are_those_drawn_in_one():
 def test_a_number_alone_can_be_drawn_and_nothing_too():
     assert streams.truncated_normal(7, ()).shape == ()
     assert streams.truncated_normal(7, (0, 3)).shape == (0, 3)
+
+
+def test_keys_are_the_same_where_a_source_may_not_vary_and_others_where_it_may():
+    one, other = (streams.keys(0, ["init", "impl"], seed) for seed in (1, 2))
+    same = {source for source in one if one[source] == other[source]}
+    assert same == {"shuffle", "augment", "dropout"}
+    assert one["init"]["replicate"] == 1
+    assert one["shuffle"]["replicate"] == 0
+    assert int(one["init"]["key"], 16) == streams.key(0, "init", 1)

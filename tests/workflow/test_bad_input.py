@@ -52,7 +52,8 @@ def verb(name, *arguments):
 
 STUDY = ["--study", f"{RESULTS}/study.json"]
 TRAINS = ["--data", "d.npz", "--weights", "w.npz", "--history", "h.csv", "--record", "r.json", "--checkpoint", "c.npz"]
-RENDERS = ["render", *STUDY, "--figure", "table2", "--stem", "s", "--executed", "e"]
+TABLE = ["table2.html", "table2.csv", "table2.md", "table2.tex"]
+RENDERS = ["render", *STUDY, "--figure", "table2", "--executed", "e", "--out"]
 STABILITY = f"{RESULTS}/metrics/stability.csv"
 DAMAGED = {
     "predict": (f"{RESULTS}/runs/{'/'.join(CELL)}/2/weights.npz", verb("predict", *STUDY, *NAMES)),
@@ -82,7 +83,8 @@ def test_a_metric_file_that_lacks_a_column_is_one_line_that_names_it(copied, too
         "collect": ["--kind", "stability", "--metrics", STABILITY, "--out", f"{RESULTS}/new.csv"],
         "render": [
             *[*STUDY, "--figure", "table2", "--read", "stability", STABILITY],
-            *["--stem", f"{RESULTS}/figures/table2", "--executed", f"{RESULTS}/notebooks/table2.ipynb"],
+            *["--executed", f"{RESULTS}/notebooks/table2.ipynb"],
+            *["--out", *(f"{RESULTS}/figures/{name}" for name in TABLE)],
         ],
     }[name]
     line = refusal(toolnoise(copied, name, *command))
@@ -100,9 +102,10 @@ def test_a_metric_file_that_lacks_a_column_is_one_line_that_names_it(copied, too
         (["train", *STUDY, *NAMES, *TRAINS, "--seed", "one"], "'one'"),
         (["train", *STUDY, *NAMES, *TRAINS, "--seed", "9"], "seed 9"),
         (["prepare", *STUDY, "--dataset", "mnist", "--out", "o"], "mnist"),
-        (["report", "--study", "nowhere.yaml", "--out", "o"], "nowhere.yaml"),
-        ([*RENDERS, "--read", "counts", "c.csv"], "it reads stability"),
-        ([*RENDERS, "--read", "stability", "s.csv", "--read", "counts", "c.csv"], "it reads stability"),
+        (["report", "--study", "nowhere.yaml", "--shows", STABILITY, "--out", "o"], "nowhere.yaml"),
+        ([*RENDERS, *TABLE, "--read", "counts", "c.csv"], "it reads stability"),
+        ([*RENDERS, *TABLE, "--read", "stability", STABILITY, "--read", "counts", "c.csv"], "it reads stability"),
+        ([*RENDERS, *TABLE[1:], "--read", "stability", STABILITY], "one path with each of html"),
     ],
 )
 def test_a_wrong_command_line_is_one_line(small_study, toolnoise, refusal, arguments, word):

@@ -25,11 +25,7 @@ with told_in_one_line():
     study = studies.build(configuration.resolve(config, FILE), FILE)
 
 # What is measured on the study as a whole, and its figures by name.
-METRICS = {
-    **({"stability": study.path(layout.STABILITY), "counts": study.path(layout.DATA_COUNTS)} if study.cells else {}),
-    **({"cross_tooling": study.path(layout.CROSS_TOOLING)} if study.pairs else {}),
-    **({"overhead": study.path(layout.OVERHEAD), "kernels": study.path(layout.KERNELS)} if study.networks else {}),
-}
+METRICS = study.collected
 FIGURES = {figure.name: figure for figure in study.figures}
 
 # Verbs are found in the environment that Snakemake itself runs in, activated or not.
@@ -116,9 +112,7 @@ def get_options(_wildcards, input):
 def get_files(some):
     """Every file of some figures."""
     for figure in some:
-        yield study.path(layout.NOTEBOOK, figure=figure.name)
-        for suffix in figures.KINDS[figure.notebook].formats:
-            yield f"{study.path(layout.FIGURE, figure=figure.name)}.{suffix}"
+        yield from study.figure_files(figure)
 
 
 def get_target(name):

@@ -16,6 +16,8 @@ from toolnoise.errors import BadInput, told_in_one_line
 from toolnoise.jobs import JOBS
 from toolnoise.study import MODES
 
+MOST_PROCESSES = 256
+
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one verb."""
@@ -83,6 +85,17 @@ def _sign(options: argparse.Namespace) -> None:
     print(f"signed {signed} statements" + (f"; {before} had a signature by this key" if before else ""))
 
 
+def _audit(options: argparse.Namespace) -> None:
+    from toolnoise.provenance import audit, tree
+
+    if options.processes is not None and not 1 <= options.processes <= MOST_PROCESSES:
+        wanted = f"a number from 1 to {MOST_PROCESSES}"
+        raise BadInput("command line", "--processes", f"found {options.processes}", wanted)
+    found = audit.examine(tree.load(options.results), options.processes)
+    _print(audit.as_json(found, options.strict) if options.json else audit.told(found, options.strict))
+    sys.exit(0 if found.is_clean(options.strict) else 1)
+
+
 def _print(found: object) -> None:
     print(found if isinstance(found, str) else json.dumps(found, indent=1))
 
@@ -107,8 +120,9 @@ def _parser() -> argparse.ArgumentParser:
             # A question mark: it may be left out.
             argument = name.removesuffix("?")
             about = _ARGUMENTS.get((verb, argument), _ARGUMENTS.get(argument, {}))
-            if argument in _BY_PLACE:
-                one.add_argument(argument, **about)
+            # In capitals: it is named by its place.
+            if argument.isupper():
+                one.add_argument(argument.lower(), metavar=argument, **about)
             else:
                 one.add_argument(f"--{argument}", **{"required": argument == name, **about})
     return parser
@@ -120,18 +134,26 @@ _BY_HAND = [
     ("doctor", _doctor, "print what this machine is and which toolings it can serve", ("study?", "json?")),
     ("estimate", _estimate, "print what a study will cost", ("study", "measure?", "json?")),
     ("status", _status, "print where a study stands", ("study", "json?")),
-    ("sign", _sign, "sign every statement of a results folder with an SSH key", ("results?", "key")),
+    (
+        "audit",
+        _audit,
+        "verify every result back to data, code, seed and machine; exit code 1 if something is found",
+        ("RESULTS", "strict?", "json?", "processes?"),
+    ),
+    ("sign", _sign, "sign every statement of a results folder with an SSH key", ("RESULTS", "key")),
 ]
-
-# Arguments that are told by their place, without a name.
-_BY_PLACE = ("results",)
 
 # What an argument is, in every verb or in one.
 _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
     "study": {"help": "a configuration, or the study.json kept with its results", "metavar": "FILE"},
     "seed": {"type": int},
     "checkpoint": {"help": "where an interrupted run is kept and goes on from; it goes when the run ends"},
-    "results": {"nargs": "?", "default": "results", "help": "a results folder, or one study's in it (results)"},
+    "RESULTS": {"nargs": "?", "default": "results", "help": "a results folder, or one study's folder in it (results)"},
+    "strict": {
+        "action": "store_true",
+        "help": "complain of stale results too: those that other code made",
+    },
+    "processes": {"type": int, "metavar": "N", "help": "that read at once (as many as there are cores)"},
     "key": {"help": "an SSH key: a private one, or a public one whose private one ssh-agent has", "metavar": "PATH"},
     "json": {"action": "store_true", "help": "for programs"},
     "measure": {"action": "store_true", "help": "first time some steps of what nobody timed, on this machine"},

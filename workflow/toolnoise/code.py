@@ -34,6 +34,8 @@ def sources(*modules: str, files: tuple[str, ...] = ()) -> dict[str, str]:
 
 
 def _name(path: Path) -> str:
+    if path.is_relative_to(PACKAGE):
+        return f"workflow/{path.relative_to(PACKAGE.parent).as_posix()}"
     for folder in (ROOT, Path.cwd(), *map(Path, sys.path)):
         if path.is_relative_to(folder):
             return path.relative_to(folder).as_posix()

@@ -18,7 +18,7 @@ from toolnoise.doctor import why_not
 from toolnoise.errors import BadInput
 from toolnoise.pace import Pace
 from toolnoise.printing import aligned, size, span
-from toolnoise.study import Cell, Study, is_deterministic
+from toolnoise.study import MODES, Cell, Profile, Study, is_deterministic
 
 # Weights and logits are float32.
 NUMBER_BYTES = 4
@@ -26,7 +26,7 @@ UNITS = {"cpu": "core-hours", "gpu": "GPU-hours", "tpu": "TPU-hours"}
 
 
 class Task(NamedTuple):
-    """Runs that take the same time: one model on one data set and tooling, deterministic or not.
+    """Runs that take the same time: one model on one data set and tooling, deterministic or not; or all profiles.
 
     Seconds are None where nothing was measured; those left include the jobs that dump predictions.
     """
@@ -75,6 +75,8 @@ def estimate(study: Study) -> Estimate:
     """Estimate a study from what lies in this folder."""
     paces = {cells[0]: pace.find(_spec(study, cells[0])) for cells in study.alike}
     tasks = [_task(study, cells, paces[cells[0]]) for cells in study.alike]
+    measured_on = dict.fromkeys(network.hardware for network in study.networks)
+    tasks += [_profiles(study, hardware, mode) for hardware in measured_on for mode in MODES]
     names = dict.fromkeys(task.hardware for task in tasks)
     toolings = [_tooling(study, name, [task for task in tasks if task.hardware == name]) for name in names]
     return Estimate(_jobs(study), tasks, toolings, _disk(study, paces))
@@ -133,6 +135,28 @@ def _task(study: Study, cells: tuple[Cell, ...], found: Pace | None) -> Task:
         seconds_a_run=found.run(epochs) if found else None,
         seconds_left=seconds if found else None,
         measured=found.source if found else "nothing",
+    )
+
+
+def _profiles(study: Study, hardware: str, mode: str) -> Task:
+    """The measurements of what determinism costs on a tooling in a mode, of all networks together."""
+    mine = [profile for profile in study.profiles if (profile.hardware, profile.mode) == (hardware, mode)]
+    networks = dict.fromkeys(profile.model for profile in mine)
+    each = {model: pace.profiling(study.profile_spec(Profile(model, hardware, mode, 1))) for model in networks}
+    left = [
+        profile
+        for profile in mine
+        if not runs.is_measured(study.path(layout.PROFILE_RECORD, profile), study.profile_spec(profile))
+    ]
+    known = [seconds for seconds in each.values() if seconds is not None]
+    whole = len(known) == len(each)
+    return Task(
+        *(hardware, f"{len(networks)} networks", "-", mode == "deterministic"),
+        runs=len(mine),
+        left=len(left),
+        seconds_a_run=sum(known) / len(known) if whole else None,
+        seconds_left=sum(each[profile.model] for profile in left) if whole else None,
+        measured=f"profiles of {len(known)}" if known else "nothing",
     )
 
 
@@ -242,8 +266,6 @@ def told(found: Estimate, file: str) -> str:
         *map(_tooling_told, found.hardware),
         _disk_told(found.disk),
     ]
-    if found.jobs["profiles"]:
-        lines.append(f"not in these sums: the time of {found.jobs['profiles']} profiles of what determinism costs")
     if any(tooling.unknown for tooling in found.hardware):
         here = f"toolnoise estimate --measure --study {file}"
         lines.append(f"to time what is unknown: `snakemake speed`, a short job on each tooling, or here `{here}`")

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from toolnoise import study as studies
 from toolnoise.errors import BadInput
-from toolnoise.figures import KINDS, MODULES
+from toolnoise.figures import KINDS, MODULES, Figure
 from toolnoise.study import Cell, Pair, Profile, Study
 
 Parameters = dict[str, Any]
@@ -82,12 +82,12 @@ def _resolve_run(given: Given) -> Parameters:
     if given.seed not in study.seeds[cell]:
         allowed = ", ".join(map(str, study.seeds[cell]))
         raise BadInput(given.study, "seeds", f"no seed {given.seed} of {'/'.join(cell)}", f"allowed: {allowed}")
-    return _of_spec(study.spec(cell, given.seed))
+    return of_spec(study.spec(cell, given.seed))
 
 
 def _resolve_cell(given: Given) -> Parameters:
     study, cell = _cell(given)
-    return _of_spec(study.spec(cell, study.seeds[cell][0]))
+    return of_spec(study.spec(cell, study.seeds[cell][0]))
 
 
 def _resolve_profile(given: Given) -> Parameters:
@@ -96,10 +96,11 @@ def _resolve_profile(given: Given) -> Parameters:
     if profile not in study.profiles:
         allowed = "model/hardware/mode/repeat of its overhead"
         raise BadInput(given.study, "overhead", f"no {'/'.join(map(str, profile))}", allowed)
-    return _of_spec(study.profile_spec(profile))
+    return of_spec(study.profile_spec(profile))
 
 
-def _of_spec(spec: dict[str, Any]) -> Parameters:
+def of_spec(spec: dict[str, Any]) -> Parameters:
+    """What a job is asked for that trains, or computes as training does."""
     from toolnoise import streams
 
     return {"spec": spec, "keys": streams.keys(spec["study_seed"], spec["variant"]["varying"], spec["seed"])}
@@ -145,7 +146,11 @@ def _check_control(parameters: Parameters, given: Given) -> None:
 
 
 def _resolve_measured_cell(given: Given) -> Parameters:
-    study, cell = _cell(given)
+    return of_cell(*_cell(given))
+
+
+def of_cell(study: Study, cell: Cell) -> Parameters:
+    """What the measuring of a cell is asked for."""
     return {"cell": list(cell), "study_seed": study.config["seed"]}
 
 
@@ -174,6 +179,11 @@ def _resolve_overhead(given: Given) -> Parameters:
     if network not in study.networks:
         found = f"no {network.model} on {network.hardware}"
         raise BadInput(given.study, "overhead", found, "a model and a tooling of its overhead")
+    return of_network(study, network)
+
+
+def of_network(study: Study, network: Cell) -> Parameters:
+    """What the measuring of a network's overhead is asked for."""
     block = study.config["overhead"]
     accelerator = study.tooling(network.hardware)["accelerator"]
     return {"model": network.model, "hardware": network.hardware, "accelerator": accelerator, "overhead": block}
@@ -208,6 +218,11 @@ def _resolve_figure(given: Given) -> Parameters:
         wanted = f"it reads {', '.join(kind.reads)}" + (f", and may read {', '.join(kind.also)}" if kind.also else "")
         given_kinds = ", ".join(name for name, *_ in given.read)
         raise BadInput("command line", "--read", f"{figure.name} given {given_kinds}", wanted)
+    return of_figure(study, figure)
+
+
+def of_figure(study: Study, figure: Figure) -> Parameters:
+    """What a figure's notebook is asked for."""
     parameters = {
         "figure": figure.name,
         "notebook": figure.notebook,
@@ -239,7 +254,11 @@ def _figure_files(parameters: Parameters) -> tuple[str, ...]:
 
 
 def _resolve_page(given: Given) -> Parameters:
-    study = studies.load(given.study)
+    return of_page(studies.load(given.study))
+
+
+def of_page(study: Study) -> Parameters:
+    """What a study's page is asked for."""
     return {"study": study.name, "figure_kinds": list(study.figure_kinds)}
 
 

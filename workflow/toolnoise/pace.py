@@ -4,6 +4,7 @@ Same work is the same model, data set and tooling, determinism switched on or of
 of other studies in this folder count too. What nobody measured is not guessed.
 """
 
+import contextlib
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -46,6 +47,18 @@ def find(spec: dict[str, Any]) -> Pace | None:
     for _, measured in islice(_like(spec, layout.SPEED), 1):
         return _pace([measured], measured["weight_bytes"], f"steps timed: {measured['steps_timed']}")
     return None
+
+
+def profiling(spec: dict[str, Any]) -> float | None:
+    """Seconds of a measurement of the cost of determinism like the one that `spec` describes, if one is finished."""
+    names = {"model": spec["model"]["name"], "hardware": spec["hardware"]["name"], "mode": spec["variant"]["name"]}
+    found = []
+    for path in sorted(Path().glob(layout.PROFILE_RECORD.format(study="*", repeat="*", **names))):
+        with contextlib.suppress(BadInput, KeyError, TypeError):
+            record = files.read_json(path)
+            if {**record["spec"], "seed": 0} == {**spec, "seed": 0}:
+                found.append(sum(record["seconds"].values()))
+    return median(found) if found else None
 
 
 def _pace(records: list[dict[str, Any]], weight_bytes: int, source: str) -> Pace:

@@ -281,16 +281,17 @@ def runs_note(rows: pd.DataFrame) -> str:
     """How many runs the rows rest on, which variants have others, and how many are missing."""
     cell = [name for name in ("model", "dataset", "hardware", "other_hardware", "variant") if name in rows]
     cells = rows.drop_duplicates(cell)
-    usual = int(cells["n_runs"].mode().iloc[-1])
-    others = []
-    for variant, mine in cells.groupby("variant", sort=False)["n_runs"]:
-        if (mine != usual).any():
-            spread = " to ".join(str(n) for n in sorted({mine.min(), mine.max()}))
-            others.append(f"{variant_name(variant)}: {spread}")
+    counts = {variant: _spread(mine) for variant, mine in cells.groupby("variant", sort=False)["n_runs"]}
+    usual = counts.popitem()[1] if len(set(counts.values())) == 1 else _spread(cells["n_runs"].mode().iloc[-1:])
+    others = [f"{variant_name(variant)}: {count}" for variant, count in counts.items() if count != usual]
     missing = int(cells["n_missing"].sum())
     planned = missing + int(cells["n_runs"].sum())
     note = f"Runs: {usual} each" + (f" ({', '.join(others)})" if others else "")
     return f"{note}; {missing or 'none'} of {planned} missing."
+
+
+def _spread(counts: pd.Series) -> str:
+    return " to ".join(str(count) for count in sorted({counts.min(), counts.max()}))
 
 
 def steps_note(rows: pd.DataFrame) -> str:

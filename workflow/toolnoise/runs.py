@@ -64,6 +64,14 @@ def is_finished(record: str | Path, spec: dict[str, Any]) -> bool:
         return False
 
 
+def is_measured(record: str | Path, spec: dict[str, Any]) -> bool:
+    """Whether the measurement that `spec` describes has left its record."""
+    try:
+        return read_json(record)["spec"] == spec
+    except (BadInput, KeyError, TypeError):
+        return False
+
+
 def read(record: str | Path) -> Run:
     """The run whose run.json this is."""
     value = read_json(record)

@@ -160,6 +160,24 @@ class Study:
         return modules({"hardware": self.tooling(cell.hardware), "model": self.config["models"][cell.model]})
 
     @property
+    def collected(self) -> dict[str, str]:
+        """The metric files of the study as a whole, by kind."""
+        patterns = {
+            "stability": (layout.STABILITY, self.cells),
+            "counts": (layout.DATA_COUNTS, self.cells),
+            "cross_tooling": (layout.CROSS_TOOLING, self.pairs),
+            "overhead": (layout.OVERHEAD, self.networks),
+            "kernels": (layout.KERNELS, self.networks),
+        }
+        return {kind: self.path(pattern) for kind, (pattern, of) in patterns.items() if of}
+
+    def figure_files(self, figure: Figure) -> list[str]:
+        """Every file of a figure: its executed notebook and what that writes, in the order of the formats."""
+        stem = self.path(layout.FIGURE, figure=figure.name)
+        suffixes = figures.KINDS[figure.notebook].formats
+        return [self.path(layout.NOTEBOOK, figure=figure.name), *(f"{stem}.{suffix}" for suffix in suffixes)]
+
+    @property
     def datasets(self) -> tuple[str, ...]:
         """Every data set, in the order of the grid."""
         return tuple(dict.fromkeys(cell.dataset for cell in self.seeds))

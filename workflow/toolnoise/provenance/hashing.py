@@ -1,10 +1,65 @@
-"""SHA-256 of files."""
+"""SHA-256 of files: of one, or of many at once."""
 
 import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
+
+# Large enough that threads seldom wait for each other, small enough to stay in a processor's cache.
+BLOCK = 1 << 18
+TOLD_BYTES = 1 << 24
+
+
+class Hashed(NamedTuple):
+    """What a file was when it was read: its digest and size, or why it could not be read."""
+
+    sha256: str = ""
+    size: int = 0
+    why: str = ""
 
 
 def sha256(path: str | Path) -> str:
     """The digest of a file's bytes."""
     with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def sha256_of_all(
+    paths: Iterable[tuple[str, Path]], threads: int, opened: Callable, done: Callable[[int], object]
+) -> dict[str, Hashed]:
+    """The digests of many files by their names, each file read once; `done` is told every number of bytes read.
+
+    `opened` opens a path for reading. Threads do: hashlib computes without holding the interpreter.
+    """
+    # They draw from one iterator, so that none waits at the end for another's share.
+    waiting = iter(list(paths))
+
+    def work(_number: int) -> list[tuple[str, Hashed]]:
+        buffer = memoryview(bytearray(BLOCK))
+        return [(name, _hashed(path, opened, buffer, done)) for name, path in _drawn(waiting)]
+
+    with ThreadPoolExecutor(threads) as pool:
+        return {name: found for share in pool.map(work, range(threads)) for name, found in share}
+
+
+def _drawn(waiting: Iterator[tuple[str, Path]]) -> Iterator[tuple[str, Path]]:
+    # A list's iterator hands each item to one thread.
+    yield from waiting
+
+
+def _hashed(path: Path, opened: Callable, buffer: memoryview, done: Callable[[int], object]) -> Hashed:
+    digest, size, told = hashlib.sha256(), 0, 0
+    try:
+        with opened(path) as file:
+            while count := file.readinto(buffer):
+                digest.update(buffer[:count])
+                size += count
+                if size - told >= TOLD_BYTES:
+                    done(size - told)
+                    told = size
+    except OSError as error:
+        return Hashed(why=error.strerror or str(error))
+    finally:
+        done(size - told)
+    return Hashed(digest.hexdigest(), size)

@@ -40,13 +40,13 @@ def run(verb: str, given: argparse.Namespace) -> None:
     job = JOBS[verb]
     parameters = job.resolve(given)
     started = _now()
-    before = {path: _stat(path) for path, _ in _read(job, given)}
-    inputs = [_artifact(path, role, INPUT) for path, role in _read(job, given)]
+    before = {path: _stat(path) for path, _ in read_by(job, given)}
+    inputs = [_artifact(path, role, INPUT) for path, role in read_by(job, given)]
     observed = job.perform(parameters, given)
     changed = [path for path, stat in before.items() if _stat(path) != stat]
     if changed:
         raise BadInput(changed[0], "", "changed while it was read", "a file that nobody writes to meanwhile")
-    outputs = [_artifact(path, role) for path, role in _written(job, given)]
+    outputs = [_artifact(path, role) for path, role in written_by(job, given)]
     made_by = code.sources(*job.modules(parameters), files=job.files(parameters))
     dependencies = [*inputs, *_sources(verb, parameters, outputs), *_code(made_by)]
     _write(verb, outputs, dependencies, parameters, observed or _machine(), started)
@@ -92,7 +92,7 @@ def _write(
     files.write_json(path_for(outputs[0].name), statement.as_json())
 
 
-def _read(job: Job, given: argparse.Namespace) -> Iterator[tuple[str, str]]:
+def read_by(job: Job, given: argparse.Namespace) -> Iterator[tuple[str, str]]:
     """Every file that a job reads, with the option that names it; what lies beside such a file goes with it."""
     for option, beside in job.reads.items():
         value = getattr(given, option.replace("-", "_"))
@@ -107,7 +107,8 @@ def _read(job: Job, given: argparse.Namespace) -> Iterator[tuple[str, str]]:
                     yield str(there), f"beside {option}"
 
 
-def _written(job: Job, given: argparse.Namespace) -> Iterator[tuple[str, str]]:
+def written_by(job: Job, given: argparse.Namespace) -> Iterator[tuple[str, str]]:
+    """Every file that a job writes, with the option that names it."""
     for option in job.writes:
         value = getattr(given, option.replace("-", "_"))
         yield from ((path, option) for path in (value if isinstance(value, list) else [value]))

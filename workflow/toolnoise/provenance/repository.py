@@ -5,6 +5,8 @@ import hashlib
 import importlib.metadata
 import re
 import subprocess
+from collections.abc import Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +16,7 @@ from toolnoise.code import ROOT
 LOCKS = ("requirements/cuda.txt", "requirements/cpu.txt")
 # What decides numbers and figures; the other pins follow from these in a lock.
 DECISIVE = ("numpy", "tensorflow", "tensorflow-cpu", "keras", "matplotlib", "pandas", "papermill", "snakemake")
+SHA = r"[0-9a-f]{40,64}"
 
 
 class Commit(NamedTuple):
@@ -38,7 +41,33 @@ def commit() -> Commit | None:
 
 def show(sha: str, file: str) -> bytes | None:
     """A file as a commit has it; None where there is no such commit or file."""
-    return _git("show", f"{sha}:{file}") if re.fullmatch(r"[0-9a-f]{40,64}", sha) else None
+    return _git("show", f"{sha}:{file}") if re.fullmatch(SHA, sha) else None
+
+
+@functools.cache
+def committed(sha: str) -> datetime | None:
+    """When a commit was made, in UTC; None where there is no such commit."""
+    told = _git("show", "--no-patch", "--format=%ct", f"{sha}^{{commit}}") if re.fullmatch(SHA, sha) else None
+    return datetime.fromtimestamp(int(told), UTC).replace(tzinfo=None) if told else None
+
+
+def files_of(sha: str, names: Iterable[str]) -> dict[str, str]:
+    """The SHA-256 of these files as a commit has them, of those that it has; asked of git all at once."""
+    asked = [name for name in dict.fromkeys(names) if name.isprintable()]
+    if not asked or not re.fullmatch(SHA, sha):
+        return {}
+    answer = _git("cat-file", "--batch", given="".join(f"{sha}:{name}\n" for name in asked).encode()) or b""
+    found, at = {}, 0
+    for name in asked:
+        end = answer.find(b"\n", at)
+        told = re.fullmatch(rb"[0-9a-f]+ ([a-z]+) (\d+)", answer[at:end])
+        at = end + 1
+        if told:
+            size = int(told[2])
+            if told[1] == b"blob":
+                found[name] = hashlib.sha256(answer[at : at + size]).hexdigest()
+            at += size + 1
+    return found
 
 
 def versions(*packages: str) -> dict[str, str]:
@@ -62,16 +91,19 @@ def lock() -> str | None:
     """The lock file that the decisive packages of this environment are as; None if they are as none."""
     for name in LOCKS:
         path = ROOT / name
-        if path.exists():
-            pins = dict(re.findall(r"^([a-z0-9.-]+)==([^ ;\\]+)", path.read_text("utf-8"), re.MULTILINE))
-            if versions(*DECISIVE).items() <= pins.items():
-                return name
+        if path.exists() and versions(*DECISIVE).items() <= pins(path.read_text("utf-8")).items():
+            return name
     return None
 
 
-def _git(*arguments: str) -> bytes | None:
+def pins(lock: str) -> dict[str, str]:
+    """The versions that the text of a lock file pins packages to."""
+    return dict(re.findall(r"^([a-z0-9.-]+)==([^ ;\\]+)", lock, re.MULTILINE))
+
+
+def _git(*arguments: str, given: bytes | None = None) -> bytes | None:
     try:
-        done = subprocess.run(["git", "-C", ROOT, *arguments], capture_output=True)
+        done = subprocess.run(["git", "-C", ROOT, *arguments], input=given, capture_output=True)
     except OSError:
         return None
     return done.stdout if done.returncode == 0 else None

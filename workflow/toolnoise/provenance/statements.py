@@ -104,9 +104,8 @@ class Statement(NamedTuple):
 def path_for(output: str | Path) -> Path:
     """Where the statement of the job whose first output this is lies: beside it, if that is in no study's results."""
     parts = PurePosixPath(output).parts
-    if "results" in parts[:-2]:
-        study = len(parts) - parts[::-1].index("results") + 1
-        return Path(*parts[:study], FOLDER, *parts[study:-1], parts[-1] + SUFFIX)
+    if parts[0] == "results" and len(parts) > 2:
+        return Path(*parts[:2], FOLDER, *parts[2:-1], parts[-1] + SUFFIX)
     return Path(f"{output}{SUFFIX}")
 
 

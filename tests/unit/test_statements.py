@@ -1,0 +1,148 @@
+"""Statements: what a job says of itself, written and read again, and one line for what is none."""
+
+import base64
+import json
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from toolnoise import files
+from toolnoise.provenance import statements
+from toolnoise.provenance.statements import CODE, COMMIT, INPUT, SOURCE, Artifact, Statement
+
+STATEMENT = Statement(
+    "count",
+    (Artifact("results/s/metrics/data/d.csv", "a" * 64, 12, "out"),),
+    (
+        Artifact("results/s/data/d.npz", "b" * 64, 3, "data", INPUT),
+        Artifact("data/d.tar", "c" * 64, 5, kind=SOURCE, uri="https://example.org/d.tar"),
+        Artifact("workflow/toolnoise/files.py", "d" * 64, kind=CODE),
+        Artifact("repository", "e" * 40, kind=COMMIT),
+    ),
+    {"dataset": "d"},
+    {"host": "h", "versions": {"numpy": "2"}},
+    datetime(2026, 1, 2, 3, 4, 5, 6),
+    datetime(2026, 1, 2, 3, 4, 6),
+    {"toolnoise": "0.1.0"},
+    "f" * 64,
+)
+
+
+@pytest.fixture
+def path(tmp_path):
+    file = tmp_path / "s.intoto.json"
+    files.write_json(file, STATEMENT.as_json())
+    return file
+
+
+def test_what_is_written_is_read(path):
+    assert statements.read(path) == STATEMENT
+
+
+def test_the_standards_own_fields_are_used(path):
+    value = json.loads(path.read_text())
+    assert value["_type"] == "https://in-toto.io/Statement/v1"
+    assert value["predicateType"] == "https://slsa.dev/provenance/v1"
+    assert value["subject"][0]["digest"] == {"sha256": "a" * 64}
+    definition, details = value["predicate"]["buildDefinition"], value["predicate"]["runDetails"]
+    assert definition["externalParameters"] == {"dataset": "d"}
+    assert [one["name"] for one in definition["resolvedDependencies"]][:2] == ["results/s/data/d.npz", "data/d.tar"]
+    assert definition["resolvedDependencies"][3]["digest"] == {"gitCommit": "e" * 40}
+    assert definition["resolvedDependencies"][3]["annotations"]["diff_sha256"] == "f" * 64
+    assert details["metadata"] == {
+        "startedOn": "2026-01-02T03:04:05.000006Z",
+        "finishedOn": "2026-01-02T03:04:06.000000Z",
+    }
+
+
+def test_inputs_are_what_other_jobs_made():
+    assert [one.name for one in STATEMENT.inputs] == ["results/s/data/d.npz"]
+
+
+@pytest.mark.parametrize(
+    ("output", "place"),
+    [
+        ("results/s/study.json", "results/s/statements/study.json.intoto.json"),
+        ("results/s/runs/m/d/h/v/1/weights.npz", "results/s/statements/runs/m/d/h/v/1/weights.npz.intoto.json"),
+        ("results/results/results/b.csv", "results/results/statements/results/b.csv.intoto.json"),
+        ("/x/results/s/report.html", "/x/results/s/report.html.intoto.json"),
+        ("out.csv", "out.csv.intoto.json"),
+        ("results/out.csv", "results/out.csv.intoto.json"),
+    ],
+)
+def test_a_statement_lies_with_its_study_or_beside_the_file(output, place):
+    assert statements.path_for(output) == Path(place)
+
+
+def test_a_statement_is_read_out_of_a_signed_envelope(path):
+    payload = base64.b64encode(path.read_bytes()).decode()
+    path.write_text(json.dumps({"payload": payload, "payloadType": "application/vnd.in-toto+json", "signatures": []}))
+    assert statements.read(path) == STATEMENT
+
+
+def without(*keys):
+    def change(value):
+        for key in keys[:-1]:
+            value = value[key]
+        del value[keys[-1]]
+
+    return change
+
+
+def put(new, *keys):
+    def change(value):
+        for key in keys[:-1]:
+            value = value[key]
+        value[keys[-1]] = new
+
+    return change
+
+
+DAMAGE = {
+    "_type": put("https://in-toto.io/Statement/v0.1", "_type"),
+    "predicateType": put("https://slsa.dev/provenance/v0.2", "predicateType"),
+    "no predicate": without("predicate"),
+    "another builder's": put("https://example.org/make", "predicate", "buildDefinition", "buildType"),
+    "no subject": put([], "subject"),
+    "subjects in a mapping": put({}, "subject"),
+    "no digest": without("subject", 0, "digest"),
+    "a short digest": put("abc", "subject", 0, "digest", "sha256"),
+    "a digest in capitals": put("A" * 64, "subject", 0, "digest", "sha256"),
+    "a name that is none": put(7, "subject", 0, "name"),
+    "a size below zero": put(-1, "subject", 0, "annotations", "size"),
+    "a size that is none": put("12", "subject", 0, "annotations", "size"),
+    "no parameters": without("predicate", "buildDefinition", "externalParameters"),
+    "no times": without("predicate", "runDetails", "metadata"),
+    "a time that is none": put("yesterday", "predicate", "runDetails", "metadata", "finishedOn"),
+    "an input without a digest": without("predicate", "buildDefinition", "resolvedDependencies", 0, "digest"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_what_is_no_statement_is_one_line(path, refused, damage):
+    value = json.loads(path.read_text())
+    DAMAGE[damage](value)
+    path.write_text(json.dumps(value))
+    assert refused(statements.read, path).startswith(f"{path}: ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "{",
+        "[]",
+        "7",
+        "null",
+        '"text"',
+        "\x00",
+        "[" * 100_000,
+        '{"payload": "%"}',
+        '{"payload": 7}',
+        '{"payload": "Ww=="}',
+    ],
+)
+def test_what_is_no_json_object_is_one_line(path, refused, text):
+    path.write_text(text)
+    assert refused(statements.read, path).startswith(f"{path}: ")

@@ -1,0 +1,14 @@
+# What is done with the statements that every job leaves. None is an input or an output of a rule: they change no plan.
+
+
+# Prints what it finds, and fails if that is anything.
+rule audit:
+    log:
+        study.path("logs/{study}/audit.log"),
+    localrule: True
+    conda:
+        "../../environment.yml"
+    params:
+        results=study.path("results/{study}"),
+    shell:
+        "toolnoise audit {params.results:q} 2>&1 | tee {log:q}"

@@ -1,0 +1,172 @@
+"""The jobs that a study consists of, each as its statement must have it: what it is asked for, reads and writes.
+
+The rules of the workflow say the same to Snakemake. A finished study whose audit is clean shows that both agree.
+"""
+
+import argparse
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from toolnoise import jobs, layout
+from toolnoise.figures import KINDS
+from toolnoise.provenance.recording import read_by
+from toolnoise.study import Cell, Pair, Study
+
+CONFIGURE = "configure"  # the one statement that no verb makes: the workflow's own, of study.json
+_COLLECTED = {
+    "stability": layout.STABILITY,
+    "cross_tooling": layout.CROSS_TOOLING,
+    "counts": layout.DATA_COUNTS,
+    "overhead": layout.OVERHEAD,
+    "kernels": layout.KERNELS,
+}
+_WRITES = {
+    CONFIGURE: {"out": layout.STUDY},
+    "fetch": {"out": layout.SOURCES},
+    "prepare": {"out": layout.DATA},
+    "count": {"out": layout.COUNTS},
+    "train": {"weights": layout.WEIGHTS, "history": layout.HISTORY, "record": layout.RECORD},
+    "measure-speed": {"out": layout.SPEED},
+    "profile": {"out": layout.KERNEL_TIMES, "record": layout.PROFILE_RECORD},
+    "predict": {"logits": layout.LOGITS, "index": layout.PREDICTIONS},
+    "check-control": {"out": layout.GATE},
+    "measure": {"out": layout.CELL_METRICS},
+    "measure-pair": {"out": layout.PAIR_METRICS},
+    "measure-overhead": {"out-overhead": layout.NETWORK_OVERHEAD, "out-kernels": layout.NETWORK_KERNELS},
+    "report": {"out": layout.REPORT},
+}
+
+Files = tuple[tuple[str, str], ...]  # names with their roles
+
+
+class Expected(NamedTuple):
+    """A job of a study; one that is not `needed` is there if somebody asked for it."""
+
+    verb: str
+    parameters: dict[str, Any]
+    inputs: Files
+    outputs: Files
+    needed: bool = True
+
+
+def outputs(verb: str, parameters: dict[str, Any], study: str) -> Files:
+    """What a job that is asked for this writes, in its order.
+
+    Parameters may come from anywhere: what they lack raises what Python raises.
+    """
+    if verb == "collect":
+        patterns = [("out", _COLLECTED[parameters["kind"]])]
+    elif verb == "render":
+        formats = KINDS[parameters["notebook"]].formats
+        patterns = [*(("out", f"{layout.FIGURE}.{suffix}") for suffix in formats), ("executed", layout.NOTEBOOK)]
+    else:
+        patterns = list(_WRITES[verb].items())
+    place = _place(parameters) | {"study": study}
+    return tuple((pattern.format(**place), role) for role, pattern in patterns)
+
+
+def of_study(study: Study) -> Iterator[Expected]:
+    """Every job of a study."""
+    yield _job(study, CONFIGURE, {})
+    yield from _of_data(study)
+    for cell in study.cells:
+        yield from _of_cell(study, cell)
+    for pair in study.pairs:
+        other = Cell(pair.model, pair.dataset, pair.other_hardware, pair.variant)
+        one = _dump(study, Cell(pair.model, pair.dataset, pair.hardware, pair.variant))
+        read = one | {f"other-{name}": value for name, value in _dump(study, other).items() if name != "data"}
+        yield _job(study, "measure-pair", {"pair": list(pair)}, **read)
+    for profile in study.profiles:
+        yield _job(study, "profile", jobs.of_spec(study.profile_spec(profile)))
+    for network in study.networks:
+        records = [study.path(layout.PROFILE_RECORD, one) for one in study.profiles if one[:2] == _subject(network)]
+        yield _job(study, "measure-overhead", jobs.of_network(study, network), records=records)
+    yield from _of_page(study)
+
+
+def checkpoints(study: Study) -> Iterator[str]:
+    """Where the runs of a study that are not finished are kept."""
+    for cell in study.cells:
+        yield from study.runs(layout.CHECKPOINT, cell)
+
+
+def _of_data(study: Study) -> Iterator[Expected]:
+    for dataset in study.datasets:
+        data = study.path(layout.DATA, dataset=dataset)
+        asked = {"dataset": dataset, "entry": study.config["datasets"][dataset]}
+        if study.sources(dataset):
+            yield _job(study, "fetch", asked)
+        yield _job(study, "prepare", asked)
+        yield _job(study, "count", {"dataset": dataset}, data=data)
+
+
+def _of_cell(study: Study, cell: Cell) -> Iterator[Expected]:
+    data = study.path(layout.DATA, cell)
+    for seed in study.seeds[cell]:
+        yield _job(study, "train", jobs.of_spec(study.spec(cell, seed)), data=data)
+    first, dump = jobs.of_spec(study.spec(cell, study.seeds[cell][0])), _dump(study, cell)
+    yield _job(study, "measure-speed", first, data=data)._replace(needed=False)
+    yield _job(study, "predict", first, data=data, records=dump["records"])
+    if cell in study.controls:
+        yield _job(study, "check-control", {"cell": list(cell)}, **dump)
+    yield _job(study, "measure", jobs.of_cell(study, cell), **dump)
+
+
+def _of_page(study: Study) -> Iterator[Expected]:
+    of_kind = {
+        "stability": [study.path(layout.CELL_METRICS, cell) for cell in study.cells],
+        "counts": [study.path(layout.COUNTS, dataset=dataset) for dataset in study.datasets],
+        "cross_tooling": [study.path(layout.PAIR_METRICS, pair) for pair in study.pairs],
+        "overhead": [study.path(layout.NETWORK_OVERHEAD, network) for network in study.networks],
+        "kernels": [study.path(layout.NETWORK_KERNELS, network) for network in study.networks],
+    }
+    for kind in study.collected:
+        yield _job(study, "collect", {"kind": kind}, metrics=of_kind[kind])
+    shown = list(study.collected.values())
+    for figure in study.figures:
+        kind, found = KINDS[figure.notebook], study.metric_files(figure)
+        read = [
+            [name, *found[name]] for name in (*kind.reads, *(also for also in kind.also if also in study.collected))
+        ]
+        yield _job(study, "render", jobs.of_figure(study, figure), read=read)
+        shown += study.figure_files(figure)
+    yield _job(study, "report", jobs.of_page(study), shows=shown)
+
+
+def _job(study: Study, verb: str, parameters: dict[str, Any], **files: Any) -> Expected:
+    """A job that is given these files to read."""
+    read: Iterable[tuple[str, str]] = ()
+    if verb != CONFIGURE:
+        given = argparse.Namespace(**{option.replace("-", "_"): value for option, value in files.items()})
+        read = read_by(jobs.JOBS[verb], given)
+    # As a statement has it: tuples are lists.
+    asked = json.loads(json.dumps(parameters))
+    return Expected(verb, asked, tuple(read), outputs(verb, asked, study.name))
+
+
+def _dump(study: Study, cell: Cell) -> dict[str, Any]:
+    return {
+        "data": study.path(layout.DATA, cell),
+        "logits": study.path(layout.LOGITS, cell),
+        "index": study.path(layout.PREDICTIONS, cell),
+        "records": study.runs(layout.RECORD, cell),
+    }
+
+
+def _subject(network: Cell) -> tuple[str, str]:
+    return network.model, network.hardware
+
+
+def _place(parameters: dict[str, Any]) -> dict[str, Any]:
+    """The names in a path that parameters speak of."""
+    if "cell" in parameters:
+        return Cell(*parameters["cell"])._asdict()
+    if "pair" in parameters:
+        return Pair(*parameters["pair"])._asdict()
+    if "spec" not in parameters:
+        return parameters
+    spec = parameters["spec"]
+    variant = spec["variant"]["name"]
+    parts = {part: spec[part]["name"] for part in ("model", "dataset", "hardware") if part in spec}
+    return parts | {"variant": variant, "seed": spec["seed"], "mode": variant, "repeat": spec["seed"]}
