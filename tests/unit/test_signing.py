@@ -9,6 +9,7 @@ from datetime import datetime
 import pytest
 
 from toolnoise import files
+from toolnoise.errors import BadInput
 from toolnoise.provenance import signing, statements
 from toolnoise.provenance.statements import Artifact, Statement
 
@@ -49,7 +50,11 @@ def sign(results, keys):
 
 
 def check(keys, path, allowed="allowed"):
-    return signing.AllowedSigners(keys / allowed).check(path)
+    try:
+        statement = statements.read(path)
+    except BadInput:
+        statement = None
+    return signing.AllowedSigners(keys / allowed).check(path, statement)
 
 
 def edit(path, change):
@@ -104,7 +109,7 @@ def test_several_may_sign_and_whoever_may_is_told(results, sign, keys):
 def test_many_are_verified_at_once(results, sign, keys):
     sign()
     edit(results[1], lambda envelope: envelope["signatures"].clear())
-    assert signing.AllowedSigners(keys / "allowed").check_all(results) == {
+    assert signing.AllowedSigners(keys / "allowed").check_all({path: statements.read(path) for path in results}) == {
         results[0]: (("ann@example.org",), ""),
         results[1]: ((), "is not signed"),
     }
@@ -132,6 +137,14 @@ def test_a_key_that_an_agent_has_signs_by_its_public_half(results, keys, tmp_pat
         finally:
             agent.terminate()
     assert check(keys, results[0]).principals == ("ann@example.org",)
+
+
+def test_what_was_read_before_is_what_must_be_signed(results, sign, keys):
+    read = statements.read(results[0])
+    sign()
+    shutil.copy(results[1], results[0])
+    verdict = signing.AllowedSigners(keys / "allowed").check(results[0], read)
+    assert verdict == ((), "changed since it was read")
 
 
 def payload(change):

@@ -14,7 +14,7 @@ import shutil
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -174,7 +174,7 @@ class _Incoming:
                 raise self._refusal(name, f"was made by another {shown(file)} than the one here", wanted)
 
     def _check_signatures(self, signers: AllowedSigners) -> None:
-        verdicts = signers.check_all(self.scratch / name for name in self.coming)
+        verdicts = signers.check_all({self.scratch / name: one.statement for name, one in self.coming.items()})
         for name, verdict in zip(self.coming, verdicts.values(), strict=True):
             if verdict.why:
                 raise self._refusal(name, verdict.why, "statements signed by those who may")
@@ -196,7 +196,7 @@ class _Incoming:
                     raise self._refusal(member.name, found, archive.WANTED)
                 if member.size != output.size:
                     raise self._refusal(member.name, f"has {member.size} bytes", f"{output.size} in its statement")
-                if self._write(member.name, counted(member.chunks, counter.update)) != output.sha256:
+                if self._write(member.name, _counted(member.chunks, counter.update)) != output.sha256:
                     raise self._refusal(member.name, "is not what its statement says", "the SHA-256 in its statement")
                 member = next(members, None)
         if owed:
@@ -221,14 +221,14 @@ class _Incoming:
         return self._digests[name]
 
     def _target(self, name: str) -> Path:
-        """Where a file of the study lies here. Names are those of the study's jobs; an archive's never come this far."""
+        """Where a file of the study lies here; names are those of its jobs, never an archive's own."""
         return self.into / PurePosixPath(name).relative_to(RESULTS, self.study.name)
 
     def _refusal(self, name: str, found: str, wanted: str) -> BadInput:
         return BadInput(self.file, shown(name), found, wanted)
 
 
-def counted(chunks: Iterator[bytes], done) -> Iterator[bytes]:
+def _counted(chunks: Iterator[bytes], done: Callable[[int], object]) -> Iterator[bytes]:
     for chunk in chunks:
         done(len(chunk))
         yield chunk

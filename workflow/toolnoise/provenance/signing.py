@@ -12,7 +12,7 @@ import os
 import subprocess
 import tempfile
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -20,8 +20,9 @@ from typing import NamedTuple
 from toolnoise import files
 from toolnoise.datasets.progress import progress
 from toolnoise.errors import BadInput
-from toolnoise.provenance import envelope, tree
+from toolnoise.provenance import envelope, statements, tree
 from toolnoise.provenance.envelope import Envelope, Signature
+from toolnoise.provenance.statements import Statement
 
 # What SSH signatures are made for: one made for anything else, such as a commit or a login, counts for nothing here.
 NAMESPACE = "toolnoise"
@@ -80,10 +81,13 @@ class AllowedSigners:
         self.path = Path(path).absolute()
         self._principals: dict[str, tuple[str, ...]] = {}
 
-    def check(self, path: str | Path) -> Verdict:
-        """Whether one of them signed a statement."""
+    def check(self, path: str | Path, statement: Statement | None) -> Verdict:
+        """Whether one of them signed the statement that was read from this file before."""
         try:
             one = _read(Path(path))
+            if statement != statements.parse(one.payload, path):
+                # What is signed counts for that only, whatever a file server shows at which moment.
+                return Verdict((), "changed since it was read")
         except BadInput as error:
             return Verdict((), str(error))
         if not one.signatures:
@@ -92,12 +96,11 @@ class AllowedSigners:
         principals = dict.fromkeys(name for verdict in said for name in verdict.principals)
         return Verdict(tuple(principals), "" if principals else "; ".join(verdict.why for verdict in said))
 
-    def check_all(self, paths: Iterable[Path]) -> dict[Path, Verdict]:
+    def check_all(self, read: Mapping[Path, Statement]) -> dict[Path, Verdict]:
         """The same for many, in as many processes as there are cores."""
-        paths = list(paths)
-        with ThreadPoolExecutor(os.cpu_count()) as pool, progress("verifying", len(paths), "signature") as shown:
-            found = {}
-            for path, verdict in zip(paths, pool.map(self.check, paths), strict=True):
+        found = {}
+        with ThreadPoolExecutor(os.cpu_count()) as pool, progress("verifying", len(read), "statement") as shown:
+            for path, verdict in zip(read, pool.map(self.check, read, read.values()), strict=True):
                 found[path] = verdict
                 shown.update()
         return found
