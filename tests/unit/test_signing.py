@@ -10,7 +10,8 @@ import pytest
 
 from toolnoise import files
 from toolnoise.errors import BadInput
-from toolnoise.provenance import signing, statements
+from toolnoise.provenance import audit, signing, statements, tree
+from toolnoise.provenance.rules import RULES, SIGNED
 from toolnoise.provenance.statements import Artifact, Statement
 
 NOON = datetime(2026, 1, 31, 12)
@@ -207,6 +208,40 @@ def test_a_signature_that_does_not_count_is_told_in_one_sentence(harm, told, res
     assert told in why
     assert len(why.splitlines()) == 1
     assert check(keys, results[1]).principals == ("ann@example.org",)
+
+
+def audited(keys, results):
+    """What the audit says that requires signatures, by artifact."""
+    signers = signing.AllowedSigners(keys / "allowed")
+    found = audit.examine(tree.load(results[0].parents[3]), rules=(*RULES, SIGNED), signers=signers)
+    return found, {(one.rule, one.artifact) for one in found.findings}
+
+
+def test_an_audit_that_requires_signatures_says_whose_there_are(results, sign, keys):
+    sign()
+    found, said = audited(keys, results)
+    assert "statements-are-signed" not in {rule for rule, _ in said}
+    assert "signed by ann@example.org: 2 statements" in audit.told(found, strict=False)
+    assert audit.as_json(found, strict=False)["signers"] == {"ann@example.org": 2}
+
+
+@pytest.mark.parametrize("harm", [harm for harm, _ in HARMFUL.values()], ids=HARMFUL)
+def test_an_audit_that_requires_signatures_finds_and_names_what_does_not_count(harm, results, sign, keys):
+    sign()
+    harm(results, keys)
+    found, said = audited(keys, results)
+    signed = ("statements-are-signed", "results/s/data/one.npz")
+    unreadable = ("statements-can-be-read", "results/s/statements/data/one.npz.intoto.json")
+    assert said & {signed, unreadable}
+    assert found.signers == {"ann@example.org": 1}
+
+
+def test_an_audit_finds_a_strangers_signature_and_an_envelope_in_anothers_place(results, sign, keys):
+    sign("bob")
+    assert ("statements-are-signed", "results/s/data/one.npz") in audited(keys, results)[1]
+    sign("ann")
+    shutil.copy(results[1], results[0])
+    assert ("statements-lie-in-place", "results/s/data/two.npz") in audited(keys, results)[1]
 
 
 def test_a_strangers_signature_does_not_count(results, sign, keys):

@@ -89,7 +89,7 @@ def _export(options: argparse.Namespace) -> None:
     from toolnoise.provenance import exporting
 
     told = exporting.export(options.study, options.out, options.hardware, predictions=not options.no_predictions)
-    print(f"exported {told}" + (f"; {told.others} that the study asks for are not there" if told.others else ""))
+    print(f"exported {told}" + (f"; {told.others} that the study asks for are not made yet" if told.others else ""))
 
 
 def _import(options: argparse.Namespace) -> None:

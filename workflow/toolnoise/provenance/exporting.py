@@ -1,4 +1,4 @@
-"""Out: what a study has of its toolings, or of some of them, as one archive; every byte is held against its statement."""
+"""Out: what a study has of its toolings, or of some, as one archive; every byte is held against its statement."""
 
 import hashlib
 from collections import Counter

@@ -138,9 +138,9 @@ class _Incoming:
             else:
                 raise self._refusal(member.name, "is made anywhere from runs", "what is made on a tooling")
             member = next(members, None)
-        if not self.coming:
-            found = member.name if member else "nothing"
-            raise self._refusal("", f"found {shown(found)}", "first, statements of the study here")
+        if not self.coming or (member and f"/{statements.FOLDER}/" in member.name):
+            asked = "statements, each once, of jobs that the study here asks for (--study names another form of it)"
+            raise self._refusal(member.name if member else "", "stands where no such thing may", asked)
         return member
 
     def _check_inputs(self, name: str, statement: Statement) -> None:
