@@ -1,9 +1,9 @@
 """Rules about files: every one is stated, none is missing, none has changed, and none is anything but a file."""
 
-from toolnoise.provenance.evidence import Evidence, Found, at, each
+from toolnoise.provenance.evidence import Evidence, Found, at, each, guarded
 from toolnoise.provenance.expected import checkpoints
 from toolnoise.provenance.statements import Statement, path_for
-from toolnoise.provenance.tree import CHECKPOINTS
+from toolnoise.provenance.tree import CHECKPOINTS, Stated
 
 
 def statements_can_be_read(evidence: Evidence) -> Found:
@@ -93,7 +93,11 @@ def study_is_complete(evidence: Evidence) -> Found:
 
 def statements_lie_in_place(evidence: Evidence) -> Found:
     """Every statement lies at the path that its first output gives."""
-    tree = evidence.tree
-    for one in tree.statements:
-        if tree.named(one.path) != path_for(at(one)).as_posix():
-            yield at(one), f"its statement lies at {tree.named(one.path)}; expected: {path_for(at(one)).as_posix()}"
+    for one in evidence.tree.statements:
+        yield from guarded(at(one), lambda one=one: _place(evidence, one))
+
+
+def _place(evidence: Evidence, stated: Stated) -> Found:
+    lies, expected = evidence.tree.named(stated.path), path_for(at(stated)).as_posix()
+    if lies != expected:
+        yield at(stated), f"its statement lies at {lies}; expected: {expected}"

@@ -1,0 +1,1082 @@
+"""One harmful thing is done to finished studies, of every kind and against every rule: the audit names both.
+
+docs/audit.md lists them; a test holds it to that.
+"""
+
+import copy
+import hashlib
+import json
+import os
+import re
+import shutil
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from toolnoise import arrays, streams
+from toolnoise.provenance import audit, tree
+from toolnoise.provenance.rules import RULES
+from toolnoise.provenance.statements import TIME, path_for
+
+ROOT = Path(__file__).parents[2]
+CELL = "smallcnn/digits/cpu"
+
+# Every kind of artifact, by an example: its study, what it is called, and its path.
+KINDS = {
+    "study.json": ("small", "study.json"),
+    "prepared data": ("small", "data/digits.npz"),
+    "record of what was fetched": ("other", "data/mine.sources.json"),
+    "weights": ("small", f"runs/{CELL}/impl/2/weights.npz"),
+    "history": ("small", f"runs/{CELL}/algo_impl/1/history.csv"),
+    "record of a run": ("small", f"runs/{CELL}/algo_impl/2/run.json"),
+    "logits": ("small", f"predictions/{CELL}/algo_impl.npy"),
+    "index of logits": ("small", f"predictions/{CELL}/impl.json"),
+    "verdict of the gate": ("small", f"control/{CELL}.json"),
+    "metrics of a cell": ("small", f"metrics/cells/{CELL}/impl.csv"),
+    "metrics of a pair": ("small", f"metrics/pairs/{CELL}/cpu-eigen/control.csv"),
+    "counts of a data set": ("small", "metrics/data/digits.csv"),
+    "metrics of the study": ("small", "metrics/stability.csv"),
+    "counts of the study": ("small", "metrics/data.csv"),
+    "pairs of the study": ("small", "metrics/cross_tooling.csv"),
+    "kernel times": ("other", "overhead/smallcnn/cpu/default/1.csv"),
+    "record of a profile": ("other", "overhead/smallcnn/cpu/deterministic/1.json"),
+    "overhead of a network": ("other", "metrics/overhead/smallcnn/cpu.csv"),
+    "kernels of a network": ("other", "metrics/kernels/smallcnn/cpu.csv"),
+    "overhead of the study": ("other", "metrics/overhead.csv"),
+    "kernels of the study": ("other", "metrics/kernels.csv"),
+    "measured speed": ("other", "speed/smallcnn/mine/cpu/control.json"),
+    "figure (svg)": ("small", "figures/noise_by_source-cpu.svg"),
+    "figure (pdf)": ("small", "figures/noise_by_source-cpu.pdf"),
+    "figure (png)": ("small", "figures/noise_by_source-cpu.png"),
+    "table (html)": ("small", "figures/table2.html"),
+    "table (csv)": ("small", "figures/table2.csv"),
+    "table (md)": ("small", "figures/table2.md"),
+    "table (tex)": ("small", "figures/table2.tex"),
+    "executed notebook": ("small", "notebooks/table2.ipynb"),
+    "page": ("small", "report.html"),
+}
+# What nothing is made from: a forger who also rewrites its statement is told by a signature, or by making it again.
+ENDS = {"page", "measured speed"}
+
+OTHER = {
+    "study": "other",
+    "grid": [
+        {
+            "models": ["smallcnn"],
+            "datasets": ["mine"],
+            "recipe": "short",
+            "hardware": ["cpu"],
+            "variants": ["control"],
+            "seeds": 2,
+        }
+    ],
+    "recipes": {"short": {"epochs": 1, "batch_size": 16, "learning_rate": 0.01}},
+    "overhead": {
+        "models": ["smallcnn"],
+        "hardware": ["cpu"],
+        "batch_size": 4,
+        "image_size": 8,
+        "classes": 4,
+        "warmup": 1,
+        "steps": 1,
+        "repeats": 1,
+    },
+    "figures": ["overhead"],
+}
+
+
+@pytest.fixture(scope="session")
+def other_study(once, write_study, snakemake):
+    """A study of what the small one lacks: files from outside, the cost of determinism, measured speed."""
+
+    def pictures(part, count):
+        images = streams.integers(1, (count, 8, 8, 1), 256).astype(np.uint8)
+        return {f"{part}_images": images, f"{part}_labels": np.arange(count) % 4}
+
+    def make(folder):
+        arrays.write_npz(folder / "mine.npz", pictures("train", 64) | pictures("test", 16))
+        checksum = hashlib.sha256((folder / "mine.npz").read_bytes()).hexdigest()
+        data = {"mine": {"reader": "npz", "path": "mine.npz", "checksum": f"sha256:{checksum}"}}
+        write_study(folder, OTHER | {"datasets": data})
+        done = snakemake(folder, "all", "speed")
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    return once("other", make)
+
+
+class Folder:
+    """A study's results, to be changed and restored."""
+
+    def __init__(self, root, original):
+        self.root, self.study, self.original = root, root.name, original
+
+    def path(self, artifact):
+        return self.root / artifact
+
+    def name(self, artifact):
+        return f"results/{self.study}/{artifact}"
+
+    def stated(self, artifact):
+        """The file of the statement that an artifact is an output of."""
+        for path in sorted((self.root / "statements").rglob("*.json")):
+            if any(one["name"] == self.name(artifact) for one in json.loads(path.read_text())["subject"]):
+                return path
+        raise AssertionError(artifact)
+
+    def change(self, artifact, edit):
+        """Edit the JSON of the statement of an artifact."""
+        self.change_json(self.stated(artifact), edit)
+
+    def change_json(self, path, edit):
+        value = json.loads(path.read_text())
+        edit(value)
+        path.write_text(json.dumps(value, indent=1, sort_keys=True) + "\n")
+
+    def settle(self, *artifacts, everywhere=False):
+        """Have the statements of artifacts, or all that speak of them, say what the files are now."""
+        for path in sorted((self.root / "statements").rglob("*.json")):
+            value = json.loads(path.read_text())
+            lists = [value["subject"]]
+            if everywhere:
+                lists.append(value["predicate"]["buildDefinition"]["resolvedDependencies"])
+            about = {self.name(one): self.path(one).read_bytes() for one in artifacts}
+            found = [one for several in lists for one in several if one["name"] in about]
+            for one in found:
+                content = about[one["name"]]
+                one["digest"] = {"sha256": hashlib.sha256(content).hexdigest()}
+                one["annotations"]["size"] = len(content)
+            if found:
+                path.write_text(json.dumps(value, indent=1, sort_keys=True) + "\n")
+
+    def restore(self):
+        for path in sorted(self.root.rglob("*"), reverse=True):
+            known = path.relative_to(self.root).as_posix()
+            if path.is_symlink() or (not path.is_dir() and known not in self.original):
+                path.unlink()
+            elif path.is_dir() and not any(name.startswith(f"{known}/") for name in self.original):
+                shutil.rmtree(path)
+        for name, content in self.original.items():
+            path = self.root / name
+            if not path.is_file() or path.read_bytes() != content:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+
+    def audit(self):
+        return audit.examine(tree.load(self.root), threads=1)
+
+
+@pytest.fixture(scope="module")
+def both(small_study, other_study, tmp_path_factory):
+    """Copies of both studies' results."""
+    made = {}
+    for folder, study in ((small_study, "small"), (other_study, "other")):
+        root = tmp_path_factory.mktemp("audited") / "results" / study
+        shutil.copytree(folder / "results" / study, root)
+        files = (path for path in root.rglob("*") if path.is_file())
+        made[study] = Folder(root, {path.relative_to(root).as_posix(): path.read_bytes() for path in files})
+    return made
+
+
+@pytest.fixture
+def folders(both):
+    """The same, restored afterwards."""
+    yield both
+    for folder in both.values():
+        folder.restore()
+
+
+def assert_found(folder, rule, *artifacts):
+    found = folder.audit()
+    assert not found.is_clean(strict=False)
+    told = {one.artifact for one in found.findings if one.rule == rule}
+    assert {folder.name(one) for one in artifacts} <= told, found.findings[:20]
+
+
+@pytest.mark.parametrize("study", ["small", "other"])
+def test_untouched_studies_are_clean_and_covered(study, both):
+    found = both[study].audit()
+    assert found.findings == found.stale == ()
+    assert found.coverage.stated == found.coverage.files > 20
+    assert "100 %" in str(found.coverage)
+    assert audit.told(found, strict=True).endswith("\nclean")
+
+
+# What is done to an artifact of every kind
+# -----------------------------------------
+
+
+def flip(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def truncate(path):
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+EVERY = {
+    "a bit is flipped": (flip, "digests-match"),
+    "the last byte is cut off": (truncate, "digests-match"),
+    "it is emptied": (lambda path: path.write_bytes(b""), "digests-match"),
+    "it is deleted": (Path.unlink, "every-output-is-there"),
+}
+
+
+@pytest.mark.parametrize("what", EVERY)
+@pytest.mark.parametrize("kind", KINDS)
+def test_whatever_happens_to_an_artifact_is_found(kind, what, folders):
+    study, artifact = KINDS[kind]
+    harm, rule = EVERY[what]
+    harm(folders[study].path(artifact))
+    assert_found(folders[study], rule, artifact)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_deleted_statement_is_found(kind, folders):
+    study, artifact = KINDS[kind]
+    folders[study].stated(artifact).unlink()
+    assert_found(folders[study], "every-file-is-stated", artifact)
+
+
+# What finds an artifact whose statement was rewritten to fit: what was made from the old one, unless named here.
+FORGED = {
+    "study.json": "study-is-complete",
+    "verdict of the gate": "control-is-bit-equal",
+    "record of what was fetched": "data-is-the-declared",
+}
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS.keys() - ENDS))
+def test_a_flipped_bit_is_found_where_the_statement_was_rewritten_to_fit(kind, folders):
+    study, artifact = KINDS[kind]
+    folder = folders[study]
+    text = folder.path(artifact)
+    if kind in FORGED:
+        # A letter of the first key: it stays JSON.
+        text.write_text(re.sub(r'"([a-z_]+)([a-z])"', r'"\1_"', text.read_text(), count=1))
+    else:
+        flip(text)
+    folder.settle(artifact)
+    found = folder.audit()
+    assert not [one for one in found.findings if one.rule == "digests-match"]
+    told = {one.rule for one in found.findings if one.artifact == folder.name(artifact)}
+    rule = FORGED.get(kind, "inputs-are-what-was-made")
+    if kind == "record of what was fetched":
+        told = {one.rule for one in found.findings}
+    assert rule in told, found.findings
+
+
+# One harmful thing each
+# ----------------------
+
+
+class Mutation(NamedTuple):
+    """What is done to a study, the rule that finds it and where."""
+
+    what: str
+    study: str
+    rule: str
+    artifacts: tuple[str, ...]
+    harm: object
+
+
+MUTATIONS = {}
+
+
+def mutation(rule, *artifacts, study="small"):
+    def registered(harm):
+        what = harm.__name__.replace("_", " ")
+        assert what not in MUTATIONS
+        MUTATIONS[what] = Mutation(what, study, rule, artifacts, harm)
+        return harm
+
+    return registered
+
+
+RUN = f"runs/{CELL}/algo_impl/1"
+OTHER_RUN = f"runs/{CELL}/algo_impl/2"
+CONTROL = f"runs/{CELL}/control/2"
+WEIGHTS, HISTORY, RECORD = (f"{RUN}/{name}" for name in ("weights.npz", "history.csv", "run.json"))
+METRICS, STABILITY, TABLE = f"metrics/cells/{CELL}/impl.csv", "metrics/stability.csv", "figures/table2.html"
+
+
+def definition(statement):
+    return statement["predicate"]["buildDefinition"]
+
+
+def asked(statement):
+    return definition(statement)["externalParameters"]
+
+
+def observed(statement):
+    return definition(statement)["internalParameters"]["observed"]
+
+
+def made_from(statement, kind):
+    return [one for one in definition(statement)["resolvedDependencies"] if one["annotations"]["kind"] == kind]
+
+
+def change_record(folder, artifact, edit):
+    """A record and its statement's digest of it, as a thorough forger changes them, and all that was made from it."""
+    folder.change_json(folder.path(artifact), edit)
+    folder.settle(artifact, everywhere=True)
+
+
+def swap(one, other):
+    kept = one.read_bytes()
+    one.write_bytes(other.read_bytes())
+    other.write_bytes(kept)
+
+
+def move_times(folder, artifact, by):
+    def move(statement):
+        times = statement["predicate"]["runDetails"]["metadata"]
+        for key, value in times.items():
+            times[key] = (datetime.strptime(value, TIME) + by).strftime(TIME)
+
+    folder.change(artifact, move)
+
+
+@mutation("digests-match", WEIGHTS, f"{OTHER_RUN}/weights.npz")
+def the_weights_of_two_seeds_are_swapped(folder):
+    swap(folder.path(WEIGHTS), folder.path(f"{OTHER_RUN}/weights.npz"))
+
+
+@mutation("records-agree", RECORD, f"{OTHER_RUN}/run.json")
+def all_files_of_two_seeds_are_swapped_and_stated_anew_everywhere(folder):
+    both = [[f"{run}/{name}" for name in ("weights.npz", "history.csv", "run.json")] for run in (RUN, OTHER_RUN)]
+    for one, other in zip(*both, strict=True):
+        swap(folder.path(one), folder.path(other))
+    folder.settle(*both[0], *both[1], everywhere=True)
+
+
+@mutation("path-says-the-spec", WEIGHTS, f"{OTHER_RUN}/weights.npz")
+def the_statements_of_two_seeds_are_swapped_and_renamed_to_fit(folder):
+    paths = [folder.stated(f"{run}/weights.npz") for run in (RUN, OTHER_RUN)]
+    swap(*paths)
+    for path, run in zip(paths, (RUN, OTHER_RUN), strict=True):
+        names = [folder.name(f"{run}/{name}") for name in ("weights.npz", "history.csv", "run.json")]
+        folder.change_json(
+            path, lambda value, names=names: [one.update(name=name) for one, name in zip(value["subject"], names)]
+        )
+
+
+@mutation("statements-lie-in-place", METRICS, f"metrics/cells/{CELL}/control.csv")
+def two_statements_are_swapped(folder):
+    swap(folder.stated(METRICS), folder.stated(f"metrics/cells/{CELL}/control.csv"))
+
+
+@mutation("inputs-are-what-was-made", METRICS)
+def a_digit_of_a_csv_and_the_digest_in_its_statement_are_edited(folder):
+    path = folder.path(METRICS)
+    path.write_text(re.sub(r"\d(?=\n$)", lambda digit: str((int(digit[0]) + 1) % 10), path.read_text()))
+    folder.settle(METRICS)
+
+
+@mutation("digests-match", "figures/noise_by_source-cpu.png")
+def a_figure_is_replaced_by_another_studys(folder):
+    shutil.copy(folder.path("figures/batch_norm-cpu.png"), folder.path("figures/noise_by_source-cpu.png"))
+
+
+@mutation("inputs-are-what-was-made", "figures/noise_by_source-cpu.png")
+def a_figure_is_replaced_and_stated_anew(folder):
+    a_figure_is_replaced_by_another_studys(folder)
+    folder.settle("figures/noise_by_source-cpu.png")
+
+
+@mutation("digests-match", "notebooks/table2.ipynb")
+def a_number_in_an_executed_notebook_is_altered(folder):
+    path = folder.path("notebooks/table2.ipynb")
+    path.write_text(path.read_text().replace("smallcnn", "smallCNN", 1))
+
+
+@mutation("inputs-are-what-was-made", "notebooks/table2.ipynb")
+def an_executed_notebook_is_altered_and_stated_anew(folder):
+    a_number_in_an_executed_notebook_is_altered(folder)
+    folder.settle("notebooks/table2.ipynb")
+
+
+@mutation("digests-match", RECORD)
+def the_spec_in_a_run_json_is_changed(folder):
+    folder.change_json(folder.path(RECORD), lambda record: record["spec"]["recipe"].update(learning_rate=0.02))
+
+
+@mutation("records-agree", RECORD)
+def the_spec_in_a_run_json_is_changed_and_stated_anew_everywhere(folder):
+    change_record(folder, RECORD, lambda record: record["spec"]["recipe"].update(learning_rate=0.02))
+
+
+@mutation("made-for-this-study", WEIGHTS)
+def the_spec_in_a_run_json_and_in_its_statement_is_changed(folder):
+    change_record(folder, RECORD, lambda record: record["spec"]["recipe"].update(learning_rate=0.02))
+    folder.change(RECORD, lambda statement: asked(statement)["spec"]["recipe"].update(learning_rate=0.02))
+
+
+@mutation("records-agree", f"predictions/{CELL}/impl.json")
+def the_index_of_a_dump_says_another_order_of_seeds(folder):
+    change_record(folder, f"predictions/{CELL}/impl.json", lambda index: index["seeds"].reverse())
+
+
+@mutation("records-agree", "overhead/smallcnn/cpu/default/1.json", study="other")
+def the_steps_of_a_profile_are_changed_in_its_record(folder):
+    artifact = "overhead/smallcnn/cpu/default/1.json"
+    change_record(folder, artifact, lambda record: record["spec"]["steps"].update(steps=2))
+
+
+@mutation("records-agree", "speed/smallcnn/mine/cpu/control.json", study="other")
+def a_measured_speed_says_another_machine(folder):
+    artifact = "speed/smallcnn/mine/cpu/control.json"
+    change_record(folder, artifact, lambda record: record["observed"].update(host="elsewhere"))
+
+
+@mutation("records-agree", RECORD)
+def the_recorded_device_is_changed_in_the_statement(folder):
+    folder.change(RECORD, lambda statement: observed(statement).update(cpu="Another CPU"))
+
+
+@mutation("hardware-is-the-declared", WEIGHTS)
+def the_recorded_device_is_changed_in_record_and_statement(folder):
+    change_record(folder, RECORD, lambda record: record["observed"].update(device="Tesla V100-SXM2-16GB"))
+    folder.change(RECORD, lambda statement: observed(statement).update(device="Tesla V100-SXM2-16GB"))
+
+
+def observing(**changed):
+    """A change to what was observed, in a record and in its statement."""
+
+    def harm(folder):
+        for edit in changed.items():
+            change_record(folder, RECORD, lambda record, edit=edit: record["observed"].update([edit]))
+            folder.change(RECORD, lambda statement, edit=edit: observed(statement).update([edit]))
+
+    return harm
+
+
+OBSERVED = {
+    "the determinism switch is said to have been on": {"deterministic": True},
+    "half precision is said to have been used": {"precision": "mixed_float16"},
+    "TF32 is said to have been on": {"tf32": True},
+    "the CPU is said to have no AVX2": {"cpu_flags": ["sse4_1"]},
+    "no variables are said to have been set": {"variables": {}},
+}
+for what, changed in OBSERVED.items():
+    MUTATIONS[what] = Mutation(what, "small", "hardware-is-the-declared", (WEIGHTS,), observing(**changed))
+
+
+def setting(**changed):
+    def harm(folder):
+        for edit in (lambda record: record["observed"], observed):
+            change = lambda of, edit=edit: edit(of)["variables"].update(changed)
+            if edit is observed:
+                folder.change(RECORD, change)
+            else:
+                change_record(folder, RECORD, change)
+
+    return harm
+
+
+VARIABLES = {
+    "another instruction set is said to have been pinned": {"ONEDNN_MAX_CPU_ISA": "SSE41"},
+    "more threads are said to have computed": {"TF_NUM_INTRAOP_THREADS": "8"},
+    "other kernels are said to have computed": {"TF_ENABLE_ONEDNN_OPTS": "0"},
+    "a variable that nobody declared is said to have been set": {"XLA_FLAGS": "--xla_fast"},
+}
+for what, changed in VARIABLES.items():
+    MUTATIONS[what] = Mutation(what, "small", "hardware-is-the-declared", (WEIGHTS,), setting(**changed))
+
+
+@mutation("lock-is-kept", WEIGHTS)
+def another_version_of_the_framework_is_said_to_have_computed(folder):
+    folder.change(RECORD, lambda statement: observed(statement)["versions"].update(tensorflow="2.20.0"))
+
+
+@mutation("keys-follow", WEIGHTS)
+def a_key_of_the_streams_is_changed(folder):
+    folder.change(RECORD, lambda statement: asked(statement)["keys"]["init"].update(key="0" * 32))
+
+
+@mutation("keys-follow", WEIGHTS)
+def a_replicate_is_changed(folder):
+    folder.change(RECORD, lambda statement: asked(statement)["keys"]["shuffle"].update(replicate=0))
+
+
+@mutation("keys-follow", WEIGHTS)
+def the_seed_of_a_study_is_changed_in_a_statement(folder):
+    folder.change(RECORD, lambda statement: asked(statement)["spec"].update(study_seed=1))
+
+
+@mutation("keys-follow", WEIGHTS)
+def a_source_is_taken_from_those_that_may_vary(folder):
+    folder.change(RECORD, lambda statement: asked(statement)["spec"]["variant"]["varying"].remove("init"))
+
+
+@mutation("made-for-this-study", METRICS)
+def the_parameters_of_a_measure_are_changed(folder):
+    folder.change(METRICS, lambda statement: asked(statement).update(study_seed=5))
+
+
+@mutation("made-for-this-study", TABLE)
+def the_parameters_of_a_table_are_changed(folder):
+    folder.change(TABLE, lambda statement: asked(statement).update(emulated=[]))
+
+
+@mutation("made-for-this-study", "runs/smallcnn-bn/digits/cpu/control/1/weights.npz")
+def a_recipe_is_changed_in_study_json_and_stated_anew(folder):
+    folder.change_json(folder.path("study.json"), lambda study: study["recipes"]["normed"].update(epochs=9))
+    folder.settle("study.json")
+
+
+@mutation("study-is-complete", f"runs/{CELL}/impl/3/run.json")
+def a_seed_is_added_to_study_json(folder):
+    folder.change_json(folder.path("study.json"), lambda study: study["grid"][0].update(seeds=3))
+    folder.settle("study.json")
+
+
+@mutation("nothing-else-is-there", f"runs/{CELL}/impl/2/weights.npz")
+def a_seed_is_taken_from_study_json(folder):
+    folder.change_json(folder.path("study.json"), lambda study: study["grid"][0].update(seeds=1))
+    folder.settle("study.json")
+
+
+@mutation("study-is-complete", "study.json")
+def study_json_becomes_another_file(folder):
+    folder.path("study.json").write_text("[]")
+    folder.settle("study.json")
+
+
+@mutation("study-is-complete", METRICS)
+def an_artifact_and_its_statement_are_deleted(folder):
+    folder.stated(METRICS).unlink()
+    folder.path(METRICS).unlink()
+
+
+@mutation("study-is-complete", f"{RUN}/run.json")
+def a_run_is_deleted_with_its_statement(folder):
+    folder.stated(WEIGHTS).unlink()
+    shutil.rmtree(folder.path(RUN))
+
+
+@mutation("study-is-complete", "report.html", "figures/table2.html")
+def all_statements_and_figures_are_deleted(folder):
+    for name in ("statements", "figures", "report.html"):
+        path = folder.path(name)
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+@mutation("every-file-is-stated", "figures/more.png")
+def a_file_is_added(folder):
+    folder.path("figures/more.png").write_bytes(b"more")
+
+
+def state_as(folder, artifact, of):
+    """A statement for an artifact, like the one of another."""
+    value = json.loads(folder.stated(of).read_text())
+    value["subject"] = [copy.deepcopy(value["subject"][0])]
+    value["subject"][0]["name"] = folder.name(artifact)
+    path = folder.root.parent.parent / path_for(folder.name(artifact))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(value))
+    folder.settle(artifact)
+
+
+@mutation("nothing-else-is-there", "metrics/cells/smallcnn/digits/cpu/better.csv")
+def a_file_is_added_with_a_statement(folder):
+    artifact = "metrics/cells/smallcnn/digits/cpu/better.csv"
+    shutil.copy(folder.path(METRICS), folder.path(artifact))
+    state_as(folder, artifact, METRICS)
+
+
+@mutation("path-says-the-spec", "metrics/cells/smallcnn/digits/cpu/better.csv")
+def a_file_is_added_with_the_statement_of_another(folder):
+    a_file_is_added_with_a_statement(folder)
+
+
+@mutation("every-file-is-stated", "figures/a\nb.png")
+def a_file_with_a_newline_in_its_name_is_added(folder):
+    folder.path("figures/a\nb.png").write_bytes(b"")
+
+
+@mutation("only-plain-files", f"{RUN}/.weights.npz.x7")
+def a_scratch_file_is_left(folder):
+    folder.path(f"{RUN}/.weights.npz.x7").write_bytes(b"half")
+
+
+@mutation("nothing-else-is-there", "checkpoints/note.txt")
+def a_file_is_hidden_among_checkpoints(folder):
+    folder.path("checkpoints").mkdir()
+    folder.path("checkpoints/note.txt").write_text("")
+
+
+@mutation("only-plain-files", WEIGHTS)
+def a_file_becomes_a_link_out_of_the_tree(folder):
+    elsewhere = folder.root.parent.parent / "elsewhere.npz"
+    shutil.move(folder.path(WEIGHTS), elsewhere)
+    folder.path(WEIGHTS).symlink_to(elsewhere)
+
+
+@mutation("only-plain-files", "figures/all")
+def a_folder_is_a_link_out_of_the_tree(folder):
+    folder.path("figures/all").symlink_to("/")
+
+
+@mutation("only-plain-files", STABILITY)
+def a_file_becomes_a_pipe(folder):
+    folder.path(STABILITY).unlink()
+    os.mkfifo(folder.path(STABILITY))
+
+
+@mutation("every-file-is-stated", METRICS)
+def a_file_is_stated_twice(folder):
+    shutil.copy(folder.stated(METRICS), folder.root / "statements/metrics/again.intoto.json")
+
+
+@mutation("every-output-is-there", "results/elsewhere/x.csv")
+def a_statement_speaks_of_another_study(folder):
+    folder.change(METRICS, lambda statement: statement["subject"][0].update(name="results/elsewhere/x.csv"))
+
+
+@mutation("every-output-is-there", "../../etc/passwd")
+def a_statement_speaks_of_a_path_that_climbs(folder):
+    folder.change(METRICS, lambda statement: statement["subject"][0].update(name="../../etc/passwd"))
+
+
+@mutation("path-says-the-spec", METRICS)
+def a_statement_is_of_another_verb(folder):
+    folder.change(METRICS, lambda statement: definition(statement).update(buildType="urn:toolnoise:count:1"))
+
+
+@mutation("nothing-else-is-there", METRICS)
+def a_statement_is_of_a_verb_that_nobody_knows(folder):
+    folder.change(METRICS, lambda statement: definition(statement).update(buildType="urn:toolnoise:dream-up:1"))
+
+
+@mutation("path-says-the-spec", HISTORY)
+def the_outputs_of_a_statement_stand_in_another_order(folder):
+    folder.change(WEIGHTS, lambda statement: statement["subject"].reverse())
+
+
+@mutation("every-file-is-stated", HISTORY)
+def an_output_is_taken_out_of_a_statement(folder):
+    folder.change(WEIGHTS, lambda statement: statement["subject"].pop(1))
+
+
+STATEMENT = f"statements/{METRICS}.intoto.json"
+
+
+@mutation("statements-can-be-read", STATEMENT)
+def a_statement_is_no_json(folder):
+    folder.path(STATEMENT).write_text("{")
+
+
+@mutation("statements-can-be-read", STATEMENT)
+def a_statement_is_of_another_version(folder):
+    folder.change(METRICS, lambda statement: statement.update(_type="https://in-toto.io/Statement/v0.1"))
+
+
+@mutation("statements-can-be-read", STATEMENT)
+def a_statement_is_nested_deeply(folder):
+    folder.path(STATEMENT).write_text("[" * 200_000)
+
+
+@mutation("statements-can-be-read", STATEMENT)
+def a_statement_holds_a_huge_number(folder):
+    folder.path(STATEMENT).write_text('{"_type": ' + "9" * 100_000 + "}")
+
+
+@mutation("digests-match", METRICS)
+def a_stated_size_is_huge(folder):
+    folder.change(METRICS, lambda statement: statement["subject"][0]["annotations"].update(size=10**300))
+
+
+@mutation("digests-match", METRICS)
+def a_stated_size_is_left_out(folder):
+    folder.change(METRICS, lambda statement: statement["subject"][0]["annotations"].pop("size"))
+
+
+@mutation("made-for-this-study", METRICS)
+def the_parameters_of_a_statement_are_of_other_types(folder):
+    folder.change(METRICS, lambda statement: asked(statement).update(cell=[{}, None, 3, [[]]]))
+
+
+@mutation("hardware-is-the-declared", WEIGHTS)
+def a_statement_lacks_what_was_observed(folder):
+    folder.change(WEIGHTS, lambda statement: observed(statement).clear())
+
+
+@mutation("statements-can-be-read", "statements/readme.txt")
+def a_file_that_is_no_statement_lies_among_them(folder):
+    folder.path("statements/readme.txt").write_text("read me")
+
+
+@mutation("inputs-are-the-jobs", METRICS)
+def an_input_is_left_out(folder):
+    folder.change(METRICS, lambda statement: made_from(statement, "input") and drop(statement, "run.json"))
+
+
+def drop(statement, name):
+    dependencies = definition(statement)["resolvedDependencies"]
+    dependencies.remove(next(one for one in dependencies if one["name"].endswith(name)))
+
+
+@mutation("inputs-are-the-jobs", TABLE)
+def a_table_is_made_without_a_cell(folder):
+    folder.change(TABLE, lambda statement: drop(statement, f"{CELL}/impl.csv"))
+
+
+@mutation("inputs-are-what-was-made", METRICS)
+def the_digest_of_an_input_is_changed(folder):
+    data = "data/digits.npz"
+    folder.change(METRICS, lambda statement: made_from(statement, "input")[0]["digest"].update(sha256="0" * 64))
+    assert data
+
+
+@mutation("inputs-are-what-was-made", METRICS)
+def an_input_is_made_by_no_statement(folder):
+    folder.change(METRICS, lambda statement: made_from(statement, "input")[0].update(name="results/small/data/x.npz"))
+
+
+@mutation("chains-end-in-sources", METRICS)
+def a_result_is_given_out_for_a_source(folder):
+    folder.change(METRICS, lambda statement: made_from(statement, "input")[0]["annotations"].update(kind="source"))
+
+
+@mutation("chains-end-in-sources", METRICS)
+def a_dependency_is_of_an_unknown_kind(folder):
+    folder.change(METRICS, lambda statement: made_from(statement, "input")[0]["annotations"].update(kind="magic"))
+
+
+@mutation("chains-have-no-circle", "data/digits.npz", METRICS)
+def data_is_made_from_what_is_made_from_it(folder):
+    def turn(statement):
+        about = json.loads(folder.stated(METRICS).read_text())["subject"][0] | {
+            "annotations": {"kind": "input", "role": "data", "size": 0}
+        }
+        definition(statement)["resolvedDependencies"].append(about)
+
+    folder.change("data/digits.npz", turn)
+
+
+@mutation("data-is-the-declared", "data/mine.npz", study="other")
+def the_digest_of_a_source_is_changed(folder):
+    folder.change(
+        "data/mine.npz", lambda statement: made_from(statement, "source")[0]["digest"].update(sha256="0" * 64)
+    )
+
+
+@mutation("data-is-the-declared", "data/mine.npz", study="other")
+def data_comes_from_another_file_than_the_declared(folder):
+    folder.change("data/mine.npz", lambda statement: made_from(statement, "source")[0].update(name="yours.npz"))
+
+
+@mutation("data-is-the-declared", "data/mine.npz", study="other")
+def data_states_no_source(folder):
+    folder.change("data/mine.npz", lambda statement: drop(statement, "mine.npz"))
+
+
+@mutation("data-is-the-declared", "data/digits.npz")
+def the_digest_of_a_packages_file_is_changed(folder):
+    edit = {"sha256": "0" * 64}
+    folder.change("data/digits.npz", lambda statement: made_from(statement, "package")[0]["digest"].update(edit))
+
+
+@mutation("runs-share-their-data", RECORD)
+def a_run_says_that_it_was_trained_on_other_data(folder):
+    change_record(folder, RECORD, lambda record: record.update(data_sha256="0" * 64))
+
+
+@mutation("initial-weights-are-shared", f"{CONTROL}/run.json")
+def a_run_that_must_share_its_initial_weights_says_others(folder):
+    change_record(folder, f"{CONTROL}/run.json", lambda record: record.update(initial_sha256="0" * 64))
+
+
+@mutation("initial-weights-are-shared", f"{OTHER_RUN}/run.json")
+def a_run_says_the_initial_weights_of_another_replicate(folder):
+    initial = json.loads(folder.path(RECORD).read_text())["initial_sha256"]
+    change_record(folder, f"{OTHER_RUN}/run.json", lambda record: record.update(initial_sha256=initial))
+
+
+def change_history(folder, run, column, row=-1, value="0" * 64):
+    path = folder.path(f"{run}/history.csv")
+    lines = path.read_text().splitlines()
+    cells = lines[row].split(",")
+    cells[lines[0].split(",").index(column)] = value
+    lines[row] = ",".join(cells)
+    path.write_text("\n".join(lines) + "\n")
+    folder.settle(f"{run}/history.csv", everywhere=True)
+
+
+@mutation("draws-are-shared", f"{CONTROL}/run.json")
+def a_run_that_must_share_its_draws_says_others(folder):
+    change_history(folder, CONTROL, "draws_sha256")
+
+
+@mutation("draws-are-shared", "runs/smallcnn/digits/cpu-eigen/control/1/run.json")
+def a_run_on_another_tooling_says_other_draws(folder):
+    change_history(folder, "runs/smallcnn/digits/cpu-eigen/control/1", "draws_sha256")
+
+
+@mutation("draws-are-shared", "runs/smallcnn-bn/digits/cpu/algo_impl/1/run.json")
+def a_run_of_another_model_says_other_draws(folder):
+    change_history(folder, "runs/smallcnn-bn/digits/cpu/algo_impl/1", "draws_sha256")
+
+
+@mutation("control-is-bit-equal", f"{CONTROL}/run.json")
+def the_history_of_a_control_run_parts_from_the_others(folder):
+    change_history(folder, CONTROL, "weights_sha256")
+
+
+@mutation("control-is-bit-equal", f"{CONTROL}/run.json")
+def the_accuracy_of_a_control_run_is_embellished(folder):
+    change_history(folder, CONTROL, "test_accuracy", value="0.999")
+
+
+@mutation("control-is-bit-equal", f"{CONTROL}/run.json")
+def the_weights_of_a_control_run_are_of_another_and_stated_anew_everywhere(folder):
+    shutil.copy(folder.path(WEIGHTS), folder.path(f"{CONTROL}/weights.npz"))
+    folder.settle(f"{CONTROL}/weights.npz", everywhere=True)
+
+
+@mutation("control-is-bit-equal", f"predictions/{CELL}/control.npy")
+def a_logit_of_a_control_run_is_changed_and_stated_anew_everywhere(folder):
+    path = folder.path(f"predictions/{CELL}/control.npy")
+    stack = np.array(arrays.read_npy(path))
+    stack[1, 0, 0] = np.nextafter(stack[1, 0, 0], np.float32(np.inf))
+    arrays.write_npy(path, stack)
+    folder.settle(f"predictions/{CELL}/control.npy", everywhere=True)
+
+
+@mutation("control-is-bit-equal", f"control/{CELL}.json")
+def the_gate_says_of_other_weights_that_they_are_equal(folder):
+    change_record(folder, f"control/{CELL}.json", lambda verdict: verdict.update(weights_sha256="0" * 64))
+
+
+@mutation("runs-can-be-read", RECORD)
+def an_epoch_is_cut_from_a_history_and_stated_anew_everywhere(folder):
+    path = folder.path(HISTORY)
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
+    folder.settle(HISTORY, everywhere=True)
+
+
+@mutation("runs-can-be-read", RECORD)
+def a_record_is_nested_deeply_and_stated_anew_everywhere(folder):
+    folder.path(RECORD).write_text("[" * 100_000)
+    folder.settle(RECORD, everywhere=True)
+
+
+@mutation("code-is-known", WEIGHTS)
+def the_digest_of_a_module_is_changed(folder):
+    folder.change(WEIGHTS, lambda statement: made_from(statement, "code")[0]["digest"].update(sha256="0" * 64))
+
+
+@mutation("code-is-known", TABLE)
+def the_digest_of_a_notebook_is_changed(folder):
+    folder.change(TABLE, lambda statement: made_from(statement, "resource")[0]["digest"].update(sha256="0" * 64))
+
+
+@mutation("code-is-known", METRICS)
+def a_module_from_elsewhere_is_stated(folder):
+    folder.change(METRICS, lambda statement: made_from(statement, "code")[0].update(name="/tmp/evil.py"))
+
+
+@mutation("code-is-known", METRICS)
+def no_code_is_stated(folder):
+    def clear(statement):
+        kept = [one for one in definition(statement)["resolvedDependencies"] if one["annotations"]["kind"] != "code"]
+        definition(statement)["resolvedDependencies"] = kept
+
+    folder.change(METRICS, clear)
+
+
+@mutation("code-is-whole", METRICS)
+def a_module_is_left_out(folder):
+    folder.change(METRICS, lambda statement: drop(statement, "metrics/churn.py"))
+
+
+@mutation("code-is-whole", TABLE)
+def the_notebook_is_left_out(folder):
+    folder.change(TABLE, lambda statement: drop(statement, "notebooks/table2.ipynb"))
+
+
+@mutation("code-is-known", METRICS)
+def the_digest_of_the_lock_file_is_changed(folder):
+    folder.change(METRICS, lambda statement: made_from(statement, "lock")[0]["digest"].update(sha256="0" * 64))
+
+
+@mutation("lock-is-kept", METRICS)
+def no_lock_file_is_stated(folder):
+    folder.change(METRICS, lambda statement: drop(statement, "requirements/cpu.txt"))
+
+
+@mutation("commit-is-known", WEIGHTS)
+def the_commit_is_changed(folder):
+    folder.change(WEIGHTS, lambda statement: made_from(statement, "commit")[0]["digest"].update(gitCommit="0" * 40))
+
+
+@mutation("commit-is-known", WEIGHTS)
+def no_commit_is_stated(folder):
+    folder.change(WEIGHTS, lambda statement: drop(statement, "repository"))
+
+
+YEAR = timedelta(days=366)
+
+
+@mutation("times-are-possible", METRICS)
+def a_result_is_backdated(folder):
+    move_times(folder, METRICS, -YEAR)
+
+
+@mutation("times-are-possible", "data/digits.npz")
+def data_is_backdated_to_before_the_code_that_made_it(folder):
+    move_times(folder, "data/digits.npz", -10 * YEAR)
+
+
+@mutation("times-are-possible", "report.html")
+def a_result_is_from_the_future(folder):
+    move_times(folder, "report.html", YEAR)
+
+
+@mutation("times-are-possible", METRICS)
+def an_input_is_younger_than_what_was_made_from_it(folder):
+    move_times(folder, "data/digits.npz", timedelta(hours=1))
+
+
+@mutation("times-are-possible", METRICS)
+def a_job_ended_before_it_began(folder):
+    def turn(statement):
+        times = statement["predicate"]["runDetails"]["metadata"]
+        times["startedOn"], times["finishedOn"] = times["finishedOn"], times["startedOn"]
+
+    folder.change(METRICS, turn)
+
+
+@mutation("statements-can-be-read", STATEMENT)
+def a_time_is_none(folder):
+    def edit(statement):
+        statement["predicate"]["runDetails"]["metadata"]["startedOn"] = "yesterday"
+
+    folder.change(METRICS, edit)
+
+
+@pytest.mark.parametrize("what", MUTATIONS)
+def test_a_harmful_thing_is_found_under_its_rule(what, folders):
+    one = MUTATIONS[what]
+    folder = folders[one.study]
+    one.harm(folder)
+    found = folder.audit()
+    told = {finding.artifact for finding in found.findings if finding.rule == one.rule}
+    wanted = {name if name.startswith(("results/", "../")) else folder.name(name) for name in one.artifacts}
+    assert wanted <= told, [tuple(finding) for finding in found.findings][:20]
+    # Told to a person on lines that can be printed, and to a program.
+    assert audit.told(found, strict=False).encode()
+    json.dumps(audit.as_json(found, strict=False))
+
+
+def test_every_rule_has_its_mutation():
+    tried = {one.rule for one in MUTATIONS.values()} | {rule for _, rule in EVERY.values()} | set(FORGED.values())
+    assert tried == {rule.name for rule in RULES}
+
+
+# What is no harm
+# ---------------
+
+
+def test_statements_change_no_plan(small_study, tmp_path, planned):
+    copied = shutil.copytree(small_study, tmp_path / "copy")
+    statements = sorted((copied / "results/small/statements").rglob("*.json"))
+    for number, path in enumerate(statements):
+        (path.write_text("{}"), path.unlink())[0] if number % 2 else path.write_text("{}")
+    assert planned(copied) == {}
+    shutil.rmtree(copied / "results/small/statements")
+    assert planned(copied) == {}
+
+
+def test_moved_and_renamed_results_are_clean(both, tmp_path):
+    moved = shutil.copytree(both["small"].root, tmp_path / "received")
+    found = audit.examine(tree.load(moved))
+    assert found.findings == found.stale == ()
+
+
+def test_results_by_code_that_has_changed_since_are_stale_and_clean(folders):
+    """The notebook is as a commit has it, and not as it is here."""
+    from toolnoise.provenance import repository
+
+    folder, name = folders["small"], "README.md"
+    log = repository._git("log", "--format=%H", "--", name).decode().split()
+    old = next(sha for sha in log if repository.show(sha, name) != (ROOT / name).read_bytes())
+
+    def state(statement):
+        about = {"name": name, "annotations": {"kind": "resource"}}
+        about["digest"] = {"sha256": hashlib.sha256(repository.show(old, name)).hexdigest()}
+        definition(statement)["resolvedDependencies"].append(about)
+        made_from(statement, "commit")[0]["digest"]["gitCommit"] = old
+        made_from(statement, "commit")[0]["annotations"] |= {"dirty": True, "diff_sha256": "0" * 64}
+
+    folder.change(TABLE, state)
+    found = folder.audit()
+    assert found.findings == ()
+    assert [(one.artifact, one.changed) for one in found.stale] == [(folder.name(TABLE), (name,))]
+    assert found.is_clean(strict=False)
+    assert not found.is_clean(strict=True)
+    assert "1 results are stale" in audit.told(found, strict=False)
+
+
+def test_a_clock_that_is_a_minute_ahead_is_no_future(both):
+    now = datetime.now(UTC).replace(tzinfo=None)
+    finished = max(one.statement.finished for one in tree.load(both["small"].root).trees[0].statements)
+    assert audit.examine(tree.load(both["small"].root), 1, finished - timedelta(minutes=1)).findings == ()
+    assert audit.examine(tree.load(both["small"].root), 1, finished - timedelta(minutes=3)).findings
+    assert finished < now
+
+
+def test_a_file_that_vanishes_while_it_is_read_is_found(folders, monkeypatch):
+    opened = audit.open_plain
+
+    def vanish(path):
+        if path.name == "report.html":
+            path.unlink()
+        return opened(path)
+
+    monkeypatch.setattr(audit, "open_plain", vanish)
+    assert_found(folders["small"], "digests-match", "report.html")
+
+
+def test_what_lies_beside_the_studies_is_found(both, tmp_path):
+    shutil.copytree(both["small"].root, tmp_path / "results/small")
+    (tmp_path / "results/note.txt").write_text("")
+    found = audit.examine(tree.load(tmp_path / "results"))
+    assert [(one.rule, one.artifact) for one in found.findings] == [("nothing-else-is-there", "note.txt")]
+
+
+# The verb and the target
+# -----------------------
+
+
+def test_the_verb_says_clean_and_finds_harm_by_its_exit_code(small_study, tmp_path, toolnoise, refusal):
+    copied = shutil.copytree(small_study, tmp_path / "copy")
+    done = toolnoise(copied, "audit")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "100 % of 96 files" in done.stdout
+    assert done.stdout.endswith("\nclean\n")
+    (copied / "results/small/report.html").write_text("")
+    done = toolnoise(copied, "audit", "results/small", "--json")
+    assert done.returncode == 1
+    found = json.loads(done.stdout)
+    assert not found["clean"]
+    assert [one["artifact"] for one in found["findings"]] == ["results/small/report.html"]
+    assert {one["rule"]: one["findings"] for one in found["rules"]}["digests-match"] == 1
+    assert "no such folder" in refusal(toolnoise(copied, "audit", "elsewhere"))
+    assert "--processes" in refusal(toolnoise(copied, "audit", "--processes", "0"))
+
+
+def test_the_target_prints_and_fails_as_the_verb_does(small_study, tmp_path, snakemake):
+    copied = shutil.copytree(small_study, tmp_path / "copy")
+    done = snakemake(copied, "audit")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "100 % of 96 files" in (copied / "logs/small/audit.log").read_text()
+    (copied / "results/small/report.html").write_text("")
+    done = snakemake(copied, "audit")
+    assert done.returncode == 1
+    assert "digests-match: results/small/report.html" in (copied / "logs/small/audit.log").read_text()
