@@ -1,4 +1,4 @@
-# The README's commands. `make demo` and `make test` need Python 3.11, make and git, and nothing else.
+# The README's commands. `make demo` needs Python 3.11, make and git, `make test` OpenSSH's client too.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)

@@ -103,18 +103,44 @@ def _rebuild(options: argparse.Namespace) -> None:
     sys.exit(rebuild.report(rebuild.rebuild(jobs, options.keep)))
 
 
+def _sign(options: argparse.Namespace) -> None:
+    from toolnoise.provenance import signing
+
+    signed, before = signing.sign(options.results, options.key)
+    print(f"signed {signed} statements" + (f"; {before} had a signature by this key" if before else ""))
+
+
+def _export(options: argparse.Namespace) -> None:
+    from toolnoise.provenance import exporting
+
+    told = exporting.export(options.study, options.out, options.hardware, predictions=not options.no_predictions)
+    print(f"exported {told}" + (f"; {told.others} that the study asks for are not made yet" if told.others else ""))
+
+
+def _import(options: argparse.Namespace) -> None:
+    from toolnoise.provenance import importing, signing
+
+    signers = signing.AllowedSigners(options.require_signatures) if options.require_signatures else None
+    told = importing.take(options.archive, options.into, options.study, other_code=options.other_code, signers=signers)
+    print(f"imported {told}" + (f"; {told.others} were here before" if told.others else ""))
+
+
 def _audit(options: argparse.Namespace) -> None:
-    from toolnoise.provenance import audit, tree
+    from toolnoise.provenance import audit, signing, tree
+    from toolnoise.provenance.rules import RULES, SIGNED
 
     if options.processes is not None and not 1 <= options.processes <= MOST_PROCESSES:
         wanted = f"a number from 1 to {MOST_PROCESSES}"
         raise BadInput("command line", "--processes", f"found {options.processes}", wanted)
-    found = audit.examine(tree.load(options.results), options.processes)
+    rules, signers = RULES, None
+    if options.require_signatures:
+        rules, signers = (*RULES, SIGNED), signing.AllowedSigners(options.require_signatures)
+    found = audit.examine(tree.load(options.results), options.processes, rules=rules, signers=signers)
     if options.html:
         from toolnoise.provenance import page
 
-        page.write(options.html, found, options.strict)
-    _print(audit.as_json(found, options.strict) if options.json else audit.told(found, options.strict))
+        page.write(options.html, found, options.strict, rules)
+    _print((audit.as_json if options.json else audit.told)(found, options.strict, rules))
     sys.exit(0 if found.is_clean(options.strict) else 1)
 
 
@@ -176,7 +202,20 @@ _BY_HAND = [
         "audit",
         _audit,
         "verify every result back to data, code, seed and machine; exit code 1 if something is found",
-        ("RESULTS", "strict?", "json?", "html?", "processes?"),
+        ("RESULTS", "strict?", "require-signatures?", "json?", "html?", "processes?"),
+    ),
+    ("sign", _sign, "sign every statement of a results folder with an SSH key", ("RESULTS", "key")),
+    (
+        "export",
+        _export,
+        "write what a study's toolings made into an archive that can be imported elsewhere",
+        ("STUDY", "out", "hardware?", "no-predictions?"),
+    ),
+    (
+        "import",
+        _import,
+        "verify an archive of runs and put them among the results of their study here",
+        ("ARCHIVE", "into?", "study?", "other-code?", "require-signatures?"),
     ),
     ("crate", _crate, "export a study as a Workflow Run RO-Crate", ("RESULTS", "out", "embed?")),
 ]
@@ -199,6 +238,19 @@ _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
     },
     "processes": {"type": int, "metavar": "N", "help": "that read at once (as many as there are cores)"},
     "html": {"metavar": "FILE", "help": "also write a page that leads from every result down to its data"},
+    "key": {"help": "an SSH key: a private one, or a public one whose private one ssh-agent has", "metavar": "PATH"},
+    "require-signatures": {
+        "metavar": "ALLOWED_SIGNERS",
+        "help": "complain of statements that none of these people signed; a file as ssh-keygen(1) describes it",
+    },
+    "STUDY": {"help": "a configuration, or the folder of a study's results"},
+    ("export", "out"): {"metavar": "FILE", "help": "a name that ends in .tar, .tar.gz or .tar.xz"},
+    ("export", "hardware"): {"nargs": "+", "metavar": "NAME", "help": "what these toolings made (all)"},
+    "no-predictions": {"action": "store_true", "help": "without dumps of predictions"},
+    "ARCHIVE": {"help": "what toolnoise export wrote"},
+    "into": {"metavar": "FOLDER", "help": "of the study's results here (results/<study>)"},
+    ("import", "study"): {"metavar": "FILE", "help": "the study as a configuration (the study.json of that folder)"},
+    "other-code": {"action": "store_true", "help": "take also what other code made than the one here"},
     "json": {"action": "store_true", "help": "for programs"},
     "measure": {"action": "store_true", "help": "first time some steps of what nobody timed, on this machine"},
     "mode": {"choices": list(MODES)},

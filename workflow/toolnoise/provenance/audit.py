@@ -17,6 +17,7 @@ from toolnoise.provenance.evidence import Evidence, guarded
 from toolnoise.provenance.hashing import Hashed, sha256_of_all
 from toolnoise.provenance.rules import RULES, Rule, origins
 from toolnoise.provenance.rules.origins import Stale
+from toolnoise.provenance.signing import AllowedSigners, Verdict
 from toolnoise.provenance.tree import Results, Tree, open_plain, shown
 
 # What belongs to no study is no plain file of one.
@@ -57,6 +58,11 @@ class Audit(NamedTuple):
     now: datetime
 
     @property
+    def signers(self) -> Counter[str]:
+        """How many statements each of those signed who may, where signatures are required."""
+        return Counter(name for one in self.evidence for said in one.signatures.values() for name in said.principals)
+
+    @property
     def coverage(self) -> Coverage:
         """Of all studies together."""
         of = [_coverage(one) for one in self.results.trees]
@@ -68,12 +74,17 @@ class Audit(NamedTuple):
 
 
 def examine(
-    results: Results, threads: int | None = None, now: datetime | None = None, rules: Sequence[Rule] = RULES
+    results: Results,
+    threads: int | None = None,
+    now: datetime | None = None,
+    rules: Sequence[Rule] = RULES,
+    signers: AllowedSigners | None = None,
 ) -> Audit:
     """Audit loaded results, with as many threads as there are cores unless told otherwise."""
     now = now or datetime.now(UTC).replace(tzinfo=None)
     hashed = _hashed(results.trees, threads or cores())
-    evidence = tuple(Evidence(one, hashed[number], now) for number, one in enumerate(results.trees))
+    signed = [_signatures(one, signers) if signers else {} for one in results.trees]
+    evidence = tuple(Evidence(one, hashed[number], now, signed[number]) for number, one in enumerate(results.trees))
     findings = [Finding(STRAY, name, "lies beside the studies and belongs to none") for name in results.strays]
     for one in evidence:
         for rule in rules:
@@ -103,6 +114,7 @@ def as_json(found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> dict[s
         ],
         "rules": [{"rule": rule.name, "says": rule.says, "findings": _count(found, rule)} for rule in rules],
         "findings": [one._asdict() for one in found.findings],
+        "signers": dict(found.signers),
         "stale": [one._asdict() for one in found.stale],
         "notes": list(found.notes),
     }
@@ -120,6 +132,7 @@ def told(found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> str:
     lines += [""] if found.findings else []
     lines += [f"note: {note}" for note in found.notes]
     lines += _told_stale(found.stale)
+    lines += [f"signed by {shown(name)}: {count} statements" for name, count in found.signers.items()]
     studies = ", ".join(shown(one.name) for one in found.results.trees)
     lines.append(f"{studies}: {found.coverage}")
     lines.append(_verdict(found, strict))
@@ -157,6 +170,11 @@ def _coverage(of: Tree) -> Coverage:
 
 def _count(found: Audit, rule: Rule) -> int:
     return sum(one.rule == rule.name for one in found.findings)
+
+
+def _signatures(tree: Tree, signers: AllowedSigners) -> dict[str, Verdict]:
+    verdicts = signers.check_all({tree.root / one.path: one.statement for one in tree.statements})
+    return {path.relative_to(tree.root).as_posix(): verdict for path, verdict in verdicts.items()}
 
 
 def _hashed(trees: Iterable[Tree], threads: int) -> list[dict[str, Hashed]]:

@@ -7,7 +7,7 @@ are material to be judged, so whatever they make Python raise is told as a findi
 import csv
 import functools
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ from toolnoise.files import canonical_sha256, read_json
 from toolnoise.provenance import expected
 from toolnoise.provenance.expected import Expected
 from toolnoise.provenance.hashing import Hashed
+from toolnoise.provenance.signing import Verdict
 from toolnoise.provenance.statements import Artifact, Statement
 from toolnoise.provenance.tree import Stated, Tree
 
@@ -49,11 +50,12 @@ class RunFacts(NamedTuple):
 
 @dataclass
 class Evidence:
-    """One study as the rules see it. `now` is in UTC."""
+    """One study as the rules see it. `now` is in UTC, `signatures` are by the paths of statements, where required."""
 
     tree: Tree
     hashed: dict[str, Hashed]
     now: datetime
+    signatures: dict[str, Verdict] = field(default_factory=dict)
 
     @functools.cached_property
     def jobs(self) -> dict[str, Expected]:

@@ -18,7 +18,7 @@ from toolnoise.files import write_text
 from toolnoise.jobs import JOBS
 from toolnoise.provenance import repository
 from toolnoise.provenance.audit import Audit
-from toolnoise.provenance.rules import RULES
+from toolnoise.provenance.rules import RULES, Rule
 from toolnoise.provenance.statements import INPUT, TIME, Artifact
 from toolnoise.provenance.tree import Stated, Tree
 
@@ -30,13 +30,13 @@ DEEPEST = 12
 EXACT = 2**53
 
 
-def write(path: str | Path, found: Audit, strict: bool) -> None:
+def write(path: str | Path, found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> None:
     """Write the page of an audit."""
     # There, it would be what the next audit finds.
     if Path(path).resolve().is_relative_to(found.results.root.resolve()):
         raise BadInput("command line", "--html", f"{path} lies in the results", "a place outside of what is audited")
     try:
-        write_text(path, document(data(found, strict)))
+        write_text(path, document(data(found, strict, rules)))
     except OSError as error:
         raise BadInput("command line", "--html", f"{path} cannot be written ({error.strerror})") from None
 
@@ -61,7 +61,7 @@ def escaped(value: object) -> str:
     return text
 
 
-def data(found: Audit, strict: bool) -> dict[str, Any]:
+def data(found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> dict[str, Any]:
     """All that the page shows, each thing once."""
     packed = _Packed()
     # Of several studies, each name begins with its study's folder; of one, with what is in it.
@@ -85,7 +85,7 @@ def data(found: Audit, strict: bool) -> dict[str, Any]:
         "title": f"results/{trees[0].name}" if len(trees) == 1 else f"{len(trees)} studies",
         "clean": found.is_clean(strict),
         "told": [str(found.coverage), *(f"Note: {note}" for note in found.notes), _audited(found)],
-        "rules": {rule.name: rule.says for rule in RULES},
+        "rules": {rule.name: rule.says for rule in rules},
         "findings": list(findings.items()),
         "stale": list(stale.items()),
         "says": {verb: job.says for verb, job in JOBS.items() if verb in verbs},

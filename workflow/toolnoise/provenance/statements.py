@@ -6,8 +6,6 @@ study's folder, at the path of the first output. Written with sorted keys, it di
 times and machine only.
 """
 
-import base64
-import binascii
 import json
 import re
 from datetime import datetime
@@ -16,6 +14,7 @@ from typing import Any, NamedTuple
 
 from toolnoise.errors import BadInput
 from toolnoise.files import readable
+from toolnoise.provenance import envelope
 
 TYPE, PREDICATE = "https://in-toto.io/Statement/v1", "https://slsa.dev/provenance/v1"
 BUILD_TYPE = re.compile(r"urn:toolnoise:([a-z-]+):1")
@@ -113,15 +112,15 @@ def path_for(output: str | Path) -> Path:
 def read(path: str | Path) -> Statement:
     """Read and check a statement, in or out of a signed envelope."""
     with readable(path, WANTED):
-        text = Path(path).read_text("utf-8")
-        return parse(json.loads(text), path)
+        return parse(Path(path).read_bytes(), path)
 
 
-def parse(value: Any, path: str | Path) -> Statement:
-    """The statement in a JSON value that was read from `path`."""
-    about = _object(value, "", path)
-    if "payload" in about:
-        about = _opened(about, path)
+def parse(content: bytes, path: str | Path) -> Statement:
+    """The statement in the bytes that were read from `path`, in or out of a signed envelope."""
+    try:
+        about = _object(json.loads(envelope.unpack(content, path).payload.decode()), "", path)
+    except (ValueError, RecursionError) as error:
+        raise BadInput(path, "", f"damaged or truncated ({error})", f"expected {WANTED}") from None
     for key, wanted in (("_type", TYPE), ("predicateType", PREDICATE)):
         if about.get(key) != wanted:
             raise BadInput(path, key, f"found {about.get(key)!r}", f"allowed: {wanted}")
@@ -149,14 +148,6 @@ def parse(value: Any, path: str | Path) -> Statement:
         _object(_object(details.get("builder"), "builder", path).get("version"), "version", path),
         next((_notes(one).get("diff_sha256") for one in commits), None),
     )
-
-
-def _opened(envelope: dict[str, Any], path: str | Path) -> dict[str, Any]:
-    """The statement in a DSSE envelope; whether its signatures hold is told elsewhere."""
-    try:
-        return _object(json.loads(base64.b64decode(envelope["payload"], validate=True)), "payload", path)
-    except (ValueError, TypeError, binascii.Error):
-        raise BadInput(path, "payload", "is no JSON in base64", WANTED) from None
 
 
 def _artifact(value: Any, key: str, path: str | Path) -> Artifact:

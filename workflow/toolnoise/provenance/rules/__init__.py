@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from toolnoise.provenance.evidence import Evidence, Found
-from toolnoise.provenance.rules import chains, draws, files, machines, origins, specs, times
+from toolnoise.provenance.rules import chains, draws, files, machines, origins, signatures, specs, times
 
 
 class Rule(NamedTuple):
@@ -57,3 +57,6 @@ RULES = tuple(
         times.times_are_possible,
     )
 )
+
+# Only where signatures are required: there it is one more.
+SIGNED = _rule(signatures.statements_are_signed)

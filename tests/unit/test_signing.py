@@ -1,0 +1,301 @@
+"""Statements signed with SSH keys: what is signed, who may sign, and every way in which a signature does not count."""
+
+import base64
+import json
+import shutil
+import subprocess
+from datetime import datetime
+
+import pytest
+
+from toolnoise import files
+from toolnoise.errors import BadInput
+from toolnoise.provenance import audit, signing, statements, tree
+from toolnoise.provenance.rules import RULES, SIGNED
+from toolnoise.provenance.statements import Artifact, Statement
+
+NOON = datetime(2026, 1, 31, 12)
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory):
+    """A folder with the keys of Ann and Bob, and a file that says that Ann may sign."""
+    folder = tmp_path_factory.mktemp("keys")
+    for name in ("ann", "bob"):
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", folder / name], check=True)
+    write_allowed(folder / "allowed", folder, "ann")
+    return folder
+
+
+def write_allowed(path, keys, *names, options=""):
+    path.write_text("".join(f"{name}@example.org {options}{(keys / f'{name}.pub').read_text()}" for name in names))
+    return path
+
+
+@pytest.fixture
+def results(tmp_path):
+    """A results folder with two bare statements; returns their paths."""
+    paths = []
+    for name in ("one", "two"):
+        output = Artifact(f"results/s/data/{name}.npz", "ab" * 32, 7, "out")
+        statement = Statement("prepare", (output,), (), {"dataset": name}, {}, NOON, NOON, {"python": "3.11.7"})
+        paths.append(tmp_path / statements.path_for(output.name))
+        files.write_json(paths[-1], statement.as_json())
+    return paths
+
+
+@pytest.fixture
+def sign(results, keys):
+    """Sign the results with somebody's key."""
+    return lambda name="ann": signing.sign(results[0].parents[3], keys / name)
+
+
+def check(keys, path, allowed="allowed"):
+    try:
+        statement = statements.read(path)
+    except BadInput:
+        statement = None
+    return signing.AllowedSigners(keys / allowed).check(path, statement)
+
+
+def edit(path, change):
+    envelope = json.loads(path.read_text())
+    change(envelope)
+    files.write_json(path, envelope)
+
+
+def test_every_statement_is_signed_and_says_what_it_said(results, sign, keys):
+    before = [(path.read_bytes(), statements.read(path)) for path in results]
+    assert sign() == (2, 0)
+    for path, (content, statement) in zip(results, before, strict=True):
+        assert statements.read(path) == statement
+        assert base64.b64decode(json.loads(path.read_text())["payload"]) == content
+        assert check(keys, path) == signing.Verdict(("ann@example.org",))
+    assert not [path for path in results[0].parent.iterdir() if path not in results]
+
+
+def test_what_is_signed_is_dsses_encoding_and_the_key_is_named(results, sign, keys, tmp_path):
+    content = results[0].read_bytes()
+    sign()
+    envelope = json.loads(results[0].read_text())
+    assert set(envelope) == {"payload", "payloadType", "signatures"}
+    assert envelope["payloadType"] == "application/vnd.in-toto+json"
+    (signature,) = envelope["signatures"]
+    told = subprocess.run(["ssh-keygen", "-l", "-f", keys / "ann.pub"], capture_output=True, text=True, check=True)
+    assert signature["keyid"] in told.stdout
+    # By hand, as a stranger without this program would.
+    armoured = f"-----BEGIN SSH SIGNATURE-----\n{signature['sig']}\n-----END SSH SIGNATURE-----\n"
+    (tmp_path / "sig").write_text(armoured)
+    encoded = b"DSSEv1 28 application/vnd.in-toto+json " + str(len(content)).encode() + b" " + content
+    command = ["ssh-keygen", "-Y", "verify", "-f", keys / "allowed", "-I", "ann@example.org", "-n", "toolnoise"]
+    subprocess.run([*command, "-s", tmp_path / "sig"], input=encoded, capture_output=True, check=True)
+
+
+def test_signing_again_with_the_same_key_changes_no_byte(results, sign):
+    sign()
+    before = [path.read_bytes() for path in results]
+    assert sign() == (0, 2)
+    assert [path.read_bytes() for path in results] == before
+
+
+def test_several_may_sign_and_whoever_may_is_told(results, sign, keys):
+    sign("bob")
+    assert sign("ann") == (2, 0)
+    assert len(json.loads(results[0].read_text())["signatures"]) == 2
+    assert check(keys, results[0]).principals == ("ann@example.org",)
+    write_allowed(keys / "both", keys, "ann", "bob")
+    assert check(keys, results[0], "both").principals == ("bob@example.org", "ann@example.org")
+
+
+def test_many_are_verified_at_once(results, sign, keys):
+    sign()
+    edit(results[1], lambda envelope: envelope["signatures"].clear())
+    assert signing.AllowedSigners(keys / "allowed").check_all({path: statements.read(path) for path in results}) == {
+        results[0]: (("ann@example.org",), ""),
+        results[1]: ((), "is not signed"),
+    }
+
+
+def test_a_statement_that_is_made_again_is_bare_and_is_signed_again(results, sign, keys):
+    bare = results[0].read_bytes()
+    sign()
+    results[0].write_bytes(bare)
+    assert check(keys, results[0]) == ((), "is not signed")
+    assert sign() == (1, 1)
+    assert check(keys, results[0]).principals == ("ann@example.org",)
+
+
+def test_a_key_that_an_agent_has_signs_by_its_public_half(results, keys, tmp_path, monkeypatch):
+    with subprocess.Popen(
+        ["ssh-agent", "-D", "-a", tmp_path / "agent"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as agent:
+        try:
+            agent.stdout.readline()  # it listens by then
+            monkeypatch.setenv("SSH_AUTH_SOCK", str(tmp_path / "agent"))
+            subprocess.run(["ssh-add", "-q", keys / "ann"], check=True, capture_output=True)
+            shutil.copy(keys / "ann.pub", tmp_path / "only.pub")
+            assert signing.sign(results[0].parents[3], tmp_path / "only.pub") == (2, 0)
+        finally:
+            agent.terminate()
+    assert check(keys, results[0]).principals == ("ann@example.org",)
+
+
+def test_what_was_read_before_is_what_must_be_signed(results, sign, keys):
+    read = statements.read(results[0])
+    sign()
+    shutil.copy(results[1], results[0])
+    verdict = signing.AllowedSigners(keys / "allowed").check(results[0], read)
+    assert verdict == ((), "changed since it was read")
+
+
+def payload(change):
+    def changed(envelope):
+        text = base64.b64decode(envelope["payload"]).decode()
+        assert change[0] in text
+        envelope["payload"] = base64.b64encode(text.replace(*change).encode()).decode()
+
+    return changed
+
+
+def signed_for(namespace):
+    def changed(results, keys):
+        statement = results[0].parent / "message"
+        envelope = json.loads(results[0].read_text())
+        content = base64.b64decode(envelope["payload"])
+        statement.write_bytes(b"DSSEv1 28 application/vnd.in-toto+json %d %s" % (len(content), content))
+        command = ["ssh-keygen", "-Y", "sign", "-f", keys / "ann", "-n", namespace, statement]
+        subprocess.run(command, capture_output=True, check=True)
+        lines = statement.with_name("message.sig").read_text().splitlines()
+        envelope["signatures"][0]["sig"] = "".join(lines[1:-1])
+        files.write_json(results[0], envelope)
+
+    return changed
+
+
+def another_statements(results, _keys):
+    one, two = (json.loads(path.read_text()) for path in results)
+    files.write_json(results[0], one | {"signatures": two["signatures"]})
+
+
+def edited(change):
+    return lambda results, _keys: edit(results[0], change)
+
+
+HARMFUL = {
+    "altered": (edited(payload(('"size": 7', '"size": 8'))), "of ann@example.org that does not hold"),
+    "not signed": (edited(lambda envelope: envelope["signatures"].clear()), "is not signed"),
+    "another statement's signature": (another_statements, "of ann@example.org that does not hold"),
+    "another namespace": (signed_for("file"), "for 'file' and not for 'toolnoise'"),
+    "truncated base64": (edited(lambda one: one["signatures"][0].update(sig=one["signatures"][0]["sig"][:-2])), "sig:"),
+    "truncated signature": (
+        edited(lambda one: one["signatures"][0].update(sig=one["signatures"][0]["sig"][:-8])),
+        "of ann@example.org that does not hold",
+    ),
+    "no signature at all": (edited(lambda one: one["signatures"][0].update(sig="AAAA")), "holds no SSH signature"),
+    "another type": (edited(lambda one: one.update(payloadType="text/plain")), "payloadType: found 'text/plain'"),
+    "signatures that are no list": (edited(lambda one: one.update(signatures="x")), "signatures: found str"),
+    "a payload that is no base64": (edited(lambda one: one.update(payload="%")), "payload: is no base64"),
+    "too many": (edited(lambda one: one.update(signatures=one["signatures"] * 65)), "signatures: found 65"),
+}
+
+
+@pytest.mark.parametrize(("harm", "told"), HARMFUL.values(), ids=HARMFUL)
+def test_a_signature_that_does_not_count_is_told_in_one_sentence(harm, told, results, sign, keys):
+    sign()
+    harm(results, keys)
+    principals, why = check(keys, results[0])
+    assert principals == ()
+    assert told in why
+    assert len(why.splitlines()) == 1
+    assert check(keys, results[1]).principals == ("ann@example.org",)
+
+
+def audited(keys, results):
+    """What the audit says that requires signatures, by artifact."""
+    signers = signing.AllowedSigners(keys / "allowed")
+    found = audit.examine(tree.load(results[0].parents[3]), rules=(*RULES, SIGNED), signers=signers)
+    return found, {(one.rule, one.artifact) for one in found.findings}
+
+
+def test_an_audit_that_requires_signatures_says_whose_there_are(results, sign, keys):
+    sign()
+    found, said = audited(keys, results)
+    assert "statements-are-signed" not in {rule for rule, _ in said}
+    assert "signed by ann@example.org: 2 statements" in audit.told(found, strict=False)
+    assert audit.as_json(found, strict=False)["signers"] == {"ann@example.org": 2}
+
+
+@pytest.mark.parametrize("harm", [harm for harm, _ in HARMFUL.values()], ids=HARMFUL)
+def test_an_audit_that_requires_signatures_finds_and_names_what_does_not_count(harm, results, sign, keys):
+    sign()
+    harm(results, keys)
+    found, said = audited(keys, results)
+    signed = ("statements-are-signed", "results/s/data/one.npz")
+    unreadable = ("statements-can-be-read", "results/s/statements/data/one.npz.intoto.json")
+    assert said & {signed, unreadable}
+    assert found.signers == {"ann@example.org": 1}
+
+
+def test_an_audit_finds_a_strangers_signature_and_an_envelope_in_anothers_place(results, sign, keys):
+    sign("bob")
+    assert ("statements-are-signed", "results/s/data/one.npz") in audited(keys, results)[1]
+    sign("ann")
+    shutil.copy(results[1], results[0])
+    assert ("statements-lie-in-place", "results/s/data/two.npz") in audited(keys, results)[1]
+
+
+def test_a_strangers_signature_does_not_count(results, sign, keys):
+    sign("bob")
+    principals, why = check(keys, results[0])
+    assert principals == ()
+    assert why.startswith("is signed by SHA256:")
+    assert why.endswith("who is none of the allowed signers")
+
+
+def test_a_stranger_who_claims_to_be_ann_is_a_stranger(results, sign, keys):
+    sign("ann")
+    ann = json.loads(results[0].read_text())["signatures"][0]["keyid"]
+    edit(results[0], lambda envelope: envelope["signatures"].clear())
+    sign("bob")
+    edit(results[0], lambda envelope: envelope["signatures"][0].update(keyid=ann))
+    assert "none of the allowed signers" in check(keys, results[0]).why
+
+
+def test_an_allowed_signer_of_other_things_or_other_times_is_none(results, sign, keys):
+    sign()
+    for options in ('namespaces="git" ', 'valid-before="20200101" '):
+        write_allowed(keys / "others", keys, "ann", options=options)
+        assert check(keys, results[0], "others").why
+
+
+@pytest.mark.parametrize(
+    ("key", "told"), [("absent", "absent: cannot be read"), ("allowed", "cannot sign"), ("ann.pub", None)]
+)
+def test_a_key_that_cannot_sign_is_one_line_and_signs_nothing(key, told, results, keys, refused, tmp_path, monkeypatch):
+    monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
+    path = keys / key
+    if told is None:
+        path = shutil.copy(path, tmp_path / "lonely.pub")
+    before = [path.read_bytes() for path in results]
+    line = refused(signing.sign, results[0].parents[3], path)
+    assert (told or "lonely.pub: cannot sign") in line
+    assert [path.read_bytes() for path in results] == before
+
+
+def test_a_statement_that_cannot_be_read_is_signed_by_nobody(results, sign, refused):
+    results[1].write_text("{")
+    before = results[0].read_bytes()
+    assert refused(sign).startswith(str(results[1]))
+    assert results[0].read_bytes() == before
+
+
+@pytest.mark.parametrize("text", ["", "# nobody\n"])
+def test_a_list_of_nobody_is_one_line(text, refused, tmp_path):
+    (tmp_path / "allowed").write_text(text)
+    assert "names nobody" in refused(signing.AllowedSigners, tmp_path / "allowed")
+    assert "no such file" in refused(signing.AllowedSigners, tmp_path / "absent")
+
+
+def test_without_openssh_it_is_one_line(sign, refused, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    assert refused(sign) == "ssh-keygen: is not installed; it comes with OpenSSH (Debian: openssh-client)"
