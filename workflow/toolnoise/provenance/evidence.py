@@ -107,7 +107,7 @@ class Evidence:
         facts, damaged = [], []
         for stated in self.tree.statements:
             if stated.statement.verb == "train":
-                record = stated.statement.outputs[-1].name
+                record = next((one.name for one in stated.statement.outputs if one.role == "record"), at(stated))
                 try:
                     one = self.run(record)
                     # A run that says what no run can say is damaged, not compared.

@@ -1,6 +1,10 @@
 """Rules about chains: from every artifact a way leads back, digest by digest, to data and code from outside."""
 
+from pathlib import Path
+from typing import Any
+
 from toolnoise.datasets import sources
+from toolnoise.datasets.sources import NOT_CHECKED
 from toolnoise.jobs import JOBS
 from toolnoise.provenance import repository
 from toolnoise.provenance.evidence import Evidence, Found, each
@@ -116,9 +120,16 @@ def _as_fetched(evidence: Evidence, statement: Statement, stated: list[Artifact]
     if not stated:
         return
     record = statement.outputs[0].name if statement.verb == "fetch" else _record_of(evidence, statement)
-    listed = evidence.record(record)["sources"]
-    if [(one["sha256"], one["bytes"]) for one in listed] != [(one.sha256, one.size) for one in stated]:
+    pairs = zip(sources.sources(statement.parameters["entry"]), stated, strict=True)
+    fetched = [_fetched(source, one) for source, one in pairs]
+    if evidence.record(record) != {"dataset": statement.parameters["dataset"], "sources": fetched}:
         yield statement.outputs[0].name, f"comes from other files than {record} lists"
+
+
+def _fetched(source: sources.Source, one: Artifact) -> dict[str, Any]:
+    """What the record of fetching says of a file."""
+    told = {key: source[key] for key in ("url", "page", "checksum") if source.get(key) not in (None, NOT_CHECKED)}
+    return {"path": str(Path(source["path"])), "bytes": one.size, "sha256": one.sha256, **told}
 
 
 def _record_of(evidence: Evidence, statement: Statement) -> str:

@@ -1,7 +1,8 @@
 """Rules about draws: runs that must share one do, on whatever tooling; and what nothing may vary is bit-equal."""
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -20,13 +21,15 @@ def runs_can_be_read(evidence: Evidence) -> Found:
 def runs_share_their_data(evidence: Evidence) -> Found:
     """All runs on a data set were trained on the same one."""
     for dataset, runs in _groups(evidence, lambda run: run.task[1]):
-        yield from _unequal(runs, "data_sha256", f"was trained on another {dataset}")
+        for run, other in _odd_ones(runs, lambda run: run.data_sha256):
+            yield run.name, f"was trained on another {dataset} than {other.name}"
 
 
 def initial_weights_are_shared(evidence: Evidence) -> Found:
     """Runs of a model start from the same weights where its init replicate is the same, and from others where not."""
     for _, runs in _groups(evidence, _start):
-        yield from _unequal(runs, "initial_sha256", "starts from other weights")
+        for run, other in _odd_ones(runs, lambda run: run.initial_sha256):
+            yield run.name, f"starts from other weights than {other.name}"
     for _, runs in _groups(evidence, lambda run: run.task):
         seen: dict[str, RunFacts] = {}
         for run in runs:
@@ -38,12 +41,13 @@ def initial_weights_are_shared(evidence: Evidence) -> Found:
 def draws_are_shared(evidence: Evidence) -> Found:
     """Runs with the same replicates of all that is drawn in training drew the same in every epoch."""
     for _, runs in _groups(evidence, _drawn):
-        first = max(runs, key=lambda run: len(run.draws))
-        for run in runs:
-            for epoch, (one, other) in enumerate(zip(first.draws, run.draws, strict=False), 1):
-                if one != other:
-                    yield run.name, f"drew otherwise than {first.name}, from epoch {epoch} on"
-                    break
+        blamed = set()
+        for epoch in range(max(len(run.draws) for run in runs)):
+            # A run that diverged has drawn less.
+            drew = [run for run in runs if epoch < len(run.draws) and run.name not in blamed]
+            for run, other in _odd_ones(drew, lambda run, epoch=epoch: run.draws[epoch]):
+                blamed.add(run.name)
+                yield run.name, f"drew otherwise than {other.name}, from epoch {epoch + 1} on"
 
 
 def control_is_bit_equal(evidence: Evidence) -> Found:
@@ -101,11 +105,14 @@ def _groups(evidence: Evidence, key: Any) -> Iterator[tuple[Any, list[RunFacts]]
     yield from groups.items()
 
 
-def _unequal(runs: Iterable[RunFacts], key: str, what: str) -> Found:
-    first, *others = runs
-    for run in others:
-        if getattr(run, key) != getattr(first, key):
-            yield run.name, f"{what} than {first.name}"
+def _odd_ones(runs: list[RunFacts], key: Callable[[RunFacts], str]) -> Iterator[tuple[RunFacts, RunFacts]]:
+    """The runs that differ from most of these, with one of the others; all of them if there is no such most."""
+    values = Counter(map(key, runs)).most_common(2)
+    if len(values) > 1:
+        usual = values[0][0] if values[0][1] > values[1][1] else None
+        for run in runs:
+            if key(run) != usual:
+                yield run, next(other for other in runs if key(other) != key(run) and usual in (None, key(other)))
 
 
 def _start(run: RunFacts) -> tuple[Any, ...]:
