@@ -60,6 +60,20 @@ def test_a_study_moved_and_renamed_keeps_its_names(root, tmp_path):
     assert tree.load(moved).trees == (one,)
 
 
+def test_a_study_without_its_marks_is_one_where_it_lies_in_results(root, tmp_path):
+    (root / "study.json").unlink()
+    (root / "statements").rename(tmp_path / "gone")
+    (one,) = tree.load(root).trees
+    assert list(one.artifacts) == ["metrics/data.csv"]
+
+
+def test_a_folder_of_studies_may_itself_lie_in_a_folder_called_results(root):
+    outer = root.parent.parent / "more" / "results" / "mine"
+    outer.mkdir(parents=True)
+    root.rename(outer / "tiny")
+    assert [one.name for one in tree.load(outer).trees] == ["tiny"]
+
+
 def test_checkpoints_are_no_artifacts_and_scratch_files_are_listed(root):
     files.write_text(root / "checkpoints/model/1.npz", "")
     files.write_text(root / "metrics/.data.csv.x1", "")

@@ -961,6 +961,21 @@ def test_every_rule_has_its_mutation():
     assert tried == {rule.name for rule in RULES}
 
 
+def test_the_docs_list_every_rule_and_every_mutation_and_count_them():
+    page = (ROOT / "docs/audit.md").read_text()
+    rows = {tuple(cell.strip() for cell in line.split("|")[1:-1]) for line in page.splitlines() if line[:2] == "| "}
+    assert {(f"`{rule.name}`", rule.says) for rule in RULES} <= rows
+    assert {(one.what, f"`{one.rule}`") for one in MUTATIONS.values()} <= rows
+    assert {(f"{what} ({len(KINDS)} kinds of artifacts)", f"`{rule}`") for what, (_, rule) in EVERY.items()} <= rows
+    # Besides these: two headings, deleted statements and rewritten ones.
+    assert len(rows) == len(RULES) + len(MUTATIONS) + len(EVERY) + 4
+    # Every kind: what is done to each, its statement deleted, and rewritten to fit where anything was made from it.
+    count = len(KINDS) * (len(EVERY) + 1) + len(KINDS) - len(ENDS) + len(MUTATIONS)
+    words = " ".join(page.split())
+    assert f"There are {count} such things, and it finds {count} of them" in words
+    assert f"Artifacts are of {len(KINDS)} kinds: {', '.join(KINDS)}." in words
+
+
 # What is no harm
 # ---------------
 
@@ -1003,6 +1018,17 @@ def test_results_by_code_that_has_changed_since_are_stale_and_clean(folders):
     assert found.is_clean(strict=False)
     assert not found.is_clean(strict=True)
     assert "1 results are stale" in audit.told(found, strict=False)
+
+
+def test_what_nothing_is_made_from_can_be_forged_with_its_statement_as_the_docs_say(folders):
+    page, speed = (folders[KINDS[kind][0]].path(KINDS[kind][1]) for kind in ("page", "measured speed"))
+    page.write_text(page.read_text() + " ")
+    folders["other"].change_json(speed, lambda record: record["seconds"].update(training=0.001))
+    for kind in ENDS:
+        study, artifact = KINDS[kind]
+        folders[study].settle(artifact)
+        assert folders[study].audit().findings == ()
+    assert "(the page itself, or a measured speed)" in " ".join((ROOT / "docs/audit.md").read_text().split())
 
 
 def test_a_clock_that_is_a_minute_ahead_is_no_future(both):

@@ -91,13 +91,15 @@ def load(folder: str | Path) -> Results:
     if not root.is_dir():
         found = "is no folder" if root.exists() else "no such folder"
         raise BadInput(folder, "", found, "a results folder, or the folder of one study in it")
-    if _is_study(root):
-        return Results(root, (load_study(root),), ())
     try:
         entries = sorted(os.scandir(root), key=lambda entry: entry.name)
     except OSError as error:
         raise BadInput(folder, "", f"cannot be read ({error.strerror})") from None
     folders = [entry for entry in entries if entry.is_dir(follow_symlinks=False) and not entry.name.startswith(".")]
+    # One that has lost both marks of a study is told by where it lies.
+    lost = root.resolve().parent.name == RESULTS and not any(_is_study(root / entry.name) for entry in folders)
+    if _is_study(root) or lost:
+        return Results(root, (load_study(root),), ())
     if not folders:
         raise BadInput(folder, "", "has no results in it", "a results folder, or the folder of one study in it")
     strays = tuple(entry.name for entry in entries if entry not in folders)
@@ -135,7 +137,7 @@ def shown(name: str) -> str:
 
 
 def _is_study(root: Path) -> bool:
-    return root.resolve().parent.name == RESULTS or (root / STUDY_FILE).is_file() or (root / FOLDER).is_dir()
+    return (root / STUDY_FILE).is_file() or (root / FOLDER).is_dir()
 
 
 def _is_artifact(path: str) -> bool:

@@ -54,8 +54,8 @@ def code_is_whole(evidence: Evidence, statement: Statement) -> Found:
     # Of other code than this nothing here knows what it imported.
     if all(standing == CURRENT for _, standing in standings):
         verb = JOBS[job.verb]
-        wanted = code.sources(*verb.modules(job.parameters), files=verb.files(job.parameters))
-        missing = {name for name in wanted if (code.ROOT / name).exists()} - {one.name for one, _ in standings}
+        wanted = _in_repository(verb.modules(job.parameters), verb.files(job.parameters))
+        missing = wanted - {one.name for one, _ in standings}
         if missing:
             yield statement.outputs[0].name, f"does not state that it was made by {', '.join(sorted(missing)[:3])}"
 
@@ -103,6 +103,12 @@ def _standings(evidence: Evidence, statement: Statement) -> list[tuple[Artifact,
     made_by = tuple(one for one in statement.dependencies if one.kind in (CODE, RESOURCE, LOCK))
     clean = statement.changes is None
     return list(zip(made_by, _judged(made_by, _commit(statement), clean, evidence.tree.root), strict=True))
+
+
+@functools.cache
+def _in_repository(modules: tuple[str, ...], files: tuple[str, ...]) -> frozenset[str]:
+    """What modules and files a job is made by, but for those of the folder that a study runs in."""
+    return frozenset(name for name in code.sources(*modules, files=files) if (code.ROOT / name).exists())
 
 
 # Runs of one model are made by the same code: it is judged once.

@@ -1,0 +1,148 @@
+"""The audit's parts, apart from studies: digests of many files, what differs, machines, and what git knows."""
+
+import hashlib
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from toolnoise import jobs
+from toolnoise.provenance import expected, repository
+from toolnoise.provenance.audit import Coverage
+from toolnoise.provenance.evidence import differences, guarded
+from toolnoise.provenance.expected import outputs
+from toolnoise.provenance.hashing import BLOCK, sha256_of_all
+from toolnoise.provenance.rules import RULES
+from toolnoise.provenance.rules.machines import _differs
+from toolnoise.provenance.tree import open_plain
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_many_files_have_the_digests_that_each_has(threads, tmp_path):
+    contents = {str(size): os.urandom(size) for size in (0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK)}
+    for name, content in contents.items():
+        (tmp_path / name).write_bytes(content)
+    told = []
+    found = sha256_of_all(((name, tmp_path / name) for name in contents), threads, open_plain, told.append)
+    assert {name: one.sha256 for name, one in found.items()} == {
+        name: hashlib.sha256(content).hexdigest() for name, content in contents.items()
+    }
+    assert {name: one.size for name, one in found.items()} == {name: int(name) for name in contents}
+    assert sum(told) == sum(map(len, contents.values()))
+
+
+def test_what_cannot_be_read_is_told_beside_the_others(tmp_path):
+    (tmp_path / "file").write_bytes(b"x")
+    (tmp_path / "link").symlink_to("file")
+    os.mkfifo(tmp_path / "pipe")
+    names = ("file", "link", "pipe", "absent")
+    found = sha256_of_all(((name, tmp_path / name) for name in names), 2, open_plain, lambda _: None)
+    assert [name for name in names if found[name].why] == ["link", "pipe", "absent"]
+    assert found["absent"].why == "No such file or directory"
+    assert found["file"].size == 1
+
+
+def test_differences_are_told_by_their_keys():
+    one = {"spec": {"recipe": {"epochs": 1, "flip": True}, "seed": 1}, "same": [1]}
+    other = {"spec": {"recipe": {"epochs": 2, "flip": 1}}, "same": [1], "more": None}
+    assert differences(one, other) == ["more", "spec.recipe.epochs", "spec.recipe.flip", "spec.seed"]
+    assert differences(one, one) == []
+    assert differences([1], [2]) == ["all"]
+
+
+@pytest.mark.parametrize(
+    "error", [KeyError("x"), TypeError("x"), RecursionError("x"), OverflowError("x"), MemoryError()]
+)
+def test_what_a_check_stumbles_over_is_a_finding_and_what_it_found_before_stays(error):
+    def check():
+        yield "first", "found"
+        raise error
+
+    (first, second) = guarded("artifact", check)
+    assert first == ("first", "found")
+    assert second[0] == "artifact"
+    assert second[1].startswith(f"cannot be judged ({type(error).__name__}")
+
+
+@pytest.mark.parametrize(
+    ("stated", "files", "text"),
+    [(9999, 10_000, "99.9 %"), (10_000, 10_000, "100 %"), (0, 3, "0 %"), (1, 10_000, "0 %"), (0, 0, "100 %")],
+)
+def test_coverage_is_never_rounded_up(stated, files, text):
+    assert str(Coverage(files, stated, 0)).startswith(f"{text} of {files} files")
+
+
+def test_every_rule_has_a_name_and_a_sentence():
+    assert len({rule.name for rule in RULES}) == len(RULES)
+    for rule in RULES:
+        assert rule.says.endswith(".")
+        assert len(rule.says.splitlines()) == 1
+
+
+GPU = {
+    "name": "v100",
+    "accelerator": "gpu",
+    "device": "V100",
+    "engine": "tensorflow",
+    "kernels": "onednn",
+    "isa": "avx2",
+    "threads": 4,
+    "precision": "float32",
+    "tf32": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("device", "found"),
+    [("Tesla V100-SXM2-16GB", []), ("Tesla T4", ["the device was 'Tesla T4'"]), ("cpu", ["the device was 'cpu'"])],
+)
+def test_a_gpu_is_the_declared_one_by_whole_words_of_its_name(device, found):
+    from toolnoise.engines import tensorflow
+
+    observed = {"deterministic": True, "precision": "float32", "tf32": False, "device": device, "cpu_flags": []}
+    observed["variables"] = {**tensorflow.variables(GPU), "CUDA_VISIBLE_DEVICES": "1"}
+    assert _differs(GPU, [], observed) == found
+    any_gpu = {**GPU, "device": ""}
+    assert _differs(any_gpu, [], observed) == ([] if device != "cpu" else found)
+
+
+def test_every_verb_that_makes_results_has_paths(built, written):
+    study = built(written | {"overhead": {"models": ["smallcnn"], "hardware": ["cpu"]}})
+    found = list(expected.of_study(study))
+    assert {job.verb for job in found} == {*jobs.JOBS, "configure"} - {"fetch"}
+    names = [name for job in found for name, _ in job.outputs]
+    assert len(set(names)) == len(names)
+    made = set()
+    for job in found:
+        assert job.outputs == outputs(job.verb, job.parameters, study.name)
+        assert {name for name, _ in job.inputs} <= made | set(names)
+        made |= {name for name, _ in job.outputs}
+
+
+HERE = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def head():
+    """The commit that is checked out, where there is a repository."""
+    asked = subprocess.run(["git", "-C", HERE, "rev-parse", "HEAD"], capture_output=True, text=True)
+    if asked.returncode:
+        pytest.skip("no repository")
+    return asked.stdout.strip()
+
+
+def test_git_tells_of_many_files_what_it_tells_of_each(head):
+    names = ["README.md", "absent\nfile", "workflow", "absent", "workflow/toolnoise/cli.py", "README.md"]
+    found = repository.files_of(head, names)
+    assert set(found) == {"README.md", "workflow/toolnoise/cli.py"}
+    for name, digest in found.items():
+        assert digest == hashlib.sha256(repository.show(head, name)).hexdigest()
+    assert repository.files_of("0" * 40, names) == {}
+    assert repository.files_of("--help", names) == {}
+
+
+def test_a_commit_has_a_time_and_what_is_none_has_not(head):
+    assert repository.committed(head).year > 2000
+    assert repository.committed("0" * 40) is None
+    assert repository.committed("HEAD") is None
