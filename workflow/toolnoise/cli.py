@@ -76,6 +76,20 @@ def _status(options: argparse.Namespace) -> None:
     _print(status.as_json(found) if options.json else status.told(study, found))
 
 
+def _plan(options: argparse.Namespace) -> None:
+    from toolnoise import planning
+
+    wanted = {name: getattr(options, name) for name in studies.Cell._fields}
+    spread = planning.spread_of(options.pilot, wanted, options.sd, options.sd_runs)
+    claims = (options.gain, options.ratio, options.margin)
+    found = planning.plan(spread, *claims, options.runs, options.level, options.power)
+    if options.figure:
+        from toolnoise import power_curves
+
+        power_curves.draw(found, options.figure)
+    _print(planning.as_json(found) if options.json else planning.told(found))
+
+
 def _print(found: object) -> None:
     print(found if isinstance(found, str) else json.dumps(found, indent=1))
 
@@ -110,6 +124,15 @@ _BY_HAND = [
     ("doctor", _doctor, "print what this machine is and which toolings it can serve", ("study?", "json?")),
     ("estimate", _estimate, "print what a study will cost", ("study", "measure?", "json?")),
     ("status", _status, "print where a study stands", ("study", "json?")),
+    (
+        "plan",
+        _plan,
+        "print how many runs a claim needs, or what some runs can show",
+        (
+            *("gain?", "ratio?", "margin?", "runs?", "pilot?", "model?", "dataset?", "hardware?", "variant?", "sd?"),
+            *("sd-runs?", "power?", "level?", "figure?", "json?"),
+        ),
+    ),
 ]
 
 # What an argument is, in every verb or in one.
@@ -135,6 +158,21 @@ _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
         "help": "metric files of a kind that the figure reads; once for each kind",
     },
     ("render", "out"): {"nargs": "+", "metavar": "FILE", "help": "what the notebook writes: a path in each format"},
+    "gain": {"type": float, "nargs": "+", "metavar": "POINTS", "help": "a difference of mean accuracy to be shown"},
+    "ratio": {"type": float, "nargs": "+", "metavar": "FACTOR", "help": "a ratio of two SDs to be shown"},
+    "margin": {
+        "type": float,
+        "nargs": "+",
+        "metavar": "FACTOR",
+        "help": "a factor within which two SDs are to be shown to be equal",
+    },
+    ("plan", "runs"): {"type": int, "nargs": "+", "metavar": "N", "help": "runs per arm: what can they show?"},
+    "pilot": {"metavar": "CSV", "help": "metrics/stability.csv of a study, which has the SD of a cell"},
+    "sd": {"type": float, "metavar": "POINTS", "help": "the SD of accuracy, where there is no pilot"},
+    "sd-runs": {"type": int, "metavar": "N", "help": "runs that --sd was taken from, for its interval"},
+    "power": {"type": float, "default": 0.8, "metavar": "SHARE", "help": "of studies that show it (0.8)"},
+    "level": {"type": float, "default": 0.05, "metavar": "SHARE", "help": "of false alarms (0.05)"},
+    ("plan", "figure"): {"metavar": "FILE", "help": "draw power against runs, as .svg, .png or .pdf"},
     "shows": {"nargs": "+", "metavar": "FILE", "help": "the metric files, figures and tables that the page shows"},
 }
 
