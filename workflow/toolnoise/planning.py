@@ -131,9 +131,10 @@ def pilot(path: str, wanted: dict[str, str | None]) -> Spread:
     found = table.read(path, table.STABILITY)
     found = found[(found["metric"] == "accuracy_sd") & (found["group"] == "all")]
     cells = [Cell(*row[:4]) for row in found.itertuples(index=False)]
-    matching = [cell for cell in cells if all(name is None or getattr(cell, key) == name for key, name in wanted.items())]
+    wanted = {key: name for key, name in wanted.items() if name is not None}
+    matching = [cell for cell in cells if wanted.items() <= cell._asdict().items()]
     if len(matching) != 1:
-        asked = ", ".join(f"{key} {name}" for key, name in wanted.items() if name is not None) or "nothing asked for"
+        asked = ", ".join(f"{key} {name}" for key, name in wanted.items()) or "nothing asked for"
         allowed = "choose by --model, --dataset, --hardware and --variant one of " + ", ".join(map("/".join, cells))
         raise BadInput(path, "cells", f"{len(matching) or 'none'} with {asked}", allowed)
     row = next(row for row in found.itertuples(index=False) if Cell(*row[:4]) == matching[0])

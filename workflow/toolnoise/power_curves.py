@@ -1,5 +1,6 @@
 """The figure of a plan: power against runs per arm, a panel for each kind of claim, in the style of plots.py."""
 
+from itertools import cycle
 from pathlib import Path
 
 import numpy as np
@@ -46,7 +47,7 @@ def _curves(panel: Axes, plan: Plan, claims: list[Claim]) -> None:
     needed = [plan.needed(claim) for claim in claims]
     most = max([30, *(2 * runs for runs in needed if runs)])
     runs = np.unique(np.geomspace(2, most, 200).round().astype(int))
-    for claim, reached, tint in zip(claims, needed, plots.CYCLE, strict=False):
+    for claim, reached, tint in zip(claims, needed, cycle(plots.CYCLE), strict=False):
         if claim.kind == "gain" and plan.spread.runs:
             ends = [100 * plan.power_of(claim, runs, sd) for sd in (plan.spread.sd.low, plan.spread.sd.high)]
             panel.fill_between(runs, *ends, color=tint, alpha=0.15, linewidth=0)

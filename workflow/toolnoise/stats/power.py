@@ -11,7 +11,8 @@ from scipy import optimize, stats
 
 LEVEL, POWER = 0.05, 0.8
 MOST_RUNS = 1_000_000
-MOST_SDS = 1000  # of a difference: beyond, nothing is left to be computed
+# A difference in SDs between which its power is computed: beyond, nothing changes, and SciPy errs at 0.
+FEWEST_SDS, MOST_SDS = 1e-9, 1000
 
 Runs = int | np.ndarray
 
@@ -20,7 +21,7 @@ def difference_power(runs: Runs, difference: float, sd: float, level: float = LE
     """Power of the two-sided t test of two means of runs with one SD."""
     freedom = 2 * (np.asarray(runs, float) - 1)
     # The square of a noncentral t is a noncentral F, which has both tails in one.
-    shift = np.minimum(difference / sd, MOST_SDS) ** 2 * np.asarray(runs) / 2
+    shift = np.clip(difference / sd, FEWEST_SDS, MOST_SDS) ** 2 * np.asarray(runs) / 2
     return stats.ncf.sf(stats.f.isf(level, 1, freedom), 1, freedom, shift)
 
 

@@ -60,7 +60,7 @@ def sd_robust(values: np.ndarray) -> Estimate:
     """SD of the runs with Bonett's (2006) interval, which takes the tails of their distribution from the runs.
 
     With ten runs it holds the SD in about 95 % of cases whether they are normal or not (bench/coverage.py); the
-    chi-square interval does so for normal runs only, and BCa's, of so few, in some 82 %. Fewer than five runs have none.
+    chi-square interval does so for normal runs only, and BCa's, of so few, in some 80 %. Fewer than five have none.
     """
     count = len(values)
     sd = float(standard_deviation(values))
@@ -112,7 +112,7 @@ def sd_ratio_by_size(part: int, whole: int, runs: int) -> Estimate:
 
 
 def sd_ratio_by_size_test(part: np.ndarray, whole: np.ndarray, share: float) -> float:
-    """The p-value, two-sided, of the null of `sd_ratio_by_size`: a part of this share of the examples is like the rest."""
+    """The p-value, two-sided, of the null of `sd_ratio_by_size`: a part of this share of examples is like the rest."""
     sd_part, sd_whole = standard_deviation(part), standard_deviation(whole)
     freedom = len(part) - 1
     if not (sd_part > 0 and sd_whole > 0 and 0 < share < 1):

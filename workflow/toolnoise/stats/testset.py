@@ -7,9 +7,9 @@ arXiv:2304.01910, theorem 2).
 """
 
 import numpy as np
-from scipy import stats
 
-from toolnoise.stats.estimates import TAIL, UNDEFINED, Estimate
+from toolnoise.stats.estimates import UNDEFINED, Estimate
+from toolnoise.stats.spread import sd_robust
 
 
 def binomial_sd(rate: float, examples: int) -> float:
@@ -36,17 +36,14 @@ def distribution_wise_variance(right: np.ndarray) -> Estimate:
     It is the mean covariance of two examples over runs, every variance with the divisor S - 1. Being a difference it
     can be negative, which says that there is none to be seen, and so can its bounds: clipping would hide that.
 
-    The interval is that of the variance of accuracy, by chi-square, less what independent errors make, which is known
-    far better: it is a mean over thousands of examples.
+    The interval is that of the variance of accuracy (`sd_robust`, squared), less what independent errors make, which
+    is known far better: it is a mean over all the examples.
     """
     runs, examples = right.shape
     if runs < 2 or examples < 2:
         return UNDEFINED
-    wrong = np.count_nonzero(~right, axis=1)
-    total = np.var(wrong - wrong[0], ddof=1) / examples**2
-    freedom = runs - 1
-    scales = np.array([1, *(freedom / stats.chi2.ppf([1 - TAIL, TAIL], freedom))])
-    return Estimate(*map(float, examples / (examples - 1) * (total * scales - _independent_variance(right))))
+    total = np.square(sd_robust(np.count_nonzero(right, axis=1) / examples))
+    return Estimate(*map(float, examples / (examples - 1) * (total - _independent_variance(right))))
 
 
 def _independent_variance(right: np.ndarray) -> float:
