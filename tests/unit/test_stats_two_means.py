@@ -45,8 +45,8 @@ def test_the_ends_of_gs_interval_are_where_the_t_found_is_at_the_edge():
 
 
 def test_g_has_no_bias_in_four_runs():
-    arms = DRAWS.normal(0, 1, (1500, 2, 4)) + np.array([[0.0], [1.0]])
-    assert np.mean([hedges_g(*two).value for two in arms]) == pytest.approx(1, abs=0.07)
+    arms = DRAWS.normal(0, 1, (300, 2, 4)) + np.array([[0.0], [1.0]])
+    assert np.mean([hedges_g(*two).value for two in arms]) == pytest.approx(1, abs=0.15)
 
 
 def test_no_sd_gives_no_g():

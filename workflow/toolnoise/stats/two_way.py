@@ -24,22 +24,21 @@ def two_way_bootstrap(
     """
     if runs < 2:
         return UNDEFINED
-    whole = measure(np.arange(examples))
-    value = float(whole[np.triu_indices(runs, 1)].mean())
+    first, second = np.triu_indices(runs, 1)
+    whole = measure(np.arange(examples))[first, second]
+    value = float(whole.mean())
     if runs == 2:
         return Estimate(value, np.nan, np.nan)
-    pairs = ~np.eye(runs, dtype=bool)
     draws = np.random.Generator(np.random.Philox(key=stream))
-    by_runs, by_examples, by_both = np.empty((3, resamples))
+    times = draws.multinomial(runs, np.full(runs, 1 / runs), resamples)
+    while (alone := times.max(axis=1) == runs).any():  # one run and no pair
+        times[alone] = draws.multinomial(runs, np.full(runs, 1 / runs), np.count_nonzero(alone))
+    weights = times[:, first] * times[:, second]
+    weights = weights / weights.sum(axis=1, keepdims=True)
+    others = np.empty((resamples, len(first)))
     for resample in range(resamples):
-        times = np.bincount(draws.integers(runs, size=runs), minlength=runs)
-        while np.count_nonzero(times) < 2:  # no pair at all
-            times = np.bincount(draws.integers(runs, size=runs), minlength=runs)
-        weights = (pairs * np.outer(times, times))[pairs]
-        others = measure(draws.integers(examples, size=examples))[pairs]
-        by_runs[resample] = np.average(whole[pairs], weights=weights)
-        by_examples[resample] = others.mean()
-        by_both[resample] = np.average(others, weights=weights)
+        others[resample] = measure(draws.integers(examples, size=examples))[first, second]
+    by_runs, by_examples, by_both = weights @ whole, others.mean(axis=1), np.sum(weights * others, axis=1)
     ours, theirs, both = (np.var(means, ddof=1) for means in (by_runs, by_examples, by_both))
     variance = max(2 * (ours + theirs) - both, ours, theirs)
     if variance == 0:
