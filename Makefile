@@ -26,6 +26,7 @@ bench: .venv/dev
 	@.venv/bin/python bench/workflow_tax.py
 	@.venv/bin/python bench/demo_time.py
 	@.venv/bin/python bench/audit_vs_sha256sum.py
+	@.venv/bin/python bench/coverage.py
 
 # Each stamp holds the seconds that its installation took: bench/demo_time.py reports them.
 .venv/cpu .venv/dev: .venv/%: requirements/%.txt pyproject.toml

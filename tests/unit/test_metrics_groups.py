@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from toolnoise import streams
-from toolnoise.metrics.groups import Rate, part_rows, rates
+from toolnoise.metrics.groups import Rate, part_rows, rates, unlike_by_size
 from toolnoise.stats.spread import sd_chi2, sd_ratio, sd_ratio_by_size
 
 STREAM = streams.key(0, "init", 1)
@@ -46,7 +46,9 @@ def test_a_part_has_its_spread_its_ratio_and_what_size_alone_makes_of_it():
     generator = np.random.Generator(np.random.Philox(1))
     part, whole = Rate(generator.normal(0.9, 0.02, 10), 25), Rate(generator.normal(0.9, 0.01, 10), 100)
     rows = {metric: estimate for metric, group, estimate in part_rows("fpr", "Old", part, whole, STREAM)}
-    assert list(rows) == ["fpr_mean", "fpr_sd", "fpr_sd_bootstrap", "fpr_sd_ratio", "fpr_sd_ratio_null"]
+    assert list(rows) == [
+        f"fpr_{what}" for what in ("mean", "sd", "sd_bootstrap", "sd_robust", "sd_ratio", "sd_ratio_null")
+    ]
     assert rows["fpr_sd"] == sd_chi2(part.values)
     assert rows["fpr_sd_ratio"] == sd_ratio(part.values, whole.values)
     assert rows["fpr_sd_ratio_null"] == sd_ratio_by_size(25, 100, 10)
@@ -81,3 +83,16 @@ def test_group_sizes_alone_make_most_of_the_papers_ratios_for_celeba(rate, group
 def test_the_papers_fnr_of_men_is_within_what_their_number_makes(published):
     _, low, high = sd_ratio_by_size(BLOND["Male"], sum(BLOND.values()), 10)
     assert low < published < high
+
+
+def test_of_parts_that_differ_by_size_alone_few_stand_out_and_the_one_that_does_is_found():
+    generator = np.random.Generator(np.random.Philox(2))
+    classes = generator.normal(0, 0.05, (10, 10))
+    classes[3] *= 15
+    whole = Rate(classes.mean(axis=0), 1000)
+    pvalues = unlike_by_size([(Rate(values, 100), whole) for values in classes])
+    assert pvalues[3] < 0.01
+    assert np.isnan(unlike_by_size([(Rate(np.full(10, np.nan), 0), whole)])).all()
+    alike = [generator.normal(0, 1, (10, 10)) for _ in range(300)]
+    smallest = [unlike_by_size([(Rate(v, 10), Rate(runs.mean(axis=0), 100)) for v in runs]).min() for runs in alike]
+    assert np.mean(np.array(smallest) < 0.05) < 0.09  # any of the ten

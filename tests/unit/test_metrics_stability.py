@@ -8,7 +8,15 @@ from toolnoise.metrics.churn import pairwise_churn
 from toolnoise.metrics.groups import rates
 from toolnoise.metrics.stability import stability
 from toolnoise.stats.jackknife import pairwise_jackknife
-from toolnoise.stats.spread import largest_sd_ratio_by_size, sd_bootstrap, sd_chi2, sd_ratio, sd_ratio_by_size
+from toolnoise.stats.spread import (
+    largest_sd_ratio_by_size,
+    sd_bootstrap,
+    sd_chi2,
+    sd_ratio,
+    sd_ratio_by_size,
+    sd_robust,
+)
+from toolnoise.stats.testset import binomial_sd, distribution_wise_variance, independent_errors_sd
 
 STREAM = streams.key(0, "init", 1)
 LABELS = np.arange(60) % 3
@@ -27,9 +35,10 @@ def measured(logits, vectors, labels=LABELS, groups=None):
     return found
 
 
-SPREAD = ("mean", "sd", "sd_bootstrap")
+SPREAD = ("mean", "sd", "sd_bootstrap", "sd_robust")
 OVERALL = {*(f"accuracy_{what}" for what in SPREAD), "accuracy_sd_ratio_largest_null", "churn", "l2_unit", "l2_raw"}
-PER_PART = (*SPREAD, "sd_ratio", "sd_ratio_null")
+OVERALL |= {"accuracy_sd_binomial_null", "accuracy_sd_independent_null", "accuracy_variance_distribution"}
+PER_PART = (*SPREAD, "sd_ratio", "sd_ratio_null", "sd_ratio_holm")
 
 
 @pytest.mark.parametrize("runs", [0, 1, 2, 3, 8])
@@ -72,7 +81,9 @@ def test_without_runs_everything_is_undefined():
 
 def test_one_run_has_accuracies_and_nothing_else():
     for (metric, _), (value, low, high) in measured(*noisy(1)).items():
-        assert np.isnan(value) == (metric not in ("accuracy_mean", "accuracy_sd_ratio_null"))
+        assert np.isnan(value) == (
+            metric not in ("accuracy_mean", "accuracy_sd_ratio_null", "accuracy_sd_binomial_null")
+        )
         assert np.isnan(low)
         assert np.isnan(high)
 
@@ -90,6 +101,10 @@ def test_each_metric_is_the_one_that_its_name_says():
     assert found["accuracy_sd_ratio_null", "1"] == sd_ratio_by_size(20, 60, 8)
     largest = largest_sd_ratio_by_size(np.array([20, 20, 20]), 8, STREAM)
     assert found["accuracy_sd_ratio_largest_null", "all"] == largest
+    assert found["accuracy_sd_robust", "1"] == sd_robust(per_class[:, 1])
+    assert found["accuracy_sd_binomial_null", "all"].value == pytest.approx(binomial_sd(overall.mean(), 60))
+    assert found["accuracy_sd_independent_null", "all"].value == independent_errors_sd(predicted == LABELS)
+    assert found["accuracy_variance_distribution", "all"] == distribution_wise_variance(predicted == LABELS)
     assert found["churn", "all"] == pairwise_jackknife(pairwise_churn(predicted))
     a = vectors[:2].astype(np.float64)
     two = measured(logits[:2], vectors[:2])
@@ -104,7 +119,7 @@ def test_bit_equal_runs_have_no_noise_at_all():
     for (metric, _), estimate in found.items():
         if metric == "accuracy_mean":
             assert estimate.low == estimate.value == estimate.high
-        elif metric == "accuracy_sd_ratio":
+        elif metric in ("accuracy_sd_ratio", "accuracy_sd_ratio_holm"):
             assert np.isnan(estimate).all()  # nothing over nothing
         elif not metric.endswith("_null"):
             assert estimate == (0, 0, 0)
@@ -122,6 +137,6 @@ def test_a_class_without_examples_is_undefined_and_disturbs_nothing():
     logits, vectors = noisy(4)
     logits[..., 2] = -9
     wider = stability(np.pad(logits, ((0, 0), (0, 0), (0, 1)), constant_values=-9), LABELS, {}, vectors, STREAM)
-    assert_equal(wider[:-5], stability(logits, LABELS, {}, vectors, STREAM))
-    assert [group for _, group, _ in wider[-5:]] == ["3"] * 5
-    assert np.isnan([estimate for *_, estimate in wider[-5:]]).all()
+    assert_equal(wider[:-7], stability(logits, LABELS, {}, vectors, STREAM))
+    assert [group for _, group, _ in wider[-7:]] == ["3"] * 7
+    assert np.isnan([estimate for *_, estimate in wider[-7:]]).all()

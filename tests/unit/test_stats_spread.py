@@ -14,6 +14,8 @@ from toolnoise.stats.spread import (
     sd_chi2,
     sd_ratio,
     sd_ratio_by_size,
+    sd_ratio_by_size_test,
+    sd_robust,
     sd_without_each,
 )
 
@@ -248,3 +250,49 @@ def test_the_largest_ratio_follows_the_smallest_class_and_empty_ones_do_not_coun
 def test_the_largest_ratio_is_undefined_without_runs_or_examples():
     assert_equal(largest_sd_ratio_by_size(np.array([5, 5]), 1, STREAM), UNDEFINED)
     assert_equal(largest_sd_ratio_by_size(np.zeros(2, int), 10, STREAM), UNDEFINED)
+
+
+@pytest.mark.parametrize(("part", "whole"), [(1, 10), (3, 10), (1, 2)])
+def test_a_parts_sd_is_significant_exactly_if_its_ratio_lies_outside_what_size_makes_it(part, whole):
+    _, low, high = sd_ratio_by_size(part, whole, 10)
+    for replicate in range(200):
+        runs = np.random.Generator(np.random.Philox(replicate)).normal(0, 1, (whole, 10))
+        one, all_of_them = runs[:part].mean(axis=0), runs.mean(axis=0)
+        pvalue = sd_ratio_by_size_test(one, all_of_them, part / whole)
+        ratio = one.std(ddof=1) / all_of_them.std(ddof=1)
+        assert (pvalue < 0.05) == (not low < ratio < high)
+
+
+def test_a_part_without_noise_or_that_is_the_whole_is_not_tested():
+    assert np.isnan(sd_ratio_by_size_test(np.full(5, 0.9), normal(5), 0.1))
+    assert np.isnan(sd_ratio_by_size_test(normal(5), normal(5), 1))
+    assert np.isnan(sd_ratio_by_size_test(normal(1), normal(1), 0.5))
+
+
+def bonett(values):
+    """The interval of a variance as Bonett (2006) writes it, and its root."""
+    n, z = len(values), 1.959964
+    trimmed = stats.trim_mean(values, 1 / (2 * np.sqrt(n - 4)))
+    kurtosis = n * ((values - trimmed) ** 4).sum() / ((values - values.mean()) ** 2).sum() ** 2
+    c = n / (n - z)
+    error = c * np.sqrt((kurtosis - (n - 3) / n) / (n - 1))
+    centre = np.log(c * values.var(ddof=1))
+    return values.std(ddof=1), *np.exp(np.array([centre - z * error, centre + z * error]) / 2)
+
+
+@pytest.mark.parametrize("values", [normal(10), normal(30, 2) ** 3, np.array([3, 3, 4, 7, 7, 7, 9, 9]) / 10])
+def test_the_robust_interval_is_bonetts(values):
+    assert sd_robust(values) == pytest.approx(bonett(values), rel=1e-5)
+
+
+def test_the_robust_interval_is_wider_the_heavier_the_tails():
+    tame, wild = np.array([-1.0, 1] * 10), np.array([-3.0, 3] + [-0.3, 0.3] * 9)
+    widths = [np.log(found.high / found.low) for found in map(sd_robust, (tame, wild))]
+    assert widths[0] < widths[1]
+
+
+def test_the_robust_interval_needs_five_runs():
+    found = sd_robust(np.array([0.0, 0.0, 0.0, 2.0]))
+    assert_equal(found, Estimate(1.0, NAN, NAN))
+    assert sd_robust(np.full(4, 0.1)) == (0, 0, 0)
+    assert_equal(sd_robust(np.array([])), UNDEFINED)

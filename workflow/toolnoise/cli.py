@@ -151,6 +151,20 @@ def _crate(options: argparse.Namespace) -> None:
     print(f"{options.out}: {made.jobs} jobs, {made.packed} files in it, {made.told} told of")
 
 
+def _plan(options: argparse.Namespace) -> None:
+    from toolnoise import planning
+
+    wanted = {name: getattr(options, name) for name in studies.Cell._fields}
+    spread = planning.spread_of(options.pilot, wanted, options.sd, options.sd_runs)
+    claims = (options.gain, options.ratio, options.margin)
+    found = planning.plan(spread, *claims, options.runs, options.level, options.power)
+    if options.figure:
+        from toolnoise import power_curves
+
+        power_curves.draw(found, options.figure)
+    _print(planning.as_json(found) if options.json else planning.told(found))
+
+
 def _print(found: object) -> None:
     print(found if isinstance(found, str) else json.dumps(found, indent=1))
 
@@ -218,6 +232,15 @@ _BY_HAND = [
         ("ARCHIVE", "into?", "study?", "other-code?", "require-signatures?"),
     ),
     ("crate", _crate, "export a study as a Workflow Run RO-Crate", ("RESULTS", "out", "embed?")),
+    (
+        "plan",
+        _plan,
+        "print how many runs a claim needs, or what some runs can show",
+        (
+            *("gain?", "ratio?", "margin?", "runs?", "pilot?", "model?", "dataset?", "hardware?", "variant?", "sd?"),
+            *("sd-runs?", "power?", "level?", "figure?", "json?"),
+        ),
+    ),
 ]
 
 # What an argument is, in every verb or in one.
@@ -273,6 +296,21 @@ _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
     ("crate", "RESULTS"): {"help": "a study's results, such as results/demo"},
     ("crate", "out"): {"help": "a folder that is not there yet, or a .zip file", "metavar": "FOLDER_OR_ZIP"},
     "embed": {"action": "store_true", "help": "pack large files too"},
+    "gain": {"type": float, "nargs": "+", "metavar": "POINTS", "help": "a difference of mean accuracy to be shown"},
+    "ratio": {"type": float, "nargs": "+", "metavar": "FACTOR", "help": "a ratio of two SDs to be shown"},
+    "margin": {
+        "type": float,
+        "nargs": "+",
+        "metavar": "FACTOR",
+        "help": "a factor within which two SDs are to be shown to be equal",
+    },
+    ("plan", "runs"): {"type": int, "nargs": "+", "metavar": "N", "help": "runs per arm: what can they show?"},
+    "pilot": {"metavar": "CSV", "help": "metrics/stability.csv of a study, which has the SD of a cell"},
+    "sd": {"type": float, "metavar": "POINTS", "help": "the SD of accuracy, where there is no pilot"},
+    "sd-runs": {"type": int, "metavar": "N", "help": "runs that --sd was taken from, for its interval"},
+    "power": {"type": float, "default": 0.8, "metavar": "SHARE", "help": "of studies that show it (0.8)"},
+    "level": {"type": float, "default": 0.05, "metavar": "SHARE", "help": "of false alarms (0.05)"},
+    ("plan", "figure"): {"metavar": "FILE", "help": "draw power against runs, as .svg, .png or .pdf"},
 }
 
 

@@ -336,10 +336,16 @@ def finish(
     notes = [f"{how} {marks_note(figure, rows)}", runs_note(rows)]
     if set(emulated) & set(rows["hardware"]):
         notes.append(EMULATED)
+    keys = [Patch(facecolor=colour(name, palette), label=variant_name(name)) for name in variants]
+    frame(figure, title, notes, keys)
+
+
+def frame(figure: Figure, title: str, notes: Sequence[str], keys: Sequence[Patch] = ()) -> None:
+    """Put a title and a legend of `keys` above the panels and notes below, in bands of their own."""
     wide, high = figure.get_size_inches()
     lines = [line for note in notes for line in textwrap.wrap(note, int(20 * wide - 4))]
-    columns = max(1, min(len(variants), int(wide // 1.15)))
-    top = 0.42 + 0.22 * -(-len(variants) // columns)
+    columns = max(1, min(len(keys), int(wide // 1.15)))
+    top = 0.42 + 0.22 * -(-len(keys) // columns)
     bottom = 0.2 + 0.145 * len(lines)
     tall = high + top + bottom
     figure.set_size_inches(wide, tall)
@@ -348,7 +354,6 @@ def finish(
     figure.text(left, 1 - 0.1 / tall, title, ha="left", va="top", size=11, weight="bold")
     small = {"ha": "left", "va": "bottom", "size": 7, "linespacing": 1.4, "color": SOFT}
     figure.text(left, 0.09 / tall, "\n".join(lines), **small)
-    keys = [Patch(facecolor=colour(name, palette), label=variant_name(name)) for name in variants]
     place = {"loc": "upper left", "bbox_to_anchor": (left, 1 - 0.38 / tall), "borderaxespad": 0}
     shape = {"ncols": columns, "handlelength": 1.1, "handleheight": 0.9, "columnspacing": 1.5}
     if keys:
@@ -357,10 +362,16 @@ def finish(
 
 def save(figure: Figure, stem: str) -> None:
     """Write stem.pdf, stem.svg and stem.png; the same figure gives the same bytes."""
+    for suffix in FORMATS:
+        save_as(figure, f"{stem}.{suffix}")
+
+
+def save_as(figure: Figure, path: str) -> None:
+    """Write one file, in the format of its suffix."""
+    suffix = path.rpartition(".")[2]
     with matplotlib.rc_context(STYLE):
         if figure.get_layout_engine() is not None:
-            figure.draw_without_rendering()  # laid out once, so that all three formats agree
+            figure.draw_without_rendering()  # laid out once, so that all formats agree
             figure.set_layout_engine("none")
-        for suffix, metadata in FORMATS.items():
-            with replacing(f"{stem}.{suffix}") as scratch:
-                figure.savefig(scratch, format=suffix, dpi=200, metadata=metadata)
+        with replacing(path) as scratch:
+            figure.savefig(scratch, format=suffix, dpi=200, metadata=FORMATS[suffix])

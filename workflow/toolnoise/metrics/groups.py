@@ -6,13 +6,15 @@ to the SD over all examples, and that with the ratio to expect from the number o
 example is undefined.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from toolnoise.metrics import Row
 from toolnoise.stats.estimates import mean_t
-from toolnoise.stats.spread import sd_bootstrap, sd_chi2, sd_ratio, sd_ratio_by_size
+from toolnoise.stats.multiplicity import holm
+from toolnoise.stats.spread import sd_bootstrap, sd_chi2, sd_ratio, sd_ratio_by_size, sd_ratio_by_size_test, sd_robust
 
 
 class Rate(NamedTuple):
@@ -37,6 +39,7 @@ def spread_rows(rate: str, group: str, values: np.ndarray, stream: int) -> list[
         (f"{rate}_mean", group, mean_t(values).within(0, 1)),
         (f"{rate}_sd", group, sd_chi2(values)),
         (f"{rate}_sd_bootstrap", group, sd_bootstrap(values, stream)),
+        (f"{rate}_sd_robust", group, sd_robust(values)),
     ]
 
 
@@ -47,6 +50,16 @@ def part_rows(rate: str, group: str, part: Rate, whole: Rate, stream: int) -> li
         (f"{rate}_sd_ratio", group, sd_ratio(part.values, whole.values)),
         (f"{rate}_sd_ratio_null", group, sd_ratio_by_size(part.examples, whole.examples, len(part.values))),
     ]
+
+
+def unlike_by_size(parts: Sequence[tuple[Rate, Rate]]) -> np.ndarray:
+    """Of some parts, each beside its whole: the p-value that its SD is another than its size makes it.
+
+    Adjusted for how many are asked at once (Holm), since the most striking of many parts is striking by chance.
+    """
+    shares = [part.examples / max(whole.examples, 1) for part, whole in parts]
+    pairs = zip(parts, shares, strict=True)
+    return holm(np.array([sd_ratio_by_size_test(part.values, whole.values, share) for (part, whole), share in pairs]))
 
 
 def _share(hits: np.ndarray, among: np.ndarray) -> Rate:

@@ -11,10 +11,12 @@ import numpy as np
 from toolnoise.metrics import Row
 from toolnoise.metrics.accuracy import class_accuracies, predictions
 from toolnoise.metrics.churn import pairwise_churn
-from toolnoise.metrics.groups import Rate, part_rows, rates, spread_rows
+from toolnoise.metrics.groups import Rate, part_rows, rates, spread_rows, unlike_by_size
 from toolnoise.metrics.weights import pairwise_l2, unit
+from toolnoise.stats.estimates import Estimate
 from toolnoise.stats.jackknife import pairwise_jackknife
 from toolnoise.stats.spread import largest_sd_ratio_by_size
+from toolnoise.stats.testset import binomial_sd, distribution_wise_variance, independent_errors_sd
 
 
 def stability(
@@ -28,15 +30,34 @@ def stability(
     whole = rates(predicted, labels, classes, np.ones(len(labels), bool))
     sizes = np.bincount(labels, minlength=classes)
     rows = [row for rate, found in whole.items() for row in spread_rows(rate, "all", found.values, stream)]
+    right = predicted == labels
+    errors = np.mean(~right) if len(right) else np.nan
     rows += [
+        ("accuracy_sd_binomial_null", "all", _plain(binomial_sd(errors, len(labels)))),
+        ("accuracy_sd_independent_null", "all", _plain(independent_errors_sd(right))),
+        ("accuracy_variance_distribution", "all", distribution_wise_variance(right)),
         ("churn", "all", pairwise_jackknife(pairwise_churn(predicted)).within(0, 1)),
         ("l2_unit", "all", pairwise_jackknife(pairwise_l2(unit(vectors)))),
         ("l2_raw", "all", pairwise_jackknife(pairwise_l2(vectors))),
         ("accuracy_sd_ratio_largest_null", "all", largest_sd_ratio_by_size(sizes, len(logits), stream)),
     ]
-    for index, values in enumerate(class_accuracies(predicted, labels, classes).T):
-        rows += part_rows("accuracy", str(index), Rate(values, int(sizes[index])), whole["accuracy"], stream)
-    for name, member in groups.items():
-        for rate, found in rates(predicted, labels, classes, member).items():
-            rows += part_rows(rate, name, found, whole[rate], stream)
+    by_class = class_accuracies(predicted, labels, classes).T
+    of_classes = [("accuracy", str(index), Rate(by_class[index], int(sizes[index]))) for index in range(classes)]
+    of_groups = [
+        (rate, name, found)
+        for name, member in groups.items()
+        for rate, found in rates(predicted, labels, classes, member).items()
+    ]
+    for family in (of_classes, of_groups):
+        adjusted = unlike_by_size([(part, whole[rate]) for rate, _, part in family])
+        for (rate, group, part), pvalue in zip(family, adjusted, strict=True):
+            rows += [
+                *part_rows(rate, group, part, whole[rate], stream),
+                (f"{rate}_sd_ratio_holm", group, _plain(pvalue)),
+            ]
     return rows
+
+
+def _plain(value: float) -> Estimate:
+    """A value without an interval."""
+    return Estimate(float(value), np.nan, np.nan)

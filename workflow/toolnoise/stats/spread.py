@@ -26,12 +26,13 @@ ROUNDING = 1e-12
 
 def sd_chi2(values: np.ndarray) -> Estimate:
     """SD of the runs with the chi-square interval; all NaN for fewer than two runs."""
-    freedom = len(values) - 1
-    if freedom < 1:
-        return UNDEFINED
-    sd = standard_deviation(values)
-    low, high = sd * np.sqrt(freedom / stats.chi2.ppf([1 - TAIL, TAIL], freedom))
-    return Estimate(float(sd), float(low), float(high))
+    return sd_interval(float(standard_deviation(values)), len(values)) if len(values) > 1 else UNDEFINED
+
+
+def sd_interval(sd: float, runs: int) -> Estimate:
+    """The chi-square interval of the sample SD of two runs or more."""
+    low, high = sd * np.sqrt((runs - 1) / stats.chi2.ppf([1 - TAIL, TAIL], runs - 1))
+    return Estimate(sd, float(low), float(high))
 
 
 def sd_bootstrap(values: np.ndarray, stream: int) -> Estimate:
@@ -52,6 +53,28 @@ def sd_bootstrap(values: np.ndarray, stream: int) -> Estimate:
     shifted = bias + stats.norm.ppf([TAIL, 1 - TAIL])
     levels = stats.norm.cdf(bias + shifted / (1 - _acceleration(sd_without_each(values) / sd) * shifted))
     low, high = sd * np.quantile(resampled, levels)
+    return Estimate(sd, float(low), float(high))
+
+
+def sd_robust(values: np.ndarray) -> Estimate:
+    """SD of the runs with Bonett's (2006) interval, which takes the tails of their distribution from the runs.
+
+    With ten runs it holds the SD in about 95 % of cases whether they are normal or not (bench/coverage.py); the
+    chi-square interval does so for normal runs only, and BCa's, of so few, in some 80 %. Fewer than five have none.
+    """
+    count = len(values)
+    sd = float(standard_deviation(values))
+    if sd == 0:
+        return Estimate(0.0, 0.0, 0.0)
+    if count < 5 or np.isnan(sd):
+        return Estimate(sd, np.nan, np.nan)
+    normal = stats.norm.ppf(1 - TAIL)
+    shifted = (values - values[0]) / sd
+    centre = stats.trim_mean(shifted, 1 / (2 * np.sqrt(count - 4)))
+    kurtosis = count * np.sum((shifted - centre) ** 4) / (count - 1) ** 2
+    correction = count / (count - normal)
+    error = correction * np.sqrt(max(kurtosis - (count - 3) / count, 0) / (count - 1))
+    low, high = sd * np.sqrt(correction * np.exp(np.array([-1, 1]) * normal * error))
     return Estimate(sd, float(low), float(high))
 
 
@@ -86,6 +109,16 @@ def sd_ratio_by_size(part: int, whole: int, runs: int) -> Estimate:
         return Estimate(expected, np.nan, np.nan)
     half = np.arcsinh(stats.t.ppf(1 - TAIL, runs - 1) * np.sqrt((1 - part / whole) / (runs - 1)))
     return Estimate(expected, float(expected * np.exp(-half)), float(expected * np.exp(half)))
+
+
+def sd_ratio_by_size_test(part: np.ndarray, whole: np.ndarray, share: float) -> float:
+    """The p-value, two-sided, of the null of `sd_ratio_by_size`: a part of this share of examples is like the rest."""
+    sd_part, sd_whole = standard_deviation(part), standard_deviation(whole)
+    freedom = len(part) - 1
+    if not (sd_part > 0 and sd_whole > 0 and 0 < share < 1):
+        return np.nan
+    distance = np.sinh(np.log(sd_part / sd_whole * np.sqrt(share)))
+    return float(2 * stats.t.sf(abs(distance) * np.sqrt(freedom / (1 - share)), freedom))
 
 
 def largest_sd_ratio_by_size(sizes: np.ndarray, runs: int, stream: int) -> Estimate:

@@ -1,0 +1,185 @@
+"""Do 95 % intervals hold the truth in 95 % of cases, and do tests at 5 % cry wolf in 5 %? Ten simulated runs an arm.
+
+The runs are of made classifiers whose true churn and variances are integrals that are known. An example has a
+difficulty a, normal over examples; run r has it right with probability Phi(a + b u_r), u_r normal over runs, and where
+it errs it takes one of two wrong classes. b = 0 makes all errors independent. A line is marked where an interval holds
+less than 93 or more than 97 %, or a test rejects in less than 4 or more than 6 %.
+
+    python bench/coverage.py
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+from scipy import stats
+
+from toolnoise.metrics.churn import pairwise_churn
+from toolnoise.stats.estimates import Estimate
+from toolnoise.stats.jackknife import pairwise_jackknife
+from toolnoise.stats.multiplicity import benjamini_hochberg, holm
+from toolnoise.stats.spread import sd_bootstrap, sd_chi2, sd_ratio_by_size_test, sd_robust
+from toolnoise.stats.testset import distribution_wise_variance
+from toolnoise.stats.two_means import hedges_g, mean_difference, probability_of_improvement
+from toolnoise.stats.two_spreads import brown_forsythe, equivalence, f_test, permutation_test
+from toolnoise.stats.two_way import two_way_bootstrap
+
+RUNS = 10
+STUDIES, SLOW_STUDIES = 4_000, 1_000
+RESAMPLES = 199  # of the two-way bootstrap
+NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(200)
+WEIGHTS = WEIGHTS / WEIGHTS.sum()
+
+# Difficulties' mean and SD, how much runs differ, and test examples: like MNIST, CIFAR-10, and a small hard set.
+WORLDS = {
+    "96 % right, errors independent": (4.0, 2.0, 0.0, 1000),
+    "96 % right, good and bad runs": (4.0, 2.0, 0.2, 1000),
+    "80 % right, errors independent": (1.5, 1.5, 0.0, 1000),
+    "80 % right, good and bad runs": (1.5, 1.5, 0.05, 1000),
+    "81 % right, all about as hard": (1.0, 0.5, 0.05, 500),
+}
+
+
+def main() -> None:
+    """Print every rate."""
+    started = time.perf_counter()
+    draws = np.random.Generator(np.random.Philox(5))
+    print(f"intervals of the SD, {RUNS} runs")
+    for kind, (sample, sd) in shapes(draws).items():
+        arms = [sample((RUNS,)) for _ in range(STUDIES)]
+        covered(f"chi-square, {kind}", (sd_chi2(arm) for arm in arms), sd)
+        covered(f"Bonett, {kind}", (sd_robust(arm) for arm in arms), sd)
+        covered(f"BCa, {kind}", (sd_bootstrap(arm, 1) for arm in arms[:SLOW_STUDIES]), sd)
+    print(f"intervals of churn and of the distribution-wise variance, {RUNS} runs")
+    for kind, world in WORLDS.items():
+        predictions_and_variances(kind, world, draws)
+    print(f"intervals of effects, {RUNS} runs an arm")
+    effects(draws)
+    print(f"tests at 5 % where there is nothing, {RUNS} runs an arm")
+    tests(draws)
+    print(f"coverage: {time.perf_counter() - started:.0f} s")
+
+
+def shapes(draws: np.random.Generator) -> dict[str, tuple[Callable, float]]:
+    """Distributions of runs, each with how it is drawn and its SD."""
+
+    def accuracies(shape: tuple[int, ...]) -> np.ndarray:
+        return draws.binomial(1000, stats.norm.cdf(1.5 + 0.03 * draws.standard_normal(shape))) / 1000
+
+    chances = stats.norm.cdf(1.5 + 0.03 * NODES)
+    mean = WEIGHTS @ chances
+    accuracy_sd = np.sqrt(WEIGHTS @ (chances * (1 - chances)) / 1000 + WEIGHTS @ (chances - mean) ** 2)
+    return {
+        "normal runs": (draws.standard_normal, 1.0),
+        "accuracies": (accuracies, accuracy_sd),
+        "skewed runs": (lambda shape: draws.gamma(8, size=shape), np.sqrt(8)),
+        "runs with heavy tails": (lambda shape: draws.standard_t(5, shape), np.sqrt(5 / 3)),
+    }
+
+
+def predictions_and_variances(kind: str, world: tuple[float, float, float, int], draws: np.random.Generator) -> None:
+    """Coverage of what is computed from predictions, for the test set at hand and for the distribution."""
+    level, spread, between, examples = world
+    right = stats.norm.cdf((level + spread * NODES) / np.sqrt(1 + between**2))
+    churn = WEIGHTS @ churn_of(right)
+    accuracy = stats.norm.cdf((level + between * NODES) / np.sqrt(1 + spread**2))
+    variance = WEIGHTS @ (accuracy - WEIGHTS @ accuracy) ** 2
+    here, anywhere, variances, true_here = [], [], [], []
+    for study in range(STUDIES):
+        difficulty = draws.normal(level, spread, examples)
+        luck = between * draws.standard_normal((RUNS, 1))
+        hits = draws.random((RUNS, examples)) < stats.norm.cdf(difficulty + luck)
+        predictions = np.where(hits, 0, draws.integers(1, 3, hits.shape))
+        here.append(pairwise_jackknife(pairwise_churn(predictions)))
+        true_here.append(churn_of(stats.norm.cdf(difficulty / np.sqrt(1 + between**2))).mean())
+        if study < SLOW_STUDIES:
+            anywhere.append(two_way_bootstrap(churn_measure(predictions), RUNS, examples, study, RESAMPLES))
+        variances.append(distribution_wise_variance(hits))
+    covered(f"churn on this test set, jackknife, {kind}", here, np.array(true_here))
+    covered(f"churn on any, two-way bootstrap, {kind}", anywhere, churn)
+    covered(f"distribution-wise variance, {kind}", variances, variance)
+
+
+def churn_of(right: np.ndarray) -> np.ndarray:
+    """How often two runs differ on an example that each has right with this probability."""
+    return 1 - right**2 - (1 - right) ** 2 / 2
+
+
+def churn_measure(predictions: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """`pairwise_churn` of the examples drawn; every pair is compared once rather than for every resample."""
+    runs, examples = predictions.shape
+    first, second = np.triu_indices(runs, 1)
+    differ = (predictions[first] != predictions[second]).astype(np.float32)
+
+    def measure(drawn: np.ndarray) -> np.ndarray:
+        matrix = np.zeros((runs, runs))
+        matrix[first, second] = differ @ np.bincount(drawn, minlength=examples).astype(np.float32) / examples
+        return matrix + matrix.T
+
+    assert np.allclose(measure(np.arange(examples)), pairwise_churn(predictions), atol=1e-6)
+    return measure
+
+
+def effects(draws: np.random.Generator) -> None:
+    """Coverage of differences of means in their three forms, and of a ratio of SDs."""
+    for shift in (0.0, 1.0, 2.0):
+        arms = [(draws.normal(0, 1, RUNS), draws.normal(shift, 1, RUNS)) for _ in range(STUDIES)]
+        covered(f"difference of means, {shift:g} SDs", (mean_difference(*two).effect for two in arms), shift)
+        covered(f"Hedges' g, {shift:g} SDs", (hedges_g(*two) for two in arms[:SLOW_STUDIES]), shift)
+        chance = stats.norm.cdf(shift / np.sqrt(2))
+        covered(
+            f"probability of improvement, {shift:g} SDs", (probability_of_improvement(*two) for two in arms), chance
+        )
+    arms = [(draws.normal(0, 2, RUNS), draws.normal(0, 1, RUNS)) for _ in range(STUDIES)]
+    covered("ratio of SDs, F", (f_test(*two).effect for two in arms), 2)
+    covered("ratio of SDs, jackknife", (permutation_test(*two, 1).effect for two in arms[:SLOW_STUDIES]), 2)
+
+
+def tests(draws: np.random.Generator) -> None:
+    """False alarms of every test."""
+    for kind, (sample, _) in shapes(draws).items():
+        arms = [(sample((RUNS,)), sample((RUNS,))) for _ in range(STUDIES)]
+        rejected(f"F test, {kind}", (f_test(*two).pvalue for two in arms))
+        rejected(f"Brown-Forsythe, {kind}", (brown_forsythe(*two).pvalue for two in arms))
+        rejected(f"permutations, {kind}", (permutation_test(*two, 1).pvalue for two in arms))
+        rejected(f"Welch, {kind}", (mean_difference(*two).pvalue for two in arms))
+    arms = [(draws.normal(0, 1, RUNS), draws.normal(0, 3, RUNS)) for _ in range(STUDIES)]
+    rejected("Welch, one SD three times the other", (mean_difference(*two).pvalue for two in arms))
+    for runs, margin in ((10, 3), (20, 2)):
+        arms = [(draws.normal(0, margin, runs), draws.normal(0, 1, runs)) for _ in range(STUDIES)]
+        rejected(f"equivalence within {margin}, true ratio {margin}, {runs} runs", pvalues(equivalence, arms, margin))
+    parts = draws.normal(0, 1, (STUDIES, RUNS, 10)) * np.sqrt(10)  # of ten equal classes
+    rejected("a class's SD against its size", (sd_ratio_by_size_test(p[:, 0], p.mean(axis=1), 0.1) for p in parts))
+    families = [
+        np.array([mean_difference(*two).pvalue for two in draws.normal(0, 1, (10, 2, RUNS))]) for _ in range(STUDIES)
+    ]
+    rejected("any of ten, Holm", (holm(family).min() for family in families))
+    rejected("any of ten, Benjamini-Hochberg", (benjamini_hochberg(family).min() for family in families))
+
+
+def pvalues(test: Callable, arms: Iterable[tuple[np.ndarray, np.ndarray]], *more: float) -> Iterator[float]:
+    """The p-value of each pair of arms."""
+    return (test(*two, *more).pvalue for two in arms)
+
+
+def covered(what: str, intervals: Iterable[Estimate], truth: float | np.ndarray) -> None:
+    """Print how often the truth is within."""
+    bounds = np.array([(found.low, found.high) for found in intervals])
+    held = np.mean((bounds[:, 0] <= truth) & (truth <= bounds[:, 1]))
+    told(what, held, len(bounds), 0.93 <= held <= 0.97)
+
+
+def rejected(what: str, pvalues: Iterable[float]) -> None:
+    """Print how often a test at 5 % rejects."""
+    found = np.fromiter(pvalues, float)
+    share = np.mean(found <= 0.05)
+    told(what, share, len(found), 0.04 <= share <= 0.06)
+
+
+def told(what: str, share: float, studies: int, good: bool) -> None:
+    error = np.sqrt(share * (1 - share) / studies)
+    print(f"  {what:66} {100 * share:5.1f} % ± {100 * error:.1f}{'' if good else '  <- outside'}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,164 @@
+"""`toolnoise plan`: what it says to people and to programs, and what it refuses."""
+
+import json
+
+import numpy as np
+import pytest
+
+from toolnoise import cli, plots
+from toolnoise.metrics import table
+from toolnoise.stats import power
+
+CELL = ("smallcnn", "digits", "cpu")
+PILOT = {"algo_impl": (0.0025, 0.00172, 0.00456, 10), "impl": (0.0012, 0.0008, 0.0022, 10), "control": (0, 0, 0, 2)}
+
+
+@pytest.fixture
+def plan(capsys):
+    """What the verb prints; its JSON if that is asked for."""
+
+    def ask(*options):
+        cli.main(["plan", *map(str, options)])
+        said = capsys.readouterr().out
+        return json.loads(said) if "--json" in options else said
+
+    return ask
+
+
+@pytest.fixture
+def refusal(capsys):
+    """The one line with which the verb refuses."""
+
+    def ask(*options):
+        with pytest.raises(SystemExit) as ended:
+            cli.main(["plan", *map(str, options)])
+        assert ended.value.code == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        return line
+
+    return ask
+
+
+@pytest.fixture
+def pilot(tmp_path):
+    """A metric file of three cells."""
+    path = tmp_path / "stability.csv"
+    rows = []
+    for variant, (*estimate, runs) in PILOT.items():
+        rows.append((*CELL, variant, "accuracy_mean", "all", 0.9, 0.8, 0.95, runs, 0))
+        rows.append((*CELL, variant, "accuracy_sd", "all", *estimate, runs, 0))
+        rows.append((*CELL, variant, "accuracy_sd", "3", 0.1, 0.05, 0.2, runs, 0))
+    table.write(path, table.STABILITY, rows)
+    return path
+
+
+def test_is_a_gain_of_a_third_of_a_point_real(plan):
+    lines = plan("--sd", 0.25, "--sd-runs", 10, "--gain", 0.3).splitlines()
+    assert lines[0] == "SD of accuracy, as given: 0.25 points (0.172 to 0.456, from 10 runs)"
+    assert lines[5].split("  ") == ["a gain of 0.3 points", "12", *[""] * 5, "7 to 38"]
+    assert lines[-2:] == ["  in 42 % of cases with one run each", "  in 2.5 % of cases with 10 runs each"]
+
+
+def test_a_pilots_sd_and_its_interval_are_in_points(plan, pilot):
+    found = plan("--pilot", pilot, "--variant", "algo_impl", "--gain", 0.3, "--json")
+    wanted = {"value": 0.25, "low": 0.172, "high": 0.456, "runs": 10, "source": "smallcnn/digits/cpu/algo_impl"}
+    assert found["sd"] == {key: pytest.approx(value) for key, value in wanted.items()}
+    (needed,) = found["needed"]
+    assert needed["runs_per_arm"] == power.runs_needed(lambda runs: power.difference_power(runs, 0.3, 0.25))
+    assert (needed["runs_per_arm_low"], needed["runs_per_arm_high"]) == (7, 38)
+    assert [chance["runs_per_arm"] for chance in needed["by_chance"]] == [1, 10]
+
+
+def test_ratios_and_margins_need_no_sd(plan):
+    found = plan("--ratio", 1.5, 2, "--margin", 1.5, "--power", 0.9, "--level", 0.01, "--json")
+    assert found["sd"] is None
+    assert [(entry["claim"], entry["size"]) for entry in found["needed"]] == [
+        ("ratio", 1.5),
+        ("ratio", 2.0),
+        ("margin", 1.5),
+    ]
+    wanted = power.runs_needed(lambda runs: power.ratio_power(runs, 1.5, 0.01), 0.9)
+    assert found["needed"][0]["runs_per_arm"] == wanted > 50
+
+
+def test_a_plan_goes_back_and_forth(plan):
+    for kind in ("gain", "ratio", "margin"):
+        (shown,) = plan("--sd", 0.25, "--runs", 14, "--json")["shown"]
+        (needed,) = plan("--sd", 0.25, f"--{kind}", shown[kind] * 1.000001, "--json")["needed"]
+        assert needed["runs_per_arm"] == 14
+
+
+def test_asked_for_nothing_it_says_what_the_usual_numbers_of_runs_can_show(plan):
+    lines = plan("--sd", 0.25).splitlines()
+    heading, _, *rows = lines[3:]
+    assert heading.split("  ") == ["runs per arm show", "a gain, points", "a ratio of SDs", "SDs equal within a factor"]
+    assert [row.split()[0] for row in rows] == ["3", "5", "10", "20", "50", "100"]
+    assert rows[2].split() == ["10", "0.331", "2.68", "2.79"]
+
+
+def test_more_than_a_million_runs_are_not_counted(plan):
+    assert "over 1,000,000" in plan("--sd", 0.25, "--gain", 1e-6)
+    assert plan("--margin", 1.000001, "--json")["needed"][0]["runs_per_arm"] is None
+
+
+@pytest.mark.parametrize("suffix", ["svg", "png", "pdf"])
+def test_the_figure_has_the_same_bytes_every_time(suffix, plan, tmp_path):
+    paths = [tmp_path / f"{name}.{suffix}" for name in "ab"]
+    for path in paths:
+        plan("--sd", 0.25, "--sd-runs", 10, "--gain", 0.3, "--margin", 1.5, "--figure", path)
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+    assert sorted(tmp_path.iterdir()) == paths, "nothing else is written"
+
+
+def test_the_figure_says_what_its_curves_are(plan, tmp_path, monkeypatch):
+    monkeypatch.setattr(plots, "STYLE", plots.STYLE | {"svg.fonttype": "none"})
+    path = tmp_path / "curves.svg"
+    plan("--sd", 0.25, "--sd-runs", 10, "--gain", 0.3, "--ratio", 1.5, "--figure", path)
+    drawn = path.read_text()
+    for words in ("a gain of 0.3 points: 12 runs", "an SD 1.5 times the other: 50 runs", "runs per arm", "power, %"):
+        assert words in drawn
+    assert "Bands: from one end of its 95 % interval to the other (10 runs)" in drawn
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--gain", 0.3], "--gain: how many runs depends on the SD; give --pilot or --sd"),
+        (["--sd", 0], "--sd: found 0; points above 0"),
+        (["--sd", "nan"], "--sd: found nan"),
+        (["--sd", "inf"], "--sd: found inf"),
+        (["--sd", "0.2", "--sd-runs", 1], "--sd-runs: found 1; 2 runs or more"),
+        (["--sd-runs", 5], "--sd-runs: given without --sd"),
+        (["--variant", "algo"], "--variant: given without --pilot"),
+        (["--sd", 1, "--gain", -0.3], "--gain: found -0.3; points above 0"),
+        (["--ratio", 1], "--ratio: found 1; a factor above 1"),
+        (["--margin", 0.5], "--margin: found 0.5; a factor above 1"),
+        (["--runs", 1], "--runs: found 1; 2 to 1000000 runs per arm"),
+        (["--level", 0], "--level: found 0; a share between 0 and 1"),
+        (["--power", 1], "--power: found 1; a share between 0 and 1"),
+        (["--power", 0.04], "--power: found 0.04; more than the level, 0.05"),
+        (["--figure", "curves.jpg"], "--figure: found curves.jpg; a name ending in .pdf, .svg, .png"),
+        (["--ratio", "two"], "invalid float value: 'two'"),
+        (["--pilot", "nowhere.csv"], "nowhere.csv: no such file; expected a metric file"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_in_one_line(options, says, refusal):
+    assert says in refusal(*options)
+
+
+def test_a_pilot_of_several_cells_must_be_told_which(refusal, pilot):
+    assert "cells: 3 with nothing asked for; choose by --model, --dataset, --hardware and --variant one of " in refusal(
+        "--pilot", pilot, "--gain", 1
+    )
+    assert "cells: none with variant algo; " in refusal("--pilot", pilot, "--variant", "algo")
+    assert "--sd: given with --pilot" in refusal("--pilot", pilot, "--sd", 0.3)
+
+
+def test_a_cell_without_noise_plans_nothing(refusal, pilot):
+    assert "its runs are equal: their SD is 0" in refusal("--pilot", pilot, "--variant", "control")
+
+
+def test_a_pilot_of_one_run_has_no_sd(refusal, tmp_path):
+    path = tmp_path / "one.csv"
+    table.write(path, table.STABILITY, [(*CELL, "algo", "accuracy_sd", "all", np.nan, np.nan, np.nan, 1, 0)])
+    assert "1 runs; an SD needs 2 or more" in refusal("--pilot", path)

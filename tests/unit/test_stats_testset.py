@@ -1,0 +1,76 @@
+"""What the size of a test set makes of an SD, and the variance that is left."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.testing import assert_equal
+
+from toolnoise.stats.estimates import UNDEFINED
+from toolnoise.stats.spread import sd_robust
+from toolnoise.stats.testset import binomial_sd, calibrated_sd, distribution_wise_variance, independent_errors_sd
+
+RIGHT = st.tuples(st.integers(2, 6), st.integers(2, 9)).flatmap(lambda shape: arrays(np.bool_, shape))
+
+
+@given(RIGHT)
+def test_the_distribution_wise_variance_is_the_mean_covariance_of_two_examples(right):
+    covariances = np.cov(right.T.astype(float), ddof=1)
+    pairs = [covariances[i, j] for i, j in itertools.permutations(range(right.shape[1]), 2)]
+    assert distribution_wise_variance(right).value == pytest.approx(np.mean(pairs), abs=1e-12)
+
+
+@given(RIGHT)
+def test_it_is_what_independent_errors_leave_of_the_variance(right):
+    examples = right.shape[1]
+    wanted = examples / (examples - 1) * (right.mean(axis=1).var(ddof=1) - independent_errors_sd(right) ** 2)
+    found = distribution_wise_variance(right)
+    assert found.value == pytest.approx(wanted, abs=1e-12)
+    assert not (found.low > found.value or found.value > found.high)
+
+
+def test_runs_that_share_their_luck_unequally_can_make_it_negative():
+    right = np.array([[True, False], [False, True]])  # equally good, on different examples
+    assert distribution_wise_variance(right).value == pytest.approx(-0.5)
+
+
+def test_equal_runs_have_none_at_all():
+    assert distribution_wise_variance(np.tile([True, False, True], (4, 1))) == (0, 0, 0)
+
+
+def test_it_is_unbiased_where_errors_are_independent():
+    draws = np.random.Generator(np.random.Philox(3))
+    found = [distribution_wise_variance(draws.random((10, 100)) < 0.8).value for _ in range(600)]
+    assert abs(np.mean(found)) < 3 * np.std(found) / np.sqrt(600)
+
+
+def test_its_interval_is_that_of_the_variance_less_what_independent_errors_make():
+    right = np.random.Generator(np.random.Philox(4)).random((10, 50)) < 0.8
+    bounds = np.array(sd_robust(right.mean(axis=1))[1:]) ** 2
+    wanted = 50 / 49 * (bounds - independent_errors_sd(right) ** 2)
+    assert distribution_wise_variance(right)[1:] == pytest.approx(tuple(wanted))
+
+
+def test_one_run_or_one_example_has_none():
+    assert_equal(distribution_wise_variance(np.ones((1, 5), bool)), UNDEFINED)
+    assert_equal(distribution_wise_variance(np.ones((5, 1), bool)), UNDEFINED)
+    assert np.isnan(independent_errors_sd(np.ones((1, 5), bool)))
+
+
+def test_examples_that_all_err_alike_and_independently_have_the_binomial_sd():
+    draws = np.random.Generator(np.random.Philox(5))
+    right = draws.random((400, 1000)) < 0.8
+    assert independent_errors_sd(right) == pytest.approx(binomial_sd(0.8, 1000), rel=0.01)
+    assert right.mean(axis=1).std(ddof=1) == pytest.approx(binomial_sd(0.8, 1000), rel=0.1)
+
+
+def test_calibrated_binary_examples_have_half_the_variance_of_the_error_over_their_number():
+    # Calibrated: an example of either class comes out as positive with its share among its like.
+    draws = np.random.Generator(np.random.Philox(6))
+    share = draws.random(200_000)
+    label = draws.random(200_000) < share
+    errs = np.where(label, 1 - share, share)
+    assert np.sqrt(np.sum(errs * (1 - errs))) / 200_000 == pytest.approx(calibrated_sd(errs.mean(), 200_000), rel=0.01)

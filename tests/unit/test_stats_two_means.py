@@ -1,0 +1,76 @@
+"""Comparisons of means: Welch's test, Hedges' g and the probability of improvement."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_equal
+from scipy import stats
+
+from toolnoise.stats.estimates import UNDEFINED, Estimate
+from toolnoise.stats.result import UNDECIDED
+from toolnoise.stats.two_means import hedges_g, mean_difference, probability_of_improvement
+
+DRAWS = np.random.Generator(np.random.Philox(2))
+BASE, BETTER = DRAWS.normal(0.90, 0.002, 10), DRAWS.normal(0.903, 0.005, 7)
+
+
+def test_the_difference_has_welchs_test_and_interval():
+    found, scipys = mean_difference(BASE, BETTER), stats.ttest_ind(BETTER, BASE, equal_var=False)
+    assert found[:2] == pytest.approx((scipys.statistic, scipys.pvalue))
+    assert found.confidence_interval == pytest.approx(tuple(scipys.confidence_interval()))
+    assert found.effect.value == pytest.approx(BETTER.mean() - BASE.mean())
+
+
+def test_arms_without_noise_differ_or_they_do_not():
+    same, other = np.full(3, 0.5), np.full(4, 0.75)
+    assert mean_difference(same, same) == (0, 1, (0, 0, 0))
+    assert mean_difference(same, other) == (np.inf, 0, (0.25, 0.25, 0.25))
+
+
+def test_a_single_run_decides_nothing():
+    assert_equal(mean_difference(BASE, BETTER[:1]), UNDECIDED)
+    assert_equal(hedges_g(BASE, BETTER[:1]), UNDEFINED)
+
+
+def test_g_is_the_difference_in_sds_made_smaller_for_few_runs():
+    pooled = np.sqrt((9 * BASE.var(ddof=1) + 6 * BETTER.var(ddof=1)) / 15)
+    found = hedges_g(BASE, BETTER)
+    assert found.value == pytest.approx((BETTER.mean() - BASE.mean()) / pooled * (1 - 3 / (4 * 15 - 1)), rel=1e-3)
+
+
+def test_the_ends_of_gs_interval_are_where_the_t_found_is_at_the_edge():
+    found = hedges_g(BASE, BETTER)
+    t = stats.ttest_ind(BETTER, BASE).statistic
+    shifts = t * np.array([found.low, found.high]) / found.value
+    assert stats.nct.cdf(t, 15, shifts) == pytest.approx([0.975, 0.025], abs=2e-5)
+
+
+def test_g_has_no_bias_in_four_runs():
+    arms = DRAWS.normal(0, 1, (300, 2, 4)) + np.array([[0.0], [1.0]])
+    assert np.mean([hedges_g(*two).value for two in arms]) == pytest.approx(1, abs=0.15)
+
+
+def test_no_sd_gives_no_g():
+    assert_equal(hedges_g(np.full(3, 0.5), np.full(3, 0.6)), UNDEFINED)
+
+
+def test_improvement_counts_pairs_and_half_the_ties():
+    found = probability_of_improvement(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0]))
+    assert found.value == (1 + 0.5 + 0 + 3) / 6
+
+
+def test_the_interval_of_improvement_is_where_the_score_test_is_at_its_level():
+    chance, low, high = probability_of_improvement(BASE, BETTER)
+    for end in (low, high):
+        hanley_mcneil = end * (1 - end) * (1 + 7.5 * ((1 - end) / (2 - end) + end / (1 + end))) / 70
+        assert abs(chance - end) / np.sqrt(hanley_mcneil) == pytest.approx(1.959964, rel=1e-5)
+
+
+def test_even_where_every_run_is_better_the_interval_has_a_width():
+    one, low, high = probability_of_improvement(BASE, BASE + 1)
+    assert (one, high) == (1, 1)
+    assert 0.6 < low < 0.9
+    assert probability_of_improvement(BASE + 1, BASE) == pytest.approx(Estimate(0, 0, 1 - low))
+
+
+def test_without_a_run_nothing_improves():
+    assert_equal(probability_of_improvement(BASE, BASE[:0]), UNDEFINED)

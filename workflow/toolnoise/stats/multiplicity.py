@@ -1,0 +1,33 @@
+"""Many tests at once: p-values adjusted for how many were made, across classes, sub-groups or tasks.
+
+Compared with a level, an adjusted p-value keeps the chance of any false alarm (Holm), or the share of false alarms
+among all alarms (Benjamini and Hochberg), below it. An undefined p-value is no test: it stays NaN and does not count.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+
+def holm(pvalues: np.ndarray) -> np.ndarray:
+    """Adjusted by Holm's (1979) steps, valid however the tests depend on one another."""
+    return _adjusted(pvalues, lambda ordered: np.maximum.accumulate(ordered * np.arange(len(ordered), 0, -1)))
+
+
+def benjamini_hochberg(pvalues: np.ndarray) -> np.ndarray:
+    """Adjusted by Benjamini and Hochberg's (1995) steps, valid for tests that are independent or depend positively."""
+
+    def from_the_largest(ordered: np.ndarray) -> np.ndarray:
+        scaled = ordered * len(ordered) / np.arange(1, len(ordered) + 1)
+        return np.minimum.accumulate(scaled[::-1])[::-1]
+
+    return _adjusted(pvalues, from_the_largest)
+
+
+def _adjusted(pvalues: np.ndarray, steps: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    pvalues = np.asarray(pvalues, float)
+    found = np.full(pvalues.shape, np.nan)
+    defined = np.flatnonzero(~np.isnan(pvalues))
+    order = defined[np.argsort(pvalues[defined], kind="stable")]
+    found[order] = np.minimum(steps(pvalues[order]), 1)
+    return found

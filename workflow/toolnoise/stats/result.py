@@ -1,0 +1,30 @@
+"""What a test found, in SciPy's manner: its statistic, its p-value, and how large the effect is with its interval."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from toolnoise.stats.estimates import UNDEFINED, Estimate
+
+
+class Interval(NamedTuple):
+    """The bounds of an interval, named as SciPy names them."""
+
+    low: float
+    high: float
+
+
+class Result(NamedTuple):
+    """A two-sided test. `effect` is the quantity in question, a difference or a ratio, with its 95 % interval."""
+
+    statistic: float
+    pvalue: float
+    effect: Estimate
+
+    @property
+    def confidence_interval(self) -> Interval:
+        """The interval of the effect."""
+        return Interval(self.effect.low, self.effect.high)
+
+
+UNDECIDED = Result(np.nan, np.nan, UNDEFINED)

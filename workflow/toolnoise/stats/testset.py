@@ -1,0 +1,54 @@
+"""What the size of a test set alone makes of an SD, and what is left: does a run have good and bad luck as a whole?
+
+Even runs that are equally good on all the examples there could be score differently on the few that there are. If
+examples err independently of one another, the SD of the error rate follows from how often each errs. What the variance
+exceeds that by, runs that are better or worse on the distribution, is the distribution-wise variance (Jordan 2023,
+arXiv:2304.01910, theorem 2).
+"""
+
+import numpy as np
+
+from toolnoise.stats.estimates import UNDEFINED, Estimate
+from toolnoise.stats.spread import sd_robust
+
+
+def binomial_sd(rate: float, examples: int) -> float:
+    """SD of a rate over examples that all err alike; an upper bound, since some are easier than others."""
+    return float(np.sqrt(rate * (1 - rate) / examples))
+
+
+def calibrated_sd(error: float, examples: int) -> float:
+    """SD of the error over examples whose own chances of two classes are calibrated (Jordan's theorem 3)."""
+    return float(np.sqrt(error / (2 * examples)))
+
+
+def independent_errors_sd(right: np.ndarray) -> float:
+    """SD over runs of the accuracy if each example erred as often as it does, but independently of the others.
+
+    From which of the examples each run has right, [S, N]; NaN for fewer than two runs.
+    """
+    return float(np.sqrt(_independent_variance(right)))
+
+
+def distribution_wise_variance(right: np.ndarray) -> Estimate:
+    """The variance over runs of the accuracy on all the examples there could be, from runs [S, N]; unbiased.
+
+    It is the mean covariance of two examples over runs, every variance with the divisor S - 1. Being a difference it
+    can be negative, which says that there is none to be seen, and so can its bounds: clipping would hide that.
+
+    The interval is that of the variance of accuracy (`sd_robust`, squared), less what independent errors make, which
+    is known far better: it is a mean over all the examples.
+    """
+    runs, examples = right.shape
+    if runs < 2 or examples < 2:
+        return UNDEFINED
+    total = np.square(sd_robust(np.count_nonzero(right, axis=1) / examples))
+    return Estimate(*map(float, examples / (examples - 1) * (total - _independent_variance(right))))
+
+
+def _independent_variance(right: np.ndarray) -> float:
+    runs, examples = right.shape
+    if runs < 2:
+        return np.nan
+    hits = np.count_nonzero(right, axis=0).astype(np.int64)
+    return float(np.sum(hits * (runs - hits))) / (runs * (runs - 1) * examples**2)

@@ -1,0 +1,47 @@
+"""Pairwise measures of other runs on other examples: an interval from drawing both anew.
+
+The jackknife over runs speaks of the test set at hand. For another of the same kind the examples vary too. What comes
+of runs and what comes of examples add up, but the luck of a run on an example is in both, and drawing both anew counts
+it three times (Owen 2007, the pigeonhole bootstrap), which makes an interval too wide. Bootstraps over runs, over
+examples and over both have variances R + I, E + I and R + E + 3 I, from which R + E + I follows.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from toolnoise.stats.estimates import UNDEFINED, Estimate, t_interval
+
+RESAMPLES = 999
+
+
+def two_way_bootstrap(
+    measure: Callable[[np.ndarray], np.ndarray], runs: int, examples: int, stream: int, resamples: int = RESAMPLES
+) -> Estimate:
+    """Mean over the pairs of runs of a symmetric `measure`, [S, S], of the examples whose indices it is given.
+
+    Where a run is drawn twice, its pair with itself is left out. Fewer than three runs have no interval.
+    """
+    if runs < 2:
+        return UNDEFINED
+    first, second = np.triu_indices(runs, 1)
+    whole = measure(np.arange(examples))[first, second]
+    value = float(whole.mean())
+    if runs == 2:
+        return Estimate(value, np.nan, np.nan)
+    draws = np.random.Generator(np.random.Philox(key=stream))
+    times = draws.multinomial(runs, np.full(runs, 1 / runs), resamples)
+    while (alone := times.max(axis=1) == runs).any():  # one run and no pair
+        times[alone] = draws.multinomial(runs, np.full(runs, 1 / runs), np.count_nonzero(alone))
+    weights = times[:, first] * times[:, second]
+    weights = weights / weights.sum(axis=1, keepdims=True)
+    others = np.empty((resamples, len(first)))
+    for resample in range(resamples):
+        others[resample] = measure(draws.integers(examples, size=examples))[first, second]
+    by_runs, by_examples, by_both = weights @ whole, others.mean(axis=1), np.sum(weights * others, axis=1)
+    ours, theirs, both = (np.var(means, ddof=1) for means in (by_runs, by_examples, by_both))
+    variance = max(2 * (ours + theirs) - both, ours, theirs)
+    if variance == 0:
+        return Estimate(value, value, value)
+    freedom = variance**2 / (ours**2 / (runs - 1) + theirs**2 / (examples - 1))
+    return t_interval(value, np.sqrt(variance), freedom)
