@@ -10,7 +10,7 @@ import os
 import shutil
 import subprocess
 import tarfile
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,7 +19,8 @@ import pytest
 from toolnoise import code, config, files
 from toolnoise import study as studies
 from toolnoise.jobs import JOBS
-from toolnoise.provenance import archive, expected, exporting, importing, signing, statements
+from toolnoise.provenance import archive, audit, expected, exporting, importing, signing, statements, tree
+from toolnoise.provenance.rules import RULES
 from toolnoise.provenance.statements import CODE, INPUT, RESOURCE, SOURCE, Artifact, Statement
 
 NOON = datetime(2026, 1, 31, 12)
@@ -243,6 +244,15 @@ def test_the_statement_of_the_data_here_stays(whole, here, take):
     before = (here / statements.path_for(DATA)).read_bytes()
     take(whole.archive)
     assert (here / statements.path_for(DATA)).read_bytes() == before
+
+
+def test_an_audit_bears_with_data_that_was_prepared_here_after_it_was_used_there(whole, here, take):
+    path = here / statements.path_for(DATA)
+    tomorrow = NOON + timedelta(days=1)
+    files.write_json(path, statements.read(path)._replace(started=tomorrow, finished=tomorrow).as_json())
+    take(whole.archive)
+    found = audit.examine(tree.load(here / "results/shared"), 1, rules=[rule for rule in RULES if "times" in rule.name])
+    assert found.findings == ()
 
 
 def test_what_comes_in_is_of_one_age_and_no_older_than_the_data(whole, here, take):
