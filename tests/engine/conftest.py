@@ -105,8 +105,11 @@ BLOCK = {"recipe": "here", "hardware": ["cpu"], "variants": ["impl", "algo", "co
 def workshop(tmp_path_factory, write_study, toolnoise, run):
     """Open a workshop on digits; `registries` are the study's own entries."""
 
-    def make(recipe=RECIPE, model="smallcnn", hardware=("cpu", "cpu-eigen"), own_hardware=None, **registries):
+    def make(
+        recipe=RECIPE, model="smallcnn", hardware=("cpu", "cpu-eigen"), own_hardware=None, variants=(), **registries
+    ):
         block = BLOCK | {"models": [model], "datasets": ["digits"], "hardware": list(hardware)}
+        block["variants"] = [*BLOCK["variants"], *variants]
         written = {"study": "workshop", "grid": [block], "recipes": {"here": recipe}, **registries}
         written["hardware"] = own_hardware or {}
         return Workshop(write_study(tmp_path_factory.mktemp("workshop"), written), toolnoise, run)

@@ -33,7 +33,7 @@ def test_the_engine_starts_from_exactly_the_weights_of_the_streams(beside_keras)
         assert held[path].tobytes() == drawn.tobytes()
 
 
-@pytest.mark.parametrize("case", ["adam", "sgd", "regularised"])
+@pytest.mark.parametrize("case", ["adam", "sgd", "regularised", "by kind", "adam by kind"])
 def test_six_steps_are_close_to_six_steps_of_plain_keras(beside_keras, case):
     ours, theirs = paths(beside_keras, "engine", case), paths(beside_keras, "keras", case)
     assert len(ours) == 9
@@ -48,6 +48,12 @@ def test_six_steps_are_close_to_six_steps_of_plain_keras(beside_keras, case):
 def test_weight_decay_and_label_smoothing_leave_no_tensor_where_it_would_be(beside_keras, path):
     plain, regularised = (paths(beside_keras, "engine", case)[path] for case in ("sgd", "regularised"))
     assert np.abs(plain - regularised).max() > 1e-5
+
+
+@pytest.mark.parametrize("path", ["bn/gamma", "bn/beta", "dense/bias"])
+def test_a_rate_by_kind_leaves_no_tensor_of_that_kind_where_it_would_be(beside_keras, path):
+    plain, by_kind = (paths(beside_keras, "engine", case)[path] for case in ("adam", "adam by kind"))
+    assert np.abs(plain - by_kind).max() > 1e-4
 
 
 def test_a_state_in_the_middle_goes_on_in_a_fresh_process_with_the_same_bits(smooth):

@@ -23,7 +23,9 @@ HALF = {"accelerator": "cpu", "precision": "mixed_float16", "kernels": "eigen", 
 
 @pytest.fixture(scope="module")
 def here(workshop):
-    return workshop(RECIPE, model="smallcnn-bn", hardware=("cpu", "half"), own_hardware={"half": HALF})
+    return workshop(
+        RECIPE, model="smallcnn-bn", hardware=("cpu", "half"), own_hardware={"half": HALF}, variants=["bit_3"]
+    )
 
 
 def start(here, *named):
@@ -88,6 +90,13 @@ def test_a_training_that_is_killed_twice_goes_on_with_its_loss_scale(here):
     kill_after(here, 6, signal.SIGKILL, *named)
     finish(here, *named)
     is_whole_again(here, "killed", here.train("impl", 1, "half"), 3, 6)
+
+
+def test_a_training_that_is_killed_where_its_bit_is_moved_moves_it_once(here):
+    named = ("bit_3", 1, "cpu", "moved")
+    kill_after(here, 3, signal.SIGKILL, *named)
+    finish(here, *named)
+    is_whole_again(here, "moved", here.train("bit_3", 1, "cpu"), 3)
 
 
 def test_another_run_s_checkpoint_is_told_and_training_starts_anew(here):

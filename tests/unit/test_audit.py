@@ -1,21 +1,25 @@
 """The audit's parts, apart from studies: digests of many files, what differs, machines, and what git knows."""
 
 import hashlib
+import json
 import os
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from toolnoise import jobs
+from toolnoise import jobs, streams
+from toolnoise.plans import plan_epoch
 from toolnoise.provenance import expected, repository
 from toolnoise.provenance.audit import Coverage
-from toolnoise.provenance.evidence import differences, guarded
+from toolnoise.provenance.evidence import RunFacts, differences, guarded
 from toolnoise.provenance.expected import outputs
 from toolnoise.provenance.hashing import BLOCK, sha256_of_all
-from toolnoise.provenance.rules import RULES
+from toolnoise.provenance.rules import RULES, draws, specs
 from toolnoise.provenance.rules.machines import _differs
 from toolnoise.provenance.tree import open_plain
+from toolnoise.variants import VARIANTS, replicate
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -118,6 +122,69 @@ def test_every_verb_that_makes_results_has_paths(built, written):
         assert job.outputs == outputs(job.verb, job.parameters, study.name)
         assert {name for name, _ in job.inputs} <= made | set(names)
         made |= {name for name, _ in job.outputs}
+
+
+COMBINED = [*VARIANTS, "shuffle+impl", "init+bit", "bit_1", "augment+impl+bit_2"]
+
+
+def asked(study, variant, seed=2):
+    """What a run is asked for, as a statement has it."""
+    (cell,) = (cell for cell in study.cells if (cell.hardware, cell.variant) == ("cpu", variant))
+    return json.loads(json.dumps(jobs.of_spec(study.spec(cell, seed))))
+
+
+def judged(rule, parameters):
+    """What a rule finds in the statement of one run."""
+    statement = SimpleNamespace(verb="train", parameters=parameters, outputs=[SimpleNamespace(name="run")])
+    return list(rule(SimpleNamespace(tree=SimpleNamespace(statements=[SimpleNamespace(statement=statement)]))))
+
+
+@pytest.fixture
+def combined(built, written):
+    """A study of every variant that has a name, and of some that are combined."""
+    written["grid"][0]["variants"] = COMBINED
+    written["recipes"]["digits"]["epochs"] = 3
+    return built(written)
+
+
+@pytest.mark.parametrize("variant", COMBINED)
+def test_keys_follow_for_every_variant_and_what_varies_is_what_its_name_says(variant, combined):
+    parameters = asked(combined, variant)
+    assert judged(specs.keys_follow, parameters) == []
+    said = parameters["spec"]["variant"]
+    was, said["bit_after"] = said.get("bit_after"), 7
+    assert judged(specs.keys_follow, parameters) == [
+        ("run", f"the variant {variant} does not move a bit after 7 epochs")
+    ]
+    said.pop("bit_after") if was is None else said.update(bit_after=was)
+    said["varying"] = ["bit"] if said["varying"] != ["bit"] else []
+    assert len(judged(specs.keys_follow, parameters)) == 1
+
+
+def test_what_is_no_variant_is_told(combined):
+    parameters = asked(combined, "shuffle+impl")
+    parameters["spec"]["variant"]["name"] = "impl+shuffle"
+    assert judged(specs.keys_follow, parameters) == [("run", "there is no variant 'impl+shuffle'")]
+
+
+def drawn(parameters):
+    """What a run of these parameters says of its draws; its weights are what their stream is."""
+    spec, varying = parameters["spec"], parameters["spec"]["variant"]["varying"]
+    start = f"{streams.key(spec['study_seed'], 'init', replicate('init', varying, spec['seed'])):x}"
+    epochs = tuple(plan_epoch(spec, 50, epoch).digest() for epoch in range(2))
+    name = f"{spec['variant']['name']}/{spec['seed']}"
+    return RunFacts(name, name, spec, "data", start, (), (), epochs)
+
+
+def test_runs_of_combined_variants_share_their_draws(combined):
+    runs = [drawn(asked(combined, variant, seed)) for variant in COMBINED for seed in (1, 2, 3)]
+    evidence = SimpleNamespace(runs=(runs, []))
+    assert list(draws.initial_weights_are_shared(evidence)) == []
+    assert list(draws.draws_are_shared(evidence)) == []
+    odd = [run if run.name != "bit_1/2" else run._replace(initial_sha256="x", draws=("x", "x")) for run in runs]
+    evidence = SimpleNamespace(runs=(odd, []))
+    assert [name for name, _ in draws.initial_weights_are_shared(evidence)] == ["bit_1/2"]
+    assert [name for name, _ in draws.draws_are_shared(evidence)] == ["bit_1/2"]
 
 
 HERE = Path(__file__).parents[2]

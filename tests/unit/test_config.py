@@ -73,8 +73,16 @@ BAD_VALUES = [
     ("recipes.digits.step_epochs", [5, 5], "recipes.digits.step_epochs", "found [5, 5]", "each once"),
     ("recipes.digits.step_epochs", [5, 0], "recipes.digits.step_epochs[1]", "found 0", "from 1 up"),
     ("recipes.digits.weight_decay", -1, "recipes.digits.weight_decay", "found -1", "from 0 up"),
+    ("recipes.digits.bias_rate", 0, "recipes.digits.bias_rate", "found 0", "above 0"),
+    ("recipes.digits.scale_rate", "0.1", "recipes.digits.scale_rate", 'found "0.1"', "above 0"),
     ("recipes.digits.label_smoothing", 1, "recipes.digits.label_smoothing", "found 1", "not including 1"),
-    ("recipes.digits.normalise", "zca", "recipes.digits.normalise", 'found "zca"', "imagenet, none, per-image, unit"),
+    (
+        "recipes.digits.normalise",
+        "zca",
+        "recipes.digits.normalise",
+        'found "zca"',
+        "cifar10, imagenet, mnist, none, per-image, unit",
+    ),
     ("recipes.digits.epoch", 3, "recipes.digits", "'epoch' (did you mean 'epochs'?)", "allowed: batch_size, "),
     ("recipes.mine", {"epochs": 3}, "recipes.mine", "lacks the key 'batch_size'", "required: epochs, "),
     ("hardware.cpu", {"isa": "neon"}, "hardware.cpu.isa", 'found "neon"', "allowed: avx2, avx512, sse41"),
@@ -200,7 +208,7 @@ def test_the_command_line_tells_the_line_and_no_traceback(tmp_path):
     command = [sys.executable, "-m", "toolnoise.cli", "summary", "--study", str(path)]
     done = subprocess.run(command, capture_output=True, text=True)
     expected = f"toolnoise: {path}: grid[0].datasets: unknown name 'digit' (did you mean 'digits'?); "
-    expected += "allowed: celeba, cifar10, cifar100, digits, faces, imagenet\n"
+    expected += "allowed: celeba, cifar10, cifar100, digits, faces, fashion-mnist, imagenet, mnist\n"
     assert (done.returncode, done.stdout, done.stderr) == (2, "", expected)
 
 

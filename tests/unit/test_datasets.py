@@ -95,6 +95,11 @@ def test_channels_may_be_normalised_as_imagenets_are(outside, prepare_npz):
     np.testing.assert_allclose(images, np.broadcast_to(expected, images.shape), rtol=1e-6)
 
 
+def test_grey_may_be_normalised_as_mnists_is(digits):
+    images = prepared.load(digits, "mnist").test.images
+    np.testing.assert_allclose(images, (prepared.load(digits).test.images - 0.1307) / 0.3081, rtol=1e-5, atol=1e-6)
+
+
 def test_what_has_not_three_channels_is_not_normalised_as_imagenet_is(digits, refused):
     line = refused(prepared.load, digits, "imagenet")
     assert line == f"{digits}: train_images: found 1 channels; normalise: imagenet is for 3"

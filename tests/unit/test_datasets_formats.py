@@ -1,7 +1,9 @@
 """Readers of the official formats, on bytes that a test wrote as the publishers describe them."""
 
 import csv
+import gzip
 import io
+import struct
 import tarfile
 import zipfile
 
@@ -116,6 +118,87 @@ def test_a_cifar_without_a_member_is_one_line(cifar, prepare, tmp_path, refused)
         assert line.startswith(f"{tmp_path / 'cifar.tar'}: ")
         assert name.rpartition("/")[2] in line or "no CIFAR in binary form" in line
     assert not (tmp_path / "out.npz").exists()
+
+
+# MNIST: four idx files.
+
+
+def idx(values, kind=8):
+    """An idx file as LeCun et al. describe it: two zeros, the kind of number, the axes, their lengths, the numbers."""
+    return struct.pack(f">HBB{values.ndim}I", 0, kind, values.ndim, *values.shape) + values.tobytes()
+
+
+MNIST = {
+    "train_images": GENERATOR.integers(0, 256, (30, 7, 5), np.uint8),
+    "train_labels": np.arange(30, dtype=np.uint8) % 10,
+    "test_images": GENERATOR.integers(0, 256, (20, 7, 5), np.uint8),
+    "test_labels": np.arange(20, dtype=np.uint8)[::-1] % 10,
+}
+
+
+@pytest.fixture
+def read_mnist(prepare, tmp_path):
+    """Prepare MNIST from files of this content, by role."""
+
+    def read(contents):
+        for role, content in contents.items():
+            (tmp_path / role).write_bytes(content)
+        return prepare("mnist", files={role: {"path": str(tmp_path / role)} for role in contents})
+
+    return read
+
+
+@pytest.mark.parametrize("packing", [bytes, gzip.compress], ids=["plain", "gzip"])
+def test_mnist_is_read_bit_for_bit(packing, read_mnist):
+    found = read_mnist({role: packing(idx(values)) for role, values in MNIST.items()})
+    for role, values in MNIST.items():
+        assert found[role].tobytes() == values.astype(found[role].dtype).tobytes()
+    assert found["train_images"].shape == (30, 7, 5, 1)
+    assert found["classes"].tolist() == [str(digit) for digit in range(10)]
+
+
+BAD_MNIST = {
+    "not idx": (
+        "train_images",
+        b"PNG of a digit",
+        "begins with 504e4720; 00000803: an idx file of unsigned bytes with 3 axes",
+    ),
+    "empty": ("train_labels", b"", "begins with nothing; 00000801: an idx file of unsigned bytes with 1 axis"),
+    "labels for images": ("test_images", idx(MNIST["test_labels"]), "begins with 00000801; 00000803: "),
+    "numbers of another kind": ("test_labels", idx(MNIST["test_labels"], 13), "begins with 00000d01; 00000801: "),
+    "a header cut off": ("train_images", idx(MNIST["train_images"])[:15], "truncated: 15 bytes; "),
+    "cut off": ("train_images", idx(MNIST["train_images"])[:-1], "found 1049 bytes after its header; 30 x 7 x 5, "),
+    "too long": ("train_labels", idx(MNIST["train_labels"]) + b"0", "found 31 bytes after its header; 30, as"),
+    "a gzip cut off": ("test_images", gzip.compress(idx(MNIST["test_images"]))[:-9], "damaged or truncated ("),
+    "a damaged gzip": ("test_images", b"\x1f\x8b" + bytes(40), "damaged or truncated ("),
+    "a label missing": (
+        "test_labels",
+        idx(MNIST["test_labels"][1:]),
+        "found 19 labels; one for each of the 20 images of ",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD_MNIST)
+def test_a_bad_idx_file_is_one_line_that_names_it(case, read_mnist, tmp_path, refused):
+    role, content, said = BAD_MNIST[case]
+    contents = {name: idx(values) for name, values in MNIST.items()}
+    assert refused(read_mnist, contents | {role: content}).startswith(f"{tmp_path / role}: {said}")
+    assert not (tmp_path / "out.npz").exists()
+
+
+def test_a_header_that_promises_more_than_memory_is_one_line(read_mnist, tmp_path, refused):
+    contents = {name: idx(values) for name, values in MNIST.items()}
+    contents["train_images"] = bytes((0, 0, 8, 3)) + b"\xff" * 12 + b"few"
+    line = refused(read_mnist, contents)
+    assert line.startswith(f"{tmp_path / 'train_images'}: found 3 bytes after its header; 4294967295 x ")
+
+
+def test_mnist_without_a_file_is_one_line(read_mnist, refused):
+    line = refused(read_mnist, {role: idx(values) for role, values in MNIST.items() if role != "test_labels"})
+    assert line == (
+        "dataset made: files.test_labels: missing; required: train_images, train_labels, test_images, test_labels"
+    )
 
 
 # CelebA: a zip of JPEGs, a table of attributes, a partition.

@@ -28,6 +28,8 @@ def test_an_official_data_set_has_as_many_examples_as_table_4_says(name, part, c
         ("cifar100", (32, 32, 3), 100, 0.18),
         ("celeba", (128, 128, 3), 2, 9.0),
         ("imagenet", (224, 224, 3), 1000, 262),
+        ("mnist", (28, 28, 1), 10, 0.055),
+        ("fashion-mnist", (28, 28, 1), 10, 0.055),
     ],
 )
 def test_it_has_the_shape_and_the_size_of_what_is_kept(name, shape, classes, gigabytes):

@@ -1,12 +1,13 @@
 """Synthetic data: the same everywhere, learnable, in table 3's proportions, and readable in every official format."""
 
 import hashlib
+from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from toolnoise import arrays
+from toolnoise import arrays, config
 from toolnoise.datasets import cifar, preparation, prepared, synthetic
 
 # Table 3 of Zhuang et al.: (positive, negative) training examples of 162,770.
@@ -140,7 +141,18 @@ def test_pictures_in_archives_come_back_with_their_labels(form, tmp_path):
         assert found["test_labels"].tolist() == labels.tolist()
 
 
-@pytest.mark.parametrize("form", ["cifar-10", "cifar-100", "celeba", "imagenet", "image-folder"])
+def test_mnist_comes_back_bit_for_bit(tmp_path):
+    synthetic.write("mnist", 200, tmp_path)
+    official = config.registered("datasets")["mnist"]["files"]
+    roles = {role: {"path": str(tmp_path / Path(source["path"]).name)} for role, source in official.items()}
+    found = prepare({"reader": "mnist", "files": roles}, tmp_path)
+    for part, count in (("train", 200), ("test", 40)):
+        images, labels = synthetic.draw_pictures(part, 10, count, 28)
+        assert found[f"{part}_images"].tobytes() == images[..., :1].tobytes()
+        assert found[f"{part}_labels"].tolist() == labels.tolist()
+
+
+@pytest.mark.parametrize("form", ["cifar-10", "cifar-100", "celeba", "imagenet", "mnist", "image-folder"])
 def test_writing_twice_gives_equal_bytes(form, tmp_path):
     written = []
     for folder in (tmp_path / "one", tmp_path / "other"):
@@ -150,7 +162,7 @@ def test_writing_twice_gives_equal_bytes(form, tmp_path):
     assert written[0]
 
 
-@pytest.mark.parametrize(("form", "count", "key"), [("mnist", 100, "--format"), ("celeba", 39, "--examples")])
+@pytest.mark.parametrize(("form", "count", "key"), [("svhn", 100, "--format"), ("celeba", 39, "--examples")])
 def test_what_cannot_be_written_is_one_line(form, count, key, tmp_path, refused):
     assert refused(synthetic.write, form, count, tmp_path / "out").startswith(f"command line: {key}: found ")
     assert not (tmp_path / "out").exists()

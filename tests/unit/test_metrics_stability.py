@@ -4,8 +4,12 @@ from numpy.testing import assert_equal
 
 from toolnoise import streams
 from toolnoise.metrics.accuracy import accuracies, class_accuracies, predictions
-from toolnoise.metrics.churn import pairwise_churn
+from toolnoise.metrics.churn import normalised_churn, pairwise_churn
+from toolnoise.metrics.correlation import pairwise_pearson, pairwise_spearman
+from toolnoise.metrics.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
+from toolnoise.metrics.entropy import cross_entropies
 from toolnoise.metrics.groups import rates
+from toolnoise.metrics.similarity import pairwise_cka
 from toolnoise.metrics.stability import stability
 from toolnoise.stats.jackknife import pairwise_jackknife
 from toolnoise.stats.spread import (
@@ -36,7 +40,10 @@ def measured(logits, vectors, labels=LABELS, groups=None):
 
 
 SPREAD = ("mean", "sd", "sd_bootstrap", "sd_robust")
-OVERALL = {*(f"accuracy_{what}" for what in SPREAD), "accuracy_sd_ratio_largest_null", "churn", "l2_unit", "l2_raw"}
+SIMILARITIES = {"correlation_pearson", "correlation_spearman", "cka", "cka_debiased"}
+CHANGES = {"ensemble_accuracy_change", "ensemble_cross_entropy_change"}
+OVERALL = {f"{measure}_{what}" for measure in ("accuracy", "cross_entropy") for what in SPREAD}
+OVERALL |= {"accuracy_sd_ratio_largest_null", "churn", "churn_normalised", "l2_unit", "l2_raw", *SIMILARITIES, *CHANGES}
 OVERALL |= {"accuracy_sd_binomial_null", "accuracy_sd_independent_null", "accuracy_variance_distribution"}
 PER_PART = (*SPREAD, "sd_ratio", "sd_ratio_null", "sd_ratio_holm")
 
@@ -81,9 +88,8 @@ def test_without_runs_everything_is_undefined():
 
 def test_one_run_has_accuracies_and_nothing_else():
     for (metric, _), (value, low, high) in measured(*noisy(1)).items():
-        assert np.isnan(value) == (
-            metric not in ("accuracy_mean", "accuracy_sd_ratio_null", "accuracy_sd_binomial_null")
-        )
+        defined = ("accuracy_mean", "cross_entropy_mean", "accuracy_sd_ratio_null", "accuracy_sd_binomial_null")
+        assert np.isnan(value) == (metric not in defined)
         assert np.isnan(low)
         assert np.isnan(high)
 
@@ -117,7 +123,9 @@ def test_bit_equal_runs_have_no_noise_at_all():
     logits, vectors = noisy(1)
     found = measured(np.repeat(logits, 5, axis=0), np.repeat(vectors, 5, axis=0))
     for (metric, _), estimate in found.items():
-        if metric == "accuracy_mean":
+        if metric in SIMILARITIES:
+            assert estimate == (1, 1, 1)
+        elif metric.endswith("_mean"):
             assert estimate.low == estimate.value == estimate.high
         elif metric in ("accuracy_sd_ratio", "accuracy_sd_ratio_holm"):
             assert np.isnan(estimate).all()  # nothing over nothing
@@ -137,6 +145,33 @@ def test_a_class_without_examples_is_undefined_and_disturbs_nothing():
     logits, vectors = noisy(4)
     logits[..., 2] = -9
     wider = stability(np.pad(logits, ((0, 0), (0, 0), (0, 1)), constant_values=-9), LABELS, {}, vectors, STREAM)
-    assert_equal(wider[:-7], stability(logits, LABELS, {}, vectors, STREAM))
+    # Correlation and cross-entropy are of the logits, and see one more of them.
+    answers = [row for row in wider[:-7] if not row[0].startswith(("c", "ensemble_c")) or row[0].startswith("churn")]
+    before = {row[:2]: row for row in stability(logits, LABELS, {}, vectors, STREAM)}
+    assert_equal(answers, [before[row[:2]] for row in answers])
+    assert len(before) - len(answers) == 9
     assert [group for _, group, _ in wider[-7:]] == ["3"] * 7
     assert np.isnan([estimate for *_, estimate in wider[-7:]]).all()
+
+
+def test_diversity_is_that_of_all_pairs_of_runs():
+    logits, vectors = noisy(6)
+    found = measured(logits, vectors)
+    pairs = np.triu_indices(6, 1)
+    for metric, matrix in {
+        "correlation_pearson": pairwise_pearson(logits),
+        "correlation_spearman": pairwise_spearman(logits),
+        "cka": pairwise_cka(logits),
+        "cka_debiased": pairwise_cka(logits, debiased=True),
+        "ensemble_accuracy_change": pairwise_accuracy_change(logits, LABELS),
+        "ensemble_cross_entropy_change": pairwise_cross_entropy_change(logits),
+    }.items():
+        value, low, high = found[metric, "all"]
+        assert value == pytest.approx(matrix[pairs].mean(), rel=1e-12)
+        assert low < value < high
+    entropies = cross_entropies(logits, LABELS)
+    assert found["cross_entropy_mean", "all"].value == pytest.approx(entropies.mean())
+    assert found["cross_entropy_sd", "all"] == sd_chi2(entropies)
+    errors = 1 - accuracies(predictions(logits), LABELS)
+    normalised = normalised_churn(pairwise_churn(predictions(logits)), errors)
+    assert found["churn_normalised", "all"] == pairwise_jackknife(normalised).within(0, 1)

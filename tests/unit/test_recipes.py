@@ -78,3 +78,38 @@ def test_no_other_task_of_the_paper_is_left_without_a_recipe():
     for family in ("paper", "authors"):
         assert all(config.recipe_for(family, *task, KNOWN) for task in tasks)
     assert config.recipe_for("authors", "mobilenet", "cifar10", KNOWN) is None
+
+
+def test_summers_and_dinneen_train_500_epochs_with_3_of_warm_up_and_a_cosine_that_does_not_begin_anew():
+    for model, dataset in (("resnet14", "cifar10"), ("vgg11", "cifar10"), ("linear", "mnist")):
+        entry = recipe("summers", model, dataset)
+        assert (entry["epochs"], entry["batch_size"], entry["optimizer"]) == (500, 512, "sgd")
+        assert (entry["momentum"], entry["weight_decay"]) == (0.9, 5e-4)
+        rates = [rate(entry, epoch) for epoch in (0, 1, 2, 250, 499)]
+        # Their train.py:185-199, at the same steps: linear, then half the cosine of the whole way.
+        expected = [0.4 / 3, 0.8 / 3, 0.4, *(0.2 * (1 + np.cos(np.pi * at / 500)) for at in (250.75, 499.75))]
+        assert rates == pytest.approx(expected, rel=2e-4)
+
+
+def test_summers_and_dinneen_have_a_tenth_of_the_rate_for_biases_and_scales_and_one_decay_for_all():
+    entry = recipe("summers", "resnet14", "cifar10")
+    assert (entry["bias_rate"], entry["scale_rate"], entry["decay_normalisation"]) == (0.1, 0.1, True)
+    assert (entry["normalise"], entry["crop"], entry["flip"]) == ("cifar10", 4, True)
+    assert recipe("summers", "vgg11", "cifar10") == entry | {"scale_rate": 1}
+    assert recipe("summers", "mnist-cnn", "mnist") == entry | {"normalise": "mnist", "crop": 0, "flip": False}
+
+
+def test_pham_et_al_have_a_recipe_for_each_network():
+    for model in ("lenet1", "lenet4", "lenet5"):
+        assert recipe("pham", model, "mnist")["epochs"] == 10
+    for model in ("resnet38", "resnet56"):
+        rates = [rate(recipe("pham", model, "cifar10"), epoch) for epoch in (80, 81, 120, 121, 160, 161, 199)]
+        assert rates == pytest.approx([1e-3, 1e-4, 1e-4, 1e-5, 1e-5, 1e-6, 1e-6])
+    rates = [rate(recipe("pham", "wrn-28-10", "cifar100"), epoch) for epoch in (0, 59, 60, 120, 160, 199)]
+    assert rates == pytest.approx([0.1, 0.1, 0.02, 0.004, 0.0008, 0.0008])
+
+
+def test_no_recipe_of_the_papers_changes_what_older_ones_mean():
+    for name, entry in KNOWN.items():
+        if not name.startswith("summers") and name != "pham-cifar100":
+            assert (entry["bias_rate"], entry["scale_rate"], entry["decay_normalisation"]) == (1, 1, False)

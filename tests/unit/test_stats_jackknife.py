@@ -9,7 +9,7 @@ from numpy.testing import assert_equal
 from scipy import stats
 
 from toolnoise.stats.estimates import UNDEFINED, Estimate
-from toolnoise.stats.jackknife import pairwise_jackknife, standard_error
+from toolnoise.stats.jackknife import cross_jackknife, pairwise_jackknife, pairwise_mean, standard_error
 
 NAN = np.nan
 
@@ -82,3 +82,36 @@ def test_jackknife_of_a_mean_is_its_textbook_standard_error():
     values = np.array([0.1, 0.4, 0.5, 0.9])
     without = np.array([np.delete(values, run).mean() for run in range(4)])
     assert standard_error(without) == pytest.approx(np.std(values, ddof=1) / 2, rel=1e-12)
+
+
+@given(DISTANCES)
+def test_a_mean_over_pairs_may_be_negative(matrix):
+    positive, negative = pairwise_mean(matrix), pairwise_mean(-matrix)
+    assert negative == Estimate(-positive.value, -positive.high, -positive.low)
+    assert pairwise_jackknife(matrix) == positive.within(0, np.inf)
+
+
+def test_the_jackknife_of_two_arms_leaves_out_a_run_of_each():
+    matrix = np.random.Generator(np.random.Philox(1)).random((4, 6))
+    found = cross_jackknife(matrix)
+    rows = np.array([np.delete(matrix, run, axis=0).mean() for run in range(4)])
+    columns = np.array([np.delete(matrix, run, axis=1).mean() for run in range(6)])
+    error = np.hypot(standard_error(rows), standard_error(columns))
+    assert found.value == pytest.approx(matrix.mean())
+    assert found.high - found.value == pytest.approx(stats.t.ppf(0.975, 3) * error)
+    assert found.value - found.low == pytest.approx(found.high - found.value)
+
+
+def test_of_means_the_jackknife_of_two_arms_is_welchs_standard_error():
+    # A difference of accuracies is a mean over pairs of runs as well.
+    rng = np.random.Generator(np.random.Philox(2))
+    a, b = rng.random(5), rng.random(7)
+    found = cross_jackknife(b - a[:, np.newaxis])
+    error = np.sqrt(a.var(ddof=1) / 5 + b.var(ddof=1) / 7)
+    assert found.high - found.value == pytest.approx(stats.t.ppf(0.975, 4) * error)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 5), (5, 1)])
+def test_an_arm_of_one_run_has_no_interval(shape):
+    assert_equal(cross_jackknife(np.full(shape, 0.25)), Estimate(0.25, NAN, NAN))
+    assert_equal(cross_jackknife(np.empty((0, 3))), UNDEFINED)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from toolnoise import streams
+from toolnoise import streams, training
 from toolnoise.models.initial import Parameter, initial_weights
 from toolnoise.plans import plan_epoch
 from toolnoise.variants import ALGORITHMIC, SOURCES, VARIANTS, replicate
@@ -184,6 +184,8 @@ def draws(spec, epoch=1):
         "augment": pictures,
         "dropout": plan.dropout.tobytes(),
         "impl": plan.slots.tobytes(),
+        # Of so many weights that no two runs move the same one by chance.
+        "bit": training.one_bit([Parameter("wide/kernel", (10_000, 10_000), True, "GlorotUniform", {})], spec),
     }
 
 
@@ -252,7 +254,9 @@ def test_layers_of_equal_shape_start_different():
 
 def test_a_study_of_another_seed_shares_no_draw(make_spec):
     spec = make_spec("algo_impl", 1)
-    assert differing(draws(spec), draws(spec | {"study_seed": 8})) == set(SOURCES)
+    assert differing(draws(spec), draws(spec | {"study_seed": 8})) == set(VARIANTS["algo_impl"])
+    spec = make_spec("bit", 1)
+    assert draws(spec)["bit"] != draws(spec | {"study_seed": 8})["bit"]
 
 
 def shares(stream, count):
@@ -298,7 +302,7 @@ def test_a_number_alone_can_be_drawn_and_nothing_too():
 def test_keys_are_the_same_where_a_source_may_not_vary_and_others_where_it_may():
     one, other = (streams.keys(0, ["init", "impl"], seed) for seed in (1, 2))
     same = {source for source in one if one[source] == other[source]}
-    assert same == {"shuffle", "augment", "dropout"}
+    assert same == {"shuffle", "augment", "dropout", "bit"}
     assert one["init"]["replicate"] == 1
     assert one["shuffle"]["replicate"] == 0
     assert int(one["init"]["key"], 16) == streams.key(0, "init", 1)

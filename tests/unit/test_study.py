@@ -97,7 +97,36 @@ def test_implementation_noise_is_refused_where_none_is_to_be_had(variant, writte
 def test_a_tooling_without_noise_serves_every_other_variant(written, built):
     written["hardware"]["noisy"]["impl_noise"] = "none"
     written["grid"][0]["variants"] = [name for name, sources in VARIANTS.items() if "impl" not in sources]
-    assert len(built(written).cells) == 2 * 6
+    assert len(built(written).cells) == 2 * (len(VARIANTS) - 2)
+
+
+@pytest.mark.parametrize("variant", ["impl+shuffle", "bit_0", "algo+bit"])
+def test_a_combination_that_is_none_is_one_line_that_says_how_one_is_spelt(variant, written, built, refused):
+    written["grid"][0]["variants"] = [variant]
+    line = refused(built, written)
+    assert line.startswith(f"tiny.yaml: grid[0].variants: unknown variant '{variant}'; allowed: algo_impl, algo, ")
+    assert "init, shuffle, augment, dropout, impl, bit in this order joined by '+'; bit_N" in line
+
+
+def test_a_combination_says_what_varies_and_when_the_bit_is_moved(written, built):
+    written["grid"][0]["variants"] = ["shuffle+impl", "shuffle+bit_3", "bit"]
+    made = built(written)
+    found = [made.spec(CELL._replace(variant=variant), 2)["variant"] for variant in written["grid"][0]["variants"]]
+    assert found == [
+        {"name": "shuffle+impl", "varying": ["shuffle", "impl"]},
+        {"name": "shuffle+bit_3", "varying": ["shuffle", "bit"], "bit_after": 3},
+        {"name": "bit", "varying": ["bit"], "bit_after": 0},
+    ]
+    assert made.minutes[CELL._replace(variant="bit")] == 2 * made.minutes[CELL._replace(variant="shuffle+impl")]
+
+
+def test_a_bit_is_moved_before_training_ends(written, built, refused):
+    written["grid"][0]["variants"] = ["bit_20"]
+    line = refused(built, written)
+    expected = "found 'bit_20'; fewer than the 20 epochs of recipe 'digits'"
+    assert line == f"tiny.yaml: grid[0].variants: {expected}"
+    written["grid"][0]["variants"] = ["bit_19"]
+    assert len(built(written).cells) == 2
 
 
 def test_a_cell_stands_in_one_block_only(written, built, refused):
@@ -154,6 +183,9 @@ OTHER_VALUES = {
     "step_factor": 0.7,
     "warmup_epochs": 1,
     "weight_decay": 0.001,
+    "decay_normalisation": True,
+    "bias_rate": 0.1,
+    "scale_rate": 0.1,
     "label_smoothing": 0.1,
     "normalise": "per-image",
     "crop": 1,

@@ -1,6 +1,6 @@
 import pytest
 
-from toolnoise.variants import ALGORITHMIC, SOURCES, VARIANTS, replicate
+from toolnoise.variants import ALGORITHMIC, SOURCES, VARIANTS, Variant, replicate, variant
 
 
 def test_what_each_variant_lets_vary():
@@ -13,8 +13,58 @@ def test_what_each_variant_lets_vary():
         "shuffle": ("shuffle",),
         "augment": ("augment",),
         "dropout": ("dropout",),
+        "bit": ("bit",),
     }
-    assert set(SOURCES) - set(ALGORITHMIC) == {"impl"}
+    assert [*ALGORITHMIC, "impl", "bit"] == list(SOURCES)
+    assert all(variant(name) == Variant(sources, 0) for name, sources in VARIANTS.items())
+
+
+@pytest.mark.parametrize(
+    ("name", "sources", "bit_after"),
+    [
+        ("shuffle+impl", ("shuffle", "impl"), 0),
+        ("shuffle+augment+impl", ("shuffle", "augment", "impl"), 0),
+        ("init+bit", ("init", "bit"), 0),
+        ("bit_1", ("bit",), 1),
+        ("dropout+bit_100", ("dropout", "bit"), 100),
+        ("+".join(SOURCES), SOURCES, 0),
+    ],
+)
+def test_any_sources_may_be_combined_and_a_bit_may_be_moved_later(name, sources, bit_after):
+    assert variant(name) == Variant(sources, bit_after)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *[
+            "",
+            "+",
+            "weather",
+            "all",
+            "impl+shuffle",
+            "shuffle+shuffle",
+            "shuffle+",
+            "+impl",
+            "algo+bit",
+            "control+impl",
+        ],
+        *[
+            "shuffle+weather",
+            "bit_0",
+            "bit_01",
+            "bit_",
+            "bit_-1",
+            "bit_1.5",
+            "bit_\u0661",
+            "bit_1+bit",
+            "impl_3",
+            "bit+init",
+        ],
+    ],
+)
+def test_anything_else_is_no_variant(name):
+    assert variant(name) is None
 
 
 @pytest.mark.parametrize("source", SOURCES)

@@ -151,6 +151,17 @@ def _crate(options: argparse.Namespace) -> None:
     print(f"{options.out}: {made.jobs} jobs, {made.packed} files in it, {made.told} told of")
 
 
+def _compare(options: argparse.Namespace) -> None:
+    from toolnoise import answers, comparison
+
+    source = options.labels or answers.labels_of(options.a)
+    labels = answers.read_labels(source)
+    a, b = (answers.read(path, labels, source) for path in (options.a, options.b))
+    answers.require_same_classes(a, b)
+    found = comparison.compare(a, b, labels)
+    _print(comparison.as_json(found) if options.json else comparison.told(found))
+
+
 def _plan(options: argparse.Namespace) -> None:
     from toolnoise import planning
 
@@ -233,6 +244,12 @@ _BY_HAND = [
     ),
     ("crate", _crate, "export a study as a Workflow Run RO-Crate", ("RESULTS", "out", "embed?")),
     (
+        "compare",
+        _compare,
+        "print what separates the runs in two files of predictions, from a study or from anywhere",
+        ("A", "B", "labels?", "json?"),
+    ),
+    (
         "plan",
         _plan,
         "print how many runs a claim needs, or what some runs can show",
@@ -250,6 +267,9 @@ _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
     "checkpoint": {"help": "where an interrupted run is kept and goes on from; it goes when the run ends"},
     "A": {"help": "a run, a cell, a study's results, or a results folder"},
     "B": {"help": "another one"},
+    ("compare", "A"): {"help": "predicted classes or scores, .npy or CSV: N, run x N, N x class or run x N x class"},
+    ("compare", "B"): {"help": "the same of what may take its place"},
+    "labels": {"help": "the N labels, .npy or CSV; a study's own if A is its dump", "metavar": "FILE"},
     "RUNS": {"nargs": "*", "help": "runs, other files of results, or folders of them"},
     "sample": {"type": int, "metavar": "N", "help": "so many jobs at random, of those in RUNS or in results"},
     ("rebuild", "seed"): {"type": int, "default": 0, "metavar": "K", "help": "another sample for another number (0)"},

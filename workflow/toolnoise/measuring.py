@@ -31,7 +31,8 @@ def measure_cell(
     vectors = _vectors(records, finished)
     stream = streams.key(study_seed, streams.ANALYSIS, 0, "bootstrap", *cell)
     test = dataset.test
-    rows = stability(dump.logits[finished], test.labels, dataset.members(test), vectors, stream)
+    logits = dump.logits if finished.all() else dump.logits[finished]  # whole, it stays in its file
+    rows = stability(logits, test.labels, dataset.members(test), vectors, stream)
     counts = (int(finished.sum()), int((~finished).sum()))
     table.write(out, table.STABILITY, [(*cell, metric, group, *estimate, *counts) for metric, group, estimate in rows])
 

@@ -22,7 +22,8 @@ from toolnoise.stats.agreement import mean_range, sd_range, sd_ratio_range
 from toolnoise.stats.estimates import Estimate
 
 FILE = Path(__file__).parents[2] / "resources/published.csv"
-SCALES = {"percent": 100, "points": 100, "ratio": 1, "examples": 1}
+REMEDIES = FILE.with_name("published-remedies.csv")  # of Summers & Dinneen: what a remedy leaves of the noise
+SCALES = {"percent": 100, "points": 100, "ratio": 1, "examples": 1, "nats": 1}
 LARGEST, SMALLEST = "largest", "smallest"  # in the column of the group: of all classes, or of all networks
 PUBLISHED_VARIANTS = ("algo_impl", "algo", "impl")
 OVERHEAD_AT = {"batch_size": 64, "image_size": 224}  # of figures 8 and 9

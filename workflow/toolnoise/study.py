@@ -14,7 +14,7 @@ from toolnoise import config, figures, layout
 from toolnoise.datasets import sources
 from toolnoise.errors import BadInput
 from toolnoise.figures import Figure
-from toolnoise.variants import VARIANTS
+from toolnoise.variants import ALLOWED, variant
 
 # Without implementation noise two toolings can be compared run by run: every algorithmic draw is equal.
 PAIRABLE = ("control", "algo")
@@ -131,7 +131,7 @@ class Study:
             "dataset": {"name": cell.dataset, **self.config["datasets"][cell.dataset]},
             "recipe": {"name": recipe, **self.config["recipes"][recipe]},
             "hardware": self._computing(cell.hardware),
-            "variant": {"name": cell.variant, "varying": list(VARIANTS[cell.variant])},
+            "variant": _varying(cell.variant),
             "seed": seed,
         }
 
@@ -224,7 +224,7 @@ def modules(spec: Spec) -> tuple[str, str]:
 
 def is_deterministic(cell: Cell) -> bool:
     """Whether the runs of a cell switch determinism on."""
-    return "impl" not in VARIANTS[cell.variant]
+    return "impl" not in variant(cell.variant).varying
 
 
 def load(path: str | Path) -> Study:
@@ -249,16 +249,19 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
         if isinstance(block_seeds, int):
             block_seeds = range(1, block_seeds + 1)
         for cell in _product(block):
-            if cell.variant not in VARIANTS:
-                allowed = f"allowed: {', '.join(VARIANTS)}"
-                raise BadInput(file, f"{where}.variants", f"unknown variant {cell.variant!r}", allowed)
-            if "impl" in VARIANTS[cell.variant]:
+            found = variant(cell.variant)
+            if found is None:
+                raise BadInput(file, f"{where}.variants", f"unknown variant {cell.variant!r}", ALLOWED)
+            if "impl" in found.varying:
                 _require_noise(cell, resolved["hardware"][cell.hardware], f"{where}.variants", file)
             if cell in seeds:
                 raise BadInput(file, where, f"{'/'.join(cell)} stands in an earlier block", "each cell stands once")
             seeds[cell] = tuple(block_seeds)
             minutes[cell] = block["minutes"] * (DETERMINISM if is_deterministic(cell) else 1)
             recipe = config.recipe_for(block["recipe"], cell.model, cell.dataset, resolved["recipes"])
+            if found.bit_after >= (epochs := resolved["recipes"][recipe]["epochs"]):
+                allowed = f"fewer than the {epochs} epochs of recipe {recipe!r}"
+                raise BadInput(file, f"{where}.variants", f"found {cell.variant!r}", allowed)
             before = recipe_of.setdefault(cell[:2], recipe)
             if recipe != before:
                 task = "/".join(cell[:2])
@@ -300,6 +303,12 @@ def _pairs(seeds: dict[Cell, tuple[int, ...]]) -> tuple[Pair, ...]:
         and one[:2] == other[:2]
         and not set(seeds[one]).isdisjoint(seeds[other])
     )
+
+
+def _varying(name: str) -> Spec:
+    varying, bit_after = variant(name)
+    moved = {"bit_after": bit_after} if "bit" in varying else {}
+    return {"name": name, "varying": list(varying), **moved}
 
 
 def _require_noise(cell: Cell, tooling: Spec, key: str, file: str | Path) -> None:

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from toolnoise import arrays, engines, files
+from toolnoise import arrays, bit, engines, files
 from toolnoise.checkpoints import Checkpoints, Progress
 from toolnoise.datasets import prepared
 from toolnoise.engines import Engine, State
@@ -93,10 +93,13 @@ def train(
         progress.resumed.append(len(progress.rows))
         print(f"goes on after epoch {len(progress.rows)} of {spec['recipe']['epochs']}", flush=True)
     engine.restore(progress.state)
-    rows = progress.rows
+    rows, move = progress.rows, one_bit(parameters, spec)
     while not _has_ended(rows, spec["recipe"]["epochs"]):
         with timings.measure("checkpoints"):
             checkpoints.write(lambda: Progress(engine.state(), rows, dict(timings), progress.resumed))
+        if move and len(rows) == spec["variant"]["bit_after"]:
+            state = engine.state()
+            engine.restore(state._replace(weights=move.made(state.weights)))
         rows.append(_epoch(engine, spec, dataset, timings, len(rows)))
         print(_told(rows[-1], spec["recipe"]["epochs"]), flush=True)
     arrays.write_npz(weights, engine.weights())
@@ -111,6 +114,7 @@ def train(
             "epochs": len(rows),
             "resumed_after": progress.resumed,
             "emulated_noise": emulated_noise(spec),
+            "moved_bit": {**move._asdict(), "after_epoch": spec["variant"]["bit_after"]} if move else None,
             "trainable": [parameter.path for parameter in parameters if parameter.trainable],
             "observed": observed,
             "seconds": dict(timings),
@@ -160,6 +164,13 @@ def initial_state(parameters: Sequence[Parameter], spec: dict[str, Any]) -> Stat
     """Where the run that `spec` describes starts from."""
     drawn_for = replicate("init", spec["variant"]["varying"], spec["seed"])
     return State(initial_weights(parameters, spec["study_seed"], drawn_for, spec["model"]["name"]), {}, 0)
+
+
+def one_bit(parameters: Sequence[Parameter], spec: dict[str, Any]) -> bit.Move | None:
+    """The weight that the run moves, if its variant lets a bit vary."""
+    if "bit" not in spec["variant"]["varying"]:
+        return None
+    return bit.drawn(parameters, spec["study_seed"], spec["seed"], spec["model"]["name"])
 
 
 def _identity(spec: dict[str, Any], dataset: prepared.Data, code: str, observed: dict[str, Any]) -> dict[str, Any]:

@@ -1,15 +1,43 @@
 """Which sources of noise a variant lets vary."""
 
-ALGORITHMIC = ("init", "shuffle", "augment", "dropout")
-SOURCES = (*ALGORITHMIC, "impl")
+import re
+from typing import NamedTuple
 
+ALGORITHMIC = ("init", "shuffle", "augment", "dropout")
+SOURCES = (*ALGORITHMIC, "impl", "bit")
+
+# The variants that have a name of their own.
 VARIANTS = {
-    "algo_impl": SOURCES,
+    "algo_impl": (*ALGORITHMIC, "impl"),
     "algo": ALGORITHMIC,
     "impl": ("impl",),
     "control": (),
-    **{source: (source,) for source in ALGORITHMIC},
+    **{source: (source,) for source in (*ALGORITHMIC, "bit")},
 }
+ALLOWED = (
+    f"allowed: {', '.join(VARIANTS)}, or several of {', '.join(SOURCES)} in this order joined by '+'; "
+    "bit_N moves the bit after N epochs"
+)
+
+
+class Variant(NamedTuple):
+    """What may vary from run to run; and the number of epochs after which one bit is moved, if `bit` is in it."""
+
+    varying: tuple[str, ...]
+    bit_after: int = 0
+
+
+def variant(name: str) -> Variant | None:
+    """The variant of that name, if there is one."""
+    if name in VARIANTS:
+        return Variant(VARIANTS[name])
+    *others, last = name.split("+")
+    later = re.fullmatch("bit_([1-9][0-9]{0,5})", last)
+    varying = (*others, "bit" if later else last)
+    # One spelling of each: known sources in this order, each once.
+    if varying != tuple(source for source in SOURCES if source in varying):
+        return None
+    return Variant(varying, int(later[1]) if later else 0)
 
 
 def replicate(source: str, varying: list[str] | tuple[str, ...], seed: int) -> int:

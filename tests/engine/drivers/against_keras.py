@@ -14,6 +14,14 @@ CASES = {
     "adam": {"optimizer": "adam"},
     "sgd": {"optimizer": "sgd"},
     "regularised": {"optimizer": "sgd", "label_smoothing": 0.1, "weight_decay": 0.05},
+    "by kind": {
+        "optimizer": "sgd",
+        "weight_decay": 0.05,
+        "decay_normalisation": True,
+        "bias_rate": 0.3,
+        "scale_rate": 3,
+    },
+    "adam by kind": {"optimizer": "adam", "bias_rate": 0.3, "scale_rate": 3},
 }
 
 
@@ -47,35 +55,43 @@ def main(study_file, data_file, out):
         engine.restore(State(initial, {}, 0))
         held = engine.weights()
         result = engine.epoch(plan)
-        trained = engine.weights()
+        ours = engine.weights()
 
         model = own_models.smooth(data.train.images.shape[1:], len(data.classes))
         for variable in model.weights:
             variable.assign(initial[variable.path])
-        theirs = {
+        make = {
             "adam": lambda: keras.optimizers.Adam(0.0, beta_1=0.9, beta_2=0.999, epsilon=1e-7),
             "sgd": lambda momentum=recipe["momentum"]: keras.optimizers.SGD(0.0, momentum=momentum),
-        }[recipe["optimizer"]]()
+        }[recipe["optimizer"]]
+        # Keras has one rate for all: an optimiser for each kind of variable.
+        factors = {"bias": recipe["bias_rate"], "beta": recipe["bias_rate"], "gamma": recipe["scale_rate"], "kernel": 1}
+        theirs = {kind: make() for kind in factors}
         loss_of = keras.losses.CategoricalCrossentropy(from_logits=True, label_smoothing=recipe["label_smoothing"])
         # Half the decay of the sum of squares has the decay times the weight for its gradient.
         decay = keras.regularizers.L2(recipe["weight_decay"] / 2)
-        decayed = [variable for variable in model.trainable_variables if variable.name in ("kernel", "bias")]
+        spared = () if recipe["decay_normalisation"] else ("gamma", "beta")
+        decayed = [variable for variable in model.trainable_variables if variable.name not in spared]
         losses, right = [], []
         for step in range(STEPS):
             labels = data.train.labels[plan.order[step]]
-            theirs.learning_rate = float(plan.rates[step])
             with tf.GradientTape() as tape:
                 logits = model(augmented(data.train.images, plan, step, recipe["crop"]), training=True)
                 loss = loss_of(keras.ops.one_hot(labels, len(data.classes)), logits)
                 whole = loss + sum(decay(variable) for variable in decayed)
-            theirs.apply(tape.gradient(whole, [v.value for v in model.trainable_variables]), model.trainable_variables)
+            trained = model.trainable_variables
+            gradients = tape.gradient(whole, [variable.value for variable in trained])
+            for kind, optimizer in theirs.items():
+                optimizer.learning_rate = float(plan.rates[step]) * factors[kind]
+                some = [place for place, variable in enumerate(trained) if variable.name == kind]
+                optimizer.apply([gradients[place] for place in some], [trained[place] for place in some])
             losses.append(float(loss))
             right.append(float(np.mean(np.argmax(logits, -1) == labels)))
         found[f"{case}/loss"] = np.array([result.loss, np.mean(losses)])
         found[f"{case}/accuracy"] = np.array([result.accuracy, np.mean(right)])
         for variable in model.weights:
             found[f"{case}/held/{variable.path}"] = held[variable.path]
-            found[f"{case}/engine/{variable.path}"] = trained[variable.path]
+            found[f"{case}/engine/{variable.path}"] = ours[variable.path]
             found[f"{case}/keras/{variable.path}"] = np.array(variable.value)
         # Keras names the parameters of a model in the order that the engine does.
         assert [parameter.path for parameter in parameters] == [variable.path for variable in model.weights]

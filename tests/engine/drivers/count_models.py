@@ -4,11 +4,19 @@ import sys
 
 from toolnoise import config, files, study, training
 
+CIFAR10, CIFAR100, MNIST = ((32, 32, 3), 10), ((32, 32, 3), 100), ((28, 28, 1), 10)
 # Where a published count is of another task than 224x224 pixels in 1,000 classes.
 TASKS = {
-    "smallcnn": [((32, 32, 3), 10)],
-    "smallcnn-bn": [((32, 32, 3), 10)],
-    "resnet18": [((32, 32, 3), 10), ((32, 32, 3), 100)],
+    "smallcnn": [CIFAR10],
+    "smallcnn-bn": [CIFAR10],
+    "smallcnn-dropout": [CIFAR10],
+    "resnet18": [CIFAR10, CIFAR100],
+    **{name: [CIFAR10] for name in ("resnet6", "resnet10", "resnet14", "resnet18-padded", "resnet38", "resnet56")},
+    **{f"resnet14-x{times}": [CIFAR10] for times in ("0125", "025", "050", "2", "4", "8")},
+    **{name: [CIFAR10] for name in ("vgg11", "shufflenet-x05")},
+    "wrn-28-10": [CIFAR100],
+    **{name: [MNIST, CIFAR10] for name in ("linear", "hidden", "hidden-conv")},
+    **{name: [MNIST] for name in ("mnist-cnn", "lenet1", "lenet4", "lenet5")},
     "inception-v3": [((299, 299, 3), 1000)],
     "xception": [((299, 299, 3), 1000)],
 }
@@ -35,6 +43,23 @@ def described(entry, shape, classes):
     }
 
 
+def pixels():
+    """What a stride of 2 sees of numbered pixels, and how halves of channels are dealt out."""
+    import keras
+    import numpy as np
+
+    from toolnoise.models import pytorch, shufflenet
+
+    board = np.arange(36, dtype=np.float32).reshape(1, 6, 6, 1)
+    images = keras.Input(board.shape[1:])
+    centre = keras.initializers.Constant(np.eye(9, dtype=np.float32)[4].reshape(3, 3, 1, 1))
+    seen = keras.Model(images, pytorch.convolved(images, 1, 3, "conv", strides=2, initializer=centre))(board)
+    one, other = keras.Input((1, 1, 3)), keras.Input((1, 1, 3))
+    dealt = keras.Model([one, other], shufflenet._dealt(one, other, "dealt"))
+    channels = np.arange(6, dtype=np.float32).reshape(2, 1, 1, 1, 3)
+    return {"stride": np.array(seen).ravel().tolist(), "dealt": np.array(dealt(list(channels))).ravel().tolist()}
+
+
 def main(study_file, _data, out):
     loaded = study.load(study_file)
     training.start_engine(loaded.spec(loaded.cells[0], 1))
@@ -49,6 +74,7 @@ def main(study_file, _data, out):
         found["again"] = [described(again, (75, 75, 3), 10)]
         pooled = {"name": "resnet18", **config.registered("models")["resnet18"], "options": {"pool_size": 4}}
         found["pooled"] = [described(pooled, (size, size, 3), 2) for size in (32, 128)]
+    found["pixels"] = pixels()
     files.write_json(out, found)
 
 

@@ -11,24 +11,26 @@ from toolnoise import config
 from toolnoise.datasets.prepared import Data, Split
 from toolnoise.datasets.sources import sources
 
-CHANNELS = 3
-
 
 class Size(NamedTuple):
-    """Examples to train and to test with, classes, and the side of an image where the archive decides it."""
+    """Examples to train and to test with, classes, the side of an image where the archive decides it, and colours."""
 
     train: int
     test: int
     classes: int
     side: int = 0
+    channels: int = 3
 
 
 # Examples: Zhuang et al., table 4; ImageNet's classes: Russakovsky et al. (2015). CelebA's label is an attribute.
+# MNIST: LeCun et al.'s page; Fashion-MNIST: Xiao et al. (2017).
 SIZES = {
     "cifar10": Size(50_000, 10_000, 10, 32),
     "cifar100": Size(50_000, 10_000, 100, 32),
     "celeba": Size(162_770, 19_962, 2),
     "imagenet": Size(1_281_167, 50_000, 1000),
+    "mnist": Size(60_000, 10_000, 10, 28, 1),
+    "fashion-mnist": Size(60_000, 10_000, 10, 28, 1),
 }
 
 
@@ -43,7 +45,7 @@ def blank(entry: dict[str, Any]) -> Data | None:
     stored = size.side or entry.get("stored_size", seen)
     if not seen:
         return None
-    parts = (_blank(count, stored, stored - seen) for count in (size.train, size.test))
+    parts = (_blank(count, stored, stored - seen, size.channels) for count in (size.train, size.test))
     return Data(*parts, classes=tuple(map(str, range(size.classes))), groups=(), sha256="")
 
 
@@ -51,6 +53,6 @@ def _checksums(entry: dict[str, Any]) -> list[str]:
     return sorted(source.get("checksum", "") for source in sources(entry))
 
 
-def _blank(count: int, side: int, margin: int) -> Split:
-    pixels = np.broadcast_to(np.uint8(0), (count, side, side, CHANNELS))
+def _blank(count: int, side: int, margin: int, channels: int) -> Split:
+    pixels = np.broadcast_to(np.uint8(0), (count, side, side, channels))
     return Split(pixels, np.broadcast_to(np.int32(0), count), margin=margin)

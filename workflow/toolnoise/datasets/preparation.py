@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from toolnoise.arrays import Rows, write_npz
-from toolnoise.datasets import celeba, cifar, digits, folder, imagenet, npz, synthetic
+from toolnoise.datasets import celeba, cifar, digits, folder, imagenet, mnist, npz, synthetic
 from toolnoise.datasets.prepared import Fingerprint, check
 from toolnoise.datasets.raw import PARTS, Part, Raw
 
@@ -21,6 +21,7 @@ READERS = {
     "faces": synthetic.read_faces,
     "image-folder": folder.read,
     "imagenet": imagenet.read,
+    "mnist": mnist.read,
     "npz": npz.read,
 }
 

@@ -13,8 +13,12 @@ from toolnoise.arrays import Rows, npz_names, read_npz
 from toolnoise.datasets.raw import PARTS
 from toolnoise.errors import BadInput
 
-# Mean and standard deviation of ImageNet's pixels, of 1, by channel: red, green, blue.
-IMAGENET_MEAN, IMAGENET_SPREAD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+# Mean and standard deviation of a data set's pixels, of 1, by channel: red, green, blue, or grey.
+CHANNELS = {
+    "cifar10": ((0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010)),
+    "imagenet": ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
+    "mnist": ((0.1307,), (0.3081,)),
+}
 # In the order in which they are written and digested.
 REQUIRED = ("train_images", "train_labels", "test_images", "test_labels", "maximum", "classes")
 OPTIONAL = ("groups", "train_groups", "test_groups", "margin")
@@ -120,8 +124,9 @@ def load(path: str | Path, normalise: str = "unit") -> Data:
         raise BadInput(path, missing[0], "no such array", "prepared data with " + ", ".join(REQUIRED))
     groups = tuple(map(str, arrays.get("groups", ())))
     check(path, arrays["classes"], {part: arrays[f"{part}_images"].shape for part in PARTS}, arrays)
-    if normalise == "imagenet" and (channels := arrays["train_images"].shape[-1]) != 3:
-        raise BadInput(path, "train_images", f"found {channels} channels", "normalise: imagenet is for 3")
+    found = arrays["train_images"].shape[-1]
+    if normalise in CHANNELS and found != (wanted := len(CHANNELS[normalise][0])):
+        raise BadInput(path, "train_images", f"found {found} channels", f"normalise: {normalise} is for {wanted}")
     splits = {}
     for part in PARTS:
         images, labels = arrays[f"{part}_images"], arrays[f"{part}_labels"]
@@ -181,8 +186,9 @@ def _normalised(pixels: np.ndarray, maximum: int, normalise: str) -> np.ndarray:
     scaled /= np.float32(maximum)
     if normalise == "unit":
         return scaled
-    if normalise == "imagenet":
-        return (scaled - np.float32(IMAGENET_MEAN)) / np.float32(IMAGENET_SPREAD)
+    if normalise in CHANNELS:
+        mean, spread = CHANNELS[normalise]
+        return (scaled - np.float32(mean)) / np.float32(spread)
     for start in range(0, len(scaled), BLOCK):
         block = scaled[start : start + BLOCK]
         # In float64 from the start: sums that NumPy casts as it goes may depend on how many images are summed at once.

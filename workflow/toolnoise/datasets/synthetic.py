@@ -18,7 +18,7 @@ import numpy as np
 from PIL import Image
 
 from toolnoise import streams
-from toolnoise.datasets import cifar, imagenet
+from toolnoise.datasets import cifar, imagenet, mnist
 from toolnoise.datasets.raw import PARTS, Part, Raw
 from toolnoise.errors import BadInput
 from toolnoise.files import replacing
@@ -177,6 +177,16 @@ def write_imagenet(folder: Path, count: int, classes: int = 4) -> None:
     _write(folder / "ILSVRC2012_devkit_t12.tar.gz", gzip.compress(devkit, mtime=0))
 
 
+def write_mnist(folder: Path, count: int) -> None:
+    """MNIST's four files, grey, `count` training images and a fifth as many test images, at least a class."""
+    for part, name in (("train", "train"), ("test", "t10k")):
+        images, labels = draw_pictures(part, 10, _count(part, count, 10), 28)
+        for kind, values in (("images", images[..., 0]), ("labels", labels.astype(np.uint8))):
+            header = bytes((0, 0, mnist.UNSIGNED_BYTES, values.ndim)) + np.array(values.shape, ">u4").tobytes()
+            packed = gzip.compress(header + values.tobytes(), mtime=0)
+            _write(folder / f"{name}-{kind}-idx{values.ndim}-ubyte.gz", packed)
+
+
 def write_image_folder(folder: Path, count: int, classes: int = 4) -> None:
     """A tar of an image folder."""
     members = {}
@@ -194,6 +204,7 @@ def write(form: str, count: int, folder: str | Path) -> None:
         "cifar-100": lambda folder, count: write_cifar(folder, count, 100),
         "celeba": write_celeba,
         "imagenet": write_imagenet,
+        "mnist": write_mnist,
         "image-folder": write_image_folder,
     }
     if form not in writers:

@@ -72,9 +72,20 @@ class Engine(Protocol):
         """A copy of weights, slots and step."""
 
 
-def decays(path: str) -> bool:
-    """Whether weight decay acts on a trained tensor: on all but the scales and shifts of normalisations."""
-    return path.rpartition("/")[2] not in ("gamma", "beta")
+def decay(path: str, recipe: dict[str, Any]) -> float:
+    """How many times a trained tensor is added to its gradient."""
+    spared = _kind(path) in ("gamma", "beta") and not recipe["decay_normalisation"]
+    return 0 if spared else recipe["weight_decay"]
+
+
+def rate_factor(path: str, recipe: dict[str, Any]) -> float:
+    """How many times the learning rate a trained tensor's is."""
+    factors = {"bias": recipe["bias_rate"], "beta": recipe["bias_rate"], "gamma": recipe["scale_rate"]}
+    return factors.get(_kind(path), 1)
+
+
+def _kind(path: str) -> str:
+    return path.rpartition("/")[2]
 
 
 def load(name: str) -> Engine:

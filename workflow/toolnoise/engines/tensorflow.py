@@ -19,7 +19,7 @@ import numpy as np
 from toolnoise.ahead import ahead
 from toolnoise.datasets import streaming
 from toolnoise.datasets.prepared import Split
-from toolnoise.engines import EpochResult, Kernel, State, Weights, accelerators, decays, environment, xplane
+from toolnoise.engines import EpochResult, Kernel, State, Weights, accelerators, decay, environment, rate_factor, xplane
 from toolnoise.engines.loss_scale import LossScale
 from toolnoise.errors import BadInput
 from toolnoise.models.initial import Parameter
@@ -253,8 +253,11 @@ class Engine:
     def _update(self, gradients, rate, powers):  # noqa: ANN001, ANN202
         apply = self.tf.raw_ops
         for path, gradient in zip(self.trainable, gradients, strict=True):
-            if self.recipe["weight_decay"] and decays(path):
-                gradient += self.recipe["weight_decay"] * self.variables[path]
+            # Where a factor is 1 or 0 nothing is computed: other operations would be other bits.
+            if times := decay(path, self.recipe):
+                gradient += times * self.variables[path]
+            factor = rate_factor(path, self.recipe)
+            lr = rate if factor == 1 else rate * factor
             variable = self.variables[path].handle
             slots = [self.slots[slot][path].handle for slot in SLOTS[self.recipe["optimizer"]]]
             if self.recipe["optimizer"] == "adam":
@@ -262,7 +265,7 @@ class Engine:
                     var=variable,
                     m=slots[0],
                     v=slots[1],
-                    lr=rate,
+                    lr=lr,
                     beta1_power=powers[0],
                     beta2_power=powers[1],
                     beta1=BETA_1,
@@ -272,7 +275,7 @@ class Engine:
                 )
             else:
                 apply.ResourceApplyKerasMomentum(
-                    var=variable, accum=slots[0], lr=rate, grad=gradient, momentum=self.recipe["momentum"]
+                    var=variable, accum=slots[0], lr=lr, grad=gradient, momentum=self.recipe["momentum"]
                 )
 
     def restore(self, state: State) -> None:

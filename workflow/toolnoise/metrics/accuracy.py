@@ -9,7 +9,10 @@ import numpy as np
 
 def predictions(logits: np.ndarray) -> np.ndarray:
     """The class of each run and example, [S, N], from logits [S, N, C]; the first of equal logits wins."""
-    return np.argmax(logits, axis=-1)
+    found = np.empty(logits.shape[:-1], np.intp)
+    for run, classes in zip(logits, found, strict=True):  # NumPy copies what is mapped read-only: one run at a time
+        np.argmax(run, axis=-1, out=classes)
+    return found
 
 
 def accuracies(predictions: np.ndarray, labels: np.ndarray) -> np.ndarray:

@@ -33,10 +33,10 @@ def rates(predictions: np.ndarray, labels: np.ndarray, classes: int, member: np.
     return found
 
 
-def spread_rows(rate: str, group: str, values: np.ndarray, stream: int) -> list[Row]:
-    """Mean and SD of a rate over runs."""
+def spread_rows(rate: str, group: str, values: np.ndarray, stream: int, highest: float = 1) -> list[Row]:
+    """Mean and SD over runs of a rate, or of what else lies between 0 and `highest`."""
     return [
-        (f"{rate}_mean", group, mean_t(values).within(0, 1)),
+        (f"{rate}_mean", group, mean_t(values).within(0, highest)),
         (f"{rate}_sd", group, sd_chi2(values)),
         (f"{rate}_sd_bootstrap", group, sd_bootstrap(values, stream)),
         (f"{rate}_sd_robust", group, sd_robust(values)),

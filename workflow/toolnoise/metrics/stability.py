@@ -1,7 +1,8 @@
 """How stable one cell is: the spread of its runs, over all examples, per class and per sub-group.
 
 A row is (metric, group, estimate), and no row is ever left out: where too few runs are left the estimate is
-NaN. Bounds of rates and churn are clipped to [0, 1] here, where their range is known.
+NaN. Bounds are clipped here, where the range of each measure is known. What each measure is stands in
+docs/measures.md.
 """
 
 from collections.abc import Mapping
@@ -10,11 +11,15 @@ import numpy as np
 
 from toolnoise.metrics import Row
 from toolnoise.metrics.accuracy import class_accuracies, predictions
-from toolnoise.metrics.churn import pairwise_churn
+from toolnoise.metrics.churn import normalised_churn, pairwise_churn
+from toolnoise.metrics.correlation import pairwise_pearson, pairwise_spearman
+from toolnoise.metrics.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
+from toolnoise.metrics.entropy import cross_entropies
 from toolnoise.metrics.groups import Rate, part_rows, rates, spread_rows, unlike_by_size
+from toolnoise.metrics.similarity import pairwise_cka
 from toolnoise.metrics.weights import pairwise_l2, unit
 from toolnoise.stats.estimates import Estimate
-from toolnoise.stats.jackknife import pairwise_jackknife
+from toolnoise.stats.jackknife import pairwise_jackknife, pairwise_mean
 from toolnoise.stats.spread import largest_sd_ratio_by_size
 from toolnoise.stats.testset import binomial_sd, distribution_wise_variance, independent_errors_sd
 
@@ -30,13 +35,13 @@ def stability(
     whole = rates(predicted, labels, classes, np.ones(len(labels), bool))
     sizes = np.bincount(labels, minlength=classes)
     rows = [row for rate, found in whole.items() for row in spread_rows(rate, "all", found.values, stream)]
+    rows += _diversity(logits, labels, predicted, whole["accuracy"].values, stream)
     right = predicted == labels
     errors = np.mean(~right) if len(right) else np.nan
     rows += [
         ("accuracy_sd_binomial_null", "all", _plain(binomial_sd(errors, len(labels)))),
         ("accuracy_sd_independent_null", "all", _plain(independent_errors_sd(right))),
         ("accuracy_variance_distribution", "all", distribution_wise_variance(right)),
-        ("churn", "all", pairwise_jackknife(pairwise_churn(predicted)).within(0, 1)),
         ("l2_unit", "all", pairwise_jackknife(pairwise_l2(unit(vectors)))),
         ("l2_raw", "all", pairwise_jackknife(pairwise_l2(vectors))),
         ("accuracy_sd_ratio_largest_null", "all", largest_sd_ratio_by_size(sizes, len(logits), stream)),
@@ -56,6 +61,33 @@ def stability(
                 (f"{rate}_sd_ratio_holm", group, _plain(pvalue)),
             ]
     return rows
+
+
+def _diversity(
+    logits: np.ndarray, labels: np.ndarray, predicted: np.ndarray, accuracies: np.ndarray, stream: int
+) -> list[Row]:
+    """How far apart the predictions of runs are: the measures of Summers & Dinneen, and churn in its range."""
+    churn = pairwise_churn(predicted)
+    found = [
+        ("churn", pairwise_jackknife(churn).within(0, 1)),
+        ("churn_normalised", pairwise_jackknife(normalised_churn(churn, 1 - accuracies)).within(0, 1)),
+        ("correlation_pearson", _similarity(pairwise_pearson(logits)).within(-1, 1)),
+        ("correlation_spearman", _similarity(pairwise_spearman(logits)).within(-1, 1)),
+        ("cka", _similarity(pairwise_cka(logits)).within(0, 1)),
+        ("cka_debiased", _similarity(pairwise_cka(logits, debiased=True)).within(-np.inf, 1)),
+        ("ensemble_accuracy_change", pairwise_mean(pairwise_accuracy_change(logits, labels)).within(-1, 1)),
+        ("ensemble_cross_entropy_change", pairwise_mean(pairwise_cross_entropy_change(logits)).within(-np.inf, 0)),
+    ]
+    return [
+        *spread_rows("cross_entropy", "all", cross_entropies(logits, labels), stream, np.inf),
+        *((metric, "all", estimate) for metric, estimate in found),
+    ]
+
+
+def _similarity(matrix: np.ndarray) -> Estimate:
+    """Mean over the pairs of a measure that is 1 for equal runs."""
+    distance = pairwise_mean(1 - matrix)
+    return Estimate(1 - distance.value, 1 - distance.high, 1 - distance.low)
 
 
 def _plain(value: float) -> Estimate:

@@ -30,8 +30,33 @@ CONDITIONS = ("batch_size", "image_size", "steps")
 _NETWORK = ("model", "hardware", "accelerator", *CONDITIONS)
 KERNELS = (*_NETWORK, "mode", "rank", "kernel", "calls_per_step", *NUMBERS, "n_runs", "n_missing")
 OVERHEAD = (*_NETWORK, "metric", *NUMBERS, "n_runs", "n_missing")
+# Ensembles of so many members each; n_runs is how many ensembles there are.
+ENSEMBLES = ("model", "dataset", "hardware", "variant", "members", *_MEASURE)
+
+
+def _spread(name: str, epoch: str = "") -> tuple[str, ...]:
+    extremes = (f"max_{name}{epoch}", f"min_{name}{epoch}")
+    return (f"max_{name}_diff{epoch}", *extremes, f"std_dev_{name}{epoch}", f"mean_{name}{epoch}")
+
+
+# Of identical runs: first the columns of the table published with Pham et al. (2020), in their order, then ours.
+_WIDEST = ("max_per_label_acc_diff", "max_label_accuracy", "min_label_accuracy")
+_TIMES = (*_spread("convergent"), *_spread("convergent", "_epoch"), *_spread("training"), "training_relative_diff")
+_EXPERIMENT = ("backend", "backend_version", "cuda_version", "cudnn_version", "network", "random_seed")
+IDENTICAL = (
+    *_EXPERIMENT,
+    *("stopping_type", "no_try"),
+    *_spread("accuracy"),
+    *("max_diff_label", *_WIDEST, "no_samples_max_diff"),
+    *("max_std_label", "max_per_label_acc_std", "no_samples_max_std"),
+    *_TIMES,
+    *("weak_rule", "n_weak", "n_converged", "n_missing"),
+    *("dataset", "hardware", "variant"),
+)
 _FLOATS = {*NUMBERS, "total_us", "share", "calls_per_step"}
-_INTEGERS = {*COUNTS, *CONDITIONS, "calls"}
+_FLOATS |= {*_spread("accuracy"), *_WIDEST, "max_per_label_acc_std", *_TIMES}
+_INTEGERS = {*COUNTS, *CONDITIONS, "calls", "members"}
+_INTEGERS |= {"no_try", "no_samples_max_diff", "no_samples_max_std", "n_weak", "n_converged"}
 
 _NUMBER = re.compile(r"-?(\d+(\.\d+)?(e[-+]?\d+)?|inf)", re.ASCII)
 _COUNT = re.compile(r"\d+", re.ASCII)

@@ -1,15 +1,19 @@
-"""The paper's three-layer CNN (Zhuang et al., appendix C), with or without batch normalisation.
+"""The paper's three-layer CNN (Zhuang et al., appendix C), with or without batch normalisation, and with dropout.
 
 Three times 3x3 convolution, (batch normalisation,) ReLU and 2x2 max-pooling, with 16, 32 and 32 filters; then global
 average pooling, dense 32 and dense classes. The authors' code pools globally, which gives 15,722 parameters at
-32x32x3 and ten classes.
+32x32x3 and ten classes. Dropout, which the paper has not, is of what the last dense layer sees.
 """
 
 import keras
 from keras import layers
 
+from toolnoise.models.dropout import Dropout
 
-def build(input_shape: tuple[int, int, int], classes: int, batch_norm: bool = False) -> keras.Model:
+
+def build(
+    input_shape: tuple[int, int, int], classes: int, batch_norm: bool = False, dropout: float = 0.0
+) -> keras.Model:
     """Build the network; it gives logits."""
     images = values = keras.Input(input_shape, name="images")
     for number, filters in enumerate((16, 32, 32), 1):
@@ -20,4 +24,6 @@ def build(input_shape: tuple[int, int, int], classes: int, batch_norm: bool = Fa
         values = layers.MaxPooling2D(2, name=f"pool{number}")(values)
     values = layers.GlobalAveragePooling2D(name="pool")(values)
     values = layers.Dense(32, activation="relu", name="dense")(values)
+    if dropout:
+        values = Dropout(dropout, name="dropout")(values)
     return keras.Model(images, layers.Dense(classes, name="logits")(values))

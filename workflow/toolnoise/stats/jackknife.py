@@ -16,9 +16,14 @@ def standard_error(without: np.ndarray) -> float:
 
 
 def pairwise_jackknife(matrix: np.ndarray) -> Estimate:
-    """Mean over the pairs of runs of a distance (symmetric, zero to itself), its lower bound clipped at 0.
+    """Mean over the pairs of runs of a distance (symmetric, zero to itself), its lower bound clipped at 0."""
+    return pairwise_mean(matrix).within(0, np.inf)
 
-    One run has no pair; two have a distance but no interval.
+
+def pairwise_mean(matrix: np.ndarray) -> Estimate:
+    """Mean over the pairs of runs of what may be negative (symmetric, zero of a run with itself).
+
+    One run has no pair; two have a value but no interval.
     """
     count = len(matrix)
     if count < 2:
@@ -28,4 +33,21 @@ def pairwise_jackknife(matrix: np.ndarray) -> Estimate:
         return Estimate(float(mean), np.nan, np.nan)
     to_others = matrix.sum(axis=1)
     without = (matrix.sum() / 2 - to_others) / ((count - 1) * (count - 2) / 2)
-    return t_interval(mean, standard_error(without), count - 1).within(0, np.inf)
+    return t_interval(mean, standard_error(without), count - 1)
+
+
+def cross_jackknife(matrix: np.ndarray) -> Estimate:
+    """Mean over every run of one arm with every run of another, [A, B]; each arm's runs vary independently.
+
+    An arm of a single run says nothing of how its runs vary: then there is no interval.
+    """
+    if not matrix.size:
+        return UNDEFINED
+    mean = matrix.mean()
+    if min(matrix.shape) < 2:
+        return Estimate(float(mean), np.nan, np.nan)
+    squares = [
+        standard_error((matrix.sum() - matrix.sum(axis=axis)) / (matrix.size - matrix.shape[axis])) ** 2
+        for axis in (0, 1)
+    ]
+    return t_interval(mean, np.sqrt(sum(squares)), min(matrix.shape) - 1)

@@ -5,7 +5,7 @@ from toolnoise.provenance.evidence import Evidence, Found, differences, each
 from toolnoise.provenance.expected import outputs
 from toolnoise.provenance.statements import Statement
 from toolnoise.study import MODES
-from toolnoise.variants import VARIANTS
+from toolnoise.variants import Variant, variant
 
 # The output of a verb that repeats the spec and what was observed.
 RECORDS = {"train": "record", "predict": "index", "profile": "record", "measure-speed": "out"}
@@ -56,10 +56,15 @@ def keys_follow(_evidence: Evidence, statement: Statement) -> Found:
     if "spec" not in statement.parameters and "keys" not in statement.parameters:
         return
     spec, name = statement.parameters["spec"], statement.outputs[0].name
-    variant = spec["variant"]
-    sources = (MODES if statement.verb == "profile" else VARIANTS)[variant["name"]]
-    if variant["varying"] != list(sources):
-        yield name, f"the variant {variant['name']} lets {', '.join(sources) or 'nothing'} vary"
-    other = differences(streams.keys(spec["study_seed"], sources, spec["seed"]), statement.parameters["keys"])
+    said = spec["variant"]
+    known = Variant(MODES[said["name"]]) if statement.verb == "profile" else variant(said["name"])
+    if known is None:
+        yield name, f"there is no variant {said['name']!r}"
+        return
+    if said["varying"] != list(known.varying):
+        yield name, f"the variant {said['name']} lets {', '.join(known.varying) or 'nothing'} vary"
+    if said.get("bit_after") != (known.bit_after if "bit" in known.varying else None):
+        yield name, f"the variant {said['name']} does not move a bit after {said.get('bit_after')} epochs"
+    other = differences(streams.keys(spec["study_seed"], known.varying, spec["seed"]), statement.parameters["keys"])
     if other:
         yield name, f"has other keys than its seeds give: {', '.join(other[:5])}"

@@ -1,0 +1,276 @@
+"""Predictions and labels in files from anywhere."""
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from toolnoise import answers, arrays, files
+from toolnoise.metrics.entropy import cross_entropies
+
+LABELS = np.array([0, 1, 2, 1, 0])
+LOGITS = np.random.Generator(np.random.Philox(1)).normal(size=(3, 5, 3)).astype(np.float32)
+CLASSES = LOGITS.argmax(axis=2)
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """Write what is given as .npy or, if it is text or bytes, as it is; its path."""
+
+    def save(value, name="a.npy"):
+        path = tmp_path / name
+        if isinstance(value, (str, bytes)):
+            path.write_bytes(value.encode() if isinstance(value, str) else value)
+        else:
+            np.save(path, value)
+        return str(path)
+
+    return save
+
+
+def read(path):
+    return answers.read(path, LABELS, "y.npy")
+
+
+@pytest.mark.parametrize(
+    ("value", "predicted"),
+    [
+        (CLASSES[0], CLASSES[:1]),
+        (CLASSES, CLASSES),
+        (CLASSES.astype(np.uint8), CLASSES),
+        (CLASSES.astype(float), CLASSES),
+        (CLASSES[0][:, np.newaxis], CLASSES[:1]),
+        (LOGITS[0], CLASSES[:1]),
+        (LOGITS, CLASSES),
+        (np.asfortranarray(LOGITS.astype(">f8")), CLASSES),
+        (
+            np.ones((5, 5)) * [0, 0, 1, 0, 0],
+            [[0, 0, 1, 0, 0]] * 5,
+        ),  # as many runs as examples: whole numbers are classes
+        (np.ones((5, 5)) * [0, 0, 0.5, 0, 0], [[2] * 5]),  # as many classes as examples: others are scores
+    ],
+)
+def test_the_shape_says_what_an_array_holds(saved, value, predicted):
+    np.testing.assert_array_equal(read(saved(value)).predicted, predicted)
+
+
+def test_scores_have_cross_entropies_and_classes_none(saved):
+    np.testing.assert_allclose(read(saved(LOGITS)).entropies, cross_entropies(LOGITS, LABELS), rtol=1e-12)
+    assert read(saved(LOGITS)).classes == 3
+    assert read(saved(CLASSES)).entropies is None
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
+def test_probabilities_have_the_cross_entropies_of_their_logits(saved, dtype):
+    found = read(saved((np.exp(LOGITS) / np.exp(LOGITS).sum(axis=2, keepdims=True)).astype(dtype)))
+    np.testing.assert_allclose(found.entropies, cross_entropies(LOGITS, LABELS), rtol=0.002)
+    np.testing.assert_array_equal(found.predicted, CLASSES)
+
+
+def test_a_label_of_probability_zero_is_infinitely_wrong(saved):
+    assert np.isinf(read(saved(np.eye(3)[[[1, 1, 1, 1, 1]]])).entropies[0])
+
+
+TABLE = "\n".join(",".join(map(str, row)) for row in LOGITS[0])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TABLE,
+        TABLE + "\n",
+        "\ufeff" + TABLE.replace("\n", "\r\n"),
+        "cat,dog,cow\n" + TABLE,
+        '"cat","dog","cow"\n' + TABLE,
+    ],
+)
+def test_csv_has_an_example_a_line_with_or_without_names(saved, text):
+    found = read(saved(text, "a.csv"))
+    np.testing.assert_array_equal(found.predicted, CLASSES[:1])
+    np.testing.assert_allclose(found.entropies, cross_entropies(LOGITS[:1], LABELS), rtol=1e-6)
+
+
+def test_csv_of_classes_is_a_line_an_example_of_one_run_or_a_line_a_run(saved):
+    np.testing.assert_array_equal(read(saved("\n".join(map(str, CLASSES[0])), "a.csv")).predicted, CLASSES[:1])
+    lines = "\n".join(",".join(map(str, run)) for run in CLASSES)
+    np.testing.assert_array_equal(read(saved(lines, "a.csv")).predicted, CLASSES)
+
+
+def test_csv_may_tell_the_run_and_the_example_of_each_line(saved):
+    lines = [(run, example, *LOGITS[run, example]) for run in range(3) for example in range(5)]
+    text = "run,example,a,b,c\n" + "\n".join(",".join(map(str, line)) for line in lines[::-1])
+    found = read(saved(text, "a.csv"))
+    np.testing.assert_array_equal(found.predicted, CLASSES)
+    np.testing.assert_allclose(found.entropies, cross_entropies(LOGITS, LABELS), rtol=1e-6)
+    lines = "\n".join(f"{run},{answer}" for run in range(3) for answer in CLASSES[run])
+    np.testing.assert_array_equal(read(saved("run,answer\n" + lines, "a.csv")).predicted, CLASSES)
+
+
+@pytest.mark.parametrize(
+    "value", [LABELS, LABELS.astype(float), LABELS[np.newaxis], "0\n1\n2\n1\n0", "label\n0\n1\n2\n1\n0"]
+)
+def test_labels_are_one_row_or_column(saved, value):
+    assert answers.read_labels(saved(value, "y.npy" if not isinstance(value, str) else "y.csv")).tolist() == [
+        0,
+        1,
+        2,
+        1,
+        0,
+    ]
+
+
+def changed(place, value, dtype=np.float32):
+    array = LOGITS.astype(dtype)
+    array[place] = value
+    return array
+
+
+class Harmful:
+    """Writes a file if it is unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return (open, (str(self.path), "w"))
+
+
+BAD = {
+    "too few examples": (
+        LOGITS[:, :4],
+        "found shape (3, 4, 3) for the 5 labels of y.npy; 5 or run x 5 classes, or 5 x",
+    ),
+    "too many examples": (np.zeros(6), "found shape (6,) for the 5 labels of y.npy"),
+    "no examples": (np.zeros((3, 0)), ""),
+    "no dimension": (np.float64(1), "found float64 of shape (); numbers in 1 to 3 dimensions"),
+    "four dimensions": (LOGITS[np.newaxis], "found float32 of shape (1, 3, 5, 3); numbers in 1 to 3"),
+    "not a number": (changed((1, 2, 0), np.nan), "[1, 2, 0]: found nan; finite numbers"),
+    "infinite": (changed((2, 0, 1), np.inf), "[2, 0, 1]: found inf; finite numbers"),
+    "a fraction of a class": (np.array([0, 1, 0.5, 1, 0]), "[0, 2]: found 0.5; expected a class: 0, 1, ..."),
+    "a class below 0": (np.array([0, 1, -1, 1, 0]), "[0, 2]: found -1; expected a class: 0, 1, ..."),
+    "a class beyond all numbers": (np.array([0, 1, 1e300, 1, 0]), "[0, 2]: found 1e+300; expected a class"),
+    "one class": (LOGITS[..., :1], "found scores of 1 class; a score of each class, 2 or more"),
+    "text": (np.array(["a"] * 5), "found <U1 of shape (5,); numbers in 1 to 3 dimensions"),
+    "complex numbers": (np.zeros(5, complex), "found complex128 of shape (5,); numbers in"),
+    "a record": (np.zeros(5, [("a", "f4")]), "found [('a', '<f4')] of shape (5,); numbers in 1 to 3"),
+    "objects": (np.array([0, 1, 2, 1, None]), "damaged or truncated ("),
+    "a pickle": (pickle.dumps(LOGITS), "no array of NumPy's; a .npy file that numpy.save wrote, or CSV"),
+    "no bytes": (b"", "no array of NumPy's"),
+    "only its magic": (b"\x93NUMPY", "damaged or truncated ("),
+}
+
+
+@pytest.mark.parametrize(("value", "line"), BAD.values(), ids=BAD)
+def test_a_bad_array_is_refused_in_one_line(saved, refused, value, line):
+    path = saved(value)
+    assert refused(read, path).startswith(f"{path}: {line}")
+
+
+def test_a_truncated_array_is_refused_in_one_line(saved, refused):
+    whole = Path(saved(LOGITS)).read_bytes()
+    for length in (len(whole) - 1, 100, 20, 7):
+        assert "damaged or truncated" in refused(read, saved(whole[:length]))
+
+
+BAD_CSV = {
+    "empty": ("", "found nothing; numbers in CSV"),
+    "names alone": ("a,b\n", "found only names; numbers below them"),
+    "words": ("1\n2\nx\n1\n0", "damaged or truncated ("),
+    "an uneven line": ("1,2,3\n1,2\n1,2,3\n1,2,3\n1,2,3", "damaged or truncated ("),
+    "an empty field": ("1,2\n1,\n1,2\n1,2\n1,2", "damaged or truncated ("),
+    "nan": ("1\n2\nnan\n1\n0", "[2, 0]: found nan; finite numbers"),
+    "an index without a name": (",a,b\n0,1,2\n1,1,2", "column 1: no name; a name for each column, and no index"),
+    "fewer names than fields": ("a,b\n" + TABLE, "line 2: 3 fields; expected 2"),
+    "binary": (b"\xff\xfe\x00\x01" * 9, "damaged or truncated ("),
+    "runs of unequal length": ("run,a\n1,0\n1,1\n2,0\n", "run: 1 examples of run 2, 2 of run 1; the same examples of"),
+    "an example twice": (
+        "run,example,a\n1,0,0\n1,0,1\n2,0,0\n2,1,0",
+        "example: not the same of each run, or one twice",
+    ),
+    "a run that is no number": ("run,a\nnan,0\n1,1", "[0, 0]: found nan; finite numbers"),
+}
+
+
+@pytest.mark.parametrize(("text", "line"), BAD_CSV.values(), ids=BAD_CSV)
+def test_bad_csv_is_refused_in_one_line(saved, refused, text, line):
+    path = saved(text, "a.csv")
+    assert refused(read, path).startswith(f"{path}: {line}")
+
+
+@pytest.mark.parametrize(
+    ("value", "line"),
+    [
+        (np.array([0, 1, 3, 1, 0]), "[2]: found 3; 0 to 2, the classes of "),
+        (np.array([0, 1, -1, 1, 0]), "[2]: found -1; expected a label: 0, 1, ..."),
+        (np.array([0, 1, np.nan, 1, 0]), "[2]: found nan; finite numbers"),
+        (np.eye(5), "found shape (5, 5); one label an example"),
+        (np.zeros(0), "found shape (0,); one label an example"),
+        (b"PK\x03\x04 and no more", "damaged or truncated ("),
+    ],
+)
+def test_bad_labels_are_refused_in_one_line(saved, refused, value, line):
+    source = saved(value, "y.npy")
+
+    def both():
+        return answers.read(saved(LOGITS), answers.read_labels(source), source)
+
+    assert refused(both).startswith(f"{source}: ")
+    assert line in refused(both)
+
+
+@pytest.mark.parametrize("name", ["a.npy", "a.csv"])
+def test_what_is_not_there_or_no_file_is_refused_in_one_line(tmp_path, refused, name):
+    assert "no such file" in refused(read, str(tmp_path / name))
+    assert "damaged or truncated" in refused(read, str(tmp_path))
+
+
+@pytest.mark.parametrize("name", ["a.npy", "a.csv", "a.pkl"])
+def test_nothing_is_ever_unpickled(saved, refused, tmp_path, name):
+    harm = tmp_path / "harm"
+    np.save(tmp_path / "objects.npy", np.array([Harmful(harm)]), allow_pickle=True)
+    for content in (pickle.dumps(Harmful(harm)), (tmp_path / "objects.npy").read_bytes()):
+        refused(read, saved(content, name))
+    assert not harm.exists()
+
+
+def test_two_files_must_answer_the_same_question(saved, refused):
+    three = read(saved(LOGITS, "a.npy"))
+    four = read(saved(np.pad(LOGITS, ((0, 0), (0, 0), (0, 1))), "b.npy"))
+    assert "found 4 classes; the 3 of " in refused(answers.require_same_classes, three, four)
+    beyond = read(saved(np.array([0, 1, 7, 1, 0]), "c.npy"))
+    for pair in ((three, beyond), (beyond, three)):
+        assert "found class 7; the 3 of " in refused(answers.require_same_classes, *pair)
+    answers.require_same_classes(three, read(saved(CLASSES, "d.npy")))
+
+
+def test_diverged_runs_of_a_dump_are_left_out_and_counted(tmp_path):
+    stack = LOGITS.copy()
+    stack[1] = np.nan
+    arrays.write_npy(tmp_path / "algo.npy", stack)
+    index = {"spec": {}, "seeds": [1, 2, 3], "diverged": [False, True, False], "shape": [3, 5, 3]}
+    files.write_json(tmp_path / "algo.json", index)
+    found = read(str(tmp_path / "algo.npy"))
+    assert (len(found.predicted), found.missing) == (2, 1)
+    np.testing.assert_array_equal(found.predicted, CLASSES[[0, 2]])
+
+
+def test_json_beside_a_file_of_ones_own_is_nothing_of_ours(saved, tmp_path):
+    (tmp_path / "a.json").write_text("[1]")
+    assert len(read(saved(LOGITS)).predicted) == 3
+
+
+def test_only_dumps_of_a_study_have_labels_of_their_own(saved, refused, tmp_path):
+    study = tmp_path / "results/s"
+    arrays.write_npy(study / "predictions/m/digits/cpu/algo.npy", LOGITS)
+    index = {"spec": {}, "seeds": [1, 2, 3], "diverged": [False] * 3, "shape": [3, 5, 3]}
+    files.write_json(study / "predictions/m/digits/cpu/algo.json", index)
+    dump = str(study / "predictions/m/digits/cpu/algo.npy")
+    assert (
+        refused(answers.labels_of, dump)
+        == f"command line: --labels: {dump} is no dump of a study; a file with the labels"
+    )
+    files.write_text(study / "data/digits.npz", "")
+    assert answers.labels_of(dump) == str(study / "data/digits.npz")
+    refused(answers.labels_of, saved(LOGITS))
+    refused(answers.labels_of, "/a.npy")

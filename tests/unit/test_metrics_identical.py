@@ -1,0 +1,143 @@
+import numpy as np
+import pytest
+
+from toolnoise.metrics import table
+from toolnoise.metrics.identical import CRITERIA, REFERENCES, STATED, History, Weak, experiment, identical
+
+LABELS = np.array([0, 0, 0, 0, 1, 1, 1, 1, 2, 2])
+# Right on 10, 8, 7 and 2 of them; class 1 has all right, half, three and none.
+PREDICTIONS = np.array(
+    [
+        [0, 0, 0, 0, 1, 1, 1, 1, 2, 2],
+        [0, 0, 0, 0, 1, 1, 0, 0, 2, 2],
+        [0, 0, 0, 1, 1, 1, 1, 0, 2, 0],
+        [1, 1, 1, 1, 0, 0, 0, 0, 2, 2],
+    ]
+)
+
+
+def history(accuracy, loss=None, seconds=1.0):
+    loss = [1 - value for value in accuracy] if loss is None else loss
+    return History(*(np.array(values, float) for values in (loss, loss, accuracy, [seconds] * len(accuracy))))
+
+
+HISTORIES = [history([0.2, 0.5, 1.0, 0.9], seconds=second) for second in (1, 2, 4, 10)]
+
+
+def measured(criterion="best-accuracy", runs=range(4), **options):
+    runs = list(runs)
+    return identical(PREDICTIONS[runs], LABELS, 4, [HISTORIES[run] for run in runs], criterion, **options)
+
+
+def test_accuracy_is_its_range_sd_and_mean():
+    found = measured(runs=[0, 1, 2])
+    assert found["no_try"] == 3
+    assert (found["max_accuracy"], found["min_accuracy"]) == (1.0, 0.7)
+    assert found["max_accuracy_diff"] == pytest.approx(0.3)
+    assert found["mean_accuracy"] == pytest.approx(2.5 / 3)
+    assert found["std_dev_accuracy"] == pytest.approx(np.std([1, 0.8, 0.7], ddof=1))
+
+
+def test_the_class_of_the_largest_range_and_that_of_the_largest_sd_are_named_with_their_examples():
+    found = measured(runs=[0, 1, 2])
+    # Class 1 has 1, 0.5, 0.75; class 2 has 1, 1, 0.5: the same range, of which the first counts, and another SD.
+    assert (found["max_diff_label"], found["max_per_label_acc_diff"], found["no_samples_max_diff"]) == ("1", 0.5, 4)
+    assert (found["max_label_accuracy"], found["min_label_accuracy"]) == (1.0, 0.5)
+    assert (found["max_std_label"], found["no_samples_max_std"]) == ("2", 2)
+    assert found["max_per_label_acc_std"] == pytest.approx(np.std([1, 1, 0.5], ddof=1))
+
+
+def test_time_to_convergence_is_that_of_all_epochs_up_to_it_and_training_that_of_all():
+    found = measured(runs=[0, 1, 2])
+    assert [found[f"{what}_convergent_epoch"] for what in ("max", "min", "mean", "std_dev")] == [3, 3, 3, 0]
+    assert [found[f"{what}_convergent"] for what in ("max", "min", "mean")] == [12, 3, 7]
+    assert found["max_convergent_diff"] == 9
+    assert found["max_convergent_diff_epoch"] == 0
+    assert (found["max_training"], found["max_training_diff"], found["training_relative_diff"]) == (16, 12, 3)
+
+
+@pytest.mark.parametrize(
+    ("criterion", "accuracy", "loss", "epoch"),
+    [
+        ("last", [0.1, 0.9, 0.8], None, 3),
+        ("best-accuracy", [0.1, 0.9, 0.9], None, 2),
+        ("lowest-loss", [0.1, 0.9, 0.8], [3, 2, 1], 3),
+        ("near-best", [0.1, 0.889, 0.893, 0.9], None, 3),
+        ("patience", [0.5] * 8, [9, 3, 2, 4, 5, 2, 3, 4], 3),
+        ("patience", [0.5] * 8, [8, 7, 6, 5, 4, 3, 2, 1], None),
+        ("patience", [0.5] * 3, [1, 1, 1], None),  # stopped too early to tell
+    ],
+)
+def test_each_criterion_is_what_it_states(criterion, accuracy, loss, epoch):
+    assert CRITERIA[criterion](history(accuracy, loss)) == epoch
+    assert CRITERIA.keys() == STATED.keys()
+
+
+def test_what_has_not_converged_counts_in_accuracy_alone():
+    found = measured("patience")
+    assert (found["no_try"], found["n_converged"]) == (4, 0)
+    assert np.isnan(found["mean_convergent"])
+    assert np.isnan(found["max_convergent_diff_epoch"])
+    assert found["max_training"] == 40
+
+
+@pytest.mark.parametrize(
+    ("rule", "left", "stated"),
+    [
+        (Weak("zero", 0.0), 4, "accuracy below 0"),
+        (Weak("zero", 0.75), 2, "accuracy below 0.75"),
+        (Weak("chance", 0.0), 3, "accuracy below chance + 0"),  # 0.4
+        (Weak("median", -0.1), 3, "accuracy below the runs' median - 0.1"),
+        (Weak("best", -0.25), 2, "accuracy below the best run - 0.25"),
+    ],
+)
+def test_weak_runs_are_left_out_by_a_rule_that_is_stated(rule, left, stated):
+    found = measured(weak=rule)
+    assert (found["no_try"], found["n_weak"], found["weak_rule"]) == (left, 4 - left, stated)
+    assert (found["min_accuracy"] == 0.2) == (left == 4)
+    assert rule.reference in REFERENCES
+
+
+def test_without_runs_all_is_undefined_and_one_run_has_no_sd():
+    nothing = measured(runs=[])
+    assert (nothing["no_try"], nothing["max_diff_label"], nothing["no_samples_max_diff"]) == (0, "", 0)
+    assert np.isnan(nothing["mean_accuracy"])
+    alone = measured(runs=[1])
+    assert (alone["max_accuracy_diff"], alone["mean_accuracy"], alone["max_std_label"]) == (0, 0.8, "")
+    assert np.isnan(alone["std_dev_accuracy"])
+
+
+PUBLISHED = """
+backend backend_version cuda_version cudnn_version network random_seed stopping_type no_try max_accuracy_diff
+max_accuracy min_accuracy std_dev_accuracy mean_accuracy max_diff_label max_per_label_acc_diff
+max_label_accuracy min_label_accuracy no_samples_max_diff max_std_label max_per_label_acc_std
+no_samples_max_std max_convergent_diff max_convergent min_convergent std_dev_convergent mean_convergent
+max_convergent_diff_epoch max_convergent_epoch min_convergent_epoch std_dev_convergent_epoch
+mean_convergent_epoch
+"""
+
+
+def test_a_file_begins_with_the_columns_of_the_published_table(tmp_path, make_spec):
+    assert " ".join(table.IDENTICAL).startswith(" ".join(PUBLISHED.split()))
+    observed = {"versions": {"tensorflow": "2.21.0"}, "build": {"cuda_version": "12.5", "cudnn_version": "9"}}
+    about = experiment({"spec": make_spec("impl", 3), "observed": observed})
+    cell = {"dataset": "digits", "hardware": "cpu", "variant": "impl", "n_missing": 0}
+    for runs in ([], [1], range(4)):
+        values = about | measured(runs=runs) | cell
+        assert values.keys() == set(table.IDENTICAL)
+        table.write(tmp_path / "identical.csv", table.IDENTICAL, [[values[name] for name in table.IDENTICAL]])
+        read = table.read(tmp_path / "identical.csv", table.IDENTICAL).iloc[0]
+        for name, value in values.items():
+            np.testing.assert_equal(read[name], value)
+
+
+@pytest.mark.parametrize(("variant", "seed"), [("control", "1"), ("impl", "1"), ("algo", "-1"), ("algo_impl", "-1")])
+def test_fixed_seed_is_what_varies_by_the_implementation_at_most(make_spec, variant, seed):
+    found = experiment({"spec": make_spec(variant, 1), "observed": {"versions": {"tensorflow": "2"}}})
+    assert found["random_seed"] == seed
+    assert (found["backend"], found["network"], found["cuda_version"]) == ("tensorflow", "smallcnn", "")
+
+
+def test_a_history_is_read_from_the_rows_of_its_file():
+    row = {"epoch": "1", "train_loss": "0.5", "test_loss": "0.25", "test_accuracy": "0.75", "seconds": "2"}
+    assert [part.tolist() for part in History.of([row, row])] == [[0.5] * 2, [0.25] * 2, [0.75] * 2, [2.0] * 2]

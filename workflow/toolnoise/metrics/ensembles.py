@@ -1,0 +1,106 @@
+"""Ensembles: what averaging the logits of several runs gains over its members.
+
+The logits are averaged, not the probabilities, as Summers & Dinneen do. Of a pair the change is that of the ensemble
+over the mean of its two members. That of cross-entropy is never above 0, and the labels cancel in it: with L the log
+of the sum of exponentials, it is the mean over examples of L((a + b) / 2) - (L(a) + L(b)) / 2, and L is convex.
+"""
+
+import numpy as np
+
+from toolnoise.metrics import Row
+from toolnoise.metrics.accuracy import accuracies, predictions
+from toolnoise.metrics.churn import pairwise_churn
+from toolnoise.metrics.entropy import cross_entropies
+from toolnoise.metrics.groups import spread_rows
+from toolnoise.stats.jackknife import pairwise_jackknife
+
+EXAMPLES = 2**19  # logits of all runs at a time
+# A product of exponentials below this one is worked out again by its logarithm, before it loses digits.
+SMALL = 1e-290
+
+
+def pairwise_accuracy_change(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """The accuracy of each pair's ensemble less the mean of its members', [S, S], from logits [S, N, C].
+
+    Where both members say the same so does their mean, so that only the other examples are looked at.
+    """
+    runs, examples, _ = logits.shape
+    gained = np.zeros((runs, runs), np.int64)  # twice, so that the mean of two members is a whole number
+    for rows in _rows(logits):
+        block, wanted = logits[:, rows], labels[rows]
+        said = predictions(block)
+        right = (said == wanted).astype(np.int64)
+        for run in range(runs):
+            other, example = np.nonzero(said[run + 1 :] != said[run])
+            other += run + 1
+            together = np.argmax(np.add(block[other, example], block[run, example], dtype=np.float64), axis=-1)
+            gain = 2 * (together == wanted[example]) - right[other, example] - right[run, example]
+            gained[run] += np.bincount(other, gain, runs).astype(np.int64)
+    return (gained + gained.T) / (2 * examples)
+
+
+def pairwise_cross_entropy_change(logits: np.ndarray) -> np.ndarray:
+    """The cross-entropy of each pair's ensemble less the mean of its members', [S, S], from logits [S, N, C].
+
+    e^((a + b) / 2) is e^(a / 2) times e^(b / 2): one exponential for each logit serves all pairs.
+    """
+    runs, examples, _ = logits.shape
+    total = np.zeros((runs, runs))
+    for rows in _rows(logits):
+        halves = np.divide(logits[:, rows], 2, dtype=np.float64)
+        halves -= halves.max(axis=-1, keepdims=True)
+        exponentials = np.exp(halves)
+        for run in range(runs):
+            # By one and the same sum for every pair, a run with itself too: equal runs gain exactly nothing.
+            sums = np.einsum("snc,nc->sn", exponentials[run:], exponentials[run])
+            logarithms = np.log(np.maximum(sums, SMALL))
+            for other, example in zip(*np.nonzero(sums < SMALL), strict=True):
+                logarithms[other, example] = np.logaddexp.reduce(halves[run + other, example] + halves[run, example])
+            total[run, run:] += logarithms.sum(axis=1)
+    alone = np.diag(total)
+    change = np.triu(total - (alone[:, np.newaxis] + alone) / 2, 1) / examples
+    return change + change.T
+
+
+def ensembles(logits: np.ndarray, members: int) -> np.ndarray:
+    """Ensembles of `members` runs each, [S // members, N, C], from logits [S, N, C] in the order of the runs.
+
+    No run is in two of them, so that they are independent as runs are, and whatever is measured on runs can be
+    measured on them. What is left over is in none.
+    """
+    count = len(logits) // members
+    together = np.empty((count, *logits.shape[1:]), np.float32)
+    for place in range(count):
+        together[place] = average(logits[place * members : (place + 1) * members])
+    return together
+
+
+def average(logits: np.ndarray) -> np.ndarray:
+    """The mean over the first axis, in float64: members of an ensemble, snapshots of a run, views of an image."""
+    return logits.mean(axis=0, dtype=np.float64)
+
+
+def _rows(logits: np.ndarray) -> list[slice]:
+    """Examples, some at a time."""
+    runs, examples, classes = logits.shape
+    step = max(1, EXAMPLES // max(1, runs * classes))
+    return [slice(start, start + step) for start in range(0, examples, step)]
+
+
+def by_size(logits: np.ndarray, labels: np.ndarray, largest: int, stream: int) -> list[tuple[int, Row, int]]:
+    """Ensembles of 1, 2, ... `largest` runs each: their size, a measure of them, and how many there are of them.
+
+    Accuracy and cross-entropy with their SDs, and churn between ensembles, all as of runs. A size of which there is
+    only one ensemble has means alone.
+    """
+    rows = []
+    for members in range(1, largest + 1):
+        stack = ensembles(logits, members) if members > 1 else logits
+        predicted = predictions(stack)
+        found = [
+            *spread_rows("accuracy", "all", accuracies(predicted, labels), stream),
+            *spread_rows("cross_entropy", "all", cross_entropies(stack, labels), stream, np.inf),
+            ("churn", "all", pairwise_jackknife(pairwise_churn(predicted)).within(0, 1)),
+        ]
+        rows += [(members, row, len(stack)) for row in found]
+    return rows

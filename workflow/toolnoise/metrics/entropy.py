@@ -1,0 +1,16 @@
+"""Cross-entropy of each run on the labels, in nats: the mean over examples of -log softmax(logits)[label]."""
+
+import numpy as np
+
+
+def cross_entropies(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """The cross-entropy of each run, [S], from logits [S, N, C] and labels [N]; infinite if a label is impossible."""
+    return np.array([example_entropies(run, labels).mean() for run in logits])
+
+
+def example_entropies(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """The cross-entropy of each example, [N], from the logits of one run [N, C]."""
+    above = logits.astype(np.float64)
+    above -= above.max(axis=1, keepdims=True)
+    right = np.take_along_axis(above, labels[:, np.newaxis], axis=1)[:, 0]
+    return np.log(np.exp(above).sum(axis=1)) - right

@@ -1,0 +1,206 @@
+"""Identical runs: how far runs of one training end apart, in accuracy, class by class, and in time (Pham et al. 2020).
+
+The measures are those of the table that the paper's authors published, under its columns, so that tables compare:
+largest less smallest, SD and mean over the runs. A range grows with the number of runs: it compares only with one of
+as many. Accuracies are fractions, times seconds, SDs have ddof 1; how the authors divide is not published.
+
+What the paper calls convergence and a weak model is not published in what could be read. Here both are settings: a
+criterion of `CRITERIA` says at which epoch a run has converged, and `Weak` which runs are left out.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from toolnoise.metrics.accuracy import accuracies, class_accuracies
+from toolnoise.stats.estimates import standard_deviation
+
+
+class History(NamedTuple):
+    """What a run was like after each epoch, [E]; `seconds` is what each epoch took."""
+
+    train_loss: np.ndarray
+    test_loss: np.ndarray
+    test_accuracy: np.ndarray
+    seconds: np.ndarray
+
+    @classmethod
+    def of(cls, rows: Sequence[Mapping[str, str]]) -> "History":
+        """From the rows of a history.csv."""
+        return cls(*(np.array([float(row[name]) for row in rows]) for name in cls._fields))
+
+
+TOLERANCE = 0.01  # of accuracy
+PATIENCE = 5  # epochs
+
+
+def _last(run: History) -> int:
+    return len(run.seconds)
+
+
+def _best_accuracy(run: History) -> int:
+    return int(np.argmax(run.test_accuracy)) + 1
+
+
+def _lowest_loss(run: History) -> int:
+    return int(np.argmin(run.test_loss)) + 1
+
+
+def _near_best(run: History) -> int:
+    return int(np.argmax(run.test_accuracy >= run.test_accuracy.max() - TOLERANCE)) + 1
+
+
+def _patience(run: History) -> int | None:
+    best = np.minimum.accumulate(run.train_loss)
+    stuck = np.flatnonzero(best[PATIENCE:] >= best[:-PATIENCE])
+    return int(stuck[0]) + 1 if len(stuck) else None
+
+
+# The epoch, counted from 1, at which a run has converged, or None if it has not.
+CRITERIA: dict[str, Callable[[History], int | None]] = {
+    "last": _last,
+    "best-accuracy": _best_accuracy,
+    "lowest-loss": _lowest_loss,
+    "near-best": _near_best,
+    "patience": _patience,
+}
+STATED = {
+    "last": "every epoch is trained",
+    "best-accuracy": "the first epoch of the run's highest test accuracy",
+    "lowest-loss": "the first epoch of the run's lowest test loss",
+    "near-best": f"the first epoch within {TOLERANCE} of the run's highest test accuracy",
+    "patience": f"the first epoch whose lowest training loss so far no epoch of the next {PATIENCE} betters",
+}
+
+REFERENCES = ("zero", "chance", "median", "best")
+
+
+class Weak(NamedTuple):
+    """Which runs are too weak to count: those with an accuracy below `reference` + `margin`.
+
+    The reference is 0, chance (always saying the commonest class), or the median or best accuracy of the runs.
+    """
+
+    reference: str
+    margin: float
+
+    @property
+    def stated(self) -> str:
+        """The rule in words."""
+        what = {"zero": "", "chance": "chance", "median": "the runs' median", "best": "the best run"}[self.reference]
+        sign = "" if self.reference == "zero" else f" {'-' if self.margin < 0 else '+'} "
+        return f"accuracy below {what}{sign}{abs(self.margin) if what else self.margin:g}"
+
+    def among(self, found: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        """Which of the runs with these accuracies, [S], are weak."""
+        if not len(found):
+            return np.zeros(0, bool)
+        references = {
+            "zero": 0.0,
+            "chance": np.bincount(labels).max() / len(labels),
+            "median": np.median(found),
+            "best": found.max(),
+        }
+        return found < references[self.reference] + self.margin
+
+
+NONE_WEAK = Weak("zero", 0.0)
+
+
+def identical(
+    predictions: np.ndarray,
+    labels: np.ndarray,
+    classes: int,
+    histories: Sequence[History],
+    criterion: str,
+    weak: Weak = NONE_WEAK,
+) -> dict[str, str | int | float]:
+    """The columns of `table.IDENTICAL` that are measured, of runs with predictions [S, N] and these histories.
+
+    A run that has not converged by the criterion is left out of the convergence columns alone.
+    """
+    overall = accuracies(predictions, labels)
+    kept = ~weak.among(overall, labels)
+    overall, predictions = overall[kept], predictions[kept]
+    histories = [history for history, keep in zip(histories, kept, strict=True) if keep]
+    converged = [(epoch, run) for run in histories if (epoch := CRITERIA[criterion](run)) is not None]
+    epochs = np.array([epoch for epoch, _ in converged], float)
+    times = np.array([run.seconds[:epoch].sum() for epoch, run in converged])
+    training = np.array([run.seconds.sum() for run in histories])
+    return {
+        "stopping_type": criterion,
+        "no_try": len(overall),
+        **_spread("accuracy", overall),
+        **_labels(class_accuracies(predictions, labels, classes), labels),
+        **_spread("convergent", times),
+        **_spread("convergent", epochs, "_epoch"),
+        **_spread("training", training),
+        "training_relative_diff": _gap(training) / _least(training),
+        "weak_rule": weak.stated,
+        "n_weak": int((~kept).sum()),
+        "n_converged": len(converged),
+    }
+
+
+def _spread(name: str, values: np.ndarray, epoch: str = "") -> dict[str, float]:
+    """The five columns of a quantity."""
+    most, mean = (float(values.max()), float(values.mean())) if len(values) else (np.nan, np.nan)
+    return {
+        f"max_{name}_diff{epoch}": _gap(values),
+        f"max_{name}{epoch}": most,
+        f"min_{name}{epoch}": _least(values),
+        f"std_dev_{name}{epoch}": float(standard_deviation(values)),
+        f"mean_{name}{epoch}": mean,
+    }
+
+
+def _labels(found: np.ndarray, labels: np.ndarray) -> dict[str, str | int | float]:
+    """The class whose accuracy differs most between runs, [S, C], that with the largest SD, and their examples."""
+    sizes = np.bincount(labels, minlength=found.shape[1])
+    # The first of equal classes; one without examples has no accuracy and is never the one.
+    there = np.flatnonzero(sizes)
+    if not len(found):
+        nothing = dict.fromkeys(("max_per_label_acc_diff", "max_label_accuracy", "min_label_accuracy"), np.nan)
+        return {"max_diff_label": "", **nothing, "no_samples_max_diff": 0} | _largest_sd("", np.nan, 0)
+    gaps = found[:, there].max(axis=0) - found[:, there].min(axis=0)
+    widest = there[np.argmax(gaps)]
+    measured = {
+        "max_diff_label": str(widest),
+        "max_per_label_acc_diff": float(gaps.max()),
+        "max_label_accuracy": float(found[:, widest].max()),
+        "min_label_accuracy": float(found[:, widest].min()),
+        "no_samples_max_diff": int(sizes[widest]),
+    }
+    if len(found) < 2:
+        return measured | _largest_sd("", np.nan, 0)
+    spreads = standard_deviation(found[:, there].T)
+    noisiest = there[np.argmax(spreads)]
+    return measured | _largest_sd(str(noisiest), float(spreads.max()), int(sizes[noisiest]))
+
+
+def _largest_sd(label: str, sd: float, examples: int) -> dict[str, str | int | float]:
+    return {"max_std_label": label, "max_per_label_acc_std": sd, "no_samples_max_std": examples}
+
+
+def _gap(values: np.ndarray) -> float:
+    return float(values.max() - values.min()) if len(values) else np.nan
+
+
+def _least(values: np.ndarray) -> float:
+    return float(values.min()) if len(values) else np.nan
+
+
+def experiment(record: Mapping[str, Any]) -> dict[str, str]:
+    """The columns of `table.IDENTICAL` that say what the runs were, from the run.json of one of them."""
+    spec, observed = record["spec"], record["observed"]
+    engine, build = spec["hardware"]["engine"], observed.get("build", {})
+    fixed = set(spec["variant"]["varying"]) <= {"impl"}
+    return {
+        "backend": engine,
+        "backend_version": observed["versions"][engine],
+        "cuda_version": build.get("cuda_version", ""),
+        "cudnn_version": build.get("cudnn_version", ""),
+        "network": spec["model"]["name"],
+        "random_seed": "1" if fixed else "-1",
+    }

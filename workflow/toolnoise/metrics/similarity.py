@@ -1,0 +1,88 @@
+"""Linear CKA: how similar two runs represent the same examples, whatever rotates or scales the representation.
+
+CKA is HSIC(X, Y) / sqrt(HSIC(X, X) HSIC(Y, Y)) of two matrices of the same examples (Kornblith et al. 2019). With
+centred columns the linear HSIC is |X'Y|^2, summed over all entries. It is biased upwards where examples are few for the
+number of columns: of independent noise it is far from 0. The debiased one (Song et al. 2012; Nguyen et al. 2021) takes
+the unbiased HSIC instead, is near 0 there, and can be below it. Both work from columns, never from the examples x
+examples matrices that they are defined by.
+"""
+
+import numpy as np
+
+BLOCK = 2**19  # values of all runs at a time
+
+
+def cka(X: np.ndarray, Y: np.ndarray, debiased: bool = False) -> float:
+    """Linear CKA of X [N, P] and Y [N, Q]; NaN if one of them is constant, or of too few examples (4, debiased)."""
+    assert len(X) == len(Y), f"{len(X)} examples against {len(Y)}"
+    both = [_Centred(values[np.newaxis], debiased) for values in (X, Y)]
+    ((joint,),) = (_hsic(*both, 0),)
+    ((one,), (other,)) = (_hsic(each, each, 0) for each in both)
+    return float(_ratio(joint, one, other))
+
+
+def pairwise_cka(stack: np.ndarray, debiased: bool = False) -> np.ndarray:
+    """Linear CKA of every two runs, [S, S], from activations or logits [S, N, P]; a run with itself has 1."""
+    runs = _Centred(stack, debiased)
+    joint = np.zeros((len(stack), len(stack)))
+    for run in range(len(stack)):
+        joint[run, run:] = _hsic(runs, runs, run)
+    alone = np.diag(joint)
+    found = np.triu(_ratio(joint, alone[:, np.newaxis], alone))
+    return found + np.triu(found, 1).T
+
+
+class _Centred:
+    """Runs with centred columns, and what the unbiased HSIC needs of each example in each of them."""
+
+    def __init__(self, stack: np.ndarray, debiased: bool) -> None:
+        self.stack = stack
+        # Counted from the first example: the mean of equal floats can be off by a rounding, that of zeros not.
+        self.means = stack[:, :1].astype(np.float64)
+        self.means += (
+            sum(self.block(slice(None), rows).sum(axis=1, keepdims=True) for rows in self.rows()) / stack.shape[1]
+        )
+        self.debiased = debiased
+        if debiased:
+            self.squares = np.empty(stack.shape[:2])  # the diagonal of XX'
+            for rows in self.rows():
+                block = self.block(slice(None), rows)
+                self.squares[:, rows] = np.einsum("snp,snp->sn", block, block)
+
+    def block(self, runs: slice, rows: slice) -> np.ndarray:
+        """Some examples of some runs, centred."""
+        return self.stack[runs, rows] - self.means[runs]
+
+    def rows(self) -> list[slice]:
+        """Examples, some at a time: the same of every pair, so that equal runs have equal sums."""
+        runs, examples, columns = self.stack.shape
+        step = max(1, BLOCK // max(1, runs * columns))
+        return [slice(start, start + step) for start in range(0, examples, step)]
+
+
+def _hsic(one: _Centred, others: _Centred, run: int) -> np.ndarray:
+    """HSIC of a run of `one` with that of `others` and with those after it."""
+    later = slice(run, None)
+    count = len(others.stack) - run
+    products = np.zeros((count, one.stack.shape[2], others.stack.shape[2]))
+    for rows in others.rows():
+        products += np.matmul(one.block(slice(run, run + 1), rows).transpose(0, 2, 1), others.block(later, rows))
+    inner = np.einsum("spq,spq->s", products, products)
+    if not one.debiased:
+        return inner
+    # The same sums over pairs of two different examples. Columns are centred, so that each row of XX' sums to 0,
+    # and without its diagonal to what that lacks.
+    examples = one.stack.shape[1]
+    if examples < 4:
+        return np.full(count, np.nan)
+    a, b = one.squares[run], others.squares[later]
+    diagonal = np.einsum("n,sn->s", a, b)
+    sums = a.sum() * b.sum(axis=1)
+    unbiased = inner - diagonal + sums / ((examples - 1) * (examples - 2)) - 2 * diagonal / (examples - 2)
+    return unbiased / (examples * (examples - 3))
+
+
+def _ratio(joint: np.ndarray, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        scale = np.sqrt(one * other)
+        return np.where((one > 0) & (other > 0), joint / scale, np.nan)

@@ -1,0 +1,58 @@
+"""ShuffleNetV2 x0.5 in the form for small images (Summers and Dinneen's shufflenetv2.py, after pytorch-cifar).
+
+A 3x3 stem with stride 1, three stages of which the first block halves the image, a 1x1 convolution, global pooling. A
+block works on half of the channels and then deals them out anew, alternately from either half.
+"""
+
+import keras
+from keras import KerasTensor, layers
+
+from toolnoise.models.pytorch import convolved, dense, depthwise, normalised
+
+# Channels of each stage, and the blocks in it after the one that halves.
+STAGES = ((48, 3), (96, 7), (192, 3))
+STEM, LAST = 24, 1024
+
+
+def build(input_shape: tuple[int, int, int], classes: int) -> keras.Model:
+    """Build the network; it gives logits."""
+    images = keras.Input(input_shape, name="images")
+    values = _convolved(images, STEM, 3, "stem")
+    for stage, (channels, blocks) in enumerate(STAGES, 1):
+        values = _halving(values, channels, f"stage{stage}_block1")
+        for block in range(2, blocks + 2):
+            values = _block(values, f"stage{stage}_block{block}")
+    values = _convolved(values, LAST, 1, "last")
+    values = layers.GlobalAveragePooling2D(name="pool")(values)
+    return keras.Model(images, dense(values, classes, "logits"))
+
+
+def _halving(values: KerasTensor, channels: int, name: str) -> KerasTensor:
+    half = channels // 2
+    left = normalised(depthwise(values, 3, f"{name}_left1_conv", strides=2), f"{name}_left1_bn")
+    left = _convolved(left, half, 1, f"{name}_left2")
+    return _dealt(left, _worked(values, half, 2, name), name)
+
+
+def _block(values: KerasTensor, name: str) -> KerasTensor:
+    half = values.shape[-1] // 2
+    return _dealt(values[..., :half], _worked(values[..., half:], half, 1, name), name)
+
+
+def _worked(values: KerasTensor, channels: int, strides: int, name: str) -> KerasTensor:
+    values = _convolved(values, channels, 1, f"{name}_1")
+    values = normalised(depthwise(values, 3, f"{name}_2_conv", strides), f"{name}_2_bn")
+    return _convolved(values, channels, 1, f"{name}_3")
+
+
+def _dealt(one: KerasTensor, other: KerasTensor, name: str) -> KerasTensor:
+    height, width, channels = one.shape[1:]
+    values = layers.Concatenate(name=f"{name}_both")([one, other])
+    values = layers.Reshape((height, width, 2, channels), name=f"{name}_halves")(values)
+    values = layers.Permute((1, 2, 4, 3), name=f"{name}_alternate")(values)
+    return layers.Reshape((height, width, 2 * channels), name=f"{name}_dealt")(values)
+
+
+def _convolved(values: KerasTensor, filters: int, kernel: int, name: str) -> KerasTensor:
+    values = normalised(convolved(values, filters, kernel, f"{name}_conv"), f"{name}_bn")
+    return layers.ReLU(name=f"{name}_relu")(values)
