@@ -117,7 +117,7 @@ def _judged(made_by: tuple[Artifact, ...], commit: str | None, clean: bool, root
     then = repository.files_of(commit, [one.name for one in made_by]) if commit else {}
     found = []
     for one in made_by:
-        if one.sha256 not in _here(one.name, root):
+        if one.sha256 != _here(one.name, root):
             found.append(CHANGED if then.get(one.name) == one.sha256 else UNKNOWN)
         else:
             found.append(DENIED if clean and then.get(one.name, one.sha256) != one.sha256 else CURRENT)
@@ -125,19 +125,21 @@ def _judged(made_by: tuple[Artifact, ...], commit: str | None, clean: bool, root
 
 
 @functools.cache
-def _here(name: str, root: Path) -> tuple[str, ...]:
-    """The digests of the files of that name in the repository and where the study ran, which has results/<study>."""
+def _here(name: str, root: Path) -> str | None:
+    """The digest of the file of that name in the repository, or else where the study ran, which has results/<study>.
+
+    Where the study ran may be another checkout of the repository: its code is not the code here.
+    """
     path = Path(name)
     if path.is_absolute() or ".." in path.parts or not name.isprintable():
-        return ()
-    found = []
+        return None
     for folder in (code.ROOT, root.resolve().parent.parent):
         try:
             with open_plain(folder / path) as file:
-                found.append(hashlib.file_digest(file, "sha256").hexdigest())
+                return hashlib.file_digest(file, "sha256").hexdigest()
         except OSError:
             continue
-    return tuple(found)
+    return None
 
 
 def _commit(statement: Statement) -> str | None:
