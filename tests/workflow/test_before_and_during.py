@@ -34,7 +34,8 @@ def test_an_estimate_before_anything_was_measured_runs_nothing_and_says_unknown(
     done = snakemake(folder, "estimate", "--logger", "toolnoise")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "cpu: 2 runs left, core-hours and cost unknown" in done.stdout + done.stderr
-    assert [path.name for path in (folder / "results/one").iterdir()] == ["study.json"]
+    written = {path.relative_to(folder / "results/one").as_posix() for path in folder.glob("results/one/**/*.json")}
+    assert written == {"study.json", "statements/study.json.intoto.json"}
 
 
 def test_a_measured_speed_gives_an_estimate_of_hours_cost_and_disk(timed, toolnoise):

@@ -101,7 +101,11 @@ def test_a_second_run_in_another_folder_gives_the_same_bytes(first, second, suff
 
 
 def test_a_second_run_records_the_same_but_for_its_times(first, second):
-    one, other = found(first, (".json",)), found(second, (".json",))
+    # Statements have the digests of these records, and so of their times.
+    one, other = (
+        {name: text for name, text in found(folder, (".json",)).items() if "/statements/" not in name}
+        for folder in (first, second)
+    )
     assert sorted(one) == sorted(other)
     for name in one:
         records = [json.loads(results[name]) for results in (one, other)]
