@@ -138,7 +138,7 @@ def _content(study: studies.Study, job: Expected, role: str) -> str:
         about = {"status": "completed", "epochs": 1, "trainable": [], "initial_sha256": initial, "data_sha256": data}
         return json.dumps({"spec": asked["spec"], "observed": _observed(job), **about})
     if role == "history":
-        drawn = {source: key for source, key in asked["keys"].items() if source != "init"}
+        drawn = {source: key for source, key in asked["keys"].items() if source not in ("init", "bit")}
         digests = f"{'0' * 64},0,{files.canonical_sha256(drawn)}"
         return f"epoch,weights_sha256,tensors_sha256,draws_sha256\n1,{digests}\n"
     if role == "index":
