@@ -82,7 +82,7 @@ OTHER = {
 
 @pytest.fixture(scope="session")
 def other_study(once, write_study, snakemake):
-    """A study of what the small one lacks: files from outside, snapshots, one bit, the cost of determinism, measured speed."""
+    """A study of what the small one lacks: files from outside, snapshots, one bit, what determinism costs, speed."""
 
     def pictures(part, count):
         images = streams.integers(1, (count, 8, 8, 1), 256).astype(np.uint8)
