@@ -141,6 +141,7 @@ def tests(draws: np.random.Generator) -> None:
         arms = [(sample((RUNS,)), sample((RUNS,))) for _ in range(STUDIES)]
         rejected(f"F test, {kind}", (f_test(*two).pvalue for two in arms))
         rejected(f"Brown-Forsythe, {kind}", (brown_forsythe(*two).pvalue for two in arms))
+        rejected(f"the same with its zeros, {kind}", (stats.levene(*two, center="median").pvalue for two in arms))
         rejected(f"permutations, {kind}", (permutation_test(*two, study).pvalue for study, two in enumerate(arms)))
         rejected(f"Welch, {kind}", (mean_difference(*two).pvalue for two in arms))
     arms = [(draws.normal(0, 1, RUNS), draws.normal(0, 3, RUNS)) for _ in range(STUDIES)]
