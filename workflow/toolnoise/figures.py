@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolnoise.errors import BadInput
@@ -52,6 +53,9 @@ KINDS = {
     "table3": Kind(("counts",), _SUB_GROUPS, TABLES),
     "table4": Kind(("counts",), category=TABLES),
     "table5": Kind(("stability",), _SUB_GROUPS, TABLES),
+    "remedies": Kind(
+        ("remedies",), "the key remedies in a block", TABLES, files=("resources/published-remedies.csv",)
+    ),
     "paper_vs_ours": Kind(
         ("stability", "counts"), category=PUBLISHED, also=("overhead",), files=("resources/published.csv",)
     ),
@@ -101,8 +105,12 @@ def possible(
     pairs: Iterable["Pair"],
     recipe_of: Mapping[Task, str],
     networks: Sequence["Cell"] = (),
+    remedied: Mapping["Cell", "Cell"] = MappingProxyType({}),
 ) -> dict[str, tuple[Figure, ...]]:
-    """The figures of each kind that a study's cells can feed, or the networks that its overhead is measured on."""
+    """The figures of each kind that a study's cells can feed, or the networks that its overhead is measured on.
+
+    `remedied` maps cells under remedies to those that they are held against.
+    """
     cells = tuple(cells)
     order = _order(config, cells, recipe_of)
     # A task that is trained under `shuffle` alone, for the figure of the order, is in no other one.
@@ -124,6 +132,7 @@ def possible(
         "table3": _figures("table3", grouped),
         "table4": _figures("table4", usual),
         "table5": _figures("table5", grouped),
+        "remedies": _figures("remedies", remedied, lambda cell: _place(remedied[cell])),
         "paper_vs_ours": _figures("paper_vs_ours", [*usual, *networks]),
     }
 
