@@ -305,8 +305,8 @@ _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
     "records": {"metavar": "JSON"},
     "other-records": {"metavar": "RUN_JSON"},
     "metrics": {"metavar": "CSV"},
-    "remedied": {"metavar": "NPY", "help": "the cell's dump under remedies, its index beside it; none if it has no remedy"},
-    "single": {"metavar": "NPY", "help": "the dump that it is held against, its index beside it; none if it is its own"},
+    "remedied": {"metavar": "NPY", "help": "the cell's dump under remedies, its index beside it, if it has one"},
+    "single": {"metavar": "NPY", "help": "the dump of other runs that it is held against, its index beside it, if any"},
     "read": {
         "action": "append",
         "nargs": "+",

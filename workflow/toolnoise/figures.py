@@ -53,9 +53,7 @@ KINDS = {
     "table3": Kind(("counts",), _SUB_GROUPS, TABLES),
     "table4": Kind(("counts",), category=TABLES),
     "table5": Kind(("stability",), _SUB_GROUPS, TABLES),
-    "remedies": Kind(
-        ("remedies",), "the key remedies in a block", TABLES, files=("resources/published-remedies.csv",)
-    ),
+    "remedies": Kind(("remedies",), "the key remedies in a block", TABLES, files=("resources/published-remedies.csv",)),
     "paper_vs_ours": Kind(
         ("stability", "counts"), category=PUBLISHED, also=("overhead",), files=("resources/published.csv",)
     ),

@@ -27,8 +27,8 @@ class Job(NamedTuple):
 
     `options` are what it is told besides files, `reads` the options that name files it reads, with what lies beside
     each such file and is read too (whole names, or suffixes in place of the file's own), `writes` those it writes,
-    `several` those of the two that may name several files, `optional` those of these that may name none, `aside` what changes no outcome. `modules` and `files` are
-    the code and the files of the repository that it is made by.
+    `several` those of the two that may name several files, `optional` those of these that may name none, `aside` what
+    changes no outcome. `modules` and `files` are the code and the files of the repository that it is made by.
     """
 
     says: str

@@ -1,33 +1,24 @@
 """A cell's predictions under remedies for noise: the logits of each run averaged over views, over snapshots, or both.
 
-A remedy is named after its set of views (views.py); after `snapshots`, the weights at the end of each of a run's cosine
-cycles; or after both, as in `snapshots+flip`. Each view of each snapshot is computed once and added to every remedy that
-has it, in float64. What no remedy is applied to is the ordinary dump (prediction.py), and not repeated here.
+Each view of each snapshot is computed once and added, in float64, to every remedy that has it (views.py). Predictions
+without a remedy are the ordinary dump (prediction.py), and not repeated here.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from toolnoise import arrays, files, prediction, runs, views
+from toolnoise import arrays, files, prediction, runs
 from toolnoise.datasets.prepared import Split
 from toolnoise.datasets.progress import progress
 from toolnoise.prediction import Network
-from toolnoise.study import SNAPSHOTS
 from toolnoise.training import Timings
-from toolnoise.views import View
+from toolnoise.views import Remedy, View, remedy
 
 # Whole batches of every engine, so that each image is computed in the batch that the ordinary dump has it in.
 PART = 1024
-
-
-class Remedy(NamedTuple):
-    """Which views of which snapshots are averaged: of all of them, or of the last one alone."""
-
-    all_snapshots: bool
-    views: tuple[View, ...]
 
 
 class Remedied(NamedTuple):
@@ -37,12 +28,6 @@ class Remedied(NamedTuple):
     remedies: list[str]
     seeds: list[int]
     diverged: list[bool]
-
-
-def remedy(name: str) -> Remedy:
-    """What a remedy of that name averages."""
-    alone = name.removeprefix(SNAPSHOTS).removeprefix("+")
-    return Remedy(name != alone, views.SETS[alone] if alone else (View(0, 0, mirrored=False),))
 
 
 def dump(
@@ -85,6 +70,22 @@ def read(logits: str | Path, index: str | Path) -> Remedied:
     return Remedied(stack, found["remedies"], found["seeds"], found["diverged"])
 
 
+def seen(images: np.ndarray, margin: int, views: Iterable[View]) -> Iterator[tuple[View, np.ndarray]]:
+    """Each view of images [N, H, W, C], which are higher and wider by `margin` than what the network sees.
+
+    As training makes its crops: of the normalised image, with zeros around it, another window is taken.
+    """
+    views = tuple(views)
+    reach = max((max(abs(view.down), abs(view.right)) for view in views), default=0)
+    around = ((0, 0), (reach, reach), (reach, reach), (0, 0))
+    padded, (height, width) = np.pad(images, around), (side - margin for side in images.shape[1:3])
+    start = reach + margin // 2
+    for view in views:
+        top, left = start + view.down, start + view.right
+        window = padded[:, top : top + height, left : left + width]
+        yield view, window[:, :, ::-1] if view.mirrored else window
+
+
 def _averages(
     network: Network, run: runs.Run, snapshots: list[dict[str, np.ndarray]], part: Split, wanted: list[Remedy]
 ) -> np.ndarray:
@@ -92,16 +93,12 @@ def _averages(
     sums = np.zeros((len(wanted), len(part.labels), len(network.dataset.classes)))
     for weights in snapshots:
         network.take(weights, run)
-        applied = [remedy.all_snapshots or weights is snapshots[-1] for remedy in wanted]
-        needed = {view for remedy, is_applied in zip(wanted, applied, strict=True) if is_applied for view in remedy.views}
-        for view, logits in _logits(network, part, sorted(needed)):
-            for total, remedy, is_applied in zip(sums, wanted, applied, strict=True):
-                if is_applied and view in remedy.views:
+        last = weights is snapshots[-1]
+        views = [remedy.views if last or remedy.all_snapshots else () for remedy in wanted]
+        for view, images in seen(part.images, part.margin, sorted(set().union(*views))):
+            logits = network.engine.logits(part.showing(images))
+            for total, members in zip(sums, views, strict=True):
+                if view in members:
                     total += logits
     counts = [len(remedy.views) * (len(snapshots) if remedy.all_snapshots else 1) for remedy in wanted]
     return sums / np.array(counts).reshape(-1, 1, 1)
-
-
-def _logits(network: Network, part: Split, needed: list[View]) -> Iterator[tuple[View, np.ndarray]]:
-    for view, images in views.seen(part.images, part.margin, needed):
-        yield view, network.engine.logits(part.showing(images))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolnoise import config, figures, layout
+from toolnoise import config, figures, layout, views
 from toolnoise.datasets import sources
 from toolnoise.errors import BadInput
 from toolnoise.figures import Figure
@@ -21,9 +21,6 @@ PAIRABLE = ("control", "algo")
 
 # How many times as long a deterministic run may take. Zhuang et al. measured up to 2.11 (figure 9a: networks, P100).
 DETERMINISM = 2
-
-# The remedy that averages over a run's snapshots, and how a model is named that is trained for it.
-SNAPSHOTS = "snapshots"
 
 # What the cost of determinism is measured between; as a variant, a mode is what may vary.
 MODES = {"default": ("impl",), "deterministic": ()}
@@ -107,10 +104,9 @@ class Study:
 
     def remedies(self, cell: Cell) -> tuple[str, ...]:
         """The remedies that are applied to the runs of a cell, by name."""
-        views = self.views.get(cell, ())
-        if cell not in self.views or self.config["recipes"][self.recipe_of[cell[:2]]].get("cycles", 1) == 1:
-            return views
-        return (*views, SNAPSHOTS, *(f"{SNAPSHOTS}+{name}" for name in views))
+        if cell not in self.views:
+            return ()
+        return views.remedies(self.views[cell], self.config["recipes"][self.recipe_of[cell[:2]]].get("cycles", 1))
 
     def single(self, cell: Cell) -> Cell:
         """The cell whose runs, without a remedy, those of a cell under remedies are held against.
@@ -261,7 +257,7 @@ def build(resolved: config.Config, file: str | Path) -> Study:
 def _build(resolved: config.Config, file: str | Path) -> Study:
     seeds: dict[Cell, tuple[int, ...]] = {}
     minutes: dict[Cell, int] = {}
-    views: dict[Cell, tuple[str, ...]] = {}
+    sets: dict[Cell, tuple[str, ...]] = {}
     recipe_of: dict[tuple[str, str], str] = {}
     for number, block in enumerate(resolved["grid"]):
         where = f"grid[{number}]"
@@ -279,7 +275,7 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
             seeds[cell] = tuple(block_seeds)
             minutes[cell] = block["minutes"] * (DETERMINISM if is_deterministic(cell) else 1)
             if "remedies" in block:
-                views[cell] = tuple(block["remedies"])
+                sets[cell] = tuple(block["remedies"])
             recipe = config.recipe_for(block["recipe"], cell.model, cell.dataset, resolved["recipes"])
             if found.bit_after >= (epochs := resolved["recipes"][recipe]["epochs"]):
                 allowed = f"fewer than the {epochs} epochs of recipe {recipe!r}"
@@ -293,13 +289,14 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
         if resolved["hardware"][hardware]["accelerator"] == "tpu":
             found = f"{hardware!r} is a TPU, which is deterministic either way"
             raise BadInput(file, f"overhead.hardware[{number}]", found, "toolings whose accelerator is cpu or gpu")
-    possible = figures.possible(resolved, seeds, _pairs(seeds), recipe_of, _networks(resolved), {cell: _single(cell, views) for cell in views})
+    remedied = {cell: _single(cell, sets) for cell in sets}
+    possible = figures.possible(resolved, seeds, _pairs(seeds), recipe_of, _networks(resolved), remedied)
     kinds = resolved.get("figures")
     if kinds and "only" in resolved:
         # What is left need not feed every figure that was asked for.
         kinds = [kind for kind in kinds if possible[kind]]
     shown = figures.chosen(possible, kinds, file)
-    return Study(resolved["study"], resolved, seeds, minutes, views, recipe_of, tuple(shown))
+    return Study(resolved["study"], resolved, seeds, minutes, sets, recipe_of, tuple(shown))
 
 
 def _product(block: config.Config) -> Iterator[Cell]:
@@ -317,7 +314,7 @@ def _networks(resolved: config.Config) -> tuple[Cell, ...]:
 
 
 def _single(cell: Cell, remedied: Container[Cell]) -> Cell:
-    other = cell._replace(model=cell.model.removesuffix(f"-{SNAPSHOTS}"))
+    other = cell._replace(model=cell.model.removesuffix(f"-{views.SNAPSHOTS}"))
     return other if other in remedied else cell
 
 

@@ -1,14 +1,13 @@
-"""Views of a test image, which a remedy averages predictions over: moved, mirrored, or both.
+"""Remedies for noise, by name: what a run's prediction of an image is averaged over.
 
-A view is made as training makes its crops: of the stored image, normalised, with zeros around it, the window that the
-network sees is taken at another place; then it may be mirrored. The image as it is belongs to every set. The sets are
-Summers & Dinneen's: for CIFAR-10 those of 25 and 81 crops, for MNIST that of 9.
+A remedy is a set of views of the image, moved, mirrored or both; or `snapshots`, the weights at the end of each of the
+run's cosine cycles; or both, as in `snapshots+flip`. The image as it is belongs to every set. The sets are Summers &
+Dinneen's: for CIFAR-10 those of 25 and 81 crops, for MNIST that of 9. Nothing heavy is imported: the Snakefile reads
+this module.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
-
-import numpy as np
 
 
 class View(NamedTuple):
@@ -19,9 +18,12 @@ class View(NamedTuple):
     mirrored: bool
 
 
+PLAIN = View(0, 0, mirrored=False)
+
+
 def _crops(padding: int, stride: int) -> tuple[View, ...]:
     steps = range(-padding, padding + 1, stride)
-    return tuple(View(down, right, mirrored=False) for down in steps for right in steps)
+    return tuple(PLAIN._replace(down=down, right=right) for down in steps for right in steps)
 
 
 def _and_mirrored(views: tuple[View, ...]) -> tuple[View, ...]:
@@ -30,20 +32,27 @@ def _and_mirrored(views: tuple[View, ...]) -> tuple[View, ...]:
 
 _CROPS = {"crops9": _crops(1, 1), "crops25": _crops(4, 2), "crops81": _crops(4, 1)}
 SETS = {
-    "flip": _and_mirrored((View(0, 0, mirrored=False),)),
+    "flip": _and_mirrored((PLAIN,)),
     **_CROPS,
     **{f"flip+{name}": _and_mirrored(views) for name, views in _CROPS.items()},
 }
+SNAPSHOTS = "snapshots"  # and how a model is named that is trained for them: M-snapshots
 
 
-def seen(images: np.ndarray, margin: int, views: Iterable[View]) -> Iterator[tuple[View, np.ndarray]]:
-    """Each view of images [N, H, W, C], which are higher and wider by `margin` than what the network sees of them."""
-    views = tuple(views)
-    reach = max((max(abs(view.down), abs(view.right)) for view in views), default=0)
-    around = ((0, 0), (reach, reach), (reach, reach), (0, 0))
-    padded, (height, width) = np.pad(images, around), (side - margin for side in images.shape[1:3])
-    start = reach + margin // 2
-    for view in views:
-        top, left = start + view.down, start + view.right
-        window = padded[:, top : top + height, left : left + width]
-        yield view, window[:, :, ::-1] if view.mirrored else window
+class Remedy(NamedTuple):
+    """What is averaged: these views, of all of a run's snapshots or of the last one alone."""
+
+    all_snapshots: bool
+    views: tuple[View, ...]
+
+
+def remedies(sets: Iterable[str], cycles: int) -> tuple[str, ...]:
+    """The remedies for runs of so many cosine cycles, if these sets of views are asked for."""
+    sets = tuple(sets)
+    return (*sets, SNAPSHOTS, *(f"{SNAPSHOTS}+{name}" for name in sets)) if cycles > 1 else sets
+
+
+def remedy(name: str) -> Remedy:
+    """What a remedy of that name averages."""
+    alone = name.removeprefix(SNAPSHOTS).removeprefix("+")
+    return Remedy(name != alone, SETS[alone] if alone else (PLAIN,))

@@ -100,8 +100,8 @@ def variability_reduction(single: Mapping[str, Any], remedied: Mapping[str, Any]
 def reduction(single: Measured, remedied: Measured, *, same_runs: bool) -> Estimate:
     """The reduction with its interval by the jackknife over runs.
 
-    A remedy of the very runs that `single` measures loses a run together with them; other runs are a sample of their own,
-    and the variances add. Where one of the measures of single runs is not above 0 there is nothing to reduce.
+    A remedy of the very runs that `single` measures loses a run together with them; other runs are a sample of their
+    own, and the variances add. Where a measure of the single runs is not above 0 there is nothing to reduce.
     """
     before, after = single.measures, remedied.measures
     if not _is_noisy(before):
