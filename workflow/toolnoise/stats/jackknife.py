@@ -43,7 +43,8 @@ def pairwise_similarity(matrix: np.ndarray) -> Estimate:
 def pairs_without_each(matrix: np.ndarray) -> np.ndarray:
     """The mean over the pairs of three runs or more without the first run, without the second, and so on."""
     count = len(matrix)
-    return (matrix.sum() / 2 - matrix.sum(axis=1)) / ((count - 1) * (count - 2) / 2)
+    pairs = (np.sum(matrix) - np.trace(matrix)) / 2
+    return (pairs - (matrix.sum(axis=1) - np.diag(matrix))) / ((count - 1) * (count - 2) / 2)
 
 
 def cross_jackknife(matrix: np.ndarray) -> Estimate:
