@@ -99,6 +99,17 @@ def test_summers_and_dinneen_have_a_tenth_of_the_rate_for_biases_and_scales_and_
     assert recipe("summers", "mnist-cnn", "mnist") == entry | {"normalise": "mnist", "crop": 0, "flip": False}
 
 
+def test_summers_and_dinneens_snapshots_are_five_cosines_of_a_hundred_epochs_with_three_of_warm_up_each():
+    entry = recipe("summers", "resnet14-snapshots", "cifar10")
+    assert entry == recipe("summers", "resnet14", "cifar10") | {"cycles": 5}
+    assert config.registered("models")["resnet14-snapshots"] == config.registered("models")["resnet14"]
+    # Their train.py:200-218, at the same steps; the warm-up of a cycle, too, is times its cosine.
+    for cycle in range(5):
+        rates = [rate(entry, 100 * cycle + epoch) for epoch in (0, 1, 2, 50, 99)]
+        expected = [0.4 / 3, 0.8 / 3, 0.4, *(0.2 * (1 + np.cos(np.pi * at / 100)) for at in (50.75, 99.75))]
+        assert rates == pytest.approx(expected, rel=2.5e-3)
+
+
 def test_pham_et_al_have_a_recipe_for_each_network():
     for model in ("lenet1", "lenet4", "lenet5"):
         assert recipe("pham", model, "mnist")["epochs"] == 10

@@ -20,7 +20,9 @@ class Rows(NamedTuple):
     rows: Iterable[np.ndarray]
 
 
-def write_npz(path: str | Path, arrays: Mapping[str, np.ndarray] | Iterable[tuple[str, np.ndarray | Rows]]) -> None:
+def write_npz(
+    path: str | Path, arrays: Mapping[str, np.ndarray | Rows] | Iterable[tuple[str, np.ndarray | Rows]]
+) -> None:
     """Write arrays as one uncompressed .npz; the same arrays give the same bytes.
 
     Pairs are asked for one after the other, so that a later array may be made of what an earlier one's rows were.

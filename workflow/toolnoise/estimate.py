@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolnoise import config, engines, layout, pace, runs, training
+from toolnoise import config, cycles, engines, layout, pace, runs, training
 from toolnoise.datasets import official, prepared
 from toolnoise.doctor import why_not
 from toolnoise.errors import BadInput
@@ -195,7 +195,7 @@ def _jobs(study: Study) -> dict[str, int]:
 
 
 def _disk(study: Study, paces: dict[Cell, Pace | None]) -> Disk:
-    """Weights as large as one like them that was made or built; predictions and data as the data is large."""
+    """Weights as large as one like them that was made or built, after each cycle; predictions and data as the data is."""
     weights = predictions = data = 0
     unknown = []
     known = {cell[:2]: found.weight_bytes for cell, found in paces.items() if found and found.weight_bytes}
@@ -206,7 +206,7 @@ def _disk(study: Study, paces: dict[Cell, Pace | None]) -> Disk:
         for model in dict.fromkeys(cell.model for cell in cells):
             of_it = [cell for cell in cells if cell.model == model]
             each = known.get((model, name)) or _weight_bytes(_spec(study, of_it[0]), dataset)
-            weights += _runs(study, of_it) * each
+            weights += _runs(study, of_it) * each * cycles.count(_spec(study, of_it[0])["recipe"])
             if not each:
                 unknown.append(f"weights of {model} on {name}")
         if dataset is None:
