@@ -4,12 +4,18 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 SNAKEMAKE = .venv/bin/snakemake --workflow-profile workflow/profiles/default
 
-.PHONY: demo test lint bench clean
+.PHONY: demo sources remedies test lint bench clean
 .DELETE_ON_ERROR:
 
 demo: .venv/cpu
 	@$(SNAKEMAKE)
 	@.venv/bin/toolnoise summary --study results/demo/study.json
+
+# The small forms of the second paper's studies.
+sources remedies: %: .venv/cpu
+	@$(SNAKEMAKE) --configfile workflow/studies/$@-small.yaml
+	@.venv/bin/toolnoise summary --study results/$@-small/study.json
+	@echo "the tables:" results/$@-small/figures/$@-*.html
 
 test: .venv/dev
 	@.venv/bin/python -m pytest --numprocesses $(CORES) --dist loadfile

@@ -65,7 +65,10 @@ KINDS = {
 }
 
 # What notebooks use of the package.
-MODULES = tuple(f"toolnoise.{name}" for name in ("rendering", "plots", "tables", "published", "metrics.table"))
+MODULES = tuple(
+    f"toolnoise.{name}"
+    for name in ("rendering", "plots", "tables", "published", "views", "metrics.remedies", "metrics.table")
+)
 
 # The paper's items, by the names that their figures have in a study with the paper's grid; and its numbers beside ours.
 TARGETS = {

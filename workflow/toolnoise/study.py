@@ -106,7 +106,7 @@ class Study:
         """The remedies that are applied to the runs of a cell, by name."""
         if cell not in self.views:
             return ()
-        return views.remedies(self.views[cell], self.config["recipes"][self.recipe_of[cell[:2]]].get("cycles", 1))
+        return views.remedies(self.views[cell], self.config["recipes"][self.recipe_of[cell[:2]]]["cycles"])
 
     def single(self, cell: Cell) -> Cell:
         """The cell whose runs, without a remedy, those of a cell under remedies are held against.
