@@ -49,6 +49,13 @@ def test_snapshots_alone_are_of_the_image_as_it_is():
     assert remedy("snapshots") == (True, (PLAIN,))
 
 
+def test_passes_count_each_view_of_each_snapshot_once():
+    assert views.passes(remedies(["crops25", "crops81", "flip+crops9"], 1), 1) == 81 + 9
+    assert views.passes(remedies(["flip", "flip+crops81"], 5), 5) == 5 * 162
+    assert views.passes(["snapshots"], 5) == 5
+    assert views.passes([], 1) == 0
+
+
 def by_pixel(image, margin, view):
     """One view of one image, a pixel at a time."""
     height, width = image.shape[0] - margin, image.shape[1] - margin

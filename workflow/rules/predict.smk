@@ -42,6 +42,8 @@ rule dump_remedies:
         gpu=get_gpus,
         gpu_model=get_gpu_model,
         mem_mb=get_memory,
+        # Hundreds of views of all of a cell's runs: the time of a training, not of a dump.
+        runtime=get_training_minutes,
     params:
         study=study.path(layout.STUDY),
         remedies=lambda wildcards: ",".join(study.remedies(get_cell(wildcards))),

@@ -56,3 +56,10 @@ def remedy(name: str) -> Remedy:
     """What a remedy of that name averages."""
     alone = name.removeprefix(SNAPSHOTS).removeprefix("+")
     return Remedy(name != alone, SETS[alone] if alone else (PLAIN,))
+
+
+def passes(names: Iterable[str], cycles: int) -> int:
+    """How often these remedies have a network go over the test set, for a run of so many cycles."""
+    wanted = [remedy(name) for name in names]
+    every = set().union(*(one.views for one in wanted if one.all_snapshots))
+    return (cycles - 1) * len(every) + len(every.union(*(one.views for one in wanted)))
