@@ -86,7 +86,7 @@ def test_hours_are_those_of_what_is_left_and_of_its_predictions(tiny, leave):
     assert control.seconds_a_run is None
 
 
-def test_remedied_predictions_are_counted_and_take_a_pass_for_each_view_of_each_snapshot(written, built, tiny, leave):
+def test_remedied_predictions_are_counted_and_take_a_pass_for_each_view_of_each_snapshot(built, tiny):
     recipe = {"epochs": EPOCHS, "schedule": "cosine", "cycles": EPOCHS}
     block = tiny.config["grid"][0] | {"remedies": ["crops9"]}
     study = built({**tiny.config, "grid": [block], "recipes": {"digits": recipe}})
