@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 DRIVER = Path(__file__).parent / "drivers" / "always_keeping.py"
-# Two cosines with their warm-ups, crops and flips: what an epoch does hangs on its number. A snapshot after four epochs.
+# Two cosines with warm-ups, crops and flips: what an epoch does hangs on its number. A snapshot after four epochs.
 RECIPE = {
     "epochs": 8,
     "batch_size": 64,

@@ -173,7 +173,7 @@ def drawn(parameters):
     start = f"{streams.key(spec['study_seed'], 'init', replicate('init', varying, spec['seed'])):x}"
     epochs = tuple(plan_epoch(spec, 50, epoch).digest() for epoch in range(2))
     name = f"{spec['variant']['name']}/{spec['seed']}"
-    return RunFacts(name, name, spec, "data", start, (), (), epochs)
+    return RunFacts(name, name, spec, "data", start, (), (), epochs, (), None)
 
 
 def test_runs_of_combined_variants_share_their_draws(combined):

@@ -17,7 +17,14 @@ def with_recipe(spec, **changes):
 
 
 def rates(epoch, steps=4, **recipe):
-    defaults = {"epochs": 10, "learning_rate": 0.8, "schedule": "constant", "step_epochs": 3, "step_factor": 0.5, "cycles": 1}
+    defaults = {
+        "epochs": 10,
+        "learning_rate": 0.8,
+        "schedule": "constant",
+        "step_epochs": 3,
+        "step_factor": 0.5,
+        "cycles": 1,
+    }
     found = learning_rates(defaults | {"warmup_epochs": 0} | recipe, steps, epoch)
     assert found.dtype == np.float32
     return found.tolist()

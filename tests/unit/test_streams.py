@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from toolnoise import streams, training
+from toolnoise import bit, streams
 from toolnoise.models.initial import Parameter, initial_weights
 from toolnoise.plans import plan_epoch
 from toolnoise.variants import ALGORITHMIC, SOURCES, VARIANTS, replicate

@@ -1,4 +1,4 @@
-"""Cycles: a training in equal parts, in each of which the learning rate falls to 0, and the weights that each ends with.
+"""Cycles: a training in equal parts, in each of which the learning rate falls to 0, and the weights at their ends.
 
 The weights after every cycle but the last are a run's snapshots; the last one's are its final weights. A run that
 diverges has the snapshots of the cycles that it ended before. In a file the snapshots of a tensor are one array, one

@@ -201,7 +201,7 @@ def _jobs(study: Study) -> dict[str, int]:
 
 
 def _disk(study: Study, paces: dict[Cell, Pace | None]) -> Disk:
-    """Weights as large as one like them that was made or built, after each cycle; predictions and data as the data is."""
+    """Weights as large as one like them that was made or built, after each cycle; the rest as large as the data is."""
     weights = predictions = data = 0
     unknown = []
     known = {cell[:2]: found.weight_bytes for cell, found in paces.items() if found and found.weight_bytes}

@@ -42,11 +42,11 @@ class Run(NamedTuple):
         final, packs = self._tensors(mapped=npz_names(self.folder / "weights.npz"))
         kept = len(cycles.snapshot_epochs(self.record["spec"]["recipe"], self.record["epochs"]))
         wanted = {path + cycles.MARK: (kept, *tensor.shape) for path, tensor in final.items()} if kept else {}
-        for name in dict.fromkeys((*wanted, *packs)):
-            if name not in packs or name not in wanted or packs[name].shape != wanted[name]:
-                found = f"found {packs[name].shape}" if name in packs else "no such array"
-                allowed = f"snapshots of shape {wanted[name]}" if name in wanted else "only what run.json's recipe keeps"
-                raise BadInput(self.folder / "weights.npz", name, found, allowed)
+        found = {name: pack.shape for name, pack in packs.items()}
+        for name in dict.fromkeys((*wanted, *found)):
+            if found.get(name) != wanted.get(name):
+                allowed = f"run.json's recipe keeps {wanted.get(name, 'nothing')}"
+                raise BadInput(self.folder / "weights.npz", name, f"found {found.get(name, 'nothing')}", allowed)
         return [*cycles.unpacked(packs), final]
 
     def _tensors(self, mapped: list[str]) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
