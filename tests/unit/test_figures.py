@@ -110,7 +110,9 @@ def test_two_networks_at_each_batch_size_are_two_figures_of_the_order():
     assert names(some, recipe_of=recipe_of)["order"] == ["order-cpu-b32-digits", "order-cpu-b32-bn-digits"]
 
 
-@pytest.mark.parametrize("kind", ["batch_norm", "subgroups", "across_toolings", "order", "table3", "table5"])
+@pytest.mark.parametrize(
+    "kind", ["batch_norm", "subgroups", "across_toolings", "order", "table3", "table5", "remedies"]
+)
 def test_a_figure_that_the_grid_cannot_feed_is_refused_if_asked_for_and_left_out_else(kind, written, built, refused):
     written["grid"][0] |= {"hardware": ["cpu"], "variants": ["algo_impl", "control"]}
     assert kind not in built(written).figure_kinds
@@ -154,6 +156,19 @@ def test_the_schema_knows_every_kind_and_every_kind_has_a_notebook_a_caption_and
 def test_a_figures_name_begins_with_its_kind_and_kinds_are_not_mistaken_for_one_another():
     for kind in figures.KINDS:
         assert "-" not in kind
+
+
+def test_remedies_are_shown_by_tooling_and_by_the_task_that_they_are_held_against():
+    mine = {cell: cell for cell in cells(("m", "lone-snapshots"), hardware=("cpu", "noisy"), variants=("algo",))}
+    mine |= {cell._replace(model="m-snapshots"): cell for cell in mine if cell.model == "m"}
+    some = list(mine)
+    config = {"models": {cell.model: {"builder": "a:b"} for cell in some}, "datasets": DATASETS, "recipes": RECIPES}
+    shown = figures.possible(config, some, (), {}, (), mine)["remedies"]
+    assert {figure.name: [model for model, _ in figure.tasks] for figure in shown} == {
+        f"remedies-{tooling}-{name}-digits": models
+        for tooling in ("cpu", "noisy")
+        for name, models in (("m", ["m", "m-snapshots"]), ("lone-snapshots", ["lone-snapshots"]))
+    }
 
 
 # The paper's items.

@@ -34,13 +34,17 @@ KINDS = {
     "record of a run": ("small", f"runs/{CELL}/algo_impl/2/run.json"),
     "logits": ("small", f"predictions/{CELL}/algo_impl.npy"),
     "index of logits": ("small", f"predictions/{CELL}/impl.json"),
+    "logits under remedies": ("other", "remedies/smallcnn/mine/cpu/control.npy"),
+    "index of logits under remedies": ("other", "remedies/smallcnn/mine/cpu/control.json"),
     "verdict of the gate": ("small", f"control/{CELL}.json"),
     "metrics of a cell": ("small", f"metrics/cells/{CELL}/impl.csv"),
     "metrics of a pair": ("small", f"metrics/pairs/{CELL}/cpu-eigen/control.csv"),
+    "remedies of a cell": ("other", "metrics/remedies/smallcnn/mine/cpu/control.csv"),
     "counts of a data set": ("small", "metrics/data/digits.csv"),
     "metrics of the study": ("small", "metrics/stability.csv"),
     "counts of the study": ("small", "metrics/data.csv"),
     "pairs of the study": ("small", "metrics/cross_tooling.csv"),
+    "remedies of the study": ("other", "metrics/remedies.csv"),
     "kernel times": ("other", "overhead/smallcnn/cpu/default/1.csv"),
     "record of a profile": ("other", "overhead/smallcnn/cpu/deterministic/1.json"),
     "overhead of a network": ("other", "metrics/overhead/smallcnn/cpu.csv"),
@@ -64,7 +68,10 @@ ENDS = {"page", "measured speed"}
 TASK = {"models": ["smallcnn"], "datasets": ["mine"], "recipe": "short", "hardware": ["cpu"]}
 OTHER = {
     "study": "other",
-    "grid": [TASK | {"variants": ["control"], "seeds": 2}, TASK | {"variants": ["bit"], "seeds": 1}],
+    "grid": [
+        TASK | {"variants": ["control"], "seeds": 2, "remedies": ["flip"]},
+        TASK | {"variants": ["bit"], "seeds": 1},
+    ],
     "recipes": {"short": {"epochs": 2, "batch_size": 16, "learning_rate": 0.01, "schedule": "cosine", "cycles": 2}},
     "overhead": {
         "models": ["smallcnn"],

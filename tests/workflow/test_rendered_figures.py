@@ -39,9 +39,10 @@ def measured(place, labels, classes, groups, noise, runs=RUNS):
 def written(tmp_path):
     """Write metric files into a folder and run a notebook's code on them; returns the stem of what it wrote."""
 
-    def render(kind, rows=(), counts=(), kernels=(), overhead=(), **parameters):
+    def render(kind, rows=(), counts=(), kernels=(), overhead=(), remedies=(), **parameters):
         files = {
             "stability": (table.STABILITY, rows),
+            "remedies": (table.REMEDIES, remedies),
             "counts": (table.DATA, counts),
             "kernels": (table.KERNELS, kernels),
             "overhead": (table.OVERHEAD, overhead),
@@ -255,3 +256,86 @@ def test_the_cost_of_determinism_is_drawn_with_the_same_bytes_twice(written, kin
         stem = written(kind, **rows, **ON_V100)
         drawings.append([stem.with_suffix(f".{suffix}").read_bytes() for suffix in ("png", "svg", "pdf")])
     assert drawings[0] == drawings[1]
+
+
+def under_remedies(model, *names, dataset="digits", runs=6, missing=0):
+    """Rows of a cell's remedies, each with numbers of its own."""
+    place = (model, dataset, "cpu", "algo_impl")
+    for number, name in enumerate(names, 1):
+        values = {"accuracy_mean": 0.9, "accuracy_sd": 0.001 * number, "cross_entropy_mean": 0.3}
+        values |= {
+            "cross_entropy_sd": 0.002 * number,
+            "churn": 0.02 * number,
+            "correlation_spearman": 1 - 0.01 * number,
+        }
+        values |= {
+            "correlation_pearson": 0.99,
+            "ensemble_accuracy_change": 0.003,
+            "ensemble_cross_entropy_change": -0.1,
+        }
+        if name != "single" or model.endswith("-snapshots"):
+            values["variability_reduction"] = 0.4
+        for metric, value in values.items():
+            yield (*place, name, metric, "all", value, value - 0.0001, value + 0.0001, runs, missing)
+
+
+def both_models(**more):
+    sets = ("crops9", "flip+crops25")
+    yield from under_remedies("cnn", "single", *sets, **more)
+    yield from under_remedies(
+        "cnn-snapshots", "single", *sets, "snapshots", *(f"snapshots+{name}" for name in sets), **more
+    )
+
+
+def cured(written, dataset="digits", **more):
+    tasks = [["cnn", dataset], ["cnn-snapshots", dataset]]
+    stem = written("remedies", remedies=list(both_models(dataset=dataset, **more)), tasks=tasks)
+    return stem.with_suffix(".md").read_text()
+
+
+def test_remedies_stand_beside_the_published_ones_with_whose_each_number_is(written):
+    text = cured(written)
+    names = re.findall(r"^\| (.+?) \| (ours|Summers & Dinneen|replicated) \|", text, re.MULTILINE)
+    theirs = ["Summers & Dinneen", "replicated"]
+    shown = {name: [whose for found, whose in names if found == name] for name, _ in names}
+    assert shown["Single run"] == shown["Snapshots"] == shown["Flip x 25 crops"] == ["ours", *theirs]
+    assert shown["Last snapshot"] == shown["9 crops"] == shown["Last snapshot + 9 crops"] == ["ours"]
+    assert shown["Snapshots + flip x 25 crops"] == ["ours"]
+    assert shown["Flip"] == shown["81 crops"] == shown["Snapshots + flip x 81 crops"] == theirs
+    assert sum(whose == "Summers & Dinneen" for _, whose in names) == 9
+
+
+def test_every_number_of_a_remedy_is_the_files_or_the_published_one(written):
+    text = cured(written, missing=1)
+    ours = r"\| 9 crops \| ours \| cnn / digits \| ALGO\+IMPL \| 6 \(1 missing\) \| 90\.00 \(89\.99 to 90\.01\) "
+    assert re.search(
+        ours + r"\| 0\.20 .* \| 0\.0040 .* \| 4\.00 .* \| 0\.980 .* \| 0\.30 .* \| 40 \(40 to 40\) \|", text
+    )
+    cifar = r"resnet14 / cifar10 \| ALGO\+IMPL \| 100 \| — "
+    numbers = r"\| 0\.19 \| 0\.0044 \| 6\.1 \| 0\.957 \| 0\.63 \| 48 \|"
+    assert re.search(rf"\| Snapshots \| Summers & Dinneen \| {cifar}{numbers}", text)
+    assert re.search(rf"\| Snapshots \| replicated \| {cifar}.*\| 5\d \(by the formula\) \|", text)
+    assert re.search(r"\| Single run \| ours .*\| — \|", text)
+    assert re.search(r"\| Single run \| Summers & Dinneen .*\| — \|", text)
+
+
+def test_that_published_remedies_are_of_another_task_is_said_where_they_are(written):
+    assert "of resnet14 / cifar10, ours are not" in cured(written)
+    rows = list(under_remedies("resnet14", "single", "flip", dataset="cifar10"))
+    text = written("remedies", remedies=rows, tasks=[["resnet14", "cifar10"]]).with_suffix(".md").read_text()
+    assert "ours are not" not in text
+    assert "Last snapshot" not in text
+
+
+def test_the_csv_of_remedies_has_ours_in_full(written):
+    rows = list(both_models())
+    tasks = [["cnn", "digits"], ["cnn-snapshots", "digits"]]
+    stem = written("remedies", remedies=rows, tasks=tasks)
+    full = list(csv.DictReader(stem.with_suffix(".csv").read_text().splitlines()))
+    assert [(line["model"], line["remedy"]) for line in full] == list(dict.fromkeys((row[0], row[4]) for row in rows))
+    files = {(row[0], row[4], row[5]): row[7:10] for row in rows}
+    for line in full:
+        for (model, remedy, metric), wanted in files.items():
+            if (model, remedy) == (line["model"], line["remedy"]):
+                found = [float(line[column]) for column in (metric, f"{metric}_low", f"{metric}_high")]
+                assert found == pytest.approx(wanted, rel=1e-5)

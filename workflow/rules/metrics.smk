@@ -45,6 +45,29 @@ rule measure_cell:
         " >{log:q} 2>&1"
 
 
+rule measure_remedies:
+    input:
+        unpack(get_remedied),
+        data=layout.DATA,
+        logits=layout.LOGITS,
+        index=layout.PREDICTIONS,
+    output:
+        layout.CELL_REMEDIES,
+    log:
+        layout.MEASURE_REMEDIES_LOG,
+    conda:
+        "../../environment.yml"
+    params:
+        study=study.path(layout.STUDY),
+        seed=study.config["seed"],
+        code=code.digest("toolnoise.measuring"),
+    shell:
+        "toolnoise measure-remedies --study {params.study:q} --model {wildcards.model:q}"
+        " --dataset {wildcards.dataset:q} --hardware {wildcards.hardware:q} --variant {wildcards.variant:q}"
+        " --data {input.data:q} --logits {input.logits:q} --index {input.index:q} --remedied {input.remedied:q}"
+        " --single {input.single:q} --out {output:q} >{log:q} 2>&1"
+
+
 rule measure_pair:
     input:
         data=layout.DATA,

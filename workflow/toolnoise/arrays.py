@@ -2,7 +2,8 @@
 
 import struct
 import zipfile
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -43,6 +44,15 @@ def write_npy(path: str | Path, array: np.ndarray) -> None:
     """Write one array as .npy, which readers can map into memory."""
     with replacing(path) as scratch, scratch.open("wb") as file:
         np.save(file, array, allow_pickle=False)
+
+
+@contextmanager
+def filling_npy(path: str | Path, shape: tuple[int, ...]) -> Iterator[np.ndarray]:
+    """Give a float32 array that lies in a file, to be filled; when the block succeeds it is the .npy at `path`."""
+    with replacing(path) as scratch:
+        array = np.lib.format.open_memmap(scratch, "w+", np.float32, shape)
+        yield array
+        array.flush()
 
 
 def npz_names(path: str | Path) -> list[str]:

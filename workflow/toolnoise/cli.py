@@ -201,7 +201,7 @@ def _parser() -> argparse.ArgumentParser:
             argument = name.removesuffix("?")
             about = _ARGUMENTS.get((verb, argument), _ARGUMENTS.get(argument, {}))
             if verb in JOBS and argument in JOBS[verb].several:
-                about = {"nargs": "+", **about}
+                about = {"nargs": "*" if argument in JOBS[verb].optional else "+", **about}
             # In capitals: it is named by its place.
             if argument.isupper():
                 one.add_argument(argument.lower(), metavar=argument, **about)
@@ -301,10 +301,12 @@ _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
     "threads": {"type": int, "default": 1, "required": False, "help": "that decode images (1)", "metavar": "N"},
     "format": {"help": "cifar-10, cifar-100, celeba, imagenet or image-folder"},
     "examples": {"type": int, "help": "training examples; a fifth as many are for testing", "metavar": "N"},
-    "kind": {"choices": ["stability", "cross_tooling", "counts", "overhead", "kernels"]},
+    "kind": {"choices": ["stability", "cross_tooling", "remedies", "counts", "overhead", "kernels"]},
     "records": {"metavar": "JSON"},
     "other-records": {"metavar": "RUN_JSON"},
     "metrics": {"metavar": "CSV"},
+    "remedied": {"metavar": "NPY", "help": "the cell's dump under remedies, its index beside it, if it has one"},
+    "single": {"metavar": "NPY", "help": "the dump of other runs that it is held against, its index beside it, if any"},
     "read": {
         "action": "append",
         "nargs": "+",

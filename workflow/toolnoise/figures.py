@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolnoise.errors import BadInput
@@ -57,13 +58,17 @@ KINDS = {
         ("stability",), "two variants of a single source or more", TABLES, files=("resources/published-sources.csv",)
     ),
     "one_bit": Kind(("stability",), "a bit that is moved after different epochs, such as bit and bit_5"),
+    "remedies": Kind(("remedies",), "the key remedies in a block", TABLES, files=("resources/published-remedies.csv",)),
     "paper_vs_ours": Kind(
         ("stability", "counts"), category=PUBLISHED, also=("overhead",), files=("resources/published.csv",)
     ),
 }
 
 # What notebooks use of the package.
-MODULES = tuple(f"toolnoise.{name}" for name in ("rendering", "plots", "tables", "published", "metrics.table"))
+MODULES = tuple(
+    f"toolnoise.{name}"
+    for name in ("rendering", "plots", "tables", "published", "views", "metrics.remedies", "metrics.table")
+)
 
 # The paper's items, by the names that their figures have in a study with the paper's grid; and its numbers beside ours.
 TARGETS = {
@@ -106,8 +111,12 @@ def possible(
     pairs: Iterable["Pair"],
     recipe_of: Mapping[Task, str],
     networks: Sequence["Cell"] = (),
+    remedied: Mapping["Cell", "Cell"] = MappingProxyType({}),
 ) -> dict[str, tuple[Figure, ...]]:
-    """The figures of each kind that a study's cells can feed, or the networks that its overhead is measured on."""
+    """The figures of each kind that a study's cells can feed, or the networks that its overhead is measured on.
+
+    `remedied` maps cells under remedies to those that they are held against.
+    """
     cells = tuple(cells)
     order = _order(config, cells, recipe_of)
     # A task that is trained under `shuffle` alone, for the figure of the order, is in no other one.
@@ -133,6 +142,7 @@ def possible(
         "table5": _figures("table5", grouped),
         "sources": _figures("sources", [cell for cell in usual if cell[1:3] in isolating], _dataset),
         "one_bit": _figures("one_bit", [cell for cell in usual if cell[:3] in moving], _place),
+        "remedies": _figures("remedies", remedied, lambda cell: _place(remedied[cell])),
         "paper_vs_ours": _figures("paper_vs_ours", [*usual, *networks]),
     }
 

@@ -15,6 +15,8 @@ SPEED = "results/{study}/speed/" + CELL + ".json"
 
 LOGITS = "results/{study}/predictions/" + CELL + ".npy"
 PREDICTIONS = "results/{study}/predictions/" + CELL + ".json"
+REMEDIED = "results/{study}/remedies/" + CELL + ".npy"
+REMEDIED_INDEX = "results/{study}/remedies/" + CELL + ".json"
 GATE = "results/{study}/control/{model}/{dataset}/{hardware}.json"
 
 PROFILE = "results/{study}/overhead/{model}/{hardware}/{mode}/{repeat}"
@@ -23,11 +25,13 @@ PROFILE_RECORD = PROFILE + ".json"
 PROFILE_LOG = "logs/{study}/profile/{model}/{hardware}/{mode}/{repeat}.log"
 
 CELL_METRICS = "results/{study}/metrics/cells/" + CELL + ".csv"
+CELL_REMEDIES = "results/{study}/metrics/remedies/" + CELL + ".csv"
 PAIR_METRICS = "results/{study}/metrics/pairs/{model}/{dataset}/{hardware}/{other_hardware}/{variant}.csv"
 COUNTS = "results/{study}/metrics/data/{dataset}.csv"
 DATA_COUNTS = "results/{study}/metrics/data.csv"
 STABILITY = "results/{study}/metrics/stability.csv"
 CROSS_TOOLING = "results/{study}/metrics/cross_tooling.csv"
+REMEDIES = "results/{study}/metrics/remedies.csv"
 NETWORK_OVERHEAD = "results/{study}/metrics/overhead/{model}/{hardware}.csv"
 NETWORK_KERNELS = "results/{study}/metrics/kernels/{model}/{hardware}.csv"
 OVERHEAD = "results/{study}/metrics/overhead.csv"
@@ -37,6 +41,7 @@ COLLECTED = {
     "stability": STABILITY,
     "counts": DATA_COUNTS,
     "cross_tooling": CROSS_TOOLING,
+    "remedies": REMEDIES,
     "overhead": OVERHEAD,
     "kernels": KERNELS,
 }
@@ -49,7 +54,9 @@ FETCH_LOG = "logs/{study}/fetch/{dataset}.log"
 PREPARE_LOG = "logs/{study}/prepare/{dataset}.log"
 TRAIN_LOG = "logs/{study}/train/" + CELL + "/{seed}.log"
 PREDICT_LOG = "logs/{study}/predict/" + CELL + ".log"
+REMEDY_LOG = "logs/{study}/remedy/" + CELL + ".log"
 CONTROL_LOG = "logs/{study}/control/{model}/{dataset}/{hardware}.log"
 MEASURE_LOG = "logs/{study}/measure/" + CELL + ".log"
+MEASURE_REMEDIES_LOG = "logs/{study}/measure/remedies/" + CELL + ".log"
 RENDER_LOG = "logs/{study}/render/{figure}.log"
 SPEED_LOG = "logs/{study}/speed/" + CELL + ".log"

@@ -5,15 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from toolnoise import files, prediction, runs, streams
+from toolnoise import files, prediction, remedying, runs, streams
 from toolnoise.datasets import prepared
 from toolnoise.errors import BadInput
-from toolnoise.metrics import table
+from toolnoise.metrics import remedies, table
 from toolnoise.metrics.cross_tooling import cross_tooling
 from toolnoise.metrics.overhead import Cost, costs, longest
 from toolnoise.metrics.stability import stability
 from toolnoise.prediction import Predictions
 from toolnoise.study import MODES, Cell, Pair, Profile
+
+SINGLE = "single"  # runs without a remedy
 
 
 def measure_cell(
@@ -35,6 +37,46 @@ def measure_cell(
     rows = stability(logits, test.labels, dataset.members(test), vectors, stream)
     counts = (int(finished.sum()), int((~finished).sum()))
     table.write(out, table.STABILITY, [(*cell, metric, group, *estimate, *counts) for metric, group, estimate in rows])
+
+
+def measure_remedies(
+    cell: Cell,
+    study_seed: int,
+    data: str | Path,
+    logits: str | Path,
+    index: str | Path,
+    remedied: list[str],
+    single: list[str],
+    out: str | Path,
+) -> None:
+    """Write what remedies leave of a cell's noise, and what is there without one.
+
+    `remedied` is the dump under remedies, `single` that of other runs which these are held against; either may be none.
+    Diverged runs are left out and counted as missing.
+    """
+    dump, dataset = _read(data, logits, index)
+    stream = streams.key(study_seed, streams.ANALYSIS, 0, "bootstrap", *cell)
+    labels, finished = dataset.test.labels, dump.finished
+    found = {SINGLE: remedies.measure(dump.logits[finished], labels)}
+    for path in remedied:
+        stack = remedying.read(path, Path(path).with_suffix(".json"))
+        if stack.logits.shape[1:] != dump.logits.shape or stack.seeds != dump.seeds:
+            raise BadInput(path, "", f"found runs {stack.seeds}, each {stack.logits.shape[2:]}", f"those of {logits}")
+        for name, layers in zip(stack.remedies, stack.logits, strict=True):
+            print(f"measuring {name}", flush=True)
+            found[name] = remedies.measure(layers[finished], labels)
+    before = found[SINGLE]
+    for path in single:
+        other, _ = _read(data, path, Path(path).with_suffix(".json"))
+        before = remedies.measure(other.logits[other.finished], labels)
+    rows = []
+    for name, measured in found.items():
+        rows += [(name, *row) for row in measured.rows(stream)]
+        if measured is not before:
+            reduced = remedies.reduction(before, measured, same_runs=not single)
+            rows.append((name, "variability_reduction", "all", reduced))
+    counts = (int(finished.sum()), int((~finished).sum()))
+    table.write(out, table.REMEDIES, [(*cell, *names, *estimate, *counts) for *names, estimate in rows])
 
 
 def measure_pair(

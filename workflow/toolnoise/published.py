@@ -85,6 +85,11 @@ def read(path: str | Path = FILE) -> list[Number]:
     return [_number(path, line, row) for line, row in enumerate(rows[1:], 2)]
 
 
+def remedy(number: Number) -> str:
+    """The remedy that a number of `REMEDIES` is of, as metric files name it."""
+    return number.item.partition("/")[2].replace("snapshot5", "snapshots").replace("_", "+").replace("crop", "crops")
+
+
 def compare(
     numbers: Sequence[Number], stability: pd.DataFrame, data: pd.DataFrame, overhead: pd.DataFrame | None = None
 ) -> list[Comparison]:

@@ -68,11 +68,15 @@ class Split:
                 raise BadInput(self.file, "", "an image is damaged", "remove the file to have it prepared again")
         return _normalised(pixels, self.maximum, self.normalise)
 
-    def first(self, count: int) -> "Split":
-        """The first examples, as many as asked for or as there are."""
+    def part(self, start: int, stop: int) -> "Split":
+        """Some of the examples, as many as there are of them."""
         per_example = {name: getattr(self, name) for name in ("pixels", "labels", "groups", "checks")}
-        some = {name: values[:count] for name, values in per_example.items() if values is not None}
+        some = {name: values[start:stop] for name, values in per_example.items() if values is not None}
         return replace(self, **some)
+
+    def showing(self, images: np.ndarray) -> "Split":
+        """The same examples with these images, float32 and as a network sees them, in place of their own."""
+        return replace(self, pixels=images, normalise="none", margin=0, checks=None)
 
     def middle(self, which: np.ndarray | slice) -> np.ndarray:
         """Some of `images`, without the margin."""

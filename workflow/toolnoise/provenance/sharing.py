@@ -13,9 +13,11 @@ from toolnoise.provenance.statements import Statement, path_for
 # A statement of a run has some ten kB, one of a dump some hundred bytes more for each run.
 LARGEST_STATEMENT = 4 * 2**20
 DATA = "prepare"  # the verb whose statements go along
+DUMPS = ("predict", "remedy")
 NAMED = {
     "train": "runs",
     "predict": "dumps of predictions",
+    "remedy": "dumps of remedied predictions",
     "profile": "profiles",
     "measure-speed": "times of steps",
 }
