@@ -31,7 +31,11 @@ _WRITES = {
     "profile": {"out": layout.KERNEL_TIMES, "record": layout.PROFILE_RECORD},
     "predict": {"logits": layout.LOGITS, "index": layout.PREDICTIONS},
     "check-control": {"out": layout.GATE},
-    "measure": {"out": layout.CELL_METRICS},
+    "measure": {
+        "out": layout.CELL_METRICS,
+        "out-identical": layout.CELL_IDENTICAL,
+        "out-ensembles": layout.CELL_ENSEMBLES,
+    },
     "measure-pair": {"out": layout.PAIR_METRICS},
     "measure-overhead": {"out-overhead": layout.NETWORK_OVERHEAD, "out-kernels": layout.NETWORK_KERNELS},
     "report": {"out": layout.REPORT},
