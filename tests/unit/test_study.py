@@ -341,13 +341,14 @@ def test_a_figure_needs_what_it_shows_and_no_more(written, built):
     written["figures"] = ["noise_by_source", "across_toolings", "table4"]
     tiny = built(written)
     figures = {figure.name: tiny.metric_files(figure) for figure in tiny.figures}
+    gates = {figure.name: tiny.gates(figure) for figure in tiny.figures}
     stem = "results/tiny/metrics"
     on_cpu = figures["noise_by_source-cpu"]
     models = ("smallcnn", "smallcnn-bn")
     assert on_cpu["stability"] == [
         f"{stem}/cells/{model}/digits/cpu/{variant}.csv" for model in models for variant in ("algo", "control")
     ]
-    assert on_cpu["gates"] == [f"results/tiny/control/{model}/digits/cpu.json" for model in models]
+    assert gates["noise_by_source-cpu"] == [f"results/tiny/control/{model}/digits/cpu.json" for model in models]
     assert on_cpu["cross_tooling"] == []
     across = figures["across_toolings-smallcnn-bn-digits"]
     pairs = [f"{stem}/pairs/smallcnn-bn/digits/cpu/noisy/{variant}.csv" for variant in ("algo", "control")]

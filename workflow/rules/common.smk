@@ -105,6 +105,10 @@ def get_metrics(name):
     return lambda wildcards: study.metric_files(FIGURES[wildcards.figure])[name]
 
 
+def get_gates(wildcards):
+    return study.gates(FIGURES[wildcards.figure])
+
+
 def get_options(_wildcards, input):
     return [part for name, files in input.items() if name != "gates" for part in ("--read", name, *files)]
 

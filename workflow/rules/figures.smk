@@ -16,7 +16,7 @@ for kind in study.figure_kinds:
             f"render_{kind}"
         input:
             **{name: get_metrics(name) for name in reads},
-            gates=get_metrics("gates") if "stability" in reads else [],
+            gates=get_gates if not GATED.isdisjoint(reads) else [],
         output:
             figure=report(
                 f"{layout.FIGURE}.{shown}",

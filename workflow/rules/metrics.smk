@@ -1,4 +1,6 @@
 # From dumps to metric files; the study is measured only if its control cells pass the gate.
+# Counts of examples and times of steps are of no runs.
+GATED = set(METRICS) - {"counts", "overhead", "kernels"}
 
 
 rule check_control:
@@ -71,48 +73,23 @@ rule measure_pair:
         " --other-records {input.other_records:q} --out {output:q} >{log:q} 2>&1"
 
 
-rule collect_stability:
-    input:
-        metrics=[study.path(layout.CELL_METRICS, cell) for cell in study.cells],
-        gates=[study.path(layout.GATE, cell) for cell in study.controls],
-    output:
-        report(layout.STABILITY, caption="../report/metrics.rst", category="5 Metric files"),
-    log:
-        "logs/{study}/collect/stability.log",
-    conda:
-        "../../environment.yml"
-    params:
-        code=code.digest("toolnoise.metrics.table"),
-    shell:
-        "toolnoise collect --kind stability --metrics {input.metrics:q} --out {output:q} >{log:q} 2>&1"
+# One rule a kind, so that `snakemake -n` names them.
+for kind in METRICS:
 
-
-rule collect_counts:
-    input:
-        metrics=[study.path(layout.COUNTS, dataset=dataset) for dataset in study.datasets],
-    output:
-        report(layout.DATA_COUNTS, caption="../report/metrics.rst", category="5 Metric files"),
-    log:
-        "logs/{study}/collect/counts.log",
-    conda:
-        "../../environment.yml"
-    params:
-        code=code.digest("toolnoise.metrics.table"),
-    shell:
-        "toolnoise collect --kind counts --metrics {input.metrics:q} --out {output:q} >{log:q} 2>&1"
-
-
-rule collect_cross_tooling:
-    input:
-        metrics=[study.path(layout.PAIR_METRICS, pair) for pair in study.pairs],
-        gates=[study.path(layout.GATE, cell) for cell in study.controls],
-    output:
-        report(layout.CROSS_TOOLING, caption="../report/metrics.rst", category="5 Metric files"),
-    log:
-        "logs/{study}/collect/cross_tooling.log",
-    conda:
-        "../../environment.yml"
-    params:
-        code=code.digest("toolnoise.metrics.table"),
-    shell:
-        "toolnoise collect --kind cross_tooling --metrics {input.metrics:q} --out {output:q} >{log:q} 2>&1"
+    rule:
+        name:
+            f"collect_{kind}"
+        input:
+            metrics=study.metric_files()[kind],
+            gates=study.gates() if kind in GATED else [],
+        output:
+            report(layout.COLLECTED[kind], caption="../report/metrics.rst", category="5 Metric files"),
+        log:
+            f"logs/{{study}}/collect/{kind}.log",
+        conda:
+            "../../environment.yml"
+        params:
+            kind=kind,
+            code=code.digest("toolnoise.metrics.table"),
+        shell:
+            "toolnoise collect --kind {params.kind:q} --metrics {input.metrics:q} --out {output:q} >{log:q} 2>&1"

@@ -42,33 +42,3 @@ rule measure_overhead:
         "toolnoise measure-overhead --study {params.study:q} --model {wildcards.model:q}"
         " --hardware {wildcards.hardware:q} --records {input.records:q} --out-overhead {output.overhead:q}"
         " --out-kernels {output.kernels:q} >{log:q} 2>&1"
-
-
-rule collect_overhead:
-    input:
-        [study.path(layout.NETWORK_OVERHEAD, network) for network in study.networks],
-    output:
-        report(layout.OVERHEAD, caption="../report/metrics.rst", category="5 Metric files"),
-    log:
-        "logs/{study}/collect/overhead.log",
-    conda:
-        "../../environment.yml"
-    params:
-        code=code.digest("toolnoise.metrics.table"),
-    shell:
-        "toolnoise collect --kind overhead --metrics {input:q} --out {output:q} >{log:q} 2>&1"
-
-
-rule collect_kernels:
-    input:
-        [study.path(layout.NETWORK_KERNELS, network) for network in study.networks],
-    output:
-        report(layout.KERNELS, caption="../report/metrics.rst", category="5 Metric files"),
-    log:
-        "logs/{study}/collect/kernels.log",
-    conda:
-        "../../environment.yml"
-    params:
-        code=code.digest("toolnoise.metrics.table"),
-    shell:
-        "toolnoise collect --kind kernels --metrics {input:q} --out {output:q} >{log:q} 2>&1"

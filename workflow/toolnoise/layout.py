@@ -36,6 +36,14 @@ NETWORK_OVERHEAD = "results/{study}/metrics/overhead/{model}/{hardware}.csv"
 NETWORK_KERNELS = "results/{study}/metrics/kernels/{model}/{hardware}.csv"
 OVERHEAD = "results/{study}/metrics/overhead.csv"
 KERNELS = "results/{study}/metrics/kernels.csv"
+# The metric files of a study as a whole, by kind.
+COLLECTED = {
+    "stability": STABILITY,
+    "counts": DATA_COUNTS,
+    "cross_tooling": CROSS_TOOLING,
+    "overhead": OVERHEAD,
+    "kernels": KERNELS,
+}
 
 FIGURE = "results/{study}/figures/{figure}"
 NOTEBOOK = "results/{study}/notebooks/{figure}.ipynb"

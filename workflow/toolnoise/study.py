@@ -162,14 +162,7 @@ class Study:
     @property
     def collected(self) -> dict[str, str]:
         """The metric files of the study as a whole, by kind."""
-        patterns = {
-            "stability": (layout.STABILITY, self.cells),
-            "counts": (layout.DATA_COUNTS, self.cells),
-            "cross_tooling": (layout.CROSS_TOOLING, self.pairs),
-            "overhead": (layout.OVERHEAD, self.networks),
-            "kernels": (layout.KERNELS, self.networks),
-        }
-        return {kind: self.path(pattern) for kind, (pattern, of) in patterns.items() if of}
+        return {kind: self.path(layout.COLLECTED[kind]) for kind, files in self.metric_files().items() if files}
 
     def figure_files(self, figure: Figure) -> list[str]:
         """Every file of a figure: its executed notebook and what that writes, in the order of the formats."""
@@ -202,19 +195,25 @@ class Study:
         """The batch size that a task is trained with."""
         return self.config["recipes"][self.recipe_of[model, dataset]]["batch_size"]
 
-    def metric_files(self, figure: Figure) -> dict[str, list[str]]:
-        """The metric files of what a figure shows, by kind, and the verdicts of the gate on it."""
-        cells = [cell for cell in self.cells if figure.shows(cell)]
-        datasets = dict.fromkeys(dataset for _, dataset in figure.tasks if dataset)
-        networks = [network for network in self.networks if figure.shows(network)]
+    def metric_files(self, figure: Figure | None = None) -> dict[str, list[str]]:
+        """The metric files of every part of the study, or of what a figure shows, by kind."""
+
+        def shown(places: tuple[Any, ...]) -> list[Any]:
+            return [place for place in places if figure is None or figure.shows(place)]
+
+        cells, pairs, networks = shown(self.cells), shown(self.pairs), shown(self.networks)
+        datasets = self.datasets if figure is None else dict.fromkeys(dataset for _, dataset in figure.tasks if dataset)
         return {
             "stability": [self.path(layout.CELL_METRICS, cell) for cell in cells],
-            "cross_tooling": [self.path(layout.PAIR_METRICS, pair) for pair in self.pairs if figure.shows(pair)],
+            "counts": [self.path(layout.COUNTS, dataset=dataset) for dataset in datasets],
+            "cross_tooling": [self.path(layout.PAIR_METRICS, pair) for pair in pairs],
             "overhead": [self.path(layout.NETWORK_OVERHEAD, network) for network in networks],
             "kernels": [self.path(layout.NETWORK_KERNELS, network) for network in networks],
-            "counts": [self.path(layout.COUNTS, dataset=dataset) for dataset in datasets],
-            "gates": [self.path(layout.GATE, cell) for cell in cells if cell.variant == "control"],
         }
+
+    def gates(self, figure: Figure | None = None) -> list[str]:
+        """The verdicts on the control cells of the study, or on those that a figure shows."""
+        return [self.path(layout.GATE, cell) for cell in self.controls if figure is None or figure.shows(cell)]
 
 
 def modules(spec: Spec) -> tuple[str, str]:

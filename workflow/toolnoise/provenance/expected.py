@@ -14,13 +14,6 @@ from toolnoise.provenance.recording import read_by
 from toolnoise.study import Cell, Pair, Study
 
 CONFIGURE = "configure"  # the one statement that no verb makes: the workflow's own, of study.json
-_COLLECTED = {
-    "stability": layout.STABILITY,
-    "cross_tooling": layout.CROSS_TOOLING,
-    "counts": layout.DATA_COUNTS,
-    "overhead": layout.OVERHEAD,
-    "kernels": layout.KERNELS,
-}
 _WRITES = {
     CONFIGURE: {"out": layout.STUDY},
     "fetch": {"out": layout.SOURCES},
@@ -60,7 +53,7 @@ def outputs(verb: str, parameters: dict[str, Any], study: str) -> Files:
     Parameters may come from anywhere: what they lack raises what Python raises.
     """
     if verb == "collect":
-        patterns = [("out", _COLLECTED[parameters["kind"]])]
+        patterns = [("out", layout.COLLECTED[parameters["kind"]])]
     elif verb == "render":
         formats = KINDS[parameters["notebook"]].formats
         patterns = [*(("out", f"{layout.FIGURE}.{suffix}") for suffix in formats), ("executed", layout.NOTEBOOK)]
@@ -118,15 +111,9 @@ def _of_cell(study: Study, cell: Cell) -> Iterator[Expected]:
 
 
 def _of_page(study: Study) -> Iterator[Expected]:
-    of_kind = {
-        "stability": [study.path(layout.CELL_METRICS, cell) for cell in study.cells],
-        "counts": [study.path(layout.COUNTS, dataset=dataset) for dataset in study.datasets],
-        "cross_tooling": [study.path(layout.PAIR_METRICS, pair) for pair in study.pairs],
-        "overhead": [study.path(layout.NETWORK_OVERHEAD, network) for network in study.networks],
-        "kernels": [study.path(layout.NETWORK_KERNELS, network) for network in study.networks],
-    }
+    parts = study.metric_files()
     for kind in study.collected:
-        yield _job(study, "collect", {"kind": kind}, metrics=of_kind[kind])
+        yield _job(study, "collect", {"kind": kind}, metrics=parts[kind])
     shown = list(study.collected.values())
     for figure in study.figures:
         kind, found = KINDS[figure.notebook], study.metric_files(figure)

@@ -31,9 +31,14 @@ def pairwise_mean(matrix: np.ndarray) -> Estimate:
     mean = matrix[np.triu_indices(count, 1)].mean()
     if count == 2:
         return Estimate(float(mean), np.nan, np.nan)
-    to_others = matrix.sum(axis=1)
-    without = (matrix.sum() / 2 - to_others) / ((count - 1) * (count - 2) / 2)
-    return t_interval(mean, standard_error(without), count - 1)
+    return t_interval(mean, standard_error(pairs_without_each(matrix)), count - 1)
+
+
+def pairs_without_each(matrix: np.ndarray) -> np.ndarray:
+    """The mean over the pairs of three runs or more without the first run, without the second, and so on."""
+    count = len(matrix)
+    pairs = (np.sum(matrix) - np.trace(matrix)) / 2
+    return (pairs - (matrix.sum(axis=1) - np.diag(matrix))) / ((count - 1) * (count - 2) / 2)
 
 
 def cross_jackknife(matrix: np.ndarray) -> Estimate:
