@@ -24,12 +24,12 @@ def _product(*axes):
     return [()] if not axes else [(value, *rest) for value in axes[0] for rest in _product(*axes[1:])]
 
 
-def found(some, pairs=(), recipe_of=None, networks=()):
+def found(some, pairs=(), recipe_of=None, networks=(), runs=2):
     """The names of the figures of each kind; models are of one builder unless they end in -bn."""
     models = {cell.model: {"builder": "a:b", "options": {"batch_norm": cell.model.endswith("-bn")}} for cell in some}
     recipe_of = recipe_of or {cell[:2]: "plain" for cell in some}
     resolved = {"models": models, "datasets": DATASETS, "recipes": RECIPES}
-    return figures.possible(resolved, some, pairs, recipe_of, networks)
+    return figures.possible(resolved, dict.fromkeys(some, range(1, runs + 1)), pairs, recipe_of, networks)
 
 
 def names(some, **more):

@@ -40,6 +40,8 @@ KERNELS = "results/{study}/metrics/kernels.csv"
 COLLECTED = {
     "stability": STABILITY,
     "counts": DATA_COUNTS,
+    "identical": IDENTICAL,
+    "ensembles": ENSEMBLES,
     "cross_tooling": CROSS_TOOLING,
     "overhead": OVERHEAD,
     "kernels": KERNELS,
