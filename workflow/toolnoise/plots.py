@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
@@ -106,8 +107,11 @@ def variant_name(variant: str) -> str:
 
 
 def colour(variant: str, palette: Mapping[str, str] = PALETTE) -> str:
-    """The variant's colour, the same in every figure; what a palette does not know is light grey."""
-    return palette.get(variant, "#BBBBBB")
+    """The variant's colour, the same in every figure: of sources together the mean of theirs; else light grey."""
+    parts = [palette.get(part.partition("_")[0]) for part in variant.split("+")]
+    if variant in palette or None in parts:
+        return palette.get(variant, "#BBBBBB")
+    return to_hex(np.mean([to_rgb(part) for part in parts], axis=0)).upper()
 
 
 def cycle(names: Sequence[str]) -> dict[str, str]:
