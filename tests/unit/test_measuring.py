@@ -20,7 +20,7 @@ def observed(parts):
 
 @pytest.fixture
 def measured(tmp_path, make_run, make_dump):
-    """Measure a cell of so many runs of which some diverged; returns the rows of the three files, or fails as it does."""
+    """Measure a cell of so many runs, of which some diverged; returns the rows of the three files."""
     labels = np.arange(EXAMPLES) % CLASSES
     images = np.zeros((EXAMPLES, 2, 2, 1), np.uint8)
     about = {"maximum": np.array(255), "classes": np.array(list("abc"))}
