@@ -45,7 +45,11 @@ MEASURES = {
 }
 NOISE = ("accuracy_sd", "churn", "l2_unit")  # the three measures of the paper's figures 2, 3, 6, 11 and 13
 PARTS = {"all": "over all examples", "class": "by class", "group": "by sub-group"}  # see table.part_of
-HOW = "SD: sample SD over runs. Churn and L2: mean over pairs of runs."
+SD_NULL = "accuracy_sd_independent_null"  # beside the first of them
+HOW = (
+    "SD: sample SD over runs; dotted: what it would be if examples erred independently, as often as they do. "
+    "Churn and L2: mean over pairs of runs."
+)
 
 PALETTE = {
     "algo_impl": "#0072B2",
@@ -205,8 +209,17 @@ def grid(lines: int, widths: Sequence[float], height: float = 2.3, share: str = 
     return figure, axes
 
 
-def bars(panel: Axes, rows: pd.DataFrame, title: str = "", palette: Mapping[str, str] = PALETTE) -> None:
-    """One metric as bars with intervals: a group a `place`, a bar a variant, in order of appearance."""
+def bars(
+    panel: Axes,
+    rows: pd.DataFrame,
+    title: str = "",
+    palette: Mapping[str, str] = PALETTE,
+    nulls: Mapping[tuple[str, str], float] | None = None,
+) -> None:
+    """One metric as bars with intervals: a group a `place`, a bar a variant, in order of appearance.
+
+    `nulls` are the values that a bar would have by chance alone, by place and variant.
+    """
     measure = MEASURES[rows["metric"].iloc[0]]
     places = unique(rows["place"])
     slot = 0.84 / rows.groupby("place")["variant"].nunique().max()
@@ -220,6 +233,10 @@ def bars(panel: Axes, rows: pd.DataFrame, title: str = "", palette: Mapping[str,
             # A bar of height zero gets an edge, drawn over the axis: it is still a line in its colour.
             edge = {"edgecolor": tint, "linewidth": 0 if value else 2, "clip_on": False}
             panel.bar(centre, value, 0.86 * slot, color=tint, zorder=2.6, **edge)
+            null = measure.scale * (nulls or {}).get((place, row.variant), np.nan)
+            if null > 0:
+                ends = [centre - 0.5 * slot, centre + 0.5 * slot]
+                panel.plot(ends, [min(null, top)] * 2, color=INK, linewidth=1.1, linestyle=(0, (1, 1)), zorder=2.9)
             interval(panel, centre, low, high, top)
             mark(panel, centre, row.value)
             if 0 < value < UNSEEN * top:
@@ -240,10 +257,19 @@ def expected(panel: Axes, rows: pd.DataFrame) -> None:
         panel.plot([x - 0.46, x + 0.46], [value, value], color=INK, linewidth=1.2, linestyle=(0, (3, 1.5)), zorder=2.8)
 
 
+def noise_rows(
+    table: pd.DataFrame, paths: str | Sequence[str], hardware: Sequence[str], tasks: Sequence[Sequence[str]]
+) -> pd.DataFrame:
+    """The rows of the three measures of noise, and of `SD_NULL`."""
+    return pd.concat([select(table, paths, metric, hardware, tasks) for metric in (*NOISE, SD_NULL)])
+
+
 def noise(panels: Sequence[Axes], rows: pd.DataFrame, label: str) -> None:
-    """The three measures of noise side by side, for what `label` names."""
+    """The three measures of noise side by side, for what `label` names; the SD with its `SD_NULL`, if that is there."""
+    nulls = rows[rows["metric"] == SD_NULL].set_index(["place", "variant"])["value"].to_dict()
     for panel, metric in zip(panels, NOISE, strict=True):
-        bars(panel, rows[rows["metric"] == metric], f"{MEASURES[metric].name}\n{label}")
+        beside = nulls if metric == "accuracy_sd" else None
+        bars(panel, rows[rows["metric"] == metric], f"{MEASURES[metric].name}\n{label}", nulls=beside)
 
 
 def lines(panel: Axes, rows: pd.DataFrame, title: str) -> None:
@@ -341,7 +367,7 @@ def marks_note(figure: Figure, rows: pd.DataFrame) -> str:
     """What the lines and marks in the figure mean; only those that occur."""
     texts = {text.get_text() for panel in figure.axes for text in panel.texts}
     markers = {line.get_marker() for panel in figure.axes for line in panel.lines}
-    bare = rows["value"].notna() & rows["ci_low"].isna()
+    bare = rows["value"].notna() & rows["ci_low"].isna() & (rows["metric"] != SD_NULL)
     notes = {
         "Thin lines: 95 % intervals.": True,
         "No line: no interval from these runs.": bare.any(),
