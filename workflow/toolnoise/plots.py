@@ -285,7 +285,9 @@ def lines(panel: Axes, rows: pd.DataFrame, title: str) -> None:
         bottom = max(least - room, measure.scale * rows[["value", "ci_low"]].min().min())
         top = min(most + room, measure.scale * rows[["value", "ci_high"]].max().max())
         edge = 0.05 * (top - bottom) or 0.1
-        panel.set_ylim(bottom - edge, top + edge)
+        low, high = panel.get_ylim()  # of panels above, which share the axis
+        ends = (bottom - edge, top + edge) if high <= _FLAT else (min(low, bottom - edge), max(high, top + edge))
+        panel.set_ylim(*ends)
     else:
         bottom, top = -np.inf, head_room(panel, rows)
     for place, variant in enumerate(variants):
