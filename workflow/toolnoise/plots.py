@@ -273,10 +273,11 @@ def noise(panels: Sequence[Axes], rows: pd.DataFrame, label: str) -> None:
         bars(panel, rows[rows["metric"] == metric], f"{MEASURES[metric].name}\n{label}", nulls=beside)
 
 
-def lines(panel: Axes, rows: pd.DataFrame, title: str) -> None:
+def lines(panel: Axes, rows: pd.DataFrame, label: str, falls: bool = False) -> None:
     """One metric with intervals against the number of `members`: a line a variant, side by side at each number.
 
-    The axis of what does not start at zero has room for the values and, at either end, for twice their span.
+    Where it `falls`, a dashed line shows the first value over the square root of the number. Accuracy does not start at
+    zero: its axis has room for the values and, at either end, for twice their span.
     """
     measure = MEASURES[rows["metric"].iloc[0]]
     variants = unique(rows["variant"])
@@ -291,14 +292,18 @@ def lines(panel: Axes, rows: pd.DataFrame, title: str) -> None:
         panel.set_ylim(*ends)
     else:
         bottom, top = -np.inf, head_room(panel, rows)
+    slot = 0.8 / max(len(variants), 8)
     for place, variant in enumerate(variants):
         mine, tint = rows[rows["variant"] == variant], colour(variant)
-        at = mine["members"] + 0.1 * (place - (len(variants) - 1) / 2)
+        at = mine["members"] + slot * (place - (len(variants) - 1) / 2)
+        if falls:
+            less = mine["value"].iloc[0] / np.sqrt(mine["members"])
+            panel.plot(at, measure.scale * less, color=tint, linewidth=1, linestyle="--", zorder=3.4)
         panel.plot(at, measure.scale * mine["value"], color=tint, linewidth=1.2, marker="o", markersize=3.5, zorder=3.5)
         for x, low, high in zip(at, measure.scale * mine["ci_low"], measure.scale * mine["ci_high"], strict=True):
             interval(panel, x, low, high, top, bottom)
     panel.set_ylabel(measure.unit)
-    panel.set_title(title)
+    panel.set_title(f"{measure.name}\n{label}")
 
 
 def head_room(panel: Axes, rows: pd.DataFrame) -> float:
