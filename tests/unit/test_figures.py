@@ -24,12 +24,12 @@ def _product(*axes):
     return [()] if not axes else [(value, *rest) for value in axes[0] for rest in _product(*axes[1:])]
 
 
-def found(some, pairs=(), recipe_of=None, networks=()):
+def found(some, pairs=(), recipe_of=None, networks=(), runs=2):
     """The names of the figures of each kind; models are of one builder unless they end in -bn."""
     models = {cell.model: {"builder": "a:b", "options": {"batch_norm": cell.model.endswith("-bn")}} for cell in some}
     recipe_of = recipe_of or {cell[:2]: "plain" for cell in some}
     resolved = {"models": models, "datasets": DATASETS, "recipes": RECIPES}
-    return figures.possible(resolved, some, pairs, recipe_of, networks)
+    return figures.possible(resolved, dict.fromkeys(some, range(1, runs + 1)), pairs, recipe_of, networks)
 
 
 def names(some, **more):
@@ -42,8 +42,15 @@ def test_any_study_has_the_figures_that_need_nothing_special():
         "noise_by_source": ["noise_by_source-cpu", "noise_by_source-noisy"],
         "per_class": ["per_class-cpu-smallcnn-digits", "per_class-noisy-smallcnn-digits"],
         "table4": ["table4"],
+        "identical_runs": ["identical_runs"],
         "paper_vs_ours": ["paper_vs_ours"],
     }
+
+
+def test_ensembles_are_shown_of_each_task_with_runs_enough_for_three_sizes():
+    both = cells(datasets=("digits", "faces"), hardware=("cpu", "noisy"))
+    assert "ensembles" not in names(both, runs=5)
+    assert names(both, runs=6)["ensembles"] == ["ensembles-smallcnn-digits", "ensembles-smallcnn-faces"]
 
 
 def test_batch_norm_needs_a_model_with_and_without_it_on_the_same_data_and_tooling():

@@ -112,15 +112,17 @@ def test_summers_and_dinneens_snapshots_are_five_cosines_of_a_hundred_epochs_wit
 
 def test_pham_et_al_have_a_recipe_for_each_network():
     for model in ("lenet1", "lenet4", "lenet5"):
-        assert recipe("pham", model, "mnist")["epochs"] == 10
+        entry = recipe("pham", model, "mnist")
+        assert (entry["epochs"], entry["batch_size"], entry["optimizer"], entry["momentum"]) == (50, 128, "sgd", 0)
     for model in ("resnet38", "resnet56"):
         rates = [rate(recipe("pham", model, "cifar10"), epoch) for epoch in (80, 81, 120, 121, 160, 161, 199)]
         assert rates == pytest.approx([1e-3, 1e-4, 1e-4, 1e-5, 1e-5, 1e-6, 1e-6])
-    rates = [rate(recipe("pham", "wrn-28-10", "cifar100"), epoch) for epoch in (0, 59, 60, 120, 160, 199)]
-    assert rates == pytest.approx([0.1, 0.1, 0.02, 0.004, 0.0008, 0.0008])
+    # Their lr_schedule: a fifth in each epoch, counted from 0, above 60, 120 and 160.
+    rates = [rate(recipe("pham", "wrn-28-10", "cifar100"), epoch) for epoch in (0, 60, 61, 120, 121, 160, 161, 199)]
+    assert rates == pytest.approx([0.1, 0.1, 0.02, 0.02, 0.004, 0.004, 0.0008, 0.0008])
 
 
 def test_no_recipe_of_the_papers_changes_what_older_ones_mean():
     for name, entry in KNOWN.items():
-        if not name.startswith("summers") and name != "pham-cifar100":
+        if not name.startswith("summers"):
             assert (entry["bias_rate"], entry["scale_rate"], entry["decay_normalisation"]) == (1, 1, False)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from toolnoise import layout
 from toolnoise import study as studies
 from toolnoise.errors import BadInput, told_in_one_line
 from toolnoise.jobs import JOBS
@@ -301,7 +302,7 @@ _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
     "threads": {"type": int, "default": 1, "required": False, "help": "that decode images (1)", "metavar": "N"},
     "format": {"help": "cifar-10, cifar-100, celeba, imagenet or image-folder"},
     "examples": {"type": int, "help": "training examples; a fifth as many are for testing", "metavar": "N"},
-    "kind": {"choices": ["stability", "cross_tooling", "remedies", "counts", "overhead", "kernels"]},
+    "kind": {"choices": list(layout.COLLECTED)},
     "records": {"metavar": "JSON"},
     "other-records": {"metavar": "RUN_JSON"},
     "metrics": {"metavar": "CSV"},

@@ -193,9 +193,7 @@ def _jobs(study: Study) -> dict[str, int]:
         "trainings": sum(map(len, study.seeds.values())),
         "predictions": cells + remedied,
         "profiles": len(study.profiles),
-        "checks and measures": sum(
-            map(len, (study.cells, study.views, study.controls, study.pairs, study.networks))
-        ),
+        "checks and measures": sum(map(len, (study.cells, study.views, study.controls, study.pairs, study.networks))),
         "figures and tables": len(study.figures),
     }
 

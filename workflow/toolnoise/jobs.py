@@ -173,14 +173,16 @@ def _resolve_measured_cell(given: Given) -> Parameters:
 
 def of_cell(study: Study, cell: Cell) -> Parameters:
     """What the measuring of a cell is asked for."""
-    return {"cell": list(cell), "study_seed": study.config["seed"]}
+    return {"cell": list(cell), "study_seed": study.config["seed"], "identical": study.config["identical"]}
 
 
 def _measure(parameters: Parameters, given: Given) -> None:
     from toolnoise import measuring
 
+    cell = Cell(*parameters["cell"])
     read = given.data, given.logits, given.index, given.records
-    measuring.measure_cell(Cell(*parameters["cell"]), parameters["study_seed"], *read, given.out)
+    write = given.out, given.out_identical, given.out_ensembles
+    measuring.measure_cell(cell, parameters["study_seed"], parameters["identical"], *read, *write)
 
 
 def _resolve_measured_remedies(given: Given) -> Parameters:
@@ -414,7 +416,7 @@ JOBS = {
         "measure a cell",
         _CELL,
         reads=_DUMP,
-        writes=("out",),
+        writes=("out", "out-identical", "out-ensembles"),
         resolve=_resolve_measured_cell,
         perform=_measure,
         modules=lambda _: ("toolnoise.measuring",),

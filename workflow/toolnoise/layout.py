@@ -26,10 +26,14 @@ PROFILE_LOG = "logs/{study}/profile/{model}/{hardware}/{mode}/{repeat}.log"
 
 CELL_METRICS = "results/{study}/metrics/cells/" + CELL + ".csv"
 CELL_REMEDIES = "results/{study}/metrics/remedies/" + CELL + ".csv"
+CELL_IDENTICAL = "results/{study}/metrics/identical/" + CELL + ".csv"
+CELL_ENSEMBLES = "results/{study}/metrics/ensembles/" + CELL + ".csv"
 PAIR_METRICS = "results/{study}/metrics/pairs/{model}/{dataset}/{hardware}/{other_hardware}/{variant}.csv"
 COUNTS = "results/{study}/metrics/data/{dataset}.csv"
 DATA_COUNTS = "results/{study}/metrics/data.csv"
 STABILITY = "results/{study}/metrics/stability.csv"
+IDENTICAL = "results/{study}/metrics/identical.csv"
+ENSEMBLES = "results/{study}/metrics/ensembles.csv"
 CROSS_TOOLING = "results/{study}/metrics/cross_tooling.csv"
 REMEDIES = "results/{study}/metrics/remedies.csv"
 NETWORK_OVERHEAD = "results/{study}/metrics/overhead/{model}/{hardware}.csv"
@@ -40,6 +44,8 @@ KERNELS = "results/{study}/metrics/kernels.csv"
 COLLECTED = {
     "stability": STABILITY,
     "counts": DATA_COUNTS,
+    "identical": IDENTICAL,
+    "ensembles": ENSEMBLES,
     "cross_tooling": CROSS_TOOLING,
     "remedies": REMEDIES,
     "overhead": OVERHEAD,

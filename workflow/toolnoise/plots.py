@@ -33,6 +33,7 @@ class Measure(NamedTuple):
 
 
 MEASURES = {
+    "accuracy_mean": Measure("Mean test accuracy", "% of test examples", 100),
     "accuracy_sd": Measure("SD of test accuracy", "percentage points", 100),
     "churn": Measure("Churn", "% of test examples", 100),
     "l2_unit": Measure("L2 of unit-norm weights", "distance (no unit)", 1),
@@ -272,6 +273,39 @@ def noise(panels: Sequence[Axes], rows: pd.DataFrame, label: str) -> None:
         bars(panel, rows[rows["metric"] == metric], f"{MEASURES[metric].name}\n{label}", nulls=beside)
 
 
+def lines(panel: Axes, rows: pd.DataFrame, label: str, falls: bool = False) -> None:
+    """One metric with intervals against the number of `members`: a line a variant, side by side at each number.
+
+    Where it `falls`, a dashed line shows the first value over the square root of the number. Accuracy does not start at
+    zero: its axis has room for the values and, at either end, for twice their span.
+    """
+    measure = MEASURES[rows["metric"].iloc[0]]
+    variants = unique(rows["variant"])
+    if rows["metric"].iloc[0] == "accuracy_mean":
+        least, most = measure.scale * rows["value"].min(), measure.scale * rows["value"].max()
+        room = max(2 * (most - least), 0.1)
+        bottom = max(least - room, measure.scale * rows[["value", "ci_low"]].min().min())
+        top = min(most + room, measure.scale * rows[["value", "ci_high"]].max().max())
+        edge = 0.05 * (top - bottom) or 0.1
+        low, high = panel.get_ylim()  # of panels above, which share the axis
+        ends = (bottom - edge, top + edge) if high <= _FLAT else (min(low, bottom - edge), max(high, top + edge))
+        panel.set_ylim(*ends)
+    else:
+        bottom, top = -np.inf, head_room(panel, rows)
+    slot = 0.8 / max(len(variants), 8)
+    for place, variant in enumerate(variants):
+        mine, tint = rows[rows["variant"] == variant], colour(variant)
+        at = mine["members"] + slot * (place - (len(variants) - 1) / 2)
+        if falls:
+            less = mine["value"].iloc[0] / np.sqrt(mine["members"])
+            panel.plot(at, measure.scale * less, color=tint, linewidth=1, linestyle="--", zorder=3.4)
+        panel.plot(at, measure.scale * mine["value"], color=tint, linewidth=1.2, marker="o", markersize=3.5, zorder=3.5)
+        for x, low, high in zip(at, measure.scale * mine["ci_low"], measure.scale * mine["ci_high"], strict=True):
+            interval(panel, x, low, high, top, bottom)
+    panel.set_ylabel(measure.unit)
+    panel.set_title(f"{measure.name}\n{label}")
+
+
 def head_room(panel: Axes, rows: pd.DataFrame) -> float:
     """Make room for the values and, up to four times the largest, their intervals; return where those end.
 
@@ -284,16 +318,18 @@ def head_room(panel: Axes, rows: pd.DataFrame) -> float:
     return top
 
 
-def interval(panel: Axes, x: float, low: float, high: float, top: float) -> None:
-    """Draw an interval as a thin line with caps; one that goes on above `top` ends in an arrow."""
+def interval(panel: Axes, x: float, low: float, high: float, top: float, bottom: float = -np.inf) -> None:
+    """Draw an interval as a thin line with caps; one that goes on above `top` or below `bottom` ends in an arrow."""
     if low == high == 0 or np.isnan(low):
         return
     for thick, tint in ((2.2, "white"), (1, INK)):  # a white rim, to be seen on dark bars
         line = {"color": tint, "zorder": 3}
-        panel.plot([x, x], [low, min(high, top)], linewidth=thick, solid_capstyle="butt", **line)
+        panel.plot([x, x], [max(low, bottom), min(high, top)], linewidth=thick, solid_capstyle="butt", **line)
         for end in (low, high):
-            sign = {"marker": "_", "markersize": 5} if end <= top else {"marker": "^", "markersize": 4}
-            panel.plot([x], [min(end, top)], markeredgewidth=thick, linestyle="none", **sign, **line)
+            sign = {"marker": "_", "markersize": 5}
+            if not bottom <= end <= top:
+                sign = {"marker": "^" if end > top else "v", "markersize": 4}
+            panel.plot([x], [min(max(end, bottom), top)], markeredgewidth=thick, linestyle="none", **sign, **line)
 
 
 def mark(panel: Axes, x: float, value: float) -> None:
@@ -343,7 +379,7 @@ def marks_note(figure: Figure, rows: pd.DataFrame) -> str:
     notes = {
         "Thin lines: 95 % intervals.": True,
         "No line: no interval from these runs.": bare.any(),
-        "Arrow: the interval goes on.": "^" in markers,
+        "Arrow: the interval goes on.": not markers.isdisjoint("^v"),
         "0: exactly zero.": "0" in texts,
         "n/a: undefined, by too few runs or an SD of 0 to divide by.": "n/a" in texts,
     }

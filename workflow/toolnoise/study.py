@@ -221,6 +221,8 @@ class Study:
         return {
             "stability": [self.path(layout.CELL_METRICS, cell) for cell in cells],
             "counts": [self.path(layout.COUNTS, dataset=dataset) for dataset in datasets],
+            "identical": [self.path(layout.CELL_IDENTICAL, cell) for cell in cells],
+            "ensembles": [self.path(layout.CELL_ENSEMBLES, cell) for cell in cells],
             "cross_tooling": [self.path(layout.PAIR_METRICS, pair) for pair in pairs],
             "remedies": [self.path(layout.CELL_REMEDIES, cell) for cell in cells if cell in self.views],
             "overhead": [self.path(layout.NETWORK_OVERHEAD, network) for network in networks],

@@ -25,7 +25,11 @@ _WRITES = {
     "predict": {"logits": layout.LOGITS, "index": layout.PREDICTIONS},
     "remedy": {"logits": layout.REMEDIED, "index": layout.REMEDIED_INDEX},
     "check-control": {"out": layout.GATE},
-    "measure": {"out": layout.CELL_METRICS},
+    "measure": {
+        "out": layout.CELL_METRICS,
+        "out-identical": layout.CELL_IDENTICAL,
+        "out-ensembles": layout.CELL_ENSEMBLES,
+    },
     "measure-remedies": {"out": layout.CELL_REMEDIES},
     "measure-pair": {"out": layout.PAIR_METRICS},
     "measure-overhead": {"out-overhead": layout.NETWORK_OVERHEAD, "out-kernels": layout.NETWORK_KERNELS},
