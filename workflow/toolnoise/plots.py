@@ -70,6 +70,7 @@ DAGGER = "†"
 EMULATED = f"{DAGGER} implementation noise emulated: reduction order"
 
 WIDEST = 16.5  # inches of a figure: shown on a page, its words can still be read
+NARROW = 0.12  # of a place: a bar over which a number is written upwards, beside others
 UNSEEN = 0.012  # of an axis: a bar no higher than its line, over which the value is written
 _FLAT = 1e-12  # the height of an axis that shows nothing yet
 INK, SOFT = "#222222", "#555555"
@@ -239,7 +240,7 @@ def bars(
             interval(panel, centre, low, high, top)
             mark(panel, centre, row.value)
             if 0 < value < UNSEEN * top:
-                write(panel, centre, np.nanmin([np.nanmax([value, high]), top]), f"{value:.1g}")
+                write(panel, centre, np.nanmin([np.nanmax([value, high]), top]), f"{value:.1g}", 90 * (slot < NARROW))
     panel.set_xticks(range(len(places)), places)
     panel.set_xlim(-0.55, len(places) - 0.45)
     panel.set_ylabel(measure.unit)
@@ -355,19 +356,20 @@ def finish(
     rows: pd.DataFrame,
     emulated: Sequence[str],
     how: str,
-    legend: bool = True,
+    keys: Sequence[str] | None = None,
     palette: Mapping[str, str] = PALETTE,
 ) -> None:
     """Put title and legend above the panels and notes below, in bands of their own, so that nothing overlaps.
 
-    `rows` are all those shown; `how` says how the values were made from runs.
+    `rows` are all those shown; `how` says how the values were made from runs. The legend has the variants of `keys`, or
+    all.
     """
-    variants = unique(rows["variant"]) if legend else []
+    variants = unique(rows["variant"]) if keys is None else keys
     notes = [f"{how} {marks_note(figure, rows)}", runs_note(rows)]
     if set(emulated) & set(rows["hardware"]):
         notes.append(EMULATED)
-    keys = [Patch(facecolor=colour(name, palette), label=variant_name(name)) for name in variants]
-    frame(figure, title, notes, keys)
+    patches = [Patch(facecolor=colour(name, palette), label=variant_name(name)) for name in variants]
+    frame(figure, title, notes, patches)
 
 
 def frame(figure: Figure, title: str, notes: Sequence[str], keys: Sequence[Patch] = ()) -> None:
