@@ -50,6 +50,12 @@ def test_nothing_changed_is_no_reduction_and_equal_runs_are_all_of_it():
     assert variability_reduction(single, dict.fromkeys(MEASURES, 0.0) | {"correlation": 1.0}) == pytest.approx(1)
 
 
+def test_a_pair_that_loses_by_being_averaged_is_as_far_from_equal_runs_as_one_that_gains():
+    single = table("remedies-replicated")["single"]
+    lost = single | {"ensemble_accuracy_change": -single["ensemble_accuracy_change"]}
+    assert variability_reduction(single, lost) == 0
+
+
 # Our own runs.
 
 STREAM = streams.key(0, "init", 1)

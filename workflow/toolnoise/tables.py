@@ -39,7 +39,10 @@ def with_interval(estimate: Estimate, scale: float, digits: int) -> Entry:
     if np.isnan(estimate.value):
         return Entry("n/a")
     # A bare 0 is exact, as above.
-    value, low, high = ("0" if number == 0 else f"{scale * number:.{digits}f}" for number in estimate)
+    # Of what rounds to zero from below no sign is left.
+    value, low, high = (
+        "0" if number == 0 else f"{round(scale * number, digits) + 0.0:.{digits}f}" for number in estimate
+    )
     return Entry(value) if np.isnan(estimate.low) else Entry(value, f"{low} to {high}")
 
 

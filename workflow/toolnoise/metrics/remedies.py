@@ -101,7 +101,7 @@ def reduction(single: Measured, remedied: Measured, *, same_runs: bool) -> Estim
     """The reduction with its interval by the jackknife over runs.
 
     A remedy of the very runs that `single` measures loses a run together with them; other runs are a sample of their
-    own, and the variances add. Where a measure of the single runs is not above 0 there is nothing to reduce.
+    own, and the variances add. Where a measure of the single runs is 0, or unknown, there is nothing to reduce.
     """
     before, after = single.measures, remedied.measures
     if not _is_noisy(before):
@@ -123,4 +123,5 @@ def _is_noisy(measures: Mapping[str, Any]) -> bool:
 
 
 def _distance(measures: Mapping[str, Any], name: str) -> Any:
-    return 1 - measures[name] if name == "correlation" else measures[name]
+    # Averaging two runs may also do harm, and is then as far from doing nothing as if it did as much good.
+    return 1 - measures[name] if name == "correlation" else abs(measures[name])
