@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from toolnoise import layout
 from toolnoise import study as studies
 from toolnoise.errors import BadInput, told_in_one_line
 from toolnoise.jobs import JOBS
@@ -289,7 +290,7 @@ _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
     "STUDY": {"help": "a configuration, or the folder of a study's results"},
     ("export", "out"): {"metavar": "FILE", "help": "a name that ends in .tar, .tar.gz or .tar.xz"},
     ("export", "hardware"): {"nargs": "+", "metavar": "NAME", "help": "what these toolings made (all)"},
-    "no-predictions": {"action": "store_true", "help": "without dumps of predictions"},
+    "no-predictions": {"action": "store_true", "help": "without dumps of predictions and of layers"},
     "ARCHIVE": {"help": "what toolnoise export wrote"},
     "into": {"metavar": "FOLDER", "help": "of the study's results here (results/<study>)"},
     ("import", "study"): {"metavar": "FILE", "help": "the study as a configuration (the study.json of that folder)"},
@@ -301,7 +302,7 @@ _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
     "threads": {"type": int, "default": 1, "required": False, "help": "that decode images (1)", "metavar": "N"},
     "format": {"help": "cifar-10, cifar-100, celeba, imagenet or image-folder"},
     "examples": {"type": int, "help": "training examples; a fifth as many are for testing", "metavar": "N"},
-    "kind": {"choices": ["stability", "cross_tooling", "counts", "overhead", "kernels"]},
+    "kind": {"choices": list(layout.COLLECTED)},
     "records": {"metavar": "JSON"},
     "other-records": {"metavar": "RUN_JSON"},
     "metrics": {"metavar": "CSV"},

@@ -15,6 +15,8 @@ SPEED = "results/{study}/speed/" + CELL + ".json"
 
 LOGITS = "results/{study}/predictions/" + CELL + ".npy"
 PREDICTIONS = "results/{study}/predictions/" + CELL + ".json"
+GRAMS = "results/{study}/layers/" + CELL + ".npy"
+LAYERS_INDEX = "results/{study}/layers/" + CELL + ".json"
 GATE = "results/{study}/control/{model}/{dataset}/{hardware}.json"
 
 PROFILE = "results/{study}/overhead/{model}/{hardware}/{mode}/{repeat}"
@@ -24,10 +26,12 @@ PROFILE_LOG = "logs/{study}/profile/{model}/{hardware}/{mode}/{repeat}.log"
 
 CELL_METRICS = "results/{study}/metrics/cells/" + CELL + ".csv"
 PAIR_METRICS = "results/{study}/metrics/pairs/{model}/{dataset}/{hardware}/{other_hardware}/{variant}.csv"
+LAYER_METRICS = "results/{study}/metrics/layers/" + CELL + ".csv"
 COUNTS = "results/{study}/metrics/data/{dataset}.csv"
 DATA_COUNTS = "results/{study}/metrics/data.csv"
 STABILITY = "results/{study}/metrics/stability.csv"
 CROSS_TOOLING = "results/{study}/metrics/cross_tooling.csv"
+LAYERS = "results/{study}/metrics/layers.csv"
 NETWORK_OVERHEAD = "results/{study}/metrics/overhead/{model}/{hardware}.csv"
 NETWORK_KERNELS = "results/{study}/metrics/kernels/{model}/{hardware}.csv"
 OVERHEAD = "results/{study}/metrics/overhead.csv"
@@ -37,6 +41,7 @@ COLLECTED = {
     "stability": STABILITY,
     "counts": DATA_COUNTS,
     "cross_tooling": CROSS_TOOLING,
+    "layers": LAYERS,
     "overhead": OVERHEAD,
     "kernels": KERNELS,
 }
@@ -49,6 +54,7 @@ FETCH_LOG = "logs/{study}/fetch/{dataset}.log"
 PREPARE_LOG = "logs/{study}/prepare/{dataset}.log"
 TRAIN_LOG = "logs/{study}/train/" + CELL + "/{seed}.log"
 PREDICT_LOG = "logs/{study}/predict/" + CELL + ".log"
+LAYERS_LOG = "logs/{study}/layers/" + CELL + ".log"
 CONTROL_LOG = "logs/{study}/control/{model}/{dataset}/{hardware}.log"
 MEASURE_LOG = "logs/{study}/measure/" + CELL + ".log"
 RENDER_LOG = "logs/{study}/render/{figure}.log"

@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from toolnoise import files, prediction, runs, streams
+from toolnoise import files, prediction, representation, runs, streams
 from toolnoise.datasets import prepared
 from toolnoise.errors import BadInput
 from toolnoise.metrics import table
 from toolnoise.metrics.cross_tooling import cross_tooling
+from toolnoise.metrics.layers import layers
 from toolnoise.metrics.overhead import Cost, costs, longest
 from toolnoise.metrics.stability import stability
 from toolnoise.prediction import Predictions
@@ -59,6 +60,18 @@ def measure_pair(
     counts = (int(finished.sum()), int((~finished).sum()))
     table.write(
         out, table.CROSS_TOOLING, [(*pair, metric, group, *estimate, *counts) for metric, group, estimate in rows]
+    )
+
+
+def measure_layers(cell: Cell, grams: str | Path, index: str | Path, out: str | Path) -> None:
+    """Write how similar corresponding layers of a cell's runs are; diverged runs count as missing."""
+    dump = representation.read(grams, index)
+    finished = dump.finished
+    rows = layers(dump.layers, dump.grams if finished.all() else dump.grams[finished])
+    counts = (int(finished.sum()), int((~finished).sum()))
+    about = (*cell, dump.grams.shape[-1])
+    table.write(
+        out, table.LAYERS, [(*about, layer, metric, "all", *estimate, *counts) for layer, metric, estimate in rows]
     )
 
 

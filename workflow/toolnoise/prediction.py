@@ -3,6 +3,7 @@
 The index beside it says which seed each layer of the stack is; a diverged run is there as NaN, so that nothing shifts.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,8 +11,10 @@ import numpy as np
 
 from toolnoise import arrays, files, runs
 from toolnoise.datasets import prepared
-from toolnoise.engines import State
+from toolnoise.engines import Engine, State
 from toolnoise.errors import BadInput
+from toolnoise.models.initial import Parameter
+from toolnoise.runs import Run
 from toolnoise.training import Timings, build_model, start_engine
 
 
@@ -46,12 +49,7 @@ def dump(
     with timings.measure("predicting"):
         for layer, run in zip(stack, cell, strict=True):
             if not run.diverged:
-                weights = run.weights()
-                for parameter in parameters:
-                    if weights.get(parameter.path, np.empty(0)).shape != parameter.shape:
-                        found = f"no tensor of shape {parameter.shape}"
-                        raise BadInput(run.folder / "weights.npz", parameter.path, found, "weights of this model")
-                engine.restore(State(weights, {}, 0))
+                restore(engine, run, parameters)
                 layer[...] = engine.logits(dataset.test)
     arrays.write_npy(logits, stack)
     files.write_json(
@@ -66,6 +64,16 @@ def dump(
         },
     )
     return observed
+
+
+def restore(engine: Engine, run: Run, parameters: Sequence[Parameter]) -> None:
+    """Give the engine's network the weights that a run ended with."""
+    weights = run.weights()
+    for parameter in parameters:
+        if weights.get(parameter.path, np.empty(0)).shape != parameter.shape:
+            found = f"no tensor of shape {parameter.shape}"
+            raise BadInput(run.folder / "weights.npz", parameter.path, found, "weights of this model")
+    engine.restore(State(weights, {}, 0))
 
 
 def read(logits: str | Path, index: str | Path) -> Predictions:

@@ -60,7 +60,8 @@ class Profile(NamedTuple):
 class Study:
     """A named grid: `seeds` maps each cell to its seeds and `recipe_of` each (model, dataset) to its recipe.
 
-    `minutes` says how long a run of each cell may take on a cluster.
+    `minutes` says how long a run of each cell may take on a cluster, `layers` of how many test examples the layers of a
+    cell's runs are compared, of the cells of which they are.
     """
 
     name: str
@@ -68,6 +69,7 @@ class Study:
     seeds: dict[Cell, tuple[int, ...]]
     minutes: dict[Cell, int]
     recipe_of: dict[tuple[str, str], str]
+    layers: dict[Cell, int]
     figures: tuple[Figure, ...]
 
     @property
@@ -207,6 +209,7 @@ class Study:
             "stability": [self.path(layout.CELL_METRICS, cell) for cell in cells],
             "counts": [self.path(layout.COUNTS, dataset=dataset) for dataset in datasets],
             "cross_tooling": [self.path(layout.PAIR_METRICS, pair) for pair in pairs],
+            "layers": [self.path(layout.LAYER_METRICS, cell) for cell in cells if cell in self.layers],
             "overhead": [self.path(layout.NETWORK_OVERHEAD, network) for network in networks],
             "kernels": [self.path(layout.NETWORK_KERNELS, network) for network in networks],
         }
@@ -242,6 +245,7 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
     seeds: dict[Cell, tuple[int, ...]] = {}
     minutes: dict[Cell, int] = {}
     recipe_of: dict[tuple[str, str], str] = {}
+    layers: dict[Cell, int] = {}
     for number, block in enumerate(resolved["grid"]):
         where = f"grid[{number}]"
         block_seeds = block["seeds"]
@@ -257,6 +261,8 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
                 raise BadInput(file, where, f"{'/'.join(cell)} stands in an earlier block", "each cell stands once")
             seeds[cell] = tuple(block_seeds)
             minutes[cell] = block["minutes"] * (DETERMINISM if is_deterministic(cell) else 1)
+            if "layers" in block:
+                layers[cell] = block["layers"]
             recipe = config.recipe_for(block["recipe"], cell.model, cell.dataset, resolved["recipes"])
             if found.bit_after >= (epochs := resolved["recipes"][recipe]["epochs"]):
                 allowed = f"fewer than the {epochs} epochs of recipe {recipe!r}"
@@ -270,13 +276,13 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
         if resolved["hardware"][hardware]["accelerator"] == "tpu":
             found = f"{hardware!r} is a TPU, which is deterministic either way"
             raise BadInput(file, f"overhead.hardware[{number}]", found, "toolings whose accelerator is cpu or gpu")
-    possible = figures.possible(resolved, seeds, _pairs(seeds), recipe_of, _networks(resolved))
+    possible = figures.possible(resolved, seeds, _pairs(seeds), recipe_of, _networks(resolved), layers)
     kinds = resolved.get("figures")
     if kinds and "only" in resolved:
         # What is left need not feed every figure that was asked for.
         kinds = [kind for kind in kinds if possible[kind]]
     shown = figures.chosen(possible, kinds, file)
-    return Study(resolved["study"], resolved, seeds, minutes, recipe_of, tuple(shown))
+    return Study(resolved["study"], resolved, seeds, minutes, recipe_of, layers, tuple(shown))
 
 
 def _product(block: config.Config) -> Iterator[Cell]:

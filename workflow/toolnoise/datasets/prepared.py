@@ -70,9 +70,12 @@ class Split:
 
     def first(self, count: int) -> "Split":
         """The first examples, as many as asked for or as there are."""
+        return self.some(slice(count))
+
+    def some(self, which: np.ndarray | slice) -> "Split":
+        """Some of the examples."""
         per_example = {name: getattr(self, name) for name in ("pixels", "labels", "groups", "checks")}
-        some = {name: values[:count] for name, values in per_example.items() if values is not None}
-        return replace(self, **some)
+        return replace(self, **{name: values[which] for name, values in per_example.items() if values is not None})
 
     def middle(self, which: np.ndarray | slice) -> np.ndarray:
         """Some of `images`, without the margin."""

@@ -23,9 +23,11 @@ _WRITES = {
     "measure-speed": {"out": layout.SPEED},
     "profile": {"out": layout.KERNEL_TIMES, "record": layout.PROFILE_RECORD},
     "predict": {"logits": layout.LOGITS, "index": layout.PREDICTIONS},
+    "dump-layers": {"grams": layout.GRAMS, "index": layout.LAYERS_INDEX},
     "check-control": {"out": layout.GATE},
     "measure": {"out": layout.CELL_METRICS},
     "measure-pair": {"out": layout.PAIR_METRICS},
+    "measure-layers": {"out": layout.LAYER_METRICS},
     "measure-overhead": {"out-overhead": layout.NETWORK_OVERHEAD, "out-kernels": layout.NETWORK_KERNELS},
     "report": {"out": layout.REPORT},
 }
@@ -104,6 +106,10 @@ def _of_cell(study: Study, cell: Cell) -> Iterator[Expected]:
     if cell in study.controls:
         yield _job(study, "check-control", {"cell": list(cell)}, **dump)
     yield _job(study, "measure", jobs.of_cell(study, cell), **dump)
+    if cell in study.layers:
+        grams, index = study.path(layout.GRAMS, cell), study.path(layout.LAYERS_INDEX, cell)
+        yield _job(study, "dump-layers", jobs.of_layers(study, cell), data=data, records=dump["records"])
+        yield _job(study, "measure-layers", {"cell": list(cell)}, grams=grams, index=index)
 
 
 def _of_page(study: Study) -> Iterator[Expected]:

@@ -26,7 +26,7 @@ def export(what: str | Path, out: str | Path, hardware: list[str] | None = None,
             allowed = f"allowed: {', '.join(study.config['hardware'])}"
             raise BadInput("command line", "--hardware", f"no {name!r} in the study", allowed)
     jobs = list(expected.of_study(study))
-    wanted = [job for job in jobs if sharing.travels(job) and (predictions or job.verb != "predict")]
+    wanted = [job for job in jobs if sharing.travels(job) and (predictions or job.verb not in sharing.DUMPS)]
     wanted = [job for job in wanted if hardware is None or sharing.hardware(job) in hardware]
     found = {job.outputs[0][0]: (job, content) for job in wanted if (content := _as_expected(here, job)) is not None}
     if not found:
