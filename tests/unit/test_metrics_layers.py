@@ -78,9 +78,14 @@ def test_what_float32_loses_of_a_matrix_is_lost_in_no_distance_of_runs(apart, de
 
 
 @DEBIASED
-def test_equal_runs_have_exactly_one_and_runs_of_a_constant_layer_nothing(debiased):
-    same = np.repeat(gram(activations(examples=77)[0])[np.newaxis], 5, axis=0)
+@pytest.mark.parametrize("examples", [4, 77, 200])
+def test_equal_runs_have_exactly_one(examples, debiased):
+    same = np.repeat(gram(activations(examples=examples)[0])[np.newaxis], 5, axis=0)
     assert (pairwise_gram_cka(same, debiased) == 1).all()
+
+
+@DEBIASED
+def test_runs_of_a_constant_layer_have_nothing(debiased):
     constant = gram(np.full((9, 3), 0.1, np.float32))
     assert not constant.any()
     found = pairwise_gram_cka(np.stack([constant, gram(activations()[0]), constant]), debiased)

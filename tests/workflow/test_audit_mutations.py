@@ -47,6 +47,10 @@ KINDS = {
     "kernels of a network": ("other", "metrics/kernels/smallcnn/cpu.csv"),
     "overhead of the study": ("other", "metrics/overhead.csv"),
     "kernels of the study": ("other", "metrics/kernels.csv"),
+    "Gram matrices of layers": ("other", "layers/smallcnn/mine/cpu/control.npy"),
+    "index of Gram matrices": ("other", "layers/smallcnn/mine/cpu/control.json"),
+    "layers of a cell": ("other", "metrics/layers/smallcnn/mine/cpu/control.csv"),
+    "layers of the study": ("other", "metrics/layers.csv"),
     "measured speed": ("other", "speed/smallcnn/mine/cpu/control.json"),
     "figure (svg)": ("small", "figures/noise_by_source-cpu.svg"),
     "figure (pdf)": ("small", "figures/noise_by_source-cpu.pdf"),
@@ -71,6 +75,7 @@ OTHER = {
             "hardware": ["cpu"],
             "variants": ["control"],
             "seeds": 2,
+            "layers": 12,
         }
     ],
     "recipes": {"short": {"epochs": 1, "batch_size": 16, "learning_rate": 0.01}},
@@ -84,7 +89,7 @@ OTHER = {
         "steps": 1,
         "repeats": 1,
     },
-    "figures": ["overhead"],
+    "figures": ["overhead", "layers"],
 }
 
 

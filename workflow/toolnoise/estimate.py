@@ -188,8 +188,9 @@ def _jobs(study: Study) -> dict[str, int]:
         "data sets": len(study.datasets),
         "trainings": sum(map(len, study.seeds.values())),
         "predictions": cells,
+        "layers": len(study.layers),
         "profiles": len(study.profiles),
-        "checks and measures": cells + len(study.controls) + len(study.pairs) + len(study.networks),
+        "checks and measures": cells + sum(map(len, (study.controls, study.layers, study.pairs, study.networks))),
         "figures and tables": len(study.figures),
     }
 

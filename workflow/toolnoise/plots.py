@@ -229,7 +229,10 @@ def bars(panel: Axes, rows: pd.DataFrame, title: str = "", palette: Mapping[str,
 
 
 def along(panel: Axes, rows: pd.DataFrame, title: str) -> None:
-    """A similarity as marks with intervals, joined by a line for each variant, along the `place`s in their order."""
+    """A similarity as dots with intervals, joined by a line for each variant, along the `place`s in their order.
+
+    A dot at exactly 1 is open, and so is told from one very near.
+    """
     measure = MEASURES[rows["metric"].iloc[0]]
     places, variants = unique(rows["place"]), unique(rows["variant"])
     # The axis ends above 1, the most there is, and below what is shown: never further down than the values need.
@@ -240,8 +243,11 @@ def along(panel: Axes, rows: pd.DataFrame, title: str) -> None:
     for number, variant in enumerate(variants):
         mine = rows[rows["variant"] == variant].set_index("place").reindex(places)
         x = np.arange(len(places)) + (number - (len(variants) - 1) / 2) * 0.7 / len(variants)
-        line = {"color": colour(variant), "linewidth": 0.8, "marker": "o", "markersize": 3.2}
-        panel.plot(x, mine["value"], zorder=3.2, **line)
+        tint, equal = colour(variant), mine["value"] == 1
+        panel.plot(x, mine["value"], color=tint, linewidth=0.8, zorder=3.1)
+        for some, fill in ((~equal, tint), (equal, "white")):
+            dots = {"marker": "o", "markersize": 3.4, "linestyle": "none", "markerfacecolor": fill}
+            panel.plot(x[some], mine["value"][some], color=tint, zorder=3.2, **dots)
         for at, (value, low, high) in zip(x, mine[["value", "ci_low", "ci_high"]].to_numpy(), strict=True):
             interval(panel, at, low, high, np.inf, bottom)
             if np.isnan(value):

@@ -34,8 +34,8 @@ def pairwise_gram_cka(grams: np.ndarray, debiased: bool = False) -> np.ndarray:
         flat = (_u_centred if debiased else _centred)(grams.astype(np.float64)).reshape(len(grams), grams.shape[1] ** 2)
         products = np.zeros((len(flat), len(flat)))
         for run in range(len(flat)):
-            # Not by a product of matrices, whose sums are rounded otherwise from place to place: equal runs have 1.
-            products[run, run:] = np.einsum("sn,n->s", flat[run:], flat[run])
+            # A product of matrices, and einsum, round a sum otherwise from place to place: equal runs would not have 1.
+            products[run, run:] = (flat[run:] * flat[run]).sum(axis=1)
         alone = np.diag(products)
         found = np.triu(np.where(alone * alone[:, np.newaxis] > 0, products, np.nan) / np.sqrt(np.outer(alone, alone)))
     return found + np.triu(found, 1).T
