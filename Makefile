@@ -4,12 +4,19 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 SNAKEMAKE = .venv/bin/snakemake --workflow-profile workflow/profiles/default
 
-.PHONY: demo test lint bench clean
+# Further papers' studies in small: workflow/studies/<name>-small.yaml.
+STUDIES = sources
+
+.PHONY: demo test lint bench clean $(STUDIES)
 .DELETE_ON_ERROR:
 
 demo: .venv/cpu
 	@$(SNAKEMAKE)
 	@.venv/bin/toolnoise summary --study results/demo/study.json
+
+$(STUDIES): .venv/cpu
+	@$(SNAKEMAKE) --configfile workflow/studies/$@-small.yaml
+	@.venv/bin/toolnoise summary --study results/$@-small/study.json
 
 test: .venv/dev
 	@.venv/bin/python -m pytest --numprocesses $(CORES) --dist loadfile

@@ -60,6 +60,10 @@ def test_resnet18_trains_as_many_parameters_as_the_common_form_for_cifar(found):
     assert hundred["trained"] == 11_173_962 + 90 * 513
 
 
+def test_resnet34_trains_as_many_parameters_as_the_common_form_for_cifar(found):
+    assert found["resnet34"][0]["trained"] == 21_282_122
+
+
 def test_resnet18_of_larger_images_may_keep_the_windows_of_the_authors_pooling(found):
     small, large = found["pooled"]
     assert large["parameters"] - small["parameters"] == (16 - 1) * 512 * 2
@@ -158,7 +162,7 @@ def test_efficientnet_trains_as_many_parameters_as_torchvisions(found):
 
 def test_every_model_of_the_registry_is_counted_here(found):
     counted = {*PADDED, *PUBLISHED, *SHALLOW, "resnet38", "resnet56", "smallcnn-dropout"}
-    counted |= {*KERAS, *MEDIUMCNN, "smallcnn", "smallcnn-bn", "resnet18"}
+    counted |= {*KERAS, *MEDIUMCNN, "smallcnn", "smallcnn-bn", "resnet18", "resnet34"}
     assert set(config.registered("models")) == counted == set(found) - {"again", "pooled", "pixels"}
 
 

@@ -126,10 +126,21 @@ def test_figures_asked_for_are_the_ones_there_are(written, built):
     assert built(written).figures == (figures.Figure("table2", "table2", ("cpu", "noisy"), tasks),)
 
 
-def test_the_demo_shows_every_kind():
+def test_the_demo_and_the_small_studies_show_every_kind():
     demo = study.load(ROOT / "config.yaml")
-    assert set(demo.figure_kinds) == set(figures.KINDS)
+    small = [study.load(path) for path in (ROOT / "workflow/studies").glob("*-small.yaml")]
+    assert {kind for one in (demo, *small) for kind in one.figure_kinds} == set(figures.KINDS)
     assert all(figures.by_target(demo.figures).values())
+
+
+def test_a_table_of_sources_needs_two_single_ones_and_a_figure_of_a_bit_two_moments():
+    def kinds(*variants):
+        return {"sources", "one_bit"} & set(names(cells(variants=variants)))
+
+    assert kinds("algo_impl", "algo", "impl", "control", "shuffle+impl") == set()
+    assert kinds("init", "impl") == {"sources"}
+    assert kinds("init", "bit") == {"sources"}
+    assert kinds("bit", "bit_5") == {"sources", "one_bit"}
 
 
 def test_the_schema_knows_every_kind_and_every_kind_has_a_notebook_a_caption_and_something_to_read():

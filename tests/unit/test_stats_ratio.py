@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from toolnoise.stats.estimates import UNDEFINED
-from toolnoise.stats.ratio import ratio_of_means
+from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t
+from toolnoise.stats.ratio import ratio_of_estimates, ratio_of_means
 
 
 def test_the_ratio_is_that_of_the_means_and_lies_within_its_interval():
@@ -52,3 +52,21 @@ def test_its_interval_holds_the_truth_in_about_95_percent_of_studies():
         ratio = ratio_of_means(1.5 * generator.normal(1, 0.05, 4), generator.normal(1, 0.02, 3))
         held += ratio.low < 1.5 < ratio.high
     assert 0.93 < held / studies < 0.975
+
+
+def test_from_the_intervals_of_two_means_it_is_the_ratio_of_the_means():
+    one, other = np.array([1.0, 1.3, 1.1]), np.array([2.0, 2.9, 2.2, 2.4])
+    found = ratio_of_estimates(mean_t(one), 3, mean_t(other), 4)
+    np.testing.assert_allclose(found, ratio_of_means(one, other), rtol=1e-12)
+    clipped = mean_t(one)._replace(low=1.0)
+    assert ratio_of_estimates(clipped, 3, mean_t(other), 4) == found
+
+
+def test_there_is_no_ratio_to_nothing_and_no_interval_without_both():
+    some, zero, bare = Estimate(0.2, 0.1, 0.3), Estimate(0.0, 0.0, 0.0), Estimate(0.2, np.nan, np.nan)
+    assert str(ratio_of_estimates(some, 5, zero, 5)) == str(ratio_of_estimates(UNDEFINED, 0, some, 5)) == str(UNDEFINED)
+    assert ratio_of_estimates(zero, 5, some, 5).value == 0
+    for two in ((bare, 2, some, 5), (some, 5, bare, 2)):
+        found = ratio_of_estimates(*two)
+        assert found.value == 1
+        assert np.isnan([found.low, found.high]).all()

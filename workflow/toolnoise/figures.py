@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolnoise.errors import BadInput
+from toolnoise.variants import variant
 
 if TYPE_CHECKING:
     from toolnoise.study import Cell, Pair
@@ -53,6 +54,10 @@ KINDS = {
     "table3": Kind(("counts",), _SUB_GROUPS, TABLES),
     "table4": Kind(("counts",), category=TABLES),
     "table5": Kind(("stability",), _SUB_GROUPS, TABLES),
+    "sources": Kind(
+        ("stability",), "two variants of a single source or more", TABLES, files=("resources/published-sources.csv",)
+    ),
+    "one_bit": Kind(("stability",), "a bit that is moved after different epochs, such as bit and bit_5"),
     "paper_vs_ours": Kind(
         ("stability", "counts"), category=PUBLISHED, also=("overhead",), files=("resources/published.csv",)
     ),
@@ -116,6 +121,8 @@ def possible(
     grouped = [cell for cell in usual if _has_groups(config["datasets"][cell.dataset])]
     paired = {pair[:2] for pair in pairs}
     tooling = attrgetter("hardware")
+    isolating = _several(usual, lambda cell: cell[1:3], lambda varying: len(varying) == 1)
+    moving = _several(usual, lambda cell: cell[:3], lambda varying: varying == ("bit",))
     return {
         "table2": _figures("table2", usual),
         "noise_by_source": _figures("noise_by_source", usual, tooling),
@@ -130,6 +137,8 @@ def possible(
         "table3": _figures("table3", grouped),
         "table4": _figures("table4", usual),
         "table5": _figures("table5", grouped),
+        "sources": _figures("sources", [cell for cell in usual if cell[1:3] in isolating], _dataset),
+        "one_bit": _figures("one_bit", [cell for cell in usual if cell[:3] in moving], _place),
         "paper_vs_ours": _figures("paper_vs_ours", [*usual, *networks]),
     }
 
@@ -208,6 +217,19 @@ def _task(cell: "Cell") -> str:
 
 def _place(cell: "Cell") -> str:
     return f"{cell.hardware}-{_task(cell)}"
+
+
+def _dataset(cell: "Cell") -> str:
+    return f"{cell.hardware}-{cell.dataset}"
+
+
+def _several(
+    cells: Iterable["Cell"], part: Callable[["Cell"], tuple[str, ...]], wanted: Callable[[tuple[str, ...]], bool]
+) -> set[tuple[str, ...]]:
+    """The parts of a study with two variants or more of what is wanted."""
+    found = {(part(cell), cell.variant) for cell in cells if wanted(variant(cell.variant).varying)}
+    counts = Counter(place for place, _ in found)
+    return {place for place, count in counts.items() if count > 1}
 
 
 def _unique(values: Iterable[Any]) -> tuple[Any, ...]:

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
@@ -45,7 +46,11 @@ MEASURES = {
 }
 NOISE = ("accuracy_sd", "churn", "l2_unit")  # the three measures of the paper's figures 2, 3, 6, 11 and 13
 PARTS = {"all": "over all examples", "class": "by class", "group": "by sub-group"}  # see table.part_of
-HOW = "SD: sample SD over runs. Churn and L2: mean over pairs of runs."
+SD_NULL = "accuracy_sd_independent_null"  # beside the first of them
+HOW = (
+    "SD: sample SD over runs; dotted: what it would be if examples erred independently, as often as they do. "
+    "Churn and L2: mean over pairs of runs."
+)
 
 PALETTE = {
     "algo_impl": "#0072B2",
@@ -67,6 +72,7 @@ DAGGER = "†"
 EMULATED = f"{DAGGER} implementation noise emulated: reduction order"
 
 WIDEST = 16.5  # inches of a figure: shown on a page, its words can still be read
+NARROW = 0.12  # of a place: a bar over which a number is written upwards, beside others
 UNSEEN = 0.012  # of an axis: a bar no higher than its line, over which the value is written
 MOST_NAMES = 60  # along an axis: of more places only some have their names written
 _FLAT = 1e-12  # the height of an axis that shows nothing yet
@@ -108,8 +114,11 @@ def variant_name(variant: str) -> str:
 
 
 def colour(variant: str, palette: Mapping[str, str] = PALETTE) -> str:
-    """The variant's colour, the same in every figure; what a palette does not know is light grey."""
-    return palette.get(variant, "#BBBBBB")
+    """The variant's colour, the same in every figure: of sources together the mean of theirs; else light grey."""
+    parts = [palette.get(part.partition("_")[0]) for part in variant.split("+")]
+    if variant in palette or None in parts:
+        return palette.get(variant, "#BBBBBB")
+    return to_hex(np.mean([to_rgb(part) for part in parts], axis=0)).upper()
 
 
 def cycle(names: Sequence[str]) -> dict[str, str]:
@@ -203,8 +212,17 @@ def grid(lines: int, widths: Sequence[float], height: float = 2.3, share: str = 
     return figure, axes
 
 
-def bars(panel: Axes, rows: pd.DataFrame, title: str = "", palette: Mapping[str, str] = PALETTE) -> None:
-    """One metric as bars with intervals: a group a `place`, a bar a variant, in order of appearance."""
+def bars(
+    panel: Axes,
+    rows: pd.DataFrame,
+    title: str = "",
+    palette: Mapping[str, str] = PALETTE,
+    nulls: Mapping[tuple[str, str], float] | None = None,
+) -> None:
+    """One metric as bars with intervals: a group a `place`, a bar a variant, in order of appearance.
+
+    `nulls` are the values that a bar would have by chance alone, by place and variant.
+    """
     measure = MEASURES[rows["metric"].iloc[0]]
     places = unique(rows["place"])
     slot = 0.84 / rows.groupby("place")["variant"].nunique().max()
@@ -218,10 +236,14 @@ def bars(panel: Axes, rows: pd.DataFrame, title: str = "", palette: Mapping[str,
             # A bar of height zero gets an edge, drawn over the axis: it is still a line in its colour.
             edge = {"edgecolor": tint, "linewidth": 0 if value else 2, "clip_on": False}
             panel.bar(centre, value, 0.86 * slot, color=tint, zorder=2.6, **edge)
+            null = measure.scale * (nulls or {}).get((place, row.variant), np.nan)
+            if null > 0:
+                ends = [centre - 0.5 * slot, centre + 0.5 * slot]
+                panel.plot(ends, [min(null, top)] * 2, color=INK, linewidth=1.1, linestyle=(0, (1, 1)), zorder=2.9)
             interval(panel, centre, low, high, top)
             mark(panel, centre, row.value)
             if 0 < value < UNSEEN * top:
-                write(panel, centre, np.nanmin([np.nanmax([value, high]), top]), f"{value:.1g}")
+                write(panel, centre, np.nanmin([np.nanmax([value, high]), top]), f"{value:.1g}", 90 * (slot < NARROW))
     panel.set_xticks(range(len(places)), places)
     panel.set_xlim(-0.55, len(places) - 0.45)
     panel.set_ylabel(measure.unit)
@@ -269,10 +291,19 @@ def expected(panel: Axes, rows: pd.DataFrame) -> None:
         panel.plot([x - 0.46, x + 0.46], [value, value], color=INK, linewidth=1.2, linestyle=(0, (3, 1.5)), zorder=2.8)
 
 
+def noise_rows(
+    table: pd.DataFrame, paths: str | Sequence[str], hardware: Sequence[str], tasks: Sequence[Sequence[str]]
+) -> pd.DataFrame:
+    """The rows of the three measures of noise, and of `SD_NULL`."""
+    return pd.concat([select(table, paths, metric, hardware, tasks) for metric in (*NOISE, SD_NULL)])
+
+
 def noise(panels: Sequence[Axes], rows: pd.DataFrame, label: str) -> None:
-    """The three measures of noise side by side, for what `label` names."""
+    """The three measures of noise side by side, for what `label` names; the SD with its `SD_NULL`, if that is there."""
+    nulls = rows[rows["metric"] == SD_NULL].set_index(["place", "variant"])["value"].to_dict()
     for panel, metric in zip(panels, NOISE, strict=True):
-        bars(panel, rows[rows["metric"] == metric], f"{MEASURES[metric].name}\n{label}")
+        beside = nulls if metric == "accuracy_sd" else None
+        bars(panel, rows[rows["metric"] == metric], f"{MEASURES[metric].name}\n{label}", nulls=beside)
 
 
 def head_room(panel: Axes, rows: pd.DataFrame) -> float:
@@ -343,7 +374,7 @@ def marks_note(figure: Figure, rows: pd.DataFrame) -> str:
     """What the lines and marks in the figure mean; only those that occur."""
     texts = {text.get_text() for panel in figure.axes for text in panel.texts}
     markers = {line.get_marker() for panel in figure.axes for line in panel.lines}
-    bare = rows["value"].notna() & rows["ci_low"].isna()
+    bare = rows["value"].notna() & rows["ci_low"].isna() & (rows["metric"] != SD_NULL)
     notes = {
         "Thin lines: 95 % intervals.": True,
         "No line: no interval from these runs.": bare.any(),
@@ -360,19 +391,20 @@ def finish(
     rows: pd.DataFrame,
     emulated: Sequence[str],
     how: str,
-    legend: bool = True,
+    keys: Sequence[str] | None = None,
     palette: Mapping[str, str] = PALETTE,
 ) -> None:
     """Put title and legend above the panels and notes below, in bands of their own, so that nothing overlaps.
 
-    `rows` are all those shown; `how` says how the values were made from runs.
+    `rows` are all those shown; `how` says how the values were made from runs. The legend has the variants of `keys`, or
+    all.
     """
-    variants = unique(rows["variant"]) if legend else []
+    variants = unique(rows["variant"]) if keys is None else keys
     notes = [f"{how} {marks_note(figure, rows)}", runs_note(rows)]
     if set(emulated) & set(rows["hardware"]):
         notes.append(EMULATED)
-    keys = [Patch(facecolor=colour(name, palette), label=variant_name(name)) for name in variants]
-    frame(figure, title, notes, keys)
+    patches = [Patch(facecolor=colour(name, palette), label=variant_name(name)) for name in variants]
+    frame(figure, title, notes, patches)
 
 
 def frame(figure: Figure, title: str, notes: Sequence[str], keys: Sequence[Patch] = ()) -> None:

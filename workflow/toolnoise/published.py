@@ -22,6 +22,8 @@ from toolnoise.stats.agreement import mean_range, sd_range, sd_ratio_range
 from toolnoise.stats.estimates import Estimate
 
 FILE = Path(__file__).parents[2] / "resources/published.csv"
+SOURCES = FILE.with_name("published-sources.csv")  # of Summers & Dinneen and their replication: each source alone
+SOURCES_MODEL = "resnet14"  # what most of those numbers are of
 REMEDIES = FILE.with_name("published-remedies.csv")  # of Summers & Dinneen: what a remedy leaves of the noise
 SCALES = {"percent": 100, "points": 100, "ratio": 1, "examples": 1, "nats": 1}
 LARGEST, SMALLEST = "largest", "smallest"  # in the column of the group: of all classes, or of all networks

@@ -1,6 +1,6 @@
-"""ResNet-18 in the form for small images (Zhuang et al.; the authors' resnet.py).
+"""ResNet-18 and ResNet-34 in the form for small images (Zhuang et al.; the authors' resnet.py).
 
-A 3x3 stem of 64 filters with stride 1 and no max-pooling, four stages of two blocks with 64 to 512 filters, and 1x1
+A 3x3 stem of 64 filters with stride 1 and no max-pooling, four stages of blocks with 64 to 512 filters, and 1x1
 convolutions as shortcuts where a stage halves the image. No convolution has a bias; batch normalisation is Keras's
 (momentum 0.99, epsilon 1e-3).
 """
@@ -8,8 +8,10 @@ convolutions as shortcuts where a stage halves the image. No convolution has a b
 import keras
 from keras import KerasTensor, layers
 
+BLOCKS = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3)}
 
-def build(input_shape: tuple[int, int, int], classes: int, pool_size: int = 0) -> keras.Model:
+
+def build(input_shape: tuple[int, int, int], classes: int, pool_size: int = 0, depth: int = 18) -> keras.Model:
     """Build the network; it gives logits.
 
     `pool_size` is the side of the windows that the last average is over, 0 for the whole map. The authors' is 4, which
@@ -17,9 +19,11 @@ def build(input_shape: tuple[int, int, int], classes: int, pool_size: int = 0) -
     """
     images = keras.Input(input_shape, name="images")
     values = layers.ReLU(name="stem_relu")(_convolved(images, 64, 3, 1, "stem"))
-    for stage, filters in enumerate((64, 128, 256, 512), 1):
-        values = _block(values, filters, f"stage{stage}_block1", halve=stage > 1)
-        values = _block(values, filters, f"stage{stage}_block2", halve=False)
+    if depth not in BLOCKS:
+        raise ValueError(f"depth {depth} is none of {', '.join(map(str, BLOCKS))}")
+    for stage, (filters, blocks) in enumerate(zip((64, 128, 256, 512), BLOCKS[depth], strict=True), 1):
+        for block in range(1, blocks + 1):
+            values = _block(values, filters, f"stage{stage}_block{block}", halve=stage > 1 and block == 1)
     if pool_size:
         values = layers.Flatten(name="flat")(layers.AveragePooling2D(pool_size, name="pool")(values))
     else:

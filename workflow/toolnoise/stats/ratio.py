@@ -1,8 +1,9 @@
 """One positive quantity over another, each measured in runs of its own."""
 
 import numpy as np
+from scipy import stats
 
-from toolnoise.stats.estimates import UNDEFINED, Estimate, standard_deviation, t_interval
+from toolnoise.stats.estimates import TAIL, UNDEFINED, Estimate, standard_deviation, t_interval
 
 
 def ratio_of_means(numerator: np.ndarray, denominator: np.ndarray) -> Estimate:
@@ -17,7 +18,27 @@ def ratio_of_means(numerator: np.ndarray, denominator: np.ndarray) -> Estimate:
     if counts.min() == 1:
         return Estimate(ratio, np.nan, np.nan)
     spreads = np.array([standard_deviation(runs) / np.mean(runs) for runs in (numerator, denominator)])
-    squares = spreads**2 / counts
+    return _interval(ratio, spreads**2 / counts, counts)
+
+
+def ratio_of_estimates(numerator: Estimate, runs: int, denominator: Estimate, others: int) -> Estimate:
+    """One mean over another, likewise, from their own intervals by Student's t with so many runs less one.
+
+    As of means and of pairwise measures by the jackknife. No ratio to zero; no interval where either has none.
+    """
+    if not denominator.value > 0 or np.isnan(numerator.value):
+        return UNDEFINED
+    ratio = numerator.value / denominator.value
+    if ratio == 0 or np.isnan([numerator.low, denominator.low]).any():
+        return Estimate(ratio, np.nan, np.nan)
+    counts = np.array([runs, others])
+    # The upper half: the lower one may have been clipped at zero.
+    halves = np.array([(one.high - one.value) / one.value for one in (numerator, denominator)])
+    return _interval(ratio, (halves / stats.t.ppf(1 - TAIL, counts - 1)) ** 2, counts)
+
+
+def _interval(ratio: float, squares: np.ndarray, counts: np.ndarray) -> Estimate:
+    """A ratio with its interval, from the squared standard errors of both logarithms."""
     if not squares.any():
         return Estimate(ratio, ratio, ratio)
     freedom = squares.sum() ** 2 / np.sum(squares**2 / (counts - 1))
