@@ -127,7 +127,7 @@ def test_the_middle_of_an_image_leaves_a_margin_on_all_sides(margin):
 @pytest.mark.parametrize("count", [1, 13, 20, 50])
 def test_the_first_examples_of_a_part_are_those_alone(count, both):
     for data in both:
-        some = data.test.part(0, count)
+        some = data.test.first(count)
         assert some.streamed == data.test.streamed
         assert some.labels.tolist() == data.test.labels[:count].tolist()
         assert some.images.tobytes() == data.test.images[:count].tobytes()

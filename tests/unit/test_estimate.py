@@ -71,6 +71,7 @@ def test_jobs_are_counted(tiny):
         "data sets": 1,
         "trainings": 40,
         "predictions": 4,
+        "layers": 0,
         "profiles": 0,
         # four cells, two of them control, one pair of toolings under control
         "checks and measures": 7,

@@ -81,6 +81,13 @@ def test_equal_runs_have_exactly_one_over_many_blocks_too(debiased, monkeypatch)
     assert (pairwise_cka(same, debiased) == 1).all()
 
 
+@pytest.mark.parametrize("debiased", [False, True])
+@pytest.mark.parametrize(("examples", "columns"), [(20, 100), (10_000, 3)])
+def test_equal_runs_have_exactly_one_whatever_their_size(examples, columns, debiased):
+    same = np.repeat(normal(1, examples, columns), 4, axis=0).astype(np.float32)
+    assert (pairwise_cka(same, debiased) == 1).all()
+
+
 def test_many_columns_bias_the_plain_one_and_not_the_debiased():
     X, Y = normal(50, 200), normal(50, 200, seed=2)
     assert cka(X, Y) > 0.7

@@ -55,6 +55,10 @@ KINDS = {
     "kernels of a network": ("other", "metrics/kernels/smallcnn/cpu.csv"),
     "overhead of the study": ("other", "metrics/overhead.csv"),
     "kernels of the study": ("other", "metrics/kernels.csv"),
+    "Gram matrices of layers": ("other", "layers/smallcnn/mine/cpu/control.npy"),
+    "index of Gram matrices": ("other", "layers/smallcnn/mine/cpu/control.json"),
+    "layers of a cell": ("other", "metrics/layers/smallcnn/mine/cpu/control.csv"),
+    "layers of the study": ("other", "metrics/layers.csv"),
     "measured speed": ("other", "speed/smallcnn/mine/cpu/control.json"),
     "figure (svg)": ("small", "figures/noise_by_source-cpu.svg"),
     "figure (pdf)": ("small", "figures/noise_by_source-cpu.pdf"),
@@ -73,7 +77,7 @@ TASK = {"models": ["smallcnn"], "datasets": ["mine"], "recipe": "short", "hardwa
 OTHER = {
     "study": "other",
     "grid": [
-        TASK | {"variants": ["control"], "seeds": 2, "remedies": ["flip"]},
+        TASK | {"variants": ["control"], "seeds": 2, "remedies": ["flip"], "layers": 12},
         TASK | {"variants": ["bit"], "seeds": 1},
     ],
     "recipes": {"short": {"epochs": 2, "batch_size": 16, "learning_rate": 0.01, "schedule": "cosine", "cycles": 2}},
@@ -87,7 +91,7 @@ OTHER = {
         "steps": 1,
         "repeats": 1,
     },
-    "figures": ["overhead"],
+    "figures": ["overhead", "layers"],
 }
 
 

@@ -96,6 +96,24 @@ rule measure_pair:
         " --other-records {input.other_records:q} --out {output:q} >{log:q} 2>&1"
 
 
+rule measure_layers:
+    input:
+        grams=layout.GRAMS,
+        index=layout.LAYERS_INDEX,
+    output:
+        layout.LAYER_METRICS,
+    log:
+        "logs/{study}/measure/layers/" + layout.CELL + ".log",
+    conda:
+        "../../environment.yml"
+    params:
+        code=code.digest("toolnoise.measuring"),
+    shell:
+        "toolnoise measure-layers --model {wildcards.model:q} --dataset {wildcards.dataset:q}"
+        " --hardware {wildcards.hardware:q} --variant {wildcards.variant:q} --grams {input.grams:q}"
+        " --index {input.index:q} --out {output:q} >{log:q} 2>&1"
+
+
 # One rule a kind, so that `snakemake -n` names them.
 for kind in METRICS:
 

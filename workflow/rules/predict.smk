@@ -1,4 +1,4 @@
-# A cell's predictions, as they are and under remedies for noise, made on the cell's tooling.
+# A cell's predictions, as they are and under remedies for noise, and what its layers make of test examples, on its tooling.
 
 
 rule dump_predictions:
@@ -52,3 +52,29 @@ rule dump_remedies:
         "toolnoise remedy --study {params.study:q} --model {wildcards.model:q} --dataset {wildcards.dataset:q}"
         " --hardware {wildcards.hardware:q} --variant {wildcards.variant:q} --data {input.data:q}"
         " --records {input.records:q} --logits {output.logits:q} --index {output.index:q} >{log:q} 2>&1"
+
+
+rule dump_layers:
+    input:
+        data=layout.DATA,
+        records=get_records,
+    output:
+        grams=layout.GRAMS,
+        index=layout.LAYERS_INDEX,
+    log:
+        layout.LAYERS_LOG,
+    conda:
+        "../../environment.yml"
+    threads: get_threads
+    resources:
+        gpu=get_gpus,
+        gpu_model=get_gpu_model,
+        mem_mb=get_memory,
+    params:
+        study=study.path(layout.STUDY),
+        examples=lambda wildcards: study.layers[get_cell(wildcards)],
+        code=get_code_digest("toolnoise.representation"),
+    shell:
+        "toolnoise dump-layers --study {params.study:q} --model {wildcards.model:q} --dataset {wildcards.dataset:q}"
+        " --hardware {wildcards.hardware:q} --variant {wildcards.variant:q} --data {input.data:q}"
+        " --records {input.records:q} --grams {output.grams:q} --index {output.index:q} >{log:q} 2>&1"

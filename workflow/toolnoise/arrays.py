@@ -5,7 +5,7 @@ import zipfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 import numpy as np
 
@@ -30,20 +30,24 @@ def write_npz(
     with replacing(path) as scratch, zipfile.ZipFile(scratch, "w") as archive:
         for name, array in arrays.items() if isinstance(arrays, Mapping) else arrays:
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
-                if isinstance(array, Rows):
-                    described = np.lib.format.dtype_to_descr(array.dtype)
-                    header = {"descr": described, "fortran_order": False, "shape": array.shape}
-                    np.lib.format.write_array_header_1_0(member, header)
-                    for row in array.rows:
-                        member.write(np.ascontiguousarray(row).data)
-                else:
-                    np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
+                _write(member, array)
 
 
-def write_npy(path: str | Path, array: np.ndarray) -> None:
+def write_npy(path: str | Path, array: np.ndarray | Rows) -> None:
     """Write one array as .npy, which readers can map into memory."""
     with replacing(path) as scratch, scratch.open("wb") as file:
-        np.save(file, array, allow_pickle=False)
+        _write(file, array)
+
+
+def _write(file: IO[bytes], array: np.ndarray | Rows) -> None:
+    if isinstance(array, Rows):
+        described = np.lib.format.dtype_to_descr(np.dtype(array.dtype))
+        header = {"descr": described, "fortran_order": False, "shape": array.shape}
+        np.lib.format.write_array_header_1_0(file, header)
+        for row in array.rows:
+            file.write(np.ascontiguousarray(row).data)
+    else:
+        np.lib.format.write_array(file, np.asanyarray(array), allow_pickle=False)
 
 
 @contextmanager

@@ -290,7 +290,7 @@ _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
     "STUDY": {"help": "a configuration, or the folder of a study's results"},
     ("export", "out"): {"metavar": "FILE", "help": "a name that ends in .tar, .tar.gz or .tar.xz"},
     ("export", "hardware"): {"nargs": "+", "metavar": "NAME", "help": "what these toolings made (all)"},
-    "no-predictions": {"action": "store_true", "help": "without dumps of predictions"},
+    "no-predictions": {"action": "store_true", "help": "without dumps of predictions and of layers"},
     "ARCHIVE": {"help": "what toolnoise export wrote"},
     "into": {"metavar": "FOLDER", "help": "of the study's results here (results/<study>)"},
     ("import", "study"): {"metavar": "FILE", "help": "the study as a configuration (the study.json of that folder)"},

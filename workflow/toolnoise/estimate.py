@@ -192,8 +192,11 @@ def _jobs(study: Study) -> dict[str, int]:
         "data sets": len(study.datasets),
         "trainings": sum(map(len, study.seeds.values())),
         "predictions": cells + remedied,
+        "layers": len(study.layers),
         "profiles": len(study.profiles),
-        "checks and measures": sum(map(len, (study.cells, study.views, study.controls, study.pairs, study.networks))),
+        "checks and measures": sum(
+            map(len, (study.cells, study.views, study.layers, study.controls, study.pairs, study.networks))
+        ),
         "figures and tables": len(study.figures),
     }
 

@@ -7,7 +7,7 @@ tasks, and its name begins with its kind.
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
@@ -51,6 +51,7 @@ KINDS = {
     "subgroups": Kind(("stability",), _SUB_GROUPS),
     "per_class": Kind(("stability",)),
     "across_toolings": Kind(("stability", "cross_tooling"), "two toolings with a variant of control or algo"),
+    "layers": Kind(("layers",), "a block with the key layers"),
     "order": Kind(("stability", "counts"), "the variant shuffle of one builder with two batch sizes or more"),
     "ensembles": Kind(("ensembles",), f"a cell with {RUNS_FOR_ENSEMBLES} runs or more"),
     "kernels": Kind(("kernels",), "the key overhead"),
@@ -118,10 +119,12 @@ def possible(
     recipe_of: Mapping[Task, str],
     networks: Sequence["Cell"] = (),
     remedied: Mapping["Cell", "Cell"] = MappingProxyType({}),
+    layers: Collection["Cell"] = (),
 ) -> dict[str, tuple[Figure, ...]]:
     """The figures of each kind that a study's cells can feed, or the networks that its overhead is measured on.
 
-    `remedied` maps cells under remedies to those that they are held against.
+    `remedied` maps cells under remedies to those that they are held against, `layers` are the cells whose layers are
+    compared.
     """
     cells = tuple(seeds)
     order = _order(config, cells, recipe_of)
@@ -141,6 +144,7 @@ def possible(
         "subgroups": _figures("subgroups", grouped, tooling),
         "per_class": _figures("per_class", usual, _place),
         "across_toolings": _figures("across_toolings", [cell for cell in usual if cell[:2] in paired], _task),
+        "layers": _figures("layers", [cell for cell in cells if cell in layers], _place),
         "order": _figures("order", order, lambda cell: _place(order[cell])),
         "ensembles": _figures("ensembles", [cell for cell in usual if cell in many], _task),
         "kernels": _figures("kernels", networks, tooling),

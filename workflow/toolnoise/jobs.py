@@ -154,6 +154,26 @@ def _remedy(parameters: Parameters, given: Given) -> dict[str, Any]:
     return remedying.dump(parameters["spec"], parameters["remedies"], *files)
 
 
+def _resolve_layers(given: Given) -> Parameters:
+    study, cell = _cell(given)
+    if cell not in study.layers:
+        allowed = "a cell of a block that has it"
+        raise BadInput(given.study, "layers", f"the block of {'/'.join(cell)} has no such key", allowed)
+    return of_layers(study, cell)
+
+
+def of_layers(study: Study, cell: Cell) -> Parameters:
+    """What the dump of a cell's layers is asked for."""
+    return of_spec(study.spec(cell, study.seeds[cell][0])) | {"examples": study.layers[cell]}
+
+
+def _dump_layers(parameters: Parameters, given: Given) -> dict[str, Any]:
+    from toolnoise import representation
+
+    files = given.data, given.records, given.grams, given.index
+    return representation.dump(parameters["spec"], parameters["examples"], *files)
+
+
 def _with_engine(module: str) -> Callable[[Parameters], tuple[str, ...]]:
     return lambda parameters: (module, *studies.modules(parameters["spec"]))
 
@@ -210,6 +230,12 @@ def _measure_pair(parameters: Parameters, given: Given) -> None:
         (given.records, given.other_records),
         given.out,
     )
+
+
+def _measure_layers(parameters: Parameters, given: Given) -> None:
+    from toolnoise import measuring
+
+    measuring.measure_layers(Cell(*parameters["cell"]), given.grams, given.index, given.out)
 
 
 def _resolve_overhead(given: Given) -> Parameters:
@@ -402,6 +428,16 @@ JOBS = {
         modules=_with_engine("toolnoise.remedying"),
         several=("records",),
     ),
+    "dump-layers": Job(
+        "dump how a cell's runs represent some test examples, layer by layer",
+        _CELL,
+        reads={"data": (), "records": ("weights.npz",)},
+        writes=("grams", "index"),
+        resolve=_resolve_layers,
+        perform=_dump_layers,
+        modules=_with_engine("toolnoise.representation"),
+        several=("records",),
+    ),
     "check-control": Job(
         "compare control runs bit for bit",
         _TASK,
@@ -444,6 +480,15 @@ JOBS = {
         perform=_measure_pair,
         modules=lambda _: ("toolnoise.measuring",),
         several=("records", "other-records"),
+    ),
+    "measure-layers": Job(
+        "measure how similar corresponding layers of a cell's runs are",
+        (*_TASK, "variant"),
+        reads={"grams": (), "index": ()},
+        writes=("out",),
+        resolve=lambda given: {"cell": [given.model, given.dataset, given.hardware, given.variant]},
+        perform=_measure_layers,
+        modules=lambda _: ("toolnoise.measuring",),
     ),
     "measure-overhead": Job(
         "measure what determinism costs",

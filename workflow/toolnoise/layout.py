@@ -17,6 +17,8 @@ LOGITS = "results/{study}/predictions/" + CELL + ".npy"
 PREDICTIONS = "results/{study}/predictions/" + CELL + ".json"
 REMEDIED = "results/{study}/remedies/" + CELL + ".npy"
 REMEDIED_INDEX = "results/{study}/remedies/" + CELL + ".json"
+GRAMS = "results/{study}/layers/" + CELL + ".npy"
+LAYERS_INDEX = "results/{study}/layers/" + CELL + ".json"
 GATE = "results/{study}/control/{model}/{dataset}/{hardware}.json"
 
 PROFILE = "results/{study}/overhead/{model}/{hardware}/{mode}/{repeat}"
@@ -29,6 +31,7 @@ CELL_REMEDIES = "results/{study}/metrics/remedies/" + CELL + ".csv"
 CELL_IDENTICAL = "results/{study}/metrics/identical/" + CELL + ".csv"
 CELL_ENSEMBLES = "results/{study}/metrics/ensembles/" + CELL + ".csv"
 PAIR_METRICS = "results/{study}/metrics/pairs/{model}/{dataset}/{hardware}/{other_hardware}/{variant}.csv"
+LAYER_METRICS = "results/{study}/metrics/layers/" + CELL + ".csv"
 COUNTS = "results/{study}/metrics/data/{dataset}.csv"
 DATA_COUNTS = "results/{study}/metrics/data.csv"
 STABILITY = "results/{study}/metrics/stability.csv"
@@ -36,6 +39,7 @@ IDENTICAL = "results/{study}/metrics/identical.csv"
 ENSEMBLES = "results/{study}/metrics/ensembles.csv"
 CROSS_TOOLING = "results/{study}/metrics/cross_tooling.csv"
 REMEDIES = "results/{study}/metrics/remedies.csv"
+LAYERS = "results/{study}/metrics/layers.csv"
 NETWORK_OVERHEAD = "results/{study}/metrics/overhead/{model}/{hardware}.csv"
 NETWORK_KERNELS = "results/{study}/metrics/kernels/{model}/{hardware}.csv"
 OVERHEAD = "results/{study}/metrics/overhead.csv"
@@ -48,6 +52,7 @@ COLLECTED = {
     "ensembles": ENSEMBLES,
     "cross_tooling": CROSS_TOOLING,
     "remedies": REMEDIES,
+    "layers": LAYERS,
     "overhead": OVERHEAD,
     "kernels": KERNELS,
 }
@@ -61,6 +66,7 @@ PREPARE_LOG = "logs/{study}/prepare/{dataset}.log"
 TRAIN_LOG = "logs/{study}/train/" + CELL + "/{seed}.log"
 PREDICT_LOG = "logs/{study}/predict/" + CELL + ".log"
 REMEDY_LOG = "logs/{study}/remedy/" + CELL + ".log"
+LAYERS_LOG = "logs/{study}/layers/" + CELL + ".log"
 CONTROL_LOG = "logs/{study}/control/{model}/{dataset}/{hardware}.log"
 MEASURE_LOG = "logs/{study}/measure/" + CELL + ".log"
 MEASURE_REMEDIES_LOG = "logs/{study}/measure/remedies/" + CELL + ".log"

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from toolnoise import files, prediction, remedying, runs, streams
+from toolnoise import files, prediction, remedying, representation, runs, streams
 from toolnoise.datasets import prepared
 from toolnoise.errors import BadInput
 from toolnoise.metrics import remedies, table
@@ -14,6 +14,7 @@ from toolnoise.metrics.accuracy import predictions
 from toolnoise.metrics.cross_tooling import cross_tooling
 from toolnoise.metrics.ensembles import by_size
 from toolnoise.metrics.identical import History, Weak, experiment, identical
+from toolnoise.metrics.layers import layers
 from toolnoise.metrics.overhead import Cost, costs, longest
 from toolnoise.metrics.stability import stability
 from toolnoise.prediction import Predictions
@@ -119,9 +120,9 @@ def measure_remedies(
         stack = remedying.read(path, Path(path).with_suffix(".json"))
         if stack.logits.shape[1:] != dump.logits.shape or stack.seeds != dump.seeds:
             raise BadInput(path, "", f"found runs {stack.seeds}, each {stack.logits.shape[2:]}", f"those of {logits}")
-        for name, layers in zip(stack.remedies, stack.logits, strict=True):
+        for name, of_runs in zip(stack.remedies, stack.logits, strict=True):
             print(f"measuring {name}", flush=True)
-            found[name] = remedies.measure(layers[finished], labels)
+            found[name] = remedies.measure(of_runs[finished], labels)
     before = found[SINGLE]
     for path in single:
         other, _ = _read(data, path, Path(path).with_suffix(".json"))
@@ -158,6 +159,18 @@ def measure_pair(
     counts = (int(finished.sum()), int((~finished).sum()))
     table.write(
         out, table.CROSS_TOOLING, [(*pair, metric, group, *estimate, *counts) for metric, group, estimate in rows]
+    )
+
+
+def measure_layers(cell: Cell, grams: str | Path, index: str | Path, out: str | Path) -> None:
+    """Write how similar corresponding layers of a cell's runs are; diverged runs count as missing."""
+    dump = representation.read(grams, index)
+    finished = dump.finished
+    rows = layers(dump.layers, dump.grams if finished.all() else dump.grams[finished])
+    counts = (int(finished.sum()), int((~finished).sum()))
+    about = (*cell, dump.grams.shape[-1])
+    table.write(
+        out, table.LAYERS, [(*about, layer, metric, "all", *estimate, *counts) for layer, metric, estimate in rows]
     )
 
 

@@ -37,6 +37,8 @@ MEASURES = {
     "accuracy_sd": Measure("SD of test accuracy", "percentage points", 100),
     "churn": Measure("Churn", "% of test examples", 100),
     "l2_unit": Measure("L2 of unit-norm weights", "distance (no unit)", 1),
+    "cka": Measure("CKA", "similarity (1: equal)", 1),
+    "cka_debiased": Measure("Debiased CKA", "similarity (1: equal)", 1),
     "accuracy_sd_ratio": Measure("SD of accuracy", "times the SD over all", 1),
     "fpr_sd_ratio": Measure("SD of the false positive rate", "times the SD over all", 1),
     "fnr_sd_ratio": Measure("SD of the false negative rate", "times the SD over all", 1),
@@ -73,6 +75,7 @@ EMULATED = f"{DAGGER} implementation noise emulated: reduction order"
 WIDEST = 16.5  # inches of a figure: shown on a page, its words can still be read
 NARROW = 0.12  # of a place: a bar over which a number is written upwards, beside others
 UNSEEN = 0.012  # of an axis: a bar no higher than its line, over which the value is written
+MOST_NAMES = 60  # along an axis: of more places only some have their names written
 _FLAT = 1e-12  # the height of an axis that shows nothing yet
 INK, SOFT = "#222222", "#555555"
 STYLE = {
@@ -248,6 +251,37 @@ def bars(
     panel.set_title(title or measure.name)
 
 
+def along(panel: Axes, rows: pd.DataFrame, title: str) -> None:
+    """A similarity as dots with intervals, joined by a line for each variant, along the `place`s in their order.
+
+    A dot at exactly 1 is open, and so is told from one very near.
+    """
+    measure = MEASURES[rows["metric"].iloc[0]]
+    places, variants = unique(rows["place"]), unique(rows["variant"])
+    # The axis ends above 1, the most there is, and below what is shown: never further down than the values need.
+    lowest = rows["value"].min() if rows["value"].notna().any() else 0.0
+    room = max(1 - lowest, 1e-3)
+    bottom = max(np.nanmin([lowest, rows["ci_low"].min()]), lowest - room)
+    panel.set_ylim(min(panel.get_ylim()[0] or 1, bottom - 0.12 * room), 1 + 0.08 * (1 - bottom + 0.12 * room))
+    for number, variant in enumerate(variants):
+        mine = rows[rows["variant"] == variant].set_index("place").reindex(places)
+        x = np.arange(len(places)) + (number - (len(variants) - 1) / 2) * 0.7 / len(variants)
+        tint, equal = colour(variant), mine["value"] == 1
+        panel.plot(x, mine["value"], color=tint, linewidth=0.8, zorder=3.1)
+        for some, fill in ((~equal, tint), (equal, "white")):
+            dots = {"marker": "o", "markersize": 3.4, "linestyle": "none", "markerfacecolor": fill}
+            panel.plot(x[some], mine["value"][some], color=tint, zorder=3.2, **dots)
+        for at, (value, low, high) in zip(x, mine[["value", "ci_low", "ci_high"]].to_numpy(), strict=True):
+            interval(panel, at, low, high, np.inf, bottom)
+            if np.isnan(value):
+                write(panel, at, panel.get_ylim()[0], "n/a", 90)
+    step = -(-len(places) // MOST_NAMES)
+    panel.set_xticks(range(0, len(places), step), places[::step], rotation=90)
+    panel.set_xlim(-0.6, len(places) - 0.4)
+    panel.set_ylabel(measure.unit)
+    panel.set_title(title)
+
+
 def expected(panel: Axes, rows: pd.DataFrame) -> None:
     """Behind the bars of each `place`, in the same order: the values expected, as a line on a band of their range."""
     panel.set_ylim(0, max(panel.get_ylim()[1], 1.1 * rows["value"].max()))
@@ -320,15 +354,14 @@ def head_room(panel: Axes, rows: pd.DataFrame) -> float:
 
 def interval(panel: Axes, x: float, low: float, high: float, top: float, bottom: float = -np.inf) -> None:
     """Draw an interval as a thin line with caps; one that goes on above `top` or below `bottom` ends in an arrow."""
-    if low == high == 0 or np.isnan(low):
+    if low == high or np.isnan(low):
         return
     for thick, tint in ((2.2, "white"), (1, INK)):  # a white rim, to be seen on dark bars
         line = {"color": tint, "zorder": 3}
         panel.plot([x, x], [max(low, bottom), min(high, top)], linewidth=thick, solid_capstyle="butt", **line)
         for end in (low, high):
-            sign = {"marker": "_", "markersize": 5}
-            if not bottom <= end <= top:
-                sign = {"marker": "^" if end > top else "v", "markersize": 4}
+            beyond = "^" if end > top else "v" if end < bottom else ""
+            sign = {"marker": beyond or "_", "markersize": 4 if beyond else 5}
             panel.plot([x], [min(max(end, bottom), top)], markeredgewidth=thick, linestyle="none", **sign, **line)
 
 

@@ -111,6 +111,6 @@ def read_stack(
         raise BadInput(logits, "", told, f"float32 of shape {tuple(found['shape'])}, as {Path(index).name} says")
     for key, axis in axes.items():
         if len(found[key]) != stack.shape[axis]:
-            what = "remedies" if key == "remedies" else "runs"
+            what = "runs" if key in ("seeds", "diverged") else key
             raise BadInput(index, key, f"found {len(found[key])}", f"one for each of the {stack.shape[axis]} {what}")
     return stack, found

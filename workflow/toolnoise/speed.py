@@ -31,7 +31,7 @@ def measure(spec: dict[str, Any], data: str | Path, out: str | Path) -> dict[str
         parameters = build_model(engine, spec, dataset)
         engine.compile(spec["recipe"], dataset.train)
     engine.restore(initial_state(parameters, spec))
-    train, some = dataset.train, dataset.test.part(0, EVALUATED)
+    train, some = dataset.train, dataset.test.first(EVALUATED)
     step_seconds, timed = _time_steps(engine, plan_epoch(spec, len(train.labels), 0, train.margin))
     engine.logits(some)
     with timings.measure("evaluation"):

@@ -61,7 +61,8 @@ class Study:
     """A named grid: `seeds` maps each cell to its seeds and `recipe_of` each (model, dataset) to its recipe.
 
     `minutes` says how long a run of each cell may take on a cluster, `views` maps the cells that remedies are asked for
-    to the sets of views that their block names.
+    to the sets of views that their block names, `layers` those whose layers are compared to the number of
+    test examples.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Study:
     minutes: dict[Cell, int]
     views: dict[Cell, tuple[str, ...]]
     recipe_of: dict[tuple[str, str], str]
+    layers: dict[Cell, int]
     figures: tuple[Figure, ...]
 
     @property
@@ -225,6 +227,7 @@ class Study:
             "ensembles": [self.path(layout.CELL_ENSEMBLES, cell) for cell in cells],
             "cross_tooling": [self.path(layout.PAIR_METRICS, pair) for pair in pairs],
             "remedies": [self.path(layout.CELL_REMEDIES, cell) for cell in cells if cell in self.views],
+            "layers": [self.path(layout.LAYER_METRICS, cell) for cell in cells if cell in self.layers],
             "overhead": [self.path(layout.NETWORK_OVERHEAD, network) for network in networks],
             "kernels": [self.path(layout.NETWORK_KERNELS, network) for network in networks],
         }
@@ -261,6 +264,7 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
     minutes: dict[Cell, int] = {}
     sets: dict[Cell, tuple[str, ...]] = {}
     recipe_of: dict[tuple[str, str], str] = {}
+    layers: dict[Cell, int] = {}
     for number, block in enumerate(resolved["grid"]):
         where = f"grid[{number}]"
         block_seeds = block["seeds"]
@@ -278,6 +282,8 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
             minutes[cell] = block["minutes"] * (DETERMINISM if is_deterministic(cell) else 1)
             if "remedies" in block:
                 sets[cell] = tuple(block["remedies"])
+            if "layers" in block:
+                layers[cell] = block["layers"]
             recipe = config.recipe_for(block["recipe"], cell.model, cell.dataset, resolved["recipes"])
             if found.bit_after >= (epochs := resolved["recipes"][recipe]["epochs"]):
                 allowed = f"fewer than the {epochs} epochs of recipe {recipe!r}"
@@ -292,13 +298,13 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
             found = f"{hardware!r} is a TPU, which is deterministic either way"
             raise BadInput(file, f"overhead.hardware[{number}]", found, "toolings whose accelerator is cpu or gpu")
     remedied = {cell: _single(cell, sets) for cell in sets}
-    possible = figures.possible(resolved, seeds, _pairs(seeds), recipe_of, _networks(resolved), remedied)
+    possible = figures.possible(resolved, seeds, _pairs(seeds), recipe_of, _networks(resolved), remedied, layers)
     kinds = resolved.get("figures")
     if kinds and "only" in resolved:
         # What is left need not feed every figure that was asked for.
         kinds = [kind for kind in kinds if possible[kind]]
     shown = figures.chosen(possible, kinds, file)
-    return Study(resolved["study"], resolved, seeds, minutes, sets, recipe_of, tuple(shown))
+    return Study(resolved["study"], resolved, seeds, minutes, sets, recipe_of, layers, tuple(shown))
 
 
 def _product(block: config.Config) -> Iterator[Cell]:

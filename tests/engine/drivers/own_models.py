@@ -55,6 +55,33 @@ def smooth(input_shape, classes):
     return keras.Model(images, keras.layers.Dense(classes, name="logits")(values))
 
 
+class Doubled(keras.layers.Layer):
+    """A layer with a weight of its own around another, which it calls twice."""
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        self.inner = keras.layers.Dense(5, name="inner")
+
+    def build(self, shape):  # noqa: ARG002 (the name that Keras looks for)
+        self.factor = self.add_weight(shape=(), initializer="ones", name="factor")
+
+    def call(self, values):
+        return self.factor * self.inner(self.inner(values))
+
+
+def nested(input_shape, classes):
+    """Layers in layers, a layer that is used twice, one without weights, and a network as a layer."""
+    images = keras.Input(input_shape, name="images")
+    block = keras.Sequential(
+        [keras.layers.Dense(7, name="one"), keras.layers.ReLU(name="relu"), keras.layers.Dense(5, name="two")],
+        name="block",
+    )
+    values = Doubled(name="doubled")(block(keras.layers.Flatten(name="flat")(images)))
+    shared = keras.layers.Dense(5, activation="tanh", name="shared")
+    values = keras.layers.Add(name="sum")([shared(shared(values)), values])
+    return keras.Model(images, keras.layers.Dense(classes, name="logits")(values))
+
+
 def kerases(input_shape, classes):
     """Dropout that draws random numbers of its own."""
     images = keras.Input(input_shape, name="images")

@@ -68,11 +68,14 @@ class Split:
                 raise BadInput(self.file, "", "an image is damaged", "remove the file to have it prepared again")
         return _normalised(pixels, self.maximum, self.normalise)
 
-    def part(self, start: int, stop: int) -> "Split":
-        """Some of the examples, as many as there are of them."""
+    def first(self, count: int) -> "Split":
+        """The first examples, as many as asked for or as there are."""
+        return self.some(slice(count))
+
+    def some(self, which: np.ndarray | slice) -> "Split":
+        """Some of the examples."""
         per_example = {name: getattr(self, name) for name in ("pixels", "labels", "groups", "checks")}
-        some = {name: values[start:stop] for name, values in per_example.items() if values is not None}
-        return replace(self, **some)
+        return replace(self, **{name: values[which] for name, values in per_example.items() if values is not None})
 
     def showing(self, images: np.ndarray) -> "Split":
         """The same examples with these images, float32 and as a network sees them, in place of their own."""

@@ -1,7 +1,7 @@
 """Engines: the only place that imports a framework, one module for each behind one small protocol."""
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -65,11 +65,35 @@ class Engine(Protocol):
     def logits(self, split: Split) -> np.ndarray:
         """Logits of the network as it is on the middle of every image, float32."""
 
+    def layers(self) -> dict[str, int]:
+        """Every layer with weights of its own, in the order in which they compute, and how much each gives of an image.
+
+        Layers inside of other layers count, and what holds them does not. One that computes twice is there twice.
+        """
+
+    def activations(self, split: Split, layers: Sequence[str]) -> list[np.ndarray]:
+        """What each of these layers gives of every image's middle, as the network is: [example, number], float32.
+
+        A layer's own activation function is part of it. What `logits` promises of bits holds here, of the same layers.
+        """
+
     def weights(self) -> Weights:
         """A copy of every tensor, in the order of the layers."""
 
     def state(self) -> State:
         """A copy of weights, slots and step."""
+
+
+def some_at_a_time(sizes: Mapping[str, int], most: int) -> Iterator[list[str]]:
+    """Layers in their order, so many at a time that their sizes add up to `most` at most; a larger one comes alone."""
+    some: list[str] = []
+    for name, size in sizes.items():
+        if some and sum(sizes[one] for one in some) + size > most:
+            yield some
+            some = []
+        some.append(name)
+    if some:
+        yield some
 
 
 def decay(path: str, recipe: dict[str, Any]) -> float:

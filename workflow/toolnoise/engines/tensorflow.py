@@ -9,10 +9,11 @@ import gc
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
@@ -121,7 +122,7 @@ class Engine:
         """Build the network; its own initial numbers are never used."""
         from toolnoise.models.dropout import Dropout
 
-        self.slots, self.step = {}, 0
+        self.slots, self.step, self.shape = {}, 0, shape
         # In a stateless scope Keras leaves weights to be drawn at its end: until then each knows its initialiser.
         with self.keras.StatelessScope():
             self.model = builder(shape, classes, **options)
@@ -138,12 +139,8 @@ class Engine:
         self.variables = {variable.path: variable.value for variable in self.model.weights}
         self.dropouts = [layer for layer in self.model._flatten_layers() if isinstance(layer, Dropout)]
         self.trainable = [variable.path for variable in self.model.trainable_variables]
-        self._forward = self.tf.function(
-            lambda images: self._logits(images, training=False),
-            input_signature=[self.tf.TensorSpec((None, *shape), self.tf.float32)],
-            autograph=False,
-            jit_compile=self._jit_compile,
-        )
+        self._forward = self._of_images(lambda images: self._logits(images, training=False))
+        self._watching = {}
         return tuple(
             Parameter(
                 variable.path,
@@ -153,6 +150,10 @@ class Engine:
             )
             for variable in self.model.weights
         )
+
+    def _of_images(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        signature = [self.tf.TensorSpec((None, *self.shape), self.tf.float32)]
+        return self.tf.function(function, input_signature=signature, autograph=False, jit_compile=self._jit_compile)
 
     def compile(self, recipe: dict[str, Any], train: Split) -> None:
         """Compile the epoch, and put the training set on the device unless it is streamed."""
@@ -328,9 +329,49 @@ class Engine:
 
     def logits(self, split: Split) -> np.ndarray:
         """Logits of the network as it is, in batches of a fixed size."""
+        return np.concatenate([np.asarray(self._forward(images)) for images in self._batches(split)])
+
+    def _batches(self, split: Split) -> Iterator[Any]:
         starts = range(0, len(split.labels), EVALUATION_BATCH)
-        batches = ahead(lambda start: split.middle(slice(start, start + EVALUATION_BATCH)), starts)
-        return np.concatenate([np.asarray(self._forward(self.tf.constant(images))) for images in batches])
+        return map(self.tf.constant, ahead(lambda start: split.middle(slice(start, start + EVALUATION_BATCH)), starts))
+
+    def layers(self) -> dict[str, int]:
+        """Every layer with weights of its own, in the order in which they compute, by what one blank image gives."""
+        blank = self.tf.zeros((1, *self.shape))
+        return {name: int(values.shape[1]) for name, values in self._watched(blank).items()}
+
+    def activations(self, split: Split, layers: Sequence[str]) -> list[np.ndarray]:
+        """What each of these layers gives of every image; what no layer among them needs is not computed."""
+        layers = tuple(layers)
+        if layers not in self._watching:
+            self._watching[layers] = self._of_images(lambda images: list(map(self._watched(images).get, layers)))
+        found: list[np.ndarray] = []
+        start = 0
+        for images in self._batches(split):
+            some = self._watching[layers](images)
+            # Filled batch by batch: to put batches together at the end would take twice the memory.
+            found = found or [np.empty((len(split.labels), values.shape[1]), np.float32) for values in some]
+            for whole, values in zip(found, some, strict=True):
+                whole[start : start + len(values)] = values
+            start += len(images)
+        return found
+
+    def _watched(self, images):  # noqa: ANN001, ANN202
+        """What each layer with weights of its own gives, by name, as the network is called."""
+        tf, watched, call = self.tf, {}, self.keras.Layer.__call__
+
+        def watching(layer, *args, **options):  # noqa: ANN001, ANN002, ANN003, ANN202
+            values = call(layer, *args, **options)
+            if _has_own_weights(layer):
+                times = sum(name.partition("#")[0] == layer.path for name in watched)
+                given = [tf.reshape(one, (tf.shape(one)[0], -1)) for one in self.keras.tree.flatten(values)]
+                watched[f"{layer.path}#{times + 1}" if times else layer.path] = tf.cast(tf.concat(given, 1), tf.float32)
+            return values
+
+        # A functional model, a sequential one and a class of one's own all call their layers, nested ones too.
+        with mock.patch.object(self.keras.Layer, "__call__", watching):
+            self.model(images, training=False)
+        return watched
 
     def weights(self) -> Weights:
         """A copy of every tensor, in the order of the layers."""
@@ -380,6 +421,11 @@ def _import():  # noqa: ANN202 (two modules)
             del sys.modules[name]
     gc.freeze()
     return tf, keras
+
+
+def _has_own_weights(layer: Any) -> bool:
+    inside = {id(weight) for one in layer._flatten_layers(include_self=False) for weight in one.weights}
+    return any(id(weight) not in inside for weight in layer.weights)
 
 
 def _serialised(initializer: Any, path: str) -> tuple[str, dict[str, Any]]:

@@ -67,7 +67,8 @@ def _hsic(one: _Centred, others: _Centred, run: int) -> np.ndarray:
     products = np.zeros((count, one.stack.shape[2], others.stack.shape[2]))
     for rows in others.rows():
         products += np.matmul(one.block(slice(run, run + 1), rows).transpose(0, 2, 1), others.block(later, rows))
-    inner = np.einsum("spq,spq->s", products, products)
+    # Not by einsum, which rounds a long sum otherwise where it is the only one: equal runs would not have 1.
+    inner = np.square(products).reshape(count, -1).sum(axis=1)
     if not one.debiased:
         return inner
     # The same sums over pairs of two different examples. Columns are centred, so that each row of XX' sums to 0,
@@ -76,7 +77,7 @@ def _hsic(one: _Centred, others: _Centred, run: int) -> np.ndarray:
     if examples < 4:
         return np.full(count, np.nan)
     a, b = one.squares[run], others.squares[later]
-    diagonal = np.einsum("n,sn->s", a, b)
+    diagonal = (a * b).sum(axis=1)
     sums = a.sum() * b.sum(axis=1)
     unbiased = inner - diagonal + sums / ((examples - 1) * (examples - 2)) - 2 * diagonal / (examples - 2)
     return unbiased / (examples * (examples - 3))

@@ -24,6 +24,7 @@ _WRITES = {
     "profile": {"out": layout.KERNEL_TIMES, "record": layout.PROFILE_RECORD},
     "predict": {"logits": layout.LOGITS, "index": layout.PREDICTIONS},
     "remedy": {"logits": layout.REMEDIED, "index": layout.REMEDIED_INDEX},
+    "dump-layers": {"grams": layout.GRAMS, "index": layout.LAYERS_INDEX},
     "check-control": {"out": layout.GATE},
     "measure": {
         "out": layout.CELL_METRICS,
@@ -32,6 +33,7 @@ _WRITES = {
     },
     "measure-remedies": {"out": layout.CELL_REMEDIES},
     "measure-pair": {"out": layout.PAIR_METRICS},
+    "measure-layers": {"out": layout.LAYER_METRICS},
     "measure-overhead": {"out-overhead": layout.NETWORK_OVERHEAD, "out-kernels": layout.NETWORK_KERNELS},
     "report": {"out": layout.REPORT},
 }
@@ -122,6 +124,10 @@ def _of_cell(study: Study, cell: Cell) -> Iterator[Expected]:
             remedied=[study.path(layout.REMEDIED, cell)] if study.remedies(cell) else [],
             single=[study.path(layout.LOGITS, other)] if other != cell else [],
         )
+    if cell in study.layers:
+        grams, index = study.path(layout.GRAMS, cell), study.path(layout.LAYERS_INDEX, cell)
+        yield _job(study, "dump-layers", jobs.of_layers(study, cell), data=data, records=dump["records"])
+        yield _job(study, "measure-layers", {"cell": list(cell)}, grams=grams, index=index)
 
 
 def _of_page(study: Study) -> Iterator[Expected]:

@@ -1,7 +1,7 @@
 """What of a study travels from one cluster to another: what was made on a tooling, which others may not have.
 
-These are runs, dumps of predictions, profiles and times of steps, each with its statement. Everything else can be made
-from them anywhere; of the prepared data only the statements go along.
+These are runs, dumps of predictions and of layers, profiles and times of steps, each with its statement. Everything
+else can be made from them anywhere; of the prepared data only the statements go along.
 """
 
 from collections import Counter
@@ -12,12 +12,13 @@ from toolnoise.provenance.statements import Statement, path_for
 
 # A statement of a run has some ten kB, one of a dump some hundred bytes more for each run.
 LARGEST_STATEMENT = 4 * 2**20
+DUMPS = ("predict", "remedy", "dump-layers")
 DATA = "prepare"  # the verb whose statements go along
-DUMPS = ("predict", "remedy")
 NAMED = {
     "train": "runs",
     "predict": "dumps of predictions",
     "remedy": "dumps of remedied predictions",
+    "dump-layers": "dumps of layers",
     "profile": "profiles",
     "measure-speed": "times of steps",
 }

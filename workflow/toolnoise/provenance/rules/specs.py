@@ -9,7 +9,12 @@ from toolnoise.study import MODES
 from toolnoise.variants import Variant, variant
 
 # The output of a verb that repeats the spec and what was observed.
-RECORDS = {"train": "record", "predict": "index", "remedy": "index", "profile": "record", "measure-speed": "out"}
+RECORDS = {
+    **dict.fromkeys(DUMPS, "index"),
+    "train": "record",
+    "profile": "record",
+    "measure-speed": "out",
+}
 
 
 @each

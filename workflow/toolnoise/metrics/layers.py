@@ -1,0 +1,57 @@
+"""How similar the runs of a cell represent the same examples in corresponding layers: linear CKA from Gram matrices.
+
+CKA is the cosine between two Gram matrices, both centred so that rows and columns sum to 0 (Kornblith et al. 2019). The
+debiased one is the cosine between them U-centred: without their diagonals, and so that rows and columns still sum to 0.
+The product of two of these is the unbiased HSIC of Song et al. (2012) but for a factor that cancels (Székely and Rizzo
+2014). metrics/similarity.py has the same of columns, where these are few.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from toolnoise.stats.estimates import Estimate
+from toolnoise.stats.jackknife import pairwise_similarity
+
+
+def layers(names: Sequence[str], grams: np.ndarray) -> list[tuple[str, str, Estimate]]:
+    """Both kinds of CKA of each layer, the mean over pairs of runs, from Gram matrices [S, layer, N, N]."""
+    rows = []
+    for place, name in enumerate(names):
+        of_runs = grams[:, place]
+        rows.append((name, "cka", pairwise_similarity(pairwise_gram_cka(of_runs)).within(0, 1)))
+        debiased = pairwise_similarity(pairwise_gram_cka(of_runs, debiased=True))
+        rows.append((name, "cka_debiased", debiased.within(-np.inf, 1)))
+    return rows
+
+
+def pairwise_gram_cka(grams: np.ndarray, debiased: bool = False) -> np.ndarray:
+    """Linear CKA of every two runs, [S, S], from Gram matrices [S, N, N] of at least 4 examples.
+
+    A run with itself has 1; one that is constant, or not finite, has NaN with every other.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        flat = (_u_centred if debiased else _centred)(grams.astype(np.float64)).reshape(len(grams), grams.shape[1] ** 2)
+        products = np.zeros((len(flat), len(flat)))
+        for run in range(len(flat)):
+            # A product of matrices, and einsum, round a sum otherwise from place to place: equal runs would not have 1.
+            products[run, run:] = (flat[run:] * flat[run]).sum(axis=1)
+        alone = np.diag(products)
+        found = np.triu(np.where(alone * alone[:, np.newaxis] > 0, products, np.nan) / np.sqrt(np.outer(alone, alone)))
+    return found + np.triu(found, 1).T
+
+
+def _centred(grams: np.ndarray) -> np.ndarray:
+    means = grams.mean(axis=1, keepdims=True)
+    return grams - means - means.transpose(0, 2, 1) + grams.mean(axis=(1, 2), keepdims=True)
+
+
+def _u_centred(grams: np.ndarray) -> np.ndarray:
+    examples = grams.shape[1]
+    diagonal = np.arange(examples)
+    grams[:, diagonal, diagonal] = 0
+    sums = grams.sum(axis=1, keepdims=True)
+    grams = grams - (sums + sums.transpose(0, 2, 1)) / (examples - 2)
+    grams += sums.sum(axis=2, keepdims=True) / ((examples - 1) * (examples - 2))
+    grams[:, diagonal, diagonal] = 0
+    return grams
