@@ -122,6 +122,8 @@ BAD_VALUES = [
     ("grid.0.remedies", ["flop"], "grid[0].remedies[0]", 'found "flop"', "allowed: crops25, crops81, crops9, flip, "),
     ("grid.0.remedies", ["flip", "flip"], "grid[0].remedies", '["flip", "flip"]', "each once"),
     ("grid.0.remedies", "flip", "grid[0].remedies", 'found "flip"', "a list, which may be empty, of views"),
+    ("grid.0.layers", 3, "grid[0].layers", "found 3", "from 4 to 10000"),
+    ("grid.0.layers", "all", "grid[0].layers", 'found "all"', "from 4 to 10000"),
     ("grid.0.minutes", 0, "grid[0].minutes", "found 0", "from 1 up"),
     ("hardware.cpu", {"gpu_model": "v100;"}, "hardware.cpu.gpu_model", 'found "v100;"', "'_' and '.'"),
     ("sede", 1, "", "unknown key 'sede' (did you mean 'seed'?)", "allowed: datasets, "),
