@@ -103,6 +103,8 @@ BAD_VALUES = [
     ("figures", ["table2", "table2"], "figures", "table2", "the figures to render"),
     ("only", [], "only", "found []", "a list of at least one name"),
     ("only", "cpu", "only", 'found "cpu"', "a list of at least one name"),
+    ("grid.0.layers", 3, "grid[0].layers", "found 3", "from 4 to 10000"),
+    ("grid.0.layers", "all", "grid[0].layers", 'found "all"', "from 4 to 10000"),
     ("grid.0.minutes", 0, "grid[0].minutes", "found 0", "from 1 up"),
     ("hardware.cpu", {"gpu_model": "v100;"}, "hardware.cpu.gpu_model", 'found "v100;"', "'_' and '.'"),
     ("sede", 1, "", "unknown key 'sede' (did you mean 'seed'?)", "allowed: datasets, "),

@@ -336,6 +336,23 @@ def test_every_path_stays_below_the_studys_folders(names, seed):
         assert str(path) == pattern.format(**names, seed=seed, repeat=seed)
 
 
+def test_layers_are_those_of_the_blocks_that_say_so(written, built):
+    first = written["grid"][0] | {"hardware": ["cpu"]}
+    written["grid"] = [first | {"layers": 50}, first | {"hardware": ["noisy"]}]
+    tiny = built(written)
+    assert set(tiny.layers.values()) == {50}
+    assert {cell.hardware for cell in tiny.layers} == {"cpu"}
+    assert tiny.collected["layers"] == "results/tiny/metrics/layers.csv"
+    mine = [cell for cell in tiny.cells if cell.hardware == "cpu"]
+    assert tiny.metric_files()["layers"] == [tiny.path(layout.LAYER_METRICS, cell) for cell in mine]
+    assert {figure.hardware for figure in tiny.figures if figure.notebook == "layers"} == {("cpu",)}
+    written["grid"][0].pop("layers")
+    bare = built(written)
+    assert "layers" not in bare.collected
+    assert "layers" not in bare.figure_kinds
+    assert [bare.spec(cell, 1) for cell in mine] == [tiny.spec(cell, 1) for cell in mine]
+
+
 def test_a_figure_needs_what_it_shows_and_no_more(written, built):
     written["grid"][0] |= {"models": ["smallcnn", "smallcnn-bn"], "variants": ["algo", "control"]}
     written["figures"] = ["noise_by_source", "across_toolings", "table4"]

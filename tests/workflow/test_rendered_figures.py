@@ -14,7 +14,9 @@ from toolnoise import published, streams
 from toolnoise.code import ROOT
 from toolnoise.errors import BadInput
 from toolnoise.metrics import table
+from toolnoise.metrics.layers import layers
 from toolnoise.metrics.stability import stability
+from toolnoise.representation import gram
 
 RUNS, EXAMPLES = 6, 400
 VARIANTS = {"algo_impl": 1.0, "algo": 0.8, "impl": 0.3, "control": 0.0}
@@ -39,12 +41,13 @@ def measured(place, labels, classes, groups, noise, runs=RUNS):
 def written(tmp_path):
     """Write metric files into a folder and run a notebook's code on them; returns the stem of what it wrote."""
 
-    def render(kind, rows=(), counts=(), kernels=(), overhead=(), **parameters):
+    def render(kind, rows=(), counts=(), kernels=(), overhead=(), layers=(), **parameters):
         files = {
             "stability": (table.STABILITY, rows),
             "counts": (table.DATA, counts),
             "kernels": (table.KERNELS, kernels),
             "overhead": (table.OVERHEAD, overhead),
+            "layers": (table.LAYERS, layers),
         }
         for name, (columns, values) in files.items():
             if values:
@@ -255,3 +258,47 @@ def test_the_cost_of_determinism_is_drawn_with_the_same_bytes_twice(written, kin
         stem = written(kind, **rows, **ON_V100)
         drawings.append([stem.with_suffix(f".{suffix}").read_bytes() for suffix in ("png", "svg", "pdf")])
     assert drawings[0] == drawings[1]
+
+
+def of_layers(names, runs=5, **variants):
+    """Rows of a metric file of layers that grow apart along the network, by so much in each variant."""
+    draws = np.random.Generator(np.random.Philox(5))
+    common = draws.normal(size=(1, 30, 8))
+    rows = []
+    for variant, apart in variants.items():
+        stack = [common + apart * place * draws.normal(size=(runs, 30, 8)) for place in range(len(names))]
+        if variant == "control":
+            stack = [np.repeat(one[:1], runs, axis=0) for one in stack]
+        grams = np.stack([np.stack([gram(run) for run in one]) for one in stack], axis=1)
+        place = ("resnet14", "digits", "cpu", variant, 30)
+        rows += [(*place, name, metric, "all", *found, runs, 1) for name, metric, found in layers(names, grams)]
+    return rows
+
+
+ON_RESNET = {"tasks": [["resnet14", "digits"]]}
+
+
+def test_layers_are_shown_in_the_order_of_the_network_and_what_is_exactly_1_is_told(written):
+    names = ["stem", "a_late_name", "logits"]
+    said = words(written("layers", layers=of_layers(names, algo=0.2, control=1), **ON_RESNET))
+    places = [said.index(name) for name in names]
+    assert places == sorted(places)
+    for part in ("30 test examples", "Open: exactly 1.", "Runs: 5 each", "2 of 12 missing", "Debiased CKA", "95 %"):
+        assert part in said
+
+
+def test_a_layer_without_a_value_is_na_and_many_layers_have_some_of_their_names(written):
+    names = [f"layer{number}" for number in range(130)]
+    rows = of_layers(names, algo=0.01)
+    rows[0] = (*rows[0][:8], np.nan, np.nan, np.nan, *rows[0][11:])
+    said = words(written("layers", layers=rows, **ON_RESNET))
+    assert "n/a" in said
+    assert "Open:" in said  # the first layer, where nothing is apart
+    assert sum(f" {name} " in f" {said} " for name in names) == 44
+
+
+@pytest.mark.parametrize("runs", [1, 2])
+def test_layers_of_a_run_or_two_are_shown_without_intervals(runs, written):
+    said = words(written("layers", layers=of_layers(["stem", "logits"], runs, algo=0.2), **ON_RESNET))
+    assert ("n/a: undefined" in said) == (runs == 1)
+    assert ("No line: no interval" in said) == (runs == 2)

@@ -271,7 +271,8 @@ def along(panel: Axes, rows: pd.DataFrame, title: str) -> None:
             dots = {"marker": "o", "markersize": 3.4, "linestyle": "none", "markerfacecolor": fill}
             panel.plot(x[some], mine["value"][some], color=tint, zorder=3.2, **dots)
         for at, (value, low, high) in zip(x, mine[["value", "ci_low", "ci_high"]].to_numpy(), strict=True):
-            interval(panel, at, low, high, np.inf, bottom)
+            if low < high:
+                interval(panel, at, low, high, np.inf, bottom)
             if np.isnan(value):
                 write(panel, at, panel.get_ylim()[0], "n/a", 90)
     step = -(-len(places) // MOST_NAMES)
@@ -320,7 +321,7 @@ def head_room(panel: Axes, rows: pd.DataFrame) -> float:
 
 def interval(panel: Axes, x: float, low: float, high: float, top: float, bottom: float = -np.inf) -> None:
     """Draw an interval as a thin line with caps; one that goes on above `top` or below `bottom` ends in an arrow."""
-    if low == high or np.isnan(low):
+    if low == high == 0 or np.isnan(low):
         return
     for thick, tint in ((2.2, "white"), (1, INK)):  # a white rim, to be seen on dark bars
         line = {"color": tint, "zorder": 3}
@@ -374,7 +375,7 @@ def marks_note(figure: Figure, rows: pd.DataFrame) -> str:
     """What the lines and marks in the figure mean; only those that occur."""
     texts = {text.get_text() for panel in figure.axes for text in panel.texts}
     markers = {line.get_marker() for panel in figure.axes for line in panel.lines}
-    bare = rows["value"].notna() & rows["ci_low"].isna() & (rows["metric"] != SD_NULL)
+    bare = rows["value"].notna() & rows["ci_low"].isna() & (rows.get("metric", "") != SD_NULL)
     notes = {
         "Thin lines: 95 % intervals.": True,
         "No line: no interval from these runs.": bare.any(),
