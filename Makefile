@@ -5,7 +5,7 @@ CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 SNAKEMAKE = .venv/bin/snakemake --workflow-profile workflow/profiles/default
 
 # Further papers' studies in small: workflow/studies/<name>-small.yaml.
-STUDIES = sources
+STUDIES = sources remedies
 
 .PHONY: demo test lint bench clean $(STUDIES)
 .DELETE_ON_ERROR:
@@ -17,6 +17,7 @@ demo: .venv/cpu
 $(STUDIES): .venv/cpu
 	@$(SNAKEMAKE) --configfile workflow/studies/$@-small.yaml
 	@.venv/bin/toolnoise summary --study results/$@-small/study.json
+	@echo "the tables:" results/$@-small/figures/$@-*.html
 
 test: .venv/dev
 	@.venv/bin/python -m pytest --numprocesses $(CORES) --dist loadfile

@@ -51,7 +51,7 @@ STUDY = {
             "datasets": ["mine"],
             "recipe": "short",
             "hardware": ["cpu"],
-            "variants": [variant for variant in VARIANTS if variant != "control"],
+            "variants": [variant for variant in VARIANTS if variant not in ("control", "bit")],
             "seeds": 20,
         }
     ],

@@ -15,6 +15,7 @@ import numpy as np
 from scipy import stats
 
 from toolnoise.metrics.churn import pairwise_churn
+from toolnoise.metrics.remedies import Measured, measure, reduction
 from toolnoise.stats.estimates import Estimate
 from toolnoise.stats.jackknife import pairwise_jackknife
 from toolnoise.stats.multiplicity import benjamini_hochberg, holm
@@ -26,6 +27,7 @@ from toolnoise.stats.two_way import two_way_bootstrap
 
 RUNS = 10
 STUDIES, SLOW_STUDIES = 4_000, 2_000
+REDUCTIONS, MANY = 1_000, 400  # studies, and the runs that stand for all
 RESAMPLES = 199  # of the two-way bootstrap
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(200)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
@@ -53,6 +55,8 @@ def main() -> None:
     print(f"intervals of churn and of the distribution-wise variance, {RUNS} runs")
     for kind, world in WORLDS.items():
         predictions_and_variances(kind, world, draws)
+    print(f"intervals of what a remedy takes away, {RUNS} runs an arm")
+    reductions(np.random.Generator(np.random.Philox(5)))
     print(f"intervals of effects, {RUNS} runs an arm")
     effects(draws)
     print(f"tests at 5 % where there is nothing, {RUNS} runs an arm")
@@ -118,6 +122,25 @@ def churn_measure(predictions: np.ndarray) -> Callable[[np.ndarray], np.ndarray]
 
     assert np.allclose(measure(np.arange(examples)), pairwise_churn(predictions), atol=1e-6)
     return measure
+
+
+def reductions(draws: np.random.Generator) -> None:
+    """Coverage of the variability reduction, of the same runs and of others; the truth is that of many runs."""
+    examples, classes = 400, 5
+    labels = np.arange(examples) % classes
+    common = draws.normal(size=(examples, classes)) + 1.5 * np.eye(classes)[labels]
+
+    def runs(count: int) -> tuple[Measured, Measured]:
+        # Of a run's own noise a remedy leaves what is in all of its views, and a third of what is in one.
+        shape = (count, examples, classes)
+        own = common + 0.15 * draws.normal(size=(count, 1, classes)) + 0.6 * draws.normal(size=shape)
+        view = 0.6 * draws.normal(size=shape)
+        return measure(own + view, labels), measure(own + view / 3, labels)
+
+    truth = reduction(*runs(MANY), same_runs=True).value
+    arms = [(runs(RUNS), runs(RUNS)) for _ in range(REDUCTIONS)]
+    covered("of the same runs", (reduction(*one, same_runs=True) for one, _ in arms), truth)
+    covered("of other runs", (reduction(one[0], other[1], same_runs=False) for one, other in arms), truth)
 
 
 def effects(draws: np.random.Generator) -> None:

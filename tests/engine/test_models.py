@@ -81,6 +81,7 @@ def he_convolutions(width, stages, blocks=2):
 PADDED = {"resnet6": (16, 1), "resnet10": (16, 2), "resnet14": (16, 3), "resnet18-padded": (64, 4)}
 PADDED |= {f"resnet14-x{times}": (width, 3) for times, width in (("0125", 2), ("025", 4), ("050", 8))}
 PADDED |= {f"resnet14-x{times}": (16 * times, 3) for times in (2, 4, 8)}
+PADDED["resnet14-snapshots"] = PADDED["resnet14"]
 
 
 @pytest.mark.parametrize("name", PADDED)

@@ -112,7 +112,7 @@ def test_a_gpu_is_the_declared_one_by_whole_words_of_its_name(device, found):
 
 
 def test_every_verb_that_makes_results_has_paths(built, written):
-    written["grid"][0]["layers"] = 50
+    written["grid"][0] |= {"remedies": ["flip"], "layers": 12}
     study = built(written | {"overhead": {"models": ["smallcnn"], "hardware": ["cpu"]}})
     found = list(expected.of_study(study))
     assert {job.verb for job in found} == {*jobs.JOBS, "configure"} - {"fetch"}
@@ -174,7 +174,7 @@ def drawn(parameters):
     start = f"{streams.key(spec['study_seed'], 'init', replicate('init', varying, spec['seed'])):x}"
     epochs = tuple(plan_epoch(spec, 50, epoch).digest() for epoch in range(2))
     name = f"{spec['variant']['name']}/{spec['seed']}"
-    return RunFacts(name, name, spec, "data", start, (), (), epochs)
+    return RunFacts(name, name, spec, "data", start, (), (), epochs, (), None)
 
 
 def test_runs_of_combined_variants_share_their_draws(combined):

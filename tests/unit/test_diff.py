@@ -139,6 +139,30 @@ def test_networks_of_other_tensors_are_told_apart(differ):
     assert "tensors that only one of them has, or has in that shape: a/bias, b" in telling.told(found)
 
 
+MOVE = {"tensor": "a/kernel", "index": [1, 2], "up": True, "after_epoch": 5}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "says"),
+    [
+        (None, MOVE, "none -> a/kernel [1, 2] up after epoch 5"),
+        (MOVE, MOVE | {"up": False}, "a/kernel [1, 2] up after epoch 5 -> a/kernel [1, 2] down after epoch 5"),
+        (MOVE, "\x1b[2J", "a/kernel [1, 2] up after epoch 5 -> \\x1b[2J"),
+    ],
+)
+def test_moved_bits_are_told_where_they_differ(one, other, says, differ):
+    found = differ(recorded(moved_bit=other), recorded(moved_bit=one))
+    assert found["parting"]["moved_bit"] == [one, other]
+    assert f"\nmoved bit        {says}\n" in telling.told(found)
+
+
+@pytest.mark.parametrize("moved", [None, MOVE])
+def test_the_same_bit_and_none_are_no_difference(moved, differ):
+    found = differ(recorded(moved_bit=moved), recorded(moved_bit=moved))
+    assert found["equal"]
+    assert "moved bit" not in telling.told(found)
+
+
 @pytest.mark.parametrize(
     ("one", "other", "says"),
     [("ab", "ab", "the same"), ("ab", "ac", "differ"), (None, "ac", "not known of both")],

@@ -87,6 +87,18 @@ def test_hours_are_those_of_what_is_left_and_of_its_predictions(tiny, leave):
     assert control.seconds_a_run is None
 
 
+def test_remedied_predictions_are_counted_and_take_a_pass_for_each_view_of_each_snapshot(built, tiny):
+    recipe = {"epochs": EPOCHS, "schedule": "cosine", "cycles": EPOCHS}
+    block = tiny.config["grid"][0] | {"remedies": ["crops9"]}
+    study = built({**tiny.config, "grid": [block], "recipes": {"digits": recipe}})
+    path = Path(study.path(layout.RECORD, CELLS[3], seed="1"))
+    record = {"status": "completed", "epochs": EPOCHS, "trainable": [], "seconds": SECONDS}
+    files.write_json(path, record | {"spec": study.spec(CELLS[3], 1)})
+    found = estimate.estimate(study)
+    assert (found.jobs["predictions"], found.jobs["checks and measures"]) == (4 + 4, 7 + 4)
+    assert found.tasks[3].seconds_left == 9 * RUN + (6 + 10 * 1) + (6 + 10 * EPOCHS * 9)
+
+
 def test_unknown_runs_are_counted_beside_the_hours_of_the_others(tiny, leave):
     leave(CELLS[3])
     found = of(estimate.estimate(tiny), "v100")

@@ -24,12 +24,12 @@ def _product(*axes):
     return [()] if not axes else [(value, *rest) for value in axes[0] for rest in _product(*axes[1:])]
 
 
-def found(some, pairs=(), recipe_of=None, networks=()):
+def found(some, pairs=(), recipe_of=None, networks=(), runs=2):
     """The names of the figures of each kind; models are of one builder unless they end in -bn."""
     models = {cell.model: {"builder": "a:b", "options": {"batch_norm": cell.model.endswith("-bn")}} for cell in some}
     recipe_of = recipe_of or {cell[:2]: "plain" for cell in some}
     resolved = {"models": models, "datasets": DATASETS, "recipes": RECIPES}
-    return figures.possible(resolved, some, pairs, recipe_of, networks)
+    return figures.possible(resolved, dict.fromkeys(some, range(1, runs + 1)), pairs, recipe_of, networks)
 
 
 def names(some, **more):
@@ -42,8 +42,15 @@ def test_any_study_has_the_figures_that_need_nothing_special():
         "noise_by_source": ["noise_by_source-cpu", "noise_by_source-noisy"],
         "per_class": ["per_class-cpu-smallcnn-digits", "per_class-noisy-smallcnn-digits"],
         "table4": ["table4"],
+        "identical_runs": ["identical_runs"],
         "paper_vs_ours": ["paper_vs_ours"],
     }
+
+
+def test_ensembles_are_shown_of_each_task_with_runs_enough_for_three_sizes():
+    both = cells(datasets=("digits", "faces"), hardware=("cpu", "noisy"))
+    assert "ensembles" not in names(both, runs=5)
+    assert names(both, runs=6)["ensembles"] == ["ensembles-smallcnn-digits", "ensembles-smallcnn-faces"]
 
 
 def test_batch_norm_needs_a_model_with_and_without_it_on_the_same_data_and_tooling():
@@ -110,7 +117,9 @@ def test_two_networks_at_each_batch_size_are_two_figures_of_the_order():
     assert names(some, recipe_of=recipe_of)["order"] == ["order-cpu-b32-digits", "order-cpu-b32-bn-digits"]
 
 
-@pytest.mark.parametrize("kind", ["batch_norm", "subgroups", "across_toolings", "order", "table3", "table5"])
+@pytest.mark.parametrize(
+    "kind", ["batch_norm", "subgroups", "across_toolings", "order", "table3", "table5", "remedies"]
+)
 def test_a_figure_that_the_grid_cannot_feed_is_refused_if_asked_for_and_left_out_else(kind, written, built, refused):
     written["grid"][0] |= {"hardware": ["cpu"], "variants": ["algo_impl", "control"]}
     assert kind not in built(written).figure_kinds
@@ -154,6 +163,19 @@ def test_the_schema_knows_every_kind_and_every_kind_has_a_notebook_a_caption_and
 def test_a_figures_name_begins_with_its_kind_and_kinds_are_not_mistaken_for_one_another():
     for kind in figures.KINDS:
         assert "-" not in kind
+
+
+def test_remedies_are_shown_by_tooling_and_by_the_task_that_they_are_held_against():
+    mine = {cell: cell for cell in cells(("m", "lone-snapshots"), hardware=("cpu", "noisy"), variants=("algo",))}
+    mine |= {cell._replace(model="m-snapshots"): cell for cell in mine if cell.model == "m"}
+    some = dict.fromkeys(mine, (1, 2))
+    config = {"models": {cell.model: {"builder": "a:b"} for cell in some}, "datasets": DATASETS, "recipes": RECIPES}
+    shown = figures.possible(config, some, (), {}, (), mine)["remedies"]
+    assert {figure.name: [model for model, _ in figure.tasks] for figure in shown} == {
+        f"remedies-{tooling}-{name}-digits": models
+        for tooling in ("cpu", "noisy")
+        for name, models in (("m", ["m", "m-snapshots"]), ("lone-snapshots", ["lone-snapshots"]))
+    }
 
 
 # The paper's items.

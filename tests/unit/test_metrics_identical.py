@@ -131,7 +131,13 @@ def test_a_file_begins_with_the_columns_of_the_published_table(tmp_path, make_sp
             np.testing.assert_equal(read[name], value)
 
 
-@pytest.mark.parametrize(("variant", "seed"), [("control", "1"), ("impl", "1"), ("algo", "-1"), ("algo_impl", "-1")])
+@pytest.mark.parametrize(
+    ("variant", "seed"),
+    [
+        *((variant, "1") for variant in ("control", "impl")),
+        *((variant, "-1") for variant in ("algo", "algo_impl", "init", "shuffle", "augment", "dropout", "bit")),
+    ],
+)
 def test_fixed_seed_is_what_varies_by_the_implementation_at_most(make_spec, variant, seed):
     found = experiment({"spec": make_spec(variant, 1), "observed": {"versions": {"tensorflow": "2"}}})
     assert found["random_seed"] == seed

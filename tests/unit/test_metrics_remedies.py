@@ -1,9 +1,14 @@
 """The score that Summers & Dinneen report without a formula, against their own table."""
 
-import pytest
+import itertools
 
-from toolnoise import published
-from toolnoise.metrics.remedies import MEASURES, variability_reduction
+import numpy as np
+import pytest
+from scipy import stats
+
+from toolnoise import published, streams
+from toolnoise.metrics.remedies import MEASURES, measure, reduction, variability_reduction
+from toolnoise.metrics.stability import stability
 
 NUMBERS = published.read(published.REMEDIES)
 
@@ -43,3 +48,117 @@ def test_nothing_changed_is_no_reduction_and_equal_runs_are_all_of_it():
     single = table("remedies-replicated")["single"]
     assert variability_reduction(single, single) == 0
     assert variability_reduction(single, dict.fromkeys(MEASURES, 0.0) | {"correlation": 1.0}) == pytest.approx(1)
+
+
+def test_a_pair_that_loses_by_being_averaged_is_as_far_from_equal_runs_as_one_that_gains():
+    single = table("remedies-replicated")["single"]
+    lost = single | {"ensemble_accuracy_change": -single["ensemble_accuracy_change"]}
+    assert variability_reduction(single, lost) == 0
+
+
+# Our own runs.
+
+STREAM = streams.key(0, "init", 1)
+SPREADS = ("sd", "sd_bootstrap", "sd_robust")
+LABELS = np.arange(150) % 3
+DRAWS = np.random.Generator(np.random.Philox(5))
+COMMON = DRAWS.normal(size=(150, 3)) + 1.2 * np.eye(3)[LABELS]
+
+
+def runs(count, noise):
+    return (COMMON + noise * DRAWS.normal(size=(count, 150, 3))).astype(np.float32)
+
+
+SINGLE, REMEDIED = runs(7, 1.0), runs(7, 0.5)
+
+
+def plainly(logits):
+    """The five measures by loops over runs and pairs."""
+    logits = logits.astype(float)
+    right = [run.argmax(axis=1) == LABELS for run in logits]
+    losses = [-np.log(np.exp(run) / np.exp(run).sum(axis=1, keepdims=True))[np.arange(150), LABELS] for run in logits]
+    pairs = list(itertools.combinations(range(len(logits)), 2))
+    gains = []
+    for i, j in pairs:
+        together = (logits[i] + logits[j]).argmax(axis=1) == LABELS
+        gains.append(together.mean() - (right[i].mean() + right[j].mean()) / 2)
+    return {
+        "accuracy_sd": np.std([one.mean() for one in right], ddof=1),
+        "cross_entropy_sd": np.std([one.mean() for one in losses], ddof=1),
+        "churn": np.mean([np.mean(logits[i].argmax(axis=1) != logits[j].argmax(axis=1)) for i, j in pairs]),
+        "correlation": np.mean([stats.spearmanr(logits[i].ravel(), logits[j].ravel()).statistic for i, j in pairs]),
+        "ensemble_accuracy_change": np.mean(gains),
+    }
+
+
+@pytest.mark.parametrize("logits", [SINGLE, REMEDIED[:2]], ids=["seven", "two"])
+def test_the_five_measures_are_those_of_loops_over_runs_and_pairs(logits):
+    found, wanted = measure(logits, LABELS).measures, plainly(logits)
+    assert set(found) == set(MEASURES)
+    for name in MEASURES:
+        assert found[name] == pytest.approx(wanted[name], rel=1e-6), name
+
+
+def test_without_each_run_they_are_those_of_the_other_runs():
+    found = measure(SINGLE, LABELS).measures_without_each
+    for run in range(7):
+        others = measure(np.delete(SINGLE, run, axis=0), LABELS).measures
+        for name in MEASURES:
+            assert found[name][run] == pytest.approx(others[name], rel=1e-12), name
+
+
+def test_its_rows_are_those_of_a_cells_stability():
+    rows = measure(SINGLE, LABELS).rows(STREAM)
+    stable = {row[:2]: row[2] for row in stability(SINGLE, LABELS, {}, np.zeros((7, 2)), STREAM)}
+    assert {name for name, *_ in rows} == {
+        *(f"{rate}_{what}" for rate in ("accuracy", "cross_entropy") for what in ("mean", *SPREADS)),
+        *("churn", "correlation_pearson", "correlation_spearman"),
+        *("ensemble_accuracy_change", "ensemble_cross_entropy_change"),
+    }
+    for metric, group, estimate in rows:
+        assert estimate == stable[metric, group], metric
+
+
+def by_dropping(pairs):
+    """The standard error by the jackknife, from the stacks of single and remedied runs that are left."""
+    values = np.array([variability_reduction(*map(plainly, pair)) for pair in pairs])
+    return np.sqrt((len(values) - 1) * np.mean((values - values.mean()) ** 2))
+
+
+def test_a_remedy_of_the_same_runs_loses_a_run_together_with_them():
+    found = reduction(measure(SINGLE, LABELS), measure(REMEDIED, LABELS), same_runs=True)
+    assert found.value == pytest.approx(variability_reduction(plainly(SINGLE), plainly(REMEDIED)), rel=1e-6)
+    assert 0.2 < found.value < 0.9
+    error = by_dropping([(np.delete(SINGLE, run, 0), np.delete(REMEDIED, run, 0)) for run in range(7)])
+    assert found.value - found.low == pytest.approx(stats.t.ppf(0.975, 6) * error, rel=1e-5)
+    assert found.high <= 1
+
+
+def test_of_other_runs_the_variances_add():
+    few = REMEDIED[:5]
+    found = reduction(measure(SINGLE, LABELS), measure(few, LABELS), same_runs=False)
+    one = by_dropping([(np.delete(SINGLE, run, 0), few) for run in range(7)])
+    other = by_dropping([(SINGLE, np.delete(few, run, 0)) for run in range(5)])
+    assert found.value - found.low == pytest.approx(stats.t.ppf(0.975, 4) * np.hypot(one, other), rel=1e-5)
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_runs_without_pairs_have_no_reduction(count):
+    few = measure(SINGLE[:count], LABELS)
+    assert np.isnan(reduction(few, few, same_runs=True)).all()
+
+
+def test_two_runs_have_a_reduction_and_no_interval():
+    found = reduction(measure(SINGLE[:2], LABELS), measure(REMEDIED[:2], LABELS), same_runs=True)
+    assert np.isfinite(found.value)
+    assert np.isnan([found.low, found.high]).all()
+
+
+def test_where_runs_are_equal_there_is_nothing_to_reduce():
+    equal = measure(np.repeat(SINGLE[:1], 4, axis=0), LABELS)
+    assert np.isnan(reduction(equal, measure(REMEDIED, LABELS), same_runs=True)).all()
+
+
+def test_remedied_runs_that_are_equal_are_a_reduction_of_all():
+    equal = measure(np.repeat(SINGLE[:1], 7, axis=0), LABELS)
+    assert reduction(measure(SINGLE, LABELS), equal, same_runs=False) == (1, 1, 1)

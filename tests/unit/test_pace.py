@@ -97,6 +97,13 @@ def test_a_damaged_record_tells_nothing(leave, make_spec):
     assert pace.find(spec).source == "finished runs: 1"
 
 
+def test_a_run_of_several_cycles_has_left_its_weights_after_each(leave, make_spec):
+    spec = make_spec("control", 1)
+    path = Path(leave(spec | {"recipe": spec["recipe"] | {"cycles": 5}}))
+    path.with_name("weights.npz").write_bytes(bytes(5 * 700))
+    assert pace.find(spec).weight_bytes == 700
+
+
 def test_timed_steps_count_until_a_run_is_finished(leave, make_spec):
     spec = make_spec("control", 1)
     measured = {"spec": spec, "epochs": 1, "steps_timed": 64, "seconds": SECONDS, "weight_bytes": 62888}

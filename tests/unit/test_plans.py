@@ -17,7 +17,14 @@ def with_recipe(spec, **changes):
 
 
 def rates(epoch, steps=4, **recipe):
-    defaults = {"epochs": 10, "learning_rate": 0.8, "schedule": "constant", "step_epochs": 3, "step_factor": 0.5}
+    defaults = {
+        "epochs": 10,
+        "learning_rate": 0.8,
+        "schedule": "constant",
+        "step_epochs": 3,
+        "step_factor": 0.5,
+        "cycles": 1,
+    }
     found = learning_rates(defaults | {"warmup_epochs": 0} | recipe, steps, epoch)
     assert found.dtype == np.float32
     return found.tolist()
@@ -51,6 +58,14 @@ def test_steps_come_after_the_epochs_of_a_list_and_no_more(epoch, rate):
 )
 def test_a_cosine_falls_from_the_highest_rate_towards_zero(epoch, expected):
     assert rates(epoch, 3, epochs=2, schedule="cosine") == close(*expected)
+
+
+def test_each_cycle_is_a_whole_training_of_its_length_with_its_own_warm_up():
+    recipe = {"schedule": "cosine", "warmup_epochs": 1.5}
+    alone = [rates(epoch, epochs=4, **recipe) for epoch in range(4)]
+    assert [rates(epoch, epochs=12, cycles=3, **recipe) for epoch in range(12)] == 3 * alone
+    assert alone[0] < alone[1]
+    assert alone[3][-1] < 0.02
 
 
 @pytest.mark.parametrize(

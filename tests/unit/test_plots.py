@@ -217,3 +217,24 @@ def test_an_expected_value_is_a_line_within_the_axis_on_a_band_that_ends_with_it
     assert len(panel.collections) == 1
     assert any(set(line.get_ydata()) == {2.0} for line in panel.lines)
     figure.draw_without_rendering()
+
+
+def sizes(metric, *values):
+    rows = [(*("cpu", "impl", metric, "all"), *value, 8 // (place + 1), 0) for place, value in enumerate(values)]
+    return table(*rows).assign(members=range(1, len(values) + 1))
+
+
+def test_accuracy_by_size_has_an_axis_of_its_own_and_arrows_where_intervals_leave_it():
+    _, axes = plots.grid(1, [3, 3])
+    plots.lines(axes[0, 0], sizes("accuracy_mean", (0.90, 0.89, 0.91), (0.91, 0.1, 1.0)), "cpu")
+    low, high = axes[0, 0].get_ylim()
+    assert 85 < low < 89
+    assert 91 < high < 97
+    assert {"^", "v"} <= {line.get_marker() for line in axes[0, 0].lines}
+
+
+def test_what_falls_with_the_square_root_of_the_size_is_dashed():
+    _, axes = plots.grid(1, [3])
+    plots.lines(axes[0, 0], sizes("accuracy_sd", (0.04, 0.03, 0.05), (0.03, 0.02, 0.06)), "cpu", falls=True)
+    (dashed,) = [line for line in axes[0, 0].lines if line.get_linestyle() == "--"]
+    assert list(dashed.get_ydata()) == pytest.approx([4, 4 / np.sqrt(2)])

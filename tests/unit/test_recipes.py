@@ -99,17 +99,30 @@ def test_summers_and_dinneen_have_a_tenth_of_the_rate_for_biases_and_scales_and_
     assert recipe("summers", "mnist-cnn", "mnist") == entry | {"normalise": "mnist", "crop": 0, "flip": False}
 
 
+def test_summers_and_dinneens_snapshots_are_five_cosines_of_a_hundred_epochs_with_three_of_warm_up_each():
+    entry = recipe("summers", "resnet14-snapshots", "cifar10")
+    assert entry == recipe("summers", "resnet14", "cifar10") | {"cycles": 5}
+    assert config.registered("models")["resnet14-snapshots"] == config.registered("models")["resnet14"]
+    # Their train.py:200-218, at the same steps; the warm-up of a cycle, too, is times its cosine.
+    for cycle in range(5):
+        rates = [rate(entry, 100 * cycle + epoch) for epoch in (0, 1, 2, 50, 99)]
+        expected = [0.4 / 3, 0.8 / 3, 0.4, *(0.2 * (1 + np.cos(np.pi * at / 100)) for at in (50.75, 99.75))]
+        assert rates == pytest.approx(expected, rel=2.5e-3)
+
+
 def test_pham_et_al_have_a_recipe_for_each_network():
     for model in ("lenet1", "lenet4", "lenet5"):
-        assert recipe("pham", model, "mnist")["epochs"] == 10
+        entry = recipe("pham", model, "mnist")
+        assert (entry["epochs"], entry["batch_size"], entry["optimizer"], entry["momentum"]) == (50, 128, "sgd", 0)
     for model in ("resnet38", "resnet56"):
         rates = [rate(recipe("pham", model, "cifar10"), epoch) for epoch in (80, 81, 120, 121, 160, 161, 199)]
         assert rates == pytest.approx([1e-3, 1e-4, 1e-4, 1e-5, 1e-5, 1e-6, 1e-6])
-    rates = [rate(recipe("pham", "wrn-28-10", "cifar100"), epoch) for epoch in (0, 59, 60, 120, 160, 199)]
-    assert rates == pytest.approx([0.1, 0.1, 0.02, 0.004, 0.0008, 0.0008])
+    # Their lr_schedule: a fifth in each epoch, counted from 0, above 60, 120 and 160.
+    rates = [rate(recipe("pham", "wrn-28-10", "cifar100"), epoch) for epoch in (0, 60, 61, 120, 121, 160, 161, 199)]
+    assert rates == pytest.approx([0.1, 0.1, 0.02, 0.02, 0.004, 0.004, 0.0008, 0.0008])
 
 
 def test_no_recipe_of_the_papers_changes_what_older_ones_mean():
     for name, entry in KNOWN.items():
-        if not name.startswith("summers") and name != "pham-cifar100":
+        if not name.startswith("summers"):
             assert (entry["bias_rate"], entry["scale_rate"], entry["decay_normalisation"]) == (1, 1, False)

@@ -10,6 +10,7 @@ from toolnoise.stats.estimates import LEVEL, UNDEFINED, Estimate
 from toolnoise.stats.spread import (
     RESAMPLES,
     largest_sd_ratio_by_size,
+    range_in_sds,
     sd_bootstrap,
     sd_chi2,
     sd_ratio,
@@ -296,3 +297,10 @@ def test_the_robust_interval_needs_five_runs():
     assert_equal(found, Estimate(1.0, NAN, NAN))
     assert sd_robust(np.full(4, 0.1)) == (0, 0, 0)
     assert_equal(sd_robust(np.array([])), UNDEFINED)
+
+
+def test_the_range_of_normal_runs_in_sds_grows_with_their_number_as_tables_of_quality_control_have_it():
+    # d2, to three digits.
+    wanted = {2: 1.128, 3: 1.693, 5: 2.326, 10: 3.078, 16: 3.532, 25: 3.931}
+    assert {runs: round(range_in_sds(runs), 3) for runs in wanted} == wanted
+    assert range_in_sds(1) == pytest.approx(0, abs=1e-12)

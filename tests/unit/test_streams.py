@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from toolnoise import streams, training
+from toolnoise import bit, streams
 from toolnoise.models.initial import Parameter, initial_weights
 from toolnoise.plans import plan_epoch
 from toolnoise.variants import ALGORITHMIC, SOURCES, VARIANTS, replicate
@@ -185,7 +185,7 @@ def draws(spec, epoch=1):
         "dropout": plan.dropout.tobytes(),
         "impl": plan.slots.tobytes(),
         # Of so many weights that no two runs move the same one by chance.
-        "bit": training.one_bit([Parameter("wide/kernel", (10_000, 10_000), True, "GlorotUniform", {})], spec),
+        "bit": bit.of_run([Parameter("wide/kernel", (10_000, 10_000), True, "GlorotUniform", {})], spec),
     }
 
 

@@ -52,6 +52,62 @@ def test_only_leaves_out_everything_on_other_toolings_and_changes_no_run(written
     assert built(part.config) == part
 
 
+def remedied(written, **more):
+    """Two models, one of them trained in two cycles, of which remedies are asked for on `cpu` alone."""
+    recipe = {"epochs": 4, "batch_size": 8, "learning_rate": 0.01, "schedule": "cosine"}
+    block = written["grid"][0] | {"models": ["smallcnn", "smallcnn-snapshots"], "variants": ["algo", "control"]}
+    return written | {
+        "grid": [block | {"hardware": ["cpu"], "remedies": ["flip"], **more}, block | {"hardware": ["noisy"]}],
+        "models": {"smallcnn-snapshots": {"builder": "toolnoise.models.smallcnn:build"}},
+        "recipes": {"digits": recipe, "digits-smallcnn-snapshots-digits": recipe | {"cycles": 2}},
+    }
+
+
+def test_remedies_are_those_of_the_block_and_of_runs_of_several_cycles_their_snapshots_too(written, built):
+    tiny = built(remedied(written))
+    one, several = Cell("smallcnn", "digits", "cpu", "algo"), Cell("smallcnn-snapshots", "digits", "cpu", "algo")
+    assert tiny.remedies(one) == ("flip",)
+    assert tiny.remedies(several) == ("flip", "snapshots", "snapshots+flip")
+    assert tiny.remedies(one._replace(hardware="noisy")) == ()
+    alone = built(remedied(written, remedies=[]))
+    assert (alone.remedies(one), alone.remedies(several)) == ((), ("snapshots",))
+    assert one in alone.views
+
+
+def test_snapshots_are_held_against_the_model_that_they_are_named_after_if_its_remedies_are_asked_for(written, built):
+    one, several = Cell("smallcnn", "digits", "cpu", "algo"), Cell("smallcnn-snapshots", "digits", "cpu", "algo")
+    tiny = built(remedied(written))
+    assert (tiny.single(one), tiny.single(several)) == (one, one)
+    assert built(remedied(written, models=["smallcnn-snapshots"])).single(several) == several
+
+
+def test_remedies_change_no_run(written, built):
+    tiny, plain = built(remedied(written)), remedied(written)
+    for block in plain["grid"]:
+        block.pop("remedies", None)
+    without = built(plain)
+    assert [tiny.spec(cell, 1) for cell in tiny.cells] == [without.spec(cell, 1) for cell in tiny.cells]
+    assert "remedies" in tiny.collected
+    assert "remedies" not in without.collected
+
+
+def test_a_table_of_remedies_is_of_a_model_and_its_snapshots_and_reads_their_files_alone(written, built):
+    tiny = built(remedied(written) | {"figures": ["remedies"]})
+    (figure,) = tiny.figures
+    assert figure.name == "remedies-cpu-smallcnn-digits"
+    assert figure.tasks == (("smallcnn", "digits"), ("smallcnn-snapshots", "digits"))
+    stem = "results/tiny/metrics/remedies"
+    assert (
+        tiny.metric_files(figure)["remedies"]
+        == tiny.metric_files()["remedies"]
+        == [
+            f"{stem}/{model}/digits/cpu/{variant}.csv"
+            for model in ("smallcnn", "smallcnn-snapshots")
+            for variant in ("algo", "control")
+        ]
+    )
+
+
 def test_only_narrows_what_overhead_is_measured_on_too(written, built):
     written["overhead"] = {"models": ["smallcnn"], "hardware": ["noisy", "cpu-eigen"]}
     assert {network.hardware for network in built(written | {"only": ["cpu-eigen", "cpu"]}).networks} == {"cpu-eigen"}
@@ -173,7 +229,7 @@ def test_a_family_without_a_recipe_for_a_task_is_one_line_that_names_the_task(wr
 
 CELL = Cell("smallcnn", "digits", "cpu", "algo")
 OTHER_VALUES = {
-    "epochs": 3,
+    "epochs": 4,
     "batch_size": 9,
     "optimizer": "sgd",
     "momentum": 0.5,
@@ -182,6 +238,7 @@ OTHER_VALUES = {
     "step_epochs": 5,
     "step_factor": 0.7,
     "warmup_epochs": 1,
+    "cycles": 2,
     "weight_decay": 0.001,
     "decay_normalisation": True,
     "bias_rate": 0.1,
@@ -203,6 +260,8 @@ def test_every_recipe_key_is_tried_below():
 
 @pytest.mark.parametrize("key", OTHER_VALUES)
 def test_a_specs_digest_follows_every_recipe_value(key, written, built):
+    if key == "cycles":
+        written["recipes"]["digits"]["schedule"] = "cosine"
     before = spec_digest(built(written))
     written["recipes"]["digits"][key] = OTHER_VALUES[key]
     assert spec_digest(built(written)) != before

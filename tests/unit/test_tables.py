@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from toolnoise import tables
+from toolnoise.stats.estimates import Estimate
 
 
 @pytest.mark.parametrize(
@@ -44,3 +45,17 @@ def test_names_and_notes_cannot_break_a_table(tmp_path):
     assert r"100 \% \& <b>" in texts["tex"]
     assert "100 % &amp; &lt;b&gt;" in texts["html"]
     assert "<script" not in texts["html"]
+
+
+@pytest.mark.parametrize(
+    ("estimate", "text"),
+    [
+        ((0.27, 0.254, 0.29), "27.0 (25.4 to 29.0)"),
+        ((-0.0001, -0.2, 0.0004), "0.0 (-20.0 to 0.0)"),
+        ((0.0, 0.0, 0.0), "0 (0 to 0)"),
+        ((0.27, np.nan, np.nan), "27.0"),
+        ((np.nan, np.nan, np.nan), "n/a"),
+    ],
+)
+def test_a_number_has_its_interval_if_there_is_one(estimate, text):
+    assert str(tables.with_interval(Estimate(*estimate), 100, 1)) == text

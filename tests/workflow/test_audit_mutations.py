@@ -34,13 +34,21 @@ KINDS = {
     "record of a run": ("small", f"runs/{CELL}/algo_impl/2/run.json"),
     "logits": ("small", f"predictions/{CELL}/algo_impl.npy"),
     "index of logits": ("small", f"predictions/{CELL}/impl.json"),
+    "logits under remedies": ("other", "remedies/smallcnn/mine/cpu/control.npy"),
+    "index of logits under remedies": ("other", "remedies/smallcnn/mine/cpu/control.json"),
     "verdict of the gate": ("small", f"control/{CELL}.json"),
     "metrics of a cell": ("small", f"metrics/cells/{CELL}/impl.csv"),
+    "identical runs of a cell": ("small", f"metrics/identical/{CELL}/impl.csv"),
+    "ensembles of a cell": ("small", f"metrics/ensembles/{CELL}/impl.csv"),
     "metrics of a pair": ("small", f"metrics/pairs/{CELL}/cpu-eigen/control.csv"),
+    "remedies of a cell": ("other", "metrics/remedies/smallcnn/mine/cpu/control.csv"),
     "counts of a data set": ("small", "metrics/data/digits.csv"),
     "metrics of the study": ("small", "metrics/stability.csv"),
+    "identical runs of the study": ("small", "metrics/identical.csv"),
+    "ensembles of the study": ("small", "metrics/ensembles.csv"),
     "counts of the study": ("small", "metrics/data.csv"),
     "pairs of the study": ("small", "metrics/cross_tooling.csv"),
+    "remedies of the study": ("other", "metrics/remedies.csv"),
     "kernel times": ("other", "overhead/smallcnn/cpu/default/1.csv"),
     "record of a profile": ("other", "overhead/smallcnn/cpu/deterministic/1.json"),
     "overhead of a network": ("other", "metrics/overhead/smallcnn/cpu.csv"),
@@ -65,20 +73,14 @@ KINDS = {
 # What nothing is made from: a forger who also rewrites its statement is told by a signature, or by making it again.
 ENDS = {"page", "measured speed"}
 
+TASK = {"models": ["smallcnn"], "datasets": ["mine"], "recipe": "short", "hardware": ["cpu"]}
 OTHER = {
     "study": "other",
     "grid": [
-        {
-            "models": ["smallcnn"],
-            "datasets": ["mine"],
-            "recipe": "short",
-            "hardware": ["cpu"],
-            "variants": ["control"],
-            "seeds": 2,
-            "layers": 12,
-        }
+        TASK | {"variants": ["control"], "seeds": 2, "remedies": ["flip"], "layers": 12},
+        TASK | {"variants": ["bit"], "seeds": 1},
     ],
-    "recipes": {"short": {"epochs": 1, "batch_size": 16, "learning_rate": 0.01}},
+    "recipes": {"short": {"epochs": 2, "batch_size": 16, "learning_rate": 0.01, "schedule": "cosine", "cycles": 2}},
     "overhead": {
         "models": ["smallcnn"],
         "hardware": ["cpu"],
@@ -95,7 +97,7 @@ OTHER = {
 
 @pytest.fixture(scope="session")
 def other_study(once, write_study, snakemake):
-    """A study of what the small one lacks: files from outside, the cost of determinism, measured speed."""
+    """A study of what the small one lacks: files from outside, snapshots, one bit, what determinism costs, speed."""
 
     def pictures(part, count):
         images = streams.integers(1, (count, 8, 8, 1), 256).astype(np.uint8)
@@ -824,6 +826,36 @@ def the_accuracy_of_a_control_run_is_embellished(folder):
 def the_weights_of_a_control_run_are_of_another_and_stated_anew_everywhere(folder):
     shutil.copy(folder.path(WEIGHTS), folder.path(f"{CONTROL}/weights.npz"))
     folder.settle(f"{CONTROL}/weights.npz", everywhere=True)
+
+
+SNAPSHOTS = "runs/smallcnn/mine/cpu/control/1/weights.npz"
+
+
+@mutation("snapshots-are-the-histories", SNAPSHOTS, study="other")
+def a_snapshot_is_changed_and_stated_anew_everywhere(folder):
+    tensors = arrays.read_npz(folder.path(SNAPSHOTS))
+    tensors["conv1/kernel/"][0].flat[7] += 1e-6
+    arrays.write_npz(folder.path(SNAPSHOTS), tensors)
+    folder.settle(SNAPSHOTS, everywhere=True)
+
+
+@mutation("snapshots-are-the-histories", SNAPSHOTS, study="other")
+def the_snapshots_of_a_run_are_taken_away_and_it_is_stated_anew_everywhere(folder):
+    tensors = arrays.read_npz(folder.path(SNAPSHOTS))
+    arrays.write_npz(folder.path(SNAPSHOTS), {path: of for path, of in tensors.items() if not path.endswith("/")})
+    folder.settle(SNAPSHOTS, everywhere=True)
+
+
+@mutation("moved-bits-are-the-drawn", "runs/smallcnn/mine/cpu/bit/1/run.json", study="other")
+def a_run_says_that_it_moved_another_bit(folder):
+    artifact = "runs/smallcnn/mine/cpu/bit/1/run.json"
+    change_record(folder, artifact, lambda record: record["moved_bit"].update(up=not record["moved_bit"]["up"]))
+
+
+@mutation("moved-bits-are-the-drawn", RECORD)
+def a_run_says_that_it_moved_a_bit(folder):
+    moved = {"tensor": "conv1/kernel", "index": [0, 0, 0, 0], "up": True, "after_epoch": 0}
+    change_record(folder, RECORD, lambda record: record.update(moved_bit=moved))
 
 
 @mutation("control-is-bit-equal", f"predictions/{CELL}/control.npy")

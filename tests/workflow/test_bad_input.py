@@ -55,12 +55,13 @@ TRAINS = ["--data", "d.npz", "--weights", "w.npz", "--history", "h.csv", "--reco
 TABLE = ["table2.html", "table2.csv", "table2.md", "table2.tex"]
 RENDERS = ["render", *STUDY, "--figure", "table2", "--executed", "e", "--out"]
 STABILITY = f"{RESULTS}/metrics/stability.csv"
+MEASURES = ["--out", "out.csv", "--out-identical", "out.identical.csv", "--out-ensembles", "out.ensembles.csv"]
 DAMAGED = {
     "predict": (f"{RESULTS}/runs/{'/'.join(CELL)}/2/weights.npz", verb("predict", *STUDY, *NAMES)),
-    "measure": (f"{RESULTS}/predictions/{'/'.join(CELL)}.npy", verb("measure", *STUDY, *NAMES, "--out", "out.csv")),
+    "measure": (f"{RESULTS}/predictions/{'/'.join(CELL)}.npy", verb("measure", *STUDY, *NAMES, *MEASURES)),
     "gate": (f"{RESULTS}/predictions/{'/'.join(CELL)}.npy", verb("check-control", *NAMES[:6], "--out", "out.json")),
-    "record": (f"{RESULTS}/runs/{'/'.join(CELL)}/1/run.json", verb("measure", *STUDY, *NAMES, "--out", "out.csv")),
-    "data": (f"{RESULTS}/data/digits.npz", verb("measure", *STUDY, *NAMES, "--out", "out.csv")),
+    "record": (f"{RESULTS}/runs/{'/'.join(CELL)}/1/run.json", verb("measure", *STUDY, *NAMES, *MEASURES)),
+    "data": (f"{RESULTS}/data/digits.npz", verb("measure", *STUDY, *NAMES, *MEASURES)),
 }
 
 

@@ -48,7 +48,10 @@ def test_a_study_whose_runs_diverge_counts_them_and_renders_its_figures(write_st
     # What is expected from sizes alone needs no run.
     measured = ~rows["metric"].str.contains("null")
     assert rows[measured]["value"].isna().all()
-    for name in ("table2.md", "noise_by_source-cpu.svg", "per_class-cpu-smallcnn-digits.svg"):
+    runs = table.read(folder / "results/edge/metrics/identical.csv", table.IDENTICAL)
+    assert set(runs["no_try"]) == {0}
+    assert set(runs["n_missing"]) == {2}
+    for name in ("table2.md", "identical_runs.md", "noise_by_source-cpu.svg", "per_class-cpu-smallcnn-digits.svg"):
         assert (folder / "results/edge/figures" / name).stat().st_size > 0
     summary = toolnoise(folder, "summary", "--study", "results/edge/study.json")
     assert "2 diverged" in summary.stdout, summary.stderr

@@ -14,6 +14,8 @@ from toolnoise import published, streams
 from toolnoise.code import ROOT
 from toolnoise.errors import BadInput
 from toolnoise.metrics import table
+from toolnoise.metrics.ensembles import by_size
+from toolnoise.metrics.identical import NONE_WEAK, History, Weak, experiment, identical
 from toolnoise.metrics.layers import layers
 from toolnoise.metrics.stability import stability
 from toolnoise.representation import gram
@@ -41,12 +43,26 @@ def measured(place, labels, classes, groups, noise, runs=RUNS):
 def written(tmp_path):
     """Write metric files into a folder and run a notebook's code on them; returns the stem of what it wrote."""
 
-    def render(kind, rows=(), counts=(), kernels=(), overhead=(), layers=(), **parameters):
+    def render(
+        kind,
+        rows=(),
+        counts=(),
+        kernels=(),
+        overhead=(),
+        remedies=(),
+        identical=(),
+        ensembles=(),
+        layers=(),
+        **parameters,
+    ):
         files = {
             "stability": (table.STABILITY, rows),
+            "remedies": (table.REMEDIES, remedies),
             "counts": (table.DATA, counts),
             "kernels": (table.KERNELS, kernels),
             "overhead": (table.OVERHEAD, overhead),
+            "identical": (table.IDENTICAL, identical),
+            "ensembles": (table.ENSEMBLES, ensembles),
             "layers": (table.LAYERS, layers),
         }
         for name, (columns, values) in files.items():
@@ -258,6 +274,210 @@ def test_the_cost_of_determinism_is_drawn_with_the_same_bytes_twice(written, kin
         stem = written(kind, **rows, **ON_V100)
         drawings.append([stem.with_suffix(f".{suffix}").read_bytes() for suffix in ("png", "svg", "pdf")])
     assert drawings[0] == drawings[1]
+
+
+def under_remedies(model, *names, dataset="digits", runs=6, missing=0):
+    """Rows of a cell's remedies, each with numbers of its own."""
+    place = (model, dataset, "cpu", "algo_impl")
+    for number, name in enumerate(names, 1):
+        values = {"accuracy_mean": 0.9, "accuracy_sd": 0.001 * number, "cross_entropy_mean": 0.3}
+        values |= {
+            "cross_entropy_sd": 0.002 * number,
+            "churn": 0.02 * number,
+            "correlation_spearman": 1 - 0.01 * number,
+        }
+        values |= {
+            "correlation_pearson": 0.99,
+            "ensemble_accuracy_change": 0.003,
+            "ensemble_cross_entropy_change": -0.1,
+        }
+        if name != "single" or model.endswith("-snapshots"):
+            values["variability_reduction"] = 0.4
+        for metric, value in values.items():
+            yield (*place, name, metric, "all", value, value - 0.0001, value + 0.0001, runs, missing)
+
+
+def both_models(**more):
+    sets = ("crops9", "flip+crops25")
+    yield from under_remedies("cnn", "single", *sets, **more)
+    yield from under_remedies(
+        "cnn-snapshots", "single", *sets, "snapshots", *(f"snapshots+{name}" for name in sets), **more
+    )
+
+
+def cured(written, dataset="digits", **more):
+    tasks = [["cnn", dataset], ["cnn-snapshots", dataset]]
+    stem = written("remedies", remedies=list(both_models(dataset=dataset, **more)), tasks=tasks)
+    return stem.with_suffix(".md").read_text()
+
+
+def test_remedies_stand_beside_the_published_ones_with_whose_each_number_is(written):
+    text = cured(written)
+    names = re.findall(r"^\| (.+?) \| (ours|Summers & Dinneen|replicated) \|", text, re.MULTILINE)
+    theirs = ["Summers & Dinneen", "replicated"]
+    shown = {name: [whose for found, whose in names if found == name] for name, _ in names}
+    assert shown["Single run"] == shown["Snapshots"] == shown["Flip x 25 crops"] == ["ours", *theirs]
+    assert shown["Last snapshot"] == shown["9 crops"] == shown["Last snapshot + 9 crops"] == ["ours"]
+    assert shown["Snapshots + flip x 25 crops"] == ["ours"]
+    assert shown["Flip"] == shown["81 crops"] == shown["Snapshots + flip x 81 crops"] == theirs
+    assert sum(whose == "Summers & Dinneen" for _, whose in names) == 9
+
+
+def test_every_number_of_a_remedy_is_the_files_or_the_published_one(written):
+    text = cured(written, missing=1)
+    ours = r"\| 9 crops \| ours \| cnn / digits \| ALGO\+IMPL \| 6 \(1 missing\) \| 90\.00 \(89\.99 to 90\.01\) "
+    assert re.search(
+        ours + r"\| 0\.20 .* \| 0\.0040 .* \| 4\.00 .* \| 0\.980 .* \| 0\.30 .* \| 40\.0 \(40\.0 to 40\.0\) \|", text
+    )
+    cifar = r"resnet14 / cifar10 \| ALGO\+IMPL \| 100 \| — "
+    numbers = r"\| 0\.19 \| 0\.0044 \| 6\.1 \| 0\.957 \| 0\.63 \| 48 \|"
+    assert re.search(rf"\| Snapshots \| Summers & Dinneen \| {cifar}{numbers}", text)
+    assert re.search(rf"\| Snapshots \| replicated \| {cifar}.*\| 5\d \(by the formula\) \|", text)
+    assert re.search(r"\| Single run \| ours .*\| — \|", text)
+    assert re.search(r"\| Single run \| Summers & Dinneen .*\| — \|", text)
+
+
+def test_that_published_remedies_are_of_another_task_is_said_where_they_are(written):
+    assert "of resnet14 / cifar10, ours are not" in cured(written)
+    rows = list(under_remedies("resnet14", "single", "flip", dataset="cifar10"))
+    text = written("remedies", remedies=rows, tasks=[["resnet14", "cifar10"]]).with_suffix(".md").read_text()
+    assert "ours are not" not in text
+    assert "Last snapshot" not in text
+
+
+def test_the_csv_of_remedies_has_ours_in_full(written):
+    rows = list(both_models())
+    tasks = [["cnn", "digits"], ["cnn-snapshots", "digits"]]
+    stem = written("remedies", remedies=rows, tasks=tasks)
+    full = list(csv.DictReader(stem.with_suffix(".csv").read_text().splitlines()))
+    assert [(line["model"], line["remedy"]) for line in full] == list(dict.fromkeys((row[0], row[4]) for row in rows))
+    files = {(row[0], row[4], row[5]): row[7:10] for row in rows}
+    for line in full:
+        for (model, remedy, metric), wanted in files.items():
+            if (model, remedy) == (line["model"], line["remedy"]):
+                found = [float(line[column]) for column in (metric, f"{metric}_low", f"{metric}_high")]
+                assert found == pytest.approx(wanted, rel=1e-5)
+
+
+DIGITS = np.arange(200) % 10
+ON_DIGITS = {"tasks": [["smallcnn", "digits"]]}
+
+
+def noisy_logits(variant, runs):
+    draws = np.random.Generator(np.random.Philox(len(variant)))
+    common = draws.normal(size=(200, 10)) + 2 * np.eye(10)[DIGITS]
+    return (common + VARIANTS[variant] * draws.normal(size=(runs, 200, 10))).astype(np.float32)
+
+
+def identical_rows(runs=RUNS, weak=NONE_WEAK, criteria=("near-best", "patience"), weakest=None):
+    """Rows as the workflow would measure them; training takes 3 seconds in the first run, and 1 more in each next."""
+    for variant in VARIANTS:
+        predicted = noisy_logits(variant, runs).argmax(axis=2)
+        if weakest is not None:
+            predicted[weakest] = 0
+        accuracy = np.array([0.5, 0.895, 0.9])
+        histories = [History(accuracy, 1 - accuracy, accuracy, np.full(3, 1 + run / 3)) for run in range(runs)]
+        spec = {
+            "hardware": {"engine": "tensorflow"},
+            "model": {"name": "smallcnn"},
+            "variant": {"varying": {"impl": ["impl"], "control": []}.get(variant, ["init", "impl"])},
+        }
+        about = experiment({"spec": spec, "observed": {"versions": {"tensorflow": "2.21.0"}}})
+        about |= {"dataset": "digits", "hardware": "cpu", "variant": variant, "n_missing": 1}
+        for criterion in criteria:
+            row = about | identical(predicted, DIGITS, 10, histories, criterion, weak)
+            yield [row[name] for name in table.IDENTICAL]
+
+
+def lines_of(stem):
+    """The rows of a table by its first columns, and its notes."""
+    text = stem.with_suffix(".md").read_text()
+    rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
+    return {tuple(row[:3]): row[3:] for row in rows}, text
+
+
+def test_identical_runs_are_a_row_a_cell_beside_the_published_headlines(written):
+    given = list(identical_rows())
+    stem = written("identical_runs", identical=given, emulated=["cpu"], **ON_DIGITS)
+    rows, text = lines_of(stem)
+    mine = dict(zip(table.IDENTICAL, given[0], strict=True))
+    found = rows["cpu†", "smallcnn / digits", "ALGO+IMPL"]
+    assert found[:2] == ["-1", "6 (1 missing)"]
+    assert found[2].startswith(f"{100 * mine['max_accuracy_diff']:.2f} (")
+    assert found[3].startswith(f"{100 * mine['std_dev_accuracy']:.2f} (")
+    assert f"({mine['max_diff_label']} of 20: " in found[4]
+    # Converged after 2 of 3 epochs, and times from 3 to 8 seconds.
+    assert found[6:] == ["2.0 (2 to 2)", "3.67 (2 to 5.33, +167 %)", "5.5 (3 to 8, +167 %)"]
+    same = mean(given, "control")
+    assert rows["cpu†", "smallcnn / digits", "Control"][2:6] == [f"0 ({same} to {same})", "0", "0", "0"]
+    assert rows["Pham et al.", "largest published", "ALGO+IMPL"][2] == "10.8"
+    assert rows["Pham et al.", "largest published", "IMPL"] == ["1", "", "2.9", "", "52.4", "", "", "", "145.3 %"]
+    assert rows["this study", "largest", "IMPL"][-1] == "166.7 % (smallcnn, 6 runs)"
+    for note in (
+        "A range grows with the number of runs",
+        "2.53 SDs of 6 runs",
+        "Convergence (near-best): the first epoch",
+    ):
+        assert note in text
+    assert "weak" not in text.replace("weak ones", "").replace("weak models", "").replace("too weak to count", "")
+
+
+def mean(given, variant):
+    row = next(row for row in given if row[-1] == variant)
+    return f"{100 * row[table.IDENTICAL.index('mean_accuracy')]:.2f}"
+
+
+def test_the_csv_of_identical_runs_has_the_published_columns_first_and_every_criterion(written):
+    given = list(identical_rows())
+    stem = written("identical_runs", identical=given, **ON_DIGITS)
+    full = list(csv.DictReader(stem.with_suffix(".csv").read_text().splitlines()))
+    assert tuple(full[0]) == table.IDENTICAL
+    assert [(row["variant"], row["stopping_type"]) for row in full] == [
+        (variant, criterion) for variant in VARIANTS for criterion in ("near-best", "patience")
+    ]
+    for row, values in zip(full, given, strict=True):
+        assert float(row["std_dev_accuracy"]) == values[table.IDENTICAL.index("std_dev_accuracy")]
+
+
+def test_runs_that_are_weak_or_have_not_converged_are_told(written):
+    given = list(identical_rows(weak=Weak("chance", 0.1), criteria=("patience",), weakest=2))
+    rows, text = lines_of(written("identical_runs", identical=given, **ON_DIGITS))
+    found = rows["cpu", "smallcnn / digits", "IMPL"]
+    assert found[1] == "5 (1 weak, 1 missing)"
+    assert found[6:8] == ["none", "none"]
+    assert "Weak, and left out: accuracy below chance + 0.1." in text
+    assert "Some runs have not converged" in text
+
+
+@pytest.mark.parametrize("runs", [0, 1])
+def test_identical_runs_of_one_run_or_none_have_no_range(written, runs):
+    rows, text = lines_of(written("identical_runs", identical=list(identical_rows(runs)), **ON_DIGITS))
+    assert rows["cpu", "smallcnn / digits", "IMPL"][2] == ("n/a (one run)" if runs else "n/a (no run)")
+    assert ("this study", "largest", "IMPL") not in rows
+    assert "n/a: undefined" in text
+    assert "nan" not in text
+
+
+def ensemble_rows(runs=8, **missing):
+    for variant in VARIANTS:
+        count = missing.get(variant, runs)
+        found = by_size(noisy_logits(variant, count), DIGITS, max(1, count // 2), streams.key(0, "init", 1))
+        for members, (metric, group, estimate), ensembles in found:
+            yield ("smallcnn", "digits", "cpu", variant, members, metric, group, *estimate, ensembles, 0)
+
+
+def test_ensembles_are_drawn_by_their_size_with_how_many_there_are(written):
+    said = words(written("ensembles", ensembles=list(ensemble_rows()), emulated=["cpu"], **ON_DIGITS))
+    for part in ("smallcnn / digits", "SD of test accuracy", "Mean test accuracy", "(8)", "(4)", "(2)", "Runs: 8 each"):
+        assert part in said
+    assert "square root of k" in said
+    assert "emulated" in said
+
+
+def test_ensembles_of_unlike_many_runs_say_so(written):
+    said = words(written("ensembles", ensembles=list(ensemble_rows(control=3)), **ON_DIGITS))
+    assert "(3 to 8)" in said
+    assert "Control: 3" in said
 
 
 def of_layers(names, runs=5, **variants):

@@ -108,6 +108,14 @@ def test_another_seed_plans_only_the_new_runs(copied, change_study, planned):
     assert jobs["dump_predictions"] == 2
 
 
+def test_other_criteria_of_convergence_measure_again_and_train_nothing(copied, change_study, planned):
+    change_study(copied, lambda study: study.update(identical={"criteria": ["last"], "weak": {"margin": 0.5}}))
+    jobs = planned(copied)
+    assert jobs["measure_cell"] == 6
+    assert jobs["collect_identical"] == 1
+    assert not {"train_run", "dump_predictions", "measure_pair", "check_control"} & set(jobs)
+
+
 def test_only_some_toolings_plans_new_tables_and_no_run(copied, planned):
     jobs = planned(copied, "--config", "only=[cpu]")
     assert jobs["collect_stability"] == jobs["render_table2"] == 1

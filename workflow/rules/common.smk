@@ -64,6 +64,19 @@ def get_other_records(wildcards):
     return study.runs(layout.RECORD, get_cell(wildcards, "other_hardware"))
 
 
+def get_remedied(wildcards):
+    # A cell without a remedy of its own has no dump of them, and one that is its own single runs none but that.
+    cell = get_cell(wildcards)
+    single = study.single(cell)
+    dumps = {
+        "remedied": study.remedies(cell) and study.path(layout.REMEDIED, cell),
+        "remedied_index": study.remedies(cell) and study.path(layout.REMEDIED_INDEX, cell),
+        "single": single != cell and study.path(layout.LOGITS, single),
+        "single_index": single != cell and study.path(layout.PREDICTIONS, single),
+    }
+    return {name: path or [] for name, path in dumps.items()}
+
+
 def get_threads(wildcards):
     return study.tooling(wildcards.hardware)["threads"]
 

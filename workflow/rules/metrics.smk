@@ -29,7 +29,9 @@ rule measure_cell:
         index=layout.PREDICTIONS,
         records=get_records,
     output:
-        layout.CELL_METRICS,
+        stability=layout.CELL_METRICS,
+        identical=layout.CELL_IDENTICAL,
+        ensembles=layout.CELL_ENSEMBLES,
     log:
         layout.MEASURE_LOG,
     conda:
@@ -37,12 +39,36 @@ rule measure_cell:
     params:
         study=study.path(layout.STUDY),
         seed=study.config["seed"],
+        identical=canonical_sha256(study.config["identical"]),
         code=code.digest("toolnoise.measuring"),
     shell:
         "toolnoise measure --study {params.study:q} --model {wildcards.model:q} --dataset {wildcards.dataset:q}"
         " --hardware {wildcards.hardware:q} --variant {wildcards.variant:q} --data {input.data:q}"
-        " --logits {input.logits:q} --index {input.index:q} --records {input.records:q} --out {output:q}"
-        " >{log:q} 2>&1"
+        " --logits {input.logits:q} --index {input.index:q} --records {input.records:q} --out {output.stability:q}"
+        " --out-identical {output.identical:q} --out-ensembles {output.ensembles:q} >{log:q} 2>&1"
+
+
+rule measure_remedies:
+    input:
+        unpack(get_remedied),
+        data=layout.DATA,
+        logits=layout.LOGITS,
+        index=layout.PREDICTIONS,
+    output:
+        layout.CELL_REMEDIES,
+    log:
+        layout.MEASURE_REMEDIES_LOG,
+    conda:
+        "../../environment.yml"
+    params:
+        study=study.path(layout.STUDY),
+        seed=study.config["seed"],
+        code=code.digest("toolnoise.measuring"),
+    shell:
+        "toolnoise measure-remedies --study {params.study:q} --model {wildcards.model:q}"
+        " --dataset {wildcards.dataset:q} --hardware {wildcards.hardware:q} --variant {wildcards.variant:q}"
+        " --data {input.data:q} --logits {input.logits:q} --index {input.index:q} --remedied {input.remedied:q}"
+        " --single {input.single:q} --out {output:q} >{log:q} 2>&1"
 
 
 rule measure_pair:

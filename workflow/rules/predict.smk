@@ -1,4 +1,4 @@
-# A cell's predictions, and what its layers make of some test examples, on the cell's tooling.
+# A cell's predictions, as they are and under remedies for noise, and what its layers make of test examples, on its tooling.
 
 
 rule dump_predictions:
@@ -22,6 +22,34 @@ rule dump_predictions:
         code=get_code_digest("toolnoise.prediction"),
     shell:
         "toolnoise predict --study {params.study:q} --model {wildcards.model:q} --dataset {wildcards.dataset:q}"
+        " --hardware {wildcards.hardware:q} --variant {wildcards.variant:q} --data {input.data:q}"
+        " --records {input.records:q} --logits {output.logits:q} --index {output.index:q} >{log:q} 2>&1"
+
+
+rule dump_remedies:
+    input:
+        data=layout.DATA,
+        records=get_records,
+    output:
+        logits=layout.REMEDIED,
+        index=layout.REMEDIED_INDEX,
+    log:
+        layout.REMEDY_LOG,
+    conda:
+        "../../environment.yml"
+    threads: get_threads
+    resources:
+        gpu=get_gpus,
+        gpu_model=get_gpu_model,
+        mem_mb=get_memory,
+        # Hundreds of views of all of a cell's runs: the time of a training, not of a dump.
+        runtime=get_training_minutes,
+    params:
+        study=study.path(layout.STUDY),
+        remedies=lambda wildcards: ",".join(study.remedies(get_cell(wildcards))),
+        code=get_code_digest("toolnoise.remedying"),
+    shell:
+        "toolnoise remedy --study {params.study:q} --model {wildcards.model:q} --dataset {wildcards.dataset:q}"
         " --hardware {wildcards.hardware:q} --variant {wildcards.variant:q} --data {input.data:q}"
         " --records {input.records:q} --logits {output.logits:q} --index {output.index:q} >{log:q} 2>&1"
 

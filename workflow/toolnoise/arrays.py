@@ -2,7 +2,8 @@
 
 import struct
 import zipfile
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -19,7 +20,9 @@ class Rows(NamedTuple):
     rows: Iterable[np.ndarray]
 
 
-def write_npz(path: str | Path, arrays: Mapping[str, np.ndarray] | Iterable[tuple[str, np.ndarray | Rows]]) -> None:
+def write_npz(
+    path: str | Path, arrays: Mapping[str, np.ndarray | Rows] | Iterable[tuple[str, np.ndarray | Rows]]
+) -> None:
     """Write arrays as one uncompressed .npz; the same arrays give the same bytes.
 
     Pairs are asked for one after the other, so that a later array may be made of what an earlier one's rows were.
@@ -45,6 +48,15 @@ def _write(file: IO[bytes], array: np.ndarray | Rows) -> None:
             file.write(np.ascontiguousarray(row).data)
     else:
         np.lib.format.write_array(file, np.asanyarray(array), allow_pickle=False)
+
+
+@contextmanager
+def filling_npy(path: str | Path, shape: tuple[int, ...]) -> Iterator[np.ndarray]:
+    """Give a float32 array that lies in a file, to be filled; when the block succeeds it is the .npy at `path`."""
+    with replacing(path) as scratch:
+        array = np.lib.format.open_memmap(scratch, "w+", np.float32, shape)
+        yield array
+        array.flush()
 
 
 def npz_names(path: str | Path) -> list[str]:

@@ -7,7 +7,7 @@ replicate alone, so that moving it later moves the same one.
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,20 @@ class Move(NamedTuple):
         moved = weights[self.tensor].copy()
         moved[self.index] = np.nextafter(moved[self.index], moved.dtype.type(math.inf if self.up else -math.inf))
         return {**weights, self.tensor: moved}
+
+
+def of_run(parameters: Sequence[Parameter], spec: dict[str, Any]) -> Move | None:
+    """The move of the run that `spec` describes, if its variant lets a bit vary."""
+    if "bit" not in spec["variant"]["varying"]:
+        return None
+    return drawn(parameters, spec["study_seed"], spec["seed"], spec["model"]["name"])
+
+
+def recorded(move: Move | None, spec: dict[str, Any]) -> dict[str, Any] | None:
+    """What the record of a run says of its move."""
+    if move is None:
+        return None
+    return {**move._asdict(), "index": list(move.index), "after_epoch": spec["variant"]["bit_after"]}
 
 
 def drawn(parameters: Sequence[Parameter], study_seed: int, replicate: int, model: str) -> Move:

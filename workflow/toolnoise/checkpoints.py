@@ -14,21 +14,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from toolnoise import arrays
+from toolnoise import arrays, cycles
 from toolnoise.engines import State, Weights
 from toolnoise.errors import BadInput
 
 SECONDS_BETWEEN = 60.0
-ABOUT, WEIGHTS = "about", "weights"
+ABOUT, WEIGHTS, SNAPSHOTS = "about", "weights", "snapshots"
 
 
 class Progress(NamedTuple):
-    """How far a training has come: its state, a row an epoch, seconds by purpose, the epochs after which it resumed."""
+    """How far a training has come.
+
+    Its state, a row an epoch, seconds by purpose, the epochs after which it resumed, the weights after each cycle.
+    """
 
     state: State
     rows: list[dict[str, Any]]
     seconds: dict[str, float]
     resumed: list[int]
+    snapshots: list[Weights]
 
 
 class Checkpoints:
@@ -52,9 +56,9 @@ class Checkpoints:
         """Keep a run's progress if the last time is long enough ago."""
         if time.monotonic() - self.last < SECONDS_BETWEEN:
             return
-        state, rows, seconds, resumed = progress()
+        state, rows, seconds, resumed, snapshots = progress()
         about = {"identity": self.identity, "step": state.step, "rows": rows, "seconds": seconds, "resumed": resumed}
-        groups = {WEIGHTS: state.weights, **state.slots}
+        groups = {WEIGHTS: state.weights, **state.slots, SNAPSHOTS: cycles.packed(snapshots)}
         tensors = {f"{group} {path}": tensor for group, named in groups.items() for path, tensor in named.items()}
         text = np.frombuffer(json.dumps(about, allow_nan=False).encode(), np.uint8)
         try:
@@ -84,4 +88,5 @@ class Checkpoints:
         for name, tensor in tensors.items():
             group, _, path = name.partition(" ")
             groups.setdefault(group, {})[path] = tensor
-        return Progress(State(groups.pop(WEIGHTS, {}), groups, step), *rest)
+        snapshots = cycles.unpacked(groups.pop(SNAPSHOTS, {}))
+        return Progress(State(groups.pop(WEIGHTS, {}), groups, step), *rest, snapshots)

@@ -202,7 +202,7 @@ def _parser() -> argparse.ArgumentParser:
             argument = name.removesuffix("?")
             about = _ARGUMENTS.get((verb, argument), _ARGUMENTS.get(argument, {}))
             if verb in JOBS and argument in JOBS[verb].several:
-                about = {"nargs": "+", **about}
+                about = {"nargs": "*" if argument in JOBS[verb].optional else "+", **about}
             # In capitals: it is named by its place.
             if argument.isupper():
                 one.add_argument(argument.lower(), metavar=argument, **about)
@@ -306,6 +306,8 @@ _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
     "records": {"metavar": "JSON"},
     "other-records": {"metavar": "RUN_JSON"},
     "metrics": {"metavar": "CSV"},
+    "remedied": {"metavar": "NPY", "help": "the cell's dump under remedies, its index beside it, if it has one"},
+    "single": {"metavar": "NPY", "help": "the dump of other runs that it is held against, its index beside it, if any"},
     "read": {
         "action": "append",
         "nargs": "+",

@@ -65,6 +65,7 @@ def resolve(config: object, file: str | Path) -> Config:
     config = complete(_over_registries(config), schema(), file)
     if not config["grid"] and "overhead" not in config:
         raise BadInput(file, "grid", "found []", "allowed: a list of blocks; empty if there is `overhead` to measure")
+    _require_whole_cycles(config["recipes"], "recipes.", file)
     named: dict[str, list[str]] = {registry: [] for registry in REGISTRIES}
     for key, registry, names in _mentions(config):
         for name in names:
@@ -160,7 +161,19 @@ def _over_registries(config: object) -> object:
 def registered(name: str) -> Config:
     """All entries of a registry in resources/, complete."""
     path = ROOT / "resources" / f"{name}.yaml"
-    return complete(read_yaml(path), schema()["properties"][name], path)
+    entries = complete(read_yaml(path), schema()["properties"][name], path)
+    if name == "recipes":
+        _require_whole_cycles(entries, "", path)
+    return entries
+
+
+def _require_whole_cycles(recipes: Config, at: str, file: str | Path) -> None:
+    for name, recipe in recipes.items():
+        count, key = recipe["cycles"], f"{at}{name}.cycles"
+        if count > 1 and recipe["schedule"] != "cosine":
+            raise BadInput(file, key, f"found {count} with schedule {recipe['schedule']!r}", "schedule: cosine")
+        if recipe["epochs"] % count:
+            raise BadInput(file, key, f"found {count}", f"a divisor of its {recipe['epochs']} epochs")
 
 
 def _fill_defaults(validator, properties, instance, rules):  # noqa: ANN001, ANN202 (jsonschema's own signature)

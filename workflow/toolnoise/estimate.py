@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolnoise import config, engines, layout, pace, runs, training
+from toolnoise import config, cycles, engines, layout, pace, runs, training, views
 from toolnoise.datasets import official, prepared
 from toolnoise.doctor import why_not
 from toolnoise.errors import BadInput
@@ -120,7 +120,8 @@ def _spec(study: Study, cell: Cell) -> dict[str, Any]:
 
 def _task(study: Study, cells: tuple[Cell, ...], found: Pace | None) -> Task:
     first, left, seconds = cells[0], 0, 0.0
-    epochs = _spec(study, first)["recipe"]["epochs"]
+    recipe = _spec(study, first)["recipe"]
+    epochs, count = recipe["epochs"], cycles.count(recipe)
     for cell in cells:
         unfinished = len(unfinished_seeds(study, cell))
         left += unfinished
@@ -128,6 +129,9 @@ def _task(study: Study, cells: tuple[Cell, ...], found: Pace | None) -> Task:
             seconds += unfinished * found.run(epochs)
             if unfinished or not Path(study.path(layout.LOGITS, cell)).exists():
                 seconds += found.predictions(len(study.seeds[cell]))
+            remedies = study.remedies(cell)
+            if remedies and (unfinished or not Path(study.path(layout.REMEDIED, cell)).exists()):
+                seconds += found.predictions(len(study.seeds[cell]) * views.passes(remedies, count))
     return Task(
         *(first.hardware, first.model, first.dataset, is_deterministic(first)),
         runs=_runs(study, cells),
@@ -183,20 +187,22 @@ def _tooling(study: Study, name: str, tasks: list[Task]) -> Tooling:
 
 
 def _jobs(study: Study) -> dict[str, int]:
-    cells = len(study.cells)
+    cells, remedied = len(study.cells), sum(bool(study.remedies(cell)) for cell in study.views)
     return {
         "data sets": len(study.datasets),
         "trainings": sum(map(len, study.seeds.values())),
-        "predictions": cells,
+        "predictions": cells + remedied,
         "layers": len(study.layers),
         "profiles": len(study.profiles),
-        "checks and measures": cells + sum(map(len, (study.controls, study.layers, study.pairs, study.networks))),
+        "checks and measures": sum(
+            map(len, (study.cells, study.views, study.layers, study.controls, study.pairs, study.networks))
+        ),
         "figures and tables": len(study.figures),
     }
 
 
 def _disk(study: Study, paces: dict[Cell, Pace | None]) -> Disk:
-    """Weights as large as one like them that was made or built; predictions and data as the data is large."""
+    """Weights as large as one like them that was made or built, after each cycle; the rest as large as the data is."""
     weights = predictions = data = 0
     unknown = []
     known = {cell[:2]: found.weight_bytes for cell, found in paces.items() if found and found.weight_bytes}
@@ -207,13 +213,14 @@ def _disk(study: Study, paces: dict[Cell, Pace | None]) -> Disk:
         for model in dict.fromkeys(cell.model for cell in cells):
             of_it = [cell for cell in cells if cell.model == model]
             each = known.get((model, name)) or _weight_bytes(_spec(study, of_it[0]), dataset)
-            weights += _runs(study, of_it) * each
+            weights += _runs(study, of_it) * each * cycles.count(_spec(study, of_it[0])["recipe"])
             if not each:
                 unknown.append(f"weights of {model} on {name}")
         if dataset is None:
             unknown.append(f"data and predictions of {name}, which is not prepared")
             continue
-        predictions += _runs(study, cells) * len(dataset.test.labels) * len(dataset.classes) * NUMBER_BYTES
+        dumped = sum(len(study.seeds[cell]) * (1 + len(study.remedies(cell))) for cell in cells)
+        predictions += dumped * len(dataset.test.labels) * len(dataset.classes) * NUMBER_BYTES
         data += path.stat().st_size if path.exists() else dataset.train.pixels.nbytes + dataset.test.pixels.nbytes
     return Disk(weights, predictions, data, unknown)
 

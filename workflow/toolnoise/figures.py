@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from toolnoise.errors import BadInput
@@ -39,6 +40,9 @@ class Kind(NamedTuple):
         return ("svg", "pdf", "png") if self.category == FIGURES else ("html", "csv", "md", "tex")
 
 
+# Ensembles of up to half the runs: three sizes, and of the largest still two ensembles.
+RUNS_FOR_ENSEMBLES = 6
+
 _SUB_GROUPS = "a data set with sub-groups: faces, or celeba with groups"
 KINDS = {
     "table2": Kind(("stability",), category=TABLE_2),
@@ -49,6 +53,7 @@ KINDS = {
     "across_toolings": Kind(("stability", "cross_tooling"), "two toolings with a variant of control or algo"),
     "layers": Kind(("layers",), "a block with the key layers"),
     "order": Kind(("stability", "counts"), "the variant shuffle of one builder with two batch sizes or more"),
+    "ensembles": Kind(("ensembles",), f"a cell with {RUNS_FOR_ENSEMBLES} runs or more"),
     "kernels": Kind(("kernels",), "the key overhead"),
     "overhead": Kind(("overhead",), "the key overhead"),
     "table3": Kind(("counts",), _SUB_GROUPS, TABLES),
@@ -58,13 +63,19 @@ KINDS = {
         ("stability",), "two variants of a single source or more", TABLES, files=("resources/published-sources.csv",)
     ),
     "one_bit": Kind(("stability",), "a bit that is moved after different epochs, such as bit and bit_5"),
+    "remedies": Kind(("remedies",), "the key remedies in a block", TABLES, files=("resources/published-remedies.csv",)),
+    "identical_runs": Kind(("identical",), category=TABLES, files=("resources/published-identical.csv",)),
     "paper_vs_ours": Kind(
         ("stability", "counts"), category=PUBLISHED, also=("overhead",), files=("resources/published.csv",)
     ),
 }
 
 # What notebooks use of the package.
-MODULES = tuple(f"toolnoise.{name}" for name in ("rendering", "plots", "tables", "published", "metrics.table"))
+_USED = (
+    *("rendering", "plots", "tables", "published", "views"),
+    *("metrics.table", "metrics.identical", "metrics.remedies", "stats.spread"),
+)
+MODULES = tuple(f"toolnoise.{name}" for name in _USED)
 
 # The paper's items, by the names that their figures have in a study with the paper's grid; and its numbers beside ours.
 TARGETS = {
@@ -103,22 +114,25 @@ class Figure(NamedTuple):
 
 def possible(
     config: Mapping[str, Any],
-    cells: Iterable["Cell"],
+    seeds: Mapping["Cell", Sequence[int]],
     pairs: Iterable["Pair"],
     recipe_of: Mapping[Task, str],
     networks: Sequence["Cell"] = (),
+    remedied: Mapping["Cell", "Cell"] = MappingProxyType({}),
     layers: Collection["Cell"] = (),
 ) -> dict[str, tuple[Figure, ...]]:
     """The figures of each kind that a study's cells can feed, or the networks that its overhead is measured on.
 
-    `layers` are the cells whose layers are compared.
+    `remedied` maps cells under remedies to those that they are held against, `layers` are the cells whose layers are
+    compared.
     """
-    cells = tuple(cells)
+    cells = tuple(seeds)
     order = _order(config, cells, recipe_of)
     # A task that is trained under `shuffle` alone, for the figure of the order, is in no other one.
     ordered = {cell[:2] for cell in order} - {cell[:2] for cell in cells if cell.variant != "shuffle"}
     usual = tuple(cell for cell in cells if cell[:2] not in ordered) or cells
     grouped = [cell for cell in usual if _has_groups(config["datasets"][cell.dataset])]
+    many = {cell for cell, mine in seeds.items() if len(mine) >= RUNS_FOR_ENSEMBLES}
     paired = {pair[:2] for pair in pairs}
     tooling = attrgetter("hardware")
     isolating = _several(usual, lambda cell: cell[1:3], lambda varying: len(varying) == 1)
@@ -132,6 +146,7 @@ def possible(
         "across_toolings": _figures("across_toolings", [cell for cell in usual if cell[:2] in paired], _task),
         "layers": _figures("layers", [cell for cell in cells if cell in layers], _place),
         "order": _figures("order", order, lambda cell: _place(order[cell])),
+        "ensembles": _figures("ensembles", [cell for cell in usual if cell in many], _task),
         "kernels": _figures("kernels", networks, tooling),
         "overhead": _figures("overhead", networks, _by_kernel_size(networks)),
         "table3": _figures("table3", grouped),
@@ -139,6 +154,8 @@ def possible(
         "table5": _figures("table5", grouped),
         "sources": _figures("sources", [cell for cell in usual if cell[1:3] in isolating], _dataset),
         "one_bit": _figures("one_bit", [cell for cell in usual if cell[:3] in moving], _place),
+        "remedies": _figures("remedies", remedied, lambda cell: _place(remedied[cell])),
+        "identical_runs": _figures("identical_runs", usual),
         "paper_vs_ours": _figures("paper_vs_ours", [*usual, *networks]),
     }
 

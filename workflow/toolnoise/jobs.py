@@ -27,8 +27,8 @@ class Job(NamedTuple):
 
     `options` are what it is told besides files, `reads` the options that name files it reads, with what lies beside
     each such file and is read too (whole names, or suffixes in place of the file's own), `writes` those it writes,
-    `several` those of the two that may name several files, `aside` what changes no outcome. `modules` and `files` are
-    the code and the files of the repository that it is made by.
+    `several` those of the two that may name several files, `optional` those of these that may name none, `aside` what
+    changes no outcome. `modules` and `files` are the code and the files of the repository that it is made by.
     """
 
     says: str
@@ -41,6 +41,7 @@ class Job(NamedTuple):
     files: Callable[[Parameters], tuple[str, ...]] = lambda _: ()
     aside: tuple[str, ...] = ()
     several: tuple[str, ...] = ()
+    optional: tuple[str, ...] = ()
 
 
 # Data
@@ -133,6 +134,26 @@ def _predict(parameters: Parameters, given: Given) -> dict[str, Any]:
     return prediction.dump(parameters["spec"], given.data, given.records, given.logits, given.index)
 
 
+def _resolve_remedies(given: Given) -> Parameters:
+    study, cell = _cell(given)
+    if not study.remedies(cell):
+        wanted = "a cell whose block has remedies, or snapshots"
+        raise BadInput(given.study, "remedies", f"none for {'/'.join(cell)}", wanted)
+    return of_remedies(study, cell)
+
+
+def of_remedies(study: Study, cell: Cell) -> Parameters:
+    """What the dump of a cell's remedied predictions is asked for."""
+    return of_spec(study.spec(cell, study.seeds[cell][0])) | {"remedies": list(study.remedies(cell))}
+
+
+def _remedy(parameters: Parameters, given: Given) -> dict[str, Any]:
+    from toolnoise import remedying
+
+    files = given.data, given.records, given.logits, given.index
+    return remedying.dump(parameters["spec"], parameters["remedies"], *files)
+
+
 def _resolve_layers(given: Given) -> Parameters:
     study, cell = _cell(given)
     if cell not in study.layers:
@@ -172,14 +193,30 @@ def _resolve_measured_cell(given: Given) -> Parameters:
 
 def of_cell(study: Study, cell: Cell) -> Parameters:
     """What the measuring of a cell is asked for."""
-    return {"cell": list(cell), "study_seed": study.config["seed"]}
+    return {"cell": list(cell), "study_seed": study.config["seed"], "identical": study.config["identical"]}
 
 
 def _measure(parameters: Parameters, given: Given) -> None:
     from toolnoise import measuring
 
+    cell = Cell(*parameters["cell"])
     read = given.data, given.logits, given.index, given.records
-    measuring.measure_cell(Cell(*parameters["cell"]), parameters["study_seed"], *read, given.out)
+    write = given.out, given.out_identical, given.out_ensembles
+    measuring.measure_cell(cell, parameters["study_seed"], parameters["identical"], *read, *write)
+
+
+def _resolve_measured_remedies(given: Given) -> Parameters:
+    study, cell = _cell(given)
+    if cell not in study.views:
+        raise BadInput(given.study, "remedies", f"none for {'/'.join(cell)}", "a cell whose block has that key")
+    return of_cell(study, cell)
+
+
+def _measure_remedies(parameters: Parameters, given: Given) -> None:
+    from toolnoise import measuring
+
+    read = given.data, given.logits, given.index, given.remedied, given.single
+    measuring.measure_remedies(Cell(*parameters["cell"]), parameters["study_seed"], *read, given.out)
 
 
 def _measure_pair(parameters: Parameters, given: Given) -> None:
@@ -381,6 +418,16 @@ JOBS = {
         modules=_with_engine("toolnoise.prediction"),
         several=("records",),
     ),
+    "remedy": Job(
+        "dump a cell's predictions under remedies for noise",
+        _CELL,
+        reads={"data": (), "records": ("weights.npz",)},
+        writes=("logits", "index"),
+        resolve=_resolve_remedies,
+        perform=_remedy,
+        modules=_with_engine("toolnoise.remedying"),
+        several=("records",),
+    ),
     "dump-layers": Job(
         "dump how a cell's runs represent some test examples, layer by layer",
         _CELL,
@@ -405,11 +452,22 @@ JOBS = {
         "measure a cell",
         _CELL,
         reads=_DUMP,
-        writes=("out",),
+        writes=("out", "out-identical", "out-ensembles"),
         resolve=_resolve_measured_cell,
         perform=_measure,
         modules=lambda _: ("toolnoise.measuring",),
         several=("records",),
+    ),
+    "measure-remedies": Job(
+        "measure what remedies leave of a cell's noise",
+        _CELL,
+        reads={"data": (), "logits": (), "index": (), "remedied": (".json",), "single": (".json",)},
+        writes=("out",),
+        resolve=_resolve_measured_remedies,
+        perform=_measure_remedies,
+        modules=lambda _: ("toolnoise.measuring",),
+        several=("remedied", "single"),
+        optional=("remedied", "single"),
     ),
     "measure-pair": Job(
         "measure what separates two toolings",

@@ -15,6 +15,8 @@ SPEED = "results/{study}/speed/" + CELL + ".json"
 
 LOGITS = "results/{study}/predictions/" + CELL + ".npy"
 PREDICTIONS = "results/{study}/predictions/" + CELL + ".json"
+REMEDIED = "results/{study}/remedies/" + CELL + ".npy"
+REMEDIED_INDEX = "results/{study}/remedies/" + CELL + ".json"
 GRAMS = "results/{study}/layers/" + CELL + ".npy"
 LAYERS_INDEX = "results/{study}/layers/" + CELL + ".json"
 GATE = "results/{study}/control/{model}/{dataset}/{hardware}.json"
@@ -25,12 +27,18 @@ PROFILE_RECORD = PROFILE + ".json"
 PROFILE_LOG = "logs/{study}/profile/{model}/{hardware}/{mode}/{repeat}.log"
 
 CELL_METRICS = "results/{study}/metrics/cells/" + CELL + ".csv"
+CELL_REMEDIES = "results/{study}/metrics/remedies/" + CELL + ".csv"
+CELL_IDENTICAL = "results/{study}/metrics/identical/" + CELL + ".csv"
+CELL_ENSEMBLES = "results/{study}/metrics/ensembles/" + CELL + ".csv"
 PAIR_METRICS = "results/{study}/metrics/pairs/{model}/{dataset}/{hardware}/{other_hardware}/{variant}.csv"
 LAYER_METRICS = "results/{study}/metrics/layers/" + CELL + ".csv"
 COUNTS = "results/{study}/metrics/data/{dataset}.csv"
 DATA_COUNTS = "results/{study}/metrics/data.csv"
 STABILITY = "results/{study}/metrics/stability.csv"
+IDENTICAL = "results/{study}/metrics/identical.csv"
+ENSEMBLES = "results/{study}/metrics/ensembles.csv"
 CROSS_TOOLING = "results/{study}/metrics/cross_tooling.csv"
+REMEDIES = "results/{study}/metrics/remedies.csv"
 LAYERS = "results/{study}/metrics/layers.csv"
 NETWORK_OVERHEAD = "results/{study}/metrics/overhead/{model}/{hardware}.csv"
 NETWORK_KERNELS = "results/{study}/metrics/kernels/{model}/{hardware}.csv"
@@ -40,7 +48,10 @@ KERNELS = "results/{study}/metrics/kernels.csv"
 COLLECTED = {
     "stability": STABILITY,
     "counts": DATA_COUNTS,
+    "identical": IDENTICAL,
+    "ensembles": ENSEMBLES,
     "cross_tooling": CROSS_TOOLING,
+    "remedies": REMEDIES,
     "layers": LAYERS,
     "overhead": OVERHEAD,
     "kernels": KERNELS,
@@ -54,8 +65,10 @@ FETCH_LOG = "logs/{study}/fetch/{dataset}.log"
 PREPARE_LOG = "logs/{study}/prepare/{dataset}.log"
 TRAIN_LOG = "logs/{study}/train/" + CELL + "/{seed}.log"
 PREDICT_LOG = "logs/{study}/predict/" + CELL + ".log"
+REMEDY_LOG = "logs/{study}/remedy/" + CELL + ".log"
 LAYERS_LOG = "logs/{study}/layers/" + CELL + ".log"
 CONTROL_LOG = "logs/{study}/control/{model}/{dataset}/{hardware}.log"
 MEASURE_LOG = "logs/{study}/measure/" + CELL + ".log"
+MEASURE_REMEDIES_LOG = "logs/{study}/measure/remedies/" + CELL + ".log"
 RENDER_LOG = "logs/{study}/render/{figure}.log"
 SPEED_LOG = "logs/{study}/speed/" + CELL + ".log"

@@ -1,41 +1,140 @@
 """From dumps to metric files: reads what a cell or a pair of toolings left, measures it, writes tidy rows."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from toolnoise import files, prediction, representation, runs, streams
+from toolnoise import files, prediction, remedying, representation, runs, streams
 from toolnoise.datasets import prepared
 from toolnoise.errors import BadInput
-from toolnoise.metrics import table
+from toolnoise.metrics import remedies, table
+from toolnoise.metrics.accuracy import predictions
 from toolnoise.metrics.cross_tooling import cross_tooling
+from toolnoise.metrics.ensembles import by_size
+from toolnoise.metrics.identical import History, Weak, experiment, identical
 from toolnoise.metrics.layers import layers
 from toolnoise.metrics.overhead import Cost, costs, longest
 from toolnoise.metrics.stability import stability
 from toolnoise.prediction import Predictions
+from toolnoise.runs import Run
 from toolnoise.study import MODES, Cell, Pair, Profile
+
+SINGLE = "single"  # runs without a remedy
 
 
 def measure_cell(
     cell: Cell,
     study_seed: int,
+    block: dict[str, Any],
     data: str | Path,
     logits: str | Path,
     index: str | Path,
     records: list[str],
     out: str | Path,
+    out_identical: str | Path,
+    out_ensembles: str | Path,
 ) -> None:
-    """Write the stability metrics of one cell; diverged runs are left out and counted as missing."""
+    """Write what is measured on one cell: its stability, on it as identical runs, and on ensembles of its runs.
+
+    `block` is what the study says of identical runs. Diverged runs are left out and counted as missing.
+    """
     dump, dataset = _read(data, logits, index)
     finished = dump.finished
-    vectors = _vectors(records, finished)
+    measured = _finished(records, finished)
     stream = streams.key(study_seed, streams.ANALYSIS, 0, "bootstrap", *cell)
     test = dataset.test
     logits = dump.logits if finished.all() else dump.logits[finished]  # whole, it stays in its file
-    rows = stability(logits, test.labels, dataset.members(test), vectors, stream)
+    rows = stability(logits, test.labels, dataset.members(test), _vectors(measured), stream)
+    counts = (len(measured), len(records) - len(measured))
+    told = [(*cell, metric, group, *estimate, *counts) for metric, group, estimate in rows]
+    of_runs = _identical(cell, runs.read(records[0]), measured, logits, dataset, block, counts[1])
+    # Of each size two ensembles at least, so that they have an SD; where there are too few runs, the runs alone.
+    sizes = by_size(logits, test.labels, max(1, len(measured) // 2), stream)
+    table.write(out, table.STABILITY, told)
+    table.write(out_identical, table.IDENTICAL, of_runs)
+    table.write(
+        out_ensembles,
+        table.ENSEMBLES,
+        [
+            (*cell, members, metric, group, *estimate, count, counts[1])
+            for members, (metric, group, estimate), count in sizes
+        ],
+    )
+
+
+def _identical(
+    cell: Cell,
+    any_run: Run,
+    measured: Sequence[Run],
+    logits: np.ndarray,
+    dataset: prepared.Data,
+    block: dict[str, Any],
+    missing: int,
+) -> list[list[table.Cell]]:
+    """One row for each criterion that the study asks for, of the runs that can be measured."""
+    histories, weak = [_history(run) for run in measured], Weak(**block["weak"])
+    try:
+        about = experiment(any_run.record)
+    except (KeyError, TypeError, AttributeError):
+        place = any_run.folder / "run.json"
+        raise BadInput(place, "observed", "no versions of the engine", "the record that train wrote") from None
+    about |= {"dataset": cell.dataset, "hardware": cell.hardware, "variant": cell.variant, "n_missing": missing}
+    predicted, classes = predictions(logits), len(dataset.classes)
+    rows = [
+        about | identical(predicted, dataset.test.labels, classes, histories, criterion, weak)
+        for criterion in block["criteria"]
+    ]
+    return [[row[column] for column in table.IDENTICAL] for row in rows]
+
+
+def _history(run: Run) -> History:
+    try:
+        return History.of(run.history())
+    except (KeyError, TypeError, ValueError):
+        found = "a column that is missing or holds what is no number"
+        raise BadInput(run.folder / "history.csv", "", found, "the history that train wrote") from None
+
+
+def measure_remedies(
+    cell: Cell,
+    study_seed: int,
+    data: str | Path,
+    logits: str | Path,
+    index: str | Path,
+    remedied: list[str],
+    single: list[str],
+    out: str | Path,
+) -> None:
+    """Write what remedies leave of a cell's noise, and what is there without one.
+
+    `remedied` is the dump under remedies, `single` that of other runs which these are held against; either may be none.
+    Diverged runs are left out and counted as missing.
+    """
+    dump, dataset = _read(data, logits, index)
+    stream = streams.key(study_seed, streams.ANALYSIS, 0, "bootstrap", *cell)
+    labels, finished = dataset.test.labels, dump.finished
+    found = {SINGLE: remedies.measure(dump.logits[finished], labels)}
+    for path in remedied:
+        stack = remedying.read(path, Path(path).with_suffix(".json"))
+        if stack.logits.shape[1:] != dump.logits.shape or stack.seeds != dump.seeds:
+            raise BadInput(path, "", f"found runs {stack.seeds}, each {stack.logits.shape[2:]}", f"those of {logits}")
+        for name, of_runs in zip(stack.remedies, stack.logits, strict=True):
+            print(f"measuring {name}", flush=True)
+            found[name] = remedies.measure(of_runs[finished], labels)
+    before = found[SINGLE]
+    for path in single:
+        other, _ = _read(data, path, Path(path).with_suffix(".json"))
+        before = remedies.measure(other.logits[other.finished], labels)
+    rows = []
+    for name, measured in found.items():
+        rows += [(name, *row) for row in measured.rows(stream)]
+        if measured is not before:
+            reduced = remedies.reduction(before, measured, same_runs=not single)
+            rows.append((name, "variability_reduction", "all", reduced))
     counts = (int(finished.sum()), int((~finished).sum()))
-    table.write(out, table.STABILITY, [(*cell, metric, group, *estimate, *counts) for metric, group, estimate in rows])
+    table.write(out, table.REMEDIES, [(*cell, *names, *estimate, *counts) for *names, estimate in rows])
 
 
 def measure_pair(
@@ -55,7 +154,7 @@ def measure_pair(
     for dump, place, paths in zip((one, other), places, records, strict=True):
         kept = np.array(place, int)[finished]
         stacks.append(dump.logits[kept])
-        vectors.append(_vectors([paths[position] for position in kept], np.ones(len(kept), bool)))
+        vectors.append(_vectors([runs.read(paths[position]) for position in kept]))
     rows = cross_tooling(*stacks, dataset.test.labels, *vectors)
     counts = (int(finished.sum()), int((~finished).sum()))
     table.write(
@@ -126,6 +225,9 @@ def _read(data: str | Path, logits: str | Path, index: str | Path) -> tuple[Pred
     return dump, dataset
 
 
-def _vectors(records: list[str], finished: np.ndarray) -> np.ndarray:
-    kept = [runs.read(record) for record, keep in zip(records, finished, strict=True) if keep]
-    return np.stack([run.trained_vector() for run in kept]) if kept else np.empty((0, 0), np.float32)
+def _finished(records: list[str], finished: np.ndarray) -> list[Run]:
+    return [runs.read(record) for record, keep in zip(records, finished, strict=True) if keep]
+
+
+def _vectors(measured: Sequence[Run]) -> np.ndarray:
+    return np.stack([run.trained_vector() for run in measured]) if measured else np.empty((0, 0), np.float32)

@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
-from toolnoise import files, layout
+from toolnoise import cycles, files, layout
 from toolnoise.errors import BadInput
 
 ONCE = ("start_up", "compile")
@@ -20,7 +20,10 @@ LOOKED_AT = 10
 
 
 class Pace(NamedTuple):
-    """Seconds before the first epoch, of an epoch with its evaluation, and of an evaluation; bytes; where from."""
+    """Seconds before the first epoch, of an epoch with its evaluation, and of an evaluation; where from.
+
+    `weight_bytes` are those of the weights after a cycle: a run keeps them after each.
+    """
 
     start: float
     epoch: float
@@ -41,8 +44,9 @@ def find(spec: dict[str, Any]) -> Pace | None:
     """The pace of a run like the one that `spec` describes, if one was measured."""
     finished = list(islice(_like(spec, layout.RECORD), LOOKED_AT))
     if finished:
-        weights = finished[0][0].with_name("weights.npz")
-        size = weights.stat().st_size if weights.exists() else 0
+        path, record = finished[0]
+        weights = path.with_name("weights.npz")
+        size = weights.stat().st_size // cycles.count(record["spec"]["recipe"]) if weights.exists() else 0
         return _pace([record for _, record in finished], size, f"finished runs: {len(finished)}")
     for _, measured in islice(_like(spec, layout.SPEED), 1):
         return _pace([measured], measured["weight_bytes"], f"steps timed: {measured['steps_timed']}")

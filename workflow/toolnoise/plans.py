@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from toolnoise import streams
+from toolnoise import cycles, streams
 from toolnoise.errors import BadInput
 from toolnoise.variants import replicate
 
@@ -79,13 +79,14 @@ def plan_epoch(spec: dict[str, Any], examples: int, epoch: int, margin: int = 0)
 
 def learning_rates(recipe: dict[str, Any], steps: int, epoch: int) -> np.ndarray:
     """The rate of each step of an epoch, float32."""
-    progress = epoch + np.arange(steps) / steps
+    # In epochs since the cycle began.
+    progress = epoch % cycles.length(recipe) + np.arange(steps) / steps
     rates = np.full(steps, recipe["learning_rate"], np.float64)
     if recipe["schedule"] == "step":
         at = recipe["step_epochs"]
         rates *= recipe["step_factor"] ** (epoch // at if isinstance(at, int) else sum(epoch >= step for step in at))
     elif recipe["schedule"] == "cosine":
-        rates *= 0.5 * (1 + np.cos(np.pi * progress / recipe["epochs"]))
+        rates *= 0.5 * (1 + np.cos(np.pi * progress / cycles.length(recipe)))
     if progress[0] < recipe["warmup_epochs"]:
         rates *= np.minimum(1, (progress + 1 / steps) / recipe["warmup_epochs"])
     return rates.astype(np.float32)

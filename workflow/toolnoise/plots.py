@@ -33,6 +33,7 @@ class Measure(NamedTuple):
 
 
 MEASURES = {
+    "accuracy_mean": Measure("Mean test accuracy", "% of test examples", 100),
     "accuracy_sd": Measure("SD of test accuracy", "percentage points", 100),
     "churn": Measure("Churn", "% of test examples", 100),
     "l2_unit": Measure("L2 of unit-norm weights", "distance (no unit)", 1),
@@ -305,6 +306,39 @@ def noise(panels: Sequence[Axes], rows: pd.DataFrame, label: str) -> None:
     for panel, metric in zip(panels, NOISE, strict=True):
         beside = nulls if metric == "accuracy_sd" else None
         bars(panel, rows[rows["metric"] == metric], f"{MEASURES[metric].name}\n{label}", nulls=beside)
+
+
+def lines(panel: Axes, rows: pd.DataFrame, label: str, falls: bool = False) -> None:
+    """One metric with intervals against the number of `members`: a line a variant, side by side at each number.
+
+    Where it `falls`, a dashed line shows the first value over the square root of the number. Accuracy does not start at
+    zero: its axis has room for the values and, at either end, for twice their span.
+    """
+    measure = MEASURES[rows["metric"].iloc[0]]
+    variants = unique(rows["variant"])
+    if rows["metric"].iloc[0] == "accuracy_mean":
+        least, most = measure.scale * rows["value"].min(), measure.scale * rows["value"].max()
+        room = max(2 * (most - least), 0.1)
+        bottom = max(least - room, measure.scale * rows[["value", "ci_low"]].min().min())
+        top = min(most + room, measure.scale * rows[["value", "ci_high"]].max().max())
+        edge = 0.05 * (top - bottom) or 0.1
+        low, high = panel.get_ylim()  # of panels above, which share the axis
+        ends = (bottom - edge, top + edge) if high <= _FLAT else (min(low, bottom - edge), max(high, top + edge))
+        panel.set_ylim(*ends)
+    else:
+        bottom, top = -np.inf, head_room(panel, rows)
+    slot = 0.8 / max(len(variants), 8)
+    for place, variant in enumerate(variants):
+        mine, tint = rows[rows["variant"] == variant], colour(variant)
+        at = mine["members"] + slot * (place - (len(variants) - 1) / 2)
+        if falls:
+            less = mine["value"].iloc[0] / np.sqrt(mine["members"])
+            panel.plot(at, measure.scale * less, color=tint, linewidth=1, linestyle="--", zorder=3.4)
+        panel.plot(at, measure.scale * mine["value"], color=tint, linewidth=1.2, marker="o", markersize=3.5, zorder=3.5)
+        for x, low, high in zip(at, measure.scale * mine["ci_low"], measure.scale * mine["ci_high"], strict=True):
+            interval(panel, x, low, high, top, bottom)
+    panel.set_ylabel(measure.unit)
+    panel.set_title(f"{measure.name}\n{label}")
 
 
 def head_room(panel: Axes, rows: pd.DataFrame) -> float:

@@ -24,6 +24,7 @@ from toolnoise.stats.estimates import Estimate
 FILE = Path(__file__).parents[2] / "resources/published.csv"
 SOURCES = FILE.with_name("published-sources.csv")  # of Summers & Dinneen and their replication: each source alone
 SOURCES_MODEL = "resnet14"  # what most of those numbers are of
+IDENTICAL = FILE.with_name("published-identical.csv")  # of Pham et al.: the headlines of identical runs
 REMEDIES = FILE.with_name("published-remedies.csv")  # of Summers & Dinneen: what a remedy leaves of the noise
 SCALES = {"percent": 100, "points": 100, "ratio": 1, "examples": 1, "nats": 1}
 LARGEST, SMALLEST = "largest", "smallest"  # in the column of the group: of all classes, or of all networks
@@ -83,6 +84,11 @@ def read(path: str | Path = FILE) -> list[Number]:
     if not rows or tuple(rows[0]) != Number._fields:
         raise BadInput(path, "line 1", "other columns", f"expected {','.join(Number._fields)}")
     return [_number(path, line, row) for line, row in enumerate(rows[1:], 2)]
+
+
+def remedy(number: Number) -> str:
+    """The remedy that a number of `REMEDIES` is of, as metric files name it."""
+    return number.item.partition("/")[2].replace("snapshot5", "snapshots").replace("_", "+").replace("crop", "crops")
 
 
 def compare(

@@ -13,11 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from toolnoise import arrays, files, prediction, runs, streams
-from toolnoise.datasets import prepared
 from toolnoise.datasets.prepared import Split
 from toolnoise.engines import Engine, some_at_a_time
 from toolnoise.errors import BadInput
-from toolnoise.training import Timings, build_model, start_engine
+from toolnoise.training import Timings
 
 AT_A_TIME = 2**28  # numbers of activations in memory: a GiB
 BLOCK = 2**22  # of these in float64
@@ -58,13 +57,9 @@ def dump(
     """
     timings = Timings()
     cell = [runs.read(record) for record in records]
-    with timings.measure("start_up"):
-        dataset = prepared.load(data, spec["recipe"]["normalise"])
-        which = drawn(spec["study_seed"], spec["dataset"]["name"], examples, len(dataset.test.labels))
-        engine, observed = start_engine(spec)
-    with timings.measure("compile"):
-        parameters = build_model(engine, spec, dataset)
-        sizes = engine.layers()
+    network = prediction.build(spec, data, timings)
+    test, sizes = network.dataset.test, network.engine.layers()
+    which = drawn(spec["study_seed"], spec["dataset"]["name"], examples, len(test.labels))
     shape = (len(cell), len(sizes), examples, examples)
 
     def rows() -> Iterator[np.ndarray]:
@@ -72,41 +67,20 @@ def dump(
             if run.diverged:
                 yield np.full(shape[1:], np.nan, np.float32)
             else:
-                prediction.restore(engine, run, parameters)
-                yield np.stack(list(_grams(engine, dataset.test.some(which), sizes)))
+                network.take(run.weights(), run)
+                yield np.stack(list(_grams(network.engine, test.some(which), sizes)))
 
     with timings.measure("looking"):
         arrays.write_npy(grams, arrays.Rows(shape, np.dtype(np.float32), rows()))
-    files.write_json(
-        index,
-        {
-            "spec": {key: value for key, value in spec.items() if key != "seed"},
-            "layers": list(sizes),
-            "examples": which.tolist(),
-            "seeds": [run.seed for run in cell],
-            "diverged": [run.diverged for run in cell],
-            "shape": list(shape),
-            "observed": observed,
-            "seconds": dict(timings),
-        },
-    )
-    return observed
+    about = prediction.about(spec, cell, shape, network.observed, timings)
+    files.write_json(index, about | {"layers": list(sizes), "examples": which.tolist()})
+    return network.observed
 
 
 def read(grams: str | Path, index: str | Path) -> Representations:
     """Read a dump and check that it is whole and fits its index."""
-    about = files.read_json(index)
-    for key in ("layers", "seeds", "diverged", "shape"):
-        if not isinstance(about, dict) or key not in about:
-            raise BadInput(index, key, "no such key", "the index that dump-layers wrote")
-    stack = arrays.read_npy(grams)
-    if list(stack.shape) != about["shape"] or stack.dtype != np.float32:
-        found = f"found {stack.dtype} of shape {stack.shape}"
-        raise BadInput(grams, "", found, f"float32 of shape {about['shape']}, as {Path(index).name} says")
-    for key, axis in (("layers", 1), ("seeds", 0), ("diverged", 0)):
-        if len(about[key]) != stack.shape[axis]:
-            raise BadInput(index, key, f"found {len(about[key])}", f"the {stack.shape[axis]} of {Path(grams).name}")
-    return Representations(stack, about["layers"], about["seeds"], about["diverged"])
+    stack, found = prediction.read_stack(grams, index, {"layers": 1, "seeds": 0, "diverged": 0}, "dump-layers")
+    return Representations(stack, found["layers"], found["seeds"], found["diverged"])
 
 
 def gram(activations: np.ndarray) -> np.ndarray:

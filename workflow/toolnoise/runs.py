@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from toolnoise.arrays import read_npz
+from toolnoise import cycles
+from toolnoise.arrays import npz_names, read_npz
 from toolnoise.errors import BadInput
 from toolnoise.files import read_json, readable
 
@@ -30,11 +31,32 @@ class Run(NamedTuple):
 
     def weights(self) -> dict[str, np.ndarray]:
         """Every tensor at the end of training, in the order of the layers."""
-        weights = read_npz(self.folder / "weights.npz")
-        absent = [path for path in self.record["trainable"] if path not in weights]
+        names = npz_names(self.folder / "weights.npz")
+        return self._tensors(mapped=[name for name in names if name.endswith(cycles.MARK)])[0]
+
+    def snapshots(self) -> list[dict[str, np.ndarray]]:
+        """The weights after each cycle, the final ones last; all of them stay in the file, mapped into memory.
+
+        A diverged run has those of the cycles that it ended before, and those that it diverged with.
+        """
+        final, packs = self._tensors(mapped=npz_names(self.folder / "weights.npz"))
+        kept = len(cycles.snapshot_epochs(self.record["spec"]["recipe"], self.record["epochs"]))
+        wanted = {path + cycles.MARK: (kept, *tensor.shape) for path, tensor in final.items()} if kept else {}
+        found = {name: pack.shape for name, pack in packs.items()}
+        for name in dict.fromkeys((*wanted, *found)):
+            if found.get(name) != wanted.get(name):
+                allowed = f"run.json's recipe keeps {wanted.get(name, 'nothing')}"
+                raise BadInput(self.folder / "weights.npz", name, f"found {found.get(name, 'nothing')}", allowed)
+        return [*cycles.unpacked(packs), final]
+
+    def _tensors(self, mapped: list[str]) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        """The final tensors, and the snapshots of each."""
+        tensors = read_npz(self.folder / "weights.npz", mapped)
+        packs = {name: tensors.pop(name) for name in list(tensors) if name.endswith(cycles.MARK)}
+        absent = [path for path in self.record["trainable"] if path not in tensors]
         if absent:
             raise BadInput(self.folder / "weights.npz", absent[0], "no such tensor", "every tensor of run.json")
-        return weights
+        return tensors, packs
 
     def trained_vector(self) -> np.ndarray:
         """The trainable weights as one vector."""

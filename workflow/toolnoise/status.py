@@ -169,6 +169,10 @@ def _afterwards(study: Study, cell: Cell) -> Iterator[Job]:
         "dump_predictions": (layout.LOGITS, layout.PREDICT_LOG),
         "measure_cell": (layout.CELL_METRICS, layout.MEASURE_LOG),
     }
+    if study.remedies(cell):
+        patterns["dump_remedies"] = layout.REMEDIED, layout.REMEDY_LOG
+    if cell in study.views:
+        patterns["measure_remedies"] = layout.CELL_REMEDIES, layout.MEASURE_REMEDIES_LOG
     for rule, (result, log) in patterns.items():
         yield Job(rule, (study.name, *cell), study.path(result, cell), study.path(log, cell))
     if cell in study.controls:

@@ -5,12 +5,12 @@ cluster job. A spec is everything that may influence a run, so that its digest t
 """
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolnoise import config, figures, layout
+from toolnoise import config, figures, layout, views
 from toolnoise.datasets import sources
 from toolnoise.errors import BadInput
 from toolnoise.figures import Figure
@@ -60,14 +60,16 @@ class Profile(NamedTuple):
 class Study:
     """A named grid: `seeds` maps each cell to its seeds and `recipe_of` each (model, dataset) to its recipe.
 
-    `minutes` says how long a run of each cell may take on a cluster, `layers` of how many test examples the layers of a
-    cell's runs are compared, of the cells of which they are.
+    `minutes` says how long a run of each cell may take on a cluster, `views` maps the cells that remedies are asked for
+    to the sets of views that their block names, `layers` those whose layers are compared to the number of
+    test examples.
     """
 
     name: str
     config: config.Config
     seeds: dict[Cell, tuple[int, ...]]
     minutes: dict[Cell, int]
+    views: dict[Cell, tuple[str, ...]]
     recipe_of: dict[tuple[str, str], str]
     layers: dict[Cell, int]
     figures: tuple[Figure, ...]
@@ -101,6 +103,19 @@ class Study:
     def controls(self) -> tuple[Cell, ...]:
         """The cells whose replicates must be bit-equal."""
         return tuple(cell for cell in self.seeds if cell.variant == "control")
+
+    def remedies(self, cell: Cell) -> tuple[str, ...]:
+        """The remedies that are applied to the runs of a cell, by name."""
+        if cell not in self.views:
+            return ()
+        return views.remedies(self.views[cell], self.config["recipes"][self.recipe_of[cell[:2]]]["cycles"])
+
+    def single(self, cell: Cell) -> Cell:
+        """The cell whose runs, without a remedy, those of a cell under remedies are held against.
+
+        Of a model M-snapshots it is that of M, if remedies are asked for it too.
+        """
+        return _single(cell, self.views)
 
     @property
     def alike(self) -> tuple[tuple[Cell, ...], ...]:
@@ -208,7 +223,10 @@ class Study:
         return {
             "stability": [self.path(layout.CELL_METRICS, cell) for cell in cells],
             "counts": [self.path(layout.COUNTS, dataset=dataset) for dataset in datasets],
+            "identical": [self.path(layout.CELL_IDENTICAL, cell) for cell in cells],
+            "ensembles": [self.path(layout.CELL_ENSEMBLES, cell) for cell in cells],
             "cross_tooling": [self.path(layout.PAIR_METRICS, pair) for pair in pairs],
+            "remedies": [self.path(layout.CELL_REMEDIES, cell) for cell in cells if cell in self.views],
             "layers": [self.path(layout.LAYER_METRICS, cell) for cell in cells if cell in self.layers],
             "overhead": [self.path(layout.NETWORK_OVERHEAD, network) for network in networks],
             "kernels": [self.path(layout.NETWORK_KERNELS, network) for network in networks],
@@ -244,6 +262,7 @@ def build(resolved: config.Config, file: str | Path) -> Study:
 def _build(resolved: config.Config, file: str | Path) -> Study:
     seeds: dict[Cell, tuple[int, ...]] = {}
     minutes: dict[Cell, int] = {}
+    sets: dict[Cell, tuple[str, ...]] = {}
     recipe_of: dict[tuple[str, str], str] = {}
     layers: dict[Cell, int] = {}
     for number, block in enumerate(resolved["grid"]):
@@ -261,6 +280,8 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
                 raise BadInput(file, where, f"{'/'.join(cell)} stands in an earlier block", "each cell stands once")
             seeds[cell] = tuple(block_seeds)
             minutes[cell] = block["minutes"] * (DETERMINISM if is_deterministic(cell) else 1)
+            if "remedies" in block:
+                sets[cell] = tuple(block["remedies"])
             if "layers" in block:
                 layers[cell] = block["layers"]
             recipe = config.recipe_for(block["recipe"], cell.model, cell.dataset, resolved["recipes"])
@@ -276,13 +297,14 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
         if resolved["hardware"][hardware]["accelerator"] == "tpu":
             found = f"{hardware!r} is a TPU, which is deterministic either way"
             raise BadInput(file, f"overhead.hardware[{number}]", found, "toolings whose accelerator is cpu or gpu")
-    possible = figures.possible(resolved, seeds, _pairs(seeds), recipe_of, _networks(resolved), layers)
+    remedied = {cell: _single(cell, sets) for cell in sets}
+    possible = figures.possible(resolved, seeds, _pairs(seeds), recipe_of, _networks(resolved), remedied, layers)
     kinds = resolved.get("figures")
     if kinds and "only" in resolved:
         # What is left need not feed every figure that was asked for.
         kinds = [kind for kind in kinds if possible[kind]]
     shown = figures.chosen(possible, kinds, file)
-    return Study(resolved["study"], resolved, seeds, minutes, recipe_of, layers, tuple(shown))
+    return Study(resolved["study"], resolved, seeds, minutes, sets, recipe_of, layers, tuple(shown))
 
 
 def _product(block: config.Config) -> Iterator[Cell]:
@@ -297,6 +319,11 @@ def _networks(resolved: config.Config) -> tuple[Cell, ...]:
     return tuple(
         Cell(model, "", hardware, "") for model, hardware in itertools.product(block["models"], block["hardware"])
     )
+
+
+def _single(cell: Cell, remedied: Container[Cell]) -> Cell:
+    other = cell._replace(model=cell.model.removesuffix(f"-{views.SNAPSHOTS}"))
+    return other if other in remedied else cell
 
 
 def _pairs(seeds: dict[Cell, tuple[int, ...]]) -> tuple[Pair, ...]:

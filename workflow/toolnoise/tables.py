@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from toolnoise.files import write_text
+from toolnoise.stats.estimates import Estimate
 
 
 class Entry(NamedTuple):
@@ -31,6 +32,18 @@ def mean_and_sd(mean: float, sd: float, runs: int, missing: int) -> Entry:
         return Entry(f"{100 * mean:.2f} (SD n/a)", detail)
     # A bare 0 is exact: every run alike. A small SD that rounds to zero reads 0.00.
     return Entry(f"{100 * mean:.2f} ± {'0' if sd == 0 else f'{100 * sd:.2f}'}", detail)
+
+
+def with_interval(estimate: Estimate, scale: float, digits: int) -> Entry:
+    """A number and, smaller, its interval; `n/a` where it is undefined."""
+    if np.isnan(estimate.value):
+        return Entry("n/a")
+    # A bare 0 is exact, as above.
+    # Of what rounds to zero from below no sign is left.
+    value, low, high = (
+        "0" if number == 0 else f"{round(scale * number, digits) + 0.0:.{digits}f}" for number in estimate
+    )
+    return Entry(value) if np.isnan(estimate.low) else Entry(value, f"{low} to {high}")
 
 
 def save_table(

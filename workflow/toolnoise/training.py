@@ -3,7 +3,7 @@
 The history says after every epoch how training stands and what the weights are, tensor by tensor, as digests: two
 runs can be compared epoch by epoch without keeping their weights. A run whose loss or weights stop being numbers ends
 there and is recorded as diverged; that is a result, not an error. A run that was interrupted goes on from its last
-checkpoint and ends with the bits that it would have had.
+checkpoint and ends with the bits that it would have had. A recipe of several cycles keeps the weights after each.
 """
 
 import csv
@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from toolnoise import arrays, bit, engines, files
+from toolnoise import arrays, bit, cycles, engines, files
 from toolnoise.checkpoints import Checkpoints, Progress
 from toolnoise.datasets import prepared
 from toolnoise.engines import Engine, State
@@ -87,22 +87,24 @@ def train(
         engine.compile(spec["recipe"], dataset.train)
     checkpoints = Checkpoints(checkpoint, _identity(spec, dataset, code, observed))
     initial = initial_state(parameters, spec)
-    progress = checkpoints.read() or Progress(initial, [], {}, [])
+    progress = checkpoints.read() or Progress(initial, [], {}, [], [])
     if progress.rows:
         timings.add(progress.seconds)
         progress.resumed.append(len(progress.rows))
         print(f"goes on after epoch {len(progress.rows)} of {spec['recipe']['epochs']}", flush=True)
     engine.restore(progress.state)
-    rows, move = progress.rows, one_bit(parameters, spec)
+    rows, snapshots, move = progress.rows, progress.snapshots, bit.of_run(parameters, spec)
     while not _has_ended(rows, spec["recipe"]["epochs"]):
         with timings.measure("checkpoints"):
-            checkpoints.write(lambda: Progress(engine.state(), rows, dict(timings), progress.resumed))
+            checkpoints.write(lambda: Progress(engine.state(), rows, dict(timings), progress.resumed, snapshots))
         if move and len(rows) == spec["variant"]["bit_after"]:
             state = engine.state()
             engine.restore(state._replace(weights=move.made(state.weights)))
         rows.append(_epoch(engine, spec, dataset, timings, len(rows)))
+        if not _has_ended(rows, spec["recipe"]["epochs"]) and len(rows) % cycles.length(spec["recipe"]) == 0:
+            snapshots.append(engine.weights())
         print(_told(rows[-1], spec["recipe"]["epochs"]), flush=True)
-    arrays.write_npz(weights, engine.weights())
+    arrays.write_npz(weights, {**engine.weights(), **cycles.packed(snapshots)})
     files.write_text(history, _as_csv(rows))
     files.write_json(
         record,
@@ -114,7 +116,7 @@ def train(
             "epochs": len(rows),
             "resumed_after": progress.resumed,
             "emulated_noise": emulated_noise(spec),
-            "moved_bit": {**move._asdict(), "after_epoch": spec["variant"]["bit_after"]} if move else None,
+            "moved_bit": bit.recorded(move, spec),
             "trainable": [parameter.path for parameter in parameters if parameter.trainable],
             "observed": observed,
             "seconds": dict(timings),
@@ -164,13 +166,6 @@ def initial_state(parameters: Sequence[Parameter], spec: dict[str, Any]) -> Stat
     """Where the run that `spec` describes starts from."""
     drawn_for = replicate("init", spec["variant"]["varying"], spec["seed"])
     return State(initial_weights(parameters, spec["study_seed"], drawn_for, spec["model"]["name"]), {}, 0)
-
-
-def one_bit(parameters: Sequence[Parameter], spec: dict[str, Any]) -> bit.Move | None:
-    """The weight that the run moves, if its variant lets a bit vary."""
-    if "bit" not in spec["variant"]["varying"]:
-        return None
-    return bit.drawn(parameters, spec["study_seed"], spec["seed"], spec["model"]["name"])
 
 
 def _identity(spec: dict[str, Any], dataset: prepared.Data, code: str, observed: dict[str, Any]) -> dict[str, Any]:

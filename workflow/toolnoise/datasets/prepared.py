@@ -77,6 +77,10 @@ class Split:
         per_example = {name: getattr(self, name) for name in ("pixels", "labels", "groups", "checks")}
         return replace(self, **{name: values[which] for name, values in per_example.items() if values is not None})
 
+    def showing(self, images: np.ndarray) -> "Split":
+        """The same examples with these images, float32 and as a network sees them, in place of their own."""
+        return replace(self, pixels=images, normalise="none", margin=0, checks=None)
+
     def middle(self, which: np.ndarray | slice) -> np.ndarray:
         """Some of `images`, without the margin."""
         height, width, _ = self.shape

@@ -2,10 +2,11 @@
 
 The measures are those of the table that the paper's authors published, under its columns, so that tables compare:
 largest less smallest, SD and mean over the runs. A range grows with the number of runs: it compares only with one of
-as many. Accuracies are fractions, times seconds, SDs have ddof 1; how the authors divide is not published.
+as many. Accuracies are fractions, times seconds, SDs have ddof 1, all as in the authors' code.
 
-What the paper calls convergence and a weak model is not published in what could be read. Here both are settings: a
-criterion of `CRITERIA` says at which epoch a run has converged, and `Weak` which runs are left out.
+Convergence is a setting: a criterion of `CRITERIA` says at which epoch a run has converged. Three of them are the
+authors' (best_acc, best_loss and epoch, on a validation set); accuracies, other than theirs, are always those of the
+end. What they call a weak model is in nothing that could be read: `Weak` says which runs are left out.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from toolnoise.metrics.similarity import mean_similarity
 from toolnoise.stats.estimates import Estimate
+from toolnoise.stats.jackknife import pairwise_similarity
 
 
 def layers(names: Sequence[str], grams: np.ndarray) -> list[tuple[str, str, Estimate]]:
@@ -19,8 +19,8 @@ def layers(names: Sequence[str], grams: np.ndarray) -> list[tuple[str, str, Esti
     rows = []
     for place, name in enumerate(names):
         of_runs = grams[:, place]
-        rows.append((name, "cka", mean_similarity(pairwise_gram_cka(of_runs)).within(0, 1)))
-        debiased = mean_similarity(pairwise_gram_cka(of_runs, debiased=True))
+        rows.append((name, "cka", pairwise_similarity(pairwise_gram_cka(of_runs)).within(0, 1)))
+        debiased = pairwise_similarity(pairwise_gram_cka(of_runs, debiased=True))
         rows.append((name, "cka_debiased", debiased.within(-np.inf, 1)))
     return rows
 

@@ -1,4 +1,4 @@
-"""How much of the variability between runs a remedy takes away, in one number.
+"""How much of the variability between runs a remedy takes away: measure by measure, and in one number.
 
 Summers & Dinneen report a "variability reduction" without a formula. That it is the mean, over their five measures,
 of the share by which each one shrinks, correlation taken as its distance from 1, was found from their table: it gives
@@ -6,15 +6,122 @@ all eight of their values (resources/published-remedies.csv). With correlation i
 """
 
 from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from toolnoise.metrics import Row
+from toolnoise.metrics.accuracy import accuracies, predictions
+from toolnoise.metrics.churn import pairwise_churn
+from toolnoise.metrics.correlation import pairwise_pearson, pairwise_spearman
+from toolnoise.metrics.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
+from toolnoise.metrics.entropy import cross_entropies
+from toolnoise.metrics.groups import spread_rows
+from toolnoise.stats.estimates import UNDEFINED, Estimate, standard_deviation, t_interval
+from toolnoise.stats.jackknife import (
+    pairs_without_each,
+    pairwise_jackknife,
+    pairwise_mean,
+    pairwise_similarity,
+    standard_error,
+)
+from toolnoise.stats.spread import sd_without_each
 
 # Each is 0 where runs are equal, but for correlation, which is 1 there. Which correlation theirs is, is not published.
 MEASURES = ("accuracy_sd", "cross_entropy_sd", "churn", "correlation", "ensemble_accuracy_change")
+FEWEST = 3  # runs of which the measures without one run can be had
 
 
-def variability_reduction(single: Mapping[str, float], remedied: Mapping[str, float]) -> float:
+class Measured(NamedTuple):
+    """What is measured of some runs: accuracy and cross-entropy of each, [S], and of each pair the rest, [S, S]."""
+
+    accuracies: np.ndarray
+    cross_entropies: np.ndarray
+    churn: np.ndarray
+    pearson: np.ndarray
+    spearman: np.ndarray
+    accuracy_change: np.ndarray
+    cross_entropy_change: np.ndarray
+
+    @property
+    def measures(self) -> dict[str, np.ndarray]:
+        """The five measures; correlation is Spearman's."""
+        return self._five(standard_deviation, lambda matrix: pairwise_mean(matrix).value)
+
+    @property
+    def measures_without_each(self) -> dict[str, np.ndarray]:
+        """The five measures without the first run, without the second, and so on, each [S]."""
+        return self._five(sd_without_each, pairs_without_each)
+
+    def _five(self, spread: Any, over_pairs: Any) -> dict[str, np.ndarray]:
+        return {
+            "accuracy_sd": spread(self.accuracies),
+            "cross_entropy_sd": spread(self.cross_entropies),
+            "churn": over_pairs(self.churn),
+            "correlation": 1 - over_pairs(1 - self.spearman),
+            "ensemble_accuracy_change": over_pairs(self.accuracy_change),
+        }
+
+    def rows(self, stream: int) -> list[Row]:
+        """Each measure with its interval, as in a cell's stability."""
+        found = [
+            ("churn", pairwise_jackknife(self.churn).within(0, 1)),
+            ("correlation_pearson", pairwise_similarity(self.pearson).within(-1, 1)),
+            ("correlation_spearman", pairwise_similarity(self.spearman).within(-1, 1)),
+            ("ensemble_accuracy_change", pairwise_mean(self.accuracy_change).within(-1, 1)),
+            ("ensemble_cross_entropy_change", pairwise_mean(self.cross_entropy_change).within(-np.inf, 0)),
+        ]
+        return [
+            *spread_rows("accuracy", "all", self.accuracies, stream),
+            *spread_rows("cross_entropy", "all", self.cross_entropies, stream, np.inf),
+            *((metric, "all", estimate) for metric, estimate in found),
+        ]
+
+
+def measure(logits: np.ndarray, labels: np.ndarray) -> Measured:
+    """Measure runs from their logits [S, N, C]."""
+    predicted = predictions(logits)
+    return Measured(
+        accuracies(predicted, labels),
+        cross_entropies(logits, labels),
+        pairwise_churn(predicted),
+        pairwise_pearson(logits),
+        pairwise_spearman(logits),
+        pairwise_accuracy_change(logits, labels),
+        pairwise_cross_entropy_change(logits),
+    )
+
+
+def variability_reduction(single: Mapping[str, Any], remedied: Mapping[str, Any]) -> Any:
     """The mean relative reduction of the five measures from single runs to remedied ones: 1 takes all away."""
     return sum(1 - _distance(remedied, name) / _distance(single, name) for name in MEASURES) / len(MEASURES)
 
 
-def _distance(measures: Mapping[str, float], name: str) -> float:
-    return 1 - measures[name] if name == "correlation" else measures[name]
+def reduction(single: Measured, remedied: Measured, *, same_runs: bool) -> Estimate:
+    """The reduction with its interval by the jackknife over runs.
+
+    A remedy of the very runs that `single` measures loses a run together with them; other runs are a sample of their
+    own, and the variances add. Where a measure of the single runs is 0, or unknown, there is nothing to reduce.
+    """
+    before, after = single.measures, remedied.measures
+    if not _is_noisy(before):
+        return UNDEFINED
+    value, fewest = float(variability_reduction(before, after)), min(len(single.churn), len(remedied.churn))
+    if fewest < FEWEST or not _is_noisy(single.measures_without_each):
+        return Estimate(value, np.nan, np.nan)
+    before_without, after_without = single.measures_without_each, remedied.measures_without_each
+    if same_runs:
+        error = standard_error(variability_reduction(before_without, after_without))
+    else:
+        parts = variability_reduction(before_without, after), variability_reduction(before, after_without)
+        error = np.hypot(*map(standard_error, parts))
+    return t_interval(value, error, fewest - 1).within(-np.inf, 1)
+
+
+def _is_noisy(measures: Mapping[str, Any]) -> bool:
+    return all(np.all(_distance(measures, name) > 0) for name in MEASURES)
+
+
+def _distance(measures: Mapping[str, Any], name: str) -> Any:
+    # Averaging two runs may also do harm, and is then as far from doing nothing as if it did as much good.
+    return 1 - measures[name] if name == "correlation" else abs(measures[name])

@@ -9,9 +9,6 @@ examples matrices that they are defined by.
 
 import numpy as np
 
-from toolnoise.stats.estimates import Estimate
-from toolnoise.stats.jackknife import pairwise_mean
-
 BLOCK = 2**19  # values of all runs at a time
 
 
@@ -33,12 +30,6 @@ def pairwise_cka(stack: np.ndarray, debiased: bool = False) -> np.ndarray:
     alone = np.diag(joint)
     found = np.triu(_ratio(joint, alone[:, np.newaxis], alone))
     return found + np.triu(found, 1).T
-
-
-def mean_similarity(matrix: np.ndarray) -> Estimate:
-    """Mean over the pairs of runs of a measure that is 1 for equal ones."""
-    distance = pairwise_mean(1 - matrix)
-    return Estimate(1 - distance.value, 1 - distance.high, 1 - distance.low)
 
 
 class _Centred:

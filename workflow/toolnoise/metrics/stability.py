@@ -16,10 +16,10 @@ from toolnoise.metrics.correlation import pairwise_pearson, pairwise_spearman
 from toolnoise.metrics.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
 from toolnoise.metrics.entropy import cross_entropies
 from toolnoise.metrics.groups import Rate, part_rows, rates, spread_rows, unlike_by_size
-from toolnoise.metrics.similarity import mean_similarity, pairwise_cka
+from toolnoise.metrics.similarity import pairwise_cka
 from toolnoise.metrics.weights import pairwise_l2, unit
 from toolnoise.stats.estimates import Estimate
-from toolnoise.stats.jackknife import pairwise_jackknife, pairwise_mean
+from toolnoise.stats.jackknife import pairwise_jackknife, pairwise_mean, pairwise_similarity
 from toolnoise.stats.spread import largest_sd_ratio_by_size
 from toolnoise.stats.testset import binomial_sd, distribution_wise_variance, independent_errors_sd
 
@@ -71,10 +71,10 @@ def _diversity(
     found = [
         ("churn", pairwise_jackknife(churn).within(0, 1)),
         ("churn_normalised", pairwise_jackknife(normalised_churn(churn, 1 - accuracies)).within(0, 1)),
-        ("correlation_pearson", mean_similarity(pairwise_pearson(logits)).within(-1, 1)),
-        ("correlation_spearman", mean_similarity(pairwise_spearman(logits)).within(-1, 1)),
-        ("cka", mean_similarity(pairwise_cka(logits)).within(0, 1)),
-        ("cka_debiased", mean_similarity(pairwise_cka(logits, debiased=True)).within(-np.inf, 1)),
+        ("correlation_pearson", pairwise_similarity(pairwise_pearson(logits)).within(-1, 1)),
+        ("correlation_spearman", pairwise_similarity(pairwise_spearman(logits)).within(-1, 1)),
+        ("cka", pairwise_similarity(pairwise_cka(logits)).within(0, 1)),
+        ("cka_debiased", pairwise_similarity(pairwise_cka(logits, debiased=True)).within(-np.inf, 1)),
         ("ensemble_accuracy_change", pairwise_mean(pairwise_accuracy_change(logits, labels)).within(-1, 1)),
         ("ensemble_cross_entropy_change", pairwise_mean(pairwise_cross_entropy_change(logits)).within(-np.inf, 0)),
     ]

@@ -36,6 +36,10 @@ OVERHEAD = (*_NETWORK, "metric", *NUMBERS, "n_runs", "n_missing")
 ENSEMBLES = ("model", "dataset", "hardware", "variant", "members", *_MEASURE)
 
 
+# Of a remedy for noise, or of `single` runs, which have none.
+REMEDIES = ("model", "dataset", "hardware", "variant", "remedy", *_MEASURE)
+
+
 def _spread(name: str, epoch: str = "") -> tuple[str, ...]:
     extremes = (f"max_{name}{epoch}", f"min_{name}{epoch}")
     return (f"max_{name}_diff{epoch}", *extremes, f"std_dev_{name}{epoch}", f"mean_{name}{epoch}")

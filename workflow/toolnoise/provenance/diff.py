@@ -25,8 +25,9 @@ WANTED = "two runs, two cells, two studies' results or two results folders"
 CELL_DEPTH = 4
 # What each metric of a pair can be, as in cross_tooling.csv.
 RANGES = {"churn": (0, 1), "l2_unit": (0, np.inf), "l2_raw": (0, np.inf), "accuracy_difference": (-1, 1)}
-# Jobs whose outcome is a time, or a page that says when it was written.
+# Jobs whose outcome is a time, or a page that says when it was written; and outputs of others that have times in them.
 TIMED = ("measure-speed", "profile", "report")
+TIMED_OUTPUTS = {("measure", "out-identical")}
 
 
 class Dump(NamedTuple):
@@ -261,15 +262,16 @@ def _compared(one: Path, other: Path) -> comparing.Comparison:
 
 
 def _timed(study: Tree) -> set[str]:
-    """The artifacts that hold times as their outcome: those of timing jobs, and all that was made from them."""
+    """The artifacts that hold times as their outcome: those of timing jobs, and all that was made from such."""
     timed: set[str] = set()
     before = -1
     while len(timed) != before:
         before = len(timed)
         for _, statement in study.statements:
             inputs = {study.inside(one.name) for one in statement.inputs}
-            if statement.verb in TIMED or inputs & timed:
-                timed |= {path for one in statement.outputs if (path := study.inside(one.name))}
+            whole = statement.verb in TIMED or inputs & timed
+            held = [one for one in statement.outputs if whole or (statement.verb, one.role) in TIMED_OUTPUTS]
+            timed |= {path for one in held if (path := study.inside(one.name))}
     return timed
 
 

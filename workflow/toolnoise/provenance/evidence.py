@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from toolnoise import runs
 from toolnoise.errors import BadInput
 from toolnoise.files import canonical_sha256, read_json
@@ -41,6 +43,8 @@ class RunFacts(NamedTuple):
     epochs: tuple[str, ...]  # what the history says of each, but for its seconds, as a digest
     weights: tuple[str, ...]  # digests by epoch
     draws: tuple[str, ...]
+    trainable: tuple[str, ...]  # the paths of its trained tensors
+    moved_bit: Any
 
     @property
     def task(self) -> tuple[str, str]:
@@ -99,6 +103,8 @@ class Evidence:
             self._once(tuple(canonical_sha256({**row, "seconds": None}) for row in rows)),
             self._once(digests["weights_sha256"]),
             self._once(digests["draws_sha256"]),
+            self._once(tuple(map(_text, about["trainable"]))),
+            about.get("moved_bit"),
         )
 
     @functools.cached_property
@@ -121,8 +127,15 @@ class Evidence:
     def _seen(self) -> dict[tuple[str, ...], tuple[str, ...]]:
         return {}
 
+    def weights(self, run: RunFacts) -> list[dict[str, np.ndarray]]:
+        """What a run's weights were after each cycle, mapped into memory."""
+        name = self.tree.named(f"{run.path}/weights.npz")
+        if self.tree.inside(name) not in self.tree.files:
+            raise BadInput(name, "", "is not there", "a file of this study")
+        return runs.read(self.tree.root / run.path / "run.json").snapshots()
+
     def _once(self, digests: tuple[str, ...]) -> tuple[str, ...]:
-        # Runs that share draws, or all else, share one object.
+        # Runs that share draws, tensors, or all else, share one object.
         return self._seen.setdefault(digests, digests)
 
     def _there(self, name: str) -> str:

@@ -23,9 +23,15 @@ _WRITES = {
     "measure-speed": {"out": layout.SPEED},
     "profile": {"out": layout.KERNEL_TIMES, "record": layout.PROFILE_RECORD},
     "predict": {"logits": layout.LOGITS, "index": layout.PREDICTIONS},
+    "remedy": {"logits": layout.REMEDIED, "index": layout.REMEDIED_INDEX},
     "dump-layers": {"grams": layout.GRAMS, "index": layout.LAYERS_INDEX},
     "check-control": {"out": layout.GATE},
-    "measure": {"out": layout.CELL_METRICS},
+    "measure": {
+        "out": layout.CELL_METRICS,
+        "out-identical": layout.CELL_IDENTICAL,
+        "out-ensembles": layout.CELL_ENSEMBLES,
+    },
+    "measure-remedies": {"out": layout.CELL_REMEDIES},
     "measure-pair": {"out": layout.PAIR_METRICS},
     "measure-layers": {"out": layout.LAYER_METRICS},
     "measure-overhead": {"out-overhead": layout.NETWORK_OVERHEAD, "out-kernels": layout.NETWORK_KERNELS},
@@ -106,6 +112,18 @@ def _of_cell(study: Study, cell: Cell) -> Iterator[Expected]:
     if cell in study.controls:
         yield _job(study, "check-control", {"cell": list(cell)}, **dump)
     yield _job(study, "measure", jobs.of_cell(study, cell), **dump)
+    if cell in study.views:
+        if study.remedies(cell):
+            yield _job(study, "remedy", jobs.of_remedies(study, cell), data=data, records=dump["records"])
+        other = study.single(cell)
+        yield _job(
+            study,
+            "measure-remedies",
+            jobs.of_cell(study, cell),
+            **{name: dump[name] for name in ("data", "logits", "index")},
+            remedied=[study.path(layout.REMEDIED, cell)] if study.remedies(cell) else [],
+            single=[study.path(layout.LOGITS, other)] if other != cell else [],
+        )
     if cell in study.layers:
         grams, index = study.path(layout.GRAMS, cell), study.path(layout.LAYERS_INDEX, cell)
         yield _job(study, "dump-layers", jobs.of_layers(study, cell), data=data, records=dump["records"])

@@ -24,6 +24,7 @@ def parting(one: Run, other: Run) -> dict[str, Any]:
     found = {
         "initial_equal": _initial(one, other),
         "emulated_noise": [run.record.get("emulated_noise") for run in runs],
+        "moved_bit": [run.record.get("moved_bit") for run in runs],
         "draws_differ_from_epoch": _first(*histories, "draws_sha256"),
         "weights_differ_from_epoch": epoch,
         "tensors_that_differ_then": _tensors(runs, weights, histories, epoch) if epoch else [],

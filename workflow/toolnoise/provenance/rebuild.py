@@ -143,7 +143,7 @@ def _given(job: Job, statement: Statement) -> dict[str, Any]:
             ]
             continue
         names = by_role.get(option, [])
-        if not names or (len(names) > 1 and option not in job.several):
+        if (not names and option not in job.optional) or (len(names) > 1 and option not in job.several):
             raise Lacking(f"the statement has {len(names)} files for --{option}")
         given[option.replace("-", "_")] = names if option in job.several else names[0]
     return given

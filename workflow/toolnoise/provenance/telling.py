@@ -72,6 +72,8 @@ def _run(found: dict[str, Any]) -> Iterator[str]:
     yield f"initial weights  {_yes(parted['initial_equal'])}"
     noise = ", the emulated noise among them" if any(parted["emulated_noise"]) else ""
     yield f"draws            {_since(parted['draws_differ_from_epoch'])}{noise}"
+    if parted["moved_bit"][0] != parted["moved_bit"][1]:
+        yield f"moved bit        {' -> '.join(map(_moved, parted['moved_bit']))}"
     epoch, tensors = parted["weights_differ_from_epoch"], parted["tensors_that_differ_then"]
     layers = f", in {len(tensors)} tensor{'s' if len(tensors) > 1 else ''}: {_some(tensors)}" if epoch else ""
     yield f"weights          {_since(epoch)}{layers}"
@@ -88,6 +90,15 @@ def _run(found: dict[str, Any]) -> Iterator[str]:
     yield ""
     yield from _tensors(parted)
     yield from _flips(predictions)
+
+
+def _moved(move: Any) -> str:
+    if move is None:
+        return "none"
+    if not isinstance(move, dict):
+        return printable(shown(move))
+    place = f"{move.get('tensor')} {move.get('index')}"
+    return printable(f"{place} {'up' if move.get('up') else 'down'} after epoch {move.get('after_epoch')}")
 
 
 def _tensors(parted: dict[str, Any]) -> Iterator[str]:

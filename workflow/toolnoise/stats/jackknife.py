@@ -34,6 +34,12 @@ def pairwise_mean(matrix: np.ndarray) -> Estimate:
     return t_interval(mean, standard_error(pairs_without_each(matrix)), count - 1)
 
 
+def pairwise_similarity(matrix: np.ndarray) -> Estimate:
+    """Mean over the pairs of runs of what is 1 for equal ones, and for a run with itself."""
+    distance = pairwise_mean(1 - matrix)
+    return Estimate(1 - distance.value, 1 - distance.high, 1 - distance.low)
+
+
 def pairs_without_each(matrix: np.ndarray) -> np.ndarray:
     """The mean over the pairs of three runs or more without the first run, without the second, and so on."""
     count = len(matrix)

@@ -35,6 +35,13 @@ def sd_interval(sd: float, runs: int) -> Estimate:
     return Estimate(sd, float(low), float(high))
 
 
+def range_in_sds(runs: int) -> float:
+    """Largest less smallest of so many normal values, on average, in SDs: it grows without end."""
+    places = np.linspace(-10, 10, 4001)
+    below, above = stats.norm.cdf(places), stats.norm.sf(places)
+    return float(np.trapezoid(1 - below**runs - above**runs, places))
+
+
 def sd_bootstrap(values: np.ndarray, stream: int) -> Estimate:
     """SD of the runs with the BCa bootstrap interval over runs, its resamples drawn from `stream`.
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from toolnoise.provenance.evidence import Evidence, Found
-from toolnoise.provenance.rules import chains, draws, files, machines, origins, signatures, specs, times
+from toolnoise.provenance.rules import chains, draws, files, machines, origins, signatures, specs, times, weights
 
 
 class Rule(NamedTuple):
@@ -50,6 +50,8 @@ RULES = tuple(
         draws.initial_weights_are_shared,
         draws.draws_are_shared,
         draws.control_is_bit_equal,
+        weights.snapshots_are_the_histories,
+        weights.moved_bits_are_the_drawn,
         origins.code_is_known,
         origins.code_is_whole,
         origins.commit_is_known,

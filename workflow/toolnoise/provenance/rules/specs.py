@@ -3,12 +3,18 @@
 from toolnoise import streams
 from toolnoise.provenance.evidence import Evidence, Found, differences, each
 from toolnoise.provenance.expected import outputs
+from toolnoise.provenance.sharing import DUMPS
 from toolnoise.provenance.statements import Statement
 from toolnoise.study import MODES
 from toolnoise.variants import Variant, variant
 
 # The output of a verb that repeats the spec and what was observed.
-RECORDS = {"train": "record", "predict": "index", "dump-layers": "index", "profile": "record", "measure-speed": "out"}
+RECORDS = {
+    **dict.fromkeys(DUMPS, "index"),
+    "train": "record",
+    "profile": "record",
+    "measure-speed": "out",
+}
 
 
 @each
@@ -29,7 +35,7 @@ def records_agree(evidence: Evidence, statement: Statement) -> Found:
     if role is None or name is None:
         return
     record, spec = evidence.record(name), statement.parameters["spec"]
-    if role == "index":
+    if statement.verb in DUMPS:
         spec = {key: value for key, value in spec.items() if key != "seed"}
         job = evidence.job(statement)
         seeds = [evidence.record(path)["spec"]["seed"] for path, of in (job.inputs if job else ()) if of == "records"]

@@ -1,0 +1,108 @@
+"""What `measure` writes of a cell beside its stability: its runs as identical runs, and ensembles of them."""
+
+import numpy as np
+import pytest
+
+from toolnoise import arrays, config
+from toolnoise.measuring import measure_cell
+from toolnoise.metrics import table
+from toolnoise.metrics.identical import CRITERIA, REFERENCES
+from toolnoise.study import Cell
+
+CELL = Cell("smallcnn", "digits", "cpu", "control")
+CLASSES, EXAMPLES = 3, 60
+ALL = {"criteria": list(CRITERIA), "weak": {"reference": "zero", "margin": 0}}
+
+
+def observed(parts):
+    parts["record"]["observed"] = {"versions": {"tensorflow": "2.21.0"}}
+
+
+@pytest.fixture
+def measured(tmp_path, make_run, make_dump):
+    """Measure a cell of so many runs, of which some diverged; returns the rows of the three files."""
+    labels = np.arange(EXAMPLES) % CLASSES
+    images = np.zeros((EXAMPLES, 2, 2, 1), np.uint8)
+    about = {"maximum": np.array(255), "classes": np.array(list("abc"))}
+    splits = [{f"{part}_images": images, f"{part}_labels": labels} for part in ("train", "test")]
+    arrays.write_npz(tmp_path / "digits.npz", splits[0] | splits[1] | about)
+
+    def measure(runs, diverged=(), block=ALL, change=observed, spoil=lambda: None):
+        draws = np.random.Generator(np.random.Philox(3))
+        logits = draws.normal(size=(runs, EXAMPLES, CLASSES)) + 1.5 * np.eye(CLASSES)[labels]
+        failed = [seed in diverged for seed in range(1, runs + 1)]
+        logits[failed] = np.nan
+        paths = make_dump(logits.astype(np.float32), diverged=failed)
+        records = [make_run(seed, change) for seed in range(1, runs + 1)]
+        spoil()
+        kinds = ("stability", "identical", "ensembles")
+        written = [tmp_path / f"{kind}.csv" for kind in kinds]
+        measure_cell(CELL, 7, block, tmp_path / "digits.npz", *paths, records, *written)
+        return [table.read(tmp_path / f"{kind}.csv", getattr(table, kind.upper())) for kind in kinds]
+
+    return measure
+
+
+def test_a_cell_has_a_row_for_each_criterion_that_is_asked_for_in_that_order(measured):
+    stability, identical, _ = measured(4)
+    assert list(identical["stopping_type"]) == list(CRITERIA)
+    assert set(identical["no_try"]) == {4}
+    assert set(zip(identical["network"], *(identical[name] for name in CELL._fields[1:]), strict=True)) == {tuple(CELL)}
+    stability = stability[stability["group"] == "all"].set_index("metric")["value"]
+    assert identical["std_dev_accuracy"].iloc[0] == stability["accuracy_sd"]
+    _, fewer, _ = measured(4, block=ALL | {"criteria": ["patience", "last"]})
+    assert list(fewer["stopping_type"]) == ["patience", "last"]
+
+
+def test_weak_runs_are_left_out_of_identical_runs_alone(measured):
+    stability, identical, ensembles = measured(4, block=ALL | {"weak": {"reference": "best", "margin": 0}})
+    assert set(identical["no_try"]) == {1}
+    assert set(identical["n_weak"]) == {3}
+    assert set(stability["n_runs"]) == {4}
+    assert ensembles["n_runs"].max() == 4
+
+
+@pytest.mark.parametrize(
+    ("runs", "diverged", "sizes"),
+    [
+        (7, (), {1: 7, 2: 3, 3: 2}),  # the seventh is left over
+        (7, (2,), {1: 6, 2: 3, 3: 2}),
+        (5, (), {1: 5, 2: 2}),
+        (1, (), {1: 1}),
+        (2, (1, 2), {1: 0}),
+    ],
+)
+def test_ensembles_are_of_up_to_half_as_many_members_as_there_are_runs(measured, runs, diverged, sizes):
+    _, identical, ensembles = measured(runs, diverged)
+    assert dict(zip(ensembles["members"], ensembles["n_runs"], strict=True)) == sizes
+    for rows in (identical, ensembles):
+        assert set(rows["n_missing"]) == {len(diverged)}
+    accuracy = ensembles[ensembles["metric"] == "accuracy_mean"].set_index("members")["value"]
+    assert accuracy.notna().all() == (runs > len(diverged))
+
+
+def test_single_runs_are_measured_as_ensembles_of_one(measured):
+    stability, _, ensembles = measured(6)
+    alone = ensembles[ensembles["members"] == 1].drop(columns="members").reset_index(drop=True)
+    whole = stability[(stability["group"] == "all") & stability["metric"].isin(alone["metric"])]
+    whole = whole.set_index("metric").loc[alone["metric"]].reset_index()[list(alone)]
+    assert alone.equals(whole)
+
+
+def test_a_record_without_versions_is_one_line(measured, refused, tmp_path):
+    line = refused(measured, 2, (), ALL, None)
+    assert line.startswith(f"{tmp_path}/runs/1/run.json: observed: no versions of the engine")
+
+
+@pytest.mark.parametrize("spoilt", [("0.5", "fast"), ("seconds", "hours")])
+def test_a_history_that_holds_no_numbers_is_one_line(spoilt, measured, refused, tmp_path):
+    path = tmp_path / "runs/2/history.csv"
+    line = refused(measured, 2, (), ALL, observed, lambda: path.write_text(path.read_text().replace(*spoilt)))
+    assert line.startswith(f"{path}: a column that is missing or holds what is no number")
+    assert not list(tmp_path.glob("*.csv"))
+
+
+def test_the_schema_knows_every_criterion_and_every_reference():
+    rules = config.schema()["properties"]["identical"]["properties"]
+    assert set(rules["criteria"]["items"]["enum"]) == set(rules["criteria"]["default"]) == set(CRITERIA)
+    assert set(rules["weak"]["properties"]["reference"]["enum"]) == set(REFERENCES)

@@ -1,0 +1,146 @@
+"""The audit's rules about weights, on runs that are written by hand: snapshots, and the one weight that was moved."""
+
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from toolnoise import arrays, bit, cycles, files
+from toolnoise.models.initial import Parameter
+from toolnoise.provenance import tree
+from toolnoise.provenance.evidence import Evidence
+from toolnoise.provenance.rules import weights
+
+TENSORS = (Parameter("a/kernel", (2, 3), True, "", {}), Parameter("a/bias", (3,), True, "", {}))
+
+
+@pytest.fixture
+def write(make_run, make_spec):
+    """Write a run of a variant, three epochs long, in as many cycles as said; returns its run.json."""
+
+    def call(variant="control", count=1, change=None):
+        spec = make_spec(variant, 2)
+        spec["recipe"] |= {"epochs": 3, "schedule": "cosine", "cycles": count}
+        moved = bit.recorded(bit.of_run(TENSORS, spec), spec)
+
+        def edit(parts):
+            parts["record"] |= {"spec": spec, "data_sha256": "d", "initial_sha256": "i", "moved_bit": moved}
+            if count == 3:
+                parts["final"] |= cycles.packed(parts["epochs"][:2])
+            if change:
+                change(parts)
+
+        return Path(make_run(2, edit))
+
+    return call
+
+
+def judged(rule, record):
+    """What a rule finds in the study that has nothing but this run."""
+    evidence = Evidence(tree.load_study(record.parents[2]), {}, datetime(2026, 1, 31))
+    vars(evidence)["runs"] = [evidence.run(evidence.tree.named("runs/2/run.json"))], []
+    return [(name.rpartition("/")[2], what) for name, what in rule(evidence)]
+
+
+def change_tensor(record, name, place):
+    path = record.with_name("weights.npz")
+    tensors = arrays.read_npz(path)
+    tensors[name][place] += 1
+    arrays.write_npz(path, tensors)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_whole_runs_are_clean(count, write):
+    assert judged(weights.snapshots_are_the_histories, write(count=count)) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "epoch"),
+    [("a/bias/", (0, 2), 1), ("a/kernel/", (0, 0, 0), 1), ("a/kernel/", (1, 1, 2), 2), ("a/kernel", (0, 0), 3)],
+)
+def test_a_number_changed_in_a_snapshot_or_in_the_last_one_is_found_with_its_epoch(name, place, epoch, write):
+    record = write(count=3)
+    change_tensor(record, name, place)
+    told = f"has other weights after epoch {epoch} than its history"
+    assert judged(weights.snapshots_are_the_histories, record) == [("weights.npz", told)]
+
+
+def test_snapshots_in_another_order_are_found(write):
+    def turn(parts):
+        parts["final"] |= cycles.packed(parts["epochs"][1::-1])
+
+    found = judged(weights.snapshots_are_the_histories, write(count=3, change=turn))
+    assert [what.split(" than")[0] for _, what in found] == [
+        f"has other weights after epoch {epoch}" for epoch in (1, 2)
+    ]
+
+
+LACKING = {
+    "all": lambda parts: [parts["final"].pop(name) for name in ("a/kernel/", "a/bias/")],
+    "those of one tensor": lambda parts: parts["final"].pop("a/bias/"),
+    "the second": lambda parts: parts["final"].update(cycles.packed(parts["epochs"][:1])),
+}
+
+
+@pytest.mark.parametrize("change", LACKING.values(), ids=LACKING)
+def test_snapshots_that_are_not_there_are_found(change, write):
+    ((artifact, what),) = judged(weights.snapshots_are_the_histories, write(count=3, change=change))
+    assert artifact == "weights.npz"
+    assert "recipe keeps (2, " in what
+
+
+def test_weights_that_are_not_there_or_no_plain_file_are_found_and_not_waited_for(write):
+    record = write(count=3)
+    path = record.with_name("weights.npz")
+    path.rename(path.with_name("elsewhere.npz"))
+    assert "is not there" in judged(weights.snapshots_are_the_histories, record)[0][1]
+    path.symlink_to("elsewhere.npz")
+    assert "is not there" in judged(weights.snapshots_are_the_histories, record)[0][1]
+
+
+@pytest.mark.parametrize("count", ["5", -1, 0, 10**30, None, [2]])
+def test_a_number_of_cycles_that_is_none_is_a_finding(count, write):
+    record = write(count=3)
+    value = files.read_json(record)
+    value["spec"]["recipe"]["cycles"] = count
+    files.write_json(record, value)
+    assert len(judged(weights.snapshots_are_the_histories, record)) == 1
+
+
+@pytest.mark.parametrize("variant", ["control", "algo_impl", "bit"])
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_bit_as_it_is_drawn_is_right_and_so_is_none(variant, count, write):
+    record = write(variant, count)
+    assert (files.read_json(record)["moved_bit"] is not None) == (variant == "bit")
+    assert judged(weights.moved_bits_are_the_drawn, record) == []
+
+
+OTHER_MOVES = {
+    "another tensor": ({"tensor": "a/bias"}, "moved_bit.tensor"),
+    "another place": ({"index": [7, 7]}, "moved_bit.index"),
+    "the other way": ({"up": None}, "moved_bit.up"),
+    "another epoch": ({"after_epoch": 1}, "moved_bit.after_epoch"),
+}
+
+
+@pytest.mark.parametrize(("other", "key"), OTHER_MOVES.values(), ids=OTHER_MOVES)
+def test_another_move_than_the_drawn_is_found(other, key, write):
+    record = write("bit", change=lambda parts: parts["record"].update(moved_bit=parts["record"]["moved_bit"] | other))
+    found = [("run.json", f"has another moved_bit than its seeds and tensors give: {key}")]
+    assert judged(weights.moved_bits_are_the_drawn, record) == found
+
+
+@pytest.mark.parametrize(("variant", "moved"), [("bit", None), ("control", {"tensor": "a/kernel"}), ("control", 0)])
+def test_a_move_that_there_was_not_and_none_where_there_was_are_found(variant, moved, write):
+    record = write(variant, change=lambda parts: parts["record"].update(moved_bit=moved))
+    assert len(judged(weights.moved_bits_are_the_drawn, record)) == 1
+
+
+def test_another_shape_of_the_weights_is_another_draw(write):
+    def reshape(parts):
+        parts["final"]["a/kernel"] = np.zeros((20, 30), np.float32)
+
+    ((artifact, what),) = judged(weights.moved_bits_are_the_drawn, write("bit", change=reshape))
+    assert artifact == "run.json"
+    assert "moved_bit.index" in what
