@@ -70,6 +70,8 @@ rule dump_layers:
         gpu=get_gpus,
         gpu_model=get_gpu_model,
         mem_mb=get_memory,
+        # Up to a forward pass for every GiB of what the layers of each run give: the time of a training, not of a dump.
+        runtime=get_training_minutes,
     params:
         study=study.path(layout.STUDY),
         examples=lambda wildcards: study.layers[get_cell(wildcards)],
