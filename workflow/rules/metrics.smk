@@ -103,7 +103,7 @@ rule measure_layers:
     output:
         layout.LAYER_METRICS,
     log:
-        "logs/{study}/measure/layers/" + layout.CELL + ".log",
+        layout.MEASURE_LAYERS_LOG,
     conda:
         "../../environment.yml"
     params:
