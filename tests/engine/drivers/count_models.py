@@ -15,6 +15,7 @@ TASKS = {
         name: [CIFAR10]
         for name in ("resnet34", "resnet6", "resnet10", "resnet14", "resnet18-padded", "resnet38", "resnet56")
     },
+    "resnet14-snapshots": [CIFAR10],
     **{f"resnet14-x{times}": [CIFAR10] for times in ("0125", "025", "050", "2", "4", "8")},
     **{name: [CIFAR10] for name in ("vgg11", "shufflenet-x05")},
     "wrn-28-10": [CIFAR100],
