@@ -19,7 +19,7 @@ from toolnoise.errors import BadInput
 from toolnoise.training import Timings
 
 AT_A_TIME = 2**28  # numbers of activations in memory: a GiB
-BLOCK = 2**22  # of these in float64
+BLOCK = 2**18  # of these in float64: they stay in a processor's cache
 
 
 class Representations(NamedTuple):
