@@ -1,6 +1,8 @@
 """Trainings for the engine's tests, each in a process of its own: TensorFlow is never imported into pytest's."""
 
 import csv
+import importlib.util
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,6 +26,21 @@ RECIPE = {
     "crop": 2,
     "flip": True,
 }
+
+
+# By framework, what makes the registry's entry `cpu` a tooling of it; of those that are installed.
+TOOLINGS = {"tensorflow": {}, "jax": {"engine": "jax", "kernels": "xla"}, "torch": {"engine": "torch"}}
+INSTALLED = {name: tooling for name, tooling in TOOLINGS.items() if importlib.util.find_spec(name)}
+
+
+@pytest.fixture(scope="session")
+def toolings():
+    return INSTALLED
+
+
+@pytest.fixture(scope="session", params=INSTALLED)
+def framework(request):
+    return request.param
 
 
 class Trained(NamedTuple):
@@ -61,6 +78,30 @@ class Workshop:
     def attempt(self, variant="control", seed=1, hardware=None, out="out", **options):
         """Train; return the finished process."""
         return self.toolnoise(self.folder, *self.command(variant, seed, hardware, out), **options)
+
+    def begin(self, *named):
+        """Begin to train in a process that keeps a checkpoint after every epoch."""
+        command = [sys.executable, DRIVERS / "always_keeping.py", *map(str, self.command(*named))]
+        return subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def kill_after(self, epoch, ending, *named):
+        """Begin to train and end it as soon as it says that an epoch is over; return what it had said."""
+        process, said = self.begin(*named), []
+        for line in process.stdout:
+            said.append(line)
+            if line.startswith(f"epoch {epoch} of "):
+                process.send_signal(ending)
+                break
+        process.stdout.close()
+        assert process.wait() == -ending, said
+        return said
+
+    def finish(self, *named):
+        """Train to the end; return what was said."""
+        process = self.begin(*named)
+        said = process.communicate()[0]
+        assert process.returncode == 0, said
+        return said
 
     def train(self, variant="control", seed=1, hardware=None, **options):
         """Train and return what the run left."""

@@ -104,10 +104,6 @@ class Engine(KerasEngine):
         size = min(EVALUATION_BATCH, len(split.labels))
         return (_filled(images, size) for images in super()._batches(split))
 
-    def logits(self, split: Split) -> np.ndarray:
-        """Logits of the network as it is, in batches of a fixed size."""
-        return super().logits(split)[: len(split.labels)]
-
     def _on_device(self, images: np.ndarray, labels: np.ndarray) -> tuple[Any, Any]:
         size = len(images)
         if self.train.streamed:
