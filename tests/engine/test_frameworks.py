@@ -9,6 +9,8 @@ import pytest
 from toolnoise import engines, streams
 
 RATE = 0.4
+# Of the largest value: what sums of some hundred products of float32 are off by.
+ROUNDING = 100 * np.finfo(np.float32).eps
 # Without oneDNN, which asks the processor whether it computes in half precision.
 HALF = {
     framework: {"precision": "mixed_float16", "kernels": kernels}
@@ -105,27 +107,65 @@ def test_dropout_keeps_what_the_streams_say_on_every_framework(on_each):
             assert (seen.reshape(len(seen), -1) != 0).mean() > 0.5
 
 
-def test_the_first_step_is_that_of_exact_arithmetic_but_for_rounding(framework, steps):
-    found = steps[framework]
-    assert abs(found["loss"] - found["loss in float64"]) < 1e-6 * found["loss in float64"]
-    paths = [name.removeprefix("gradient/") for name in found if name.startswith("gradient/")]
-    assert len(paths) == 7
-    for path in paths:
-        assert error(found[f"gradient/{path}"], found[f"gradient in float64/{path}"]) < 2e-6, path
+def windows(images):
+    return np.lib.stride_tricks.sliding_window_view(images.astype(np.float64), (3, 3), axis=(1, 2))
 
 
-def test_frameworks_agree_on_what_exact_arithmetic_gives(steps):
-    for one, other in itertools.combinations(steps.values(), 2):
-        for name in one:
-            if "float64" in name:
-                np.testing.assert_allclose(one[name], other[name], rtol=1e-9, atol=1e-12, err_msg=name)
+def forward(weights, images, moments=None):
+    """What the layers of `smooth` make of images, in float64; with the batch's own mean and variance unless given."""
+    w = {path: tensor.astype(np.float64) for path, tensor in weights.items()}
+    convolved = np.einsum("bhwcij,ijcf->bhwf", windows(images), w["conv/kernel"])
+    mean, variance = moments or (convolved.mean((0, 1, 2)), convolved.var((0, 1, 2)))
+    spread = np.sqrt(variance + 1e-3)
+    normal = (convolved - mean) / spread
+    bent = np.tanh(w["bn/gamma"] * normal + w["bn/beta"])
+    pooled = bent.mean((1, 2))
+    dense = np.tanh(pooled @ w["dense/kernel"] + w["dense/bias"])
+    return spread, normal, bent, pooled, dense, dense @ w["logits/kernel"] + w["logits/bias"]
 
 
-def test_weights_trained_by_one_framework_give_their_logits_in_another_but_for_rounding(framework, steps):
-    found = steps[framework]
-    for number in range(len(steps)):
-        assert found[f"logits/{number}"].dtype == np.float32
-        assert error(found[f"logits/{number}"], found[f"logits in float64/{number}"]) < 2e-6
+def first_step(weights, images, labels):
+    """The loss of `smooth` and its gradients, by the chain rule in float64."""
+    spread, normal, bent, pooled, dense, logits = forward(weights, images)
+    w = {path: tensor.astype(np.float64) for path, tensor in weights.items()}
+    shares = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    right = np.eye(logits.shape[1])[labels]
+    of_logits = (shares - right) / len(labels)
+    of_dense = of_logits @ w["logits/kernel"].T * (1 - dense**2)
+    of_bent = (of_dense @ w["dense/kernel"].T)[:, None, None] / bent[0, :, :, 0].size * (1 - bent**2)
+    of_normal = of_bent * w["bn/gamma"]
+    means = (of_normal.mean((0, 1, 2)), (of_normal * normal).mean((0, 1, 2)))
+    of_convolved = (of_normal - means[0] - normal * means[1]) / spread
+    return -np.log((shares * right).sum(1)).mean(), {
+        "conv/kernel": np.einsum("bhwcij,bhwf->ijcf", windows(images), of_convolved),
+        "bn/gamma": (of_bent * normal).sum((0, 1, 2)),
+        "bn/beta": of_bent.sum((0, 1, 2)),
+        "dense/kernel": pooled.T @ of_dense,
+        "dense/bias": of_dense.sum(0),
+        "logits/kernel": dense.T @ of_logits,
+        "logits/bias": of_logits.sum(0),
+    }
+
+
+def test_the_first_step_is_that_of_exact_arithmetic_but_for_rounding(framework, smooth, steps):
+    found, train = steps[framework], smooth[framework].dataset().train
+    initial = {name.removeprefix("initial/"): array for name, array in found.items() if name.startswith("initial/")}
+    loss, gradients = first_step(initial, train.images[found["order"]], train.labels[found["order"]])
+    assert error(found["loss"], loss) < ROUNDING
+    for path, gradient in gradients.items():
+        assert error(found[f"gradient/{path}"], gradient) < ROUNDING, path
+    assert sum(name.startswith("gradient/") for name in found) == len(gradients)
+
+
+def test_weights_trained_by_one_framework_give_their_logits_in_another_but_for_rounding(
+    framework, smooth, control, steps
+):
+    images = smooth[framework].dataset().test.images
+    for number, trained in enumerate(control.values()):
+        w, found = trained.weights, steps[framework][f"logits/{number}"]
+        moments = w["bn/moving_mean"].astype(np.float64), w["bn/moving_variance"].astype(np.float64)
+        assert found.dtype == np.float32
+        assert error(found, forward(w, images, moments)[-1]) < ROUNDING
 
 
 def test_every_step_is_in_the_table_of_kernels(framework, steps):
@@ -148,15 +188,13 @@ def test_a_state_in_the_middle_goes_on_in_a_fresh_process_with_the_same_bits(fra
 
 
 def test_a_step_that_overflows_is_left_out_on_every_framework(on_each):
-    workshops = on_each("smooth", more=HALF, batch_size=8)
-    ends = {framework: here.drive("overflow.py") for framework, here in workshops.items()}
-    counts = [{name: int(end[name]) for name in ("doublings", "steps_in_a_row", "left_out")} for end in ends.values()]
-    assert same(counts)
-    assert 0 < counts[0]["left_out"] < 8
-    assert counts[0]["doublings"] == 9 - counts[0]["left_out"]
-    for one, other in itertools.combinations(ends.values(), 2):
-        for name in one:
-            np.testing.assert_allclose(one[name], other[name], rtol=0, atol=5e-3, err_msg=name)
+    for here in on_each("smooth", more=HALF, batch_size=8).values():
+        end = here.drive("overflow.py")
+        left_out = int(end.pop("left_out"))
+        assert 0 < left_out < 8
+        assert int(end.pop("doublings")) == 9 - left_out
+        assert 0 <= int(end.pop("steps_in_a_row")) <= 8 - left_out
+        assert all(np.isfinite(tensor).all() for tensor in end.values())
 
 
 def test_a_checkpoint_of_another_framework_is_refused_in_one_line(smooth, toolings):

@@ -45,6 +45,9 @@ def main(study_file, data_file, out, *names):
     for name in sizes:
         (found[f"alone/{name}"],) = engine.activations(some, [name])
     found["logits"] = engine.logits(some)
+    # JAX's variables have no values of their own.
+    for variable in engine.model.weights:
+        variable.assign(engine.weights()[variable.path])
     images = some.middle(slice(None))
     for layer in engine.model.layers:
         if len(layer._inbound_nodes) == 1 and layer.weights:
