@@ -48,6 +48,17 @@ def snakemake(run):
 
 
 @pytest.fixture(scope="session")
+def blocking():
+    """Variables under which a process and its children fail if they import these packages."""
+
+    def variables(*packages):
+        paths = [str(ROOT / "tests/blocking"), str(ROOT / "workflow"), os.environ.get("PYTHONPATH", "")]
+        return {"PYTHONPATH": os.pathsep.join(filter(None, paths)), "BLOCKED": " ".join(packages)}
+
+    return variables
+
+
+@pytest.fixture(scope="session")
 def refusal():
     """The one line with which a program refused bad input: exit code 2 and no traceback."""
 

@@ -32,7 +32,7 @@ LOSS_SCALE = "loss_scale"
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-7
 EVALUATION_BATCH = 512
 # What Keras and TensorFlow import if they find it and training never uses: half of the time to import them.
-UNUSED = ("h5py", "IPython", "matplotlib", "pandas", "PIL", "scipy", "sklearn")
+UNUSED = ("h5py", "IPython", "jax", "matplotlib", "pandas", "PIL", "scipy", "sklearn", "torch")
 
 
 class Engine:
