@@ -484,7 +484,7 @@ def another_version_of_the_framework_is_said_to_have_computed(folder):
 
 
 @mutation("lock-is-kept", WEIGHTS)
-def a_framework_that_the_lock_does_not_pin_is_said_to_have_computed(folder):
+def a_library_that_the_lock_does_not_pin_is_said_to_have_computed(folder):
     folder.change(RECORD, lambda statement: observed(statement)["versions"].update({"nvidia-cudnn-cu12": "9.10.2.21"}))
 
 
