@@ -6,14 +6,10 @@ import sys
 import numpy as np
 import pytest
 
-from toolnoise import config, files
+from toolnoise import files
 
 PACKAGES = {"tensorflow": ("tensorflow",), "jax": ("jax", "jaxlib"), "torch": ("torch",)}
-TOOLINGS = {
-    entry["engine"]: name
-    for name, entry in reversed(config.registered("hardware").items())
-    if entry["accelerator"] == "cpu"
-}
+TOOLINGS = {"tensorflow": "cpu", "jax": "cpu-jax", "torch": "cpu-torch"}
 OTHERS = {name: [one for other in PACKAGES.keys() - {name} for one in PACKAGES[other]] for name in PACKAGES}
 QUICK = {"epochs": 1, "batch_size": 256, "learning_rate": 0.01}
 
@@ -24,7 +20,7 @@ def installed(package):
 
 @pytest.fixture(params=TOOLINGS, scope="module")
 def engine(request):
-    """An engine of the registry whose framework is installed."""
+    """An engine whose framework is installed."""
     if not installed(request.param):
         pytest.skip(f"{request.param} is not installed")
     return request.param

@@ -51,10 +51,8 @@ def test_a_reason_is_what_a_run_would_be_refused_with(machine, refused):
 def test_a_machine_without_the_framework_serves_nothing(machine, monkeypatch):
     machine([V100])
     monkeypatch.setattr(doctor.importlib.util, "find_spec", lambda _name: None)
-    hardware = config.registered("hardware")
-    assert {name: why_not(name) for name in hardware} == {
-        name: f"engine: {entry['engine']} is not installed" for name, entry in hardware.items()
-    }
+    for name, entry in config.registered("hardware").items():
+        assert why_not(name) == f"engine: {entry['engine']} is not installed"
 
 
 def test_a_tpu_of_another_version_is_not_served(machine):

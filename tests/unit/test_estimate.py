@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from toolnoise import arrays, doctor, estimate, files, layout
+from toolnoise import arrays, estimate, files, layout
 from toolnoise.models.initial import Parameter
 from toolnoise.study import Cell
 
