@@ -135,6 +135,7 @@ def test_pytorch_for_cpus_is_the_pytorch_that_is_locked(monkeypatch):
     [
         ("frameworks", {"torch": "2.12.1+cpu"}),
         ("jax", {"jax": "0.9.2"}),
+        ("jax", {"jax-cuda13-plugin": "0.10.2"}),
         ("cpu", {"torch": "1.13.1"}),
         ("cuda", {"jax": "0.10.2"}),
         ("torch", {"nvidia-cudnn-cu13": "9.1"}),

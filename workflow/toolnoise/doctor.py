@@ -14,8 +14,6 @@ from toolnoise.errors import BadInput
 from toolnoise.printing import aligned
 
 PACKAGES = "tensorflow|tensorflow-cpu|keras|jax|jaxlib|jax-cuda.*|torch|numpy|nvidia-.*|snakemake|toolnoise"
-# The extra of pyproject.toml with which an engine computes on GPUs.
-FOR_GPUS = {"tensorflow": "cuda", "jax": "jax-cuda", "torch": "torch"}
 # Where a framework's build says what it computes on, and what it says if that is GPUs.
 BUILDS = {
     "tensorflow": ("python/platform/build_info.py", r"is_(cuda|rocm)_build', True"),
@@ -47,7 +45,7 @@ def why_not(tooling: dict[str, Any]) -> str:
         else:
             accelerators.choose(tooling, [gpu.name for gpu in accelerators.gpus()])
             if not _computes_on_gpus(engine):
-                wanted = f"install the extra `{FOR_GPUS[engine]}`"
+                wanted = accelerators.INSTALL[engine]
                 return f"engine: the {engine} that is installed computes on CPUs alone; {wanted}"
     except BadInput as error:
         return str(error).removeprefix(f"hardware {tooling['name']}: ")

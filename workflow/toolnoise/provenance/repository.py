@@ -19,8 +19,9 @@ from toolnoise.code import ROOT
 LOCKS = tuple(f"requirements/{name}.txt" for name in ("cpu", "cuda", "jax", "jax-cuda", "torch", "frameworks"))
 # What decides numbers and figures; the other pins follow from these in a lock.
 DECISIVE = (
-    *("tensorflow", "tensorflow-cpu", "jax", "jaxlib", "jax-cuda12-plugin", "torch", "keras", "numpy"),
-    *("nvidia-cudnn-cu12", "nvidia-cudnn-cu13", "matplotlib", "pandas", "papermill", "snakemake"),
+    *("tensorflow", "tensorflow-cpu", "jax", "jaxlib", "torch", "keras", "numpy"),
+    *("jax-cuda12-plugin", "jax-cuda13-plugin", "nvidia-cudnn-cu12", "nvidia-cudnn-cu13"),
+    *("matplotlib", "pandas", "papermill", "snakemake"),
 )
 SHA = r"[0-9a-f]{40,64}"
 
