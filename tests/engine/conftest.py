@@ -1,6 +1,7 @@
-"""Trainings for the engine's tests, each in a process of its own: TensorFlow is never imported into pytest's."""
+"""Trainings for the engine's tests, each in a process of its own: no framework is ever imported into pytest's."""
 
 import csv
+import importlib.util
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -46,6 +47,9 @@ class Workshop:
         self.folder, self.toolnoise, self.run = folder, toolnoise, run
         self.study = study.load(folder / "study.yaml")
         self.cell = self.study.cells[0]
+        for engine in {self.study.tooling(cell.hardware)["engine"] for cell in self.study.cells}:
+            if importlib.util.find_spec(engine) is None:
+                pytest.skip(f"{engine} is not installed")
         self.data = f"{self.cell.dataset}.npz"
         done = toolnoise(folder, "prepare", "--study", "study.yaml", "--dataset", self.cell.dataset, "--out", self.data)
         assert done.returncode == 0, done.stderr
