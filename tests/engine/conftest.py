@@ -27,6 +27,18 @@ RECIPE = {
 }
 
 
+def skip_without(package):
+    """Skip what needs a package that is not installed; nothing is imported to find out."""
+    if importlib.util.find_spec(package) is None:
+        pytest.skip(f"{package} is not installed")
+
+
+@pytest.fixture(scope="session", name="skip_without")
+def given_to_tests():
+    """Skip what needs a package that is not installed."""
+    return skip_without
+
+
 class Trained(NamedTuple):
     """What a run left, and its spec."""
 
@@ -48,8 +60,7 @@ class Workshop:
         self.study = study.load(folder / "study.yaml")
         self.cell = self.study.cells[0]
         for engine in {self.study.tooling(cell.hardware)["engine"] for cell in self.study.cells}:
-            if importlib.util.find_spec(engine) is None:
-                pytest.skip(f"{engine} is not installed")
+            skip_without(engine)
         self.data = f"{self.cell.dataset}.npz"
         done = toolnoise(folder, "prepare", "--study", "study.yaml", "--dataset", self.cell.dataset, "--out", self.data)
         assert done.returncode == 0, done.stderr

@@ -1,6 +1,5 @@
 """No engine imports another's framework, though it is installed, nor lets its own import it."""
 
-import importlib.util
 import sys
 
 import numpy as np
@@ -14,28 +13,16 @@ OTHERS = {name: [one for other in PACKAGES.keys() - {name} for one in PACKAGES[o
 QUICK = {"epochs": 1, "batch_size": 256, "learning_rate": 0.01}
 
 
-def installed(package):
-    return importlib.util.find_spec(package) is not None
-
-
-@pytest.fixture(params=TOOLINGS, scope="module")
-def engine(request):
-    """An engine whose framework is installed."""
-    if not installed(request.param):
-        pytest.skip(f"{request.param} is not installed")
-    return request.param
-
-
 @pytest.mark.parametrize("package", [one for packages in PACKAGES.values() for one in packages])
-def test_a_blocked_package_cannot_be_imported(package, run, blocking, tmp_path):
-    if not installed(package):
-        pytest.skip(f"{package} is not installed")
+def test_a_blocked_package_cannot_be_imported(package, run, blocking, tmp_path, skip_without):
+    skip_without(package)
     program = f"try:\n    import {package}\nexcept ImportError:\n    pass"
     done = run(tmp_path, sys.executable, "-c", program, env=blocking(package))
     assert done.returncode == 1
     assert done.stderr.endswith(f"RuntimeError: {package} is blocked, and was imported\n")
 
 
+@pytest.mark.parametrize("engine", PACKAGES)
 def test_an_engine_trains_and_predicts_without_the_other_frameworks(engine, workshop, blocking):
     here = workshop(QUICK, hardware=[TOOLINGS[engine]])
     alone = blocking(*OTHERS[engine])

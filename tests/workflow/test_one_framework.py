@@ -22,7 +22,9 @@ def study(hardware):
 
 
 @pytest.mark.parametrize("engine", TOOLINGS)
-def test_a_study_runs_to_a_clean_audit_with_one_framework(engine, tmp_path, write_study, snakemake, toolnoise, blocking):
+def test_a_study_runs_to_a_clean_audit_with_one_framework(
+    engine, tmp_path, write_study, snakemake, toolnoise, blocking
+):
     if importlib.util.find_spec(engine) is None:
         pytest.skip(f"{engine} is not installed")
     alone = blocking(*(name for name in FRAMEWORKS if name != engine))
