@@ -1,7 +1,6 @@
 """Trainings for the engine's tests, each in a process of its own: no framework is ever imported into pytest's."""
 
 import csv
-import importlib.util
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -27,18 +26,6 @@ RECIPE = {
 }
 
 
-def skip_without(package):
-    """Skip what needs a package that is not installed; nothing is imported to find out."""
-    if importlib.util.find_spec(package) is None:
-        pytest.skip(f"{package} is not installed")
-
-
-@pytest.fixture(scope="session", name="skip_without")
-def given_to_tests():
-    """Skip what needs a package that is not installed."""
-    return skip_without
-
-
 class Trained(NamedTuple):
     """What a run left, and its spec."""
 
@@ -55,7 +42,7 @@ class Trained(NamedTuple):
 class Workshop:
     """A folder with a study of one model in which runs are trained by hand."""
 
-    def __init__(self, folder, toolnoise, run):
+    def __init__(self, folder, toolnoise, run, skip_without):
         self.folder, self.toolnoise, self.run = folder, toolnoise, run
         self.study = study.load(folder / "study.yaml")
         self.cell = self.study.cells[0]
@@ -117,7 +104,7 @@ BLOCK = {"recipe": "here", "hardware": ["cpu"], "variants": ["impl", "algo", "co
 
 
 @pytest.fixture(scope="session")
-def workshop(tmp_path_factory, write_study, toolnoise, run):
+def workshop(tmp_path_factory, write_study, toolnoise, run, skip_without):
     """Open a workshop on digits; `registries` are the study's own entries."""
 
     def make(
@@ -127,13 +114,13 @@ def workshop(tmp_path_factory, write_study, toolnoise, run):
         block["variants"] = [*BLOCK["variants"], *variants]
         written = {"study": "workshop", "grid": [block], "recipes": {"here": recipe}, **registries}
         written["hardware"] = own_hardware or {}
-        return Workshop(write_study(tmp_path_factory.mktemp("workshop"), written), toolnoise, run)
+        return Workshop(write_study(tmp_path_factory.mktemp("workshop"), written), toolnoise, run, skip_without)
 
     return make
 
 
 @pytest.fixture(scope="session")
-def own_workshop(tmp_path_factory, write_study, toolnoise, run):
+def own_workshop(tmp_path_factory, write_study, toolnoise, run, skip_without):
     """Open a workshop on a builder, of drivers/own_models.py unless said, and 64 images of 6 x 8 pixels unless said."""
 
     def make(builder, options=None, module="own_models", size=(6, 8, 2), tooling=None, **recipe):
@@ -153,7 +140,7 @@ def own_workshop(tmp_path_factory, write_study, toolnoise, run):
             "datasets": {"pictures": {"reader": "npz", "path": "raw.npz"}},
             "recipes": {"here": {"epochs": 1, "batch_size": 32, "learning_rate": 0.01} | recipe},
         }
-        return Workshop(write_study(folder, written), toolnoise, run)
+        return Workshop(write_study(folder, written), toolnoise, run, skip_without)
 
     return make
 

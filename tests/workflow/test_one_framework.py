@@ -1,6 +1,5 @@
 """A study of one framework, from its file to the audit, where no other framework can be imported."""
 
-import importlib.util
 import json
 
 import pytest
