@@ -21,11 +21,10 @@ def study(hardware):
 
 
 @pytest.mark.parametrize("engine", TOOLINGS)
-def test_a_study_runs_to_a_clean_audit_with_one_framework(
-    engine, tmp_path, write_study, snakemake, toolnoise, blocking
+def test_a_study_of_one_framework_runs_to_a_clean_audit(
+    engine, tmp_path, write_study, snakemake, toolnoise, blocking, skip_without
 ):
-    if importlib.util.find_spec(engine) is None:
-        pytest.skip(f"{engine} is not installed")
+    skip_without(engine)
     alone = blocking(*(name for name in FRAMEWORKS if name != engine))
     write_study(tmp_path, study(TOOLINGS[engine]))
     done = snakemake(tmp_path, env=alone)
