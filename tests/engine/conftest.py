@@ -1,4 +1,4 @@
-"""Trainings for the engine's tests, each in a process of its own: TensorFlow is never imported into pytest's."""
+"""Trainings for the engine's tests, each in a process of its own: no framework is ever imported into pytest's."""
 
 import csv
 import importlib.util
@@ -59,10 +59,12 @@ class Trained(NamedTuple):
 class Workshop:
     """A folder with a study of one model in which runs are trained by hand."""
 
-    def __init__(self, folder, toolnoise, run):
+    def __init__(self, folder, toolnoise, run, skip_without):
         self.folder, self.toolnoise, self.run = folder, toolnoise, run
         self.study = study.load(folder / "study.yaml")
         self.cell = self.study.cells[0]
+        for engine in {self.study.tooling(cell.hardware)["engine"] for cell in self.study.cells}:
+            skip_without(engine)
         self.data = f"{self.cell.dataset}.npz"
         done = toolnoise(folder, "prepare", "--study", "study.yaml", "--dataset", self.cell.dataset, "--out", self.data)
         assert done.returncode == 0, done.stderr
@@ -143,7 +145,7 @@ BLOCK = {"recipe": "here", "hardware": ["cpu"], "variants": ["impl", "algo", "co
 
 
 @pytest.fixture(scope="session")
-def workshop(tmp_path_factory, write_study, toolnoise, run):
+def workshop(tmp_path_factory, write_study, toolnoise, run, skip_without):
     """Open a workshop on digits; `registries` are the study's own entries."""
 
     def make(
@@ -153,13 +155,13 @@ def workshop(tmp_path_factory, write_study, toolnoise, run):
         block["variants"] = [*BLOCK["variants"], *variants]
         written = {"study": "workshop", "grid": [block], "recipes": {"here": recipe}, **registries}
         written["hardware"] = own_hardware or {}
-        return Workshop(write_study(tmp_path_factory.mktemp("workshop"), written), toolnoise, run)
+        return Workshop(write_study(tmp_path_factory.mktemp("workshop"), written), toolnoise, run, skip_without)
 
     return make
 
 
 @pytest.fixture(scope="session")
-def own_workshop(tmp_path_factory, write_study, toolnoise, run):
+def own_workshop(tmp_path_factory, write_study, toolnoise, run, skip_without):
     """Open a workshop on a builder, of drivers/own_models.py unless said, and 64 images of 6 x 8 pixels unless said."""
 
     def make(builder, options=None, module="own_models", size=(6, 8, 2), tooling=None, **recipe):
@@ -179,7 +181,7 @@ def own_workshop(tmp_path_factory, write_study, toolnoise, run):
             "datasets": {"pictures": {"reader": "npz", "path": "raw.npz"}},
             "recipes": {"here": {"epochs": 1, "batch_size": 32, "learning_rate": 0.01} | recipe},
         }
-        return Workshop(write_study(folder, written), toolnoise, run)
+        return Workshop(write_study(folder, written), toolnoise, run, skip_without)
 
     return make
 

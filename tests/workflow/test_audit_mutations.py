@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from toolnoise import arrays, streams
-from toolnoise.provenance import audit, tree
+from toolnoise.provenance import audit, repository, tree
 from toolnoise.provenance.rules import RULES
 from toolnoise.provenance.statements import TIME, path_for
 
@@ -483,6 +483,11 @@ def another_version_of_the_framework_is_said_to_have_computed(folder):
     folder.change(RECORD, lambda statement: observed(statement)["versions"].update(tensorflow="2.20.0"))
 
 
+@mutation("lock-is-kept", WEIGHTS)
+def a_library_that_the_lock_does_not_pin_is_said_to_have_computed(folder):
+    folder.change(RECORD, lambda statement: observed(statement)["versions"].update({"nvidia-cudnn-cu12": "9.10.2.21"}))
+
+
 @mutation("keys-follow", WEIGHTS)
 def a_key_of_the_streams_is_changed(folder):
     folder.change(RECORD, lambda statement: asked(statement)["keys"]["init"].update(key="0" * 32))
@@ -926,7 +931,7 @@ def the_digest_of_the_lock_file_is_changed(folder):
 
 @mutation("lock-is-kept", METRICS)
 def no_lock_file_is_stated(folder):
-    folder.change(METRICS, lambda statement: drop(statement, "requirements/cpu.txt"))
+    folder.change(METRICS, lambda statement: drop(statement, repository.lock()))
 
 
 @mutation("commit-is-known", WEIGHTS)
