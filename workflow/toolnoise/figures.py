@@ -53,7 +53,7 @@ KINDS = {
     "per_class": Kind(("stability",)),
     "across_toolings": Kind(("stability", "cross_tooling"), "two toolings with a variant of control or algo"),
     "frameworks": Kind(
-        ("stability", "cross_tooling", "frameworks", "identical"),
+        ("stability", "cross_tooling", "frameworks", "partings", "identical"),
         _FRAMEWORKS,
     ),
     "layers": Kind(("layers",), "a block with the key layers"),

@@ -1,4 +1,4 @@
-"""From dumps and runs to what separates two frameworks: reads what a pair of toolings left, measures it, writes rows."""
+"""From dumps and runs to metric files: what separates two frameworks, of a pair of toolings that compute with them."""
 
 from collections.abc import Sequence
 from pathlib import Path
