@@ -22,9 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from toolnoise import code, config, files, jobs
+from toolnoise import code, config, engines, files, jobs
 from toolnoise import study as studies
-from toolnoise.engines import tensorflow
 from toolnoise.provenance import expected, repository
 from toolnoise.provenance.expected import CONFIGURE, Expected
 from toolnoise.provenance.hashing import sha256
@@ -159,7 +158,8 @@ def _observed(job: Expected) -> dict[str, Any]:
     tooling = spec["hardware"]
     switches = {"deterministic": "impl" not in spec["variant"]["varying"], "tf32": tooling["tf32"]}
     told = {"device": "cpu", "precision": tooling["precision"], "cpu_flags": [tooling["isa"]]}
-    return {**switches, **told, "variables": tensorflow.variables(tooling)}
+    variables = engines.load(tooling["engine"]).variables(tooling, switches["deterministic"])
+    return {**switches, **told, "variables": variables}
 
 
 def _state(job: Expected, made: dict[str, Artifact]) -> Statement:

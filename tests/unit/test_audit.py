@@ -102,10 +102,10 @@ GPU = {
     [("Tesla V100-SXM2-16GB", []), ("Tesla T4", ["the device was 'Tesla T4'"]), ("cpu", ["the device was 'cpu'"])],
 )
 def test_a_gpu_is_the_declared_one_by_whole_words_of_its_name(device, found):
-    from toolnoise.engines import tensorflow
+    from toolnoise.engines.tensorflow import Engine
 
     observed = {"deterministic": True, "precision": "float32", "tf32": False, "device": device, "cpu_flags": []}
-    observed["variables"] = {**tensorflow.variables(GPU), "CUDA_VISIBLE_DEVICES": "1"}
+    observed["variables"] = {**Engine().variables(GPU, deterministic=True), "CUDA_VISIBLE_DEVICES": "1"}
     assert _differs(GPU, [], observed) == found
     any_gpu = {**GPU, "device": ""}
     assert _differs(any_gpu, [], observed) == ([] if device != "cpu" else found)

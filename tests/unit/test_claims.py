@@ -61,5 +61,5 @@ def test_a_wrong_gpu_is_one_line(claim, refused):
 
 def test_a_gpu_that_tensorflow_cannot_use_is_one_line_that_says_what_to_install(claim, refused):
     line = refused(claim, "V100", [], [Gpu("Tesla V100-SXM2-16GB", "535.104.05")])
-    found = "TensorFlow cannot use the Tesla V100-SXM2-16GB of this machine"
+    found = "tensorflow cannot use the Tesla V100-SXM2-16GB of this machine"
     assert line == f"hardware mine: device: {found}; install the extra `cuda`"

@@ -10,7 +10,7 @@ import functools
 import itertools
 import json
 import math
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +66,7 @@ def resolve(config: object, file: str | Path) -> Config:
     if not config["grid"] and "overhead" not in config:
         raise BadInput(file, "grid", "found []", "allowed: a list of blocks; empty if there is `overhead` to measure")
     _require_whole_cycles(config["recipes"], "recipes.", file)
+    _require_possible_toolings(config["hardware"], "hardware.", file)
     named: dict[str, list[str]] = {registry: [] for registry in REGISTRIES}
     for key, registry, names in _mentions(config):
         for name in names:
@@ -164,6 +165,8 @@ def registered(name: str) -> Config:
     entries = complete(read_yaml(path), schema()["properties"][name], path)
     if name == "recipes":
         _require_whole_cycles(entries, "", path)
+    if name == "hardware":
+        _require_possible_toolings(entries, "", path)
     return entries
 
 
@@ -174,6 +177,24 @@ def _require_whole_cycles(recipes: Config, at: str, file: str | Path) -> None:
             raise BadInput(file, key, f"found {count} with schedule {recipe['schedule']!r}", "schedule: cosine")
         if recipe["epochs"] % count:
             raise BadInput(file, key, f"found {count}", f"a divisor of its {recipe['epochs']} epochs")
+
+
+# Per engine, what computes on a CPU and for which instruction sets it can be told to.
+KERNELS = {"tensorflow": ("onednn", "eigen"), "jax": ("xla",), "torch": ("onednn", "native")}
+ISAS = {"tensorflow": ("sse41", "avx2", "avx512"), "jax": ("avx2", "avx512"), "torch": ("avx2", "avx512")}
+
+
+def _require_possible_toolings(toolings: Config, at: str, file: str | Path) -> None:
+    for name, tooling in toolings.items():
+        engine = tooling["engine"]
+        possible = {"kernels": KERNELS[engine], "isa": ISAS[engine]} if tooling["accelerator"] == "cpu" else {}
+        if engine == "torch":
+            possible["accelerator"] = ("cpu", "gpu")
+        for key, allowed in possible.items():
+            if tooling[key] not in allowed:
+                raise BadInput(
+                    file, f"{at}{name}.{key}", f"found {tooling[key]!r} with engine {engine!r}", _one_of(allowed)
+                )
 
 
 def _fill_defaults(validator, properties, instance, rules):  # noqa: ANN001, ANN202 (jsonschema's own signature)
@@ -229,7 +250,7 @@ def _nearest(name: str, known: Mapping[str, object] | list[str]) -> str:
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 
-def _one_of(values: Mapping[str, object] | list[str]) -> str:
+def _one_of(values: Iterable[object]) -> str:
     return "allowed: " + ", ".join(sorted(map(str, values)))
 
 

@@ -90,15 +90,19 @@ def keep_mask(xp: Any, key_words: Any, counters: tuple[Any, ...], rate: float) -
     """Which elements dropout keeps: a hash of the key and of each element's counters, compared with `rate`.
 
     `xp` is numpy or keras.ops and the arrays are its own, all uint32: the same integer operations everywhere, so that
-    every engine, device and number of threads keeps the same elements. `counters` (such as step, layer and element)
-    broadcast against one another.
+    every engine, device and number of threads keeps the same elements. PyTorch, which does not compute with uint32, has
+    them in int64. `counters` (such as step, layer and element) broadcast against one another.
     """
     state = key_words[0]
     for number, counter in enumerate(counters):
-        state = _mixed(xp, xp.bitwise_xor(state, counter)) + key_words[(number + 1) % 4]
+        state = low_word(xp, _mixed(xp, xp.bitwise_xor(state, counter)) + key_words[(number + 1) % 4])
     # 24 bits, as in `uniform`: 0 keeps everything and nothing rounds.
-    threshold = np.uint32(round(rate * 2**24))
-    return xp.right_shift(_mixed(xp, state), np.uint32(8)) >= threshold
+    return xp.right_shift(_mixed(xp, state), np.uint32(8)) >= _scalar(state, round(rate * 2**24))
+
+
+def low_word(xp: Any, value: Any) -> Any:
+    """The 32 lowest bits of each integer, where they have more."""
+    return xp.bitwise_and(value, 0xFFFFFFFF) if _is_wide(value) else value
 
 
 def _polynomial(coefficients: tuple[float, ...], at: np.ndarray) -> np.ndarray:
@@ -112,5 +116,15 @@ def _polynomial(coefficients: tuple[float, ...], at: np.ndarray) -> np.ndarray:
 def _mixed(xp: Any, value: Any) -> Any:
     # A bijection of 32 bits in which every input bit moves every output bit about half the time (Wellons, lowbias32).
     for shift, factor in ((16, 0x7FEB352D), (15, 0x846CA68B)):
-        value = xp.bitwise_xor(value, xp.right_shift(value, np.uint32(shift))) * np.uint32(factor)
+        value = xp.bitwise_xor(value, xp.right_shift(value, np.uint32(shift)))
+        value = low_word(xp, value * _scalar(value, factor))
     return xp.bitwise_xor(value, xp.right_shift(value, np.uint32(16)))
+
+
+def _scalar(beside: Any, word: int) -> Any:
+    # Of int64 the factor that is the same modulo 2^32 and nearer to 0, so that no product overflows.
+    return (word + 2**31) % 2**32 - 2**31 if _is_wide(beside) else np.uint32(word)
+
+
+def _is_wide(value: Any) -> bool:
+    return str(value.dtype).endswith("int64")

@@ -13,10 +13,14 @@ PART_BYTES = 256 << 20
 THREADS = 2
 
 
+def steps_in_part(train: Split, batch: int) -> int:
+    """How many steps of so many images a part has; the last one of an epoch may have fewer."""
+    return max(1, PART_BYTES // (batch * 4 * int(np.prod(train.pixels.shape[1:]))))
+
+
 def parts(train: Split, plan: Plan) -> Iterator[tuple[np.ndarray, np.ndarray, Plan]]:
     """Cut an epoch into parts of whole steps: images, labels and a plan whose `order` is of these images."""
-    of_a_step = plan.order.shape[1] * 4 * int(np.prod(train.pixels.shape[1:]))
-    length = max(1, PART_BYTES // of_a_step)
+    length = steps_in_part(train, plan.order.shape[1])
 
     def read(start: int) -> tuple[np.ndarray, np.ndarray, Plan]:
         part = plan.steps(start, start + length)

@@ -10,6 +10,9 @@ from toolnoise.datasets.prepared import Split
 from toolnoise.models.initial import Parameter
 from toolnoise.plans import Plan
 
+# The engines, each named as the module that it imports.
+FRAMEWORKS = ("tensorflow", "jax", "torch")
+
 Weights = dict[str, np.ndarray]
 
 
@@ -41,6 +44,9 @@ class Kernel(NamedTuple):
 
 class Engine(Protocol):
     """What training needs of a framework. One engine serves one process and one model."""
+
+    def variables(self, tooling: dict[str, Any], deterministic: bool) -> dict[str, str]:
+        """The environment variables by which a tooling sets the framework; nothing needs to be installed to say."""
 
     def start(self, tooling: dict[str, Any], deterministic: bool) -> dict[str, Any]:
         """Import and configure the framework; return what was observed of machine and framework."""

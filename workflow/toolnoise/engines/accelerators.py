@@ -14,6 +14,12 @@ from typing import Any, NamedTuple
 
 from toolnoise.errors import BadInput
 
+# What to install where an engine cannot compute on GPUs.
+INSTALL = {
+    "tensorflow": "install the extra `cuda`",
+    "jax": "install jax[cuda12]",
+    "torch": "install a build of torch for CUDA",
+}
 NVIDIA = Path("/proc/driver/nvidia")
 TPU = Path("/dev/accel0")
 

@@ -17,7 +17,7 @@ from toolnoise.errors import BadInput
 
 FRAMEWORK = re.compile(
     r"(TF|TF2|TFE|XLA|KERAS|JAX|TORCH|PYTORCH|ONEDNN|DNNL|MKL|OMP|GOMP|KMP|OPENBLAS|BLIS|GOTO|NUMEXPR|VECLIB|EIGEN|NPY"
-    r"|CUDA|CUDNN|CUBLAS|CUBLASLT|NVIDIA|NCCL)_.*"
+    r"|CUDA|CUDNN|CUBLAS|CUBLASLT|NVIDIA|NCCL|ATEN|TRITON|TORCHINDUCTOR|LIBTPU)_.*|NPROC"
 )
 SLURM = ("SLURM_JOB_ID", "SLURM_JOB_PARTITION", "SLURMD_NODENAME")
 VISIBLE = (
@@ -27,6 +27,7 @@ VISIBLE = (
     "TPU_NAME",
     "TPU_ACCELERATOR_TYPE",
 )
+WITHOUT_ONEDNN = {"tensorflow": "eigen", "torch": "native"}
 CPUINFO = Path("/proc/cpuinfo")
 SYSCTL = {
     "model name": ("machdep.cpu.brand_string",),
@@ -61,9 +62,9 @@ def require_cpu(tooling: dict[str, Any]) -> None:
     """Refuse a tooling whose instruction set this machine's CPU does not have, or which none can pin."""
     name = f"hardware {tooling['name']}"
     if tooling["precision"] != "float32" and tooling["kernels"] == "onednn":
-        # There TensorFlow asks the processor, and not the pinned instruction set, whether oneDNN computes.
+        # There frameworks ask the processor, and not the pinned instruction set, whether oneDNN computes.
         found = f"{tooling['precision']} with kernels onednn depends on the processor, whatever isa says"
-        raise BadInput(name, "precision", found, "allowed: kernels eigen")
+        raise BadInput(name, "precision", found, f"allowed: kernels {WITHOUT_ONEDNN[tooling['engine']]}")
     flags = _cpuinfo("flags").split()
     if FLAGS[tooling["isa"]] not in flags:
         able = [isa for isa, flag in FLAGS.items() if flag in flags]

@@ -4,53 +4,32 @@ The loss is multiplied by a power of two before gradients are taken and these ar
 is lost. It is found as Keras's LossScaleOptimizer finds it, which Keras puts around every optimiser under
 mixed_float16: from 2^15, halved by a step whose gradients overflow, which is left out, and doubled after 2,000 steps in
 a row that were not. All of it is counted in integers, which are 0 at the start, and belongs to the state of training.
+
+The counts are int32 tensors of whatever framework trains.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
+DOUBLINGS, STEPS_IN_A_ROW, LEFT_OUT = COUNTS = ("doublings", "steps_in_a_row", "left_out")
 INITIAL_EXPONENT = 15
 STEPS_TO_GROW = 2000
 # So that the factor and its inverse are always normal numbers.
 EXPONENTS = (-126, 126)
 
 
-class LossScale:
-    """The factor of one training; its variables live on TensorFlow's device."""
+def bits(doublings: Any, sign: int = 1) -> Any:
+    """The factor as the bits of a float32, or with sign -1 of what undoes it: exact on every device."""
+    return (sign * (doublings + INITIAL_EXPONENT) + 127) * 2**23
 
-    def __init__(self, tf: Any) -> None:
-        self.tf = tf
-        self.variables = {name: tf.Variable(0, dtype=tf.int32) for name in ("doublings", "steps_in_a_row", "left_out")}
 
-    @property
-    def left_out(self) -> Any:
-        """How many steps were left out since training began."""
-        return self.variables["left_out"]
-
-    def factor(self, sign: int = 1) -> Any:
-        """The factor, or with sign -1 what undoes it, built from its exponent: exact on every device."""
-        exponent = sign * (self.variables["doublings"] + INITIAL_EXPONENT)
-        return self.tf.bitcast(self.tf.bitwise.left_shift(exponent + 127, 23), self.tf.float32)
-
-    def step(self, gradients: Sequence[Any], apply: Callable[[list[Any]], None]) -> None:
-        """Call `apply` with the gradients at their true size, or leave the step out if one of them overflowed."""
-        tf = self.tf
-        finite = tf.reduce_all([tf.reduce_all(tf.math.is_finite(gradient)) for gradient in gradients])
-
-        def take() -> None:
-            undo = self.factor(-1)
-            apply([gradient * undo for gradient in gradients])
-            grown = self.variables["steps_in_a_row"] + 1 == STEPS_TO_GROW
-            self._multiply(tf.cast(grown, tf.int32))
-            self.variables["steps_in_a_row"].assign(tf.where(grown, 0, self.variables["steps_in_a_row"] + 1))
-
-        def leave_out() -> None:
-            self._multiply(-1)
-            self.variables["steps_in_a_row"].assign(0)
-            self.variables["left_out"].assign_add(1)
-
-        tf.cond(finite, take, leave_out)
-
-    def _multiply(self, doublings: Any) -> None:
-        low, high = (exponent - INITIAL_EXPONENT for exponent in EXPONENTS)
-        self.variables["doublings"].assign(self.tf.clip_by_value(self.variables["doublings"] + doublings, low, high))
+def after(counts: Mapping[str, Any], finite: Any, clip: Callable[[Any, int, int], Any]) -> dict[str, Any]:
+    """The counts after a step; `finite` is 1 if its gradients were finite and it was taken, and else 0."""
+    in_a_row = finite * (counts[STEPS_IN_A_ROW] + 1)
+    grown = in_a_row // STEPS_TO_GROW
+    low, high = (exponent - INITIAL_EXPONENT for exponent in EXPONENTS)
+    return {
+        DOUBLINGS: clip(counts[DOUBLINGS] + grown - (1 - finite), low, high),
+        STEPS_IN_A_ROW: in_a_row * (1 - grown),
+        LEFT_OUT: counts[LEFT_OUT] + 1 - finite,
+    }

@@ -5,6 +5,7 @@ batch. An engine tells each layer of these in `plan` before it calls the model i
 within a batch therefore moves their masks with them.
 """
 
+import math
 from typing import Any
 
 import keras
@@ -34,9 +35,9 @@ class Dropout(keras.layers.Layer):
             return values
         key_words, step, number, slots = self.drawn_from
         shape = tuple(1 if self.whole else length for length in values.shape[1:])
-        size = int(np.prod(shape))
-        inside = np.arange(size, dtype=np.uint32).reshape(1, *shape)
-        elements = ops.reshape(slots, (-1, *(1 for _ in shape))) * np.uint32(size) + inside
+        size = math.prod(shape)
+        inside = ops.reshape(ops.cast(ops.arange(size, dtype="int32"), "uint32"), (1, *shape))
+        elements = streams.low_word(ops, ops.reshape(slots, (-1, *(1 for _ in shape))) * size + inside)
         keep = streams.keep_mask(ops, key_words, (step, np.uint32(number), elements), self.rate)
         # Multiplied, because compilers turn a division by a constant into that, or not.
         return ops.where(keep, values * (1 / (1 - self.rate)), ops.zeros_like(values))

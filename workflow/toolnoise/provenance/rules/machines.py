@@ -2,12 +2,10 @@
 
 from typing import Any
 
-from toolnoise.engines import accelerators, environment, tensorflow
+from toolnoise import engines
+from toolnoise.engines import accelerators, environment
 from toolnoise.provenance.evidence import Evidence, Found, each
 from toolnoise.provenance.statements import Statement
-
-# The variables by which each engine's toolings are set.
-VARIABLES = {"tensorflow": tensorflow.variables}
 
 
 @each
@@ -34,7 +32,8 @@ def _differs(tooling: dict[str, Any], varying: list[str], observed: dict[str, An
         found.append(f"the device was {device!r}")
     if cpu and environment.FLAGS[tooling["isa"]] not in observed["cpu_flags"]:
         found.append(f"the CPU has no {tooling['isa']}")
-    settings, variables = VARIABLES[tooling["engine"]](tooling), observed["variables"]
+    settings = engines.load(tooling["engine"]).variables(tooling, "impl" not in varying)
+    variables = observed["variables"]
     found += [f"{name} was {variables.get(name)!r}" for name, value in settings.items() if variables.get(name) != value]
     others = variables.keys() - settings.keys() - set(environment.VISIBLE)
     return found + [f"{name} was set" for name in sorted(others)]

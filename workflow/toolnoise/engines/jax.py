@@ -1,0 +1,261 @@
+"""JAX: a whole epoch is one compiled loop on an accelerator; on a CPU each step is one compiled call.
+
+There XLA's convolutions are tens of times slower inside a loop than outside. The training set, or the part of it that
+the next steps need, lies on the device with the plan; a step gathers its batch, crops and mirrors it as planned, and
+updates the weights, whose memory it uses again. All randomness comes in with the plan.
+"""
+
+import tempfile
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from toolnoise.datasets.prepared import Split
+from toolnoise.datasets.streaming import steps_in_part
+from toolnoise.engines import Kernel, accelerators, decay, loss_scale, rate_factor, xplane
+from toolnoise.engines.keras_engine import BETA_1, BETA_2, EPSILON, EVALUATION_BATCH, LOSS_SCALE, KerasEngine
+from toolnoise.errors import BadInput
+from toolnoise.plans import Plan, steps_per_epoch
+
+ISA = {"avx2": "AVX2", "avx512": "AVX512"}
+PLATFORMS = {"cpu": "cpu", "gpu": "cuda", "tpu": "tpu"}
+# Plans are made to be of a power of two of steps, at least of this one.
+FEWEST_STEPS = 128
+
+
+class Engine(KerasEngine):
+    """Trains one Keras model in this process."""
+
+    framework = "jax"
+    trains_variables = False
+
+    def variables(self, tooling: dict[str, Any], deterministic: bool) -> dict[str, str]:
+        """The environment variables by which a tooling sets JAX, Keras and XLA."""
+        if tooling["accelerator"] == "cpu":
+            flags = [f"--xla_cpu_max_isa={ISA[tooling['isa']]}"]
+        else:
+            # It also leaves out the timing of kernels, which chooses among them in every process anew.
+            flags = ["--xla_gpu_deterministic_ops=true"] if deterministic and tooling["accelerator"] == "gpu" else []
+        full = "tensorfloat32" if tooling["tf32"] else "highest"
+        return {
+            "JAX_DEFAULT_MATMUL_PRECISION": full if tooling["precision"] == "float32" else "default",
+            "JAX_ENABLE_COMPILATION_CACHE": "false",
+            "JAX_PLATFORMS": PLATFORMS[tooling["accelerator"]],
+            "KERAS_BACKEND": "jax",
+            # What XLA takes for the number of processors, and so of threads.
+            "NPROC": str(tooling["threads"]),
+            "OMP_NUM_THREADS": str(tooling["threads"]),
+            "TF_CPP_MIN_LOG_LEVEL": "2",
+            "XLA_FLAGS": " ".join(flags),
+            "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
+        }
+
+    def _set_up(self, deterministic: bool) -> None:  # noqa: ARG002 (XLA_FLAGS say it)
+        self.jax = self.library
+
+    def _allows_tf32(self) -> bool:
+        return self.jax.config.jax_default_matmul_precision == "tensorfloat32"
+
+    def _gpus(self) -> list[tuple[str, str]]:
+        try:
+            return [(gpu.device_kind, str(getattr(gpu, "compute_capability", ""))) for gpu in self.jax.devices("gpu")]
+        except RuntimeError:
+            return []
+
+    def _use_gpu(self, place: int) -> None:
+        self.jax.config.update("jax_default_device", self.jax.devices("gpu")[place])
+
+    def _claim_tpu(self) -> dict[str, Any]:
+        """One core of the TPU: one run, one device. Never tried, for lack of a TPU."""
+        try:
+            seen = self.jax.devices("tpu")
+        except RuntimeError as error:
+            reason = str(error).partition("\n")[0]
+            found = f"JAX cannot use the {(accelerators.tpu() or ['TPU'])[0]} of this machine ({reason})"
+            raise BadInput(f"hardware {self.tooling['name']}", "device", found, "install jax[tpu]") from None
+        names = [tpu.device_kind for tpu in seen]
+        place = accelerators.choose(self.tooling, names)
+        self.jax.config.update("jax_default_device", seen[place])
+        return {"device": names[place]}
+
+    def _tensor(self, variable: Any) -> Any:
+        return self.jax.numpy.zeros(variable.shape, variable.dtype)
+
+    def _of_images(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        compiled = self.jax.jit(lambda tensors, images: self._called(tensors, lambda: function(images))[0])
+        return lambda images: compiled(self.tensors, images)
+
+    def _called(self, tensors: dict[str, Any], function: Callable[[], Any]) -> tuple[Any, dict[str, Any]]:
+        """What a function gives with these tensors in the model's variables, and what they are after it."""
+        weights = self.model.weights
+        with self.keras.StatelessScope(state_mapping=[(one, tensors[one.path]) for one in weights]) as scope:
+            given = function()
+        return given, {one.path: scope.get_current_value(one) for one in weights}
+
+    def _batches(self, split: Split) -> Iterator[np.ndarray]:
+        # XLA compiles for one size of batch: the last one is filled up.
+        size = min(EVALUATION_BATCH, len(split.labels))
+        return (_filled(images, size) for images in super()._batches(split))
+
+    def logits(self, split: Split) -> np.ndarray:
+        """Logits of the network as it is, in batches of a fixed size."""
+        return super().logits(split)[: len(split.labels)]
+
+    def _on_device(self, images: np.ndarray, labels: np.ndarray) -> tuple[Any, Any]:
+        size = len(images)
+        if self.train.streamed:
+            size = min(self._steps, steps_in_part(self.train, self.recipe["batch_size"])) * self.recipe["batch_size"]
+        return self.jax.device_put(_filled(images, size)), self.jax.device_put(_filled(labels, size))
+
+    def _zeros(self, like: Any) -> Any:
+        return self.jax.numpy.zeros_like(like)
+
+    @property
+    def _steps(self) -> int:
+        return steps_per_epoch(self.recipe, len(self.train.labels))
+
+    def _compile(self) -> None:
+        self._loops = self.tooling["accelerator"] != "cpu"
+        self._advance = self.jax.jit(self._loop if self._loops else self._step, donate_argnums=0)
+        # A step whose outcome is dropped compiles what training calls.
+        batch, copy = (1, self.recipe["batch_size"]), self.jax.numpy.array
+        plan = Plan(
+            np.zeros(batch, np.int32),
+            np.zeros((*batch, 2), np.int32),
+            np.zeros(batch, bool),
+            np.zeros(batch, np.uint32),
+            np.zeros(4, np.uint32),
+            np.zeros(1, np.float32),
+        )
+        blank = np.zeros((1, *self.train.pixels.shape[1:]), np.float32)
+        data = self.held or self._on_device(blank, np.zeros(1, np.int32))
+        kept = self.tensors, self.slots
+        self.tensors, self.slots = self.jax.tree.map(copy, kept)
+        self._train(*data, plan, np.ones(1, np.uint32), np.zeros((1, 3), np.float32), np.float32(0), np.int32(0))
+        self.tensors, self.slots = kept
+
+    def _train(
+        self,
+        images: Any,
+        labels: Any,
+        part: Plan,
+        steps: np.ndarray,
+        rates: np.ndarray,
+        loss: np.float32,
+        correct: np.int32,
+    ) -> tuple[Any, Any]:
+        # A part of another length compiles nothing anew: each is filled up to the same power of two.
+        size = 2 ** (max(FEWEST_STEPS, self._steps, len(steps)) - 1).bit_length()
+        planned = [_filled(values, size) for values in (part.order, part.offsets, part.flips, part.slots, steps, rates)]
+        given = self.jax.device_put((planned, images, labels, part.dropout))
+        left_out = self.jax.numpy.array(self.slots[LOSS_SCALE][loss_scale.LEFT_OUT] if self.loss_scaled else 0)
+        carried = self.tensors, self.slots, self.jax.numpy.array(loss), self.jax.numpy.array(correct)
+        try:
+            for number in [len(steps)] if self._loops else range(len(steps)):
+                carried = self._advance(carried, number, *given, left_out)
+        except self.jax.errors.JaxRuntimeError as error:
+            line = str(error).strip().splitlines()[0]
+            if "determinis" not in line:
+                raise
+            raise BadInput(f"hardware {self.tooling['name']}", "", f"no deterministic kernel ({line})") from None
+        self.tensors, self.slots, loss, correct = carried
+        return np.asarray(loss), np.asarray(correct)
+
+    def _loop(self, carried, count, *given):  # noqa: ANN001, ANN002, ANN202 (symbolic arrays)
+        return self.jax.lax.fori_loop(0, count, lambda number, carried: self._step(carried, number, *given), carried)
+
+    def _step(self, carried, number, planned, pixels, targets, dropout, left_out):  # noqa: ANN001, ANN202
+        jnp, (tensors, slots, loss_sum, correct) = self.jax.numpy, carried
+        order, offsets, flips, places, step = (values[number] for values in planned[:-1])
+        images, labels = self._augmented(pixels, order, offsets, flips), self._gathered(targets, order)
+        for layer_number, layer in enumerate(self.dropouts):
+            layer.plan(dropout, step, layer_number, places)
+        counts = slots.get(LOSS_SCALE)
+
+        def objective(trained):  # noqa: ANN001, ANN202
+            logits, after = self._called(tensors | trained, lambda: self._logits(images, training=True))
+            loss = jnp.mean(self._losses(labels, logits))
+            return loss * self._loss_scale(counts) if counts else loss, (loss, logits, after)
+
+        trained = {path: tensors[path] for path in self.trainable}
+        gradients, (loss, logits, after) = self.jax.grad(objective, has_aux=True)(trained)
+        # Adam's powers count the updates that were made.
+        made = number - (counts[loss_scale.LEFT_OUT] - left_out) if counts else number
+        rates = planned[-1][number, 0], *planned[-1][made, 1:]
+        if counts:
+            finite = jnp.all(jnp.array([jnp.all(jnp.isfinite(gradient)) for gradient in gradients.values()]))
+            undo = self._loss_scale(counts, -1)
+            gradients = {path: gradient * undo for path, gradient in gradients.items()}
+        new, new_slots = self._updated(trained, slots, gradients, *rates)
+        if counts:
+            new, new_slots = self.jax.tree.map(partial(jnp.where, finite), (new, new_slots), (trained, slots))
+            new_slots[LOSS_SCALE] = loss_scale.after(counts, finite.astype(jnp.int32), jnp.clip)
+        right = jnp.sum(jnp.argmax(logits, -1) == labels, dtype=jnp.int32)
+        return after | new, new_slots, loss_sum + loss, correct + right
+
+    def _updated(self, trained, slots, gradients, rate, *powers):  # noqa: ANN001, ANN002, ANN202
+        """The trained tensors and their slots after a step, by the formulas of TensorFlow's optimiser kernels."""
+        new, new_slots = {}, {slot: dict(tensors) for slot, tensors in slots.items()}
+        for path, gradient in gradients.items():
+            tensor = trained[path]
+            # Where a factor is 1 or 0 nothing is computed: other operations would be other bits.
+            if times := decay(path, self.recipe):
+                gradient = gradient + times * tensor
+            factor = rate_factor(path, self.recipe)
+            lr = rate if factor == 1 else rate * factor
+            if self.recipe["optimizer"] == "adam":
+                m = slots["m"][path] + (gradient - slots["m"][path]) * (1 - BETA_1)
+                v = slots["v"][path] + (gradient * gradient - slots["v"][path]) * (1 - BETA_2)
+                size = lr * self.jax.numpy.sqrt(1 - powers[1]) / (1 - powers[0])
+                new[path] = tensor - m * size / (self.jax.numpy.sqrt(v) + EPSILON)
+                new_slots["m"][path], new_slots["v"][path] = m, v
+            else:
+                momentum = slots["momentum"][path] * self.recipe["momentum"] - lr * gradient
+                new[path] = tensor + momentum
+                new_slots["momentum"][path] = momentum
+        return new, new_slots
+
+    def _loss_scale(self, counts, sign=1):  # noqa: ANN001, ANN202
+        bits = loss_scale.bits(counts[loss_scale.DOUBLINGS], sign)
+        return self.jax.lax.bitcast_convert_type(bits, self.jax.numpy.float32)
+
+    def _losses(self, labels, logits):  # noqa: ANN001, ANN202
+        jax, smoothing = self.jax, self.recipe["label_smoothing"]
+        targets = jax.nn.one_hot(labels, logits.shape[-1], dtype=logits.dtype)
+        if smoothing:
+            targets = targets * (1 - smoothing) + smoothing / logits.shape[-1]
+        return -jax.numpy.sum(targets * jax.nn.log_softmax(logits), axis=-1)
+
+    def _gathered(self, array: Any, places: Any) -> Any:
+        return array.at[places].get(mode="promise_in_bounds")
+
+    def _set(self, tensor: Any, values: np.ndarray) -> Any:
+        # A copy: training gives its memory back.
+        return self.jax.numpy.array(values, tensor.dtype)
+
+    def profile(self, plan: Plan) -> tuple[Kernel, ...]:
+        """Train one epoch under JAX's profiler."""
+        from jax.profiler import ProfileData, ProfileOptions
+
+        on_gpu, options = self.tooling["accelerator"] == "gpu", ProfileOptions()
+        options.python_tracer_level = 0
+        with tempfile.TemporaryDirectory() as folder:
+            with self.jax.profiler.trace(folder, profiler_options=options):
+                self.epoch(plan)
+            (trace,) = Path(folder).rglob("*.xplane.pb")
+            planes = xplane.of_profile_data(ProfileData.from_file(str(trace)))
+        found = xplane.gpu_kernels(planes) if on_gpu else xplane.cpu_thunks(planes)
+        if not found:
+            driver = "CUPTI and a driver that lets users profile (NVreg_RestrictProfilingToAdminUsers=0)"
+            wanted = driver if on_gpu else "JAX with its host tracer"
+            raise BadInput(f"hardware {self.tooling['name']}", "profiler", "it saw no kernel", f"it needs {wanted}")
+        return found
+
+
+def _filled(values: np.ndarray, length: int) -> np.ndarray:
+    """An array with zeros after it, up to a length."""
+    missing = length - len(values)
+    return np.concatenate([values, np.zeros((missing, *values.shape[1:]), values.dtype)]) if missing else values

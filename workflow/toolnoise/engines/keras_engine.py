@@ -1,0 +1,345 @@
+"""What the engines share, since Keras builds the network for each of them: everything but the training step itself.
+
+An engine is a subclass that says how its framework is set up, holds tensors, compiles functions and trains the steps of
+a plan. Tensors have the paths that Keras gives them, which are the same on every framework.
+"""
+
+import gc
+import importlib
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+from toolnoise.ahead import ahead
+from toolnoise.datasets import streaming
+from toolnoise.datasets.prepared import Split
+from toolnoise.engines import FRAMEWORKS, EpochResult, State, Weights, accelerators, environment, loss_scale
+from toolnoise.errors import BadInput
+from toolnoise.models.initial import Parameter
+from toolnoise.plans import Plan
+
+SLOTS = {"adam": ("m", "v"), "sgd": ("momentum",)}
+LOSS_SCALE = "loss_scale"
+BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-7
+EVALUATION_BATCH = 512
+# What Keras and the frameworks import if they find it and training never uses: half of the time to import them.
+UNUSED = ("h5py", "IPython", "matplotlib", "pandas", "PIL", "sklearn")
+
+
+class KerasEngine:
+    """Trains one Keras model in this process."""
+
+    # What Keras computes with, which is also the name of the module and of the engine.
+    framework: str
+    # Beside UNUSED: what this framework would import and training never uses.
+    unused: tuple[str, ...] = ()
+    # Whether the variables of the model are what the framework trains.
+    trains_variables = True
+
+    def start(self, tooling: dict[str, Any], deterministic: bool) -> dict[str, Any]:
+        """Import the framework under the tooling's settings and nothing else's."""
+        self.tooling = tooling
+        if tooling["accelerator"] == "cpu":
+            environment.require_cpu(tooling)
+        if self.framework in sys.modules:
+            raise RuntimeError(f"{self.framework} was imported before the tooling's settings were made")
+        imposed = environment.impose(self.variables(tooling, deterministic))
+        self.library, self.keras = self._import()
+        # Keras would take these from a file in the user's home.
+        self.keras.config.set_floatx("float32")
+        self.keras.config.set_epsilon(EPSILON)
+        self.keras.config.set_image_data_format("channels_last")
+        # Weights are float32 in every precision; layers compute in the tooling's.
+        self.keras.config.set_dtype_policy(tooling["precision"])
+        self._set_up(deterministic)
+        claim = {"cpu": self._claim_cpu, "gpu": self._claim_gpu, "tpu": self._claim_tpu}[tooling["accelerator"]]
+        return {
+            **claim(),
+            "precision": self.keras.config.dtype_policy().name,
+            "tf32": self._allows_tf32(),
+            "deterministic": deterministic,
+            "variables": imposed,
+            "versions": {
+                self.framework: self.library.__version__,
+                "keras": self.keras.__version__,
+                "numpy": np.__version__,
+            },
+            **self._about(),
+            **environment.machine(),
+        }
+
+    def variables(self, tooling: dict[str, Any], deterministic: bool) -> dict[str, str]:
+        """The environment variables by which a tooling sets the framework and its libraries."""
+        raise NotImplementedError
+
+    def _import(self) -> tuple[Any, Any]:
+        """Import the framework and Keras without what they would import for others, other frameworks among it."""
+        others = [name for name in FRAMEWORKS if name != self.framework]
+        optional = [name for name in (*UNUSED, *self.unused, *others) if name not in sys.modules]
+        sys.modules.update(dict.fromkeys(optional))
+        gc.disable()
+        try:
+            keras, library = importlib.import_module("keras"), importlib.import_module(self.framework)
+        finally:
+            gc.enable()
+            for name in optional:
+                del sys.modules[name]
+        gc.freeze()
+        return library, keras
+
+    def _set_up(self, deterministic: bool) -> None:
+        """What is set in the framework once it is imported."""
+        raise NotImplementedError
+
+    def _allows_tf32(self) -> bool:
+        """Whether the framework says that float32 products may use TensorFloat-32."""
+        raise NotImplementedError
+
+    def _about(self) -> dict[str, Any]:
+        """What else is observed of the framework."""
+        return {}
+
+    def _claim_cpu(self) -> dict[str, Any]:
+        return {"device": "cpu"}
+
+    def _claim_gpu(self) -> dict[str, Any]:
+        """Of the GPUs that the scheduler or the user made visible, the first that the tooling means, and no other."""
+        seen, present = self._gpus(), accelerators.gpus()
+        if present and not seen:
+            found = f"{self.framework} cannot use the {present[0].name} of this machine"
+            raise BadInput(f"hardware {self.tooling['name']}", "device", found, accelerators.INSTALL[self.framework])
+        names = [name for name, _ in seen]
+        place = accelerators.choose(self.tooling, names)
+        self._use_gpu(place)
+        told = next((gpu for gpu in present if gpu.name == names[place]), None)
+        return {
+            "device": names[place],
+            "compute_capability": seen[place][1],
+            "driver": told.driver if told else "",
+            "device_memory_mib": told.memory_mib if told else "",
+            "libraries": environment.installed("nvidia-.*"),
+        }
+
+    def _gpus(self) -> list[tuple[str, str]]:
+        """Name and compute capability of each GPU that the framework sees."""
+        raise NotImplementedError
+
+    def _use_gpu(self, place: int) -> None:
+        """Compute on this one of them from here on."""
+        raise NotImplementedError
+
+    def _claim_tpu(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def build(
+        self, builder: Callable[..., Any], options: dict[str, Any], shape: tuple[int, ...], classes: int
+    ) -> tuple[Parameter, ...]:
+        """Build the network; its own initial numbers are never used."""
+        from toolnoise.models.dropout import Dropout
+
+        self.slots, self.step, self.shape, self.loss_scaled = {}, 0, shape, False
+        # In a stateless scope Keras leaves weights to be drawn at its end: until then each knows its initialiser.
+        with self.keras.StatelessScope(initialize_variables=self.trains_variables):
+            self.model = builder(shape, classes, **options)
+            initializers = {variable.path: variable._initializer for variable in self.model.weights}
+        # Classes whose logits differ by less than half precision shows would tie, and the lower number win.
+        for layer in reversed(self.model.layers):
+            layer.dtype_policy = "float32"
+            if layer.weights:
+                break
+        for layer in self.model._flatten_layers():
+            if hasattr(layer, "seed_generator"):
+                found = f"{type(layer).__name__} draws random numbers of its own"
+                raise BadInput("model", layer.name, found, "for dropout: toolnoise.models.dropout.Dropout")
+        self.tensors = {variable.path: self._tensor(variable) for variable in self.model.weights}
+        self.dropouts = [layer for layer in self.model._flatten_layers() if isinstance(layer, Dropout)]
+        self.trainable = [variable.path for variable in self.model.trainable_variables]
+        self._forward = self._of_images(lambda images: self._logits(images, training=False))
+        self._watching = {}
+        return tuple(
+            Parameter(
+                variable.path,
+                tuple(variable.shape),
+                variable.path in self.trainable,
+                *_serialised(initializers[variable.path], variable.path),
+            )
+            for variable in self.model.weights
+        )
+
+    def _tensor(self, variable: Any) -> Any:
+        """What holds a variable's values in training."""
+        return variable.value
+
+    def _of_images(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """Compile a function of images, in which the model is called, for batches of any size."""
+        raise NotImplementedError
+
+    def compile(self, recipe: dict[str, Any], train: Split) -> None:
+        """Compile the training, and put the training set on the device unless it is streamed."""
+        self.recipe, self.train = recipe, train
+        self.held = None if train.streamed else self._on_device(train.images, train.labels)
+        names = SLOTS[recipe["optimizer"]]
+        self.slots = {slot: {path: self._zeros(self.tensors[path]) for path in self.trainable} for slot in names}
+        self.loss_scaled = self.tooling["precision"] == "mixed_float16"
+        if self.loss_scaled:
+            self.slots[LOSS_SCALE] = {name: self._zeros(np.int32(0)) for name in loss_scale.COUNTS}
+        self._compile()
+
+    def _on_device(self, images: np.ndarray, labels: np.ndarray) -> tuple[Any, Any]:
+        raise NotImplementedError
+
+    def _zeros(self, like: Any) -> Any:
+        """A tensor of zeros that training changes, of the shape and type of another or of an array."""
+        raise NotImplementedError
+
+    def _compile(self) -> None:
+        """Compile everything that training and evaluating need."""
+        raise NotImplementedError
+
+    def restore(self, state: State) -> None:
+        """Take weights, slots and step; slots that are not given are zero."""
+        for path, tensor in self.tensors.items():
+            self.tensors[path] = self._set(tensor, state.weights[path])
+        for slot, tensors in self.slots.items():
+            given = state.slots.get(slot)
+            for path, tensor in tensors.items():
+                tensors[path] = self._set(tensor, given[path] if given else np.zeros(tuple(tensor.shape)))
+        self.step = state.step
+
+    def _set(self, tensor: Any, values: np.ndarray) -> Any:
+        """What holds these values, in the tensor's type, from here on: the tensor, or a new one for it."""
+        raise NotImplementedError
+
+    def epoch(self, plan: Plan) -> EpochResult:
+        """Train one epoch; Adam's powers are computed here, so that no step count lives on the device."""
+        # The sums go on from part to part, so that they are rounded as in one.
+        loss, correct = np.float32(0), np.int32(0)
+        for images, labels, part in self._parts(plan):
+            steps = self.step + 1 + np.arange(len(part.order))
+            updates = steps - (int(self.slots[LOSS_SCALE][loss_scale.LEFT_OUT]) if self.loss_scaled else 0)
+            rates = np.stack([part.rates, BETA_1**updates, BETA_2**updates], axis=1).astype(np.float32)
+            loss, correct = self._train(images, labels, part, steps.astype(np.uint32), rates, loss, correct)
+            self.step += len(part.order)
+        return EpochResult(float(loss) / len(plan.order), int(correct) / plan.order.size)
+
+    def _train(
+        self,
+        images: Any,
+        labels: Any,
+        part: Plan,
+        steps: np.ndarray,
+        rates: np.ndarray,
+        loss: np.float32,
+        correct: np.int32,
+    ) -> tuple[Any, Any]:
+        """Train the steps of a part; return the sums of loss and of right answers, gone on from those given.
+
+        `rates` [T, 3] has each step's learning rate and the powers of Adam's betas.
+        """
+        raise NotImplementedError
+
+    def _parts(self, plan: Plan) -> Iterator[tuple[Any, Any, Plan]]:
+        if self.held:
+            yield *self.held, plan
+        else:
+            for images, labels, part in streaming.parts(self.train, plan):
+                yield *self._on_device(images, labels), part
+
+    def _logits(self, images: Any, training: bool) -> Any:
+        return self.keras.ops.cast(self.model(images, training=training), "float32")
+
+    def _augmented(self, pixels: Any, indices: Any, offsets: Any, flips: Any) -> Any:
+        """A batch, cropped and mirrored: pixels are moved and never computed, so every engine makes the same bits."""
+        ops, pad = self.keras.ops, self.recipe["crop"]
+        height, width, channels = self.train.shape
+        padded = ops.pad(self._gathered(pixels, indices), ((0, 0), (pad, pad), (pad, pad), (0, 0)))
+        from_height, from_width = padded.shape[1:3]
+        rows = ops.arange(indices.shape[0])[:, None] * from_height + offsets[:, :1] + ops.arange(height)
+        columns = ops.where(flips[:, None], ops.arange(width - 1, -1, -1), ops.arange(width)) + offsets[:, 1:]
+        places = rows[:, :, None] * from_width + columns[:, None, :]
+        return self._gathered(ops.reshape(padded, (-1, channels)), places)
+
+    def _gathered(self, array: Any, places: Any) -> Any:
+        """The entries at these places of the first axis, all of which exist."""
+        return array[places]
+
+    def logits(self, split: Split) -> np.ndarray:
+        """Logits of the network as it is, in batches of a fixed size."""
+        return np.concatenate([self._read(self._forward(images)) for images in self._batches(split)])
+
+    def _batches(self, split: Split) -> Iterator[np.ndarray]:
+        starts = range(0, len(split.labels), EVALUATION_BATCH)
+        return ahead(lambda start: split.middle(slice(start, start + EVALUATION_BATCH)), starts)
+
+    def layers(self) -> dict[str, int]:
+        """Every layer with weights of its own, in the order in which they compute, by what one blank image gives."""
+        names: list[str] = []
+
+        def watched(images: Any) -> list[Any]:
+            found = self._watched(images)
+            names[:] = found
+            return list(found.values())
+
+        given = self._of_images(watched)(np.zeros((1, *self.shape), np.float32))
+        return {name: int(values.shape[1]) for name, values in zip(names, given, strict=True)}
+
+    def activations(self, split: Split, layers: Sequence[str]) -> list[np.ndarray]:
+        """What each of these layers gives of every image; what no layer among them needs is not computed."""
+        layers = tuple(layers)
+        if layers not in self._watching:
+            self._watching[layers] = self._of_images(lambda images: list(map(self._watched(images).get, layers)))
+        found: list[np.ndarray] = []
+        start = 0
+        for images in self._batches(split):
+            some = [self._read(values) for values in self._watching[layers](images)]
+            # Filled batch by batch: to put batches together at the end would take twice the memory.
+            found = found or [np.empty((len(split.labels), values.shape[1]), np.float32) for values in some]
+            for whole, values in zip(found, some, strict=True):
+                whole[start : start + len(values)] = values
+            start += len(images)
+        return found
+
+    def _watched(self, images: Any) -> dict[str, Any]:
+        """What each layer with weights of its own gives, by name, as the network is called."""
+        ops, watched, call = self.keras.ops, {}, self.keras.Layer.__call__
+
+        def watching(layer, *args, **options):  # noqa: ANN001, ANN002, ANN003, ANN202
+            values = call(layer, *args, **options)
+            if _has_own_weights(layer):
+                times = sum(name.partition("#")[0] == layer.path for name in watched)
+                given = [ops.reshape(one, (ops.shape(one)[0], -1)) for one in self.keras.tree.flatten(values)]
+                flat = ops.cast(ops.concatenate(given, 1), "float32")
+                watched[f"{layer.path}#{times + 1}" if times else layer.path] = flat
+            return values
+
+        # A functional model, a sequential one and a class of one's own all call their layers, nested ones too.
+        with mock.patch.object(self.keras.Layer, "__call__", watching):
+            self.model(images, training=False)
+        return watched
+
+    def weights(self) -> Weights:
+        """A copy of every tensor, in the order of the layers."""
+        return {path: self._read(tensor) for path, tensor in self.tensors.items()}
+
+    def state(self) -> State:
+        """A copy of everything that training carries."""
+        slots = {slot: {path: self._read(one) for path, one in tensors.items()} for slot, tensors in self.slots.items()}
+        return State(self.weights(), slots, self.step)
+
+    def _read(self, tensor: Any) -> np.ndarray:
+        """A copy of a tensor's values."""
+        return np.array(tensor)
+
+
+def _has_own_weights(layer: Any) -> bool:
+    inside = {id(weight) for one in layer._flatten_layers(include_self=False) for weight in one.weights}
+    return any(id(weight) not in inside for weight in layer.weights)
+
+
+def _serialised(initializer: Any, path: str) -> tuple[str, dict[str, Any]]:
+    if not hasattr(initializer, "get_config"):
+        raise BadInput("model", path, f"initialiser {initializer}", "allowed: those of keras.initializers")
+    return type(initializer).__name__, dict(initializer.get_config())

@@ -1,0 +1,201 @@
+"""PyTorch: each step is called from Python, kernel by kernel, on data that lies on the device.
+
+Convolutions see Keras's channels-last tensors as such: Keras permutes their axes and copies nothing. A step gathers its
+batch, crops and mirrors it as planned, and updates the weights with kernels that take all of them at once. All
+randomness comes in with the plan.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from toolnoise.engines import Kernel, decay, loss_scale, rate_factor
+from toolnoise.engines.keras_engine import BETA_1, BETA_2, EPSILON, LOSS_SCALE, SLOTS, KerasEngine
+from toolnoise.errors import BadInput
+from toolnoise.plans import Plan
+
+ISA = {"avx2": "AVX2", "avx512": "AVX512"}
+ONEDNN_ISA = {"avx2": "AVX2", "avx512": "AVX512_CORE"}
+# Per precision of float32 arithmetic on a GPU, what PyTorch calls it.
+FULL, TF32 = "ieee", "tf32"
+
+
+class Engine(KerasEngine):
+    """Trains one Keras model in this process."""
+
+    framework = "torch"
+    unused = ("scipy",)
+
+    def variables(self, tooling: dict[str, Any], deterministic: bool) -> dict[str, str]:
+        """The environment variables by which a tooling sets PyTorch, Keras, oneDNN and MKL."""
+        threads, on_cpu = str(tooling["threads"]), tooling["accelerator"] == "cpu"
+        settings = {
+            "KERAS_BACKEND": "torch",
+            "KERAS_TORCH_DEVICE": "cpu" if on_cpu else "cuda",
+            "MKL_NUM_THREADS": threads,
+            "OMP_NUM_THREADS": threads,
+        }
+        if on_cpu:
+            # MKL would choose by the processor, and by where in memory an array lies.
+            isa = {"MKL_CBWR": ISA[tooling["isa"]], "ONEDNN_MAX_CPU_ISA": ONEDNN_ISA[tooling["isa"]]}
+            return settings | isa | {"ATEN_CPU_CAPABILITY": tooling["isa"]}
+        # Without it cuBLAS may add in the order in which its streams finish.
+        return settings | ({"CUBLAS_WORKSPACE_CONFIG": ":4096:8"} if deterministic else {})
+
+    def _set_up(self, deterministic: bool) -> None:
+        self.torch = torch = self.library
+        torch.set_num_threads(self.tooling["threads"])
+        torch.set_num_interop_threads(1)
+        torch.backends.mkldnn.set_flags(self.tooling["kernels"] == "onednn")
+        float32 = TF32 if self.tooling["tf32"] else FULL
+        torch.backends.cuda.matmul.fp32_precision = torch.backends.cudnn.conv.fp32_precision = float32
+        torch.use_deterministic_algorithms(deterministic)
+        torch.backends.cudnn.deterministic = deterministic
+        # cuDNN times its algorithms and chooses in every process anew: what `impl` is about.
+        torch.backends.cudnn.benchmark = not deterministic
+
+    def _allows_tf32(self) -> bool:
+        backends = self.torch.backends
+        return TF32 in (backends.cuda.matmul.fp32_precision, backends.cudnn.conv.fp32_precision)
+
+    def _about(self) -> dict[str, Any]:
+        return {
+            "build": {"cuda": self.torch.version.cuda or "", "cudnn": str(self.torch.backends.cudnn.version() or "")}
+        }
+
+    def _gpus(self) -> list[tuple[str, str]]:
+        about = map(self.torch.cuda.get_device_properties, range(self.torch.cuda.device_count()))
+        return [(gpu.name, f"{gpu.major}.{gpu.minor}") for gpu in about]
+
+    def _use_gpu(self, place: int) -> None:
+        self.torch.cuda.set_device(place)
+
+    def _of_images(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        def called(images: np.ndarray) -> Any:
+            with self.torch.no_grad():
+                return function(self._moved(images))
+
+        return called
+
+    def _moved(self, values: np.ndarray) -> Any:
+        # Without a copy on a CPU, but of what cannot be written to PyTorch makes no tensor.
+        values = values if values.flags.writeable else values.copy()
+        return self.torch.as_tensor(values).to(self.keras.src.backend.torch.core.get_device())
+
+    def _on_device(self, images: np.ndarray, labels: np.ndarray) -> tuple[Any, Any]:
+        return self._moved(images), self._moved(labels.astype(np.int64))
+
+    def _zeros(self, like: Any) -> Any:
+        if isinstance(like, self.torch.Tensor):
+            return self.torch.zeros_like(like, requires_grad=False)
+        return self._moved(np.zeros_like(like))
+
+    def _compile(self) -> None:
+        self._forward(np.zeros((1, *self.shape), np.float32))
+
+    def _train(
+        self,
+        images: Any,
+        labels: Any,
+        part: Plan,
+        steps: np.ndarray,
+        rates: np.ndarray,
+        loss: np.float32,
+        correct: np.int32,
+    ) -> tuple[Any, Any]:
+        # Of 64 bits where they are of 32: PyTorch does not compute with unsigned integers.
+        order, slots, dropout = (
+            self._moved(values.astype(np.int64)) for values in (part.order, part.slots, part.dropout)
+        )
+        offsets, flips = self._moved(part.offsets), self._moved(part.flips)
+        sums = self._moved(np.array(loss)), self._moved(np.array(correct, np.int64))
+        made = 0
+        for number, step in enumerate(steps):
+            for layer_number, layer in enumerate(self.dropouts):
+                layer.plan(dropout, step, layer_number, slots[number])
+            batch = self._augmented(images, order[number], offsets[number], flips[number])
+            try:
+                taken, *of_step = self._step(batch, labels[order[number]], rates[number, 0], rates[made, 1:])
+            except RuntimeError as error:
+                op, told, _ = str(error).partition(" does not have a deterministic implementation")
+                if not told:
+                    raise
+                raise BadInput(f"hardware {self.tooling['name']}", op, "no deterministic kernel") from None
+            # Adam's powers count the updates that were made.
+            made += taken
+            sums = [total + one for total, one in zip(sums, of_step, strict=True)]
+        return tuple(map(self._read, sums))
+
+    def _step(self, images: Any, labels: Any, rate: np.float32, powers: np.ndarray) -> tuple[bool, Any, Any]:
+        """Train one step; return whether it was taken, its loss, and how many it got right."""
+        torch, trained = self.torch, [self.tensors[path] for path in self.trainable]
+        logits = self._logits(images, training=True)
+        smoothing = self.recipe["label_smoothing"]
+        loss = torch.nn.functional.cross_entropy(logits, labels, label_smoothing=smoothing)
+        objective = loss * self._loss_scale() if self.loss_scaled else loss
+        gradients = torch.autograd.grad(objective, trained)
+        with torch.no_grad():
+            taken = not self.loss_scaled or self._scaled_back(gradients)
+            if taken:
+                self._update(trained, gradients, rate, powers)
+            return taken, loss.detach(), (logits.argmax(-1) == labels).sum()
+
+    def _update(self, trained: list[Any], gradients: tuple[Any, ...], rate: np.float32, powers: np.ndarray) -> None:
+        """Move the trained tensors and their slots, by the formulas of TensorFlow's optimiser kernels."""
+        torch = self.torch
+        factors = [rate_factor(path, self.recipe) for path in self.trainable]
+        for path, tensor, gradient in zip(self.trainable, trained, gradients, strict=True):
+            if times := decay(path, self.recipe):
+                gradient.add_(tensor, alpha=times)
+        slots = [list(self.slots[slot].values()) for slot in SLOTS[self.recipe["optimizer"]]]
+        if self.recipe["optimizer"] == "adam":
+            m, v = slots
+            size = rate * np.sqrt(1 - powers[1]) / (1 - powers[0])
+            torch._foreach_lerp_(m, gradients, 1 - BETA_1)
+            torch._foreach_lerp_(v, torch._foreach_mul(gradients, gradients), 1 - BETA_2)
+            spread = torch._foreach_sqrt(v)
+            torch._foreach_add_(spread, EPSILON)
+            torch._foreach_addcdiv_(trained, m, spread, [float(-size * np.float32(factor)) for factor in factors])
+        else:
+            (momentum,) = slots
+            torch._foreach_mul_(momentum, self.recipe["momentum"])
+            moves = torch._foreach_mul(gradients, [float(-rate * np.float32(factor)) for factor in factors])
+            torch._foreach_add_(momentum, moves)
+            torch._foreach_add_(trained, momentum)
+
+    def _loss_scale(self, sign: int = 1) -> Any:
+        return loss_scale.bits(self.slots[LOSS_SCALE][loss_scale.DOUBLINGS], sign).view(self.torch.float32)
+
+    def _scaled_back(self, gradients: tuple[Any, ...]) -> bool:
+        """Undo the loss scale in gradients, and count the step; whether all of them were finite."""
+        torch, counts = self.torch, self.slots[LOSS_SCALE]
+        finite = all(torch.stack([torch.isfinite(gradient).all() for gradient in gradients]).tolist())
+        torch._foreach_mul_(gradients, self._loss_scale(-1))
+        counts |= loss_scale.after(counts, int(finite), torch.clamp)
+        return finite
+
+    def _set(self, tensor: Any, values: np.ndarray) -> Any:
+        with self.torch.no_grad():
+            return tensor.copy_(self._moved(np.asarray(values)))
+
+    def _read(self, tensor: Any) -> np.ndarray:
+        return tensor.detach().cpu().numpy().copy()
+
+    def profile(self, plan: Plan) -> tuple[Kernel, ...]:
+        """Train one epoch under PyTorch's profiler: on a CPU its operators, each without those inside of it."""
+        from torch.profiler import DeviceType, ProfilerActivity, profile
+
+        on_gpu = self.tooling["accelerator"] == "gpu"
+        with profile(activities=[ProfilerActivity.CUDA if on_gpu else ProfilerActivity.CPU]) as seen:
+            self.epoch(plan)
+        device = DeviceType.CUDA if on_gpu else DeviceType.CPU
+        rows = [
+            Kernel(row.key, row.count, float(row.self_device_time_total if on_gpu else row.self_cpu_time_total))
+            for row in seen.key_averages()
+            if row.device_type == device and not row.key.startswith(("Memcpy", "Memset", "ProfilerStep"))
+        ]
+        if not rows:
+            wanted = "CUPTI and a driver that lets users profile (NVreg_RestrictProfilingToAdminUsers=0)"
+            raise BadInput(f"hardware {self.tooling['name']}", "profiler", "it saw no kernel", f"it needs {wanted}")
+        return tuple(sorted(rows, key=lambda row: (-row.microseconds, row.name)))
