@@ -5,7 +5,7 @@ CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 SNAKEMAKE = .venv/bin/snakemake --workflow-profile workflow/profiles/default
 
 # Further papers' studies in small: workflow/studies/<name>-small.yaml.
-STUDIES = sources remedies
+STUDIES = sources remedies frameworks
 
 .PHONY: demo test lint bench clean $(STUDIES)
 .DELETE_ON_ERROR:
