@@ -64,7 +64,7 @@ def cpu(monkeypatch):
     return pretend
 
 
-TOOLING = {"name": "mine", "kernels": "onednn", "precision": "float32"}
+TOOLING = {"engine": "tensorflow", "name": "mine", "kernels": "onednn", "precision": "float32"}
 FLAGS = {"sse41": "fpu sse4_1", "avx2": "fpu sse4_1 avx avx2", "avx512": "fpu sse4_1 avx avx2 avx512f"}
 
 
