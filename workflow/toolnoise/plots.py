@@ -18,6 +18,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
+from matplotlib.ticker import MaxNLocator
 
 from toolnoise.errors import BadInput
 from toolnoise.files import replacing
@@ -263,6 +264,10 @@ def bars(
     places = unique(rows["place"])
     slot = 0.84 / rows.groupby("place")["variant"].nunique().max()
     top = head_room(panel, rows)
+    # What may be negative is shown down to what there is room for above.
+    bottom = max(measure.scale * rows[["value", "ci_low"]].min().min(), -top)
+    if bottom < 0:
+        panel.set_ylim(bottom=1.1 * bottom)
     for x, place in enumerate(places):
         here = rows[rows["place"] == place]
         for offset, row in enumerate(here.itertuples()):
@@ -276,7 +281,7 @@ def bars(
             if null > 0:
                 ends = [centre - 0.5 * slot, centre + 0.5 * slot]
                 panel.plot(ends, [min(null, top)] * 2, color=INK, linewidth=1.1, linestyle=(0, (1, 1)), zorder=2.9)
-            interval(panel, centre, low, high, top)
+            interval(panel, centre, low, high, top, bottom)
             mark(panel, centre, row.value)
             if 0 < value < UNSEEN * top:
                 write(panel, centre, np.nanmin([np.nanmax([value, high]), top]), f"{value:.1g}", 90 * (slot < NARROW))
@@ -356,6 +361,7 @@ def courses(panel: Axes, rows: pd.DataFrame, title: str) -> None:
         apart = 100 * mine["value"].where(mine["value"] > 0)
         panel.plot(mine["epoch"], apart, color=tint, linewidth=1.2, marker="o", markersize=3, label=place)
     panel.autoscale(axis="y")
+    panel.xaxis.set_major_locator(MaxNLocator(integer=True))
     panel.set_xlabel("epoch")
     panel.set_ylabel("%")
     panel.set_title(title)
