@@ -99,17 +99,18 @@ def _first(what: str, last: int, epochs: np.ndarray) -> list[Part]:
 
 
 def _apart(distances: np.ndarray) -> tuple[str, Estimate, int]:
-    return "relative_l2", mean_t(distances).within(0, np.inf), len(distances)
+    return "relative_l2", mean_t(distances).within(0, 2), len(distances)
 
 
 def _compared(one: Run, other: Run) -> tuple[list[str], np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """The tensors of two runs; when these first differ and when the course does; how far both are apart, relatively."""
     weights = one.weights(), other.weights()
-    shapes = [{name: tensor.shape for name, tensor in tensors.items()} for tensors in weights]
-    if list(shapes[0].items()) != list(shapes[1].items()):
-        odd = next(iter(shapes[0].items() ^ shapes[1].items()), ("", "the same in another order"))
+    shapes = [[(name, tensor.shape) for name, tensor in tensors.items()] for tensors in weights]
+    if shapes[0] != shapes[1]:
+        odd = sorted(set(shapes[0]) ^ set(shapes[1]))
+        found = "found another shape, or none" if odd else "found them in another order"
         wanted = f"the tensors of {one.folder / 'weights.npz'}"
-        raise BadInput(other.folder / "weights.npz", odd[0], "not there in this shape or place", wanted)
+        raise BadInput(other.folder / "weights.npz", odd[0][0] if odd else "", found, wanted)
     told = [_told(run, len(weights[0])) for run in (one, other)]
     digests = frameworks.first_epochs(*(digests for digests, _ in told))
     courses = [np.array(course) for _, course in told]

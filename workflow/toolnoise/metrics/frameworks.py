@@ -47,19 +47,20 @@ def inference(runs: Predicted, over: str) -> list[tuple[str, Estimate]]:
     return [
         ("churn_inference", _churn(*map(predictions, runs), over)),
         ("logits_max_difference", _largest(largest, over)),
-        ("logits_relative_difference", _mean(relative, over).within(0, np.inf)),
+        ("logits_relative_difference", _mean(relative, over).within(0, 2)),
     ]
 
 
 def relative_distances(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """How far each row of `b` [N, P] is from that of `a`, in lengths of the latter; any other than zeros is infinitely
-    far from these.
+    """How far each row of `b` [N, P] is from that of `a`, over the root mean square of both lengths.
+
+    Neither comes first, and none is infinite: opposites are 2 apart, unrelated rows of one length the root of 2.
     """
     # In float64: the length of a float32 difference may overflow or vanish.
-    a = a.astype(np.float64)
-    distances, lengths = np.linalg.norm(b - a, axis=1), np.linalg.norm(a, axis=1)
-    far = np.where(distances > 0, np.inf, 0.0)
-    return np.divide(distances, lengths, out=far, where=lengths > 0)
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    distances = np.linalg.norm(b - a, axis=1)
+    lengths = np.hypot(np.linalg.norm(a, axis=1), np.linalg.norm(b, axis=1)) / np.sqrt(2)
+    return np.divide(distances, lengths, out=np.zeros(len(a)), where=lengths > 0)
 
 
 def first_epochs(one: Sequence[Any], other: Sequence[Any]) -> np.ndarray:
