@@ -17,7 +17,10 @@ demo: .venv/cpu
 $(STUDIES): .venv/cpu
 	@$(SNAKEMAKE) --configfile workflow/studies/$@-small.yaml
 	@.venv/bin/toolnoise summary --study results/$@-small/study.json
-	@echo "the tables:" results/$@-small/figures/$@-*.html
+	@echo "the figures and tables:" results/$@-small/figures/$@-*.[hp]*
+
+# Of all three frameworks.
+frameworks: .venv/frameworks
 
 test: .venv/dev
 	@.venv/bin/python -m pytest --numprocesses $(CORES) --dist loadfile
