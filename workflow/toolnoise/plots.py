@@ -355,6 +355,9 @@ def matrix(
 
 def courses(panel: Axes, rows: pd.DataFrame, title: str) -> None:
     """Relative differences in per cent against the `epoch`, a line for each `place`; none where they are exactly 0."""
+    if rows.empty:
+        panel.set_axis_off()
+        return
     panel.set_yscale("log")
     for place, tint in cycle(unique(rows["place"])).items():
         mine = rows[rows["place"] == place]
