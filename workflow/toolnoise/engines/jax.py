@@ -15,7 +15,7 @@ import numpy as np
 
 from toolnoise.datasets.prepared import Split
 from toolnoise.datasets.streaming import steps_in_part
-from toolnoise.engines import Kernel, accelerators, decay, loss_scale, rate_factor, xplane
+from toolnoise.engines import Kernel, accelerators, allocation, decay, loss_scale, rate_factor, xplane
 from toolnoise.engines.keras_engine import BETA_1, BETA_2, EPSILON, EVALUATION_BATCH, LOSS_SCALE, KerasEngine
 from toolnoise.errors import BadInput
 from toolnoise.plans import Plan, steps_per_epoch
@@ -58,6 +58,10 @@ class Engine(KerasEngine):
 
     def _allows_tf32(self) -> bool:
         return self.jax.config.jax_default_matmul_precision == "tensorfloat32"
+
+    def _claim_cpu(self) -> dict[str, Any]:
+        allocation.keep_freed_memory()
+        return super()._claim_cpu()
 
     def _gpus(self) -> list[tuple[str, str]]:
         try:
@@ -249,7 +253,7 @@ class Engine(KerasEngine):
                 self.epoch(plan)
             (trace,) = Path(folder).rglob("*.xplane.pb")
             planes = xplane.of_profile_data(ProfileData.from_file(str(trace)))
-        found = xplane.gpu_kernels(planes) if on_gpu else xplane.cpu_thunks(planes)
+        found = xplane.gpu_kernels(planes) if on_gpu else xplane.cpu_instructions(planes)
         if not found:
             driver = "CUPTI and a driver that lets users profile (NVreg_RestrictProfilingToAdminUsers=0)"
             wanted = driver if on_gpu else "JAX with its host tracer"
