@@ -5,7 +5,7 @@ CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 SNAKEMAKE = .venv/bin/snakemake --workflow-profile workflow/profiles/default
 
 # Further papers' studies in small: workflow/studies/<name>-small.yaml.
-STUDIES = sources remedies
+STUDIES = sources remedies frameworks
 
 # Environments: <folder>/<name> is what requirements/<name>.txt locks, in a virtual environment in that folder.
 cpu_SIZE = some 450 MB
@@ -26,7 +26,10 @@ demo: .venv/cpu
 $(STUDIES): .venv/cpu
 	@$(SNAKEMAKE) --configfile workflow/studies/$@-small.yaml
 	@.venv/bin/toolnoise summary --study results/$@-small/study.json
-	@echo "the tables:" results/$@-small/figures/$@-*.html
+	@echo "the figures and tables:" results/$@-small/figures/$@-*.[hp]*
+
+# Of all three frameworks.
+frameworks: .venv/frameworks
 
 test: .venv/dev
 	@.venv/bin/python -m pytest --numprocesses $(CORES) --dist loadfile

@@ -96,6 +96,36 @@ rule measure_pair:
         " --other-records {input.other_records:q} --out {output:q} >{log:q} 2>&1"
 
 
+rule measure_frameworks:
+    input:
+        logits=layout.LOGITS,
+        index=layout.PREDICTIONS,
+        exchanged=layout.EXCHANGED,
+        exchanged_index=layout.EXCHANGED_INDEX,
+        records=get_records,
+        other_logits=layout.LOGITS.replace("{hardware}", "{other_hardware}"),
+        other_index=layout.PREDICTIONS.replace("{hardware}", "{other_hardware}"),
+        other_exchanged=get_returned(layout.EXCHANGED),
+        other_exchanged_index=get_returned(layout.EXCHANGED_INDEX),
+        other_records=get_other_records,
+    output:
+        frameworks=layout.FRAMEWORK_METRICS,
+        partings=layout.FRAMEWORK_PARTINGS,
+    log:
+        "logs/{study}/measure/frameworks/{model}/{dataset}/{hardware}/{other_hardware}/{variant}.log",
+    conda:
+        "../../environment.yml"
+    params:
+        code=code.digest("toolnoise.frameworks"),
+    shell:
+        "toolnoise measure-frameworks --model {wildcards.model:q} --dataset {wildcards.dataset:q}"
+        " --hardware {wildcards.hardware:q} --other-hardware {wildcards.other_hardware:q}"
+        " --variant {wildcards.variant:q} --logits {input.logits:q} --exchanged {input.exchanged:q}"
+        " --records {input.records:q} --other-logits {input.other_logits:q}"
+        " --other-exchanged {input.other_exchanged:q} --other-records {input.other_records:q}"
+        " --out {output.frameworks:q} --out-partings {output.partings:q} >{log:q} 2>&1"
+
+
 rule measure_layers:
     input:
         grams=layout.GRAMS,

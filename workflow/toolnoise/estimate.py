@@ -191,11 +191,17 @@ def _jobs(study: Study) -> dict[str, int]:
     return {
         "data sets": len(study.datasets),
         "trainings": sum(map(len, study.seeds.values())),
-        "predictions": cells + remedied,
+        "predictions": cells + remedied + len(study.exchanged),
         "layers": len(study.layers),
         "profiles": len(study.profiles),
         "checks and measures": sum(
-            map(len, (study.cells, study.views, study.layers, study.controls, study.pairs, study.networks))
+            map(
+                len,
+                (
+                    *(study.cells, study.views, study.layers, study.controls),
+                    *(study.pairs, study.frameworks, study.networks),
+                ),
+            )
         ),
         "figures and tables": len(study.figures),
     }
