@@ -81,6 +81,7 @@ def test_control_repeats_bit_for_bit_and_noise_does_not(framework, smooth, contr
 def test_no_two_frameworks_end_in_the_same_bits(control):
     for one, other in itertools.combinations(control.values(), 2):
         assert one.weight_bytes != other.weight_bytes
+        assert list(one.weights) == list(other.weights)
         for path, tensor in one.weights.items():
             np.testing.assert_allclose(tensor, other.weights[path], rtol=0, atol=1e-3, err_msg=path)
 
