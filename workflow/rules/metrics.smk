@@ -83,7 +83,7 @@ rule measure_pair:
     output:
         layout.PAIR_METRICS,
     log:
-        "logs/{study}/measure/{model}/{dataset}/{hardware}/{other_hardware}/{variant}.log",
+        layout.MEASURE_PAIR_LOG,
     conda:
         "../../environment.yml"
     params:
@@ -112,7 +112,7 @@ rule measure_frameworks:
         frameworks=layout.FRAMEWORK_METRICS,
         partings=layout.FRAMEWORK_PARTINGS,
     log:
-        "logs/{study}/measure/frameworks/{model}/{dataset}/{hardware}/{other_hardware}/{variant}.log",
+        layout.MEASURE_FRAMEWORKS_LOG,
     conda:
         "../../environment.yml"
     params:
