@@ -1,5 +1,7 @@
+import importlib.util
 import os
 import re
+from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
@@ -137,3 +139,10 @@ def test_the_machine_is_recorded(imposed):
     assert found["cores"] >= 1
     assert found["memory_mib"] > 100
     assert all(found[name] for name in ("host", "system", "python", "cpu"))
+
+
+def test_keras_still_has_the_copy_that_the_engine_for_pytorch_does_without():
+    folder = Path(importlib.util.find_spec("keras").origin).parent
+    source = (folder / "src/backend/torch/nn.py").read_text()
+    assert "def _transpose_spatial_inputs(inputs):" in source
+    assert "torch.permute(inputs, (0, 3, 1, 2)).contiguous()" in source

@@ -1,8 +1,8 @@
 """PyTorch: each step is called from Python, kernel by kernel, on data that lies on the device.
 
-Convolutions see Keras's channels-last tensors as such: Keras permutes their axes and copies nothing. A step gathers its
-batch, crops and mirrors it as planned, and updates the weights with kernels that take all of them at once. All
-randomness comes in with the plan.
+Convolutions and pooling see Keras's channels-last tensors as such, and copy nothing. A step gathers its batch, crops and
+mirrors it as planned, and updates the weights with kernels that take all of them at once. All randomness comes in with
+the plan.
 """
 
 from collections.abc import Callable
@@ -45,6 +45,8 @@ class Engine(KerasEngine):
 
     def _set_up(self, deterministic: bool) -> None:
         self.torch = torch = self.library
+        # Keras would copy what it hands to convolutions and pooling into channels-first memory, and from there back.
+        self.keras.src.backend.torch.nn._transpose_spatial_inputs = _channels_first
         torch.set_num_threads(self.tooling["threads"])
         torch.set_num_interop_threads(1)
         torch.backends.mkldnn.set_flags(self.tooling["kernels"] == "onednn")
@@ -203,3 +205,8 @@ class Engine(KerasEngine):
             wanted = "CUPTI and a driver that lets users profile (NVreg_RestrictProfilingToAdminUsers=0)"
             raise BadInput(f"hardware {self.tooling['name']}", "profiler", "it saw no kernel", f"it needs {wanted}")
         return tuple(sorted(rows, key=lambda row: (-row.microseconds, row.name)))
+
+
+def _channels_first(inputs: Any) -> Any:
+    """The same memory, its axes in the order in which PyTorch names them."""
+    return inputs.permute(0, inputs.ndim - 1, *range(1, inputs.ndim - 1))
