@@ -1,8 +1,8 @@
 """PyTorch: each step is called from Python, kernel by kernel, on data that lies on the device.
 
-Convolutions and pooling see Keras's channels-last tensors as such, and copy nothing. A step gathers its batch, crops and
-mirrors it as planned, and updates the weights with kernels that take all of them at once. All randomness comes in with
-the plan.
+Convolutions and pooling see Keras's channels-last tensors as such, and copy nothing. A step gathers its batch, crops
+and mirrors it as planned, and updates the weights with kernels that take all of them at once. All randomness comes in
+with the plan.
 """
 
 from collections.abc import Callable
