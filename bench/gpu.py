@@ -164,7 +164,7 @@ class Work:
     def attain(self, target: expected.Expected) -> None:
         """Perform what a job still needs, and then the job, unless something fails or the time is over."""
         while job := next(self.lacking(target), None):
-            if failed := why_failed(job):
+            if failed := why_failed(log_of(job)):
                 print(f"left: {called(target)}, because {called(job)} failed: {failed}", flush=True)
                 return
             if not self._fits(job):
@@ -198,7 +198,7 @@ class Work:
         """Time each tooling's engine against `Model.fit` of Keras on the same backend."""
         for name in self.study.config["only"]:
             out = throughput(self.study, name)
-            if not out.exists() and self.ends > time.monotonic():
+            if not out.exists() and not why_failed(out) and self.ends > time.monotonic():
                 command = [sys.executable, str(ROOT / "bench/engine_vs_fit.py"), "--tooling", name]
                 self._call(f"engine_vs_fit {name}", command, out)
 
@@ -275,11 +275,11 @@ def failed_log(log: Path) -> Path:
     return log.with_suffix(".failed.log")
 
 
-def why_failed(job: expected.Expected) -> str:
-    """The last line of a job that failed."""
-    log = failed_log(log_of(job))
-    lines = log.read_text("utf-8", "replace").strip().splitlines() if log.exists() else []
-    return (lines or ["it said nothing"])[-1].removeprefix("toolnoise: ") if log.exists() else ""
+def why_failed(log: Path) -> str:
+    """The last line of what failed; empty if it did not."""
+    failed = failed_log(log)
+    lines = failed.read_text("utf-8", "replace").strip().splitlines() if failed.exists() else []
+    return (lines or ["it said nothing"])[-1].removeprefix("toolnoise: ") if failed.exists() else ""
 
 
 def throughput(study: studies.Study, tooling: str) -> Path:
@@ -330,12 +330,12 @@ def unpack(options: argparse.Namespace) -> None:
     found: dict[str, None] = {}
     for file in options.archives:
         for member in archive.read(file):
-            top, study, *rest = PurePosixPath(member.name).parts or ("", "")
-            if top not in ("results", "logs") or not study.startswith(name) or not rest or ".." in rest:
+            top, *rest = PurePosixPath(member.name).parts
+            if top not in ("results", "logs") or len(rest) < 2 or ".." in rest or not rest[0].startswith(name):
                 raise BadInput(file, repr(member.name), "is of no results of the study", "what `run` packed")
             with files.replacing(member.name) as scratch, scratch.open("wb") as out:
                 out.writelines(member.chunks)
-            found |= {study: None}
+            found |= {rest[0]: None}
     for study in found:
         print(told(studies.load(f"results/{study}/study.json")))
 
@@ -350,11 +350,20 @@ def told(study: studies.Study) -> str:
         targets = work.targets(part)
         done = [job for job in targets if work.is_done(job)]
         lines += ["", *gpu_tables.TABLES[part](study, done)]
+        if part == "throughput":
+            lines += [f"against Model.fit on {name}: {_against_fit(study, name)}" for name in study.config["only"]]
         missing = [job for job in targets if job not in done]
-        lines += [f"failed: {called(job)}: {why}" for job in missing if (why := why_failed(job))]
-        not_run = [called(job) for job in missing if not why_failed(job)]
+        lines += [f"failed: {called(job)}: {why}" for job in missing if (why := why_failed(log_of(job)))]
+        not_run = [called(job) for job in missing if not why_failed(log_of(job))]
         lines += [f"not run: {len(not_run)} of {len(targets)}: {', '.join(not_run)}"] if not_run else []
     return "\n".join(lines)
+
+
+def _against_fit(study: studies.Study, tooling: str) -> str:
+    said = throughput(study, tooling)
+    if not said.exists():
+        return f"failed: {why}" if (why := why_failed(said)) else "not run"
+    return ", ".join(line for line in said.read_text("utf-8").splitlines() if line.startswith("ratio "))
 
 
 if __name__ == "__main__":

@@ -59,7 +59,7 @@ def cost(_study: Study, done: list[Expected]) -> list[str]:
 
 
 def throughput(study: Study, done: list[Expected]) -> list[str]:
-    """Where the time of the trainings went, and what was timed against `Model.fit`."""
+    """Where the time of the trainings went."""
     counts = table.read([job.outputs[0][0] for job in done], table.DATA)
     images = counts.query("group == 'all' and split == 'train'").groupby("dataset")["count"].sum()
     rows = []
@@ -72,16 +72,7 @@ def throughput(study: Study, done: list[Expected]) -> list[str]:
                 (cells[0].hardware, cells[0].model, switched, str(len(runs)), *_times(runs, images[cells[0].dataset]))
             )
     heads = ("tooling", "network", "determ.", "runs", "images/s", "start, s", "compile, s", "training, s", "rest, s")
-    lines = _titled("Trainings: images a second after the first epoch, and seconds a run (medians)", heads, rows)
-    for name in study.config["only"]:
-        said = Path(f"logs/{study.name}/throughput/{name}.log")
-        found = (
-            [line for line in said.read_text("utf-8").splitlines() if line.startswith("ratio ")]
-            if said.exists()
-            else []
-        )
-        lines += [f"against Model.fit on {name}: {line}" for line in found or ["not run"]]
-    return lines
+    return _titled("Trainings: images a second after the first epoch, and seconds a run (medians)", heads, rows)
 
 
 def frameworks(_study: Study, done: list[Expected]) -> list[str]:
@@ -94,12 +85,6 @@ def frameworks(_study: Study, done: list[Expected]) -> list[str]:
         rows.append((toolings, about.model, about.variant, str(about.n_runs), _interval(about, 100, 2)))
     heads = ("toolings", "network", "variant", "runs", "churn, %")
     return _titled("Between toolings, all draws equal, with 95 % intervals", heads, rows)
-
-
-def _ratios(said: Path) -> list[str]:
-    if not said.exists():
-        return ["not run"]
-    return [line for line in said.read_text("utf-8").splitlines() if line.startswith("ratio ")]
 
 
 def _times(runs: list[Run], images: int) -> list[str]:
