@@ -38,6 +38,14 @@ def space(*planes, errors=(), warnings=()):
     return SimpleNamespace(planes=planes, errors=errors, warnings=warnings)
 
 
+def gpu_kernels(*planes):
+    return xplane.gpu_kernels(xplane.of_proto(space(*planes)))
+
+
+def cpu_operators(*planes):
+    return xplane.cpu_operators(xplane.of_proto(space(*planes)))
+
+
 LAUNCHED = ["correlation_id", "kernel_details"]
 GPU = plane(
     "/device:GPU:0",
@@ -51,12 +59,12 @@ GPU = plane(
 
 
 def test_kernels_of_all_streams_are_summed_by_name_the_longest_first():
-    assert xplane.gpu_kernels(space(GPU)) == (Kernel("gemm<float>", 2, 12.0), Kernel("relu", 1, 2.0))
+    assert gpu_kernels(GPU) == (Kernel("gemm<float>", 2, 12.0), Kernel("relu", 1, 2.0))
 
 
 def test_what_the_host_does_to_launch_kernels_is_no_kernel():
     launches = plane("/host:CUPTI", ("driver", [("cuLaunchKernel", 0, 9, LAUNCHED)]))
-    assert xplane.gpu_kernels(space(GPU, launches)) == xplane.gpu_kernels(space(GPU))
+    assert gpu_kernels(GPU, launches) == gpu_kernels(GPU)
 
 
 HOST = plane(
@@ -75,7 +83,7 @@ HOST = plane(
 
 
 def test_operators_are_summed_by_type_and_what_runs_them_is_none():
-    assert xplane.cpu_operators(space(HOST)) == (
+    assert cpu_operators(HOST) == (
         Kernel("_MklNativeConv2DBackpropFilter", 1, 40.0),
         Kernel("Conv2D", 2, 23.0),
     )
@@ -90,7 +98,7 @@ def test_an_operator_within_another_is_counted_once(order):
         ("call/a/c:MatMul", 5_000_000, 2_000_000, []),
         ("after:Sum", 10_000_000, 1_000_000, []),
     ]
-    found = xplane.cpu_operators(space(plane("/host:CPU", ("worker", events[::order]))))
+    found = cpu_operators(plane("/host:CPU", ("worker", events[::order])))
     assert {kernel.name: kernel[1:] for kernel in found} == {
         "StatefulPartitionedCall": (1, 2.0),
         "While": (1, 3.0),
@@ -102,14 +110,14 @@ def test_an_operator_within_another_is_counted_once(order):
 
 def test_threads_are_apart():
     beside = plane("/host:CPU", ("one", [("a:Add", 0, 5, [])]), ("other", [("b:Mul", 1, 2, [])]))
-    assert {kernel.name: kernel.microseconds for kernel in xplane.cpu_operators(space(beside))} == {
+    assert {kernel.name: kernel.microseconds for kernel in cpu_operators(beside)} == {
         "Add": 5e-6,
         "Mul": 2e-6,
     }
 
 
 def test_a_trace_without_kernels_has_none():
-    assert xplane.gpu_kernels(space(HOST)) == xplane.cpu_operators(space(GPU)) == ()
+    assert gpu_kernels(HOST) == cpu_operators(GPU) == ()
 
 
 def test_a_trace_that_is_not_whole_says_so_and_other_warnings_are_none():
@@ -117,4 +125,52 @@ def test_a_trace_that_is_not_whole_says_so_and_other_warnings_are_none():
     assert xplane.lacks(space(GPU, warnings=["no step markers"])) == ""
     assert xplane.lacks(space(GPU, errors=["CUPTI: no privilege"], warnings=["7 events dropped"])) == (
         "CUPTI: no privilege 7 events dropped"
+    )
+
+
+def profile_data(*planes):
+    """The same planes as JAX hands them out, in nanoseconds."""
+    return SimpleNamespace(
+        planes=[
+            SimpleNamespace(
+                name=one.name,
+                lines=[
+                    SimpleNamespace(
+                        events=[
+                            SimpleNamespace(
+                                name=one.event_metadata[event.metadata_id].name,
+                                start_ns=event.offset_ps / 1000,
+                                duration_ns=event.duration_ps / 1000,
+                                stats=[(one.stat_metadata[stat.metadata_id].name, 1) for stat in event.stats],
+                            )
+                            for event in line.events
+                        ]
+                    )
+                    for line in one.lines
+                ],
+            )
+            for one in planes
+        ]
+    )
+
+
+def test_jax_and_tensorflow_tell_of_the_same_kernels():
+    assert xplane.gpu_kernels(xplane.of_profile_data(profile_data(GPU))) == gpu_kernels(GPU)
+
+
+def test_xla_s_instructions_are_summed_by_kind_and_what_runs_them_is_none():
+    told = ["hlo_op", "hlo_module"]
+    worker = [
+        ("ThunkExecutor::Execute", 0, 99_000_000, []),
+        ("while.7", 0, 10_000_000, told),
+        ("dot.3", 1_000_000, 4_000_000, told),
+        ("end: dot.3", 5_000_000, 0, ["_ct"]),
+        ("dot.12", 20_000_000, 1_000_000, told),
+        ("relu_fusion", 30_000_000, 2_000_000, told),
+    ]
+    data = profile_data(plane("/host:CPU", ("worker", worker)), plane("/host:metadata"))
+    assert xplane.cpu_instructions(xplane.of_profile_data(data)) == (
+        Kernel("while", 1, 6.0),
+        Kernel("dot", 2, 5.0),
+        Kernel("relu_fusion", 1, 2.0),
     )

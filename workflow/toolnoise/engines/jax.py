@@ -247,7 +247,7 @@ class Engine(KerasEngine):
                 self.epoch(plan)
             (trace,) = Path(folder).rglob("*.xplane.pb")
             planes = xplane.of_profile_data(ProfileData.from_file(str(trace)))
-        found = xplane.gpu_kernels(planes) if on_gpu else xplane.cpu_thunks(planes)
+        found = xplane.gpu_kernels(planes) if on_gpu else xplane.cpu_instructions(planes)
         if not found:
             driver = "CUPTI and a driver that lets users profile (NVreg_RestrictProfilingToAdminUsers=0)"
             wanted = driver if on_gpu else "JAX with its host tracer"

@@ -222,7 +222,8 @@ class Engine(KerasEngine):
                 self.epoch(plan)
             (trace,) = Path(folder).rglob("*.xplane.pb")
             space = XSpace.FromString(trace.read_bytes())
-        found = xplane.gpu_kernels(space) if on_gpu else xplane.cpu_operators(space)
+        planes = xplane.of_proto(space)
+        found = xplane.gpu_kernels(planes) if on_gpu else xplane.cpu_operators(planes)
         if not found or xplane.lacks(space):
             reason = xplane.lacks(space) or "it saw no kernel"
             driver = "CUPTI and a driver that lets users profile (NVreg_RestrictProfilingToAdminUsers=0)"

@@ -7,57 +7,129 @@ A trace is planes of lines of events: a line is a stream of a GPU or a thread of
 * On a CPU, which launches nothing, an event of an operator, counted as its operator's type: the thread that runs it
   spends this time there, and threads that help it are not added. An operator inside of another is taken out of the
   outer one. One that TensorFlow has found to take a microsecond or two is not traced, and is missing in the sum.
+  Of JAX it is an instruction that XLA has compiled, which may be many operators in one, counted as its kind.
 
 So no time is counted twice, and the sum is what the profiler saw in kernels and nothing else.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
 
 from toolnoise.engines import Kernel
 
 # TensorFlow calls an operator's event "name:Type"; its Python and runtime events have another form.
 OPERATOR = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_./>-]*:([A-Z_][A-Za-z0-9_]*)")
-LAUNCH = "kernel_details"
+LAUNCH, INSTRUCTION = "kernel_details", "hlo_op"
+HOST, GPU = "/host:CPU", "/device:GPU:"
 
 
-def gpu_kernels(space: Any) -> tuple[Kernel, ...]:
+class Event(NamedTuple):
+    """Something that took from `start` so many picoseconds, and the names of what is told of it."""
+
+    name: str
+    start: int
+    duration: int
+    told: frozenset[str]
+
+
+class Plane(NamedTuple):
+    """A device or the host, and the events of each of its lines."""
+
+    name: str
+    lines: list[list[Event]]
+
+
+def of_proto(space: Any) -> list[Plane]:
+    """The planes of an XSpace message."""
+    return [
+        Plane(
+            plane.name,
+            [
+                [
+                    Event(
+                        plane.event_metadata[event.metadata_id].name,
+                        event.offset_ps,
+                        event.duration_ps,
+                        frozenset(plane.stat_metadata[stat.metadata_id].name for stat in event.stats),
+                    )
+                    for event in line.events
+                ]
+                for line in plane.lines
+            ],
+        )
+        for plane in space.planes
+    ]
+
+
+def of_profile_data(data: Any) -> list[Plane]:
+    """The planes of JAX's ProfileData."""
+    return [
+        Plane(
+            plane.name,
+            [
+                [
+                    Event(
+                        event.name,
+                        round(event.start_ns * 1000),
+                        round(event.duration_ns * 1000),
+                        frozenset(name for name, _ in event.stats),
+                    )
+                    for event in line.events
+                ]
+                for line in plane.lines
+            ],
+        )
+        for plane in data.planes
+    ]
+
+
+def gpu_kernels(planes: Iterable[Plane]) -> tuple[Kernel, ...]:
     """Kernels by name on the GPUs of a trace."""
     return _summed(
-        (plane.event_metadata[event.metadata_id].name, event.duration_ps)
-        for plane in space.planes
-        if plane.name.startswith("/device:GPU:")
+        (event.name, event.duration)
+        for plane in planes
+        if plane.name.startswith(GPU)
         for line in plane.lines
-        for event in line.events
-        if any(plane.stat_metadata[stat.metadata_id].name == LAUNCH for stat in event.stats)
+        for event in line
+        if LAUNCH in event.told
     )
 
 
-def cpu_operators(space: Any) -> tuple[Kernel, ...]:
-    """Operators by type on the host of a trace, each without those inside of it."""
+def cpu_operators(planes: Iterable[Plane]) -> tuple[Kernel, ...]:
+    """TensorFlow's operators by type on the host of a trace, each without those inside of it."""
+    return _on_host(planes, lambda event: (match := OPERATOR.fullmatch(event.name)) and match[1])
+
+
+def cpu_instructions(planes: Iterable[Plane]) -> tuple[Kernel, ...]:
+    """XLA's instructions by kind on the host of a trace, each without those inside of it."""
+    return _on_host(planes, _kind_of_instruction)
+
+
+def _kind_of_instruction(event: Event) -> str | None:
+    # Names are of the form "dot.5"; one "end: dot.5" marks where work that was handed on has ended.
+    return re.sub(r"\.\d+$", "", event.name) if INSTRUCTION in event.told else None
+
+
+def _on_host(planes: Iterable[Plane], kind: Callable[[Event], str | None]) -> tuple[Kernel, ...]:
+    lines = (line for plane in planes if plane.name == HOST for line in plane.lines)
     return _summed(
-        operator
-        for plane in space.planes
-        if plane.name == "/host:CPU"
-        for line in plane.lines
-        for operator in _own_times(_operators(plane, line))
+        own
+        for line in lines
+        for own in _own_times(
+            [
+                (event.start, event.start + event.duration, name)
+                for event, name in zip(line, map(kind, line), strict=True)
+                if name
+            ]
+        )
     )
 
 
 def lacks(space: Any) -> str:
     """Why a trace is not whole, in the profiler's own words; empty if it is."""
     return " ".join([*space.errors, *(warning for warning in space.warnings if "dropped" in warning)])
-
-
-def _operators(plane: Any, line: Any) -> list[tuple[int, int, str]]:
-    types = {number: OPERATOR.fullmatch(about.name) for number, about in plane.event_metadata.items()}
-    return [
-        (event.offset_ps, event.offset_ps + event.duration_ps, match[1])
-        for event in line.events
-        if (match := types[event.metadata_id])
-    ]
 
 
 def _own_times(events: list[tuple[int, int, str]]) -> Iterator[tuple[str, int]]:
