@@ -12,6 +12,7 @@ import tarfile
 import pytest
 import yaml
 
+from toolnoise import study as studies
 from toolnoise.provenance import archive, statements
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="jax is not installed")
@@ -168,6 +169,27 @@ def test_a_control_that_is_not_bit_equal_is_told_and_not_tried_again(pieces, scr
         assert done.returncode == 0, done.stdout + done.stderr
         assert jobs(done.stdout) == began
         assert "they part in epoch 1, first in conv1/" in done.stdout.partition("failed: check-control")[2]
+
+
+def test_runs_whose_weights_stayed_behind_are_trained_again_only_for_what_needs_them(pieces, tmp_path, monkeypatch):
+    _, folder, _ = pieces
+    tree = shutil.copytree(folder / "second", tmp_path / "tree")
+    monkeypatch.chdir(tree)
+    monkeypatch.setattr(sys, "path", sys.path[:])
+    about = importlib.util.spec_from_file_location("gpu", tree / "bench/gpu.py")
+    gpu = importlib.util.module_from_spec(about)
+    about.loader.exec_module(gpu)
+    work = gpu.Work(studies.load(f"{RESULTS}/study.json"))
+    (measure,) = work.targets("noise")
+    for path in (tree / RESULTS).rglob("weights.npz"):
+        path.unlink()
+    assert list(work.lacking(measure)) == []
+    (tree / RESULTS / f"metrics/cells/{TASK}/control.csv").unlink()
+    assert [job.verb for job in work.lacking(measure)] == ["train", "train", "measure"]
+    # Where they end with other bits, what was made of those that are lost is made again too.
+    for path in (tree / RESULTS).rglob("run.json"):
+        path.with_name("weights.npz").write_bytes(b"others")
+    assert [job.verb for job in work.lacking(measure)] == ["predict", "measure"]
 
 
 def test_changes_that_no_commit_has_are_not_packed(pieces, script, refusal, tmp_path):
