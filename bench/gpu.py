@@ -163,7 +163,7 @@ class Work:
 
     def attain(self, target: expected.Expected) -> None:
         """Perform what a job still needs, and then the job, unless something fails or the time is over."""
-        while job := next(self.lacking(target), None):
+        while job := self.lacking(target):
             if failed := why_failed(log_of(job)):
                 print(f"left: {called(target)}, because {called(job)} failed: {failed}", flush=True)
                 return
@@ -171,19 +171,18 @@ class Work:
                 return
             self._perform(job)
 
-    def lacking(self, job: expected.Expected) -> Iterator[expected.Expected]:
-        """What is to be performed before a job's outputs are there, in order, with the job itself."""
+    def lacking(self, job: expected.Expected) -> expected.Expected | None:
+        """The first job to be performed on the way to a job's outputs, which may be the job itself."""
         if self.is_done(job):
-            return
-        makers = {name: self.jobs[name] for name, _ in job.inputs if name in self.jobs}
+            return None
+        names = [name for name, _ in job.inputs]
         if job.verb == "prepare":
             # No input: a plan needs no file that is somebody else's.
-            sources = self.study.path(layout.SOURCES, dataset=job.parameters["dataset"])
-            makers |= {sources: self.jobs[sources]} if sources in self.jobs else {}
-        for name, maker in makers.items():
-            if not Path(name).exists() or not self.is_done(maker):
-                yield from self.lacking(maker)
-        yield job
+            names.append(self.study.path(layout.SOURCES, dataset=job.parameters["dataset"]))
+        for maker in (self.jobs[name] for name in names if name in self.jobs):
+            if first := self.lacking(maker):
+                return first
+        return job
 
     def is_done(self, job: expected.Expected) -> bool:
         """Whether a job's outputs are there, made as the study has it from the inputs that are still there."""
