@@ -1,68 +1,89 @@
-"""How fast the TensorFlow engine trains against the authors' way, in one run.
+"""How fast each engine trains against Keras's `Model.fit` on the same framework, in one run.
 
-Two replicas train at once, each pinned to one core, in alternation with two replicas of the authors' way: `Model.fit`
-on a `tf.data` pipeline (cache, shuffle 1024, map, batch, prefetch). Same model, data, batch, optimiser, kernels and
-instruction set (the newest that the machine has of those a registry entry can pin). In the first pair of ratios `map`
-scales, crops and mirrors, as the paper's protocol does on everything but CelebA, and the engine crops and mirrors as
-planned; in the second neither augments.
+Two replicas train at once, each pinned to one core, in alternation with two replicas of `Model.fit`. Same model, data,
+batch, optimiser, kernels and instruction set (the newest that the machine has of those a registry entry can pin).
+`Model.fit` is fed as the framework's users feed it: TensorFlow by a `tf.data` pipeline (cache, shuffle 1024, map, batch,
+prefetch), which is the authors' way, PyTorch by its DataLoader, JAX by Keras's PyDataset, which makes a batch with NumPy.
+In the first pair of ratios images are scaled, cropped and mirrored, as the paper's protocol does on everything but
+CelebA, and the engine crops and mirrors as planned; in the second neither augments.
 
 Images per second of wall time is what a user gets. Images per CPU second is printed beside it, because much of what
-`Model.fit` loses is not work: Keras makes an iterator for every epoch, and at its end TensorFlow 2.21 waits for the
-thread that tunes the pipeline, which looks up only at doubling intervals (10, 20, 40 ... ms after the start). An epoch
-that takes 22 s is over after 41 s, one that takes 20 s after 20.5 s: how much is lost is a matter of luck, between
-nothing and as much again. So the five repetitions have epochs of five lengths, spread evenly over one such doubling,
-and each ratio is the median of theirs. `options.autotune.enabled = False` ends the waiting.
+TensorFlow's `Model.fit` loses is not work: Keras makes an iterator for every epoch, and at its end TensorFlow 2.21 waits
+for the thread that tunes the pipeline, which looks up only at doubling intervals (10, 20, 40 ... ms after the start). An
+epoch that takes 22 s is over after 41 s, one that takes 20 s after 20.5 s: how much is lost is a matter of luck, between
+nothing and as much again. So the repetitions have epochs of several lengths, spread evenly over one such doubling, and
+each ratio is the median of theirs. `options.autotune.enabled = False` ends the waiting.
 
-    python bench/engine_vs_fit.py
+    python bench/engine_vs_fit.py [tensorflow] [jax] [torch]
 """
 
 import contextlib
+import importlib.util
 import os
 import statistics
 import subprocess
 import sys
 import time
 
+from toolnoise import config, engines, streams
+from toolnoise.engines import environment
 from toolnoise.errors import BadInput
 
 SIZE, CHANNELS, CLASSES, BATCH, EPOCHS, CROP = 32, 3, 10, 128, 2, 4
-LENGTHS = [round(12_500 * 2 ** (step / 5)) for step in range(5)]
+# TensorFlow's from one doubling to the next; the others lose nothing to a length.
+LENGTHS = {
+    "tensorflow": [round(12_500 * 2 ** (step / 5)) for step in range(5)],
+    "jax": [5_120, 6_400, 7_680],
+    "torch": [5_120, 6_400, 7_680],
+}
+# Those with the newest instruction set first.
+TOOLINGS = {
+    "tensorflow": ({"isa": "avx512"}, {"isa": "avx2"}, {"isa": "sse41"}),
+    "jax": ({"isa": "avx512"}, {"isa": "avx2"}),
+    "torch": ({"isa": "avx512"}, {"isa": "avx2"}),
+}
+ENTRIES = {"tensorflow": "cpu", "jax": "cpu-jax", "torch": "cpu-torch"}
 
 
-def train_with_engine(augment: bool, examples: int) -> tuple[float, float]:
+def train_with_engine(framework: str, augment: bool, examples: int) -> tuple[float, float]:
     """Wall and CPU seconds of a timed training with the project's engine, its planning included."""
     from toolnoise.datasets.prepared import Split
     from toolnoise.engines import State
-    from toolnoise.engines.tensorflow import Engine
     from toolnoise.models.initial import initial_weights
     from toolnoise.plans import plan_epoch
 
-    engine = Engine()
-    tooling = _spec(augment)["hardware"]
-    engine.start(tooling, deterministic=False)
+    spec = _spec(framework, augment)
+    engine = engines.load(framework)
+    engine.start(spec["hardware"], deterministic=False)
     from toolnoise.models.smallcnn import build
 
     images, labels = _data(examples)
     parameters = engine.build(build, {}, images.shape[1:], CLASSES)
-    engine.compile(_spec(augment)["recipe"], Split(images, labels))
+    engine.compile(spec["recipe"], Split(images, labels))
     engine.restore(State(initial_weights(parameters, 0, 1, "smallcnn"), {}, 0))
-
-    def epoch(number: int) -> None:
-        engine.epoch(plan_epoch(_spec(augment), examples, number))
-
-    return _timed(epoch)
+    return _timed(lambda number: engine.epoch(plan_epoch(spec, examples, number)))
 
 
-def train_with_fit(augment: bool, examples: int) -> tuple[float, float]:
-    """Wall and CPU seconds of a timed training the authors' way."""
-    from toolnoise.engines import environment
-    from toolnoise.engines.tensorflow import variables
-
-    environment.impose(variables(_spec(augment)["hardware"]))
+def train_with_fit(framework: str, augment: bool, examples: int) -> tuple[float, float]:
+    """Wall and CPU seconds of a timed training with Model.fit."""
+    tooling = _tooling(framework)
+    environment.impose(engines.load(framework).variables(tooling, deterministic=False))
     import keras
-    import tensorflow as tf
 
     from toolnoise.models.smallcnn import build
+
+    model = build((SIZE, SIZE, CHANNELS), CLASSES)
+    model.compile(
+        optimizer=keras.optimizers.Adam(4e-4),
+        loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+        metrics=["accuracy"],
+    )
+    data = {"tensorflow": _tf_data, "jax": _py_dataset, "torch": _data_loader}[framework](augment, examples)
+    return _timed(lambda _: model.fit(data, epochs=1, verbose=0))
+
+
+def _tf_data(augment: bool, examples: int):
+    import tensorflow as tf
 
     def prepare(image, label):
         image = tf.cast(image, tf.float32) / 255.0
@@ -72,46 +93,86 @@ def train_with_fit(augment: bool, examples: int) -> tuple[float, float]:
             image = tf.image.random_flip_left_right(image)
         return image, label
 
-    model = build((SIZE, SIZE, CHANNELS), CLASSES)
-    model.compile(
-        optimizer=keras.optimizers.Adam(4e-4),
-        loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
-        metrics=["accuracy"],
-    )
     data = tf.data.Dataset.from_tensor_slices(_data(examples))
-    data = data.cache().shuffle(1024).map(prepare).batch(BATCH, drop_remainder=True).prefetch(tf.data.AUTOTUNE)
-    return _timed(lambda _: model.fit(data, epochs=1, verbose=0))
+    return data.cache().shuffle(1024).map(prepare).batch(BATCH, drop_remainder=True).prefetch(tf.data.AUTOTUNE)
 
 
-def _spec(augment: bool) -> dict:
-    from toolnoise import config
+def _py_dataset(augment: bool, examples: int):
+    import keras
+    import numpy as np
 
+    generator, (images, labels) = np.random.default_rng(0), _data(examples)
+
+    def one(image, row, column, mirrored):
+        image = image[row : row + SIZE, column : column + SIZE]
+        return image[:, ::-1] if mirrored else image
+
+    class Batches(keras.utils.PyDataset):
+        order = generator.permutation(examples)
+
+        def __len__(self):
+            return examples // BATCH
+
+        def on_epoch_begin(self):
+            self.order = generator.permutation(examples)
+
+        def __getitem__(self, number):
+            chosen = self.order[number * BATCH : (number + 1) * BATCH]
+            batch = images[chosen].astype(np.float32) / 255.0
+            if augment:
+                batch = np.pad(batch, ((0, 0), (CROP, CROP), (CROP, CROP), (0, 0)))
+                places = generator.integers(0, 2 * CROP + 1, (BATCH, 2))
+                batch = np.stack(list(map(one, batch, *places.T, generator.random(BATCH) < 0.5)))
+            return batch, labels[chosen]
+
+    return Batches()
+
+
+def _data_loader(augment: bool, examples: int):
+    import torch
+
+    torch.set_num_threads(1)
+    images, labels = _data(examples)
+
+    class Pictures(torch.utils.data.Dataset):
+        def __len__(self):
+            return examples
+
+        def __getitem__(self, number):
+            image = torch.from_numpy(images[number]).float() / 255.0
+            if augment:
+                image = torch.nn.functional.pad(image, (0, 0, CROP, CROP, CROP, CROP))
+                row, column = torch.randint(0, 2 * CROP + 1, (2,)).tolist()
+                image = image[row : row + SIZE, column : column + SIZE]
+                image = image.flip(1) if torch.rand(()) < 0.5 else image
+            return image, int(labels[number])
+
+    return torch.utils.data.DataLoader(Pictures(), batch_size=BATCH, shuffle=True, drop_last=True)
+
+
+def _spec(framework: str, augment: bool) -> dict:
     recipe = {"epochs": EPOCHS + 1, "batch_size": BATCH, "learning_rate": 4e-4, "crop": CROP * augment, "flip": augment}
     return {
         "study_seed": 0,
         "recipe": {"name": "bench", **config.complete(recipe, config.schema()["$defs"]["recipe"], "bench")},
-        "hardware": _tooling(),
+        "hardware": _tooling(framework),
         "variant": {"varying": ["init", "shuffle", "augment", "dropout", "impl"]},
         "seed": 1,
     }
 
 
-def _tooling() -> dict:
+def _tooling(framework: str) -> dict:
     """The registry's entry with the newest instruction set that this machine has."""
-    from toolnoise import config
-    from toolnoise.engines import environment
-
-    entries = config.registered("hardware")
-    for name in ("cpu-avx512", "cpu", "cpu-sse41"):
+    name = ENTRIES[framework]
+    for isa in TOOLINGS[framework]:
+        tooling = {"name": name, **config.registered("hardware")[name], **isa}
         with contextlib.suppress(BadInput):
-            environment.require_cpu({"name": name, **entries[name]})
-            return {"name": name, **entries[name]}
+            environment.require_cpu(tooling)
+            return tooling
     raise SystemExit("no instruction set of the registry's on this machine")
 
 
 def _data(examples: int):
-    from toolnoise import streams
-
     images = streams.integers(1, (examples, SIZE, SIZE, CHANNELS), 256).astype("uint8")
     return images, streams.integers(2, (examples,), CLASSES)
 
@@ -126,9 +187,9 @@ def _timed(epoch) -> tuple[float, float]:
     return time.perf_counter() - started, time.process_time() - worked
 
 
-def images_per_second(way: str, augment: bool, examples: int) -> tuple[float, float]:
+def images_per_second(way: str, framework: str, augment: bool, examples: int) -> tuple[float, float]:
     """Of wall and of CPU time, by two replicas trained at once, one on each of the first two cores."""
-    command = [sys.executable, __file__, way, str(int(augment)), str(examples)]
+    command = [sys.executable, __file__, way, framework, str(int(augment)), str(examples)]
     cores = sorted(os.sched_getaffinity(0))[:2]
     replicas = [
         subprocess.Popen(
@@ -151,11 +212,14 @@ def images_per_second(way: str, augment: bool, examples: int) -> tuple[float, fl
     return wall, worked
 
 
-def main() -> None:
-    """Print both ratios."""
-    print(f"tooling: {_tooling()['name']}; epochs of {', '.join(map(str, LENGTHS))} images")
-    for name, augment in (("engine_vs_fit", True), ("engine_vs_fit_without_augmentation", False)):
-        speeds = [[images_per_second(way, augment, length) for way in ("engine", "fit")] for length in LENGTHS]
+def compare(framework: str) -> None:
+    """Print a framework's ratios."""
+    tooling, lengths = _tooling(framework), LENGTHS[framework]
+    print(f"tooling: {tooling['name']} with {tooling['isa']}; epochs of {', '.join(map(str, lengths))} images")
+    for name, augment in ((f"{framework}_vs_fit", True), (f"{framework}_vs_fit_without_augmentation", False)):
+        speeds = [
+            [images_per_second(way, framework, augment, length) for way in ("engine", "fit")] for length in lengths
+        ]
         for number, what in enumerate(("", "_per_cpu_second")):
             pairs = [(engine[number], fit[number]) for engine, fit in speeds]
             listed = ", ".join(f"{engine:.0f} / {fit:.0f}" for engine, fit in pairs)
@@ -164,9 +228,16 @@ def main() -> None:
             print(f"ratio {name}{what} {ratio:.2f}", flush=True)
 
 
+def main(frameworks: list[str]) -> None:
+    """Compare the named frameworks, or all that are installed."""
+    for framework in frameworks or [name for name in engines.FRAMEWORKS if importlib.util.find_spec(name)]:
+        compare(framework)
+
+
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        ways = {"engine": train_with_engine, "fit": train_with_fit}
-        print(*ways[sys.argv[1]](bool(int(sys.argv[2])), int(sys.argv[3])))
+    ways = {"engine": train_with_engine, "fit": train_with_fit}
+    if sys.argv[1:2] and sys.argv[1] in ways:
+        way, framework, augment, examples = sys.argv[1:]
+        print(*ways[way](framework, bool(int(augment)), int(examples)))
     else:
-        main()
+        main(sys.argv[1:])

@@ -15,7 +15,7 @@ import numpy as np
 
 from toolnoise.datasets.prepared import Split
 from toolnoise.datasets.streaming import steps_in_part
-from toolnoise.engines import Kernel, accelerators, decay, loss_scale, rate_factor, xplane
+from toolnoise.engines import Kernel, accelerators, allocation, decay, loss_scale, rate_factor, xplane
 from toolnoise.engines.keras_engine import BETA_1, BETA_2, EPSILON, EVALUATION_BATCH, LOSS_SCALE, KerasEngine
 from toolnoise.errors import BadInput
 from toolnoise.plans import Plan, steps_per_epoch
@@ -58,6 +58,10 @@ class Engine(KerasEngine):
 
     def _allows_tf32(self) -> bool:
         return self.jax.config.jax_default_matmul_precision == "tensorfloat32"
+
+    def _claim_cpu(self) -> dict[str, Any]:
+        allocation.keep_freed_memory()
+        return super()._claim_cpu()
 
     def _gpus(self) -> list[tuple[str, str]]:
         try:

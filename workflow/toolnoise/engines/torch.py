@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from toolnoise.engines import Kernel, decay, loss_scale, rate_factor
+from toolnoise.engines import Kernel, allocation, decay, loss_scale, rate_factor
 from toolnoise.engines.keras_engine import BETA_1, BETA_2, EPSILON, LOSS_SCALE, SLOTS, KerasEngine
 from toolnoise.errors import BadInput
 from toolnoise.plans import Plan
@@ -63,6 +63,10 @@ class Engine(KerasEngine):
         return {
             "build": {"cuda": self.torch.version.cuda or "", "cudnn": str(self.torch.backends.cudnn.version() or "")}
         }
+
+    def _claim_cpu(self) -> dict[str, Any]:
+        allocation.keep_freed_memory()
+        return super()._claim_cpu()
 
     def _gpus(self) -> list[tuple[str, str]]:
         about = map(self.torch.cuda.get_device_properties, range(self.torch.cuda.device_count()))
