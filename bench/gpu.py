@@ -198,8 +198,10 @@ class Work:
         for name in self.study.config["only"]:
             out = throughput(self.study, name)
             if not out.exists() and not why_failed(out) and self.ends > time.monotonic():
-                command = [sys.executable, str(ROOT / "bench/engine_vs_fit.py"), "--tooling", name]
-                self._call(f"engine_vs_fit {name}", command, out)
+                # The registry's entry, as it is in a GPU's study; of a CPU that of the framework.
+                tooling = self.study.tooling(name)
+                asked = name if tooling["accelerator"] == "gpu" else tooling["engine"]
+                self._call(f"engine_vs_fit {name}", [sys.executable, str(ROOT / "bench/engine_vs_fit.py"), asked], out)
 
     def _fits(self, job: expected.Expected) -> bool:
         """Whether there is time for a job: for all of it, or if a whole piece is too short for it, for some."""
