@@ -8,12 +8,13 @@ In this order: is control bit-equal, in each framework and precision; how large 
 does determinism cost; images per second against `Model.fit`. The study says which networks, recipes and seeds:
 workflow/studies/gpu.yaml, of which what this machine can serve is run. Jobs are the study's own, by the verbs that the
 workflow calls, each in a process of its own that leaves its statement; Snakemake runs the same where it is to be had.
-A job that failed is not tried again while its `.failed.log` lies in logs/. docs/gpu.md says what came of it.
+A job that failed is not tried again while its `.failed.log` lies in logs/; `pack` leaves those out. docs/gpu.md says what came of it.
 """
 
 import argparse
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -48,6 +49,7 @@ CARRIED = (*CARRIED, "pooch", "platformdirs")
 WHEELS = ("manylinux_2_28_x86_64", "manylinux_2_27_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64")
 # What comes last where not everything has room: it can be made again, or is large and measured already.
 BULKY = ("weights.npz", "data", "checkpoints")
+FAILED = ".failed.log"
 
 
 def main() -> None:
@@ -96,7 +98,8 @@ def pack(options: argparse.Namespace) -> None:
         _install(options.python, folder / "site")
     for found in sorted(Path("results").glob(f"{study.name}*")):
         for some in _shares(found.name, options.largest, options.most):
-            for path in some:
+            # What failed is tried again: by then it is other code.
+            for path in (path for path in some if not path.name.endswith(FAILED)):
                 (folder / path).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(path, folder / path)
     packed = Path(shutil.make_archive(str(folder), "gztar", folder))
@@ -228,14 +231,18 @@ class Work:
         path = os.pathsep.join(filter(None, (*PACKAGES, os.environ.get("PYTHONPATH"))))
         with scratch.open("wb") as said:
             try:
-                left = max(1, self.ends - time.monotonic())
-                environment = {**os.environ, "PYTHONPATH": path}
-                done = subprocess.run(command, stdout=said, stderr=said, env=environment, timeout=left)
+                # With whatever it starts: it would still compute when the next piece begins.
+                started = subprocess.Popen(
+                    command, stdout=said, stderr=said, env={**os.environ, "PYTHONPATH": path}, start_new_session=True
+                )
+                code = started.wait(max(1, self.ends - time.monotonic()))
             except subprocess.TimeoutExpired:
+                os.killpg(started.pid, signal.SIGKILL)
+                started.wait()
                 print("       the time is over: it goes on from its checkpoint, if it has one", flush=True)
                 return False
-        scratch.replace(log if done.returncode == 0 else failed_log(log))
-        return done.returncode == 0
+        scratch.replace(log if code == 0 else failed_log(log))
+        return code == 0
 
     def _digest(self, name: str) -> str:
         about = Path(name).stat()
@@ -273,7 +280,7 @@ def log_of(job: expected.Expected) -> Path:
 
 def failed_log(log: Path) -> Path:
     """Where a log lies that ends in a failure."""
-    return log.with_suffix(".failed.log")
+    return log.with_suffix(FAILED)
 
 
 def why_failed(log: Path) -> str:
@@ -353,9 +360,10 @@ def told(study: studies.Study) -> str:
         lines += ["", *gpu_tables.TABLES[part](study, done)]
         if part == "throughput":
             lines += [f"against Model.fit on {name}: {_against_fit(study, name)}" for name in study.config["only"]]
-        missing = [job for job in targets if job not in done]
-        lines += [f"failed: {called(job)}: {why}" for job in missing if (why := why_failed(log_of(job)))]
-        not_run = [called(job) for job in missing if not why_failed(log_of(job))]
+        first = {called(job): work.lacking(job) for job in targets if job not in done}
+        failed = {name: why for name, job in first.items() if (why := why_failed(log_of(job)))}
+        lines += [f"failed: {name}, at {called(first[name])}: {why}" for name, why in failed.items()]
+        not_run = [name for name in first if name not in failed]
         lines += [f"not run: {len(not_run)} of {len(targets)}: {', '.join(not_run)}"] if not_run else []
     return "\n".join(lines)
 

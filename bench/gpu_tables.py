@@ -36,7 +36,7 @@ def noise(study: Study, done: list[Expected]) -> list[str]:
         values = [
             f"{_number(about.value, 100, 2)} ± {_interval(found['accuracy_sd'], 100, 2)}",
             _interval(found["churn"], 100, 2),
-            _interval(found["l2_unit"], 1, 4),
+            _significant(found["l2_unit"]),
         ]
         rows.append((about.hardware, about.model, about.variant, f"{runs}{diverged}", *values))
     heads = ("tooling", "network", "variant", "runs", "accuracy ± SD, %", "churn, %", "L2 (unit norm)")
@@ -107,6 +107,14 @@ def _by_metric(found: pd.DataFrame) -> dict[str, Any]:
 
 def _interval(row: Any, scale: float, digits: int) -> str:
     value, low, high = (_number(number, scale, digits) for number in (row.value, row.ci_low, row.ci_high))
+    return f"{value} ({low} to {high})"
+
+
+def _significant(row: Any) -> str:
+    # What rounding alone makes of a distance is far below any fixed number of digits, and yet not zero.
+    value, low, high = (
+        "n/a" if math.isnan(number) else f"{number:.3g}" for number in (row.value, row.ci_low, row.ci_high)
+    )
     return f"{value} ({low} to {high})"
 
 
