@@ -8,7 +8,8 @@ In this order: is control bit-equal, in each framework and precision; how large 
 does determinism cost; images per second against `Model.fit`. The study says which networks, recipes and seeds:
 workflow/studies/gpu.yaml, of which what this machine can serve is run. Jobs are the study's own, by the verbs that the
 workflow calls, each in a process of its own that leaves its statement; Snakemake runs the same where it is to be had.
-A job that failed is not tried again while its `.failed.log` lies in logs/; `pack` leaves those out. docs/gpu.md says what came of it.
+A job that failed is not tried again while its `.failed.log` lies in logs/, and `pack` leaves those out. docs/gpu.md
+says what came of it.
 """
 
 import argparse
@@ -229,18 +230,19 @@ class Work:
         log.parent.mkdir(parents=True, exist_ok=True)
         scratch = log.with_name(f"{log.name}.unfinished")
         path = os.pathsep.join(filter(None, (*PACKAGES, os.environ.get("PYTHONPATH"))))
+        environment = {**os.environ, "PYTHONPATH": path}
         with scratch.open("wb") as said:
+            # A session of its own, to end it with all that it starts: the next piece shall have the GPU for itself.
+            begun = subprocess.Popen(command, stdout=said, stderr=said, env=environment, start_new_session=True)
             try:
-                # With whatever it starts: it would still compute when the next piece begins.
-                started = subprocess.Popen(
-                    command, stdout=said, stderr=said, env={**os.environ, "PYTHONPATH": path}, start_new_session=True
-                )
-                code = started.wait(max(1, self.ends - time.monotonic()))
+                code = begun.wait(max(1, self.ends - time.monotonic()))
             except subprocess.TimeoutExpired:
-                os.killpg(started.pid, signal.SIGKILL)
-                started.wait()
                 print("       the time is over: it goes on from its checkpoint, if it has one", flush=True)
                 return False
+            finally:
+                if begun.poll() is None:
+                    os.killpg(begun.pid, signal.SIGKILL)
+                    begun.wait()
         scratch.replace(log if code == 0 else failed_log(log))
         return code == 0
 
