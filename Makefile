@@ -5,10 +5,19 @@ CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 SNAKEMAKE = .venv/bin/snakemake --workflow-profile workflow/profiles/default
 
 # Further papers' studies in small: workflow/studies/<name>-small.yaml.
-STUDIES = sources remedies
+STUDIES = sources remedies frameworks
 
-.PHONY: demo test lint bench clean $(STUDIES)
+# Environments: <folder>/<name> is what requirements/<name>.txt locks, in a virtual environment in that folder.
+cpu_SIZE = some 450 MB
+jax_SIZE = some 250 MB
+dev_SIZE = some 650 MB
+jax-dev_SIZE = some 350 MB
+torch_SIZE = up to 3 GB
+LOCKED = .venv/cpu .venv/jax .venv/torch .venv/dev .venv-jax/jax-dev
+
+.PHONY: demo test test-jax lint bench clean $(STUDIES)
 .DELETE_ON_ERROR:
+.NOTPARALLEL:
 
 demo: .venv/cpu
 	@$(SNAKEMAKE)
@@ -17,10 +26,18 @@ demo: .venv/cpu
 $(STUDIES): .venv/cpu
 	@$(SNAKEMAKE) --configfile workflow/studies/$@-small.yaml
 	@.venv/bin/toolnoise summary --study results/$@-small/study.json
-	@echo "the tables:" results/$@-small/figures/$@-*.html
+	@echo "the figures and tables:" results/$@-small/figures/$@-*.[hp]*
+
+# Of all three frameworks.
+frameworks: .venv/frameworks
 
 test: .venv/dev
 	@.venv/bin/python -m pytest --numprocesses $(CORES) --dist loadfile
+
+# Where there is no TensorFlow: what needs it is skipped.
+test-jax: .venv-jax/jax-dev
+	@.venv-jax/bin/python -m pytest --numprocesses $(CORES) --dist loadfile \
+		tests/unit tests/engine tests/workflow/test_one_framework.py
 
 lint: .venv/dev
 	@.venv/bin/ruff check .
@@ -38,15 +55,22 @@ bench: .venv/dev
 	@.venv/bin/python bench/coverage.py
 
 # Each stamp holds the seconds that its installation took: bench/demo_time.py reports them.
-.venv/cpu .venv/dev: .venv/%: requirements/%.txt pyproject.toml
-	@echo "installing what requirements/$*.txt locks into .venv: some 450 MB to download, two to three minutes"
-	@test -x .venv/bin/python || $(PYTHON) -m venv .venv
+.SECONDEXPANSION:
+$(LOCKED): requirements/$$(@F).txt pyproject.toml
+	@echo "installing what requirements/$(@F).txt locks into $(@D): $($(@F)_SIZE) to download, two to three minutes"
+	@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
 	@started=$$(date +%s); \
-	.venv/bin/pip install --disable-pip-version-check --require-hashes --requirement $< && \
-	.venv/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . && \
+	$(@D)/bin/pip install --disable-pip-version-check --require-hashes --requirement $< && \
+	$(@D)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . && \
 	echo "$$(( $$(date +%s) - started ))" > $@
 
+# The PyTorch that is locked is the package index's, which on Linux comes with CUDA: gigabytes that a CPU has no use for.
+# So its version alone is asked for, and where pip is shown a build for CPUs it takes that one.
+.venv/frameworks: .venv/cpu .venv/jax requirements/torch.txt
+	.venv/bin/pip install --disable-pip-version-check "$$(sed -n 's/^\(torch==[^ ;]*\).*/\1/p' requirements/torch.txt)"
+	@touch $@
+
 clean:
-	rm -rf .venv .snakemake results crates logs build .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-jax .snakemake results crates logs build .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 	find . -name '*.egg-info' -type d -prune -exec rm -rf {} +

@@ -1,18 +1,18 @@
 """How fast each engine trains against Keras's `Model.fit` on the same framework, in one run.
 
-Two replicas train at once, each pinned to one core, in alternation with two replicas of `Model.fit`. Same model,
-data, batch, optimiser, kernels and instruction set (the newest that the machine has of those a registry entry can
-pin). `Model.fit` is fed as the framework's users feed it: TensorFlow by a `tf.data` pipeline (cache, shuffle 1024,
-map, batch, prefetch), which is the authors' way, PyTorch by its DataLoader, JAX by Keras's PyDataset, which makes a
-batch with NumPy. In the first pair of ratios images are scaled, cropped and mirrored, as the paper's protocol does on
-everything but CelebA, and the engine crops and mirrors as planned; in the second neither augments.
+Two replicas train at once, each pinned to one core, in alternation with two replicas of `Model.fit`. Same model, data,
+batch, optimiser, kernels and instruction set (the newest that the machine has of those a registry entry can pin).
+`Model.fit` is fed as users of the framework feed it: TensorFlow by a `tf.data` pipeline (cache, shuffle 1024, map,
+batch, prefetch), the authors' way; PyTorch by its DataLoader; JAX by Keras's PyDataset, which makes batches with NumPy.
+In the first pair of ratios images are scaled, cropped and mirrored, as the paper's protocol does on everything but
+CelebA, and the engine crops and mirrors as planned; in the second neither augments.
 
 Images per second of wall time is what a user gets. Images per CPU second is printed beside it, because much of what
 TensorFlow's `Model.fit` loses is not work: Keras makes an iterator for every epoch, and at its end TensorFlow 2.21
 waits for the thread that tunes the pipeline, which looks up only at doubling intervals (10, 20, 40 ... ms after the
 start). An epoch that takes 22 s is over after 41 s, one that takes 20 s after 20.5 s: how much is lost is a matter of
-luck, between nothing and as much again. So the repetitions have epochs of several lengths, spread evenly over one
-such doubling, and each ratio is the median of theirs. `options.autotune.enabled = False` ends the waiting.
+luck, between nothing and as much again. So the repetitions have epochs of several lengths, spread evenly over one such
+doubling, and each ratio is the median of theirs. `options.autotune.enabled = False` ends the waiting.
 
     python bench/engine_vs_fit.py [tensorflow] [jax] [torch]
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Write the lock files anew: every package that pyproject.toml asks for, with hashes and without an index address.
+# Lock every package that pyproject.toml asks for, with hashes and without an index address. What the files here pin
+# already stays as it is: for the newest versions delete them first, or the lines of some packages.
 # The resolver (uv) is needed here only and is taken from the package index into a folder that is thrown away.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -8,9 +9,21 @@ trap 'rm -rf "$scratch"' EXIT
 python3.11 -m venv "$scratch/venv"
 "$scratch/venv/bin/pip" --quiet install "uv==0.13.8"
 cp pyproject.toml README.md "$scratch"
+{
+  echo
+  echo "[tool.uv]"
+  echo "constraint-dependencies = ["
+  sed --quiet --regexp-extended 's/^([a-z0-9._-]+==[^ ;]+).*/  "\1",/p' requirements/*.txt | sort --unique
+  echo "]"
+} >>"$scratch/pyproject.toml"
 uv() { "$scratch/venv/bin/uv" --quiet --directory "$scratch" "$@"; }
 uv lock --python 3.11
 lock() { uv export --frozen --no-emit-project --no-annotate --no-header --format requirements.txt "$@"; }
 lock --extra cpu >requirements/cpu.txt
-lock --extra cpu --extra dev >requirements/dev.txt
 lock --extra cuda >requirements/cuda.txt
+lock --extra jax >requirements/jax.txt
+lock --extra jax-cuda >requirements/jax-cuda.txt
+lock --extra torch >requirements/torch.txt
+lock --extra cpu --extra jax --extra torch >requirements/frameworks.txt
+lock --extra cpu --extra jax --extra dev >requirements/dev.txt
+lock --extra jax --extra dev >requirements/jax-dev.txt

@@ -1,6 +1,7 @@
 """What the tests of whole programs share: verbs and Snakemake as a person runs them, each in processes of its own."""
 
 import fcntl
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -45,6 +46,28 @@ def snakemake(run):
         return run(folder, *command, *arguments, env=env)
 
     return start
+
+
+@pytest.fixture(scope="session")
+def skip_without():
+    """Skip what needs a package that is not installed; nothing is imported to find out."""
+
+    def skip(package):
+        if importlib.util.find_spec(package) is None:
+            pytest.skip(f"{package} is not installed")
+
+    return skip
+
+
+@pytest.fixture(scope="session")
+def blocking():
+    """Variables under which a process and its children fail if they import these packages."""
+
+    def variables(*packages):
+        paths = [str(ROOT / "tests/blocking"), str(ROOT / "workflow"), os.environ.get("PYTHONPATH", "")]
+        return {"PYTHONPATH": os.pathsep.join(filter(None, paths)), "BLOCKED": " ".join(packages)}
+
+    return variables
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,8 @@
-"""Trainings for the engine's tests, each in a process of its own: TensorFlow is never imported into pytest's."""
+"""Trainings for the engine's tests, each in a process of its own: no framework is ever imported into pytest's."""
 
 import csv
+import importlib.util
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,6 +28,21 @@ RECIPE = {
 }
 
 
+# By framework, what makes the registry's entry `cpu` a tooling of it; of those that are installed.
+TOOLINGS = {"tensorflow": {}, "jax": {"engine": "jax", "kernels": "xla"}, "torch": {"engine": "torch"}}
+INSTALLED = {name: tooling for name, tooling in TOOLINGS.items() if importlib.util.find_spec(name)}
+
+
+@pytest.fixture(scope="session")
+def toolings():
+    return INSTALLED
+
+
+@pytest.fixture(scope="session", params=INSTALLED)
+def framework(request):
+    return request.param
+
+
 class Trained(NamedTuple):
     """What a run left, and its spec."""
 
@@ -42,10 +59,12 @@ class Trained(NamedTuple):
 class Workshop:
     """A folder with a study of one model in which runs are trained by hand."""
 
-    def __init__(self, folder, toolnoise, run):
+    def __init__(self, folder, toolnoise, run, skip_without):
         self.folder, self.toolnoise, self.run = folder, toolnoise, run
         self.study = study.load(folder / "study.yaml")
         self.cell = self.study.cells[0]
+        for engine in {self.study.tooling(cell.hardware)["engine"] for cell in self.study.cells}:
+            skip_without(engine)
         self.data = f"{self.cell.dataset}.npz"
         done = toolnoise(folder, "prepare", "--study", "study.yaml", "--dataset", self.cell.dataset, "--out", self.data)
         assert done.returncode == 0, done.stderr
@@ -61,6 +80,30 @@ class Workshop:
     def attempt(self, variant="control", seed=1, hardware=None, out="out", **options):
         """Train; return the finished process."""
         return self.toolnoise(self.folder, *self.command(variant, seed, hardware, out), **options)
+
+    def begin(self, *named):
+        """Begin to train in a process that keeps a checkpoint after every epoch."""
+        command = [sys.executable, DRIVERS / "always_keeping.py", *map(str, self.command(*named))]
+        return subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def kill_after(self, epoch, ending, *named):
+        """Begin to train and end it as soon as it says that an epoch is over; return what it had said."""
+        process, said = self.begin(*named), []
+        for line in process.stdout:
+            said.append(line)
+            if line.startswith(f"epoch {epoch} of "):
+                process.send_signal(ending)
+                break
+        process.stdout.close()
+        assert process.wait() == -ending, said
+        return said
+
+    def finish(self, *named):
+        """Train to the end; return what was said."""
+        process = self.begin(*named)
+        said = process.communicate()[0]
+        assert process.returncode == 0, said
+        return said
 
     def train(self, variant="control", seed=1, hardware=None, **options):
         """Train and return what the run left."""
@@ -102,7 +145,7 @@ BLOCK = {"recipe": "here", "hardware": ["cpu"], "variants": ["impl", "algo", "co
 
 
 @pytest.fixture(scope="session")
-def workshop(tmp_path_factory, write_study, toolnoise, run):
+def workshop(tmp_path_factory, write_study, toolnoise, run, skip_without):
     """Open a workshop on digits; `registries` are the study's own entries."""
 
     def make(
@@ -112,13 +155,13 @@ def workshop(tmp_path_factory, write_study, toolnoise, run):
         block["variants"] = [*BLOCK["variants"], *variants]
         written = {"study": "workshop", "grid": [block], "recipes": {"here": recipe}, **registries}
         written["hardware"] = own_hardware or {}
-        return Workshop(write_study(tmp_path_factory.mktemp("workshop"), written), toolnoise, run)
+        return Workshop(write_study(tmp_path_factory.mktemp("workshop"), written), toolnoise, run, skip_without)
 
     return make
 
 
 @pytest.fixture(scope="session")
-def own_workshop(tmp_path_factory, write_study, toolnoise, run):
+def own_workshop(tmp_path_factory, write_study, toolnoise, run, skip_without):
     """Open a workshop on a builder, of drivers/own_models.py unless said, and 64 images of 6 x 8 pixels unless said."""
 
     def make(builder, options=None, module="own_models", size=(6, 8, 2), tooling=None, **recipe):
@@ -138,7 +181,7 @@ def own_workshop(tmp_path_factory, write_study, toolnoise, run):
             "datasets": {"pictures": {"reader": "npz", "path": "raw.npz"}},
             "recipes": {"here": {"epochs": 1, "batch_size": 32, "learning_rate": 0.01} | recipe},
         }
-        return Workshop(write_study(folder, written), toolnoise, run)
+        return Workshop(write_study(folder, written), toolnoise, run, skip_without)
 
     return make
 

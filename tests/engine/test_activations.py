@@ -12,8 +12,8 @@ def nested(own_workshop):
 
 
 @pytest.fixture(scope="module")
-def smooth(own_workshop):
-    return own_workshop("smooth").drive("watch_layers.py")
+def smooth(own_workshop, framework, toolings):
+    return own_workshop("smooth", tooling=toolings[framework]).drive("watch_layers.py")
 
 
 def test_layers_in_layers_and_calls_count_in_the_order_in_which_they_compute(nested):
@@ -62,10 +62,16 @@ def test_a_layer_used_twice_gives_each_time_what_it_makes_of_what_it_got(nested)
     np.testing.assert_allclose(nested["whole/doubled"], nested["whole/doubled/inner#2"], rtol=1e-6)
 
 
-@pytest.mark.parametrize("model", ["nested", "smooth"])
-def test_the_same_is_given_again_bit_for_bit_and_the_logits_last(model, request):
-    found = request.getfixturevalue(model)
+def are_the_same_twice(found):
     for name in found["layers"]:
         assert np.array_equal(found[f"whole/{name}"], found[f"again/{name}"])
         np.testing.assert_allclose(found[f"alone/{name}"], found[f"whole/{name}"], rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(found[f"whole/{found['layers'][-1]}"], found["logits"], rtol=1e-4, atol=1e-5)
+
+
+def test_the_same_is_given_again_bit_for_bit_and_the_logits_last(smooth):
+    are_the_same_twice(smooth)
+
+
+def test_the_same_is_given_again_of_layers_in_layers(nested):
+    are_the_same_twice(nested)

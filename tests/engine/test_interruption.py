@@ -1,13 +1,9 @@
 """A training that is killed between epochs and started again ends with the bits that it would have had."""
 
 import signal
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-DRIVER = Path(__file__).parent / "drivers" / "always_keeping.py"
 # Two cosines with warm-ups, crops and flips: what an epoch does hangs on its number. A snapshot after four epochs.
 RECIPE = {
     "epochs": 8,
@@ -27,31 +23,6 @@ def here(workshop):
     return workshop(
         RECIPE, model="smallcnn-bn", hardware=("cpu", "half"), own_hardware={"half": HALF}, variants=["bit_3"]
     )
-
-
-def start(here, *named):
-    command = [sys.executable, DRIVER, *map(str, here.command(*named))]
-    return subprocess.Popen(command, cwd=here.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-
-
-def kill_after(here, epoch, ending, *named):
-    """Start a training and end it as soon as it says that an epoch is over; return what it had said."""
-    process, said = start(here, *named), []
-    for line in process.stdout:
-        said.append(line)
-        if line.startswith(f"epoch {epoch} of "):
-            process.send_signal(ending)
-            break
-    process.stdout.close()
-    assert process.wait() == -ending, said
-    return said
-
-
-def finish(here, *named):
-    process = start(here, *named)
-    said = process.communicate()[0]
-    assert process.returncode == 0, said
-    return said
 
 
 def without_times(history):
@@ -78,9 +49,9 @@ def is_whole_again(here, out, whole, *kills):
 
 def test_a_training_that_slurm_ends_goes_on_bit_for_bit(here, control):
     named = ("control", 1, "cpu", "ended")
-    kill_after(here, 3, signal.SIGTERM, *named)
+    here.kill_after(3, signal.SIGTERM, *named)
     assert not (here.folder / "ended").exists()
-    said = finish(here, *named)
+    said = here.finish(*named)
     assert "goes on after epoch " in said
     assert "epoch 1 of 8" not in said
     is_whole_again(here, "ended", control, 3)
@@ -88,35 +59,35 @@ def test_a_training_that_slurm_ends_goes_on_bit_for_bit(here, control):
 
 def test_a_training_that_is_killed_before_and_after_its_snapshot_goes_on_with_it_and_its_loss_scale(here):
     named = ("impl", 1, "half", "killed")
-    kill_after(here, 3, signal.SIGKILL, *named)
-    kill_after(here, 6, signal.SIGKILL, *named)
-    finish(here, *named)
+    here.kill_after(3, signal.SIGKILL, *named)
+    here.kill_after(6, signal.SIGKILL, *named)
+    here.finish(*named)
     is_whole_again(here, "killed", here.train("impl", 1, "half"), 3, 6)
 
 
 def test_a_training_that_is_killed_where_its_bit_is_moved_moves_it_once(here):
     named = ("bit_3", 1, "cpu", "moved")
-    kill_after(here, 3, signal.SIGKILL, *named)
-    finish(here, *named)
+    here.kill_after(3, signal.SIGKILL, *named)
+    here.finish(*named)
     is_whole_again(here, "moved", here.train("bit_3", 1, "cpu"), 3)
 
 
 def test_another_run_s_checkpoint_is_told_and_training_starts_anew(here):
-    kill_after(here, 3, signal.SIGKILL, "control", 1, "cpu", "mine")
+    here.kill_after(3, signal.SIGKILL, "control", 1, "cpu", "mine")
     (kept,) = here.folder.glob("checkpoints/mine.npz")
     kept.rename(kept.with_name("other.npz"))
-    said = finish(here, "control", 2, "cpu", "other")
+    said = here.finish("control", 2, "cpu", "other")
     assert "checkpoints/other.npz: spec: of another run" in said
     assert "epoch 1 of 8" in said
     assert here.read("other").record["resumed_after"] == []
 
 
 def test_a_damaged_checkpoint_is_told_and_training_starts_anew_and_ends_the_same(here, control):
-    kill_after(here, 3, signal.SIGKILL, "control", 1, "cpu", "hurt")
+    here.kill_after(3, signal.SIGKILL, "control", 1, "cpu", "hurt")
     path = here.folder / "checkpoints/hurt.npz"
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 0xFF
     path.write_bytes(bytes(content))
-    said = finish(here, "control", 1, "cpu", "hurt")
+    said = here.finish("control", 1, "cpu", "hurt")
     assert "checkpoints/hurt.npz: damaged" in said
     is_whole_again(here, "hurt", control)

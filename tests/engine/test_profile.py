@@ -34,7 +34,8 @@ CALLS = {"Conv2DBackpropFilter": 3, "Conv2DBackpropInput": 2, "ResourceApplyAdam
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory, write_study):
+def folder(tmp_path_factory, write_study, skip_without):
+    skip_without("tensorflow")
     return write_study(tmp_path_factory.mktemp("cost"), STUDY)
 
 

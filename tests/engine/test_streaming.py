@@ -13,8 +13,8 @@ RECIPE = {"batch_size": 8, "epochs": 2, "normalise": "per-image", "crop": 2, "fl
 
 
 @pytest.fixture(scope="module")
-def here(own_workshop):
-    return own_workshop("smooth", **RECIPE)
+def here(own_workshop, framework, toolings):
+    return own_workshop("smooth", tooling=toolings[framework], **RECIPE)
 
 
 @pytest.fixture(scope="module")

@@ -112,7 +112,7 @@ def test_a_gpu_is_the_declared_one_by_whole_words_of_its_name(device, found):
 
 
 def test_every_verb_that_makes_results_has_paths(built, written):
-    written["grid"][0] |= {"remedies": ["flip"], "layers": 12}
+    written["grid"][0] |= {"remedies": ["flip"], "layers": 12, "hardware": ["cpu", "cpu-torch"]}
     study = built(written | {"overhead": {"models": ["smallcnn"], "hardware": ["cpu"]}})
     found = list(expected.of_study(study))
     assert {job.verb for job in found} == {*jobs.JOBS, "configure"} - {"fetch"}

@@ -1,10 +1,14 @@
+import importlib.util
 import json
+import re
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
 from toolnoise import cli, config, doctor
-from toolnoise.engines import accelerators, environment
+from toolnoise.engines import FRAMEWORKS, accelerators, environment
 from toolnoise.engines.accelerators import Gpu
 
 V100 = Gpu("Tesla V100-SXM2-16GB", "535.104.05", "16384", "GPU-1")
@@ -13,13 +17,14 @@ FLAGS = "fpu sse4_1 avx avx2"
 
 @pytest.fixture
 def machine(monkeypatch):
-    """Pretend to be a machine with these GPUs, TPUs and CPU flags, whose TensorFlow computes on GPUs or not."""
+    """Pretend to be a machine with these GPUs, TPUs and CPU flags, with every framework, on GPUs or not."""
 
     def pretend(gpus=(), tpus=(), flags=FLAGS, cuda=True):
         monkeypatch.setattr(accelerators, "gpus", lambda: list(gpus))
         monkeypatch.setattr(accelerators, "tpu", lambda: list(tpus))
         monkeypatch.setattr(environment, "_cpuinfo", {"flags": flags, "model name": "Some CPU"}.get)
         monkeypatch.setattr(doctor, "_computes_on_gpus", lambda _engine: cuda)
+        monkeypatch.setattr(doctor.importlib.util, "find_spec", lambda _name: True)
 
     return pretend
 
@@ -43,12 +48,6 @@ def test_a_reason_is_what_a_run_would_be_refused_with(machine, refused):
     assert why_not("cpu") == ""
 
 
-def test_a_framework_without_gpu_kernels_serves_no_gpu(machine):
-    machine([V100], cuda=False)
-    assert why_not("v100").startswith("engine: the tensorflow that is installed computes on CPUs alone")
-    assert why_not("cpu") == ""
-
-
 def test_a_machine_without_the_framework_serves_nothing(machine, monkeypatch):
     machine([V100])
     monkeypatch.setattr(doctor.importlib.util, "find_spec", lambda _name: None)
@@ -63,14 +62,56 @@ def test_a_tpu_of_another_version_is_not_served(machine):
     assert why_not("tpu-v2-8") == ""
 
 
-def test_the_installed_tensorflow_s_own_word_counts_on_gpus(tmp_path, monkeypatch):
-    about = tmp_path / "python/platform/build_info.py"
-    about.parent.mkdir(parents=True)
+@pytest.mark.parametrize(
+    ("engine", "file", "says", "gpus"),
+    [
+        ("tensorflow", "python/platform/build_info.py", "build_info = OrderedDict([('is_cuda_build', True)])", True),
+        ("tensorflow", "python/platform/build_info.py", "build_info = OrderedDict([('is_rocm_build', True)])", True),
+        (
+            "tensorflow",
+            "python/platform/build_info.py",
+            "OrderedDict([('is_cuda_build', False), ('is_tensorrt_build', True)])",
+            False,
+        ),
+        ("torch", "version.py", "__version__ = '2'\ncuda: Optional[str] = '13.0'\nhip: Optional[str] = None", True),
+        ("torch", "version.py", "cuda: Optional[str] = None\nhip: Optional[str] = '7.0'", True),
+        ("torch", "version.py", "__version__ = '2.13.0+cpu'\ncuda: Optional[str] = None\nhip = None", False),
+    ],
+)
+def test_a_framework_s_own_word_counts_on_gpus(tmp_path, monkeypatch, engine, file, says, gpus):
+    about = tmp_path / file
+    about.parent.mkdir(parents=True, exist_ok=True)
+    about.write_text(says)
     spec = type("Spec", (), {"origin": str(tmp_path / "__init__.py")})
     monkeypatch.setattr(doctor.importlib.util, "find_spec", lambda _name: spec)
-    for said in (True, False):
-        about.write_text(f"build_info = OrderedDict([('is_cuda_build', {said}), ('is_tensorrt_build', True)])")
-        assert doctor._computes_on_gpus("tensorflow") is said
+    assert doctor._computes_on_gpus(engine) is gpus
+
+
+@pytest.mark.parametrize(("plugins", "gpus"), [((), False), (("jax_cuda12_plugin",), True), (("jaxtyping",), False)])
+def test_jax_computes_on_gpus_by_a_plugin(tmp_path, monkeypatch, plugins, gpus):
+    for name in ("jax", *plugins):
+        about = tmp_path / f"{name}-1.dist-info/METADATA"
+        about.parent.mkdir()
+        about.write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    assert doctor._computes_on_gpus("jax") is gpus
+
+
+def test_the_files_that_frameworks_are_judged_by_are_there():
+    for engine, (file, _) in doctor.BUILDS.items():
+        spec = importlib.util.find_spec(engine)
+        assert spec is None or (Path(spec.origin).parent / file).exists()
+
+
+@pytest.mark.parametrize("engine", FRAMEWORKS)
+def test_a_framework_without_gpu_kernels_serves_no_gpu_and_what_to_install_is_told(machine, engine):
+    machine([V100], cuda=False)
+    assert why_not("cpu") == ""
+    entry = {"name": "v100", **config.registered("hardware")["v100"], "engine": engine}
+    wanted = accelerators.INSTALL[engine]
+    assert doctor.why_not(entry) == f"engine: the {engine} that is installed computes on CPUs alone; {wanted}"
+    project = tomllib.loads((config.ROOT / "pyproject.toml").read_text())["project"]
+    assert set(re.findall("`(.*)`", wanted)) <= set(project["optional-dependencies"])
 
 
 @pytest.fixture
@@ -115,7 +156,7 @@ def test_the_machine_is_told_with_its_gpus_and_drivers(machine, asked):
     said = asked()[1]
     assert "Some CPU" in said
     assert "Tesla V100-SXM2-16GB (driver 535.104.05)" in said
-    assert "tensorflow-cpu" in said or "tensorflow " in said
+    assert re.search(r"^packages .*keras 3", said, re.MULTILINE)
 
 
 def test_programs_get_json(machine, asked):
@@ -133,4 +174,4 @@ def test_nothing_is_imported_to_find_out(run, tmp_path):
     program += "print(*{name.partition('.')[0] for name in sys.modules})"
     done = run(tmp_path, sys.executable, "-c", program)
     assert done.returncode == 0, done.stderr
-    assert {"tensorflow", "keras", "jax", "torch"}.isdisjoint(done.stdout.split())
+    assert {*FRAMEWORKS, "keras"}.isdisjoint(done.stdout.split())

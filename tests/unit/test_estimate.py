@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from toolnoise import arrays, doctor, estimate, files, layout
+from toolnoise import arrays, estimate, files, layout
 from toolnoise.models.initial import Parameter
 from toolnoise.study import Cell
 
@@ -21,7 +21,7 @@ CELLS = [
 def tiny(written, built, tmp_path, monkeypatch):
     """A study of ten runs a cell on `cpu` with two threads and on `v100`, in an empty folder, with a price for one."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(estimate, "_engine", lambda _name: None)
+    monkeypatch.setattr(estimate, "_engine", lambda: None)
     # Networks of 250 weights, wherever there is data to build them for.
     monkeypatch.setattr(estimate.training, "build_model", lambda *_: [Parameter("w", (10, 25), True, "Zeros", {})])
     block = written["grid"][0] | {"hardware": ["cpu", "v100"], "variants": ["control", "impl"], "seeds": 10}
@@ -99,6 +99,28 @@ def test_remedied_predictions_are_counted_and_take_a_pass_for_each_view_of_each_
     assert found.tasks[3].seconds_left == 9 * RUN + (6 + 10 * 1) + (6 + 10 * EPOCHS * 9)
 
 
+def test_what_is_predicted_for_another_framework_and_of_layers_takes_time_where_it_is_predicted(built, tiny):
+    block = tiny.config["grid"][0] | {"hardware": ["cpu", "cpu-jax"], "variants": ["control"], "layers": 100}
+    study = built({**tiny.config, "grid": [block], "hardware": {}, "figures": ["table2"]})
+    here = CELLS[0]._replace(hardware="cpu-jax", variant="control")
+    path = Path(study.path(layout.RECORD, here, seed="1"))
+    record = {"status": "completed", "epochs": EPOCHS, "trainable": [], "seconds": SECONDS}
+    files.write_json(path, record | {"spec": study.spec(here, 1)})
+    found = estimate.estimate(study)
+    assert (found.jobs["predictions"], found.jobs["layers"]) == (2 + 2, 2)
+    (task,) = [task for task in found.tasks if task.hardware == "cpu-jax"]
+    assert task.seconds_left == 9 * RUN + 3 * (6 + 10 * 1)
+
+
+def test_a_study_of_several_frameworks_has_its_networks_built_once(built, tiny, prepared):
+    block = tiny.config["grid"][0] | {"hardware": ["cpu", "cpu-jax", "cpu-torch"], "variants": ["control"]}
+    study = built({**tiny.config, "grid": [block], "hardware": {}, "figures": ["table2"]})
+    found = estimate.estimate(study).disk
+    assert found.weights == 30 * 1000
+    assert found.predictions == (3 + 6) * 10 * 500 * 10 * 4
+    assert found.data == prepared.stat().st_size
+
+
 def test_unknown_runs_are_counted_beside_the_hours_of_the_others(tiny, leave):
     leave(CELLS[3])
     found = of(estimate.estimate(tiny), "v100")
@@ -152,7 +174,7 @@ def test_what_disk_nobody_can_tell_is_named(tiny):
 
 @pytest.mark.usefixtures("prepared")
 def test_without_a_framework_weights_are_unknown(tiny, monkeypatch):
-    def fail(_name):
+    def fail():
         raise ModuleNotFoundError("tensorflow")
 
     monkeypatch.setattr(estimate, "_engine", fail)
@@ -191,7 +213,7 @@ def test_only_what_is_unknown_and_can_be_served_here_is_timed(tiny, leave, monke
 
 
 def test_a_timing_that_fails_is_told_in_its_own_words(tiny, monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(estimate, "why_not", doctor.why_not)
+    monkeypatch.setattr(estimate, "why_not", lambda _tooling: "")
     estimate.measure(tiny, str(tmp_path / "nowhere.yaml"))
     assert "not timed: smallcnn/digits/cpu/control: toolnoise: " in capsys.readouterr().err
 

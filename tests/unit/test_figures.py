@@ -118,7 +118,8 @@ def test_two_networks_at_each_batch_size_are_two_figures_of_the_order():
 
 
 @pytest.mark.parametrize(
-    "kind", ["batch_norm", "subgroups", "across_toolings", "order", "table3", "table5", "remedies"]
+    "kind",
+    ["batch_norm", "subgroups", "across_toolings", "frameworks", "partings", "order", "table3", "table5", "remedies"],
 )
 def test_a_figure_that_the_grid_cannot_feed_is_refused_if_asked_for_and_left_out_else(kind, written, built, refused):
     written["grid"][0] |= {"hardware": ["cpu"], "variants": ["algo_impl", "control"]}

@@ -1,3 +1,4 @@
+import itertools
 import re
 import subprocess
 import sys
@@ -7,13 +8,29 @@ import pytest
 import yaml
 
 from toolnoise.config import ROOT
+from toolnoise.provenance import repository
 
 LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
+
+# Which extras each is of, as requirements/lock.sh asks for them.
+EXTRAS = {
+    name: re.findall(r"--extra ([a-z-]+)", extras)
+    for extras, name in re.findall(
+        r"^lock (.*) >requirements/(.*)\.txt$", (ROOT / "requirements/lock.sh").read_text(), re.MULTILINE
+    )
+}
 
 
 def pins(path):
     """The version of each package of a lock file."""
     return dict(re.findall(r"^([a-z0-9][a-z0-9._-]*)==([^\s;\\]+)", path.read_text(), re.MULTILINE))
+
+
+def locked(name):
+    """What a lock file installs on Linux."""
+    path = ROOT / "requirements" / f"{name}.txt"
+    elsewhere = re.findall(r"^(\S+)==\S+ ; sys_platform == '(?:darwin|win32)'", path.read_text(), re.MULTILINE)
+    return {package: version for package, version in pins(path).items() if package not in elsewhere}
 
 
 def wanted(*extras):
@@ -42,23 +59,90 @@ def test_the_conda_environment_has_all_that_the_project_asks_for():
     assert wanted("cpu") <= set(conda_pins())
 
 
-@pytest.mark.parametrize(("name", "extras"), [("cpu", ["cpu"]), ("dev", ["cpu", "dev"]), ("cuda", ["cuda"])])
-def test_a_lock_file_has_all_that_the_project_asks_for(name, extras):
-    assert wanted(*extras) <= set(pins(ROOT / "requirements" / f"{name}.txt"))
+@pytest.mark.parametrize("name", EXTRAS)
+def test_a_lock_file_has_all_that_the_project_asks_for(name):
+    assert wanted(*EXTRAS[name]) <= set(pins(ROOT / "requirements" / f"{name}.txt"))
 
 
-def test_lock_files_agree():
-    cpu, dev, cuda = (pins(ROOT / "requirements" / f"{name}.txt") for name in ("cpu", "dev", "cuda"))
-    assert cpu.items() <= dev.items()
-    assert {name: cpu[name] for name in cpu.keys() & cuda.keys()} == {
-        name: cuda[name] for name in cpu.keys() & cuda.keys()
+def test_every_lock_file_is_for_some_extras():
+    assert {path.stem for path in LOCKS} == set(EXTRAS)
+
+
+def test_the_project_asks_for_nothing_twice():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for lines in (project["dependencies"], *project["optional-dependencies"].values()):
+        assert len(lines) == len(set(lines))
+    conda = (ROOT / "environment.yml").read_text().splitlines()
+    assert len([line for line in conda if "==" in line]) == len(conda_pins())
+
+
+@pytest.mark.parametrize(("one", "other"), [*itertools.combinations(LOCKS, 2)], ids=lambda path: path.stem)
+def test_lock_files_agree(one, other):
+    one, other = pins(one), pins(other)
+    assert {name: one[name] for name in one.keys() & other.keys()} == {
+        name: other[name] for name in one.keys() & other.keys()
     }
 
 
-def test_the_locked_cudnn_has_kernels_for_the_papers_p100_and_v100():
+@pytest.mark.parametrize(("part", "whole"), [("cpu", "frameworks"), ("jax", "frameworks"), ("torch", "frameworks")])
+def test_all_frameworks_are_locked_together(part, whole):
+    assert locked(part).items() <= locked(whole).items()
+
+
+@pytest.mark.parametrize(("part", "whole"), [("cpu", "dev"), ("jax", "dev"), ("jax", "jax-dev"), ("jax", "jax-cuda")])
+def test_a_lock_file_with_more_extras_has_all_that_one_with_fewer_has(part, whole):
+    assert locked(part).items() <= locked(whole).items()
+
+
+@pytest.mark.parametrize("name", ["jax", "jax-dev", "jax-cuda", "torch"])
+def test_another_framework_is_no_reason_to_install_tensorflow(name):
+    assert not [package for package in locked(name) if package.startswith("tensorflow")]
+
+
+@pytest.mark.parametrize("name", ["cuda", "jax-cuda"])
+def test_the_locked_cudnn_has_kernels_for_the_papers_p100_and_v100(name):
     # From 9.11 on its builds for CUDA 12 begin with compute capability 7.5; these have 6.0 and 7.0.
-    version = pins(ROOT / "requirements" / "cuda.txt")["nvidia-cudnn-cu12"]
+    version = locked(name)["nvidia-cudnn-cu12"]
     assert tuple(map(int, version.split(".")[:2])) < (9, 11)
+
+
+def in_environment(monkeypatch, versions):
+    """The lock file that is stated where these versions are installed."""
+    monkeypatch.setattr(repository, "versions", lambda *names: {one: versions[one] for one in names if one in versions})
+    return repository.lock.__wrapped__()
+
+
+@pytest.mark.parametrize(
+    ("installed", "stated"),
+    [
+        *((name, name) for name in ("cpu", "cuda", "jax", "jax-cuda", "torch", "frameworks")),
+        ("dev", "frameworks"),
+        ("jax-dev", "jax"),
+    ],
+)
+def test_a_job_states_the_lock_file_of_its_environment(monkeypatch, installed, stated):
+    assert in_environment(monkeypatch, locked(installed)) == f"requirements/{stated}.txt"
+
+
+def test_pytorch_for_cpus_is_the_pytorch_that_is_locked(monkeypatch):
+    without_cuda = {name: version for name, version in locked("frameworks").items() if not name.startswith("nvidia")}
+    without_cuda["torch"] += "+cpu"
+    assert in_environment(monkeypatch, without_cuda) == "requirements/frameworks.txt"
+
+
+@pytest.mark.parametrize(
+    ("installed", "change"),
+    [
+        ("frameworks", {"torch": "2.12.1+cpu"}),
+        ("jax", {"jax": "0.9.2"}),
+        ("jax", {"jax-cuda13-plugin": "0.10.2"}),
+        ("cpu", {"torch": "1.13.1"}),
+        ("cuda", {"jax": "0.10.2"}),
+        ("torch", {"nvidia-cudnn-cu13": "9.1"}),
+    ],
+)
+def test_an_environment_that_is_as_no_lock_file_states_none(monkeypatch, installed, change):
+    assert in_environment(monkeypatch, locked(installed) | change) is None
 
 
 @pytest.mark.parametrize("path", LOCKS, ids=lambda path: path.stem)
@@ -90,5 +174,17 @@ def test_what_the_snakefile_imports_is_light():
     program = "\n".join([*imports, "import sys", "print(*{name.partition('.')[0] for name in sys.modules})"])
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert set(done.stdout.split()).isdisjoint(
-        {"numpy", "pandas", "matplotlib", "scipy", "sklearn", "seaborn", "papermill", "tensorflow", "keras", "jax"}
+        {
+            "numpy",
+            "pandas",
+            "matplotlib",
+            "scipy",
+            "sklearn",
+            "seaborn",
+            "papermill",
+            "tensorflow",
+            "keras",
+            "jax",
+            "torch",
+        }
     )

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from toolnoise import arrays, streams
-from toolnoise.provenance import audit, tree
+from toolnoise.provenance import audit, repository, tree
 from toolnoise.provenance.rules import RULES
 from toolnoise.provenance.statements import TIME, path_for
 
@@ -34,6 +34,8 @@ KINDS = {
     "record of a run": ("small", f"runs/{CELL}/algo_impl/2/run.json"),
     "logits": ("small", f"predictions/{CELL}/algo_impl.npy"),
     "index of logits": ("small", f"predictions/{CELL}/impl.json"),
+    "logits of an exchange": ("other", "exchanged/smallcnn/mine/cpu/control/cpu-jax.npy"),
+    "index of an exchange": ("other", "exchanged/smallcnn/mine/cpu-jax/control/cpu.json"),
     "logits under remedies": ("other", "remedies/smallcnn/mine/cpu/control.npy"),
     "index of logits under remedies": ("other", "remedies/smallcnn/mine/cpu/control.json"),
     "verdict of the gate": ("small", f"control/{CELL}.json"),
@@ -41,6 +43,8 @@ KINDS = {
     "identical runs of a cell": ("small", f"metrics/identical/{CELL}/impl.csv"),
     "ensembles of a cell": ("small", f"metrics/ensembles/{CELL}/impl.csv"),
     "metrics of a pair": ("small", f"metrics/pairs/{CELL}/cpu-eigen/control.csv"),
+    "frameworks of a pair": ("other", "metrics/frameworks/smallcnn/mine/cpu/cpu-jax/control.csv"),
+    "partings of a pair": ("other", "metrics/partings/smallcnn/mine/cpu/cpu-jax/control.csv"),
     "remedies of a cell": ("other", "metrics/remedies/smallcnn/mine/cpu/control.csv"),
     "counts of a data set": ("small", "metrics/data/digits.csv"),
     "metrics of the study": ("small", "metrics/stability.csv"),
@@ -48,6 +52,8 @@ KINDS = {
     "ensembles of the study": ("small", "metrics/ensembles.csv"),
     "counts of the study": ("small", "metrics/data.csv"),
     "pairs of the study": ("small", "metrics/cross_tooling.csv"),
+    "frameworks of the study": ("other", "metrics/frameworks.csv"),
+    "partings of the study": ("other", "metrics/partings.csv"),
     "remedies of the study": ("other", "metrics/remedies.csv"),
     "kernel times": ("other", "overhead/smallcnn/cpu/default/1.csv"),
     "record of a profile": ("other", "overhead/smallcnn/cpu/deterministic/1.json"),
@@ -79,6 +85,7 @@ OTHER = {
     "grid": [
         TASK | {"variants": ["control"], "seeds": 2, "remedies": ["flip"], "layers": 12},
         TASK | {"variants": ["bit"], "seeds": 1},
+        TASK | {"variants": ["control"], "seeds": 1, "hardware": ["cpu-jax"]},
     ],
     "recipes": {"short": {"epochs": 2, "batch_size": 16, "learning_rate": 0.01, "schedule": "cosine", "cycles": 2}},
     "overhead": {
@@ -97,7 +104,7 @@ OTHER = {
 
 @pytest.fixture(scope="session")
 def other_study(once, write_study, snakemake):
-    """A study of what the small one lacks: files from outside, snapshots, one bit, what determinism costs, speed."""
+    """A study of what the small one lacks: files from outside, snapshots, one bit, two frameworks, overhead, speed."""
 
     def pictures(part, count):
         images = streams.integers(1, (count, 8, 8, 1), 256).astype(np.uint8)
@@ -430,6 +437,25 @@ def the_index_of_a_dump_says_another_order_of_seeds(folder):
     change_record(folder, f"predictions/{CELL}/impl.json", lambda index: index["seeds"].reverse())
 
 
+@mutation("records-agree", "exchanged/smallcnn/mine/cpu/control/cpu-jax.json", study="other")
+def an_exchange_says_that_its_runs_were_trained_elsewhere(folder):
+    index = "exchanged/smallcnn/mine/cpu/control/cpu-jax.json"
+    change_record(folder, index, lambda found: found.update(trained_on="cpu-eigen"))
+
+
+@mutation("path-says-the-spec", "exchanged/smallcnn/mine/cpu/control/cpu-jax.npy", study="other")
+def the_statement_of_an_exchange_says_that_its_runs_were_trained_elsewhere(folder):
+    logits = "exchanged/smallcnn/mine/cpu/control/cpu-jax.npy"
+    folder.change(logits, lambda statement: asked(statement).update(trained_on="cpu-jax"))
+
+
+@mutation("hardware-is-the-declared", "exchanged/smallcnn/mine/cpu/control/cpu-jax.npy", study="other")
+def an_exchange_is_said_to_have_been_computed_where_its_runs_were_trained(folder):
+    one, trained = "exchanged/smallcnn/mine/cpu/control/cpu-jax.npy", "predictions/smallcnn/mine/cpu/control.npy"
+    there = json.loads(folder.stated(trained).read_text())
+    folder.change(one, lambda statement: observed(statement).update(variables=observed(there)["variables"]))
+
+
 @mutation("records-agree", "overhead/smallcnn/cpu/default/1.json", study="other")
 def the_steps_of_a_profile_are_changed_in_its_record(folder):
     artifact = "overhead/smallcnn/cpu/default/1.json"
@@ -481,6 +507,11 @@ for what, edit in OBSERVED.items():
 @mutation("lock-is-kept", WEIGHTS)
 def another_version_of_the_framework_is_said_to_have_computed(folder):
     folder.change(RECORD, lambda statement: observed(statement)["versions"].update(tensorflow="2.20.0"))
+
+
+@mutation("lock-is-kept", WEIGHTS)
+def a_library_that_the_lock_does_not_pin_is_said_to_have_computed(folder):
+    folder.change(RECORD, lambda statement: observed(statement)["versions"].update({"nvidia-cudnn-cu12": "9.10.2.21"}))
 
 
 @mutation("keys-follow", WEIGHTS)
@@ -926,7 +957,7 @@ def the_digest_of_the_lock_file_is_changed(folder):
 
 @mutation("lock-is-kept", METRICS)
 def no_lock_file_is_stated(folder):
-    folder.change(METRICS, lambda statement: drop(statement, "requirements/cpu.txt"))
+    folder.change(METRICS, lambda statement: drop(statement, repository.lock()))
 
 
 @mutation("commit-is-known", WEIGHTS)

@@ -13,7 +13,7 @@ import pytest
 from toolnoise import published, streams
 from toolnoise.code import ROOT
 from toolnoise.errors import BadInput
-from toolnoise.metrics import table
+from toolnoise.metrics import frameworks, table
 from toolnoise.metrics.ensembles import by_size
 from toolnoise.metrics.identical import NONE_WEAK, History, Weak, experiment, identical
 from toolnoise.metrics.layers import layers
@@ -53,6 +53,9 @@ def written(tmp_path):
         identical=(),
         ensembles=(),
         layers=(),
+        cross_tooling=(),
+        frameworks=(),
+        partings=(),
         **parameters,
     ):
         files = {
@@ -64,6 +67,9 @@ def written(tmp_path):
             "identical": (table.IDENTICAL, identical),
             "ensembles": (table.ENSEMBLES, ensembles),
             "layers": (table.LAYERS, layers),
+            "cross_tooling": (table.CROSS_TOOLING, cross_tooling),
+            "frameworks": (table.FRAMEWORKS, frameworks),
+            "partings": (table.PARTINGS, partings),
         }
         for name, (columns, values) in files.items():
             if values:
@@ -393,7 +399,7 @@ def lines_of(stem):
     """The rows of a table by its first columns, and its notes."""
     text = stem.with_suffix(".md").read_text()
     rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
-    return {tuple(row[:3]): row[3:] for row in rows}, text
+    return {tuple(row[:4]): row[4:] for row in rows}, text
 
 
 def test_identical_runs_are_a_row_a_cell_beside_the_published_headlines(written):
@@ -401,7 +407,7 @@ def test_identical_runs_are_a_row_a_cell_beside_the_published_headlines(written)
     stem = written("identical_runs", identical=given, emulated=["cpu"], **ON_DIGITS)
     rows, text = lines_of(stem)
     mine = dict(zip(table.IDENTICAL, given[0], strict=True))
-    found = rows["cpu†", "smallcnn / digits", "ALGO+IMPL"]
+    found = rows["TensorFlow 2.21.0", "cpu†", "smallcnn / digits", "ALGO+IMPL"]
     assert found[:2] == ["-1", "6 (1 missing)"]
     assert found[2].startswith(f"{100 * mine['max_accuracy_diff']:.2f} (")
     assert found[3].startswith(f"{100 * mine['std_dev_accuracy']:.2f} (")
@@ -409,10 +415,25 @@ def test_identical_runs_are_a_row_a_cell_beside_the_published_headlines(written)
     # Converged after 2 of 3 epochs, and times from 3 to 8 seconds.
     assert found[6:] == ["2.0 (2 to 2)", "3.67 (2 to 5.33, +167 %)", "5.5 (3 to 8, +167 %)"]
     same = mean(given, "control")
-    assert rows["cpu†", "smallcnn / digits", "Control"][2:6] == [f"0 ({same} to {same})", "0", "0", "0"]
-    assert rows["Pham et al.", "largest published", "ALGO+IMPL"][2] == "10.8"
-    assert rows["Pham et al.", "largest published", "IMPL"] == ["1", "", "2.9", "", "52.4", "", "", "", "145.3 %"]
-    assert rows["this study", "largest", "IMPL"][-1] == "166.7 % (smallcnn, 6 runs)"
+    assert rows["TensorFlow 2.21.0", "cpu†", "smallcnn / digits", "Control"][2:6] == [
+        f"0 ({same} to {same})",
+        "0",
+        "0",
+        "0",
+    ]
+    assert rows["TensorFlow, CNTK, Theano", "Pham et al.", "largest published", "ALGO+IMPL"][2] == "10.8"
+    assert rows["TensorFlow, CNTK, Theano", "Pham et al.", "largest published", "IMPL"] == [
+        "1",
+        "",
+        "2.9",
+        "",
+        "52.4",
+        "",
+        "",
+        "",
+        "145.3 %",
+    ]
+    assert rows["all here", "this study", "largest", "IMPL"][-1] == "166.7 % (smallcnn, 6 runs)"
     for note in (
         "A range grows with the number of runs",
         "2.53 SDs of 6 runs",
@@ -442,7 +463,7 @@ def test_the_csv_of_identical_runs_has_the_published_columns_first_and_every_cri
 def test_runs_that_are_weak_or_have_not_converged_are_told(written):
     given = list(identical_rows(weak=Weak("chance", 0.1), criteria=("patience",), weakest=2))
     rows, text = lines_of(written("identical_runs", identical=given, **ON_DIGITS))
-    found = rows["cpu", "smallcnn / digits", "IMPL"]
+    found = rows["TensorFlow 2.21.0", "cpu", "smallcnn / digits", "IMPL"]
     assert found[1] == "5 (1 weak, 1 missing)"
     assert found[6:8] == ["none", "none"]
     assert "Weak, and left out: accuracy below chance + 0.1." in text
@@ -452,8 +473,10 @@ def test_runs_that_are_weak_or_have_not_converged_are_told(written):
 @pytest.mark.parametrize("runs", [0, 1])
 def test_identical_runs_of_one_run_or_none_have_no_range(written, runs):
     rows, text = lines_of(written("identical_runs", identical=list(identical_rows(runs)), **ON_DIGITS))
-    assert rows["cpu", "smallcnn / digits", "IMPL"][2] == ("n/a (one run)" if runs else "n/a (no run)")
-    assert ("this study", "largest", "IMPL") not in rows
+    assert rows["TensorFlow 2.21.0", "cpu", "smallcnn / digits", "IMPL"][2] == (
+        "n/a (one run)" if runs else "n/a (no run)"
+    )
+    assert ("all here", "this study", "largest", "IMPL") not in rows
     assert "n/a: undefined" in text
     assert "nan" not in text
 
@@ -522,3 +545,99 @@ def test_layers_of_a_run_or_two_are_shown_without_intervals(runs, written):
     said = words(written("layers", layers=of_layers(["stem", "logits"], runs, algo=0.2), **ON_RESNET))
     assert ("n/a: undefined" in said) == (runs == 1)
     assert ("No line: no interval" in said) == (runs == 2)
+
+
+ENGINES = {"cpu": ("tensorflow", "2.21.0"), "cpu-jax": ("jax", "0.10.2"), "cpu-torch": ("torch", "2.13.0")}
+ON_ENGINES = {"hardware": list(ENGINES), "tasks": [["smallcnn", "digits"]]}
+TENSORS = ("conv/kernel", "logits/bias")
+
+
+def of_frameworks(runs=4, variants=("algo", "control")):
+    """Metric files of three frameworks whose runs are a little apart, and two of which predict with other roundings."""
+    pairs = [(a, b) for a in ENGINES for b in ENGINES if list(ENGINES).index(a) < list(ENGINES).index(b)]
+    rows, across, split, parts = [], [], [], []
+    for variant in variants:
+        over = frameworks.RUNS if variant == "algo" else frameworks.EXAMPLES
+        home = {name: noisy_logits(variant, runs) for name in ENGINES}
+        home["cpu-torch"] = home["cpu-torch"][:, ::-1]
+        for name in ENGINES:
+            rows += [
+                (*row[:2], name, *row[3:])
+                for row in measured(("smallcnn", "digits", name, variant), DIGITS, 10, {}, VARIANTS[variant], runs)
+            ]
+        both = {(a, b): frameworks.Predicted(home[a], home[a] * np.float32(1 + 1e-6)) for a in ENGINES for b in ENGINES}
+        for one, other in pairs:
+            place, counts = ("smallcnn", "digits"), (runs, 0)
+            two = both[one, other], both[other, one]
+            found = [((one, other), row) for row in frameworks.total(*two, over)]
+            for way, predicted in zip(((one, other), (other, one)), two, strict=True):
+                found += [(way, row) for row in frameworks.inference(predicted, over)]
+            split += [
+                (*place, *way, variant, len(DIGITS), over, metric, "all", *numbers, *counts)
+                for way, (metric, numbers) in found
+            ]
+            across.append((*place, one, other, variant, "l2_unit", "all", 0.25, 0.2, 0.3, *counts))
+            told = [("any", 3, *one) for one in frameworks.parting(np.full(runs, 2.0))]
+            for name, first in (*dict.fromkeys(TENSORS, 2.0).items(), ("train_loss", 3.0), ("test_accuracy", np.nan)):
+                told += [(name, 3, *one) for one in frameworks.parting(np.full(runs, first))]
+            told += [(name, 3, "relative_l2", (0.125, 0.1, 0.15), runs) for name in TENSORS]
+            told += [("test_loss", at, "relative_l2", (10.0 ** (at - 8), 0, 0.1), runs) for at in (1, 2, 3)]
+            parts += [
+                (*place, one, other, variant, what, epoch, metric, "all", *numbers, count, 0)
+                for what, epoch, metric, numbers, count in told
+            ]
+    about = [dict(zip(table.IDENTICAL, row, strict=True)) for row in identical_rows(criteria=("last",))]
+    versions = [
+        list((row | {"backend": ENGINES[name][0], "backend_version": ENGINES[name][1], "hardware": name}).values())
+        for name in ENGINES
+        for row in about
+    ]
+    given = {"cross_tooling": across, "frameworks": split, "partings": parts, "identical": versions}
+    return {"rows": rows, **given, **ON_ENGINES}
+
+
+def test_frameworks_are_squares_with_zeros_on_the_diagonal_and_intervals_beside(written):
+    given = of_frameworks()
+    said = words(written("frameworks", **given, emulated=["cpu"]))
+    for part in (
+        "TensorFlow",
+        "PyTorch",
+        "cpu-jax",
+        "run to run",
+        "Wilson",
+        "Runs: 4 each",
+        "emulated",
+        "TensorFlow ↔ JAX",
+    ):
+        assert part in said
+    assert said.count("run to run") >= 6, "the diagonals of two squares"
+    columns = dict(zip(table.FRAMEWORKS, zip(*given["frameworks"], strict=True), strict=True))
+    rows = [dict(zip(table.FRAMEWORKS, row, strict=True)) for row in given["frameworks"]]
+    assert set(columns["interval"]) == {"runs", "examples"}
+    for row in rows:
+        if row["metric"] == "churn":
+            low, high = (f"{100 * row[end]:.2f}" if row[end] else "0" for end in ("ci_low", "ci_high"))
+            assert f"{low} to {high}" in said
+
+
+@pytest.mark.parametrize("variants", [("algo",), ("control",)])
+def test_frameworks_can_be_shown_under_one_of_the_variants(variants, written):
+    said = words(written("frameworks", **of_frameworks(variants=variants)))
+    assert ("Test loss apart" in said) == ("control" in variants)
+    assert "nan" not in said
+
+
+def test_partings_name_the_first_layer_and_epoch_and_how_far_tensors_end_apart(written):
+    given = of_frameworks()
+    stem = written("partings", **given)
+    text = stem.with_suffix(".md").read_text()
+    lines = {line.split(" | ")[0].strip("| "): line.strip("| ").split(" | ")[1:] for line in text.splitlines()}
+    assert lines["Toolings"][:2] == ["cpu ↔ cpu-jax", "cpu ↔ cpu-jax"]
+    assert lines["Versions"][-1] == "0.10.2 ↔ 2.13.0"
+    assert set(lines["First epoch"]) == {"2"}
+    assert set(lines["First layer"]) == {"conv/kernel (and 1 of 1 others)"}
+    assert set(lines["Test accuracy: first epoch"]) == {"never"}
+    assert set(lines["logits/bias apart in the end, %"]) == {"12.5 (10 to 15)"}
+    assert "TensorFlow ↔ PyTorch, ALGO" in text
+    assert "nan" not in text
+    assert len(stem.with_suffix(".csv").read_text().splitlines()) == 1 + len(given["partings"])

@@ -8,7 +8,7 @@ from toolnoise import config as configuration
 from toolnoise import study as studies
 from toolnoise.errors import told_in_one_line
 from toolnoise.files import canonical_sha256
-from toolnoise.jobs import captions
+from toolnoise.jobs import captions, of_exchange
 from toolnoise.study import MODES, Cell, Pair, Profile
 
 # The study file: the last --configfile, else config.yaml. --config is laid over it. A profile may name it by way of a link.
@@ -64,6 +64,16 @@ def get_other_records(wildcards):
     return study.runs(layout.RECORD, get_cell(wildcards, "other_hardware"))
 
 
+def get_exchange(wildcards):
+    # Runs of `hardware` on `other_hardware`.
+    return Pair(*(wildcards[name] for name in Pair._fields))
+
+
+def get_returned(pattern):
+    # The same of the runs of `other_hardware`.
+    return lambda wildcards: study.path(pattern, get_exchange(wildcards).reversed)
+
+
 def get_remedied(wildcards):
     # A cell without a remedy of its own has no dump of them, and one that is its own single runs none but that.
     cell = get_cell(wildcards)
@@ -77,8 +87,13 @@ def get_remedied(wildcards):
     return {name: path or [] for name, path in dumps.items()}
 
 
+def get_computing(wildcards):
+    # The tooling that a job computes on: the other one, where there is one.
+    return study.tooling(wildcards.get("other_hardware", wildcards.hardware))
+
+
 def get_threads(wildcards):
-    return study.tooling(wildcards.hardware)["threads"]
+    return get_computing(wildcards)["threads"]
 
 
 def get_preparing_threads(wildcards):
@@ -89,12 +104,12 @@ def get_preparing_threads(wildcards):
 # What a run needs of a cluster; the profile says where the site has it. A tooling that names a scheduler's GPU model
 # goes to that model's nodes, whatever it computes on there.
 def get_gpus(wildcards):
-    tooling = study.tooling(wildcards.hardware)
+    tooling = get_computing(wildcards)
     return int(tooling["accelerator"] == "gpu" or bool(tooling["gpu_model"]))
 
 
 def get_gpu_model(wildcards):
-    return study.tooling(wildcards.hardware)["gpu_model"]
+    return get_computing(wildcards)["gpu_model"]
 
 
 def get_memory(wildcards, attempt):
@@ -112,6 +127,15 @@ def get_spec_digest(wildcards):
 def get_code_digest(verb):
     # A run also depends on its engine and on its model's builder, which its spec names.
     return lambda wildcards: code.digest(verb, *study.modules(get_cell(wildcards)))
+
+
+def get_exchanging_code_digest(wildcards):
+    # What computes is the other tooling's engine; the training's has its part in the runs.
+    return code.digest("toolnoise.prediction", *study.modules(get_exchange(wildcards).cells[1]))
+
+
+def get_exchange_digest(wildcards):
+    return canonical_sha256(of_exchange(study, get_exchange(wildcards)))
 
 
 def get_metrics(name):

@@ -83,7 +83,7 @@ rule measure_pair:
     output:
         layout.PAIR_METRICS,
     log:
-        "logs/{study}/measure/{model}/{dataset}/{hardware}/{other_hardware}/{variant}.log",
+        layout.MEASURE_PAIR_LOG,
     conda:
         "../../environment.yml"
     params:
@@ -94,6 +94,36 @@ rule measure_pair:
         " --variant {wildcards.variant:q} --data {input.data:q} --logits {input.logits:q} --index {input.index:q}"
         " --records {input.records:q} --other-logits {input.other_logits:q} --other-index {input.other_index:q}"
         " --other-records {input.other_records:q} --out {output:q} >{log:q} 2>&1"
+
+
+rule measure_frameworks:
+    input:
+        logits=layout.LOGITS,
+        index=layout.PREDICTIONS,
+        exchanged=layout.EXCHANGED,
+        exchanged_index=layout.EXCHANGED_INDEX,
+        records=get_records,
+        other_logits=layout.LOGITS.replace("{hardware}", "{other_hardware}"),
+        other_index=layout.PREDICTIONS.replace("{hardware}", "{other_hardware}"),
+        other_exchanged=get_returned(layout.EXCHANGED),
+        other_exchanged_index=get_returned(layout.EXCHANGED_INDEX),
+        other_records=get_other_records,
+    output:
+        frameworks=layout.FRAMEWORK_METRICS,
+        partings=layout.FRAMEWORK_PARTINGS,
+    log:
+        layout.MEASURE_FRAMEWORKS_LOG,
+    conda:
+        "../../environment.yml"
+    params:
+        code=code.digest("toolnoise.frameworks"),
+    shell:
+        "toolnoise measure-frameworks --model {wildcards.model:q} --dataset {wildcards.dataset:q}"
+        " --hardware {wildcards.hardware:q} --other-hardware {wildcards.other_hardware:q}"
+        " --variant {wildcards.variant:q} --logits {input.logits:q} --exchanged {input.exchanged:q}"
+        " --records {input.records:q} --other-logits {input.other_logits:q}"
+        " --other-exchanged {input.other_exchanged:q} --other-records {input.other_records:q}"
+        " --out {output.frameworks:q} --out-partings {output.partings:q} >{log:q} 2>&1"
 
 
 rule measure_layers:

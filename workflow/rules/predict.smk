@@ -26,6 +26,34 @@ rule dump_predictions:
         " --records {input.records:q} --logits {output.logits:q} --index {output.index:q} >{log:q} 2>&1"
 
 
+# What was trained on one framework, predicted on another: the difference of inference alone.
+rule exchange_predictions:
+    input:
+        data=layout.DATA,
+        records=get_records,
+    output:
+        logits=layout.EXCHANGED,
+        index=layout.EXCHANGED_INDEX,
+    log:
+        layout.EXCHANGE_LOG,
+    conda:
+        "../../environment.yml"
+    threads: get_threads
+    resources:
+        gpu=get_gpus,
+        gpu_model=get_gpu_model,
+        mem_mb=get_memory,
+    params:
+        study=study.path(layout.STUDY),
+        asked=get_exchange_digest,
+        code=get_exchanging_code_digest,
+    shell:
+        "toolnoise predict-elsewhere --study {params.study:q} --model {wildcards.model:q}"
+        " --dataset {wildcards.dataset:q} --hardware {wildcards.hardware:q}"
+        " --other-hardware {wildcards.other_hardware:q} --variant {wildcards.variant:q} --data {input.data:q}"
+        " --records {input.records:q} --logits {output.logits:q} --index {output.index:q} >{log:q} 2>&1"
+
+
 rule dump_remedies:
     input:
         data=layout.DATA,

@@ -19,6 +19,8 @@ from toolnoise.engines import State, Weights
 from toolnoise.errors import BadInput
 
 SECONDS_BETWEEN = 60.0
+# What of an identity is told as it is; the rest are digests.
+NAMES = ("engine", "device", "driver")
 ABOUT, WEIGHTS, SNAPSHOTS = "about", "weights", "snapshots"
 
 
@@ -82,7 +84,9 @@ class Checkpoints:
         except (KeyError, ValueError, TypeError):
             raise BadInput(self.path, "", "damaged", "expected a checkpoint that train wrote") from None
         for key, wanted in self.identity.items():
-            if identity.get(key) != wanted:
+            if (found := identity.get(key)) != wanted:
+                if key in NAMES:
+                    raise BadInput(self.path, key, f"found {found!r}, another run's", f"expected {wanted!r}")
                 raise BadInput(self.path, key, "of another run, or of this one as it was", "expected this run's")
         groups: dict[str, Weights] = {}
         for name, tensor in tensors.items():

@@ -13,7 +13,12 @@ from toolnoise.engines import accelerators, environment
 from toolnoise.errors import BadInput
 from toolnoise.printing import aligned
 
-PACKAGES = "tensorflow|tensorflow-cpu|keras|jax|torch|numpy|nvidia-.*|snakemake|toolnoise"
+PACKAGES = "tensorflow|tensorflow-cpu|keras|jax|jaxlib|jax-cuda.*|torch|numpy|nvidia-.*|snakemake|toolnoise"
+# Where a framework's build says what it computes on, and what it says if that is GPUs.
+BUILDS = {
+    "tensorflow": ("python/platform/build_info.py", r"is_(cuda|rocm)_build', True"),
+    "torch": ("version.py", r"^(cuda|hip)\b.*= *['\"]"),
+}
 
 
 def examine(hardware: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -40,7 +45,8 @@ def why_not(tooling: dict[str, Any]) -> str:
         else:
             accelerators.choose(tooling, [gpu.name for gpu in accelerators.gpus()])
             if not _computes_on_gpus(engine):
-                return f"engine: the {engine} that is installed computes on CPUs alone; install the extra `cuda`"
+                wanted = accelerators.INSTALL[engine]
+                return f"engine: the {engine} that is installed computes on CPUs alone; {wanted}"
     except BadInput as error:
         return str(error).removeprefix(f"hardware {tooling['name']}: ")
     return ""
@@ -65,9 +71,10 @@ def told(found: dict[str, Any]) -> str:
 
 
 def _computes_on_gpus(engine: str) -> bool:
-    """What TensorFlow says of its own build, read without importing it; other engines are taken at their word."""
-    if engine != "tensorflow":
-        return True
-    folder = Path(importlib.util.find_spec(engine).origin).parent
-    about = folder / "python/platform/build_info.py"
-    return not about.exists() or bool(re.search(r"is_(cuda|rocm)_build', True", about.read_text()))
+    """Whether the framework that is installed has kernels for GPUs, as its own files say, read without importing it."""
+    if engine == "jax":
+        # A plugin brings them: JAX itself has none.
+        return bool(environment.installed(r"jax-(cuda|rocm)\d*-plugin"))
+    file, gpu = BUILDS[engine]
+    about = Path(importlib.util.find_spec(engine).origin).parent / file
+    return not about.exists() or bool(re.search(gpu, about.read_text(), re.MULTILINE))

@@ -5,6 +5,7 @@ What nobody measured or stated is said to be unknown, counted, and left out of t
 """
 
 import functools
+import importlib.util
 import math
 import subprocess
 import sys
@@ -127,11 +128,20 @@ def _task(study: Study, cells: tuple[Cell, ...], found: Pace | None) -> Task:
         left += unfinished
         if found:
             seconds += unfinished * found.run(epochs)
-            if unfinished or not Path(study.path(layout.LOGITS, cell)).exists():
-                seconds += found.predictions(len(study.seeds[cell]))
-            remedies = study.remedies(cell)
-            if remedies and (unfinished or not Path(study.path(layout.REMEDIED, cell)).exists()):
-                seconds += found.predictions(len(study.seeds[cell]) * views.passes(remedies, count))
+            passes = [(layout.LOGITS, 1)]
+            if remedies := study.remedies(cell):
+                passes.append((layout.REMEDIED, views.passes(remedies, count)))
+            if cell in study.layers:
+                # A forward pass, of no more than the whole test set, or some where the layers do not fit in memory.
+                passes.append((layout.GRAMS, 1))
+            for pattern, times in passes:
+                if unfinished or not Path(study.path(pattern, cell)).exists():
+                    seconds += found.predictions(len(study.seeds[cell]) * times)
+            # What others have trained and this tooling predicts.
+            for pair in study.exchanged:
+                trained, here = pair.cells
+                if here == cell and (unfinished or not Path(study.path(layout.EXCHANGED, pair)).exists()):
+                    seconds += found.predictions(len(study.seeds[trained]))
     return Task(
         *(first.hardware, first.model, first.dataset, is_deterministic(first)),
         runs=_runs(study, cells),
@@ -191,11 +201,17 @@ def _jobs(study: Study) -> dict[str, int]:
     return {
         "data sets": len(study.datasets),
         "trainings": sum(map(len, study.seeds.values())),
-        "predictions": cells + remedied,
+        "predictions": cells + remedied + len(study.exchanged),
         "layers": len(study.layers),
         "profiles": len(study.profiles),
         "checks and measures": sum(
-            map(len, (study.cells, study.views, study.layers, study.controls, study.pairs, study.networks))
+            map(
+                len,
+                (
+                    *(study.cells, study.views, study.layers, study.controls),
+                    *(study.pairs, study.frameworks, study.networks),
+                ),
+            )
         ),
         "figures and tables": len(study.figures),
     }
@@ -220,6 +236,7 @@ def _disk(study: Study, paces: dict[Cell, Pace | None]) -> Disk:
             unknown.append(f"data and predictions of {name}, which is not prepared")
             continue
         dumped = sum(len(study.seeds[cell]) * (1 + len(study.remedies(cell))) for cell in cells)
+        dumped += sum(len(study.seeds[pair.cells[0]]) for pair in study.exchanged if pair.dataset == name)
         predictions += dumped * len(dataset.test.labels) * len(dataset.classes) * NUMBER_BYTES
         data += path.stat().st_size if path.exists() else dataset.train.pixels.nbytes + dataset.test.pixels.nbytes
     return Disk(weights, predictions, data, unknown)
@@ -234,18 +251,22 @@ def _weight_bytes(spec: dict[str, Any], dataset: prepared.Data | None) -> int:
     if dataset is None:
         return 0
     try:
-        parameters = training.build_model(_engine(spec["hardware"]["engine"]), spec, dataset)
+        parameters = training.build_model(_engine(), spec, dataset)
     except (ImportError, BadInput):
         return 0
     return sum(math.prod(parameter.shape) for parameter in parameters) * NUMBER_BYTES
 
 
 @functools.cache
-def _engine(name: str) -> engines.Engine:
-    """An engine that builds networks on any CPU."""
-    engine = engines.load(name)
-    engine.start({"name": "cpu", **config.registered("hardware")["cpu"], "isa": "sse41"}, deterministic=True)
-    return engine
+def _engine() -> engines.Engine:
+    """An engine that builds networks on a CPU: the first that is installed, since all build the same."""
+    for name in engines.FRAMEWORKS:
+        if importlib.util.find_spec(name):
+            engine, possible = engines.load(name), {"kernels": config.KERNELS[name][0], "isa": config.ISAS[name][0]}
+            tooling = {"name": "cpu", **config.registered("hardware")["cpu"], "engine": name, **possible}
+            engine.start(tooling, deterministic=True)
+            return engine
+    raise ModuleNotFoundError("no framework is installed")
 
 
 def as_json(found: Estimate) -> dict[str, Any]:

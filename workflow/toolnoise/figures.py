@@ -43,6 +43,7 @@ class Kind(NamedTuple):
 # Ensembles of up to half the runs: three sizes, and of the largest still two ensembles.
 RUNS_FOR_ENSEMBLES = 6
 
+_FRAMEWORKS = "two toolings of different engines with a variant of control or algo"
 _SUB_GROUPS = "a data set with sub-groups: faces, or celeba with groups"
 KINDS = {
     "table2": Kind(("stability",), category=TABLE_2),
@@ -51,6 +52,10 @@ KINDS = {
     "subgroups": Kind(("stability",), _SUB_GROUPS),
     "per_class": Kind(("stability",)),
     "across_toolings": Kind(("stability", "cross_tooling"), "two toolings with a variant of control or algo"),
+    "frameworks": Kind(
+        ("stability", "cross_tooling", "frameworks", "partings", "identical"),
+        _FRAMEWORKS,
+    ),
     "layers": Kind(("layers",), "a block with the key layers"),
     "order": Kind(("stability", "counts"), "the variant shuffle of one builder with two batch sizes or more"),
     "ensembles": Kind(("ensembles",), f"a cell with {RUNS_FOR_ENSEMBLES} runs or more"),
@@ -64,6 +69,7 @@ KINDS = {
     ),
     "one_bit": Kind(("stability",), "a bit that is moved after different epochs, such as bit and bit_5"),
     "remedies": Kind(("remedies",), "the key remedies in a block", TABLES, files=("resources/published-remedies.csv",)),
+    "partings": Kind(("partings", "identical"), _FRAMEWORKS, TABLES),
     "identical_runs": Kind(("identical",), category=TABLES, files=("resources/published-identical.csv",)),
     "paper_vs_ours": Kind(
         ("stability", "counts"), category=PUBLISHED, also=("overhead",), files=("resources/published.csv",)
@@ -120,11 +126,12 @@ def possible(
     networks: Sequence["Cell"] = (),
     remedied: Mapping["Cell", "Cell"] = MappingProxyType({}),
     layers: Collection["Cell"] = (),
+    frameworks: Iterable["Pair"] = (),
 ) -> dict[str, tuple[Figure, ...]]:
     """The figures of each kind that a study's cells can feed, or the networks that its overhead is measured on.
 
     `remedied` maps cells under remedies to those that they are held against, `layers` are the cells whose layers are
-    compared.
+    compared, `frameworks` those of the pairs that compute with two frameworks.
     """
     cells = tuple(seeds)
     order = _order(config, cells, recipe_of)
@@ -134,6 +141,8 @@ def possible(
     grouped = [cell for cell in usual if _has_groups(config["datasets"][cell.dataset])]
     many = {cell for cell, mine in seeds.items() if len(mine) >= RUNS_FOR_ENSEMBLES}
     paired = {pair[:2] for pair in pairs}
+    parted = {(*pair[:2], hardware) for pair in frameworks for hardware in (pair.hardware, pair.other_hardware)}
+    framed = [cell for cell in usual if cell[:3] in parted]
     tooling = attrgetter("hardware")
     isolating = _several(usual, lambda cell: cell[1:3], lambda varying: len(varying) == 1)
     moving = _several(usual, lambda cell: cell[:3], lambda varying: varying == ("bit",))
@@ -144,6 +153,7 @@ def possible(
         "subgroups": _figures("subgroups", grouped, tooling),
         "per_class": _figures("per_class", usual, _place),
         "across_toolings": _figures("across_toolings", [cell for cell in usual if cell[:2] in paired], _task),
+        "frameworks": _figures("frameworks", framed, _task),
         "layers": _figures("layers", [cell for cell in cells if cell in layers], _place),
         "order": _figures("order", order, lambda cell: _place(order[cell])),
         "ensembles": _figures("ensembles", [cell for cell in usual if cell in many], _task),
@@ -155,6 +165,7 @@ def possible(
         "sources": _figures("sources", [cell for cell in usual if cell[1:3] in isolating], _dataset),
         "one_bit": _figures("one_bit", [cell for cell in usual if cell[:3] in moving], _place),
         "remedies": _figures("remedies", remedied, lambda cell: _place(remedied[cell])),
+        "partings": _figures("partings", framed, _task),
         "identical_runs": _figures("identical_runs", usual),
         "paper_vs_ours": _figures("paper_vs_ours", [*usual, *networks]),
     }

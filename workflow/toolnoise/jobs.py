@@ -19,7 +19,7 @@ Parameters = dict[str, Any]
 # What the command line said: the paths of files by their options, and what changes no outcome (such as threads).
 Given = argparse.Namespace
 
-RUN_FILES, PROFILE_FILES = ("weights.npz", "history.csv"), (".csv",)
+RUN_FILES, PROFILE_FILES, INDEX = ("weights.npz", "history.csv"), (".csv",), (".json",)
 
 
 class Job(NamedTuple):
@@ -134,6 +134,31 @@ def _predict(parameters: Parameters, given: Given) -> dict[str, Any]:
     return prediction.dump(parameters["spec"], given.data, given.records, given.logits, given.index)
 
 
+def _resolve_exchange(given: Given) -> Parameters:
+    study, _ = _cell(given)
+    way = Pair(given.model, given.dataset, given.hardware, given.other_hardware, given.variant)
+    if way not in study.exchanged:
+        wanted = "model/dataset/hardware/other-hardware/variant of two toolings of different engines, control or algo"
+        raise BadInput(given.study, "grid", f"no exchange {'/'.join(way)}", wanted)
+    return of_exchange(study, way)
+
+
+def of_exchange(study: Study, way: Pair) -> Parameters:
+    """What the dump of runs is asked for that are trained on one tooling and predicted on another.
+
+    The spec is that of what computes: runs of the same cell there.
+    """
+    trained, elsewhere = way.cells
+    return of_spec(study.spec(elsewhere, study.seeds[trained][0])) | {"trained_on": trained.hardware}
+
+
+def _exchange(parameters: Parameters, given: Given) -> dict[str, Any]:
+    from toolnoise import prediction
+
+    files = given.data, given.records, given.logits, given.index
+    return prediction.dump(parameters["spec"], *files, parameters["trained_on"])
+
+
 def _resolve_remedies(given: Given) -> Parameters:
     study, cell = _cell(given)
     if not study.remedies(cell):
@@ -229,6 +254,23 @@ def _measure_pair(parameters: Parameters, given: Given) -> None:
         (given.index, given.other_index),
         (given.records, given.other_records),
         given.out,
+    )
+
+
+def _resolve_pair(given: Given) -> Parameters:
+    return {"pair": [given.model, given.dataset, given.hardware, given.other_hardware, given.variant]}
+
+
+def _measure_frameworks(parameters: Parameters, given: Given) -> None:
+    from toolnoise import frameworks
+
+    frameworks.measure(
+        Pair(*parameters["pair"]),
+        (given.logits, given.other_logits),
+        (given.exchanged, given.other_exchanged),
+        (given.records, given.other_records),
+        given.out,
+        given.out_partings,
     )
 
 
@@ -418,6 +460,16 @@ JOBS = {
         modules=_with_engine("toolnoise.prediction"),
         several=("records",),
     ),
+    "predict-elsewhere": Job(
+        "dump a cell's predictions on another tooling, of another framework, than it was trained on",
+        ("study", *_TASK, "other-hardware", "variant"),
+        reads={"data": (), "records": ("weights.npz",)},
+        writes=("logits", "index"),
+        resolve=_resolve_exchange,
+        perform=_exchange,
+        modules=_with_engine("toolnoise.prediction"),
+        several=("records",),
+    ),
     "remedy": Job(
         "dump a cell's predictions under remedies for noise",
         _CELL,
@@ -461,7 +513,7 @@ JOBS = {
     "measure-remedies": Job(
         "measure what remedies leave of a cell's noise",
         _CELL,
-        reads={"data": (), "logits": (), "index": (), "remedied": (".json",), "single": (".json",)},
+        reads={"data": (), "logits": (), "index": (), "remedied": INDEX, "single": INDEX},
         writes=("out",),
         resolve=_resolve_measured_remedies,
         perform=_measure_remedies,
@@ -474,11 +526,23 @@ JOBS = {
         (*_TASK, "other-hardware", "variant"),
         reads={**_DUMP, **{f"other-{name}": beside for name, beside in _DUMP.items() if name != "data"}},
         writes=("out",),
-        resolve=lambda given: {
-            "pair": [given.model, given.dataset, given.hardware, given.other_hardware, given.variant]
-        },
+        resolve=_resolve_pair,
         perform=_measure_pair,
         modules=lambda _: ("toolnoise.measuring",),
+        several=("records", "other-records"),
+    ),
+    "measure-frameworks": Job(
+        "measure what separates two frameworks, in training and in inference alone",
+        (*_TASK, "other-hardware", "variant"),
+        reads={
+            name: beside
+            for of in ("", "other-")
+            for name, beside in {f"{of}logits": INDEX, f"{of}exchanged": INDEX, f"{of}records": RUN_FILES}.items()
+        },
+        writes=("out", "out-partings"),
+        resolve=_resolve_pair,
+        perform=_measure_frameworks,
+        modules=lambda _: ("toolnoise.frameworks",),
         several=("records", "other-records"),
     ),
     "measure-layers": Job(

@@ -17,6 +17,8 @@ LOGITS = "results/{study}/predictions/" + CELL + ".npy"
 PREDICTIONS = "results/{study}/predictions/" + CELL + ".json"
 REMEDIED = "results/{study}/remedies/" + CELL + ".npy"
 REMEDIED_INDEX = "results/{study}/remedies/" + CELL + ".json"
+EXCHANGED = "results/{study}/exchanged/" + CELL + "/{other_hardware}.npy"
+EXCHANGED_INDEX = "results/{study}/exchanged/" + CELL + "/{other_hardware}.json"
 GRAMS = "results/{study}/layers/" + CELL + ".npy"
 LAYERS_INDEX = "results/{study}/layers/" + CELL + ".json"
 GATE = "results/{study}/control/{model}/{dataset}/{hardware}.json"
@@ -31,6 +33,8 @@ CELL_REMEDIES = "results/{study}/metrics/remedies/" + CELL + ".csv"
 CELL_IDENTICAL = "results/{study}/metrics/identical/" + CELL + ".csv"
 CELL_ENSEMBLES = "results/{study}/metrics/ensembles/" + CELL + ".csv"
 PAIR_METRICS = "results/{study}/metrics/pairs/{model}/{dataset}/{hardware}/{other_hardware}/{variant}.csv"
+FRAMEWORK_METRICS = "results/{study}/metrics/frameworks/{model}/{dataset}/{hardware}/{other_hardware}/{variant}.csv"
+FRAMEWORK_PARTINGS = "results/{study}/metrics/partings/{model}/{dataset}/{hardware}/{other_hardware}/{variant}.csv"
 LAYER_METRICS = "results/{study}/metrics/layers/" + CELL + ".csv"
 COUNTS = "results/{study}/metrics/data/{dataset}.csv"
 DATA_COUNTS = "results/{study}/metrics/data.csv"
@@ -38,6 +42,8 @@ STABILITY = "results/{study}/metrics/stability.csv"
 IDENTICAL = "results/{study}/metrics/identical.csv"
 ENSEMBLES = "results/{study}/metrics/ensembles.csv"
 CROSS_TOOLING = "results/{study}/metrics/cross_tooling.csv"
+FRAMEWORKS = "results/{study}/metrics/frameworks.csv"
+PARTINGS = "results/{study}/metrics/partings.csv"
 REMEDIES = "results/{study}/metrics/remedies.csv"
 LAYERS = "results/{study}/metrics/layers.csv"
 NETWORK_OVERHEAD = "results/{study}/metrics/overhead/{model}/{hardware}.csv"
@@ -51,6 +57,8 @@ COLLECTED = {
     "identical": IDENTICAL,
     "ensembles": ENSEMBLES,
     "cross_tooling": CROSS_TOOLING,
+    "frameworks": FRAMEWORKS,
+    "partings": PARTINGS,
     "remedies": REMEDIES,
     "layers": LAYERS,
     "overhead": OVERHEAD,
@@ -66,6 +74,9 @@ PREPARE_LOG = "logs/{study}/prepare/{dataset}.log"
 TRAIN_LOG = "logs/{study}/train/" + CELL + "/{seed}.log"
 PREDICT_LOG = "logs/{study}/predict/" + CELL + ".log"
 REMEDY_LOG = "logs/{study}/remedy/" + CELL + ".log"
+MEASURE_PAIR_LOG = "logs/{study}/measure/{model}/{dataset}/{hardware}/{other_hardware}/{variant}.log"
+MEASURE_FRAMEWORKS_LOG = "logs/{study}/measure/frameworks/{model}/{dataset}/{hardware}/{other_hardware}/{variant}.log"
+EXCHANGE_LOG = "logs/{study}/exchange/" + CELL + "/{other_hardware}.log"
 LAYERS_LOG = "logs/{study}/layers/" + CELL + ".log"
 CONTROL_LOG = "logs/{study}/control/{model}/{dataset}/{hardware}.log"
 MEASURE_LOG = "logs/{study}/measure/" + CELL + ".log"

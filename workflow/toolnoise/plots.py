@@ -17,7 +17,8 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
+from matplotlib.patches import Patch, Rectangle
+from matplotlib.ticker import MaxNLocator
 
 from toolnoise.errors import BadInput
 from toolnoise.files import replacing
@@ -67,6 +68,7 @@ PALETTE = {
     "deterministic": "#D55E00",
 }
 NAMES = {"algo_impl": "ALGO+IMPL", "algo": "ALGO", "impl": "IMPL", "control": "Control"}
+FRAMEWORKS = {"tensorflow": "TensorFlow", "jax": "JAX", "torch": "PyTorch"}
 # For what has no colour of its own, in order of appearance.
 CYCLE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
 DAGGER = "†"
@@ -132,6 +134,11 @@ def tooling_name(hardware: str, emulated: Sequence[str]) -> str:
     return hardware + (DAGGER if hardware in emulated else "")
 
 
+def framework_name(engine: str, version: str = "") -> str:
+    """A framework as its makers write it, and its version."""
+    return f"{FRAMEWORKS.get(engine, engine)} {version}".rstrip()
+
+
 def stacked(*names: str) -> str:
     """A label of a group of bars: one name below the other, long ones broken at their hyphens."""
     return "\n".join(line for name in names for line in textwrap.wrap(name, 12, break_long_words=False))
@@ -195,8 +202,7 @@ def grid(lines: int, widths: Sequence[float], height: float = 2.3, share: str = 
 
     A line that would be wider than a page has its panels below one another.
     """
-    matplotlib.rcdefaults()  # a user's own matplotlibrc must not change the bytes
-    matplotlib.rcParams.update(sns.axes_style("whitegrid") | STYLE)
+    _restyle()
     beside = sum(widths) <= WIDEST
     wide, deep = (sum(widths), lines) if beside else (max(widths), lines * len(widths))
     # At least as wide as the title, the legend and the footnote need.
@@ -211,6 +217,36 @@ def grid(lines: int, widths: Sequence[float], height: float = 2.3, share: str = 
             panel.tick_params(labelleft=share == "col")
         panel.set_ylim(0, _FLAT)
     return figure, axes
+
+
+def mosaic(lines: Sequence[tuple[float, Sequence[float]]]) -> tuple[Figure, list[Axes]]:
+    """An empty figure of lines of panels, each line with its height and its panels' widths; no two share an axis.
+
+    A line that would be wider than a page has its panels below one another.
+    """
+    _restyle()
+    fitting: list[tuple[float, Sequence[float]]] = []
+    for high, widths in lines:
+        fitting += [(high, widths)] if sum(widths) <= WIDEST else [(high, [wide]) for wide in widths]
+    size = max(6.2, *(sum(widths) for _, widths in fitting)), sum(high for high, _ in fitting)
+    figure = Figure(figsize=size, layout="constrained")
+    figure.get_layout_engine().set(h_pad=0.09)
+    outer = figure.add_gridspec(len(fitting), height_ratios=[high for high, _ in fitting])
+    panels = []
+    for place, (_, widths) in zip(outer, fitting, strict=True):
+        # What a narrow line leaves of the page stays empty.
+        spare = size[0] - sum(widths)
+        ratios = [*widths, *([spare] if spare > 0.1 else [])]
+        inner = place.subgridspec(1, len(ratios), width_ratios=ratios)
+        panels += [figure.add_subplot(inner[number]) for number in range(len(widths))]
+    for panel in panels:
+        panel.set_ylim(0, _FLAT)
+    return figure, panels
+
+
+def _restyle() -> None:
+    matplotlib.rcdefaults()  # a user's own matplotlibrc must not change the bytes
+    matplotlib.rcParams.update(sns.axes_style("whitegrid") | STYLE)
 
 
 def bars(
@@ -228,6 +264,10 @@ def bars(
     places = unique(rows["place"])
     slot = 0.84 / rows.groupby("place")["variant"].nunique().max()
     top = head_room(panel, rows)
+    # What may be negative is shown down to what there is room for above.
+    bottom = max(measure.scale * rows[["value", "ci_low"]].min().min(), -top)
+    if bottom < 0:
+        panel.set_ylim(bottom=1.1 * bottom)
     for x, place in enumerate(places):
         here = rows[rows["place"] == place]
         for offset, row in enumerate(here.itertuples()):
@@ -241,7 +281,7 @@ def bars(
             if null > 0:
                 ends = [centre - 0.5 * slot, centre + 0.5 * slot]
                 panel.plot(ends, [min(null, top)] * 2, color=INK, linewidth=1.1, linestyle=(0, (1, 1)), zorder=2.9)
-            interval(panel, centre, low, high, top)
+            interval(panel, centre, low, high, top, bottom)
             mark(panel, centre, row.value)
             if 0 < value < UNSEEN * top:
                 write(panel, centre, np.nanmin([np.nanmax([value, high]), top]), f"{value:.1g}", 90 * (slot < NARROW))
@@ -281,6 +321,54 @@ def along(panel: Axes, rows: pd.DataFrame, title: str) -> None:
     panel.set_xlim(-0.6, len(places) - 0.4)
     panel.set_ylabel(measure.unit)
     panel.set_title(title)
+
+
+def matrix(
+    panel: Axes, names: Sequence[str], values: np.ndarray, words: Sequence[Sequence[Sequence[str]]], title: str
+) -> None:
+    """A square of values, [row, column], the larger the darker, and in each field its words: a bold line, then others.
+
+    A field whose value is undefined is left blank but for its words.
+    """
+    highest = np.nanmax(values, initial=0)
+    panel.grid(visible=False)
+    for row, column in np.ndindex(values.shape):
+        value = values[row, column]
+        share = value / highest if highest and value > 0 else 0
+        # Never so dark that words cannot be read on it.
+        tint = matplotlib.colormaps["Blues"](0.05 + 0.4 * share)
+        place = (column - 0.5, row - 0.5)
+        shape = {"facecolor": "#F4F4F4" if np.isnan(value) else tint, "edgecolor": "white", "linewidth": 1.5}
+        panel.add_patch(Rectangle(place, 1, 1, **shape))
+        first, *further = words[row][column]
+        lines = [(first, {"size": 9, "weight": "bold"}), *((line, {"size": 7}) for line in further)]
+        for number, (line, style) in enumerate(lines):
+            at = row + 0.19 * (number - (len(lines) - 1) / 2)
+            panel.text(column, at, line, ha="center", va="center", **style)
+    panel.set_xlim(-0.5, len(names) - 0.5)
+    panel.set_ylim(len(names) - 0.5, -0.5)
+    panel.set_xticks(range(len(names)), names)
+    panel.set_yticks(range(len(names)), names)
+    panel.spines[:].set_visible(False)
+    panel.set_title(title)
+
+
+def courses(panel: Axes, rows: pd.DataFrame, title: str) -> None:
+    """Relative differences in per cent against the `epoch`, a line for each `place`; none where they are exactly 0."""
+    if rows.empty:
+        panel.set_axis_off()
+        return
+    panel.set_yscale("log")
+    for place, tint in cycle(unique(rows["place"])).items():
+        mine = rows[rows["place"] == place]
+        apart = 100 * mine["value"].where(mine["value"] > 0)
+        panel.plot(mine["epoch"], apart, color=tint, linewidth=1.2, marker="o", markersize=3, label=place)
+    panel.autoscale(axis="y")
+    panel.xaxis.set_major_locator(MaxNLocator(integer=True))
+    panel.set_xlabel("epoch")
+    panel.set_ylabel("%")
+    panel.set_title(title)
+    panel.legend(fontsize=7, loc="lower right")
 
 
 def expected(panel: Axes, rows: pd.DataFrame) -> None:

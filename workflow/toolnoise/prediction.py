@@ -56,11 +56,17 @@ def build(spec: dict[str, Any], data: str | Path, timings: Timings) -> Network:
 
 
 def dump(
-    spec: dict[str, Any], data: str | Path, records: list[str], logits: str | Path, index: str | Path
+    spec: dict[str, Any],
+    data: str | Path,
+    records: list[str],
+    logits: str | Path,
+    index: str | Path,
+    trained_on: str = "",
 ) -> dict[str, Any]:
-    """Run every network of a cell on the test set, on the cell's tooling; `spec` is of any of its runs.
+    """Run every network of a cell on the test set, on the tooling that `spec` names; it is of any of the cell's runs.
 
-    Return what was observed of the machine.
+    Runs that were `trained_on` another tooling are predicted as those of this one would be: what differs from their own
+    dump is inference alone. Return what was observed of the machine.
     """
     timings = Timings()
     cell = [runs.read(record) for record in records]
@@ -73,7 +79,8 @@ def dump(
                 network.take(run.weights(), run)
                 layer[...] = network.engine.logits(test)
     arrays.write_npy(logits, stack)
-    files.write_json(index, about(spec, cell, stack.shape, network.observed, timings))
+    elsewhere = {"trained_on": trained_on} if trained_on else {}
+    files.write_json(index, about(spec, cell, stack.shape, network.observed, timings) | elsewhere)
     return network.observed
 
 

@@ -171,6 +171,9 @@ def _afterwards(study: Study, cell: Cell) -> Iterator[Job]:
     }
     if study.remedies(cell):
         patterns["dump_remedies"] = layout.REMEDIED, layout.REMEDY_LOG
+    if cell in study.layers:
+        patterns["dump_layers"] = layout.GRAMS, layout.LAYERS_LOG
+        patterns["measure_layers"] = layout.LAYER_METRICS, layout.MEASURE_LAYERS_LOG
     if cell in study.views:
         patterns["measure_remedies"] = layout.CELL_REMEDIES, layout.MEASURE_REMEDIES_LOG
     for rule, (result, log) in patterns.items():
@@ -188,6 +191,15 @@ def _shared(study: Study) -> Iterator[Job]:
             yield Job("fetch_data", (study.name, dataset), *paths)
         paths = (study.path(pattern, dataset=dataset) for pattern in (layout.DATA, layout.PREPARE_LOG))
         yield Job("prepare_data", (study.name, dataset), *paths)
+    for pair in study.pairs:
+        paths = (study.path(pattern, pair) for pattern in (layout.PAIR_METRICS, layout.MEASURE_PAIR_LOG))
+        yield Job("measure_pair", (study.name, *pair), *paths)
+    for pair in study.exchanged:
+        paths = (study.path(pattern, pair) for pattern in (layout.EXCHANGED, layout.EXCHANGE_LOG))
+        yield Job("exchange_predictions", (study.name, *pair[:3], pair.variant, pair.other_hardware), *paths)
+    for pair in study.frameworks:
+        paths = (study.path(pattern, pair) for pattern in (layout.FRAMEWORK_METRICS, layout.MEASURE_FRAMEWORKS_LOG))
+        yield Job("measure_frameworks", (study.name, *pair), *paths)
     for profile in study.profiles:
         paths = (study.path(pattern, profile) for pattern in (layout.PROFILE_RECORD, layout.PROFILE_LOG))
         yield Job("profile_step", (study.name, *map(str, profile)), *paths)

@@ -46,6 +46,17 @@ class Pair(NamedTuple):
     other_hardware: str
     variant: str
 
+    @property
+    def reversed(self) -> "Pair":
+        """The same two, the other first."""
+        return self._replace(hardware=self.other_hardware, other_hardware=self.hardware)
+
+    @property
+    def cells(self) -> tuple[Cell, Cell]:
+        """The cells on the two."""
+        one, other = ((*self[:2], hardware, self.variant) for hardware in self[2:4])
+        return Cell(*one), Cell(*other)
+
 
 class Profile(NamedTuple):
     """One measurement of what a training step takes: a network on a tooling in a mode, in a process of its own."""
@@ -83,6 +94,16 @@ class Study:
     def pairs(self) -> tuple[Pair, ...]:
         """Every two toolings under a variant that leaves only the implementation to differ."""
         return _pairs(self.seeds)
+
+    @property
+    def frameworks(self) -> tuple[Pair, ...]:
+        """Those of the pairs that compute with two frameworks."""
+        return tuple(pair for pair in self.pairs if is_of_frameworks(pair, self.config))
+
+    @property
+    def exchanged(self) -> tuple[Pair, ...]:
+        """What is trained on the first of two toolings and predicted on the other, of each of these both ways."""
+        return tuple(way for pair in self.frameworks for way in (pair, pair.reversed))
 
     @property
     def profiles(self) -> tuple[Profile, ...]:
@@ -219,6 +240,7 @@ class Study:
             return [place for place in places if figure is None or figure.shows(place)]
 
         cells, pairs, networks = shown(self.cells), shown(self.pairs), shown(self.networks)
+        frameworks = shown(self.frameworks)
         datasets = self.datasets if figure is None else dict.fromkeys(dataset for _, dataset in figure.tasks if dataset)
         return {
             "stability": [self.path(layout.CELL_METRICS, cell) for cell in cells],
@@ -226,6 +248,8 @@ class Study:
             "identical": [self.path(layout.CELL_IDENTICAL, cell) for cell in cells],
             "ensembles": [self.path(layout.CELL_ENSEMBLES, cell) for cell in cells],
             "cross_tooling": [self.path(layout.PAIR_METRICS, pair) for pair in pairs],
+            "frameworks": [self.path(layout.FRAMEWORK_METRICS, pair) for pair in frameworks],
+            "partings": [self.path(layout.FRAMEWORK_PARTINGS, pair) for pair in frameworks],
             "remedies": [self.path(layout.CELL_REMEDIES, cell) for cell in cells if cell in self.views],
             "layers": [self.path(layout.LAYER_METRICS, cell) for cell in cells if cell in self.layers],
             "overhead": [self.path(layout.NETWORK_OVERHEAD, network) for network in networks],
@@ -240,6 +264,12 @@ class Study:
 def modules(spec: Spec) -> tuple[str, str]:
     """The modules that a spec names: its engine and its model's builder."""
     return f"toolnoise.engines.{spec['hardware']['engine']}", spec["model"]["builder"].partition(":")[0]
+
+
+def is_of_frameworks(pair: Pair, resolved: config.Config) -> bool:
+    """Whether two toolings compute with two frameworks."""
+    one, other = (resolved["hardware"][hardware]["engine"] for hardware in (pair.hardware, pair.other_hardware))
+    return one != other
 
 
 def is_deterministic(cell: Cell) -> bool:
@@ -298,7 +328,10 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
             found = f"{hardware!r} is a TPU, which is deterministic either way"
             raise BadInput(file, f"overhead.hardware[{number}]", found, "toolings whose accelerator is cpu or gpu")
     remedied = {cell: _single(cell, sets) for cell in sets}
-    possible = figures.possible(resolved, seeds, _pairs(seeds), recipe_of, _networks(resolved), remedied, layers)
+    pairs = _pairs(seeds)
+    frameworks = tuple(pair for pair in pairs if is_of_frameworks(pair, resolved))
+    networks = _networks(resolved)
+    possible = figures.possible(resolved, seeds, pairs, recipe_of, networks, remedied, layers, frameworks)
     kinds = resolved.get("figures")
     if kinds and "only" in resolved:
         # What is left need not feed every figure that was asked for.

@@ -171,6 +171,7 @@ def initial_state(parameters: Sequence[Parameter], spec: dict[str, Any]) -> Stat
 def _identity(spec: dict[str, Any], dataset: prepared.Data, code: str, observed: dict[str, Any]) -> dict[str, Any]:
     """All that an epoch's bits follow from, but for its plan: what a checkpoint must share with the run it is for."""
     return {
+        "engine": spec["hardware"]["engine"],
         "spec": files.canonical_sha256(spec),
         "data": dataset.sha256,
         "code": code,

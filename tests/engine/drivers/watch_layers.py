@@ -6,12 +6,18 @@ import numpy as np
 
 from toolnoise import arrays, config, study, training
 from toolnoise.datasets import prepared
-from toolnoise.engines import State, tensorflow
+from toolnoise.engines import State, keras_engine
 from toolnoise.models.initial import initial_weights
 
 
+def called(model, images):
+    from keras import ops
+
+    return ops.convert_to_numpy(model(ops.convert_to_tensor(images), training=False))
+
+
 def main(study_file, data_file, out, *names):
-    tensorflow.EVALUATION_BATCH = 7
+    keras_engine.EVALUATION_BATCH = 7
     loaded = study.load(study_file)
     spec = loaded.spec(loaded.cells[0], 1)
     data = prepared.load(data_file)
@@ -39,11 +45,14 @@ def main(study_file, data_file, out, *names):
     for name in sizes:
         (found[f"alone/{name}"],) = engine.activations(some, [name])
     found["logits"] = engine.logits(some)
+    # JAX's variables have no values of their own.
+    for variable in engine.model.weights:
+        variable.assign(engine.weights()[variable.path])
     images = some.middle(slice(None))
     for layer in engine.model.layers:
         if len(layer._inbound_nodes) == 1 and layer.weights:
-            shown = keras.Model(engine.model.inputs, layer.output)(images, training=False)
-            found[f"theirs/{layer.name}"] = np.array(shown).reshape(len(images), -1)
+            shown = called(keras.Model(engine.model.inputs, layer.output), images)
+            found[f"theirs/{layer.name}"] = shown.reshape(len(images), -1)
     arrays.write_npz(out, found)
 
 

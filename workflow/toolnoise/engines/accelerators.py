@@ -17,7 +17,7 @@ from toolnoise.errors import BadInput
 # What to install where an engine cannot compute on GPUs.
 INSTALL = {
     "tensorflow": "install the extra `cuda`",
-    "jax": "install jax[cuda12]",
+    "jax": "install the extra `jax-cuda`",
     "torch": "install a build of torch for CUDA",
 }
 NVIDIA = Path("/proc/driver/nvidia")

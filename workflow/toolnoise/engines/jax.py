@@ -104,10 +104,6 @@ class Engine(KerasEngine):
         size = min(EVALUATION_BATCH, len(split.labels))
         return (_filled(images, size) for images in super()._batches(split))
 
-    def logits(self, split: Split) -> np.ndarray:
-        """Logits of the network as it is, in batches of a fixed size."""
-        return super().logits(split)[: len(split.labels)]
-
     def _on_device(self, images: np.ndarray, labels: np.ndarray) -> tuple[Any, Any]:
         size = len(images)
         if self.train.streamed:
@@ -165,7 +161,9 @@ class Engine(KerasEngine):
             if "determinis" not in line:
                 raise
             raise BadInput(f"hardware {self.tooling['name']}", "", f"no deterministic kernel ({line})") from None
-        self.tensors, self.slots, loss, correct = carried
+        tensors, self.slots, loss, correct = carried
+        # JAX gives dictionaries back sorted; these keep the order of the layers.
+        self.tensors = {path: tensors[path] for path in self.tensors}
         return np.asarray(loss), np.asarray(correct)
 
     def _loop(self, carried, count, *given):  # noqa: ANN001, ANN002, ANN202 (symbolic arrays)

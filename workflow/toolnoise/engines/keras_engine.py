@@ -268,9 +268,11 @@ class KerasEngine:
 
     def logits(self, split: Split) -> np.ndarray:
         """Logits of the network as it is, in batches of a fixed size."""
-        return np.concatenate([self._read(self._forward(images)) for images in self._batches(split)])
+        found = [self._read(self._forward(images)) for images in self._batches(split)]
+        return np.concatenate(found)[: len(split.labels)]
 
     def _batches(self, split: Split) -> Iterator[np.ndarray]:
+        """The middles of all images, so many at a time; after the last one others may follow, to fill up the batch."""
         starts = range(0, len(split.labels), EVALUATION_BATCH)
         return ahead(lambda start: split.middle(slice(start, start + EVALUATION_BATCH)), starts)
 
@@ -298,7 +300,7 @@ class KerasEngine:
             # Filled batch by batch: to put batches together at the end would take twice the memory.
             found = found or [np.empty((len(split.labels), values.shape[1]), np.float32) for values in some]
             for whole, values in zip(found, some, strict=True):
-                whole[start : start + len(values)] = values
+                whole[start : start + len(values)] = values[: len(whole) - start]
             start += len(images)
         return found
 

@@ -24,6 +24,11 @@ _MEASURE = ("metric", "group", *NUMBERS, "n_runs", "n_missing")
 STABILITY = ("model", "dataset", "hardware", "variant", *_MEASURE)
 DATA = ("dataset", "split", "group", "label", "count")
 CROSS_TOOLING = ("model", "dataset", "hardware", "other_hardware", "variant", *_MEASURE)
+# Of runs of two frameworks or, in what inference alone changes, of what is trained on `hardware` and predicted on
+# `other_hardware`; of so many test examples, with an interval over `runs` or over `examples`.
+FRAMEWORKS = ("model", "dataset", "hardware", "other_hardware", "variant", "examples", "interval", *_MEASURE)
+# Of such runs in a tensor, or in what their histories tell: after an epoch, or within so many.
+PARTINGS = ("model", "dataset", "hardware", "other_hardware", "variant", "what", "epoch", *_MEASURE)
 # Of so many examples, which have to do with how large CKA is.
 LAYERS = ("model", "dataset", "hardware", "variant", "examples", "layer", *_MEASURE)
 # What a step takes: of one run, kernel by kernel; of a mode, its longest kernels; of a network on a tooling.
@@ -61,7 +66,7 @@ IDENTICAL = (
 )
 _FLOATS = {*NUMBERS, "total_us", "share", "calls_per_step"}
 _FLOATS |= {*_spread("accuracy"), *_WIDEST, "max_per_label_acc_std", *_TIMES}
-_INTEGERS = {*COUNTS, *CONDITIONS, "calls", "examples", "members"}
+_INTEGERS = {*COUNTS, *CONDITIONS, "calls", "examples", "members", "epoch"}
 _INTEGERS |= {"no_try", "no_samples_max_diff", "no_samples_max_std", "n_weak", "n_converged"}
 
 _NUMBER = re.compile(r"-?(\d+(\.\d+)?(e[-+]?\d+)?|inf)", re.ASCII)

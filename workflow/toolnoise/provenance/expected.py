@@ -23,6 +23,7 @@ _WRITES = {
     "measure-speed": {"out": layout.SPEED},
     "profile": {"out": layout.KERNEL_TIMES, "record": layout.PROFILE_RECORD},
     "predict": {"logits": layout.LOGITS, "index": layout.PREDICTIONS},
+    "predict-elsewhere": {"logits": layout.EXCHANGED, "index": layout.EXCHANGED_INDEX},
     "remedy": {"logits": layout.REMEDIED, "index": layout.REMEDIED_INDEX},
     "dump-layers": {"grams": layout.GRAMS, "index": layout.LAYERS_INDEX},
     "check-control": {"out": layout.GATE},
@@ -33,6 +34,7 @@ _WRITES = {
     },
     "measure-remedies": {"out": layout.CELL_REMEDIES},
     "measure-pair": {"out": layout.PAIR_METRICS},
+    "measure-frameworks": {"out": layout.FRAMEWORK_METRICS, "out-partings": layout.FRAMEWORK_PARTINGS},
     "measure-layers": {"out": layout.LAYER_METRICS},
     "measure-overhead": {"out-overhead": layout.NETWORK_OVERHEAD, "out-kernels": layout.NETWORK_KERNELS},
     "report": {"out": layout.REPORT},
@@ -74,10 +76,10 @@ def of_study(study: Study) -> Iterator[Expected]:
     for cell in study.cells:
         yield from _of_cell(study, cell)
     for pair in study.pairs:
-        other = Cell(pair.model, pair.dataset, pair.other_hardware, pair.variant)
-        one = _dump(study, Cell(pair.model, pair.dataset, pair.hardware, pair.variant))
-        read = one | {f"other-{name}": value for name, value in _dump(study, other).items() if name != "data"}
+        one, other = (_dump(study, cell) for cell in pair.cells)
+        read = one | {f"other-{name}": value for name, value in other.items() if name != "data"}
         yield _job(study, "measure-pair", {"pair": list(pair)}, **read)
+    yield from _of_frameworks(study)
     for profile in study.profiles:
         yield _job(study, "profile", jobs.of_spec(study.profile_spec(profile)))
     for network in study.networks:
@@ -130,6 +132,22 @@ def _of_cell(study: Study, cell: Cell) -> Iterator[Expected]:
         yield _job(study, "measure-layers", {"cell": list(cell)}, grams=grams, index=index)
 
 
+def _of_frameworks(study: Study) -> Iterator[Expected]:
+    for way in study.exchanged:
+        data, records = study.path(layout.DATA, way), study.runs(layout.RECORD, way.cells[0])
+        yield _job(study, "predict-elsewhere", jobs.of_exchange(study, way), data=data, records=records)
+    for pair in study.frameworks:
+        read = {}
+        for prefix, way in (("", pair), ("other-", pair.reversed)):
+            trained = way.cells[0]
+            read |= {
+                f"{prefix}logits": study.path(layout.LOGITS, trained),
+                f"{prefix}exchanged": study.path(layout.EXCHANGED, way),
+                f"{prefix}records": study.runs(layout.RECORD, trained),
+            }
+        yield _job(study, "measure-frameworks", {"pair": list(pair)}, **read)
+
+
 def _of_page(study: Study) -> Iterator[Expected]:
     parts = study.metric_files()
     for kind in study.collected:
@@ -180,4 +198,6 @@ def place(parameters: dict[str, Any]) -> dict[str, Any]:
     spec = parameters["spec"]
     variant = spec["variant"]["name"]
     parts = {part: spec[part]["name"] for part in ("model", "dataset", "hardware") if part in spec}
+    if "trained_on" in parameters:
+        parts |= {"hardware": parameters["trained_on"], "other_hardware": spec["hardware"]["name"]}
     return parts | {"variant": variant, "seed": spec["seed"], "mode": variant, "repeat": spec["seed"]}

@@ -20,10 +20,15 @@ from toolnoise.errors import BadInput
 from toolnoise.files import canonical_sha256, read_json
 from toolnoise.provenance.hashing import sha256
 
-# requirements/dev.txt has the pins of cpu.txt and the tests' own.
-LOCKS = ("requirements/cuda.txt", "requirements/cpu.txt")
+# The first that fits is the one: those of one framework come before the one of all. What tests need besides, in dev.txt
+# and jax-dev.txt, decides nothing.
+LOCKS = tuple(f"requirements/{name}.txt" for name in ("cpu", "cuda", "jax", "jax-cuda", "torch", "frameworks"))
 # What decides numbers and figures; the other pins follow from these in a lock.
-DECISIVE = ("numpy", "tensorflow", "tensorflow-cpu", "keras", "matplotlib", "pandas", "papermill", "snakemake")
+DECISIVE = (
+    *("tensorflow", "tensorflow-cpu", "jax", "jaxlib", "torch", "keras", "numpy"),
+    *("jax-cuda12-plugin", "jax-cuda13-plugin", "nvidia-cudnn-cu12", "nvidia-cudnn-cu13"),
+    *("matplotlib", "pandas", "papermill", "snakemake"),
+)
 SHA = r"[0-9a-f]{40,64}"
 # Of a tree without git: the commit that it was packed from, and the SHA-256 of each of its files.
 PACKED = ROOT / "packed.json"
@@ -127,9 +132,10 @@ def installed_file(package: str, file: str) -> Path:
 @functools.cache
 def lock() -> str | None:
     """The lock file that the decisive packages of this environment are as; None if they are as none."""
+    here = {package: public(version) for package, version in versions(*DECISIVE).items()}
     for name in LOCKS:
         path = ROOT / name
-        if path.exists() and versions(*DECISIVE).items() <= pins(path.read_text("utf-8")).items():
+        if path.exists() and here.items() <= pins(path.read_text("utf-8")).items():
             return name
     return None
 
@@ -137,6 +143,11 @@ def lock() -> str | None:
 def pins(lock: str) -> dict[str, str]:
     """The versions that the text of a lock file pins packages to."""
     return dict(re.findall(r"^([a-z0-9.-]+)==([^ ;\\]+)", lock, re.MULTILINE))
+
+
+def public(version: str) -> str:
+    """A version without the name of its build: 2.13.0+cpu is PyTorch 2.13.0, which a lock pins."""
+    return version.partition("+")[0]
 
 
 def _git(*arguments: str, given: bytes | None = None) -> bytes | None:

@@ -12,11 +12,12 @@ from toolnoise.provenance.statements import Statement, path_for
 
 # A statement of a run has some ten kB, one of a dump some hundred bytes more for each run.
 LARGEST_STATEMENT = 4 * 2**20
-DUMPS = ("predict", "remedy", "dump-layers")
+DUMPS = ("predict", "predict-elsewhere", "remedy", "dump-layers")
 DATA = "prepare"  # the verb whose statements go along
 NAMED = {
     "train": "runs",
     "predict": "dumps of predictions",
+    "predict-elsewhere": "dumps of exchanged predictions",
     "remedy": "dumps of remedied predictions",
     "dump-layers": "dumps of layers",
     "profile": "profiles",

@@ -84,8 +84,9 @@ def lock_is_kept(_evidence: Evidence, statement: Statement) -> Found:
     pins = _pins(locks[0].name, locks[0].sha256, _commit(statement))
     for package, version in statement.observed.get("versions", {}).items():
         pinned = {pins[known] for known in PINNED_AS.get(package, (package,)) if known in pins}
-        if pinned and version not in pinned:
-            yield name, f"was made with {package} {version}; {locks[0].name} pins {', '.join(pinned)}"
+        matters = pinned or (pins and package in repository.DECISIVE)
+        if matters and repository.public(version) not in pinned:
+            yield name, f"was made with {package} {version}; {locks[0].name} pins {', '.join(pinned) or 'none'}"
 
 
 def stale(evidence: Evidence) -> Iterator[Stale]:

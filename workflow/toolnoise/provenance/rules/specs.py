@@ -41,7 +41,10 @@ def records_agree(evidence: Evidence, statement: Statement) -> Found:
         seeds = [evidence.record(path)["spec"]["seed"] for path, of in (job.inputs if job else ()) if of == "records"]
         if job and record["seeds"] != seeds:
             yield name, f"is of the seeds {record['seeds']}; stated: {seeds}"
-    for key, said in (("spec", spec), ("observed", statement.observed)):
+    said_by = {"spec": spec, "observed": statement.observed}
+    if "trained_on" in statement.parameters:
+        said_by["trained_on"] = statement.parameters["trained_on"]
+    for key, said in said_by.items():
         other = differences(record[key], said)
         if other:
             yield name, f"has another {key} than its statement: {', '.join(other[:5])}"

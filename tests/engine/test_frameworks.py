@@ -1,0 +1,214 @@
+"""Three frameworks, one training: what is the same to the bit, and how near the rest is to exact arithmetic."""
+
+import itertools
+import signal
+
+import numpy as np
+import pytest
+
+from toolnoise import engines, streams
+
+RATE = 0.4
+# Of the largest value: what sums of some hundred products of float32 are off by.
+ROUNDING = 100 * np.finfo(np.float32).eps
+# Without oneDNN, which asks the processor whether it computes in half precision.
+HALF = {
+    framework: {"precision": "mixed_float16", "kernels": kernels}
+    for framework, kernels in {"tensorflow": "eigen", "jax": "xla", "torch": "native"}.items()
+}
+
+
+@pytest.fixture(scope="module")
+def on_each(own_workshop, toolings):
+    """Workshops on a builder, one for each framework that is installed; `more` is of each tooling, by framework."""
+
+    def make(builder, options=None, more=None, **recipe):
+        return {
+            framework: own_workshop(builder, options, tooling=tooling | (more or {}).get(framework, {}), **recipe)
+            for framework, tooling in toolings.items()
+        }
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def smooth(on_each):
+    return on_each("smooth", batch_size=8, epochs=2)
+
+
+@pytest.fixture(scope="module")
+def control(smooth):
+    return {framework: here.train("control", 1) for framework, here in smooth.items()}
+
+
+@pytest.fixture(scope="module")
+def steps(smooth, control):
+    """The first step on each framework, and there the logits of what each has trained."""
+    weights = [smooth[framework].folder / "cpu-control-1/weights.npz" for framework in control]
+    return {framework: here.drive("first_step.py", *weights) for framework, here in smooth.items()}
+
+
+def same(values):
+    values = list(values)
+    return all(value == values[0] for value in values)
+
+
+def error(found, exact):
+    """The largest error, as a share of the largest value."""
+    return np.abs(found - exact).max() / np.abs(exact).max()
+
+
+def test_every_engine_is_the_one_that_trained(control):
+    for framework, trained in control.items():
+        observed = trained.record["observed"]
+        assert set(observed["versions"]) == {framework, "keras", "numpy"}
+        assert set(observed["versions"]).isdisjoint(set(engines.FRAMEWORKS) - {framework})
+
+
+def test_initial_weights_and_draws_are_the_same_bits_on_every_framework(control):
+    assert same(trained.record["initial_sha256"] for trained in control.values())
+    assert same([row["draws_sha256"] for row in trained.history] for trained in control.values())
+
+
+def test_control_repeats_bit_for_bit_and_noise_does_not(framework, smooth, control):
+    again, noisy = smooth[framework].train("control", 2), smooth[framework].train("impl", 2)
+    assert again.weight_bytes == control[framework].weight_bytes
+    assert again.digests == control[framework].digests
+    assert noisy.weight_bytes != again.weight_bytes
+    assert noisy.record["initial_sha256"] == again.record["initial_sha256"]
+
+
+def test_no_two_frameworks_end_in_the_same_bits(control):
+    for one, other in itertools.combinations(control.values(), 2):
+        assert one.weight_bytes != other.weight_bytes
+        assert list(one.weights) == list(other.weights)
+        for path, tensor in one.weights.items():
+            np.testing.assert_allclose(tensor, other.weights[path], rtol=0, atol=1e-3, err_msg=path)
+
+
+def test_an_augmented_batch_is_the_planned_one_on_every_framework(on_each, reference_batch):
+    for here in on_each("recorder", {"batch": 32}, epochs=2, crop=2, flip=True).values():
+        trained = here.train("control", 1)
+        expected = reference_batch(here.dataset().train.images, here.last_step(trained), 2)
+        assert trained.weights["recorder/seen"].tobytes() == expected.tobytes()
+
+
+def test_dropout_keeps_what_the_streams_say_on_every_framework(on_each):
+    for here in on_each("dropped", {"batch": 64, "rate": RATE}, batch_size=64, epochs=2).values():
+        trained = here.train("algo", 1)
+        plan = here.last_step(trained)
+        # The second epoch's only step is the second; the images are the first layer to be dropped from.
+        for number, name in enumerate(("first", "second")):
+            seen = trained.weights[f"{name}/seen"]
+            size = int(np.prod(seen.shape[1:]))
+            elements = (plan.slots[:, None] * np.uint32(size) + np.arange(size, dtype=np.uint32)).astype(np.uint32)
+            counters = (np.uint32(2), np.uint32(number), elements)
+            kept = streams.keep_mask(np, plan.dropout, [np.atleast_1d(one) for one in counters], RATE)
+            assert not seen.reshape(len(seen), -1)[~kept].any()
+            assert (seen.reshape(len(seen), -1) != 0).mean() > 0.5
+
+
+def windows(images):
+    return np.lib.stride_tricks.sliding_window_view(images.astype(np.float64), (3, 3), axis=(1, 2))
+
+
+def forward(weights, images, moments=None):
+    """What the layers of `smooth` make of images, in float64; with the batch's own mean and variance unless given."""
+    w = {path: tensor.astype(np.float64) for path, tensor in weights.items()}
+    convolved = np.einsum("bhwcij,ijcf->bhwf", windows(images), w["conv/kernel"])
+    mean, variance = moments or (convolved.mean((0, 1, 2)), convolved.var((0, 1, 2)))
+    spread = np.sqrt(variance + 1e-3)
+    normal = (convolved - mean) / spread
+    bent = np.tanh(w["bn/gamma"] * normal + w["bn/beta"])
+    pooled = bent.mean((1, 2))
+    dense = np.tanh(pooled @ w["dense/kernel"] + w["dense/bias"])
+    return spread, normal, bent, pooled, dense, dense @ w["logits/kernel"] + w["logits/bias"]
+
+
+def first_step(weights, images, labels):
+    """The loss of `smooth` and its gradients, by the chain rule in float64."""
+    spread, normal, bent, pooled, dense, logits = forward(weights, images)
+    w = {path: tensor.astype(np.float64) for path, tensor in weights.items()}
+    shares = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    right = np.eye(logits.shape[1])[labels]
+    of_logits = (shares - right) / len(labels)
+    of_dense = of_logits @ w["logits/kernel"].T * (1 - dense**2)
+    of_bent = (of_dense @ w["dense/kernel"].T)[:, None, None] / bent[0, :, :, 0].size * (1 - bent**2)
+    of_normal = of_bent * w["bn/gamma"]
+    means = (of_normal.mean((0, 1, 2)), (of_normal * normal).mean((0, 1, 2)))
+    of_convolved = (of_normal - means[0] - normal * means[1]) / spread
+    return -np.log((shares * right).sum(1)).mean(), {
+        "conv/kernel": np.einsum("bhwcij,bhwf->ijcf", windows(images), of_convolved),
+        "bn/gamma": (of_bent * normal).sum((0, 1, 2)),
+        "bn/beta": of_bent.sum((0, 1, 2)),
+        "dense/kernel": pooled.T @ of_dense,
+        "dense/bias": of_dense.sum(0),
+        "logits/kernel": dense.T @ of_logits,
+        "logits/bias": of_logits.sum(0),
+    }
+
+
+def test_the_first_step_is_that_of_exact_arithmetic_but_for_rounding(framework, smooth, steps):
+    found, train = steps[framework], smooth[framework].dataset().train
+    initial = {name.removeprefix("initial/"): array for name, array in found.items() if name.startswith("initial/")}
+    loss, gradients = first_step(initial, train.images[found["order"]], train.labels[found["order"]])
+    assert error(found["loss"], loss) < ROUNDING
+    for path, gradient in gradients.items():
+        assert error(found[f"gradient/{path}"], gradient) < ROUNDING, path
+    assert sum(name.startswith("gradient/") for name in found) == len(gradients)
+
+
+def test_weights_trained_by_one_framework_give_their_logits_in_another_but_for_rounding(
+    framework, smooth, control, steps
+):
+    images = smooth[framework].dataset().test.images
+    for number, trained in enumerate(control.values()):
+        w, found = trained.weights, steps[framework][f"logits/{number}"]
+        moments = w["bn/moving_mean"].astype(np.float64), w["bn/moving_variance"].astype(np.float64)
+        assert found.dtype == np.float32
+        assert error(found, forward(w, images, moments)[-1]) < ROUNDING
+
+
+def test_every_step_is_in_the_table_of_kernels(framework, steps):
+    calls, times = steps[framework]["calls"], steps[framework]["microseconds"]
+    assert (times >= 0).all()
+    assert times.sum() > 0
+    assert (np.diff(times) <= 0).all()
+    # 64 images in batches of 8.
+    assert (calls % 8 == 0).mean() > 0.5
+
+
+def test_a_state_in_the_middle_goes_on_in_a_fresh_process_with_the_same_bits(framework, smooth):
+    whole = smooth[framework].drive("resume.py", out="whole.npz")
+    rest = smooth[framework].drive("resume.py", "whole.npz", out="rest.npz")
+    last = {name: array for name, array in whole.items() if name.startswith("2/")}
+    assert set(rest) >= set(last)
+    assert len(last) > 20
+    for name, array in last.items():
+        assert rest[name].tobytes() == array.tobytes(), name
+
+
+def test_a_step_that_overflows_is_left_out_on_every_framework(on_each):
+    for here in on_each("smooth", more=HALF, batch_size=8).values():
+        end = here.drive("overflow.py")
+        left_out = int(end.pop("left_out"))
+        assert 0 < left_out < 8
+        assert int(end.pop("doublings")) == 9 - left_out
+        assert 0 <= int(end.pop("steps_in_a_row")) <= 8 - left_out
+        assert all(np.isfinite(tensor).all() for tensor in end.values())
+
+
+def test_a_checkpoint_of_another_framework_is_refused_in_one_line(smooth, toolings):
+    if len(toolings) < 2:
+        pytest.skip("needs two frameworks")
+    (_, one), (framework, other) = list(smooth.items())[:2]
+    one.kill_after(1, signal.SIGKILL, "control", 1, "cpu", "begun")
+    kept, there = (here.folder / "checkpoints/begun.npz" for here in (one, other))
+    there.parent.mkdir(exist_ok=True)
+    there.write_bytes(kept.read_bytes())
+    done = other.attempt("control", 1, out="begun")
+    assert done.returncode == 0
+    (line,) = [line for line in done.stderr.splitlines() if "checkpoint" in line]
+    found = f"engine: found {next(iter(smooth))!r}, another run's; expected {framework!r}; training starts anew"
+    assert line == f"toolnoise: checkpoints/begun.npz: {found}"
+    assert other.read("begun").record["resumed_after"] == []

@@ -1,0 +1,15 @@
+"""A share of examples with its interval: what other examples, drawn as these were, would have shown."""
+
+import numpy as np
+from scipy import stats
+
+from toolnoise.stats.estimates import LEVEL, UNDEFINED, Estimate
+
+
+def wilson(count: int, examples: int) -> Estimate:
+    """The share `count` / `examples` with Wilson's (1927) score interval, which has a width even at 0 and at 1."""
+    if not examples:
+        return UNDEFINED
+    found = stats.binomtest(int(count), int(examples)).proportion_ci(LEVEL, method="wilson")
+    low, high = np.clip([found.low, found.high], 0, 1)
+    return Estimate(count / examples, float(low), float(high))
