@@ -42,7 +42,7 @@ PARTS = {
     "noise": ("measure",),
     "cost": ("measure-overhead",),
     "throughput": ("count",),
-    "frameworks": ("measure-pair",),
+    "frameworks": ("measure-frameworks",),
 }
 # What the package needs besides what comes with JAX and PyTorch and what is common beside them.
 CARRIED = ("keras", "namex", "optree", "jsonschema", "jsonschema-specifications", "referencing", "rpds-py", "attrs")

@@ -76,15 +76,18 @@ def throughput(study: Study, done: list[Expected]) -> list[str]:
 
 
 def frameworks(_study: Study, done: list[Expected]) -> list[str]:
-    """What separates the same run on two toolings."""
+    """What separates the same run of two frameworks, and what of that comes from inference alone."""
     rows = []
     for job in done:
-        found = _by_metric(table.read(job.outputs[0][0], table.CROSS_TOOLING).query("group == 'all'"))
-        about = found["churn"]
+        found = table.read(job.outputs[0][0], table.FRAMEWORKS).query("group == 'all'")
+        # Inference is told for either framework's weights; the first that is told is for those of the first.
+        parts = _by_metric(found.drop_duplicates("metric"))
+        about = parts["churn"]
+        churns = [_interval(parts[name], 100, 2) for name in ("churn", "churn_training", "churn_inference")]
         toolings = f"{about.hardware} : {about.other_hardware}"
-        rows.append((toolings, about.model, about.variant, str(about.n_runs), _interval(about, 100, 2)))
-    heads = ("toolings", "network", "variant", "runs", "churn, %")
-    return _titled("Between toolings, all draws equal, with 95 % intervals", heads, rows)
+        rows.append((toolings, about.model, about.variant, str(about.n_runs), *churns, about.interval))
+    heads = ("toolings", "network", "variant", "runs", "churn, %", "of training, %", "of inference, %", "interval over")
+    return _titled("Between frameworks, all draws equal, with 95 % intervals", heads, rows)
 
 
 def _times(runs: list[Run], images: int) -> list[str]:
