@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = [str(ROOT / "workflow"), str(ROOT / "site")]
 sys.path[:0] = PACKAGES
 
-from toolnoise import config, doctor, files, layout, pace  # noqa: E402
+from toolnoise import code, config, doctor, files, layout, pace  # noqa: E402
 from toolnoise import study as studies  # noqa: E402
 from toolnoise.errors import BadInput, told_in_one_line  # noqa: E402
 from toolnoise.jobs import JOBS  # noqa: E402
@@ -177,7 +177,7 @@ class Work:
 
     def lacking(self, job: expected.Expected) -> expected.Expected | None:
         """The first job to be performed on the way to a job's outputs, which may be the job itself."""
-        if self.is_done(job):
+        if self.is_done(job) and is_of_this_code(job):
             return None
         names = [name for name, _ in job.inputs]
         if job.verb == "prepare":
@@ -235,7 +235,7 @@ class Work:
             # A session of its own, to end it with all that it starts: the next piece shall have the GPU for itself.
             begun = subprocess.Popen(command, stdout=said, stderr=said, env=environment, start_new_session=True)
             try:
-                code = begun.wait(max(1, self.ends - time.monotonic()))
+                ended = begun.wait(max(1, self.ends - time.monotonic()))
             except subprocess.TimeoutExpired:
                 print("       the time is over: it goes on from its checkpoint, if it has one", flush=True)
                 return False
@@ -243,8 +243,8 @@ class Work:
                 if begun.poll() is None:
                     os.killpg(begun.pid, signal.SIGKILL)
                     begun.wait()
-        scratch.replace(log if code == 0 else failed_log(log))
-        return code == 0
+        scratch.replace(log if ended == 0 else failed_log(log))
+        return ended == 0
 
     def _digest(self, name: str) -> str:
         about = Path(name).stat()
@@ -252,6 +252,14 @@ class Work:
         if key not in self.digests:
             self.digests[key] = sha256(name)
         return self.digests[key]
+
+
+def is_of_this_code(job: expected.Expected) -> bool:
+    """Whether a finished job was performed by the code that is here; other code may make other results."""
+    verb, kinds = JOBS[job.verb], (statements.CODE, statements.RESOURCE)
+    statement = statements.read(statements.path_for(job.outputs[0][0]))
+    made_by = {one.name: one.sha256 for one in statement.dependencies if one.kind in kinds}
+    return made_by == code.sources(*verb.modules(job.parameters), files=verb.files(job.parameters))
 
 
 def arguments(study: studies.Study, job: expected.Expected) -> list[str]:
