@@ -15,6 +15,11 @@ luck, between nothing and as much again. So the repetitions have epochs of sever
 doubling, and each ratio is the median of theirs. `options.autotune.enabled = False` ends the waiting.
 
     python bench/engine_vs_fit.py [tensorflow] [jax] [torch]
+
+The name of a GPU's entry in the registry, such as h100-jax, compares on that GPU: one replica at a time, on all
+cores, and `Model.fit` with the precision and the switches that the entry sets.
+
+    python bench/engine_vs_fit.py h100-jax
 """
 
 import contextlib
@@ -43,17 +48,18 @@ TOOLINGS = {
     "torch": ({"isa": "avx512"}, {"isa": "avx2"}),
 }
 ENTRIES = {"tensorflow": "cpu", "jax": "cpu-jax", "torch": "cpu-torch"}
+ON_GPU = [50_000] * 3
 
 
-def train_with_engine(framework: str, augment: bool, examples: int) -> tuple[float, float]:
+def train_with_engine(name: str, augment: bool, examples: int) -> tuple[float, float]:
     """Wall and CPU seconds of a timed training with the project's engine, its planning included."""
     from toolnoise.datasets.prepared import Split
     from toolnoise.engines import State
     from toolnoise.models.initial import initial_weights
     from toolnoise.plans import plan_epoch
 
-    spec = _spec(framework, augment)
-    engine = engines.load(framework)
+    spec = _spec(name, augment)
+    engine = engines.load(spec["hardware"]["engine"])
     engine.start(spec["hardware"], deterministic=False)
     from toolnoise.models.smallcnn import build
 
@@ -64,10 +70,14 @@ def train_with_engine(framework: str, augment: bool, examples: int) -> tuple[flo
     return _timed(lambda number: engine.epoch(plan_epoch(spec, examples, number)))
 
 
-def train_with_fit(framework: str, augment: bool, examples: int) -> tuple[float, float]:
+def train_with_fit(name: str, augment: bool, examples: int) -> tuple[float, float]:
     """Wall and CPU seconds of a timed training with Model.fit."""
-    tooling = _tooling(framework)
-    environment.impose(engines.load(framework).variables(tooling, deterministic=False))
+    tooling = _tooling(name)
+    engine = engines.load(tooling["engine"])
+    environment.impose(engine.variables(tooling, deterministic=False))
+    if _on_gpu(tooling):
+        # What of precision and autotuning no variable says.
+        engine.start(tooling, deterministic=False)
     import keras
 
     from toolnoise.models.smallcnn import build
@@ -78,7 +88,7 @@ def train_with_fit(framework: str, augment: bool, examples: int) -> tuple[float,
         loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
         metrics=["accuracy"],
     )
-    data = {"tensorflow": _tf_data, "jax": _py_dataset, "torch": _data_loader}[framework](augment, examples)
+    data = {"tensorflow": _tf_data, "jax": _py_dataset, "torch": _data_loader}[tooling["engine"]](augment, examples)
     return _timed(lambda _: model.fit(data, epochs=1, verbose=0))
 
 
@@ -150,26 +160,34 @@ def _data_loader(augment: bool, examples: int):
     return torch.utils.data.DataLoader(Pictures(), batch_size=BATCH, shuffle=True, drop_last=True)
 
 
-def _spec(framework: str, augment: bool) -> dict:
+def _spec(name: str, augment: bool) -> dict:
     recipe = {"epochs": EPOCHS + 1, "batch_size": BATCH, "learning_rate": 4e-4, "crop": CROP * augment, "flip": augment}
     return {
         "study_seed": 0,
         "recipe": {"name": "bench", **config.complete(recipe, config.schema()["$defs"]["recipe"], "bench")},
-        "hardware": _tooling(framework),
+        "hardware": _tooling(name),
         "variant": {"varying": ["init", "shuffle", "augment", "dropout", "impl"]},
         "seed": 1,
     }
 
 
-def _tooling(framework: str) -> dict:
-    """The registry's entry with the newest instruction set that this machine has."""
-    name = ENTRIES[framework]
-    for isa in TOOLINGS[framework]:
-        tooling = {"name": name, **config.registered("hardware")[name], **isa}
+def _tooling(name: str) -> dict:
+    """The registry's entry; of a framework that for CPUs, with the newest instruction set that this machine has."""
+    entries = config.registered("hardware")
+    if name in entries and entries[name]["accelerator"] == "gpu":
+        return {"name": name, **entries[name]}
+    if name not in ENTRIES:
+        raise SystemExit(f"no framework and no GPU's entry of the registry: {name}")
+    for isa in TOOLINGS[name]:
+        tooling = {"name": ENTRIES[name], **entries[ENTRIES[name]], **isa}
         with contextlib.suppress(BadInput):
             environment.require_cpu(tooling)
             return tooling
     raise SystemExit("no instruction set of the registry's on this machine")
+
+
+def _on_gpu(tooling: dict) -> bool:
+    return tooling["accelerator"] == "gpu"
 
 
 def _data(examples: int):
@@ -187,19 +205,20 @@ def _timed(epoch) -> tuple[float, float]:
     return time.perf_counter() - started, time.process_time() - worked
 
 
-def images_per_second(way: str, framework: str, augment: bool, examples: int) -> tuple[float, float]:
-    """Of wall and of CPU time, by two replicas trained at once, one on each of the first two cores."""
-    command = [sys.executable, __file__, way, framework, str(int(augment)), str(examples)]
-    cores = sorted(os.sched_getaffinity(0))[:2]
+def images_per_second(way: str, name: str, augment: bool, examples: int) -> tuple[float, float]:
+    """Of wall and of CPU time, by two replicas trained at once, one on each of the first two cores, or one on a GPU."""
+    command = [sys.executable, __file__, way, name, str(int(augment)), str(examples)]
+    cores = sorted(os.sched_getaffinity(0))
+    places = [",".join(map(str, cores))] if _on_gpu(_tooling(name)) else map(str, cores[:2])
     replicas = [
         subprocess.Popen(
-            ["taskset", "--cpu-list", str(core), *command],
+            ["taskset", "--cpu-list", place, *command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
         )
-        for core in cores
+        for place in places
     ]
     for replica in replicas:
         if replica.stdout.readline() != "warm\n":
@@ -212,32 +231,32 @@ def images_per_second(way: str, framework: str, augment: bool, examples: int) ->
     return wall, worked
 
 
-def compare(framework: str) -> None:
-    """Print a framework's ratios."""
-    tooling, lengths = _tooling(framework), LENGTHS[framework]
-    print(f"tooling: {tooling['name']} with {tooling['isa']}; epochs of {', '.join(map(str, lengths))} images")
-    for name, augment in ((f"{framework}_vs_fit", True), (f"{framework}_vs_fit_without_augmentation", False)):
-        speeds = [
-            [images_per_second(way, framework, augment, length) for way in ("engine", "fit")] for length in lengths
-        ]
+def compare(name: str) -> None:
+    """Print the ratios of a framework, or of a GPU's entry in the registry."""
+    tooling = _tooling(name)
+    lengths = ON_GPU if _on_gpu(tooling) else LENGTHS[name]
+    pinned = "one replica" if _on_gpu(tooling) else f"two replicas, {tooling['isa']}"
+    print(f"tooling: {tooling['name']}, {pinned}; epochs of {', '.join(map(str, lengths))} images")
+    for kind, augment in ((f"{name}_vs_fit", True), (f"{name}_vs_fit_without_augmentation", False)):
+        speeds = [[images_per_second(way, name, augment, length) for way in ("engine", "fit")] for length in lengths]
         for number, what in enumerate(("", "_per_cpu_second")):
             pairs = [(engine[number], fit[number]) for engine, fit in speeds]
             listed = ", ".join(f"{engine:.0f} / {fit:.0f}" for engine, fit in pairs)
-            print(f"{name}{what}: images/s of two replicas, engine / Model.fit: {listed}")
+            print(f"{kind}{what}: images/s, engine / Model.fit: {listed}")
             ratio = statistics.median(engine / fit for engine, fit in pairs)
-            print(f"ratio {name}{what} {ratio:.2f}", flush=True)
+            print(f"ratio {kind}{what} {ratio:.2f}", flush=True)
 
 
-def main(frameworks: list[str]) -> None:
-    """Compare the named frameworks, or all that are installed."""
-    for framework in frameworks or [name for name in engines.FRAMEWORKS if importlib.util.find_spec(name)]:
-        compare(framework)
+def main(names: list[str]) -> None:
+    """Compare the named frameworks or entries, or all frameworks that are installed."""
+    for name in names or [name for name in engines.FRAMEWORKS if importlib.util.find_spec(name)]:
+        compare(name)
 
 
 if __name__ == "__main__":
     ways = {"engine": train_with_engine, "fit": train_with_fit}
     if sys.argv[1:2] and sys.argv[1] in ways:
-        way, framework, augment, examples = sys.argv[1:]
-        print(*ways[way](framework, bool(int(augment)), int(examples)))
+        way, name, augment, examples = sys.argv[1:]
+        print(*ways[way](name, bool(int(augment)), int(examples)))
     else:
         main(sys.argv[1:])

@@ -65,8 +65,8 @@ def outputs(verb: str, parameters: dict[str, Any], study: str) -> Files:
         patterns = [*(("out", f"{layout.FIGURE}.{suffix}") for suffix in formats), ("executed", layout.NOTEBOOK)]
     else:
         patterns = list(_WRITES[verb].items())
-    place = _place(parameters) | {"study": study}
-    return tuple((pattern.format(**place), role) for role, pattern in patterns)
+    names = place(parameters) | {"study": study}
+    return tuple((pattern.format(**names), role) for role, pattern in patterns)
 
 
 def of_study(study: Study) -> Iterator[Expected]:
@@ -187,7 +187,7 @@ def _subject(network: Cell) -> tuple[str, str]:
     return network.model, network.hardware
 
 
-def _place(parameters: dict[str, Any]) -> dict[str, Any]:
+def place(parameters: dict[str, Any]) -> dict[str, Any]:
     """The names in a path that parameters speak of."""
     if "cell" in parameters:
         return Cell(*parameters["cell"])._asdict()

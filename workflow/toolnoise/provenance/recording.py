@@ -86,7 +86,7 @@ def _write(
     observed: dict[str, Any],
     started: datetime,
 ) -> None:
-    commit = repository.commit()
+    commit = repository.commit() or repository.packed()
     statement = Statement(
         verb,
         tuple(outputs),
@@ -153,7 +153,7 @@ def _code(made_by: dict[str, str]) -> Iterator[Artifact]:
 
 
 def _repository() -> Iterator[Artifact]:
-    lock, commit = repository.lock(), repository.commit()
+    lock, commit = repository.lock(), repository.commit() or repository.packed()
     if lock:
         yield Artifact(lock, sha256(code.ROOT / lock), kind=LOCK)
     if commit:

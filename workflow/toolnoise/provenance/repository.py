@@ -1,4 +1,7 @@
-"""What the program is made of here: the commit, what differs from it, and the lock file of its environment."""
+"""What the program is made of here: the commit, what differs from it, and the lock file of its environment.
+
+A machine for one measurement may have no git. A tree that is packed for it says itself which commit it is of.
+"""
 
 import functools
 import hashlib
@@ -13,6 +16,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from toolnoise.code import ROOT
+from toolnoise.errors import BadInput
+from toolnoise.files import canonical_sha256, read_json
+from toolnoise.provenance.hashing import sha256
 
 # The first that fits is the one: those of one framework come before the one of all. What tests need besides, in dev.txt
 # and jax-dev.txt, decides nothing.
@@ -24,6 +30,8 @@ DECISIVE = (
     *("matplotlib", "pandas", "papermill", "snakemake"),
 )
 SHA = r"[0-9a-f]{40,64}"
+# Of a tree without git: the commit that it was packed from, and the SHA-256 of each of its files.
+PACKED = ROOT / "packed.json"
 
 
 class Commit(NamedTuple):
@@ -44,6 +52,27 @@ def commit() -> Commit | None:
         return None
     difference = _git("diff", "HEAD", "--binary", "--no-color", "--no-ext-diff", "--no-textconv")
     return Commit(sha, hashlib.sha256(difference).hexdigest() if difference else None)
+
+
+@functools.cache
+def packed() -> Commit | None:
+    """The commit that this tree was packed from, and what has changed since; None if it was not packed."""
+    if not PACKED.exists():
+        return None
+    about = read_json(PACKED)
+    try:
+        sha, files = about["commit"], dict(about["files"])
+    except (KeyError, TypeError, ValueError):
+        raise BadInput(PACKED, "", "lacks a commit or its files", "what bench/gpu.py pack writes") from None
+    there = {name: sha256(ROOT / name) if (ROOT / name).is_file() else None for name in files}
+    changed = {name: digest for name, digest in there.items() if digest != files[name]}
+    return Commit(sha, canonical_sha256(changed) if changed else None)
+
+
+def tracked(sha: str) -> list[str]:
+    """The names of the plain files of a commit."""
+    listed = (_git("ls-tree", "-r", "-z", sha) or b"").decode().split("\0")
+    return [name for about, _, name in (line.partition("\t") for line in listed) if about.startswith("100")]
 
 
 def show(sha: str, file: str) -> bytes | None:

@@ -1,0 +1,389 @@
+"""JAX and PyTorch on a GPU of a machine that has them and neither TensorFlow, Snakemake nor a network.
+
+    python bench/gpu.py pack --python 3.12  # here: build/gpu.tar.gz, to be copied there and unpacked
+    python bench/gpu.py run --minutes 9     # there: goes on where the last piece ended, until nothing is left
+    python bench/gpu.py unpack FILES        # here: what a piece packed into `brought/`, for the tables and the audit
+
+In this order: is control bit-equal, in each framework and precision; how large is the implementation's own noise; what
+does determinism cost; images per second against `Model.fit`. The study says which networks, recipes and seeds:
+workflow/studies/gpu.yaml, of which what this machine can serve is run. Jobs are the study's own, by the verbs that the
+workflow calls, each in a process of its own that leaves its statement; Snakemake runs the same where it is to be had.
+A job that failed is not tried again while its `.failed.log` lies in logs/, and `pack` leaves those out. docs/gpu.md
+says what came of it.
+"""
+
+import argparse
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = [str(ROOT / "workflow"), str(ROOT / "site")]
+sys.path[:0] = PACKAGES
+
+from toolnoise import code, config, doctor, files, layout, pace  # noqa: E402
+from toolnoise import study as studies  # noqa: E402
+from toolnoise.errors import BadInput, told_in_one_line  # noqa: E402
+from toolnoise.jobs import JOBS  # noqa: E402
+from toolnoise.printing import size, span  # noqa: E402
+from toolnoise.provenance import archive, expected, recording, repository, sharing, statements  # noqa: E402
+from toolnoise.provenance.hashing import sha256  # noqa: E402
+
+STUDY = ROOT / "workflow/studies/gpu.yaml"
+# What is asked, in the order in which it is answered, and the verbs whose outputs are the answers.
+PARTS = {
+    "control": ("check-control",),
+    "noise": ("measure",),
+    "cost": ("measure-overhead",),
+    "throughput": ("count",),
+    "frameworks": ("measure-frameworks",),
+}
+# What the package needs besides what comes with JAX and PyTorch and what is common beside them.
+CARRIED = ("keras", "namex", "optree", "jsonschema", "jsonschema-specifications", "referencing", "rpds-py", "attrs")
+CARRIED = (*CARRIED, "pooch", "platformdirs")
+WHEELS = ("manylinux_2_28_x86_64", "manylinux_2_27_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64")
+# What comes last where not everything has room: it can be made again, or is large and measured already.
+BULKY = ("weights.npz", "data", "checkpoints")
+FAILED = ".failed.log"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    verbs = parser.add_subparsers(required=True, metavar="VERB")
+    for verb, says in ((pack, "write build/gpu.tar.gz"), (run, "do some minutes of it"), (unpack, "take results in")):
+        one = verbs.add_parser(verb.__name__, help=says)
+        one.set_defaults(perform=verb)
+        one.add_argument("--study", type=Path, default=STUDY, metavar="FILE", help="gpu.yaml unless told otherwise")
+        if verb is pack:
+            one.add_argument("--python", metavar="VERSION", help="carry what a Python of this version there will lack")
+        if verb is run:
+            one.add_argument("--minutes", type=float, default=9, help="after which it ends (9)")
+            one.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS), help="all, in their order")
+        if verb is not unpack:
+            one.add_argument("--largest", type=float, default=15, metavar="MB", help="of a file with results (15)")
+            one.add_argument("--most", type=int, default=4, metavar="N", help="of these files (4)")
+        else:
+            one.add_argument("archives", nargs="+", type=Path, metavar="FILES", help="that `run` wrote")
+    options = parser.parse_args()
+    with told_in_one_line():
+        options.perform(options)
+
+
+# Here, before
+
+
+def pack(options: argparse.Namespace) -> None:
+    """Write a tree that needs nothing but itself: the commit, the study's data, packages, and results so far."""
+    commit = repository.commit()
+    if commit is None or commit.changes:
+        found = "has changes that are not committed" if commit else "is no checkout"
+        raise BadInput(ROOT, "", found, "a commit, which statements can name")
+    folder = Path("build/gpu").absolute()
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    repository.extract(commit.sha, folder)
+    packed = {name: sha256(folder / name) for name in repository.tracked(commit.sha)}
+    files.write_json(folder / repository.PACKED.name, {"commit": commit.sha, "files": packed})
+    study = studies.load(options.study)
+    for path in (Path(source["path"]) for dataset in study.datasets for source in study.sources(dataset)):
+        with files.readable(path, "the data of the study"):
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, folder / path)
+    if options.python:
+        _install(options.python, folder / "site")
+    for found in sorted(Path("results").glob(f"{study.name}*")):
+        for some in _shares(found.name, options.largest, options.most):
+            # What failed is tried again: by then it is other code.
+            for path in (path for path in some if not path.name.endswith(FAILED)):
+                (folder / path).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, folder / path)
+    packed = Path(shutil.make_archive(str(folder), "gztar", folder))
+    shutil.rmtree(folder)
+    print(f"{packed.relative_to(Path.cwd())}: {size(packed.stat().st_size)}, commit {commit.sha}")
+
+
+def _install(version: str, site: Path) -> None:
+    pins = repository.pins((ROOT / "requirements/dev.txt").read_text("utf-8"))
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    command += ["--no-compile", "--only-binary=:all:", "--implementation", "cp", "--python-version", version]
+    command += [part for wheel in WHEELS for part in ("--platform", wheel)]
+    subprocess.run([*command, "--target", site, *(f"{name}=={pins[name]}" for name in CARRIED)], check=True)
+
+
+# There
+
+
+def run(options: argparse.Namespace) -> None:
+    """Do what is not done yet, until the time is over; pack what there is."""
+    ends = time.monotonic() + 60 * options.minutes
+    study = _served(options.study)
+    print(f"{study.name}: {', '.join(study.config['only'])}", flush=True)
+    work = Work(study, ends)
+    for part in options.parts:
+        if part == "throughput":
+            work.time_against_fit()
+        for target in work.targets(part):
+            work.attain(target)
+    shutil.rmtree("brought", ignore_errors=True)
+    for number, some in enumerate(_shares(study.name, options.largest, options.most), 1):
+        members = [archive.Member(path.as_posix(), path.stat().st_size, _blocks(path)) for path in some]
+        archive.write(f"brought/{study.name}-{number}.tar.gz", members)
+    print(told(study))
+
+
+def _served(file: Path) -> studies.Study:
+    """The study on the toolings that this machine can serve; its name says on which GPU."""
+    whole = config.read(file)
+    reasons = {name: doctor.why_not({"name": name, **entry}) for name, entry in whole["hardware"].items()}
+    able = [name for name, reason in reasons.items() if not reason]
+    if not able:
+        raise BadInput(file, "hardware", f"this machine can serve none: {next(iter(reasons.values()))}")
+    models = {whole["hardware"][name]["gpu_model"] for name in able} - {""}
+    whole = config.read_yaml(file) | {"only": able, "study": "-".join([whole["study"], *sorted(models)])}
+    study = studies.build(config.resolve(whole, file), file)
+    recording.write_study(study.path(layout.STUDY), study.config, os.path.relpath(file))
+    return study
+
+
+class Work:
+    """The jobs of a study, and the time there is for them."""
+
+    def __init__(self, study: studies.Study, ends: float = 0) -> None:
+        self.study, self.ends, self.began = study, ends, time.monotonic()
+        jobs = list(expected.of_study(study))
+        self.jobs = {name: job for job in jobs for name, _ in job.outputs}
+        self.ordered = jobs
+        self.digests: dict[tuple[str, int, int], str] = {}
+
+    def targets(self, part: str) -> list[expected.Expected]:
+        """The jobs whose outputs are the answers of a part."""
+        return [job for job in self.ordered if job.verb in PARTS[part]]
+
+    def attain(self, target: expected.Expected) -> None:
+        """Perform what a job still needs, and then the job, unless something fails or the time is over."""
+        while job := self.lacking(target):
+            if failed := why_failed(log_of(job)):
+                print(f"left: {called(target)}, because {called(job)} failed: {failed}", flush=True)
+                return
+            if not self._fits(job):
+                return
+            self._perform(job)
+
+    def lacking(self, job: expected.Expected) -> expected.Expected | None:
+        """The first job to be performed on the way to a job's outputs, which may be the job itself."""
+        if self.is_done(job) and is_of_this_code(job):
+            return None
+        names = [name for name, _ in job.inputs]
+        if job.verb == "prepare":
+            # No input: a plan needs no file that is somebody else's.
+            names.append(self.study.path(layout.SOURCES, dataset=job.parameters["dataset"]))
+        for maker in (self.jobs[name] for name in names if name in self.jobs):
+            if first := self.lacking(maker):
+                return first
+        return job
+
+    def is_done(self, job: expected.Expected) -> bool:
+        """Whether a job's outputs are there, made as the study has it from the inputs that are still there."""
+        path = statements.path_for(job.outputs[0][0])
+        if not path.exists() or not all(Path(name).exists() for name, _ in job.outputs):
+            return False
+        statement = statements.read(path)
+        there = [one for one in statement.inputs if Path(one.name).exists()]
+        return not sharing.difference(statement, job) and all(self._digest(one.name) == one.sha256 for one in there)
+
+    def time_against_fit(self) -> None:
+        """Time each tooling's engine against `Model.fit` of Keras on the same backend."""
+        for name in self.study.config["only"]:
+            out = throughput(self.study, name)
+            if not out.exists() and not why_failed(out) and self.ends > time.monotonic():
+                # The registry's entry, as it is in a GPU's study; of a CPU that of the framework.
+                tooling = self.study.tooling(name)
+                asked = name if tooling["accelerator"] == "gpu" else tooling["engine"]
+                self._call(f"engine_vs_fit {name}", [sys.executable, str(ROOT / "bench/engine_vs_fit.py"), asked], out)
+
+    def _fits(self, job: expected.Expected) -> bool:
+        """Whether there is time for a job: for all of it, or if a whole piece is too short for it, for some."""
+        left = self.ends - time.monotonic()
+        spec, known = job.parameters.get("spec"), None
+        if job.verb == "train" and (found := pace.find(spec)):
+            known = found.run(spec["recipe"]["epochs"])
+        elif job.verb == "profile":
+            known = pace.profiling(spec)
+        return left > 0 and (known is None or known < left or known > self.ends - self.began)
+
+    def _perform(self, job: expected.Expected) -> None:
+        for name, _ in job.outputs:
+            Path(name).parent.mkdir(parents=True, exist_ok=True)
+        command = [sys.executable, "-m", "toolnoise.cli", *arguments(self.study, job)]
+        if self._call(called(job), command, log_of(job)) and not self.is_done(job):
+            raise RuntimeError(f"{called(job)} has ended well and left something else than the study asks for")
+
+    def _call(self, name: str, command: list[str], log: Path) -> bool:
+        """Whether a command succeeded; what it said is in the log, or if it failed, in a log that says so."""
+        print(f"{span(time.monotonic() - self.began):>6} {name}", flush=True)
+        log.parent.mkdir(parents=True, exist_ok=True)
+        scratch = log.with_name(f"{log.name}.unfinished")
+        path = os.pathsep.join(filter(None, (*PACKAGES, os.environ.get("PYTHONPATH"))))
+        environment = {**os.environ, "PYTHONPATH": path}
+        with scratch.open("wb") as said:
+            # A session of its own, to end it with all that it starts: the next piece shall have the GPU for itself.
+            begun = subprocess.Popen(command, stdout=said, stderr=said, env=environment, start_new_session=True)
+            try:
+                ended = begun.wait(max(1, self.ends - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                print("       the time is over: it goes on from its checkpoint, if it has one", flush=True)
+                return False
+            finally:
+                if begun.poll() is None:
+                    os.killpg(begun.pid, signal.SIGKILL)
+                    begun.wait()
+        scratch.replace(log if ended == 0 else failed_log(log))
+        return ended == 0
+
+    def _digest(self, name: str) -> str:
+        about = Path(name).stat()
+        key = (name, about.st_size, about.st_mtime_ns)
+        if key not in self.digests:
+            self.digests[key] = sha256(name)
+        return self.digests[key]
+
+
+def is_of_this_code(job: expected.Expected) -> bool:
+    """Whether a finished job was performed by the code that is here; other code may make other results."""
+    verb, kinds = JOBS[job.verb], (statements.CODE, statements.RESOURCE)
+    statement = statements.read(statements.path_for(job.outputs[0][0]))
+    made_by = {one.name: one.sha256 for one in statement.dependencies if one.kind in kinds}
+    return made_by == code.sources(*verb.modules(job.parameters), files=verb.files(job.parameters))
+
+
+def arguments(study: studies.Study, job: expected.Expected) -> list[str]:
+    """The command line of a job's verb."""
+    verb, names = JOBS[job.verb], expected.place(job.parameters)
+    given = {"study": [study.path(layout.STUDY)], "threads": [str(os.cpu_count())]}
+    if job.verb == "train":
+        given["checkpoint"] = [study.path(layout.CHECKPOINT, **names)]
+    for name, role in (*job.inputs, *job.outputs):
+        given.setdefault(role, []).append(name)
+    line = [job.verb]
+    for option in (*verb.options, *verb.reads, *verb.writes, *verb.aside):
+        line += [f"--{option}", *given.get(option, [str(names.get(option.replace("-", "_")))])]
+    return line
+
+
+def called(job: expected.Expected) -> str:
+    """A job as a person reads it."""
+    names = expected.place(job.parameters)
+    about = [str(names[option.replace("-", "_")]) for option in JOBS[job.verb].options if option != "study"]
+    return f"{job.verb} {'/'.join(about)}"
+
+
+def log_of(job: expected.Expected) -> Path:
+    """Where a job's log lies."""
+    return Path("logs", *PurePosixPath(f"{job.outputs[0][0]}.log").parts[1:])
+
+
+def failed_log(log: Path) -> Path:
+    """Where a log lies that ends in a failure."""
+    return log.with_suffix(FAILED)
+
+
+def why_failed(log: Path) -> str:
+    """The last line of what failed; empty if it did not."""
+    failed = failed_log(log)
+    lines = failed.read_text("utf-8", "replace").strip().splitlines() if failed.exists() else []
+    return (lines or ["it said nothing"])[-1].removeprefix("toolnoise: ") if failed.exists() else ""
+
+
+def throughput(study: studies.Study, tooling: str) -> Path:
+    """Where the comparison with `Model.fit` lies."""
+    return Path(f"logs/{study.name}/throughput/{tooling}.log")
+
+
+# Back
+
+
+def _shares(study: str, largest: float, most: int) -> Iterator[list[Path]]:
+    """The files of a study's results and logs in shares of so many MB and so many of them; says what has no room."""
+    found = [path for top in ("results", "logs") for path in Path(top, study).rglob("*") if path.is_file()]
+    found = [path for path in found if not path.name.startswith(".") and path.suffix != ".unfinished"]
+    found.sort(key=lambda path: (any(part in BULKY for part in path.parts[2:]), path.stat().st_size, path))
+    shares: list[list[Path]] = [[]]
+    room, left = largest * 1e6, []
+    for path in found:
+        # As a tar has it: a header, and blocks of 512 bytes.
+        needs = path.stat().st_size + 1024
+        if needs > room and needs <= largest * 1e6 and len(shares) < most:
+            shares.append([])
+            room = largest * 1e6
+        if needs <= room:
+            shares[-1].append(path)
+            room -= needs
+        else:
+            left.append(path)
+    if left:
+        kinds = Counter(path.name if path.name in BULKY else path.parts[2] for path in left)
+        listed = ", ".join(f"{count} of {kind}" for kind, count in kinds.items())
+        print(f"left behind, {size(sum(path.stat().st_size for path in left))}: {listed}")
+    yield from (some for some in shares if some)
+
+
+def _blocks(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while block := file.read(archive.BLOCK):
+            yield block
+
+
+# Here, afterwards
+
+
+def unpack(options: argparse.Namespace) -> None:
+    """Put what came back among the results here, in place of what earlier pieces brought, and print the tables."""
+    name = config.read(options.study)["study"]
+    found: dict[str, None] = {}
+    for file in options.archives:
+        for member in archive.read(file):
+            top, *rest = PurePosixPath(member.name).parts
+            if top not in ("results", "logs") or len(rest) < 2 or ".." in rest or not rest[0].startswith(name):
+                raise BadInput(file, repr(member.name), "is of no results of the study", "what `run` packed")
+            with files.replacing(member.name) as scratch, scratch.open("wb") as out:
+                out.writelines(member.chunks)
+            found |= {rest[0]: None}
+    for study in found:
+        print(told(studies.load(f"results/{study}/study.json")))
+
+
+def told(study: studies.Study) -> str:
+    """The answers so far, part by part, and what is not answered."""
+    import gpu_tables
+
+    work = Work(study)
+    lines = []
+    for part in PARTS:
+        targets = work.targets(part)
+        done = [job for job in targets if work.is_done(job)]
+        lines += ["", *gpu_tables.TABLES[part](study, done)]
+        if part == "throughput":
+            lines += [f"against Model.fit on {name}: {_against_fit(study, name)}" for name in study.config["only"]]
+        first = {called(job): work.lacking(job) for job in targets if job not in done}
+        failed = {name: why for name, job in first.items() if (why := why_failed(log_of(job)))}
+        lines += [f"failed: {name}, at {called(first[name])}: {why}" for name, why in failed.items()]
+        not_run = [name for name in first if name not in failed]
+        lines += [f"not run: {len(not_run)} of {len(targets)}: {', '.join(not_run)}"] if not_run else []
+    return "\n".join(lines)
+
+
+def _against_fit(study: studies.Study, tooling: str) -> str:
+    said = throughput(study, tooling)
+    if not said.exists():
+        return f"failed: {why}" if (why := why_failed(said)) else "not run"
+    return ", ".join(line for line in said.read_text("utf-8").splitlines() if line.startswith("ratio "))
+
+
+if __name__ == "__main__":
+    main()

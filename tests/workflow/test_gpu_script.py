@@ -1,0 +1,210 @@
+"""bench/gpu.py: packed here, run in pieces where there is little but a framework, brought back with statements."""
+
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+
+import pytest
+import yaml
+
+from toolnoise import study as studies
+from toolnoise.provenance import archive, statements
+
+pytestmark = pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="jax is not installed")
+
+STUDY = {
+    "study": "gpu-tiny",
+    "grid": [
+        {
+            "models": ["smallcnn"],
+            "datasets": ["digits"],
+            "recipe": "quick",
+            # No machine of these tests has an H100: it is told and left out.
+            "hardware": ["cpu-jax", "h100-jax"],
+            "variants": ["control"],
+            "seeds": 2,
+        }
+    ],
+    "recipes": {"quick": {"epochs": 1, "batch_size": 128, "learning_rate": 0.01}},
+}
+RESULTS = "results/gpu-tiny"
+TASK = "smallcnn/digits/cpu-jax"
+# No other framework, no Snakemake, no network: whatever tries says so.
+BLOCKER = """
+import socket, sys
+
+class Blocker:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("tensorflow", "torch", "snakemake", "papermill"):
+            raise ImportError(f"{name} is blocked")
+
+def refuse(*_):
+    raise OSError("the network is blocked")
+
+sys.meta_path.insert(0, Blocker())
+socket.socket.connect = socket.getaddrinfo = refuse
+"""
+
+
+@pytest.fixture(scope="module")
+def script(tmp_path_factory, run):
+    """Run a verb of a tree's script, where everything that the machine lacks is blocked."""
+    blocked = tmp_path_factory.mktemp("blocked")
+    (blocked / "sitecustomize.py").write_text(BLOCKER)
+
+    def start(tree, verb, *arguments, here=False):
+        study = "workflow/studies/gpu-tiny.yaml"
+        env = {"PYTHONPATH": os.environ.get("PYTHONPATH", "") if here else str(blocked)}
+        return run(tree, sys.executable, "bench/gpu.py", verb, "--study", study, *arguments, env=env)
+
+    return start
+
+
+@pytest.fixture(scope="module")
+def pieces(tmp_path_factory, checkout, script):
+    """A repository, two machines to which it was packed one after the other, and what was said on each occasion."""
+    (checkout / "workflow/studies/gpu-tiny.yaml").write_text(yaml.safe_dump(STUDY))
+    git = ["git", "-C", checkout, "-c", "user.name=T", "-c", "user.email=t@example.org"]
+    for command in (["init", "--quiet"], ["add", "--all"], ["commit", "--quiet", "--message", "all"]):
+        subprocess.run([*git, *command], check=True)
+    folder, said = tmp_path_factory.mktemp("machines"), {}
+
+    def at(tree, *arguments, **options):
+        done = script(tree, *arguments, **options)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    for machine, parts in (("first", ["control"]), ("second", ["control", "noise"])):
+        at(checkout, "pack", here=True)
+        with tarfile.open(checkout / "build/gpu.tar.gz") as packed:
+            packed.extractall(folder / machine, filter="data")
+        if machine == "first":
+            said["cut off"] = at(folder / machine, "run", "--minutes", "0.03", "--parts", "control")
+        said[machine] = at(folder / machine, "run", "--parts", *parts)
+        brought = sorted((folder / machine / "brought").iterdir())
+        said[f"{machine}, here"] = at(checkout, "unpack", *brought, here=True)
+    return checkout, folder, said
+
+
+def jobs(said):
+    """The verbs that a piece began, in order."""
+    return re.findall(r"^ *[0-9.]+ (?:s|min) (\S+)", said, re.MULTILINE)
+
+
+def test_a_piece_ends_when_its_time_is_over_and_the_next_one_goes_on(pieces):
+    _, _, said = pieces
+    assert "the time is over" in said["cut off"]
+    assert "not run: 1 of 1: check-control smallcnn/digits/cpu-jax" in said["cut off"]
+    began = jobs(said["cut off"])
+    # What was cut off is begun again, and what was finished is not.
+    assert jobs(said["first"]) == ["prepare", "train", "train", "predict", "check-control"][len(began) - 1 :]
+
+
+def test_a_machine_that_was_given_back_is_taken_up_on_another_one(pieces):
+    _, _, said = pieces
+    assert jobs(said["second"]) == ["measure"]
+    assert said["second, here"] == said["second"][said["second"].index("\nControl") :]
+
+
+def test_toolings_that_the_machine_lacks_are_left_out(pieces):
+    _, folder, said = pieces
+    assert said["first"].startswith("gpu-tiny: cpu-jax\n")
+    assert json.loads((folder / "first" / RESULTS / "study.json").read_text())["only"] == ["cpu-jax"]
+
+
+def test_tables_say_what_is_known_and_what_was_not_run(pieces):
+    _, _, said = pieces
+    assert "cpu-jax  smallcnn  bit-equal  2" in said["first, here"]
+    assert "not run: 1 of 1: measure smallcnn/digits/cpu-jax/control" in said["first, here"]
+    assert "0.00 (0.00 to 0.00)" in said["second, here"]
+    assert "not run: 1 of 1: count digits" in said["second, here"]
+
+
+def test_what_came_back_is_stated_by_the_commit_that_was_packed(pieces, run):
+    checkout, _, _ = pieces
+    sha = run(checkout, "git", "rev-parse", "HEAD").stdout.strip()
+    stated = [statements.read(path) for path in (checkout / RESULTS / "statements").rglob("*.json")]
+    assert {statement.verb for statement in stated} >= {"configure", "prepare", "train", "check-control", "measure"}
+    for statement in stated:
+        assert [one.sha256 for one in statement.dependencies if one.kind == statements.COMMIT] == [sha]
+        assert statement.changes is None
+
+
+def test_the_audit_finds_only_what_was_not_made(pieces, run):
+    checkout, _, _ = pieces
+    env = {"PYTHONPATH": str(checkout / "workflow")}
+    done = run(checkout, sys.executable, "-m", "toolnoise.cli", "audit", RESULTS, "--json", env=env)
+    found = json.loads(done.stdout)["findings"]
+    assert {(one["rule"], one["what"]) for one in found} == {("study-is-complete", "is missing")}, found
+
+
+def test_a_changed_tree_says_so_in_its_statements(pieces, script, tmp_path):
+    _, folder, _ = pieces
+    shutil.copytree(folder / "second", tmp_path / "tree")
+    (tmp_path / "tree/README.md").write_text("changed")
+    measured = f"metrics/cells/{TASK}/control.csv"
+    (tmp_path / "tree" / RESULTS / measured).unlink()
+    done = script(tmp_path / "tree", "run", "--parts", "noise")
+    assert done.returncode == 0, done.stdout + done.stderr
+    made = statements.read(tmp_path / "tree" / RESULTS / f"statements/{measured}.intoto.json")
+    assert made.changes is not None
+
+
+def test_a_control_that_is_not_bit_equal_is_told_and_not_tried_again(pieces, script, tmp_path):
+    _, folder, _ = pieces
+    tree = shutil.copytree(folder / "second", tmp_path / "tree")
+    history = tree / RESULTS / f"runs/{TASK}/control/2/history.csv"
+    header, row = history.read_text().splitlines()
+    values = dict(zip(header.split(","), row.split(","), strict=True))
+    tensors = " ".join(["0" * 12, *values["tensors_sha256"].split()[1:]])
+    row = row.replace(values["weights_sha256"], "0" * 64).replace(values["tensors_sha256"], tensors)
+    history.write_text(f"{header}\n{row}\n")
+    for began in (["check-control"], []):
+        done = script(tree, "run", "--parts", "control")
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert jobs(done.stdout) == began
+        assert "they part in epoch 1, first in conv1/" in done.stdout.partition("failed: check-control")[2]
+
+
+def test_runs_whose_weights_stayed_behind_are_trained_again_only_for_what_needs_them(pieces, tmp_path, monkeypatch):
+    _, folder, _ = pieces
+    tree = shutil.copytree(folder / "second", tmp_path / "tree")
+    monkeypatch.chdir(tree)
+    monkeypatch.setattr(sys, "path", sys.path[:])
+    about = importlib.util.spec_from_file_location("gpu", tree / "bench/gpu.py")
+    gpu = importlib.util.module_from_spec(about)
+    about.loader.exec_module(gpu)
+    work = gpu.Work(studies.load(f"{RESULTS}/study.json"))
+    (measure,) = work.targets("noise")
+    for path in (tree / RESULTS).rglob("weights.npz"):
+        path.unlink()
+    assert work.lacking(measure) is None
+    (tree / RESULTS / f"metrics/cells/{TASK}/control.csv").unlink()
+    assert work.lacking(measure).verb == "train"
+    monkeypatch.setattr(gpu.code, "sources", lambda *_, **__: {"other": "code"})
+    assert work.lacking(measure).verb == "prepare"
+    monkeypatch.undo()
+    monkeypatch.chdir(tree)
+    # Where they end with other bits, what was made of those that are lost is made again too.
+    for path in (tree / RESULTS).rglob("run.json"):
+        path.with_name("weights.npz").write_bytes(b"others")
+    assert work.lacking(measure).verb == "predict"
+
+
+def test_changes_that_no_commit_has_are_not_packed(pieces, script, refusal, tmp_path):
+    checkout, _, _ = pieces
+    tree = shutil.copytree(checkout, tmp_path / "tree", symlinks=True)
+    (tree / "README.md").write_text("changed")
+    assert "has changes that are not committed" in refusal(script(tree, "pack", here=True))
+
+
+@pytest.mark.parametrize("name", ["results/gpu-tiny/../../x", "results/gpu/../x", "results/other/x", "results/x", "x"])
+def test_archives_of_anything_else_are_refused(name, pieces, script, refusal, tmp_path):
+    checkout, _, _ = pieces
+    archive.write(tmp_path / "x.tar", [archive.Member(name, 1, iter([b"x"]))])
+    assert "is of no results of the study" in refusal(script(checkout, "unpack", tmp_path / "x.tar", here=True))
