@@ -226,7 +226,11 @@ def images_per_second(way: str, name: str, augment: bool, examples: int) -> tupl
     for replica in replicas:
         replica.stdin.write("go\n")
         replica.stdin.flush()
-    seconds = [map(float, replica.communicate()[0].split()) for replica in replicas]
+    said = [replica.communicate()[0] for replica in replicas]
+    for replica in replicas:
+        if replica.returncode:
+            raise SystemExit(f"{way} ended with {replica.returncode} while it was timed: {' '.join(command)}")
+    seconds = [map(float, text.split()) for text in said]
     wall, worked = (sum(examples * EPOCHS / value for value in values) for values in zip(*seconds, strict=True))
     return wall, worked
 
