@@ -2,10 +2,17 @@ import numpy as np
 import pytest
 
 from toolnoise import checkpoints
-from toolnoise.checkpoints import Checkpoints, Progress
+from toolnoise.checkpoints import NAMES, Checkpoints, Progress
 from toolnoise.engines import State
 
-IDENTITY = {"spec": "a", "data": "b", "code": "c", "device": "cpu", "versions": {"tensorflow": "1"}}
+IDENTITY = {
+    "engine": "tensorflow",
+    "spec": "a",
+    "data": "b",
+    "code": "c",
+    "device": "cpu",
+    "versions": {"tensorflow": "1"},
+}
 STATE = State(
     {"conv/kernel": np.arange(12, dtype=np.float32).reshape(3, 4) / 7, "bn/moving_mean": np.zeros(3, np.float32)},
     {"m": {"conv/kernel": np.full((3, 4), 0.1, np.float32)}, "loss_scale": {"left_out": np.array(3, np.int32)}},
@@ -74,7 +81,8 @@ def starts_anew(path, capsys, identity=IDENTITY):
 
 @pytest.mark.parametrize("key", IDENTITY)
 def test_a_checkpoint_of_something_else_is_never_used(key, written, capsys):
-    assert f": {key}: of another run" in starts_anew(written, capsys, IDENTITY | {key: "another"})
+    told = f"found {IDENTITY[key]!r}, another run's; expected 'another'" if key in NAMES else "of another run"
+    assert f": {key}: {told}" in starts_anew(written, capsys, IDENTITY | {key: "another"})
 
 
 @pytest.mark.parametrize("share", [0, 0.1, 0.5, 0.9, 0.999])
