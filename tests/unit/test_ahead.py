@@ -44,3 +44,20 @@ def test_what_nobody_asks_for_any_more_is_not_made():
     results.close()
     assert len(started) <= 3
     assert threading.active_count() == threads
+
+
+def test_a_thread_of_the_pool_may_be_the_one_that_ends_it():
+    ended, left = threading.Event(), threading.Event()
+
+    def made(item):
+        # As the garbage collector may, whichever thread it happens to run in.
+        if item == 1 and left.wait(30):
+            results.close()
+            ended.set()
+        return item
+
+    results = ahead(made, range(1000))
+    assert next(results) == 0
+    left.set()
+    assert ended.wait(30)
+    assert list(results) == []
