@@ -62,16 +62,10 @@ def test_a_layer_used_twice_gives_each_time_what_it_makes_of_what_it_got(nested)
     np.testing.assert_allclose(nested["whole/doubled"], nested["whole/doubled/inner#2"], rtol=1e-6)
 
 
-def are_the_same_twice(found):
+@pytest.mark.parametrize("models", ["smooth", "nested"])
+def test_the_same_is_given_again_bit_for_bit_and_the_logits_last(models, request):
+    found = request.getfixturevalue(models)
     for name in found["layers"]:
         assert np.array_equal(found[f"whole/{name}"], found[f"again/{name}"])
         np.testing.assert_allclose(found[f"alone/{name}"], found[f"whole/{name}"], rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(found[f"whole/{found['layers'][-1]}"], found["logits"], rtol=1e-4, atol=1e-5)
-
-
-def test_the_same_is_given_again_bit_for_bit_and_the_logits_last(smooth):
-    are_the_same_twice(smooth)
-
-
-def test_the_same_is_given_again_of_layers_in_layers(nested):
-    are_the_same_twice(nested)

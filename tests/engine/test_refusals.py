@@ -28,21 +28,31 @@ def toolings(workshop):
     return workshop(QUICK, hardware=tuple(own), own_hardware=own)
 
 
-def refuses(refusal, here, *words, **options):
-    line = refusal(here.attempt(out="refused", **options))
-    assert not (here.folder / "refused").exists()
-    for word in words:
-        assert word in line
+@pytest.fixture
+def refused(refusal):
+    """The line in which a training is refused, of which nothing is left."""
+
+    def attempt(here, **options):
+        line = refusal(here.attempt(out="refused", **options))
+        assert not (here.folder / "refused").exists()
+        return line
+
+    return attempt
 
 
 @pytest.mark.skipif(lacking() is None, reason="this CPU has every instruction set that a tooling can ask for")
-def test_an_instruction_set_that_the_cpu_lacks_is_refused_in_one_line(toolings, refusal):
-    refuses(refusal, toolings, "hardware unable: isa", lacking(), hardware="unable")
+def test_an_instruction_set_that_the_cpu_lacks_is_refused_in_one_line(toolings, refused):
+    line = refused(toolings, hardware="unable")
+    assert "hardware unable: isa" in line
+    assert lacking() in line
 
 
-def test_a_gpu_that_is_not_there_is_refused_in_one_line(toolings, refusal):
+def test_a_gpu_that_is_not_there_is_refused_in_one_line(toolings, refused):
     hidden = {"CUDA_VISIBLE_DEVICES": "-1"}
-    refuses(refusal, toolings, "hardware gpu: device", "no GPU", "V100", hardware="gpu", env=hidden)
+    line = refused(toolings, hardware="gpu", env=hidden)
+    assert "hardware gpu: device" in line
+    assert "no GPU" in line
+    assert "V100" in line
 
 
 # Without a TPU this is all of its code that a test can reach.
@@ -50,44 +60,66 @@ def test_a_gpu_that_is_not_there_is_refused_in_one_line(toolings, refusal):
     ("told", "words"),
     [("", ["no TPU"]), ("v3-8", ["found TPU v3-8", "wanted: TPU v2"]), ("v2-8", ["cannot connect to the TPU v2-8"])],
 )
-def test_a_tpu_that_is_not_there_is_refused_in_one_line(toolings, refusal, told, words):
-    refuses(refusal, toolings, "hardware tpu: device", *words, hardware="tpu", env={"TPU_ACCELERATOR_TYPE": told})
+def test_a_tpu_that_is_not_there_is_refused_in_one_line(toolings, refused, told, words):
+    line = refused(toolings, hardware="tpu", env={"TPU_ACCELERATOR_TYPE": told})
+    assert "hardware tpu: device" in line
+    assert all(word in line for word in words)
 
 
-def test_half_precision_that_no_entry_can_pin_is_refused_in_one_line(toolings, refusal):
-    refuses(refusal, toolings, "hardware half: precision", "mixed_bfloat16", "kernels eigen", hardware="half")
+def test_half_precision_that_no_entry_can_pin_is_refused_in_one_line(toolings, refused):
+    line = refused(toolings, hardware="half")
+    assert "hardware half: precision" in line
+    assert "mixed_bfloat16" in line
+    assert "kernels eigen" in line
 
 
-def test_a_batch_larger_than_the_data_is_refused_in_one_line(workshop, refusal):
+def test_a_batch_larger_than_the_data_is_refused_in_one_line(workshop, refused):
     here = workshop(QUICK | {"batch_size": 1298})
-    refuses(refusal, here, "recipe here: batch_size", "1298", "at most the 1297 training examples")
+    line = refused(here)
+    assert "recipe here: batch_size" in line
+    assert "1298" in line
+    assert "at most the 1297 training examples" in line
 
 
-def test_a_model_that_draws_numbers_of_its_own_is_refused_in_one_line(own_workshop, refusal):
-    refuses(refusal, own_workshop("kerases"), "theirs", "toolnoise.models.dropout.Dropout")
+def test_a_model_that_draws_numbers_of_its_own_is_refused_in_one_line(own_workshop, refused):
+    line = refused(own_workshop("kerases"))
+    assert "theirs" in line
+    assert "toolnoise.models.dropout.Dropout" in line
 
 
-def test_a_builder_whose_module_does_not_exist_is_refused_in_one_line(workshop, refusal):
+def test_a_builder_whose_module_does_not_exist_is_refused_in_one_line(workshop, refused):
     here = workshop(QUICK, model="mine", models={"mine": {"builder": "no_such_module:build"}})
-    refuses(refusal, here, "model mine: builder", "no_such_module")
+    line = refused(here)
+    assert "model mine: builder" in line
+    assert "no_such_module" in line
 
 
-def test_an_option_that_a_builder_does_not_take_is_refused_in_one_line(workshop, refusal):
+def test_an_option_that_a_builder_does_not_take_is_refused_in_one_line(workshop, refused):
     here = workshop(QUICK, models={"smallcnn": {"options": {"batchnorm": True}}})
-    refuses(refusal, here, "model smallcnn: options", "'batchnorm'", "toolnoise.models.smallcnn:build")
+    line = refused(here)
+    assert "model smallcnn: options" in line
+    assert "'batchnorm'" in line
+    assert "toolnoise.models.smallcnn:build" in line
 
 
-def test_images_that_are_too_small_for_a_network_are_refused_in_one_line(workshop, refusal):
-    refuses(refusal, workshop(QUICK, model="mobilenet"), "model mobilenet: builder", "8 x 8 x 1", "at least 32x32")
+def test_images_that_are_too_small_for_a_network_are_refused_in_one_line(workshop, refused):
+    line = refused(workshop(QUICK, model="mobilenet"))
+    assert "model mobilenet: builder" in line
+    assert "8 x 8 x 1" in line
+    assert "at least 32x32" in line
 
 
-def test_a_network_that_keras_does_not_have_is_refused_in_one_line(workshop, refusal):
+def test_a_network_that_keras_does_not_have_is_refused_in_one_line(workshop, refused):
     here = workshop(QUICK, model="vgg16", models={"vgg16": {"options": {"architecture": "VGG17"}}})
-    refuses(refusal, here, "model vgg16: builder", "keras.applications has no network 'VGG17'")
+    line = refused(here)
+    assert "model vgg16: builder" in line
+    assert "keras.applications has no network 'VGG17'" in line
 
 
-def test_an_initialiser_of_no_known_kind_is_refused_in_one_line(own_workshop, refusal):
-    refuses(refusal, own_workshop("unknown"), "dense/kernel", "allowed: those of keras.initializers")
+def test_an_initialiser_of_no_known_kind_is_refused_in_one_line(own_workshop, refused):
+    line = refused(own_workshop("unknown"))
+    assert "dense/kernel" in line
+    assert "allowed: those of keras.initializers" in line
 
 
 def test_a_run_that_diverges_is_recorded_with_the_epochs_it_lasted(workshop):

@@ -9,7 +9,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from toolnoise import jobs, streams
+from toolnoise import streams
+from toolnoise.asked import of_spec
+from toolnoise.jobs import JOBS
 from toolnoise.plans import plan_epoch
 from toolnoise.provenance import expected, repository
 from toolnoise.provenance.audit import Coverage
@@ -115,7 +117,7 @@ def test_every_verb_that_makes_results_has_paths(built, written):
     written["grid"][0] |= {"remedies": ["flip"], "layers": 12, "hardware": ["cpu", "cpu-torch"]}
     study = built(written | {"overhead": {"models": ["smallcnn"], "hardware": ["cpu"]}})
     found = list(expected.of_study(study))
-    assert {job.verb for job in found} == {*jobs.JOBS, "configure"} - {"fetch"}
+    assert {job.verb for job in found} == {*JOBS, "configure"} - {"fetch"}
     names = [name for job in found for name, _ in job.outputs]
     assert len(set(names)) == len(names)
     made = set()
@@ -131,7 +133,7 @@ COMBINED = [*VARIANTS, "shuffle+impl", "init+bit", "bit_1", "augment+impl+bit_2"
 def asked(study, variant, seed=2):
     """What a run is asked for, as a statement has it."""
     (cell,) = (cell for cell in study.cells if (cell.hardware, cell.variant) == ("cpu", variant))
-    return json.loads(json.dumps(jobs.of_spec(study.spec(cell, seed))))
+    return json.loads(json.dumps(of_spec(study.spec(cell, seed))))
 
 
 def judged(rule, parameters):

@@ -9,6 +9,7 @@ import pytest
 
 from toolnoise import config
 from toolnoise.engines import environment
+from toolnoise.errors import BadInput
 
 
 @pytest.fixture
@@ -70,11 +71,18 @@ TOOLING = {"engine": "tensorflow", "name": "mine", "kernels": "onednn", "precisi
 FLAGS = {"sse41": "fpu sse4_1", "avx2": "fpu sse4_1 avx avx2", "avx512": "fpu sse4_1 avx avx2 avx512f"}
 
 
+def serves(isa):
+    try:
+        environment.require_cpu(TOOLING | {"isa": isa})
+    except BadInput:
+        return False
+    return True
+
+
 @pytest.mark.parametrize("isa", FLAGS)
 def test_a_cpu_serves_its_own_instruction_set_and_older_ones(isa, cpu):
     cpu(FLAGS[isa])
-    for older in list(FLAGS)[: list(FLAGS).index(isa) + 1]:
-        environment.require_cpu(TOOLING | {"isa": older})
+    assert [name for name in FLAGS if serves(name)] == list(FLAGS)[: list(FLAGS).index(isa) + 1]
 
 
 @pytest.mark.parametrize(

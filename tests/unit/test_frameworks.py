@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from toolnoise import arrays, files, frameworks, layout
-from toolnoise.jobs import JOBS, of_exchange
+from toolnoise.asked import of_exchange
+from toolnoise.jobs import JOBS
 from toolnoise.metrics import table
 from toolnoise.study import Cell, Pair
 

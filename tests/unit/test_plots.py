@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from toolnoise import plots
+from toolnoise import panels, plots
 from toolnoise.code import ROOT
 from toolnoise.errors import BadInput
 
@@ -33,7 +33,7 @@ def three_bars():
 
 def drawn(rows, emulated=()):
     figure, axes = plots.grid(1, [plots.width(rows)])
-    plots.bars(axes[0, 0], rows)
+    panels.bars(axes[0, 0], rows)
     plots.finish(figure, "Title", rows, emulated, plots.HOW)
     return figure
 
@@ -206,14 +206,14 @@ def test_an_expected_value_is_a_line_within_the_axis_on_a_band_that_ends_with_it
     rows = table(("cpu", "algo", "accuracy_sd_ratio", "Old", 1.0, 0.9, 1.1, 5, 0))
     figure, axes = plots.grid(1, [plots.width(rows)])
     panel = axes[0, 0]
-    plots.bars(panel, rows)
-    plots.expected(panel, rows.assign(value=3.0, ci_low=1.5, ci_high=99.0))
+    panels.bars(panel, rows)
+    panels.expected(panel, rows.assign(value=3.0, ci_low=1.5, ci_high=99.0))
     assert panel.get_ylim()[1] == pytest.approx(3.3)
     assert any(set(line.get_ydata()) == {3.0} for line in panel.lines)
     band = panel.collections[0].get_paths()[0].get_extents()
     assert (band.y0, band.y1) == pytest.approx((1.5, 3.3))
     # Without enough runs there is no range, and the expected value still stands.
-    plots.expected(panel, rows.assign(value=2.0, ci_low=np.nan, ci_high=np.nan))
+    panels.expected(panel, rows.assign(value=2.0, ci_low=np.nan, ci_high=np.nan))
     assert len(panel.collections) == 1
     assert any(set(line.get_ydata()) == {2.0} for line in panel.lines)
     figure.draw_without_rendering()
@@ -226,7 +226,7 @@ def sizes(metric, *values):
 
 def test_accuracy_by_size_has_an_axis_of_its_own_and_arrows_where_intervals_leave_it():
     _, axes = plots.grid(1, [3, 3])
-    plots.lines(axes[0, 0], sizes("accuracy_mean", (0.90, 0.89, 0.91), (0.91, 0.1, 1.0)), "cpu")
+    panels.lines(axes[0, 0], sizes("accuracy_mean", (0.90, 0.89, 0.91), (0.91, 0.1, 1.0)), "cpu")
     low, high = axes[0, 0].get_ylim()
     assert 85 < low < 89
     assert 91 < high < 97
@@ -235,6 +235,6 @@ def test_accuracy_by_size_has_an_axis_of_its_own_and_arrows_where_intervals_leav
 
 def test_what_falls_with_the_square_root_of_the_size_is_dashed():
     _, axes = plots.grid(1, [3])
-    plots.lines(axes[0, 0], sizes("accuracy_sd", (0.04, 0.03, 0.05), (0.03, 0.02, 0.06)), "cpu", falls=True)
+    panels.lines(axes[0, 0], sizes("accuracy_sd", (0.04, 0.03, 0.05), (0.03, 0.02, 0.06)), "cpu", falls=True)
     (dashed,) = [line for line in axes[0, 0].lines if line.get_linestyle() == "--"]
     assert list(dashed.get_ydata()) == pytest.approx([4, 4 / np.sqrt(2)])

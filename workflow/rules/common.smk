@@ -3,12 +3,12 @@ import os
 import shlex
 import sys
 
-from toolnoise import code, figures, layout
+from toolnoise import asked, code, figures, layout
 from toolnoise import config as configuration
 from toolnoise import study as studies
 from toolnoise.errors import told_in_one_line
 from toolnoise.files import canonical_sha256
-from toolnoise.jobs import captions, of_exchange
+from toolnoise.jobs import captions
 from toolnoise.study import MODES, Cell, Pair, Profile
 
 # The study file: the last --configfile, else config.yaml. --config is laid over it. A profile may name it by way of a link.
@@ -135,7 +135,7 @@ def get_exchanging_code_digest(wildcards):
 
 
 def get_exchange_digest(wildcards):
-    return canonical_sha256(of_exchange(study, get_exchange(wildcards)))
+    return canonical_sha256(asked.of_exchange(study, get_exchange(wildcards)))
 
 
 def get_metrics(name):

@@ -78,7 +78,7 @@ KINDS = {
 
 # What notebooks use of the package.
 _USED = (
-    *("rendering", "plots", "tables", "published", "views"),
+    *("rendering", "plots", "panels", "tables", "published", "views"),
     *("metrics.table", "metrics.identical", "metrics.remedies", "stats.spread"),
 )
 MODULES = tuple(f"toolnoise.{name}" for name in _USED)

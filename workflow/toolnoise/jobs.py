@@ -5,19 +5,16 @@ it reads and the code of its modules. `perform` is given nothing else, so that t
 be checked against the study, and a job can be performed again from its statement alone.
 """
 
-import argparse
 import os
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from toolnoise import asked
 from toolnoise import study as studies
+from toolnoise.asked import Given, Parameters
 from toolnoise.errors import BadInput
-from toolnoise.figures import KINDS, MODULES, Figure
-from toolnoise.study import Cell, Pair, Profile, Study
-
-Parameters = dict[str, Any]
-# What the command line said: the paths of files by their options, and what changes no outcome (such as threads).
-Given = argparse.Namespace
+from toolnoise.figures import KINDS, MODULES
+from toolnoise.study import Cell, Pair
 
 RUN_FILES, PROFILE_FILES, INDEX = ("weights.npz", "history.csv"), (".csv",), (".json",)
 
@@ -47,10 +44,6 @@ class Job(NamedTuple):
 # Data
 
 
-def _resolve_data(given: Given) -> Parameters:
-    return {"dataset": given.dataset, "entry": _dataset(given)}
-
-
 def _fetch(parameters: Parameters, given: Given) -> None:
     from toolnoise.datasets import fetching
 
@@ -69,43 +62,7 @@ def _count(parameters: Parameters, given: Given) -> None:
     counting.count(parameters["dataset"], given.data, given.out)
 
 
-def _dataset(given: Given) -> dict[str, Any]:
-    entries = studies.load(given.study).config["datasets"]
-    if given.dataset not in entries:
-        raise BadInput(given.study, "datasets", f"no {given.dataset!r}", f"allowed: {', '.join(entries)}")
-    return entries[given.dataset]
-
-
 # Training and what needs an engine
-
-
-def _resolve_run(given: Given) -> Parameters:
-    study, cell = _cell(given)
-    if given.seed not in study.seeds[cell]:
-        allowed = ", ".join(map(str, study.seeds[cell]))
-        raise BadInput(given.study, "seeds", f"no seed {given.seed} of {'/'.join(cell)}", f"allowed: {allowed}")
-    return of_spec(study.spec(cell, given.seed))
-
-
-def _resolve_cell(given: Given) -> Parameters:
-    study, cell = _cell(given)
-    return of_spec(study.spec(cell, study.seeds[cell][0]))
-
-
-def _resolve_profile(given: Given) -> Parameters:
-    study = studies.load(given.study)
-    profile = Profile(given.model, given.hardware, given.mode, given.repeat)
-    if profile not in study.profiles:
-        allowed = "model/hardware/mode/repeat of its overhead"
-        raise BadInput(given.study, "overhead", f"no {'/'.join(map(str, profile))}", allowed)
-    return of_spec(study.profile_spec(profile))
-
-
-def of_spec(spec: dict[str, Any]) -> Parameters:
-    """What a job is asked for that trains, or computes as training does."""
-    from toolnoise import streams
-
-    return {"spec": spec, "keys": streams.keys(spec["study_seed"], spec["variant"]["varying"], spec["seed"])}
 
 
 def _train(parameters: Parameters, given: Given) -> dict[str, Any]:
@@ -134,24 +91,6 @@ def _predict(parameters: Parameters, given: Given) -> dict[str, Any]:
     return prediction.dump(parameters["spec"], given.data, given.records, given.logits, given.index)
 
 
-def _resolve_exchange(given: Given) -> Parameters:
-    study, _ = _cell(given)
-    way = Pair(given.model, given.dataset, given.hardware, given.other_hardware, given.variant)
-    if way not in study.exchanged:
-        wanted = "model/dataset/hardware/other-hardware/variant of two toolings of different engines, control or algo"
-        raise BadInput(given.study, "grid", f"no exchange {'/'.join(way)}", wanted)
-    return of_exchange(study, way)
-
-
-def of_exchange(study: Study, way: Pair) -> Parameters:
-    """What the dump of runs is asked for that are trained on one tooling and predicted on another.
-
-    The spec is that of what computes: runs of the same cell there.
-    """
-    trained, elsewhere = way.cells
-    return of_spec(study.spec(elsewhere, study.seeds[trained][0])) | {"trained_on": trained.hardware}
-
-
 def _exchange(parameters: Parameters, given: Given) -> dict[str, Any]:
     from toolnoise import prediction
 
@@ -159,37 +98,11 @@ def _exchange(parameters: Parameters, given: Given) -> dict[str, Any]:
     return prediction.dump(parameters["spec"], *files, parameters["trained_on"])
 
 
-def _resolve_remedies(given: Given) -> Parameters:
-    study, cell = _cell(given)
-    if not study.remedies(cell):
-        wanted = "a cell whose block has remedies, or snapshots"
-        raise BadInput(given.study, "remedies", f"none for {'/'.join(cell)}", wanted)
-    return of_remedies(study, cell)
-
-
-def of_remedies(study: Study, cell: Cell) -> Parameters:
-    """What the dump of a cell's remedied predictions is asked for."""
-    return of_spec(study.spec(cell, study.seeds[cell][0])) | {"remedies": list(study.remedies(cell))}
-
-
 def _remedy(parameters: Parameters, given: Given) -> dict[str, Any]:
     from toolnoise import remedying
 
     files = given.data, given.records, given.logits, given.index
     return remedying.dump(parameters["spec"], parameters["remedies"], *files)
-
-
-def _resolve_layers(given: Given) -> Parameters:
-    study, cell = _cell(given)
-    if cell not in study.layers:
-        allowed = "a cell of a block that has it"
-        raise BadInput(given.study, "layers", f"the block of {'/'.join(cell)} has no such key", allowed)
-    return of_layers(study, cell)
-
-
-def of_layers(study: Study, cell: Cell) -> Parameters:
-    """What the dump of a cell's layers is asked for."""
-    return of_spec(study.spec(cell, study.seeds[cell][0])) | {"examples": study.layers[cell]}
 
 
 def _dump_layers(parameters: Parameters, given: Given) -> dict[str, Any]:
@@ -212,15 +125,6 @@ def _check_control(parameters: Parameters, given: Given) -> None:
     control.check("/".join(parameters["cell"]), given.records, given.logits, given.index, given.out)
 
 
-def _resolve_measured_cell(given: Given) -> Parameters:
-    return of_cell(*_cell(given))
-
-
-def of_cell(study: Study, cell: Cell) -> Parameters:
-    """What the measuring of a cell is asked for."""
-    return {"cell": list(cell), "study_seed": study.config["seed"], "identical": study.config["identical"]}
-
-
 def _measure(parameters: Parameters, given: Given) -> None:
     from toolnoise import measuring
 
@@ -228,13 +132,6 @@ def _measure(parameters: Parameters, given: Given) -> None:
     read = given.data, given.logits, given.index, given.records
     write = given.out, given.out_identical, given.out_ensembles
     measuring.measure_cell(cell, parameters["study_seed"], parameters["identical"], *read, *write)
-
-
-def _resolve_measured_remedies(given: Given) -> Parameters:
-    study, cell = _cell(given)
-    if cell not in study.views:
-        raise BadInput(given.study, "remedies", f"none for {'/'.join(cell)}", "a cell whose block has that key")
-    return of_cell(study, cell)
 
 
 def _measure_remedies(parameters: Parameters, given: Given) -> None:
@@ -257,10 +154,6 @@ def _measure_pair(parameters: Parameters, given: Given) -> None:
     )
 
 
-def _resolve_pair(given: Given) -> Parameters:
-    return {"pair": [given.model, given.dataset, given.hardware, given.other_hardware, given.variant]}
-
-
 def _measure_frameworks(parameters: Parameters, given: Given) -> None:
     from toolnoise import frameworks
 
@@ -280,21 +173,6 @@ def _measure_layers(parameters: Parameters, given: Given) -> None:
     measuring.measure_layers(Cell(*parameters["cell"]), given.grams, given.index, given.out)
 
 
-def _resolve_overhead(given: Given) -> Parameters:
-    study, network = studies.load(given.study), Cell(given.model, "", given.hardware, "")
-    if network not in study.networks:
-        found = f"no {network.model} on {network.hardware}"
-        raise BadInput(given.study, "overhead", found, "a model and a tooling of its overhead")
-    return of_network(study, network)
-
-
-def of_network(study: Study, network: Cell) -> Parameters:
-    """What the measuring of a network's overhead is asked for."""
-    block = study.config["overhead"]
-    accelerator = study.tooling(network.hardware)["accelerator"]
-    return {"model": network.model, "hardware": network.hardware, "accelerator": accelerator, "overhead": block}
-
-
 def _measure_overhead(parameters: Parameters, given: Given) -> None:
     from toolnoise import measuring
 
@@ -311,35 +189,6 @@ def _collect(parameters: Parameters, given: Given) -> None:
 
 
 # Figures and the page
-
-
-def _resolve_figure(given: Given) -> Parameters:
-    study = studies.load(given.study)
-    figures = {figure.name: figure for figure in study.figures}
-    if given.figure not in figures:
-        raise BadInput(given.study, "figures", f"no {given.figure!r}", f"allowed: {', '.join(figures)}")
-    figure = figures[given.figure]
-    kinds, kind = {name for name, *_ in given.read}, KINDS[figure.notebook]
-    if not set(kind.reads) <= kinds <= {*kind.reads, *kind.also}:
-        wanted = f"it reads {', '.join(kind.reads)}" + (f", and may read {', '.join(kind.also)}" if kind.also else "")
-        given_kinds = ", ".join(name for name, *_ in given.read)
-        raise BadInput("command line", "--read", f"{figure.name} given {given_kinds}", wanted)
-    return of_figure(study, figure)
-
-
-def of_figure(study: Study, figure: Figure) -> Parameters:
-    """What a figure's notebook is asked for."""
-    parameters = {
-        "figure": figure.name,
-        "notebook": figure.notebook,
-        "hardware": list(figure.hardware),
-        "tasks": [list(task) for task in figure.tasks],
-        "emulated": list(study.emulated()),
-    }
-    if figure.notebook == "order":
-        sizes = {model: study.batch_size(model, dataset) for model, dataset in figure.tasks}
-        parameters["batch_sizes"] = dict(sorted(sizes.items()))
-    return parameters
 
 
 def _render(parameters: Parameters, given: Given) -> None:
@@ -361,15 +210,6 @@ def _figure_files(parameters: Parameters) -> tuple[str, ...]:
     return (f"notebooks/{kind}.ipynb", *KINDS[kind].files)
 
 
-def _resolve_page(given: Given) -> Parameters:
-    return of_page(studies.load(given.study))
-
-
-def of_page(study: Study) -> Parameters:
-    """What a study's page is asked for."""
-    return {"study": study.name, "figure_kinds": list(study.figure_kinds)}
-
-
 def _report(_parameters: Parameters, given: Given) -> None:
     from toolnoise import rendering
 
@@ -379,14 +219,6 @@ def _report(_parameters: Parameters, given: Given) -> None:
 def captions(figure_kinds: tuple[str, ...]) -> tuple[str, ...]:
     """The texts of a study's page."""
     return tuple(f"workflow/report/{name}.rst" for name in ("workflow", "metrics", *figure_kinds))
-
-
-def _cell(given: Given) -> tuple[Study, Cell]:
-    study = studies.load(given.study)
-    cell = Cell(given.model, given.dataset, given.hardware, given.variant)
-    if cell not in study.seeds:
-        raise BadInput(given.study, "grid", f"no cell {'/'.join(cell)}", "model/dataset/hardware/variant of its grid")
-    return study, cell
 
 
 _TASK = ("model", "dataset", "hardware")
@@ -399,7 +231,7 @@ JOBS = {
         ("study", "dataset"),
         reads={},
         writes=("out",),
-        resolve=_resolve_data,
+        resolve=asked.data,
         perform=_fetch,
         modules=lambda _: ("toolnoise.datasets.fetching",),
     ),
@@ -408,7 +240,7 @@ JOBS = {
         ("study", "dataset"),
         reads={},
         writes=("out",),
-        resolve=_resolve_data,
+        resolve=asked.data,
         perform=_prepare,
         modules=lambda _: ("toolnoise.datasets.preparation",),
         aside=("threads",),
@@ -427,7 +259,7 @@ JOBS = {
         (*_CELL, "seed"),
         reads={"data": ()},
         writes=("weights", "history", "record"),
-        resolve=_resolve_run,
+        resolve=asked.run,
         perform=_train,
         modules=_with_engine("toolnoise.training"),
         aside=("checkpoint",),
@@ -437,7 +269,7 @@ JOBS = {
         _CELL,
         reads={"data": ()},
         writes=("out",),
-        resolve=_resolve_cell,
+        resolve=asked.cell,
         perform=_measure_speed,
         modules=_with_engine("toolnoise.speed"),
     ),
@@ -446,7 +278,7 @@ JOBS = {
         ("study", "model", "hardware", "mode", "repeat"),
         reads={},
         writes=("out", "record"),
-        resolve=_resolve_profile,
+        resolve=asked.profile,
         perform=_profile,
         modules=_with_engine("toolnoise.profiling"),
     ),
@@ -455,7 +287,7 @@ JOBS = {
         _CELL,
         reads={"data": (), "records": ("weights.npz",)},
         writes=("logits", "index"),
-        resolve=_resolve_cell,
+        resolve=asked.cell,
         perform=_predict,
         modules=_with_engine("toolnoise.prediction"),
         several=("records",),
@@ -465,7 +297,7 @@ JOBS = {
         ("study", *_TASK, "other-hardware", "variant"),
         reads={"data": (), "records": ("weights.npz",)},
         writes=("logits", "index"),
-        resolve=_resolve_exchange,
+        resolve=asked.exchange,
         perform=_exchange,
         modules=_with_engine("toolnoise.prediction"),
         several=("records",),
@@ -475,7 +307,7 @@ JOBS = {
         _CELL,
         reads={"data": (), "records": ("weights.npz",)},
         writes=("logits", "index"),
-        resolve=_resolve_remedies,
+        resolve=asked.remedies,
         perform=_remedy,
         modules=_with_engine("toolnoise.remedying"),
         several=("records",),
@@ -485,7 +317,7 @@ JOBS = {
         _CELL,
         reads={"data": (), "records": ("weights.npz",)},
         writes=("grams", "index"),
-        resolve=_resolve_layers,
+        resolve=asked.layers,
         perform=_dump_layers,
         modules=_with_engine("toolnoise.representation"),
         several=("records",),
@@ -505,7 +337,7 @@ JOBS = {
         _CELL,
         reads=_DUMP,
         writes=("out", "out-identical", "out-ensembles"),
-        resolve=_resolve_measured_cell,
+        resolve=asked.measured_cell,
         perform=_measure,
         modules=lambda _: ("toolnoise.measuring",),
         several=("records",),
@@ -515,7 +347,7 @@ JOBS = {
         _CELL,
         reads={"data": (), "logits": (), "index": (), "remedied": INDEX, "single": INDEX},
         writes=("out",),
-        resolve=_resolve_measured_remedies,
+        resolve=asked.measured_remedies,
         perform=_measure_remedies,
         modules=lambda _: ("toolnoise.measuring",),
         several=("remedied", "single"),
@@ -526,7 +358,7 @@ JOBS = {
         (*_TASK, "other-hardware", "variant"),
         reads={**_DUMP, **{f"other-{name}": beside for name, beside in _DUMP.items() if name != "data"}},
         writes=("out",),
-        resolve=_resolve_pair,
+        resolve=asked.pair,
         perform=_measure_pair,
         modules=lambda _: ("toolnoise.measuring",),
         several=("records", "other-records"),
@@ -540,7 +372,7 @@ JOBS = {
             for name, beside in {f"{of}logits": INDEX, f"{of}exchanged": INDEX, f"{of}records": RUN_FILES}.items()
         },
         writes=("out", "out-partings"),
-        resolve=_resolve_pair,
+        resolve=asked.pair,
         perform=_measure_frameworks,
         modules=lambda _: ("toolnoise.frameworks",),
         several=("records", "other-records"),
@@ -559,7 +391,7 @@ JOBS = {
         ("study", "model", "hardware"),
         reads={"records": PROFILE_FILES},
         writes=("out-overhead", "out-kernels"),
-        resolve=_resolve_overhead,
+        resolve=asked.overhead,
         perform=_measure_overhead,
         modules=lambda _: ("toolnoise.measuring",),
         several=("records",),
@@ -579,7 +411,7 @@ JOBS = {
         ("study", "figure"),
         reads={"read": ()},
         writes=("out", "executed"),
-        resolve=_resolve_figure,
+        resolve=asked.figure,
         perform=_render,
         modules=lambda _: MODULES,
         files=_figure_files,
@@ -590,7 +422,7 @@ JOBS = {
         ("study",),
         reads={"shows": ()},
         writes=("out",),
-        resolve=_resolve_page,
+        resolve=asked.page,
         perform=_report,
         modules=lambda _: ("toolnoise.rendering",),
         files=lambda parameters: captions(tuple(parameters["figure_kinds"])),

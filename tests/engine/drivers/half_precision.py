@@ -3,33 +3,19 @@
 import sys
 
 import numpy as np
+from overflowing import DOUBLINGS, STEPS, begin
 
-from toolnoise import arrays, plans, study, training
-from toolnoise.datasets import prepared
-from toolnoise.engines import State, loss_scale
-from toolnoise.models.initial import initial_weights
-
-STEPS, DOUBLINGS = 8, 9
+from toolnoise import arrays
+from toolnoise.engines import loss_scale
 
 
 def main(study_file, data_file, out):
-    loaded = study.load(study_file)
-    spec = loaded.spec(loaded.cells[0], 1)
-    data = prepared.load(data_file, spec["recipe"]["normalise"])
-    engine, _ = training.start_engine(spec)
+    engine, spec, data, initial, plan = begin(study_file, data_file)
     import keras
     import own_models
     import tensorflow as tf
 
     float16 = spec["hardware"]["precision"] == "mixed_float16"
-    start = {"doublings": DOUBLINGS, "steps_in_a_row": 0, "left_out": 0}
-    slots = {"loss_scale": {name: np.int32(value) for name, value in start.items()}} if float16 else {}
-    parameters = training.build_model(engine, spec, data)
-    engine.compile(spec["recipe"], data.train)
-    initial = initial_weights(parameters, spec["study_seed"], 0, "model")
-    engine.restore(State(initial, slots, 0))
-    whole = plans.plan_epoch(spec, len(data.train.labels), 0)
-    plan = whole.steps(0, STEPS)
     result = engine.epoch(plan)
     state = engine.state()
 

@@ -16,7 +16,16 @@ import numpy as np
 from toolnoise.datasets.prepared import Split
 from toolnoise.datasets.streaming import steps_in_part
 from toolnoise.engines import Kernel, accelerators, allocation, decay, loss_scale, rate_factor, xplane
-from toolnoise.engines.keras_engine import BETA_1, BETA_2, EPSILON, EVALUATION_BATCH, LOSS_SCALE, KerasEngine
+from toolnoise.engines.keras_engine import (
+    BETA_1,
+    BETA_2,
+    EPSILON,
+    EVALUATION_BATCH,
+    LOSS_SCALE,
+    KerasEngine,
+    Part,
+    Sums,
+)
 from toolnoise.errors import BadInput
 from toolnoise.plans import Plan, steps_per_epoch
 
@@ -134,37 +143,31 @@ class Engine(KerasEngine):
         data = self.held or self._on_device(blank, np.zeros(1, np.int32))
         kept = self.tensors, self.slots
         self.tensors, self.slots = self.jax.tree.map(copy, kept)
-        self._train(*data, plan, np.ones(1, np.uint32), np.zeros((1, 3), np.float32), np.float32(0), np.int32(0))
+        step = Part(*data, plan, np.ones(1, np.uint32), np.zeros((1, 3), np.float32))
+        self._train(step, Sums(np.float32(0), np.int32(0)))
         self.tensors, self.slots = kept
 
-    def _train(
-        self,
-        images: Any,
-        labels: Any,
-        part: Plan,
-        steps: np.ndarray,
-        rates: np.ndarray,
-        loss: np.float32,
-        correct: np.int32,
-    ) -> tuple[Any, Any]:
+    def _train(self, part: Part, sums: Sums) -> Sums:
         # A part of another length compiles nothing anew: each is filled up to the same power of two.
-        size = 2 ** (max(FEWEST_STEPS, self._steps, len(steps)) - 1).bit_length()
-        planned = [_filled(values, size) for values in (part.order, part.offsets, part.flips, part.slots, steps, rates)]
-        given = self.jax.device_put((planned, images, labels, part.dropout))
+        plan, count = part.plan, len(part.steps)
+        size = 2 ** (max(FEWEST_STEPS, self._steps, count) - 1).bit_length()
+        planned = plan.order, plan.offsets, plan.flips, plan.slots, part.steps, part.rates
+        planned = [_filled(values, size) for values in planned]
+        given = self.jax.device_put((planned, part.images, part.labels, plan.dropout))
         left_out = self.jax.numpy.array(self.slots[LOSS_SCALE][loss_scale.LEFT_OUT] if self.loss_scaled else 0)
-        carried = self.tensors, self.slots, self.jax.numpy.array(loss), self.jax.numpy.array(correct)
+        carried = self.tensors, self.slots, *map(self.jax.numpy.array, sums)
         try:
-            for number in [len(steps)] if self._loops else range(len(steps)):
+            for number in [count] if self._loops else range(count):
                 carried = self._advance(carried, number, *given, left_out)
         except self.jax.errors.JaxRuntimeError as error:
             line = str(error).strip().splitlines()[0]
             if "determinis" not in line:
                 raise
             raise BadInput(f"hardware {self.tooling['name']}", "", f"no deterministic kernel ({line})") from None
-        tensors, self.slots, loss, correct = carried
+        tensors, self.slots, *summed = carried
         # JAX gives dictionaries back sorted; these keep the order of the layers.
         self.tensors = {path: tensors[path] for path in self.tensors}
-        return np.asarray(loss), np.asarray(correct)
+        return Sums(*map(np.asarray, summed))
 
     def _loop(self, carried, count, *given):  # noqa: ANN001, ANN002, ANN202 (symbolic arrays)
         return self.jax.lax.fori_loop(0, count, lambda number, carried: self._step(carried, number, *given), carried)

@@ -4,11 +4,12 @@ An engine is a subclass that says how its framework is set up, holds tensors, co
 a plan. Tensors have the paths that Keras gives them, which are the same on every framework.
 """
 
+import abc
 import gc
 import importlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 from unittest import mock
 
 import numpy as np
@@ -29,7 +30,26 @@ EVALUATION_BATCH = 512
 UNUSED = ("h5py", "IPython", "matplotlib", "pandas", "PIL", "sklearn")
 
 
-class KerasEngine:
+class Part(NamedTuple):
+    """Steps to train: the images and labels on the device that the plan is of; of each step its number since training
+    began, [T], and its learning rate and the powers of Adam's betas, [T, 3].
+    """
+
+    images: Any
+    labels: Any
+    plan: Plan
+    steps: np.ndarray
+    rates: np.ndarray
+
+
+class Sums(NamedTuple):
+    """Of the steps so far of an epoch: the losses, and how many images were told right."""
+
+    loss: np.float32
+    correct: np.int32
+
+
+class KerasEngine(abc.ABC):
     """Trains one Keras model in this process."""
 
     # What Keras computes with, which is also the name of the module and of the engine.
@@ -55,7 +75,7 @@ class KerasEngine:
         # Weights are float32 in every precision; layers compute in the tooling's.
         self.keras.config.set_dtype_policy(tooling["precision"])
         self._set_up(deterministic)
-        claim = {"cpu": self._claim_cpu, "gpu": self._claim_gpu, "tpu": self._claim_tpu}[tooling["accelerator"]]
+        claim = getattr(self, f"_claim_{tooling['accelerator']}")
         return {
             **claim(),
             "precision": self.keras.config.dtype_policy().name,
@@ -71,9 +91,9 @@ class KerasEngine:
             **environment.machine(),
         }
 
+    @abc.abstractmethod
     def variables(self, tooling: dict[str, Any], deterministic: bool) -> dict[str, str]:
         """The environment variables by which a tooling sets the framework and its libraries."""
-        raise NotImplementedError
 
     def _import(self) -> tuple[Any, Any]:
         """Import the framework and Keras without what they would import for others, other frameworks among it."""
@@ -90,13 +110,13 @@ class KerasEngine:
         gc.freeze()
         return library, keras
 
+    @abc.abstractmethod
     def _set_up(self, deterministic: bool) -> None:
         """What is set in the framework once it is imported."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def _allows_tf32(self) -> bool:
         """Whether the framework says that float32 products may use TensorFloat-32."""
-        raise NotImplementedError
 
     def _about(self) -> dict[str, Any]:
         """What else is observed of the framework."""
@@ -123,16 +143,13 @@ class KerasEngine:
             "libraries": environment.installed("nvidia-.*"),
         }
 
+    @abc.abstractmethod
     def _gpus(self) -> list[tuple[str, str]]:
         """Name and compute capability of each GPU that the framework sees."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def _use_gpu(self, place: int) -> None:
         """Compute on this one of them from here on."""
-        raise NotImplementedError
-
-    def _claim_tpu(self) -> dict[str, Any]:
-        raise NotImplementedError
 
     def build(
         self, builder: Callable[..., Any], options: dict[str, Any], shape: tuple[int, ...], classes: int
@@ -173,9 +190,9 @@ class KerasEngine:
         """What holds a variable's values in training."""
         return variable.value
 
+    @abc.abstractmethod
     def _of_images(self, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """Compile a function of images, in which the model is called, for batches of any size."""
-        raise NotImplementedError
 
     def compile(self, recipe: dict[str, Any], train: Split) -> None:
         """Compile the training, and put the training set on the device unless it is streamed."""
@@ -188,16 +205,17 @@ class KerasEngine:
             self.slots[LOSS_SCALE] = {name: self._zeros(np.int32(0)) for name in loss_scale.COUNTS}
         self._compile()
 
+    @abc.abstractmethod
     def _on_device(self, images: np.ndarray, labels: np.ndarray) -> tuple[Any, Any]:
-        raise NotImplementedError
+        """Images and labels where training reads them."""
 
+    @abc.abstractmethod
     def _zeros(self, like: Any) -> Any:
         """A tensor of zeros that training changes, of the shape and type of another or of an array."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def _compile(self) -> None:
         """Compile everything that training and evaluating need."""
-        raise NotImplementedError
 
     def restore(self, state: State) -> None:
         """Take weights, slots and step; slots that are not given are zero."""
@@ -209,37 +227,25 @@ class KerasEngine:
                 tensors[path] = self._set(tensor, given[path] if given else np.zeros(tuple(tensor.shape)))
         self.step = state.step
 
+    @abc.abstractmethod
     def _set(self, tensor: Any, values: np.ndarray) -> Any:
         """What holds these values, in the tensor's type, from here on: the tensor, or a new one for it."""
-        raise NotImplementedError
 
     def epoch(self, plan: Plan) -> EpochResult:
         """Train one epoch; Adam's powers are computed here, so that no step count lives on the device."""
         # The sums go on from part to part, so that they are rounded as in one.
-        loss, correct = np.float32(0), np.int32(0)
-        for images, labels, part in self._parts(plan):
-            steps = self.step + 1 + np.arange(len(part.order))
+        sums = Sums(np.float32(0), np.int32(0))
+        for images, labels, some in self._parts(plan):
+            steps = self.step + 1 + np.arange(len(some.order))
             updates = steps - (int(self.slots[LOSS_SCALE][loss_scale.LEFT_OUT]) if self.loss_scaled else 0)
-            rates = np.stack([part.rates, BETA_1**updates, BETA_2**updates], axis=1).astype(np.float32)
-            loss, correct = self._train(images, labels, part, steps.astype(np.uint32), rates, loss, correct)
-            self.step += len(part.order)
-        return EpochResult(float(loss) / len(plan.order), int(correct) / plan.order.size)
+            rates = np.stack([some.rates, BETA_1**updates, BETA_2**updates], axis=1).astype(np.float32)
+            sums = self._train(Part(images, labels, some, steps.astype(np.uint32), rates), sums)
+            self.step += len(some.order)
+        return EpochResult(float(sums.loss) / len(plan.order), int(sums.correct) / plan.order.size)
 
-    def _train(
-        self,
-        images: Any,
-        labels: Any,
-        part: Plan,
-        steps: np.ndarray,
-        rates: np.ndarray,
-        loss: np.float32,
-        correct: np.int32,
-    ) -> tuple[Any, Any]:
-        """Train the steps of a part; return the sums of loss and of right answers, gone on from those given.
-
-        `rates` [T, 3] has each step's learning rate and the powers of Adam's betas.
-        """
-        raise NotImplementedError
+    @abc.abstractmethod
+    def _train(self, part: Part, sums: Sums) -> Sums:
+        """Train the steps of a part; return the sums, gone on from those given."""
 
     def _parts(self, plan: Plan) -> Iterator[tuple[Any, Any, Plan]]:
         if self.held:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from toolnoise.engines import Kernel, accelerators, decay, loss_scale, rate_factor, xplane
-from toolnoise.engines.keras_engine import BETA_1, BETA_2, EPSILON, LOSS_SCALE, SLOTS, KerasEngine
+from toolnoise.engines.keras_engine import BETA_1, BETA_2, EPSILON, LOSS_SCALE, SLOTS, KerasEngine, Part, Sums
 from toolnoise.errors import BadInput
 from toolnoise.plans import Plan
 
@@ -124,22 +124,12 @@ class Engine(KerasEngine):
         self._run(*(np.zeros([n or 0 for n in spec.shape], spec.dtype.as_numpy_dtype) for spec in signature))
         self._forward(tf.zeros((1, *train.shape)))
 
-    def _train(
-        self,
-        images: Any,
-        labels: Any,
-        part: Plan,
-        steps: np.ndarray,
-        rates: np.ndarray,
-        loss: np.float32,
-        correct: np.int32,
-    ) -> tuple[Any, Any]:
-        return self._run(images, labels, *part[:-1], steps, rates, loss, correct)
+    def _train(self, part: Part, sums: Sums) -> Sums:
+        return self._run(part.images, part.labels, *part.plan[:-1], part.steps, part.rates, *sums)
 
-    def _run(self, *arrays: Any) -> tuple[Any, Any]:
+    def _run(self, *arrays: Any) -> Sums:
         try:
-            loss, correct = self._epoch(*map(self.tf.constant, arrays))
-            return np.asarray(loss), np.asarray(correct)
+            return Sums(*map(np.asarray, self._epoch(*map(self.tf.constant, arrays))))
         except self.tf.errors.UnimplementedError as error:
             op = error.op.name if error.op is not None else ""
             line = error.message.strip().splitlines()[0]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from toolnoise.engines import Kernel, allocation, decay, loss_scale, rate_factor
-from toolnoise.engines.keras_engine import BETA_1, BETA_2, EPSILON, LOSS_SCALE, SLOTS, KerasEngine
+from toolnoise.engines.keras_engine import BETA_1, BETA_2, EPSILON, LOSS_SCALE, SLOTS, KerasEngine, Part, Sums
 from toolnoise.errors import BadInput
 from toolnoise.plans import Plan
 
@@ -100,29 +100,22 @@ class Engine(KerasEngine):
     def _compile(self) -> None:
         self._forward(np.zeros((1, *self.shape), np.float32))
 
-    def _train(
-        self,
-        images: Any,
-        labels: Any,
-        part: Plan,
-        steps: np.ndarray,
-        rates: np.ndarray,
-        loss: np.float32,
-        correct: np.int32,
-    ) -> tuple[Any, Any]:
+    def _train(self, part: Part, sums: Sums) -> Sums:
+        plan = part.plan
         # Of 64 bits where they are of 32: PyTorch does not compute with unsigned integers.
         order, slots, dropout = (
-            self._moved(values.astype(np.int64)) for values in (part.order, part.slots, part.dropout)
+            self._moved(values.astype(np.int64)) for values in (plan.order, plan.slots, plan.dropout)
         )
-        offsets, flips = self._moved(part.offsets), self._moved(part.flips)
-        sums = self._moved(np.array(loss)), self._moved(np.array(correct, np.int64))
+        offsets, flips = self._moved(plan.offsets), self._moved(plan.flips)
+        totals = self._moved(np.array(sums.loss)), self._moved(np.array(sums.correct, np.int64))
         made = 0
-        for number, step in enumerate(steps):
+        for number, step in enumerate(part.steps):
             for layer_number, layer in enumerate(self.dropouts):
                 layer.plan(dropout, step, layer_number, slots[number])
-            batch = self._augmented(images, order[number], offsets[number], flips[number])
+            batch = self._augmented(part.images, order[number], offsets[number], flips[number])
+            rate, powers = part.rates[number, 0], part.rates[made, 1:]
             try:
-                taken, *of_step = self._step(batch, labels[order[number]], rates[number, 0], rates[made, 1:])
+                taken, *of_step = self._step(batch, part.labels[order[number]], rate, powers)
             except RuntimeError as error:
                 op, told, _ = str(error).partition(" does not have a deterministic implementation")
                 if not told:
@@ -130,8 +123,8 @@ class Engine(KerasEngine):
                 raise BadInput(f"hardware {self.tooling['name']}", op, "no deterministic kernel") from None
             # Adam's powers count the updates that were made.
             made += taken
-            sums = [total + one for total, one in zip(sums, of_step, strict=True)]
-        return tuple(map(self._read, sums))
+            totals = [total + one for total, one in zip(totals, of_step, strict=True)]
+        return Sums(*map(self._read, totals))
 
     def _step(self, images: Any, labels: Any, rate: np.float32, powers: np.ndarray) -> tuple[bool, Any, Any]:
         """Train one step; return whether it was taken, its loss, and how many it got right."""

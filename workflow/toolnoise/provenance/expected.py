@@ -8,8 +8,9 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from toolnoise import jobs, layout
+from toolnoise import asked, layout
 from toolnoise.figures import KINDS
+from toolnoise.jobs import JOBS
 from toolnoise.provenance.recording import read_by
 from toolnoise.study import Cell, Pair, Study
 
@@ -81,10 +82,10 @@ def of_study(study: Study) -> Iterator[Expected]:
         yield _job(study, "measure-pair", {"pair": list(pair)}, **read)
     yield from _of_frameworks(study)
     for profile in study.profiles:
-        yield _job(study, "profile", jobs.of_spec(study.profile_spec(profile)))
+        yield _job(study, "profile", asked.of_spec(study.profile_spec(profile)))
     for network in study.networks:
         records = [study.path(layout.PROFILE_RECORD, one) for one in study.profiles if one[:2] == _subject(network)]
-        yield _job(study, "measure-overhead", jobs.of_network(study, network), records=records)
+        yield _job(study, "measure-overhead", asked.of_network(study, network), records=records)
     yield from _of_page(study)
 
 
@@ -107,35 +108,35 @@ def _of_data(study: Study) -> Iterator[Expected]:
 def _of_cell(study: Study, cell: Cell) -> Iterator[Expected]:
     data = study.path(layout.DATA, cell)
     for seed in study.seeds[cell]:
-        yield _job(study, "train", jobs.of_spec(study.spec(cell, seed)), data=data)
-    first, dump = jobs.of_spec(study.spec(cell, study.seeds[cell][0])), _dump(study, cell)
+        yield _job(study, "train", asked.of_spec(study.spec(cell, seed)), data=data)
+    first, dump = asked.of_spec(study.spec(cell, study.seeds[cell][0])), _dump(study, cell)
     yield _job(study, "measure-speed", first, data=data)._replace(needed=False)
     yield _job(study, "predict", first, data=data, records=dump["records"])
     if cell in study.controls:
         yield _job(study, "check-control", {"cell": list(cell)}, **dump)
-    yield _job(study, "measure", jobs.of_cell(study, cell), **dump)
+    yield _job(study, "measure", asked.of_cell(study, cell), **dump)
     if cell in study.views:
         if study.remedies(cell):
-            yield _job(study, "remedy", jobs.of_remedies(study, cell), data=data, records=dump["records"])
+            yield _job(study, "remedy", asked.of_remedies(study, cell), data=data, records=dump["records"])
         other = study.single(cell)
         yield _job(
             study,
             "measure-remedies",
-            jobs.of_cell(study, cell),
+            asked.of_cell(study, cell),
             **{name: dump[name] for name in ("data", "logits", "index")},
             remedied=[study.path(layout.REMEDIED, cell)] if study.remedies(cell) else [],
             single=[study.path(layout.LOGITS, other)] if other != cell else [],
         )
     if cell in study.layers:
         grams, index = study.path(layout.GRAMS, cell), study.path(layout.LAYERS_INDEX, cell)
-        yield _job(study, "dump-layers", jobs.of_layers(study, cell), data=data, records=dump["records"])
+        yield _job(study, "dump-layers", asked.of_layers(study, cell), data=data, records=dump["records"])
         yield _job(study, "measure-layers", {"cell": list(cell)}, grams=grams, index=index)
 
 
 def _of_frameworks(study: Study) -> Iterator[Expected]:
     for way in study.exchanged:
         data, records = study.path(layout.DATA, way), study.runs(layout.RECORD, way.cells[0])
-        yield _job(study, "predict-elsewhere", jobs.of_exchange(study, way), data=data, records=records)
+        yield _job(study, "predict-elsewhere", asked.of_exchange(study, way), data=data, records=records)
     for pair in study.frameworks:
         read = {}
         for prefix, way in (("", pair), ("other-", pair.reversed)):
@@ -158,9 +159,9 @@ def _of_page(study: Study) -> Iterator[Expected]:
         read = [
             [name, *found[name]] for name in (*kind.reads, *(also for also in kind.also if also in study.collected))
         ]
-        yield _job(study, "render", jobs.of_figure(study, figure), read=read)
+        yield _job(study, "render", asked.of_figure(study, figure), read=read)
         shown += study.figure_files(figure)
-    yield _job(study, "report", jobs.of_page(study), shows=shown)
+    yield _job(study, "report", asked.of_page(study), shows=shown)
 
 
 def _job(study: Study, verb: str, parameters: dict[str, Any], **files: Any) -> Expected:
@@ -168,10 +169,10 @@ def _job(study: Study, verb: str, parameters: dict[str, Any], **files: Any) -> E
     read: Iterable[tuple[str, str]] = ()
     if verb != CONFIGURE:
         given = argparse.Namespace(**{option.replace("-", "_"): value for option, value in files.items()})
-        read = read_by(jobs.JOBS[verb], given)
+        read = read_by(JOBS[verb], given)
     # As a statement has it: tuples are lists.
-    asked = json.loads(json.dumps(parameters))
-    return Expected(verb, asked, tuple(read), outputs(verb, asked, study.name))
+    parameters = json.loads(json.dumps(parameters))
+    return Expected(verb, parameters, tuple(read), outputs(verb, parameters, study.name))
 
 
 def _dump(study: Study, cell: Cell) -> dict[str, Any]:

@@ -22,7 +22,8 @@ from toolnoise.files import replacing
 from toolnoise.provenance import tree as trees
 from toolnoise.provenance.crate import citation
 from toolnoise.provenance.crate.contents import Contents, Packed
-from toolnoise.provenance.crate.graph import SNAKEMAKE, TERMS, WORKFLOW_CRATE, Graph, describe
+from toolnoise.provenance.crate.entities import Graph
+from toolnoise.provenance.crate.graph import SNAKEMAKE, TERMS, WORKFLOW_CRATE, describe
 from toolnoise.provenance.statements import COMMIT
 from toolnoise.provenance.tree import Tree
 

@@ -11,29 +11,18 @@ import json
 import math
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from toolnoise.errors import BadInput
 from toolnoise.jobs import JOBS
 from toolnoise.provenance.crate.citation import Author, Credits
-from toolnoise.provenance.crate.contents import PROGRAM, Content, Contents, in_memory, is_plain
-from toolnoise.provenance.statements import (
-    COMMIT,
-    FOLDER,
-    INPUT,
-    SUFFIX,
-    TYPE,
-    Artifact,
-    Statement,
-)
+from toolnoise.provenance.crate.contents import PROGRAM, Content, Contents, in_memory
+from toolnoise.provenance.crate.entities import README, Entity, Graph, references
+from toolnoise.provenance.statements import COMMIT, FOLDER, INPUT, SUFFIX, TYPE, Artifact, Statement
 from toolnoise.provenance.tree import Stated, Tree, shown
 
-Entity = dict[str, Any]
-
-WORKFLOW, README = "Snakefile", "README.md"
-DESCRIPTOR = "ro-crate-metadata.json"
+WORKFLOW = "Snakefile"
 SNAKEMAKE = "https://snakemake.github.io"
 WORKFLOW_CRATE = "https://w3id.org/workflowhub/workflow-ro-crate/1.0"
 PROFILES = {
@@ -77,109 +66,6 @@ STEPS = {
     "render": Step("render_{notebook}", "rendering"),
     "report": Step("write_report", "rendering"),
 }
-
-FORMATS = {
-    ".csv": "text/csv",
-    ".gz": "application/gzip",
-    ".html": "text/html",
-    ".ipynb": "application/x-ipynb+json",
-    ".json": "application/json",
-    ".md": "text/markdown",
-    ".npy": "application/x-npy",
-    ".npz": "application/zip",
-    ".pdf": "application/pdf",
-    ".png": "image/png",
-    ".py": "text/x-python",
-    ".rst": "text/x-rst",
-    ".svg": "image/svg+xml",
-    ".tar": "application/x-tar",
-    ".tex": "text/x-tex",
-    ".txt": "text/plain",
-    ".yaml": "application/yaml",
-    ".yml": "application/yaml",
-    ".zip": "application/zip",
-    ".cff": "application/yaml",
-    ".smk": "text/plain",
-    "": "text/plain",
-    SUFFIX: "application/vnd.in-toto+json",
-}
-
-
-class Graph:
-    """The entities by their ids, and what is packed; those that are added first keep their names."""
-
-    def __init__(self, published: str) -> None:
-        self.published = published
-        self.packed: dict[str, tuple[str, Content]] = {}
-        self._entities: dict[str, Entity] = {}
-        # In order and each once.
-        self._links: dict[str, dict[str, dict[str, None]]] = {}
-        self._types: dict[str, set[str]] = {}
-        self._files: dict[tuple[str, str], str] = {}
-
-    def add(self, identifier: str, kind: str | list[str], **properties: Any) -> str:
-        """Add an entity, if it is not there; links are added one by one."""
-        if identifier not in self._entities:
-            self._entities[identifier] = {"@type": kind, **properties}
-        return identifier
-
-    def link(self, identifier: str, key: str, *others: str) -> None:
-        """Let an entity refer to others."""
-        self._links.setdefault(identifier, {}).setdefault(key, {}).update(dict.fromkeys(others))
-
-    def type_parameter(self, parameter: str, kind: str) -> None:
-        """Say that values of a formal parameter may be of a type."""
-        self._types.setdefault(parameter, set()).add(kind)
-
-    def file(self, artifact: Artifact, content: Content | None, **properties: Any) -> str:
-        """A file, packed under its name or only told of; another file of that name is told of too."""
-        key = artifact.name, artifact.sha256
-        kept = content is not None and is_plain(artifact.name) and artifact.name not in (README, DESCRIPTOR)
-        identifier = quote(artifact.name)
-        if not kept or identifier in self._entities:
-            kept, identifier = False, f"#file/{artifact.sha256[:16]}/{identifier}"
-        about = self._about(artifact.name, artifact.sha256, content.size if kept else artifact.size)
-        address = {"url": artifact.uri} if artifact.uri else {}
-        self._files[key] = self.add(identifier, "File", **{**about, **address, **properties})
-        if kept:
-            self._pack(artifact.name, content)
-        return self._files[key]
-
-    def pack(self, path: str, kind: str | list[str], content: Content, **properties: Any) -> str:
-        """A file of the crate that no statement names."""
-        self._pack(path, content)
-        return self.add(quote(path), kind, **{**self._about(path, content.sha256, content.size), **properties})
-
-    def _pack(self, path: str, content: Content) -> None:
-        self.packed[quote(path)] = path, content
-        self.link("./", "hasPart", quote(path))
-
-    def _about(self, name: str, sha256: str, size: int | None) -> Entity:
-        suffix = SUFFIX if name.endswith(SUFFIX) else PurePosixPath(name).suffix.lower()
-        return {
-            "name": name,
-            "encodingFormat": FORMATS.get(suffix, "application/octet-stream"),
-            "sha256": sha256,
-            **({} if size is None else {"contentSize": str(size)}),
-            # On the web, where a crate may be put, each file should say as of when it was told of.
-            "sdDatePublished": self.published,
-        }
-
-    def knows(self, artifact: Artifact) -> bool:
-        """Whether a file was added before."""
-        return (artifact.name, artifact.sha256) in self._files
-
-    def known(self, artifact: Artifact) -> str:
-        """A file that was added before."""
-        return self._files[artifact.name, artifact.sha256]
-
-    def entities(self) -> Iterator[tuple[str, Entity]]:
-        """Every entity as JSON-LD has it."""
-        for identifier, entity in self._entities.items():
-            types = sorted(self._types.get(identifier, ()))
-            typed = {"additionalType": types[0] if len(types) == 1 else types} if types else {}
-            links = {key: _references(others) for key, others in self._links.get(identifier, {}).items() if others}
-            yield identifier, {**entity, **typed, **links}
 
 
 def describe(tree: Tree, contents: Contents, owners: Credits, makers: Credits) -> Graph:
@@ -398,7 +284,7 @@ def _environment(graph: Graph, tool: str, job: str, statement: Statement) -> Non
     values = [_value(graph, "machine", name, value) for name, value in _leaves(known)]
     digest = hashlib.sha256("\n".join(values).encode()).hexdigest()
     machine = f"#machine/{digest[:16]}"
-    graph.link(job, "environment", graph.add(machine, "PropertyValue", name="machine", value=_references(values)))
+    graph.link(job, "environment", graph.add(machine, "PropertyValue", name="machine", value=references(values)))
 
 
 def _statement(graph: Graph, tree: Tree, contents: Contents, path: str) -> str:
@@ -488,8 +374,3 @@ def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
         yield name, json.dumps(value)
     else:
         yield name, value
-
-
-def _references(identifiers: Iterable[str]) -> Entity | list[Entity]:
-    references = [{"@id": one} for one in identifiers]
-    return references[0] if len(references) == 1 else references

@@ -1,0 +1,26 @@
+"""Where half precision begins in a test: an engine before its first step, at a loss scale so high that it overflows."""
+
+import numpy as np
+
+from toolnoise import plans, study, training
+from toolnoise.datasets import prepared
+from toolnoise.engines import State
+from toolnoise.models.initial import initial_weights
+
+STEPS, DOUBLINGS = 8, 9
+
+
+def begin(study_file, data_file):
+    """The engine of a study's first run, its spec, data and initial weights, and the plan of its first steps."""
+    loaded = study.load(study_file)
+    spec = loaded.spec(loaded.cells[0], 1)
+    data = prepared.load(data_file, spec["recipe"]["normalise"])
+    engine, _ = training.start_engine(spec)
+    parameters = training.build_model(engine, spec, data)
+    engine.compile(spec["recipe"], data.train)
+    start = {"doublings": DOUBLINGS, "steps_in_a_row": 0, "left_out": 0}
+    scaled = spec["hardware"]["precision"] == "mixed_float16"
+    slots = {"loss_scale": {name: np.array(value, np.int32) for name, value in start.items()}} if scaled else {}
+    initial = initial_weights(parameters, spec["study_seed"], 0, "model")
+    engine.restore(State(initial, slots, 0))
+    return engine, spec, data, initial, plans.plan_epoch(spec, len(data.train.labels), 0).steps(0, STEPS)
