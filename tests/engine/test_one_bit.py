@@ -40,6 +40,14 @@ def test_a_later_bit_is_the_same_bit_and_moves_after_its_epoch(still):
     assert digests["bit_1"][1] == digests["bit"][1] != digests["control"][1]
 
 
+def test_a_run_that_diverges_before_its_bit_has_moved_none(workshop):
+    diverging = {"epochs": 4, "batch_size": 128, "optimizer": "sgd", "learning_rate": 1e9}
+    record = workshop(diverging, hardware=("cpu",), variants=("bit_3",)).train("bit_3").record
+    assert record["status"] == "diverged"
+    assert record["epochs"] <= 3
+    assert record["moved_bit"] is None
+
+
 def test_in_training_one_bit_becomes_another_network_each_time_the_same_one(workshop):
     here = workshop({"epochs": 2, "batch_size": 32, "learning_rate": 0.01}, hardware=("cpu",), variants=("bit",))
     control, one, again = (here.train(variant) for variant in ("control", "bit", "bit"))

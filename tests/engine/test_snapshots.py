@@ -42,4 +42,4 @@ def test_the_moved_bit_follows_from_the_tensors_in_the_file(cycled):
     record = cycled.record
     tensors = cycled.weights().items()
     parameters = [Parameter(path, tensor.shape, path in record["trainable"], "", {}) for path, tensor in tensors]
-    assert bit.recorded(bit.of_run(parameters, record["spec"]), record["spec"]) == record["moved_bit"]
+    assert bit.recorded(bit.of_run(parameters, record["spec"]), record["spec"], record["epochs"]) == record["moved_bit"]

@@ -37,9 +37,9 @@ def of_run(parameters: Sequence[Parameter], spec: dict[str, Any]) -> Move | None
     return drawn(parameters, spec["study_seed"], spec["seed"], spec["model"]["name"])
 
 
-def recorded(move: Move | None, spec: dict[str, Any]) -> dict[str, Any] | None:
-    """What the record of a run says of its move."""
-    if move is None:
+def recorded(move: Move | None, spec: dict[str, Any], epochs: int) -> dict[str, Any] | None:
+    """What the record of a run of so many epochs says of its move; one that diverged before it made none."""
+    if move is None or epochs <= spec["variant"]["bit_after"]:
         return None
     return {**move._asdict(), "index": list(move.index), "after_epoch": spec["variant"]["bit_after"]}
 

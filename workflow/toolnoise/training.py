@@ -116,7 +116,7 @@ def train(
             "epochs": len(rows),
             "resumed_after": progress.resumed,
             "emulated_noise": emulated_noise(spec),
-            "moved_bit": bit.recorded(move, spec),
+            "moved_bit": bit.recorded(move, spec, len(rows)),
             "trainable": [parameter.path for parameter in parameters if parameter.trainable],
             "observed": observed,
             "seconds": dict(timings),

@@ -45,4 +45,4 @@ def _drawn(evidence: Evidence, run: RunFacts) -> dict[str, Any] | None:
         return None
     tensors = evidence.weights(run)[-1].items()
     parameters = [Parameter(path, tensor.shape, path in run.trainable, "", {}) for path, tensor in tensors]
-    return bit.recorded(bit.of_run(parameters, run.spec), run.spec)
+    return bit.recorded(bit.of_run(parameters, run.spec), run.spec, len(run.weights))
