@@ -8,11 +8,11 @@ SNAKEMAKE = .venv/bin/snakemake --workflow-profile workflow/profiles/default
 STUDIES = sources remedies frameworks
 
 # Environments: <folder>/<name> is what requirements/<name>.txt locks, in a virtual environment in that folder.
-cpu_SIZE = some 450 MB
-jax_SIZE = some 250 MB
-dev_SIZE = some 650 MB
-jax-dev_SIZE = some 350 MB
-torch_SIZE = up to 3 GB
+cpu_SIZE = some 450 MB to download, two to three minutes
+jax_SIZE = some 250 MB to download at most, a minute or two
+dev_SIZE = some 650 MB to download, two to three minutes
+jax-dev_SIZE = some 350 MB to download, two minutes
+torch_SIZE = up to 3 GB to download
 LOCKED = .venv/cpu .venv/jax .venv/torch .venv/dev .venv-jax/jax-dev
 
 .PHONY: demo test test-jax lint bench clean $(STUDIES)
@@ -26,7 +26,7 @@ demo: .venv/cpu
 $(STUDIES): .venv/cpu
 	@$(SNAKEMAKE) --configfile workflow/studies/$@-small.yaml
 	@.venv/bin/toolnoise summary --study results/$@-small/study.json
-	@echo "the figures and tables:" results/$@-small/figures/$@-*.[hp]*
+	@echo "the figures and tables: results/$@-small/figures/"
 
 # Of all three frameworks.
 frameworks: .venv/frameworks
@@ -57,7 +57,7 @@ bench: .venv/dev
 # Each stamp holds the seconds that its installation took: bench/demo_time.py reports them.
 .SECONDEXPANSION:
 $(LOCKED): requirements/$$(@F).txt pyproject.toml
-	@echo "installing what requirements/$(@F).txt locks into $(@D): $($(@F)_SIZE) to download, two to three minutes"
+	@echo "installing what requirements/$(@F).txt locks into $(@D): $($(@F)_SIZE)"
 	@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
 	@started=$$(date +%s); \
 	$(@D)/bin/pip install --disable-pip-version-check --require-hashes --requirement $< && \
@@ -65,10 +65,12 @@ $(LOCKED): requirements/$$(@F).txt pyproject.toml
 	echo "$$(( $$(date +%s) - started ))" > $@
 
 # The PyTorch that is locked is the package index's, which on Linux comes with CUDA: gigabytes that a CPU has no use for.
-# So its version alone is asked for, and where pip is shown a build for CPUs it takes that one.
-.venv/frameworks: .venv/cpu .venv/jax requirements/torch.txt
-	.venv/bin/pip install --disable-pip-version-check "$$(sed -n 's/^\(torch==[^ ;]*\).*/\1/p' requirements/torch.txt)"
-	@touch $@
+# So versions alone are asked for, without hashes, and where pip is shown a build for CPUs it takes that one.
+.venv/frameworks: .venv/cpu .venv/jax requirements/frameworks.txt
+	@echo "installing PyTorch into $(@D): 190 MB to download if pip is shown a build for CPUs, else 2.9 GB"
+	@sed -n 's/^\([a-z0-9.-]*==[^ ;]*\).*/\1/p' requirements/frameworks.txt > $@.versions
+	.venv/bin/pip install --disable-pip-version-check --constraint $@.versions torch
+	@mv $@.versions $@
 
 clean:
 	rm -rf .venv .venv-jax .snakemake results crates logs build .pytest_cache .ruff_cache .hypothesis

@@ -5,11 +5,11 @@
     python bench/gpu.py unpack FILES        # here: what a piece packed into `brought/`, for the tables and the audit
 
 In this order: is control bit-equal, in each framework and precision; how large is the implementation's own noise; what
-does determinism cost; images per second against `Model.fit`. The study says which networks, recipes and seeds:
-workflow/studies/gpu.yaml, of which what this machine can serve is run. Jobs are the study's own, by the verbs that the
-workflow calls, each in a process of its own that leaves its statement; Snakemake runs the same where it is to be had.
-A job that failed is not tried again while its `.failed.log` lies in logs/, and `pack` leaves those out. docs/gpu.md
-says what came of it.
+does determinism cost; images per second against `Model.fit`; what separates the two frameworks. The study says which
+networks, recipes and seeds: workflow/studies/gpu.yaml, of which what this machine can serve is run. Jobs are the
+study's own, by the verbs that the workflow calls, each in a process of its own that leaves its statement; Snakemake
+runs the same where it is to be had. A job that failed is not tried again while its `.failed.log` lies in logs/, and
+`pack` leaves those out. docs/gpu.md says what ran where.
 """
 
 import argparse

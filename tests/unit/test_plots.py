@@ -154,6 +154,37 @@ def test_runs_of_a_cell_are_counted_once_however_many_metrics_it_has():
     assert plots.runs_note(pd.concat([rows, rows.assign(metric="l2_unit")])) == plots.runs_note(rows)
 
 
+def test_pairs_of_runs_are_counted_apart_from_runs():
+    pairs = three_bars().iloc[:1].assign(other_hardware="gpu", n_runs=3, n_missing=1)
+    said = "Pairs of equal runs on two toolings: 3 each; 1 of 4 missing."
+    assert plots.runs_note(pairs) == said
+    runs = three_bars().iloc[:1]
+    assert plots.runs_note(pd.concat([runs, pairs])) == f"Runs: 5 each; none of 5 missing. {said}"
+
+
+def test_of_more_names_than_colours_the_last_are_grey_and_none_is_left_out():
+    assert plots.cycle(["a", "b", "c", "d"], ["red", "blue"]) == {
+        "a": "red",
+        "b": "blue",
+        "c": "#BBBBBB",
+        "d": "#BBBBBB",
+    }
+    rows = pd.DataFrame({"place": list("abc"), "epoch": 1, "value": [0.1, 0.2, 0.3]})
+    _, axes = plots.grid(1, [3])
+    panels.courses(axes[0, 0], rows, "Apart", ["red", "blue"])
+    assert [line.get_label() for line in axes[0, 0].lines] == ["a", "b", "c"]
+
+
+def test_a_zero_with_an_interval_is_written_over_its_end():
+    rows = table(
+        ("cpu", "algo", "churn", "all", 0.0, 0.0, 0.02, 5, 0), ("cpu", "impl", "churn", "all", 0.1, 0.1, 0.1, 5, 0)
+    )
+    figure = drawn(rows)
+    (zero,) = (text for text in figure.axes[0].texts if text.get_text() == "0")
+    assert zero.xy[1] == pytest.approx(2)  # percent, as the axis
+    assert any("or one of no width" in text for text in words(figure))
+
+
 TASKS = [["smallcnn", "digits"]]
 
 

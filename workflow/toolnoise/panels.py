@@ -52,7 +52,7 @@ def bars(
                 ends = [centre - 0.5 * slot, centre + 0.5 * slot]
                 panel.plot(ends, [min(null, top)] * 2, color=INK, linewidth=1.1, linestyle=(0, (1, 1)), zorder=2.9)
             interval(panel, centre, low, high, top, bottom)
-            mark(panel, centre, row.value)
+            mark(panel, centre, row.value, np.nanmin([np.nanmax([high, 0]), top]))
             if 0 < value < UNSEEN * top:
                 write(panel, centre, np.nanmin([np.nanmax([value, high]), top]), f"{value:.1g}", 90 * (slot < NARROW))
     panel.set_xticks(range(len(places)), places)
@@ -164,13 +164,13 @@ def matrix(
     panel.set_title(title)
 
 
-def courses(panel: Axes, rows: pd.DataFrame, title: str) -> None:
+def courses(panel: Axes, rows: pd.DataFrame, title: str, tints: Sequence[str]) -> None:
     """Relative differences in per cent against the `epoch`, a line for each `place`; none where they are exactly 0."""
     if rows.empty:
         panel.set_axis_off()
         return
     panel.set_yscale("log")
-    for place, tint in cycle(unique(rows["place"])).items():
+    for place, tint in cycle(unique(rows["place"]), tints).items():
         mine = rows[rows["place"] == place]
         apart = 100 * mine["value"].where(mine["value"] > 0)
         panel.plot(mine["epoch"], apart, color=tint, linewidth=1.2, marker="o", markersize=3, label=place)
@@ -206,7 +206,7 @@ def head_room(panel: Axes, rows: pd.DataFrame) -> float:
 
 def interval(panel: Axes, x: float, low: float, high: float, top: float, bottom: float = -np.inf) -> None:
     """Draw an interval as a thin line with caps; one that goes on above `top` or below `bottom` ends in an arrow."""
-    if low == high == 0 or np.isnan(low):
+    if low == high or np.isnan(low):
         return
     for thick, tint in ((2.2, "white"), (1, INK)):  # a white rim, to be seen on dark bars
         line = {"color": tint, "zorder": 3}
@@ -217,13 +217,14 @@ def interval(panel: Axes, x: float, low: float, high: float, top: float, bottom:
             panel.plot([x], [min(max(end, bottom), top)], markeredgewidth=thick, linestyle="none", **sign, **line)
 
 
-def mark(panel: Axes, x: float, value: float) -> None:
-    """Write "0" over an exact zero and "n/a" over an undefined value, so that no place is just empty."""
+def mark(panel: Axes, x: float, value: float, end: float = 0) -> None:
+    """Write "0" over an exact zero and its interval's end, "n/a" over an undefined value: no place is just empty."""
     if value == 0 or np.isnan(value):
-        write(panel, x, 0, *(("0", 0) if value == 0 else ("n/a", 90)))
+        write(panel, x, end, *(("0", 0) if value == 0 else ("n/a", 90)))
 
 
 def write(panel: Axes, x: float, y: float, text: str, turned: float = 0) -> None:
-    """Write a short text over a point."""
-    at = {"textcoords": "offset points", "ha": "center", "va": "bottom", "rotation": turned}
+    """Write a short text over a point, and over whatever lies behind it."""
+    behind = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.4}
+    at = {"textcoords": "offset points", "ha": "center", "va": "bottom", "rotation": turned, "bbox": behind}
     panel.annotate(text, (x, y), (0, 3), size=7, color=SOFT, **at)

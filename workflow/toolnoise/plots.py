@@ -68,7 +68,8 @@ PALETTE = {
 NAMES = {"algo_impl": "ALGO+IMPL", "algo": "ALGO", "impl": "IMPL", "control": "Control"}
 FRAMEWORKS = {"tensorflow": "TensorFlow", "jax": "JAX", "torch": "PyTorch"}
 # For what has no colour of its own, in order of appearance.
-CYCLE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#000000")
+CYCLE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#F0E442")
+GREY = "#BBBBBB"
 DAGGER = "†"
 EMULATED = f"{DAGGER} implementation noise emulated: reduction order"
 
@@ -115,13 +116,13 @@ def colour(variant: str, palette: Mapping[str, str] = PALETTE) -> str:
     """The variant's colour, the same in every figure: of sources together the mean of theirs; else light grey."""
     parts = [palette.get(part.partition("_")[0]) for part in variant.split("+")]
     if variant in palette or None in parts:
-        return palette.get(variant, "#BBBBBB")
+        return palette.get(variant, GREY)
     return to_hex(np.mean([to_rgb(part) for part in parts], axis=0)).upper()
 
 
-def cycle(names: Sequence[str]) -> dict[str, str]:
+def cycle(names: Sequence[str], tints: Sequence[str] = CYCLE) -> dict[str, str]:
     """Colours for names that have none of their own; grey once there are more names than colours."""
-    return dict(zip(names, CYCLE, strict=False))
+    return {name: tints[place] if place < len(tints) else GREY for place, name in enumerate(names)}
 
 
 def tooling_name(hardware: str, emulated: Sequence[str]) -> str:
@@ -252,7 +253,13 @@ def noise_rows(
 
 
 def runs_note(rows: pd.DataFrame) -> str:
-    """How many runs the rows rest on, which variants have others, and how many are missing."""
+    """How many runs the rows rest on, which variants have others, and how many are missing; then of pairs of runs."""
+    across = rows["other_hardware"].notna() if "other_hardware" in rows else pd.Series(data=False, index=rows.index)
+    parts = {"Runs": rows[~across], "Pairs of equal runs on two toolings": rows[across]}
+    return " ".join(_counts_note(what, part) for what, part in parts.items() if len(part))
+
+
+def _counts_note(what: str, rows: pd.DataFrame) -> str:
     cell = [name for name in ("model", "dataset", "hardware", "other_hardware", "variant") if name in rows]
     cells = rows.drop_duplicates(cell)
     counts = {variant: _spread(mine) for variant, mine in cells.groupby("variant", sort=False)["n_runs"]}
@@ -260,7 +267,7 @@ def runs_note(rows: pd.DataFrame) -> str:
     others = [f"{variant_name(variant)}: {count}" for variant, count in counts.items() if count != usual]
     missing = int(cells["n_missing"].sum())
     planned = missing + int(cells["n_runs"].sum())
-    note = f"Runs: {usual} each" + (f" ({', '.join(others)})" if others else "")
+    note = f"{what}: {usual} each" + (f" ({', '.join(others)})" if others else "")
     return f"{note}; {missing or 'none'} of {planned} missing."
 
 
@@ -282,10 +289,11 @@ def marks_note(figure: Figure, rows: pd.DataFrame) -> str:
     """What the lines and marks in the figure mean; only those that occur."""
     texts = {text.get_text() for panel in figure.axes for text in panel.texts}
     markers = {line.get_marker() for panel in figure.axes for line in panel.lines}
-    bare = rows["value"].notna() & rows["ci_low"].isna() & (rows.get("metric", "") != SD_NULL)
+    none = rows["ci_low"].isna() | (rows["ci_low"] == rows["ci_high"]) & (rows["value"] != 0)
+    bare = rows["value"].notna() & none & (rows.get("metric", "") != SD_NULL)
     notes = {
         "Thin lines: 95 % intervals.": True,
-        "No line: no interval from these runs.": bare.any(),
+        "No line: no interval from these runs, or one of no width.": bare.any(),
         "Arrow: the interval goes on.": not markers.isdisjoint("^v"),
         "0: exactly zero.": "0" in texts,
         "n/a: undefined, by too few runs or an SD of 0 to divide by.": "n/a" in texts,
