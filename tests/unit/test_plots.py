@@ -175,6 +175,15 @@ def test_of_more_names_than_colours_the_last_are_grey_and_none_is_left_out():
     assert [line.get_label() for line in axes[0, 0].lines] == ["a", "b", "c"]
 
 
+def test_bits_that_are_moved_later_are_lighter_and_sources_together_have_the_mean_of_their_colours():
+    assert plots.colour("bit") == "#000000"
+    later = [sum(bytes.fromhex(plots.colour(f"bit_{epochs}")[1:])) for epochs in (1, 2, 5, 10, 30)]
+    assert later == sorted(set(later))
+    assert plots.colour("bit_100000") == plots.LATEST
+    assert plots.colour("init+shuffle") == "#968974"
+    assert plots.colour("unknown") == plots.colour("init+unknown") == plots.colour("bit_late") == plots.GREY
+
+
 def test_a_zero_with_an_interval_is_written_over_its_end():
     rows = table(
         ("cpu", "algo", "churn", "all", 0.0, 0.0, 0.02, 5, 0), ("cpu", "impl", "churn", "all", 0.1, 0.1, 0.1, 5, 0)

@@ -67,6 +67,7 @@ PALETTE = {
 }
 NAMES = {"algo_impl": "ALGO+IMPL", "algo": "ALGO", "impl": "IMPL", "control": "Control"}
 FRAMEWORKS = {"tensorflow": "TensorFlow", "jax": "JAX", "torch": "PyTorch"}
+LATEST = "#C0A8FF"  # what the colour of a bit tends to
 # For what has no colour of its own, in order of appearance.
 CYCLE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#F0E442")
 GREY = "#BBBBBB"
@@ -114,10 +115,19 @@ def variant_name(variant: str) -> str:
 
 def colour(variant: str, palette: Mapping[str, str] = PALETTE) -> str:
     """The variant's colour, the same in every figure: of sources together the mean of theirs; else light grey."""
-    parts = [palette.get(part.partition("_")[0]) for part in variant.split("+")]
-    if variant in palette or None in parts:
-        return palette.get(variant, GREY)
-    return to_hex(np.mean([to_rgb(part) for part in parts], axis=0)).upper()
+    if variant in palette:
+        return palette[variant]
+    parts = [_tint(part, palette) for part in variant.split("+")]
+    return GREY if any(part is None for part in parts) else to_hex(np.mean(parts, axis=0)).upper()
+
+
+def _tint(source: str, palette: Mapping[str, str]) -> np.ndarray | None:
+    """The colour of a single source, of a bit that is moved after N epochs (bit_N) the lighter the later."""
+    name, _, epochs = source.partition("_")
+    if name not in palette or (epochs and not epochs.isdigit()):
+        return None
+    late = min(np.log2(1 + int(epochs or 0)) / 8, 1)
+    return (1 - late) * np.array(to_rgb(palette[name])) + late * np.array(to_rgb(LATEST))
 
 
 def cycle(names: Sequence[str], tints: Sequence[str] = CYCLE) -> dict[str, str]:
