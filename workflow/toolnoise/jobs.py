@@ -5,16 +5,13 @@ it reads and the code of its modules. `perform` is given nothing else, so that t
 be checked against the study, and a job can be performed again from its statement alone.
 """
 
-import os
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from toolnoise import asked
+from toolnoise import asked, performed
 from toolnoise import study as studies
 from toolnoise.asked import Given, Parameters
-from toolnoise.errors import BadInput
 from toolnoise.figures import KINDS, MODULES
-from toolnoise.study import Cell, Pair
 
 RUN_FILES, PROFILE_FILES, INDEX = ("weights.npz", "history.csv"), (".csv",), (".json",)
 
@@ -41,179 +38,13 @@ class Job(NamedTuple):
     optional: tuple[str, ...] = ()
 
 
-# Data
-
-
-def _fetch(parameters: Parameters, given: Given) -> None:
-    from toolnoise.datasets import fetching
-
-    fetching.fetch(parameters["dataset"], parameters["entry"], given.out)
-
-
-def _prepare(parameters: Parameters, given: Given) -> None:
-    from toolnoise.datasets import preparation
-
-    preparation.prepare(parameters["dataset"], parameters["entry"], given.out, given.threads)
-
-
-def _count(parameters: Parameters, given: Given) -> None:
-    from toolnoise.datasets import counting
-
-    counting.count(parameters["dataset"], given.data, given.out)
-
-
-# Training and what needs an engine
-
-
-def _train(parameters: Parameters, given: Given) -> dict[str, Any]:
-    from toolnoise import code, training
-
-    digest = code.digest(*JOBS["train"].modules(parameters))
-    outputs = given.weights, given.history, given.record
-    return training.train(parameters["spec"], given.data, digest, *outputs, given.checkpoint)
-
-
-def _measure_speed(parameters: Parameters, given: Given) -> dict[str, Any]:
-    from toolnoise import speed
-
-    return speed.measure(parameters["spec"], given.data, given.out)
-
-
-def _profile(parameters: Parameters, given: Given) -> dict[str, Any]:
-    from toolnoise import profiling
-
-    return profiling.profile(parameters["spec"], given.out, given.record)
-
-
-def _predict(parameters: Parameters, given: Given) -> dict[str, Any]:
-    from toolnoise import prediction
-
-    return prediction.dump(parameters["spec"], given.data, given.records, given.logits, given.index)
-
-
-def _exchange(parameters: Parameters, given: Given) -> dict[str, Any]:
-    from toolnoise import prediction
-
-    files = given.data, given.records, given.logits, given.index
-    return prediction.dump(parameters["spec"], *files, parameters["trained_on"])
-
-
-def _remedy(parameters: Parameters, given: Given) -> dict[str, Any]:
-    from toolnoise import remedying
-
-    files = given.data, given.records, given.logits, given.index
-    return remedying.dump(parameters["spec"], parameters["remedies"], *files)
-
-
-def _dump_layers(parameters: Parameters, given: Given) -> dict[str, Any]:
-    from toolnoise import representation
-
-    files = given.data, given.records, given.grams, given.index
-    return representation.dump(parameters["spec"], parameters["examples"], *files)
-
-
 def _with_engine(module: str) -> Callable[[Parameters], tuple[str, ...]]:
     return lambda parameters: (module, *studies.modules(parameters["spec"]))
-
-
-# Measures
-
-
-def _check_control(parameters: Parameters, given: Given) -> None:
-    from toolnoise import control
-
-    control.check("/".join(parameters["cell"]), given.records, given.logits, given.index, given.out)
-
-
-def _measure(parameters: Parameters, given: Given) -> None:
-    from toolnoise import measuring
-
-    cell = Cell(*parameters["cell"])
-    read = given.data, given.logits, given.index, given.records
-    write = given.out, given.out_identical, given.out_ensembles
-    measuring.measure_cell(cell, parameters["study_seed"], parameters["identical"], *read, *write)
-
-
-def _measure_remedies(parameters: Parameters, given: Given) -> None:
-    from toolnoise import measuring
-
-    read = given.data, given.logits, given.index, given.remedied, given.single
-    measuring.measure_remedies(Cell(*parameters["cell"]), parameters["study_seed"], *read, given.out)
-
-
-def _measure_pair(parameters: Parameters, given: Given) -> None:
-    from toolnoise import measuring
-
-    measuring.measure_pair(
-        Pair(*parameters["pair"]),
-        given.data,
-        (given.logits, given.other_logits),
-        (given.index, given.other_index),
-        (given.records, given.other_records),
-        given.out,
-    )
-
-
-def _measure_frameworks(parameters: Parameters, given: Given) -> None:
-    from toolnoise import frameworks
-
-    frameworks.measure(
-        Pair(*parameters["pair"]),
-        (given.logits, given.other_logits),
-        (given.exchanged, given.other_exchanged),
-        (given.records, given.other_records),
-        given.out,
-        given.out_partings,
-    )
-
-
-def _measure_layers(parameters: Parameters, given: Given) -> None:
-    from toolnoise import measuring
-
-    measuring.measure_layers(Cell(*parameters["cell"]), given.grams, given.index, given.out)
-
-
-def _measure_overhead(parameters: Parameters, given: Given) -> None:
-    from toolnoise import measuring
-
-    about = (parameters["model"], parameters["hardware"], parameters["accelerator"])
-    measuring.measure_overhead(about, parameters["overhead"], given.records, given.out_overhead, given.out_kernels)
-
-
-def _collect(parameters: Parameters, given: Given) -> None:
-    from toolnoise.metrics import table
-
-    kind = parameters["kind"]
-    columns = table.DATA if kind == "counts" else getattr(table, kind.upper())
-    table.concatenate(given.metrics, columns, given.out)
-
-
-# Figures and the page
-
-
-def _render(parameters: Parameters, given: Given) -> None:
-    from toolnoise import rendering
-
-    formats = KINDS[parameters["notebook"]].formats
-    stem = os.path.splitext(given.out[0])[0]  # noqa: PTH122 (Path would tidy what the command line said)
-    if {f"{stem}.{suffix}" for suffix in formats} != set(given.out):
-        wanted = f"one path with each of {', '.join(formats)}"
-        raise BadInput("command line", "--out", f"found {', '.join(given.out)}", wanted)
-    read = {name: files for name, *files in given.read}
-    # In this order they stand in the executed notebook, whatever order a statement has them in.
-    shown = {key: parameters[key] for key in ("hardware", "tasks", "emulated", "batch_sizes") if key in parameters}
-    rendering.render(parameters["notebook"], {**read, **shown, "stem": stem}, given.executed)
 
 
 def _figure_files(parameters: Parameters) -> tuple[str, ...]:
     kind = parameters["notebook"]
     return (f"notebooks/{kind}.ipynb", *KINDS[kind].files)
-
-
-def _report(_parameters: Parameters, given: Given) -> None:
-    from toolnoise import rendering
-
-    rendering.write_report(given.study, given.out)
 
 
 def captions(figure_kinds: tuple[str, ...]) -> tuple[str, ...]:
@@ -232,7 +63,7 @@ JOBS = {
         reads={},
         writes=("out",),
         resolve=asked.data,
-        perform=_fetch,
+        perform=performed.fetch,
         modules=lambda _: ("toolnoise.datasets.fetching",),
     ),
     "prepare": Job(
@@ -241,7 +72,7 @@ JOBS = {
         reads={},
         writes=("out",),
         resolve=asked.data,
-        perform=_prepare,
+        perform=performed.prepare,
         modules=lambda _: ("toolnoise.datasets.preparation",),
         aside=("threads",),
     ),
@@ -251,7 +82,7 @@ JOBS = {
         reads={"data": ()},
         writes=("out",),
         resolve=lambda given: {"dataset": given.dataset},
-        perform=_count,
+        perform=performed.count,
         modules=lambda _: ("toolnoise.datasets.counting",),
     ),
     "train": Job(
@@ -260,7 +91,7 @@ JOBS = {
         reads={"data": ()},
         writes=("weights", "history", "record"),
         resolve=asked.run,
-        perform=_train,
+        perform=performed.train,
         modules=_with_engine("toolnoise.training"),
         aside=("checkpoint",),
     ),
@@ -270,7 +101,7 @@ JOBS = {
         reads={"data": ()},
         writes=("out",),
         resolve=asked.cell,
-        perform=_measure_speed,
+        perform=performed.measure_speed,
         modules=_with_engine("toolnoise.speed"),
     ),
     "profile": Job(
@@ -279,7 +110,7 @@ JOBS = {
         reads={},
         writes=("out", "record"),
         resolve=asked.profile,
-        perform=_profile,
+        perform=performed.profile,
         modules=_with_engine("toolnoise.profiling"),
     ),
     "predict": Job(
@@ -288,7 +119,7 @@ JOBS = {
         reads={"data": (), "records": ("weights.npz",)},
         writes=("logits", "index"),
         resolve=asked.cell,
-        perform=_predict,
+        perform=performed.predict,
         modules=_with_engine("toolnoise.prediction"),
         several=("records",),
     ),
@@ -298,7 +129,7 @@ JOBS = {
         reads={"data": (), "records": ("weights.npz",)},
         writes=("logits", "index"),
         resolve=asked.exchange,
-        perform=_exchange,
+        perform=performed.exchange,
         modules=_with_engine("toolnoise.prediction"),
         several=("records",),
     ),
@@ -308,7 +139,7 @@ JOBS = {
         reads={"data": (), "records": ("weights.npz",)},
         writes=("logits", "index"),
         resolve=asked.remedies,
-        perform=_remedy,
+        perform=performed.remedy,
         modules=_with_engine("toolnoise.remedying"),
         several=("records",),
     ),
@@ -318,7 +149,7 @@ JOBS = {
         reads={"data": (), "records": ("weights.npz",)},
         writes=("grams", "index"),
         resolve=asked.layers,
-        perform=_dump_layers,
+        perform=performed.dump_layers,
         modules=_with_engine("toolnoise.representation"),
         several=("records",),
     ),
@@ -328,7 +159,7 @@ JOBS = {
         reads={name: beside for name, beside in _DUMP.items() if name != "data"},
         writes=("out",),
         resolve=lambda given: {"cell": [given.model, given.dataset, given.hardware, "control"]},
-        perform=_check_control,
+        perform=performed.check_control,
         modules=lambda _: ("toolnoise.control",),
         several=("records",),
     ),
@@ -338,7 +169,7 @@ JOBS = {
         reads=_DUMP,
         writes=("out", "out-identical", "out-ensembles"),
         resolve=asked.measured_cell,
-        perform=_measure,
+        perform=performed.measure,
         modules=lambda _: ("toolnoise.measuring",),
         several=("records",),
     ),
@@ -348,7 +179,7 @@ JOBS = {
         reads={"data": (), "logits": (), "index": (), "remedied": INDEX, "single": INDEX},
         writes=("out",),
         resolve=asked.measured_remedies,
-        perform=_measure_remedies,
+        perform=performed.measure_remedies,
         modules=lambda _: ("toolnoise.measuring",),
         several=("remedied", "single"),
         optional=("remedied", "single"),
@@ -359,7 +190,7 @@ JOBS = {
         reads={**_DUMP, **{f"other-{name}": beside for name, beside in _DUMP.items() if name != "data"}},
         writes=("out",),
         resolve=asked.pair,
-        perform=_measure_pair,
+        perform=performed.measure_pair,
         modules=lambda _: ("toolnoise.measuring",),
         several=("records", "other-records"),
     ),
@@ -373,7 +204,7 @@ JOBS = {
         },
         writes=("out", "out-partings"),
         resolve=asked.pair,
-        perform=_measure_frameworks,
+        perform=performed.measure_frameworks,
         modules=lambda _: ("toolnoise.frameworks",),
         several=("records", "other-records"),
     ),
@@ -383,7 +214,7 @@ JOBS = {
         reads={"grams": (), "index": ()},
         writes=("out",),
         resolve=lambda given: {"cell": [given.model, given.dataset, given.hardware, given.variant]},
-        perform=_measure_layers,
+        perform=performed.measure_layers,
         modules=lambda _: ("toolnoise.measuring",),
     ),
     "measure-overhead": Job(
@@ -392,7 +223,7 @@ JOBS = {
         reads={"records": PROFILE_FILES},
         writes=("out-overhead", "out-kernels"),
         resolve=asked.overhead,
-        perform=_measure_overhead,
+        perform=performed.measure_overhead,
         modules=lambda _: ("toolnoise.measuring",),
         several=("records",),
     ),
@@ -402,7 +233,7 @@ JOBS = {
         reads={"metrics": ()},
         writes=("out",),
         resolve=lambda given: {"kind": given.kind},
-        perform=_collect,
+        perform=performed.collect,
         modules=lambda _: ("toolnoise.metrics.table",),
         several=("metrics",),
     ),
@@ -412,7 +243,7 @@ JOBS = {
         reads={"read": ()},
         writes=("out", "executed"),
         resolve=asked.figure,
-        perform=_render,
+        perform=performed.render,
         modules=lambda _: MODULES,
         files=_figure_files,
         several=("out",),
@@ -423,7 +254,7 @@ JOBS = {
         reads={"shows": ()},
         writes=("out",),
         resolve=asked.page,
-        perform=_report,
+        perform=performed.report,
         modules=lambda _: ("toolnoise.rendering",),
         files=lambda parameters: captions(tuple(parameters["figure_kinds"])),
         several=("shows",),
