@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
 
-from toolnoise import checkpoints
+from toolnoise import arrays, checkpoints, files
 from toolnoise.checkpoints import NAMES, Checkpoints, Progress
 from toolnoise.engines import State
+from toolnoise.errors import BadInput
 
 IDENTITY = {
     "engine": "tensorflow",
@@ -18,6 +19,11 @@ STATE = State(
     {"m": {"conv/kernel": np.full((3, 4), 0.1, np.float32)}, "loss_scale": {"left_out": np.array(3, np.int32)}},
     42,
 )
+BLANK = State(
+    {path: np.zeros_like(tensor) for path, tensor in STATE.weights.items()},
+    {slot: {path: np.zeros_like(one) for path, one in tensors.items()} for slot, tensors in STATE.slots.items()},
+    0,
+)
 SNAPSHOTS = [{path: tensor + epoch for path, tensor in STATE.weights.items()} for epoch in (1, 2)]
 PROGRESS = Progress(
     STATE, [{"epoch": 1, "train_loss": 0.1 + 0.2, "weights_sha256": "ff"}], {"training": 1 / 3}, [1], SNAPSHOTS
@@ -29,12 +35,25 @@ def path(tmp_path):
     return tmp_path / "checkpoints" / "1.npz"
 
 
-@pytest.fixture
-def written(path, monkeypatch):
-    """A checkpoint that lies there."""
-    monkeypatch.setattr(checkpoints, "SECONDS_BETWEEN", 0)
-    Checkpoints(path, IDENTITY).write(lambda: PROGRESS)
+def digest(weights):
+    return "ff" if weights["conv/kernel"].any() else "00"
+
+
+def read(path, identity=IDENTITY):
+    return Checkpoints(path, identity).read(lambda: BLANK, digest)
+
+
+def write(path, progress=PROGRESS):
+    kept = Checkpoints(path, IDENTITY)
+    kept.last -= checkpoints.SECONDS_BETWEEN
+    kept.write(lambda: progress)
     return path
+
+
+@pytest.fixture
+def written(path):
+    """A checkpoint that lies there."""
+    return write(path)
 
 
 def tensors(state, snapshots=()):
@@ -47,17 +66,15 @@ def tensors(state, snapshots=()):
 
 
 def test_what_is_read_is_what_was_written_bit_for_bit(written):
-    found = Checkpoints(written, IDENTITY).read()
+    found = read(written)
     assert found[1:4] == PROGRESS[1:4]
     assert found.state.step == 42
     assert list(found.state.weights) == list(STATE.weights)
     assert tensors(found.state, found.snapshots) == tensors(STATE, SNAPSHOTS)
 
 
-def test_before_the_first_cycle_ends_there_are_no_snapshots(path, monkeypatch):
-    monkeypatch.setattr(checkpoints, "SECONDS_BETWEEN", 0)
-    Checkpoints(path, IDENTITY).write(lambda: PROGRESS._replace(snapshots=[]))
-    assert Checkpoints(path, IDENTITY).read().snapshots == []
+def test_before_the_first_cycle_ends_there_are_no_snapshots(path):
+    assert read(write(path, PROGRESS._replace(snapshots=[]))).snapshots == []
 
 
 def test_nothing_is_written_before_its_time(path):
@@ -66,12 +83,12 @@ def test_nothing_is_written_before_its_time(path):
 
 
 def test_a_run_without_a_checkpoint_starts_fresh_and_says_nothing(path, capsys):
-    assert Checkpoints(path, IDENTITY).read() is None
+    assert read(path) is None
     assert capsys.readouterr().err == ""
 
 
 def starts_anew(path, capsys, identity=IDENTITY):
-    assert Checkpoints(path, identity).read() is None
+    assert read(path, identity) is None
     said = capsys.readouterr().err
     assert said.count("\n") == 1
     assert said.startswith(f"toolnoise: {path}: ")
@@ -92,26 +109,75 @@ def test_a_truncated_checkpoint_is_never_used(share, written, capsys):
     assert "training starts anew" in starts_anew(written, capsys)
 
 
-def test_a_flipped_bit_in_any_tensor_is_noticed(written, capsys):
+def test_a_flipped_bit_anywhere_is_noticed(written, capsys):
     content = written.read_bytes()
-    for array in (STATE.weights["conv/kernel"], STATE.slots["m"]["conv/kernel"], SNAPSHOTS[1]["conv/kernel"]):
-        place = content.index(array.tobytes()) + 5
+    for place in range(len(content)):
         damaged = bytearray(content)
-        damaged[place] ^= 1
+        damaged[place] ^= 1 << place % 8
         written.write_bytes(bytes(damaged))
-        assert "training starts anew" in starts_anew(written, capsys)
+        assert read(written) is None, place
+    assert capsys.readouterr().err.count("training starts anew") == len(content)
+
+
+def without(tensors, name):
+    return {path: tensor for path, tensor in tensors.items() if path != name}
+
+
+@pytest.mark.parametrize(
+    ("group", "state"),
+    [
+        ("weights", STATE._replace(weights=without(STATE.weights, "bn/moving_mean"))),
+        ("weights", STATE._replace(weights=STATE.weights | {"conv/kernel": np.ones((3, 5), np.float32)})),
+        ("weights", STATE._replace(weights=STATE.weights | {"conv/kernel": np.ones((3, 4), np.float64)})),
+        ("m", STATE._replace(slots=without(STATE.slots, "m"))),
+        ("loss_scale", STATE._replace(slots=STATE.slots | {"loss_scale": {"other": np.array(3, np.int32)}})),
+        ("v", STATE._replace(slots=STATE.slots | {"v": STATE.slots["m"]})),
+    ],
+)
+def test_a_checkpoint_without_just_the_tensors_and_slots_of_the_engine_is_never_used(group, state, path, capsys):
+    assert f": {group}: not the tensors" in starts_anew(write(path, PROGRESS._replace(state=state)), capsys)
+
+
+def test_a_checkpoint_whose_snapshots_lack_a_tensor_is_never_used(path, capsys):
+    snapshots = [without(snapshot, "bn/moving_mean") for snapshot in SNAPSHOTS]
+    assert "snapshot 1: not the tensors" in starts_anew(write(path, PROGRESS._replace(snapshots=snapshots)), capsys)
+
+
+def test_weights_that_are_not_those_of_the_checkpoint_s_own_last_epoch_are_never_used(path, capsys):
+    planted = STATE._replace(weights=BLANK.weights)
+    assert "weights: not those" in starts_anew(write(path, PROGRESS._replace(state=planted)), capsys)
+
+
+def test_a_folder_in_a_checkpoint_s_place_is_refused(path):
+    path.mkdir(parents=True)
+    with pytest.raises(BadInput, match="is no file; remove what lies in the checkpoint's place"):
+        read(path)
+
+
+def seal(path, tensors):
+    """Write a file whose digest is right, whatever is in it."""
+    with files.replacing(path) as scratch, scratch.open("wb+") as file:
+        file.write(checkpoints._header("0" * 64))
+        arrays.pack(file, tensors)
+        whole = checkpoints._digest(file)
+        file.seek(0)
+        file.write(checkpoints._header(whole))
 
 
 @pytest.mark.parametrize("about", [b"", b"{", b"[]", b"null", b'{"identity": 3}', b'{"identity": {}, "step": 1}'])
 def test_a_file_that_train_did_not_write_is_never_used(about, path, capsys):
-    path.parent.mkdir()
-    np.savez(path, about=np.frombuffer(about, np.uint8))
+    seal(path, {"about": np.frombuffer(about, np.uint8)})
     assert "damaged" in starts_anew(path, capsys)
 
 
 def test_an_archive_without_a_description_is_never_used(path, capsys):
+    seal(path, {"other": np.zeros(2)})
+    assert "damaged" in starts_anew(path, capsys)
+
+
+def test_an_archive_without_a_digest_is_never_used(path, capsys):
     path.parent.mkdir()
-    np.savez(path, other=np.zeros(2))
+    np.savez(path, about=np.frombuffer(b"{}", np.uint8))
     assert "damaged" in starts_anew(path, capsys)
 
 
@@ -120,15 +186,15 @@ def test_the_end_of_a_run_removes_its_checkpoint_and_what_a_killed_write_left_bu
     others = [written.with_name(name) for name in ("11.npz", ".11.npz.k3jd.npz")]
     for path in (debris, *others):
         path.write_bytes(b"")
-    Checkpoints(written, IDENTITY).discard()
+    files.discard(written)
     assert sorted(written.parent.iterdir()) == sorted(others)
 
 
-def test_a_full_disk_is_told_and_does_not_end_the_run(path, monkeypatch, capsys):
+def test_a_full_disk_is_reported_and_does_not_end_the_run(path, monkeypatch, capsys):
     def refuse(*_arguments):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(checkpoints, "SECONDS_BETWEEN", 0)
-    monkeypatch.setattr(checkpoints.arrays, "write_npz", refuse)
-    Checkpoints(path, IDENTITY).write(lambda: PROGRESS)
+    monkeypatch.setattr(checkpoints.arrays, "pack", refuse)
+    write(path)
+    assert list(path.parent.iterdir()) == []
     assert "no checkpoint ([Errno 28] No space left on device)" in capsys.readouterr().err

@@ -7,7 +7,7 @@ import sys
 import pytest
 import yaml
 
-from toolnoise import config, study
+from toolnoise import config, files, study
 
 GRID = """
 study: tiny
@@ -66,7 +66,7 @@ BAD_VALUES = [
     ("recipes.digits.flip", 1, "recipes.digits.flip", "found 1", "mirror"),
     ("recipes.digits.momentum", 1, "recipes.digits.momentum", "found 1", "up to but not including 1"),
     ("recipes.digits.learning_rate", 0, "recipes.digits.learning_rate", "found 0", "above 0"),
-    ("recipes.digits.learning_rate", "1e-3", "recipes.digits.learning_rate", 'found "1e-3"', "above 0"),
+    ("recipes.digits.learning_rate", "fast", "recipes.digits.learning_rate", 'found "fast"', "above 0"),
     ("recipes.digits.optimizer", "lion", "recipes.digits.optimizer", 'found "lion"', "allowed: adam, sgd"),
     ("recipes.digits.step_epochs", 0, "recipes.digits.step_epochs", "found 0", "from 1 up"),
     ("recipes.digits.step_epochs", [], "recipes.digits.step_epochs", "found []", "a list"),
@@ -255,6 +255,67 @@ def test_what_is_resolved_resolves_to_itself(written):
     once = config.resolve(written, "one.yaml")
     assert config.resolve(copy.deepcopy(once), "two.yaml") == once
     assert json.loads(json.dumps(once)) == once
+
+
+def numbers_of(rules, path=()):
+    """The place of every key of the schema that takes a number, with its bounds."""
+    for name, rule in {**rules.get("properties", {}), "*": rules.get("additionalProperties")}.items():
+        if isinstance(rule, dict):
+            if rule.get("type") == "number":
+                yield (*path, name), rule
+            yield from numbers_of(rule, (*path, name))
+
+
+NUMBERS = [
+    *((("recipes", "digits", *path), rule) for path, rule in numbers_of(config.schema()["$defs"]["recipe"])),
+    *((path, rule) for path, rule in numbers_of(config.schema()) if path[0] != "recipes"),
+]
+VALUES = (5e-05, 1e-05, 3e-05, 1.5e-07, 1e16, 1.7e300, 5e-324, 0.1, 0.0, 1.0, -0.25, 0.9999999999999999)
+
+
+def allows(rule, value):
+    least = rule.get("minimum", -float("inf")), rule.get("exclusiveMinimum", -float("inf"))
+    most = rule.get("maximum", float("inf")), rule.get("exclusiveMaximum", float("inf"))
+    return least[0] <= value <= most[0] and least[1] < value < most[1]
+
+
+@pytest.mark.parametrize(("path", "rule"), NUMBERS, ids=[".".join(path) for path, _ in NUMBERS])
+def test_every_number_that_the_schema_allows_is_read_as_it_was_written(path, rule, written, tmp_path):
+    tried = [value for value in VALUES if allows(rule, value)]
+    assert len(tried) > 1
+    place = ["cpu" if part == "*" else part for part in path]
+    for value in tried:
+        study = copy.deepcopy(written)
+        inside = study
+        for part in place[:-1]:
+            inside = inside.setdefault(part, {})
+        inside[place[-1]] = value
+        file = tmp_path / "study.json"
+        files.write_json(file, config.resolve(study, "one.yaml"))
+        found = config.read(file)
+        assert found == config.resolve(study, "one.yaml")
+        for part in place:
+            found = found[part]
+        assert (found, type(found)) == (value, float)
+
+
+@pytest.mark.parametrize("text", ["5e-05", "1e-3", "1E16", "2.e-3", ".5e-3"])
+def test_a_number_with_an_exponent_needs_no_point_and_no_sign_in_yaml(text, tmp_path):
+    path = tmp_path / "study.yaml"
+    path.write_text(f"{GRID}recipes: {{digits: {{learning_rate: {text}}}}}\nprices: {{cpu: {text}}}\n")
+    resolved = config.read(path)
+    assert resolved["recipes"]["digits"]["learning_rate"] == float(text)
+    assert resolved["prices"]["cpu"] == float(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [("{", "Expecting property name"), ('{"a": 1, "a": 2}', "key 'a' stands twice"), ("a: 1", "expected JSON")],
+)
+def test_json_that_is_none_is_one_line(text, found, tmp_path, refused):
+    path = tmp_path / "study.json"
+    path.write_text(text)
+    assert found in refused(config.read, path)
 
 
 def test_resolving_leaves_what_was_written_alone(written):

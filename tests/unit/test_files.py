@@ -3,6 +3,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -55,6 +56,19 @@ def test_a_kill_leaves_the_old_file(place):
     )
     assert subprocess.run([sys.executable, "-c", program, str(place)]).returncode == -signal.SIGKILL
     assert place.read_text() == "old"
+
+
+def test_file_and_folder_are_synced_around_the_rename(place, monkeypatch):
+    done, replace = [], Path.replace
+    monkeypatch.setattr(os, "fsync", lambda handle: done.append(str(Path(f"/proc/self/fd/{handle}").readlink())))
+    monkeypatch.setattr(Path, "replace", lambda scratch, path: (done.append("rename"), replace(scratch, path))[1])
+    files.write_text(place, "new")
+    # The folder was made for it.
+    *made, content, renamed, folder = done
+    assert made == [str(place.parent.parent)]
+    assert Path(content).parent == place.parent
+    assert Path(content).name.startswith(f".{place.name}.")
+    assert (renamed, folder) == ("rename", str(place.parent))
 
 
 @pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])

@@ -111,6 +111,57 @@ def test_a_run_that_is_started_again_finds_its_checkpoint_where_snakemake_leaves
     assert not kept.exists()
 
 
+def trains(**changes):
+    """The command line of the first run, with these arguments changed."""
+    run = f"results/small/runs/{CELL}/1"
+    names = dict(zip(("model", "dataset", "hardware", "variant"), CELL.split("/"), strict=True))
+    paths = {"weights": f"{run}/weights.npz", "history": f"{run}/history.csv", "record": f"{run}/run.json"}
+    about = {"study": "results/small/study.json", **names, "seed": 1, "data": "results/small/data/digits.npz", **paths}
+    about |= {"checkpoint": f"results/small/checkpoints/{CELL}/1.npz", **changes}
+    return ["train", *(str(part) for name, value in about.items() for part in (f"--{name}", value))]
+
+
+def test_the_checkpoint_stays_until_the_statement_is_written(copied, toolnoise):
+    kept = copied / f"results/small/checkpoints/{CELL}/1.npz"
+    kept.parent.mkdir(parents=True)
+    kept.write_text("of something else")
+    statement = copied / f"results/small/statements/runs/{CELL}/1/weights.npz.intoto.json"
+    statement.unlink()
+    statement.mkdir()
+    (statement / "in the way").touch()
+    assert toolnoise(copied, *trains()).returncode != 0
+    assert kept.exists()
+    shutil.rmtree(statement)
+    assert toolnoise(copied, *trains()).returncode == 0
+    assert not kept.exists()
+    assert statement.is_file()
+
+
+def test_a_run_is_not_trained_by_another_study_than_it_was_planned_for(copied, toolnoise, refusal):
+    run = copied / f"results/small/runs/{CELL}/1"
+    before = {path: path.read_bytes() for path in run.iterdir()}
+    line = refusal(toolnoise(copied, *trains(planned="0" * 64)))
+    assert "results/small/study.json: changed since this job was planned" in line
+    assert {path: path.read_bytes() for path in run.iterdir()} == before
+
+
+def test_a_second_snakemake_with_another_study_of_the_same_name_changes_nothing_of_the_first(copied, snakemake):
+    # Snakemake has planned with one file when another of the same name takes the place of study.json.
+    (copied / f"results/small/runs/{CELL}/1/run.json").unlink()
+    other = json.loads((copied / "results/small/study.json").read_text())
+    for recipe in other["recipes"].values():
+        recipe["epochs"] += 1
+    (copied / "other.json").write_text(json.dumps(other))
+    (copied / "Snakefile").write_text(
+        f"include: {str(Path(__file__).parents[2] / 'Snakefile')!r}\n"
+        "onstart:\n    shell('cp other.json results/small/study.json')\n"
+    )
+    done = snakemake(copied, f"results/small/runs/{CELL}/1/run.json", "--snakefile", "Snakefile")
+    assert done.returncode == 1
+    assert "changed since this job was planned" in (copied / f"logs/small/train/{CELL}/1.log").read_text()
+    assert not (copied / f"results/small/runs/{CELL}/1/run.json").exists()
+
+
 def test_what_programs_get_can_be_cut_short_without_a_traceback(small_study, run):
     script = Path(sys.executable).with_name("toolnoise")
     done = run(small_study, "bash", "-c", f"set -o pipefail; {script} doctor --json | true")

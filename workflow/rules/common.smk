@@ -124,6 +124,11 @@ def get_spec_digest(wildcards):
     return canonical_sha256(study.spec(get_cell(wildcards), int(wildcards.get("seed", 0))))
 
 
+def get_planned_digest(wildcards):
+    # The verb checks it: another Snakemake may have written another study of the same name by then.
+    return canonical_sha256(asked.of_spec(study.spec(get_cell(wildcards), int(wildcards.seed))))
+
+
 def get_code_digest(verb):
     # A run also depends on its engine and on its model's builder, which its spec names.
     return lambda wildcards: code.digest(verb, *study.modules(get_cell(wildcards)))

@@ -23,10 +23,10 @@ rule train_run:
     params:
         study=study.path(layout.STUDY),
         checkpoint=layout.CHECKPOINT,
-        spec=get_spec_digest,
+        planned=get_planned_digest,
         code=get_code_digest("toolnoise.training"),
     shell:
         "toolnoise train --study {params.study:q} --model {wildcards.model:q} --dataset {wildcards.dataset:q}"
         " --hardware {wildcards.hardware:q} --variant {wildcards.variant:q} --seed {wildcards.seed:q}"
         " --data {input.data:q} --weights {output.weights:q} --history {output.history:q}"
-        " --record {output.record:q} --checkpoint {params.checkpoint:q} >{log:q} 2>&1"
+        " --record {output.record:q} --checkpoint {params.checkpoint:q} --planned {params.planned:q} >{log:q} 2>&1"

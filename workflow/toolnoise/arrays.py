@@ -27,7 +27,13 @@ def write_npz(
 
     Pairs are asked for one after the other, so that a later array may be made of what an earlier one's rows were.
     """
-    with replacing(path) as scratch, zipfile.ZipFile(scratch, "w") as archive:
+    with replacing(path) as scratch, scratch.open("wb") as file:
+        pack(file, arrays)
+
+
+def pack(file: IO[bytes], arrays: Mapping[str, np.ndarray | Rows] | Iterable[tuple[str, np.ndarray | Rows]]) -> None:
+    """Write arrays as an .npz into a file that is open, from where it stands."""
+    with zipfile.ZipFile(file, "w") as archive:
         for name, array in arrays.items() if isinstance(arrays, Mapping) else arrays:
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                 _write(member, array)
@@ -73,6 +79,12 @@ def read_npz(path: str | Path, mapped: Collection[str] = ()) -> dict[str, np.nda
         np.lib.npyio.NpzFile(file, allow_pickle=False) as archive,
     ):
         return {name: _map(path, archive.zip, name) if name in mapped else archive[name] for name in archive.files}
+
+
+def unpack(file: IO[bytes]) -> dict[str, np.ndarray]:
+    """Read every array of an .npz that lies in an open file, at its end."""
+    with np.lib.npyio.NpzFile(file, allow_pickle=False) as archive:
+        return {name: archive[name] for name in archive.files}
 
 
 def _map(path: str | Path, archive: zipfile.ZipFile, name: str) -> np.ndarray:

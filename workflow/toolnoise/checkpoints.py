@@ -1,20 +1,23 @@
 """Checkpoints: where an interrupted training goes on, bit for bit.
 
-One file a run, written whole or not at all, at most once a minute, so that a short run pays nothing; it goes when the
-run ends. It names what it belongs to (spec, data, code, framework, device). One that is damaged or belongs to something
-else is told in the log and never used: training starts anew.
+One file a run, written whole or not at all, at most once a minute, so that a short run pays nothing. The recorder
+removes it when the run's statement is on disk. It begins with a digest of the rest of it and names what it belongs to
+(spec, data, code, framework, device). A checkpoint is used only if every byte of it is as it was written, it belongs to
+this run, it has exactly the tensors that the engine asks for, and its weights are those of its own last epoch.
+Otherwise the log says why, and training starts anew.
 """
 
+import hashlib
 import json
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from toolnoise import arrays, cycles
+from toolnoise import arrays, cycles, files
 from toolnoise.engines import State, Weights
 from toolnoise.errors import BadInput
 
@@ -22,6 +25,9 @@ SECONDS_BETWEEN = 60.0
 # What of an identity is told as it is; the rest are digests.
 NAMES = ("engine", "device", "driver")
 ABOUT, WEIGHTS, SNAPSHOTS = "about", "weights", "snapshots"
+# The first line: what the file is, and the SHA-256 of all that follows.
+HEADER = "toolnoise checkpoint 2 sha256 {}\n"
+WANTED = "expected a checkpoint that train wrote"
 
 
 class Progress(NamedTuple):
@@ -44,12 +50,18 @@ class Checkpoints:
         self.path, self.identity = Path(path), identity
         self.last = time.monotonic()
 
-    def read(self) -> Progress | None:
-        """What the run can go on from, if there is something."""
+    def read(self, started: Callable[[], State], digest: Callable[[Weights], str]) -> Progress | None:
+        """What the run can go on from, if there is something.
+
+        `started` gives the engine's state at the start: a checkpoint must have the same tensors. `digest` is how the
+        rows of a history digest weights.
+        """
         if not self.path.exists():
             return None
+        if not self.path.is_file():
+            raise BadInput(self.path, "", "is no file", "remove what lies in the checkpoint's place")
         try:
-            return self._read()
+            return self._read(started, digest)
         except BadInput as error:
             print(f"toolnoise: {error}; training starts anew", file=sys.stderr, flush=True)
             return None
@@ -64,25 +76,29 @@ class Checkpoints:
         tensors = {f"{group} {path}": tensor for group, named in groups.items() for path, tensor in named.items()}
         text = np.frombuffer(json.dumps(about, allow_nan=False).encode(), np.uint8)
         try:
-            arrays.write_npz(self.path, {ABOUT: text, **tensors})
+            with files.replacing(self.path) as scratch, scratch.open("wb+") as file:
+                file.write(_header("0" * 64))
+                arrays.pack(file, {ABOUT: text, **tensors})
+                whole = _digest(file)
+                file.seek(0)
+                file.write(_header(whole))
         except OSError as error:
             # A full disk ends a run when it writes its results, not when it takes precautions.
             print(f"toolnoise: {self.path}: no checkpoint ({error})", file=sys.stderr, flush=True)
         self.last = time.monotonic()
 
-    def discard(self) -> None:
-        """Remove the checkpoint, and what a write that was killed left beside it."""
-        for path in (self.path, *self.path.parent.glob(f".{self.path.name}.*")):
-            path.unlink(missing_ok=True)
-
-    def _read(self) -> Progress:
-        tensors = arrays.read_npz(self.path)
+    def _read(self, started: Callable[[], State], digest: Callable[[Weights], str]) -> Progress:
+        with files.readable(self.path, "a checkpoint that train wrote"), self.path.open("rb") as file:
+            first = file.read(len(_header("0" * 64)))
+            if first != _header(_digest(file)):
+                raise BadInput(self.path, "", "damaged", WANTED)
+            tensors = arrays.unpack(file)
         try:
             about = json.loads(tensors.pop(ABOUT).tobytes())
             identity, step = dict(about["identity"]), about["step"]
-            rest = about["rows"], about["seconds"], about["resumed"]
+            rows, seconds, resumed = about["rows"], about["seconds"], about["resumed"]
         except (KeyError, ValueError, TypeError):
-            raise BadInput(self.path, "", "damaged", "expected a checkpoint that train wrote") from None
+            raise BadInput(self.path, "", "damaged", WANTED) from None
         for key, wanted in self.identity.items():
             if (found := identity.get(key)) != wanted:
                 if key in NAMES:
@@ -93,4 +109,32 @@ class Checkpoints:
             group, _, path = name.partition(" ")
             groups.setdefault(group, {})[path] = tensor
         snapshots = cycles.unpacked(groups.pop(SNAPSHOTS, {}))
-        return Progress(State(groups.pop(WEIGHTS, {}), groups, step), *rest, snapshots)
+        state = State(groups.pop(WEIGHTS, {}), groups, step)
+        self._require_tensors(state, snapshots, started())
+        if rows and digest(state.weights) != rows[-1]["weights_sha256"]:
+            raise BadInput(self.path, "weights", "not those of its last epoch", WANTED)
+        return Progress(state, rows, seconds, resumed, snapshots)
+
+    def _require_tensors(self, state: State, snapshots: list[Weights], started: State) -> None:
+        """Every tensor of the engine, of its shape and type, and no other; a snapshot has those of the weights."""
+        wanted, found = ({WEIGHTS: one.weights, **one.slots} for one in (started, state))
+        found |= {f"snapshot {number}": snapshot for number, snapshot in enumerate(snapshots, 1)}
+        wanted |= {f"snapshot {number}": started.weights for number in range(1, len(snapshots) + 1)}
+        for group in (*wanted, *found):
+            shapes = [_described(one.get(group, {})) for one in (wanted, found)]
+            if shapes[0] != shapes[1]:
+                raise BadInput(self.path, group, "not the tensors of this run", "expected every tensor and slot of it")
+
+
+def _described(tensors: Weights) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
+    return {path: (tensor.shape, tensor.dtype) for path, tensor in tensors.items()}
+
+
+def _header(digest: str) -> bytes:
+    return HEADER.format(digest).encode()
+
+
+def _digest(file: IO[bytes]) -> str:
+    """The SHA-256 of what follows the header."""
+    file.seek(len(_header("0" * 64)))
+    return hashlib.file_digest(file, "sha256").hexdigest()

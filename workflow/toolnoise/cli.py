@@ -266,6 +266,7 @@ _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
     "study": {"help": "a configuration, or the study.json kept with its results", "metavar": "FILE"},
     "seed": {"type": int},
     "checkpoint": {"help": "where an interrupted run is kept and goes on from; it goes when the run ends"},
+    "planned": {"metavar": "SHA256", "help": "refuse the job if its parameters have another digest than planned"},
     "A": {"help": "a run, a cell, a study's results, or a results folder"},
     "B": {"help": "another one"},
     ("compare", "A"): {"help": "predicted classes or scores, .npy or CSV: N, run x N, N x class or run x N x class"},

@@ -10,6 +10,8 @@ import functools
 import itertools
 import json
 import math
+import re
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -41,11 +43,16 @@ class _StrictLoader(yaml.SafeLoader):
 
 
 def read_yaml(path: str | Path) -> Any:
-    """Read a YAML or JSON file; a syntax error or a repeated key is told with its line."""
+    """Read a YAML or JSON file; a syntax error or a repeated key is told with its line.
+
+    What ends in .json is JSON: YAML 1.1 takes JSON's 5e-05 for text.
+    """
     try:
         text = Path(path).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(path, "", f"cannot be read ({error})") from None
+    if Path(path).suffix == ".json":
+        return _json(text, path)
     try:
         return yaml.load(text, _StrictLoader)  # noqa: S506 (derived from SafeLoader)
     # ValueError, KeyError: what looks like a date, number or boolean and is none.
@@ -53,6 +60,19 @@ def read_yaml(path: str | Path) -> Any:
         mark = getattr(error, "problem_mark", None)
         where = f"line {mark.line + 1}" if mark else ""
         raise BadInput(path, where, getattr(error, "problem", None) or str(error), "expected YAML") from None
+
+
+def _json(text: str, path: str | Path) -> Any:
+    def mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        for key, count in Counter(key for key, _ in pairs).items():
+            if count > 1:
+                raise ValueError(f"key {key!r} stands twice")
+        return dict(pairs)
+
+    try:
+        return json.loads(text, object_pairs_hook=mapping)
+    except (ValueError, RecursionError) as error:
+        raise BadInput(path, "", str(error), "expected JSON") from None
 
 
 def read(path: str | Path) -> Config:
@@ -197,12 +217,30 @@ def _require_possible_toolings(toolings: Config, at: str, file: str | Path) -> N
                 )
 
 
+# What YAML 1.1 takes for text, because it has no point or its exponent no sign.
+_EXPONENT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+", re.ASCII)
+
+
 def _fill_defaults(validator, properties, instance, rules):  # noqa: ANN001, ANN202 (jsonschema's own signature)
     if isinstance(instance, dict):
         for name, rule in properties.items():
             if "default" in rule:
                 instance.setdefault(name, json.loads(json.dumps(rule["default"])))
+            _read_exponent(instance, name, rule)
     yield from jsonschema.Draft202012Validator.VALIDATORS["properties"](validator, properties, instance, rules)
+
+
+def _read_exponents(validator, rule, instance, rules):  # noqa: ANN001, ANN202 (jsonschema's own signature)
+    for name in set(instance) - set(rules.get("properties", {})) if isinstance(instance, dict) else ():
+        _read_exponent(instance, name, rule)
+    yield from jsonschema.Draft202012Validator.VALIDATORS["additionalProperties"](validator, rule, instance, rules)
+
+
+def _read_exponent(instance: Config, name: str, rule: Any) -> None:
+    value = instance.get(name)
+    wants_number = isinstance(rule, dict) and rule.get("type") == "number"
+    if wants_number and isinstance(value, str) and _EXPONENT.fullmatch(value):
+        instance[name] = float(value)
 
 
 def _is_integer(_checker: object, value: object) -> bool:
@@ -217,7 +255,7 @@ def _is_number(_checker: object, value: object) -> bool:
 
 _Validator = jsonschema.validators.extend(
     jsonschema.Draft202012Validator,
-    {"properties": _fill_defaults},
+    {"properties": _fill_defaults, "additionalProperties": _read_exponents},
     type_checker=jsonschema.Draft202012Validator.TYPE_CHECKER.redefine_many(
         {"integer": _is_integer, "number": _is_number}
     ),

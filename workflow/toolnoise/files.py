@@ -1,7 +1,8 @@
 """Files, written whole or not at all, and read with one-line complaints.
 
 Every output is written beside its place and renamed into it, so that a crash, a full disk or a `kill -9` leaves
-the old file, no file, or the whole new one. Nothing heavy is imported: the Snakefile reads this module.
+the old file, no file, or the whole new one. File and folder are synced, so that a power cut does no more than that.
+Nothing heavy is imported: the Snakefile reads this module.
 """
 
 import hashlib
@@ -38,7 +39,7 @@ DAMAGED = (
 def replacing(path: str | Path) -> Iterator[Path]:
     """Give a scratch path in the same folder; when the block succeeds it becomes `path`, else it goes."""
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    _make_folder(path.parent)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent)
     os.close(handle)
     scratch = Path(name)
@@ -48,8 +49,33 @@ def replacing(path: str | Path) -> Iterator[Path]:
             os.fsync(file.fileno())
         scratch.chmod(0o666 & ~_umask())
         scratch.replace(path)
+        _sync_folder(path.parent)
     finally:
         scratch.unlink(missing_ok=True)
+
+
+def discard(path: str | Path) -> None:
+    """Remove a file, and the scratch files of killed processes that were writing it."""
+    path = Path(path)
+    for one in (path, *path.parent.glob(f".{path.name}.*")):
+        one.unlink(missing_ok=True)
+
+
+def _make_folder(folder: Path) -> None:
+    """Make a folder and those above it, each entry on disk before anything lies in it."""
+    if not folder.is_dir():
+        _make_folder(folder.parent)
+        folder.mkdir(exist_ok=True)
+        _sync_folder(folder.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Put the names in a folder on disk: a rename alone is lost in a power cut."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def write_text(path: str | Path, text: str) -> None:

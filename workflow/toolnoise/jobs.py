@@ -93,7 +93,7 @@ JOBS = {
         resolve=asked.run,
         perform=performed.train,
         modules=_with_engine("toolnoise.training"),
-        aside=("checkpoint",),
+        aside=("checkpoint", "planned?"),
     ),
     "measure-speed": Job(
         "time some steps of a cell's runs",

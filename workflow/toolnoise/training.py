@@ -75,7 +75,7 @@ def train(
     """Train the run that `spec` describes; write its weights, history and record; return what was observed.
 
     `code` is the digest of what trains. An interrupted run of the same spec, data and code goes on where `checkpoint`
-    has it.
+    has it; the checkpoint stays, until the caller has the results safe.
     """
     timings = Timings()
     with timings.measure("start_up"):
@@ -87,12 +87,15 @@ def train(
         engine.compile(spec["recipe"], dataset.train)
     checkpoints = Checkpoints(checkpoint, _identity(spec, dataset, code, observed))
     initial = initial_state(parameters, spec)
-    progress = checkpoints.read() or Progress(initial, [], {}, [], [])
+    engine.restore(initial)
+    kept = checkpoints.read(engine.state, lambda tensors: weight_digests(tensors)[0])
+    progress = kept or Progress(initial, [], {}, [], [])
+    if kept:
+        engine.restore(kept.state)
     if progress.rows:
         timings.add(progress.seconds)
         progress.resumed.append(len(progress.rows))
         print(f"goes on after epoch {len(progress.rows)} of {spec['recipe']['epochs']}", flush=True)
-    engine.restore(progress.state)
     rows, snapshots, move = progress.rows, progress.snapshots, bit.of_run(parameters, spec)
     while not _has_ended(rows, spec["recipe"]["epochs"]):
         with timings.measure("checkpoints"):
@@ -122,7 +125,6 @@ def train(
             "seconds": dict(timings),
         },
     )
-    checkpoints.discard()
     return observed
 
 

@@ -20,7 +20,10 @@ def begin(study_file, data_file):
     engine.compile(spec["recipe"], data.train)
     start = {"doublings": DOUBLINGS, "steps_in_a_row": 0, "left_out": 0}
     scaled = spec["hardware"]["precision"] == "mixed_float16"
-    slots = {"loss_scale": {name: np.array(value, np.int32) for name, value in start.items()}} if scaled else {}
     initial = initial_weights(parameters, spec["study_seed"], 0, "model")
-    engine.restore(State(initial, slots, 0))
+    engine.restore(State(initial, {}, 0))
+    if scaled:
+        state = engine.state()
+        counts = {name: np.array(value, np.int32) for name, value in start.items()}
+        engine.restore(state._replace(slots=state.slots | {"loss_scale": counts}))
     return engine, spec, data, initial, plans.plan_epoch(spec, len(data.train.labels), 0).steps(0, STEPS)

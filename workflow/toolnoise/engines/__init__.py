@@ -19,7 +19,7 @@ Weights = dict[str, np.ndarray]
 class State(NamedTuple):
     """All that training carries from step to step: weights, the optimiser's slots for each, steps done.
 
-    Fresh training starts from `State(weights, {}, 0)`: a slot that is not given is zero.
+    Fresh training starts from `State(weights, {}, 0)`: with no slots given, all are zero.
     """
 
     weights: Weights

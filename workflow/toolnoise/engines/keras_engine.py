@@ -218,11 +218,11 @@ class KerasEngine(abc.ABC):
         """Compile everything that training and evaluating need."""
 
     def restore(self, state: State) -> None:
-        """Take weights, slots and step; slots that are not given are zero."""
+        """Take weights, slots and step; slots are all given, or none, and then zero."""
         for path, tensor in self.tensors.items():
             self.tensors[path] = self._set(tensor, state.weights[path])
         for slot, tensors in self.slots.items():
-            given = state.slots.get(slot)
+            given = state.slots[slot] if state.slots else None
             for path, tensor in tensors.items():
                 tensors[path] = self._set(tensor, given[path] if given else np.zeros(tuple(tensor.shape)))
         self.step = state.step

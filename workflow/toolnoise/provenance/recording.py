@@ -1,7 +1,7 @@
 """The recorder around every job: it knows what goes in, lets the job be performed, and states what came out.
 
 The statement is written last, when all outputs are in their places: a job that is broken off leaves none, and Snakemake
-removes what it left.
+removes what it left. Only then does its checkpoint go, so that until the end a job can go on from it.
 """
 
 import argparse
@@ -39,6 +39,7 @@ def run(verb: str, given: argparse.Namespace) -> None:
     """Perform a job and state what it did."""
     job = JOBS[verb]
     parameters = job.resolve(given)
+    _require_planned(parameters, given)
     started = _now()
     before = {path: _stat(path) for path, _ in read_by(job, given)}
     inputs = [_artifact(path, role, INPUT) for path, role in read_by(job, given)]
@@ -50,6 +51,16 @@ def run(verb: str, given: argparse.Namespace) -> None:
     made_by = code.sources(*job.modules(parameters), files=job.files(parameters))
     dependencies = [*inputs, *_sources(verb, parameters, outputs), *_code(made_by)]
     _write(verb, outputs, dependencies, parameters, observed or machine(), started)
+    if "checkpoint" in job.aside:
+        files.discard(given.checkpoint)
+
+
+def _require_planned(parameters: dict[str, Any], given: argparse.Namespace) -> None:
+    """Refuse a job whose study is no longer the one that Snakemake planned it for."""
+    planned = getattr(given, "planned", None)
+    if planned and planned != files.canonical_sha256(parameters):
+        found = "changed since this job was planned: another Snakemake works on a study of the same name"
+        raise BadInput(given.study, "", found, "run Snakemake again, or name one of the studies otherwise")
 
 
 def write_study(path: str, config: dict[str, Any], configuration: str) -> None:
