@@ -17,7 +17,8 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from toolnoise import arrays, cycles, files
+from toolnoise import arrays, files
+from toolnoise.cycles import packed, unpacked
 from toolnoise.engines import State, Weights
 from toolnoise.errors import BadInput
 
@@ -72,7 +73,7 @@ class Checkpoints:
             return
         state, rows, seconds, resumed, snapshots = progress()
         about = {"identity": self.identity, "step": state.step, "rows": rows, "seconds": seconds, "resumed": resumed}
-        groups = {WEIGHTS: state.weights, **state.slots, SNAPSHOTS: cycles.packed(snapshots)}
+        groups = {WEIGHTS: state.weights, **state.slots, SNAPSHOTS: packed(snapshots)}
         tensors = {f"{group} {path}": tensor for group, named in groups.items() for path, tensor in named.items()}
         text = np.frombuffer(json.dumps(about, allow_nan=False).encode(), np.uint8)
         try:
@@ -108,7 +109,7 @@ class Checkpoints:
         for name, tensor in tensors.items():
             group, _, path = name.partition(" ")
             groups.setdefault(group, {})[path] = tensor
-        snapshots = cycles.unpacked(groups.pop(SNAPSHOTS, {}))
+        snapshots = unpacked(groups.pop(SNAPSHOTS, {}))
         state = State(groups.pop(WEIGHTS, {}), groups, step)
         self._require_tensors(state, snapshots, started())
         if rows and digest(state.weights) != rows[-1]["weights_sha256"]:

@@ -21,8 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from toolnoise import arrays, bit, cycles, engines, files
+from toolnoise import arrays, bit, engines, files
 from toolnoise.checkpoints import Checkpoints, Progress
+from toolnoise.cycles import length, packed
 from toolnoise.datasets import prepared
 from toolnoise.engines import Engine, State
 from toolnoise.errors import BadInput
@@ -104,10 +105,10 @@ def train(
             state = engine.state()
             engine.restore(state._replace(weights=move.made(state.weights)))
         rows.append(_epoch(engine, spec, dataset, timings, len(rows)))
-        if not _has_ended(rows, spec["recipe"]["epochs"]) and len(rows) % cycles.length(spec["recipe"]) == 0:
+        if not _has_ended(rows, spec["recipe"]["epochs"]) and len(rows) % length(spec["recipe"]) == 0:
             snapshots.append(engine.weights())
         print(_told(rows[-1], spec["recipe"]["epochs"]), flush=True)
-    arrays.write_npz(weights, {**engine.weights(), **cycles.packed(snapshots)})
+    arrays.write_npz(weights, {**engine.weights(), **packed(snapshots)})
     files.write_text(history, _as_csv(rows))
     files.write_json(
         record,
