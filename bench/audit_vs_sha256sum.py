@@ -22,12 +22,12 @@ from typing import Any
 
 import numpy as np
 
-from toolnoise import code, config, engines, files, jobs
-from toolnoise import study as studies
-from toolnoise.provenance import expected, repository
-from toolnoise.provenance.expected import CONFIGURE, Expected
-from toolnoise.provenance.hashing import sha256
-from toolnoise.provenance.statements import (
+from toolnoise import engines, jobs
+from toolnoise.base import code_digest, files
+from toolnoise.provenance.record import expected, repository
+from toolnoise.provenance.record.expected import CONFIGURE, Expected
+from toolnoise.provenance.record.hashing import sha256
+from toolnoise.provenance.record.statements import (
     CODE,
     COMMIT,
     INPUT,
@@ -38,7 +38,9 @@ from toolnoise.provenance.statements import (
     Statement,
     path_for,
 )
-from toolnoise.variants import VARIANTS
+from toolnoise.study import config
+from toolnoise.study import grid as studies
+from toolnoise.study.variants import VARIANTS
 
 BYTES, REPETITIONS, LOT = 2_500_000_000, 3, 16
 SOURCE_FILE = Artifact("mine.npz", "0" * 64, 1, kind=SOURCE)
@@ -166,15 +168,15 @@ def _state(job: Expected, made: dict[str, Artifact]) -> Statement:
     inputs = [made[name]._replace(role=role, kind=INPUT) for name, role in job.inputs]
     ends = [SOURCE_FILE] if job.verb in ("fetch", "prepare") else []
     if job.verb == CONFIGURE:
-        made_by = code.sources("toolnoise.config")
+        made_by = code_digest.sources("toolnoise.study.config")
     else:
         verb = jobs.JOBS[job.verb]
-        made_by = code.sources(*verb.modules(job.parameters), files=verb.files(job.parameters))
+        made_by = code_digest.sources(*verb.modules(job.parameters), files=verb.files(job.parameters))
     ends += [
         Artifact(name, digest, kind=CODE if name.endswith(".py") else RESOURCE) for name, digest in made_by.items()
     ]
     lock, commit = repository.lock() or repository.LOCKS[-1], repository.commit()
-    ends.append(Artifact(lock, sha256(code.ROOT / lock), kind=LOCK))
+    ends.append(Artifact(lock, sha256(code_digest.ROOT / lock), kind=LOCK))
     if commit:
         ends.append(Artifact("repository", commit.sha, kind=COMMIT))
     outputs = tuple(made[name]._replace(role=role) for name, role in job.outputs)

@@ -30,9 +30,10 @@ import subprocess
 import sys
 import time
 
-from toolnoise import config, engines, streams
+from toolnoise import engines, streams
+from toolnoise.base.errors import BadInput
 from toolnoise.engines import environment
-from toolnoise.errors import BadInput
+from toolnoise.study import config
 
 SIZE, CHANNELS, CLASSES, BATCH, EPOCHS, CROP = 32, 3, 10, 128, 2, 4
 # TensorFlow's from one doubling to the next; the others lose nothing to a length.
@@ -55,8 +56,8 @@ def train_with_engine(name: str, augment: bool, examples: int) -> tuple[float, f
     """Wall and CPU seconds of a timed training with the project's engine, its planning included."""
     from toolnoise.datasets.prepared import Split
     from toolnoise.engines import State
+    from toolnoise.epoch_plan import plan_epoch
     from toolnoise.models.initial import initial_weights
-    from toolnoise.plans import plan_epoch
 
     spec = _spec(name, augment)
     engine = engines.load(spec["hardware"]["engine"])

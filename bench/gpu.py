@@ -27,13 +27,17 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = [str(ROOT / "workflow"), str(ROOT / "site")]
 sys.path[:0] = PACKAGES
 
-from toolnoise import code, config, doctor, files, layout, pace  # noqa: E402
-from toolnoise import study as studies  # noqa: E402
-from toolnoise.errors import BadInput, told_in_one_line  # noqa: E402
+from toolnoise.base import code_digest, files  # noqa: E402
+from toolnoise.base.errors import BadInput, told_in_one_line  # noqa: E402
+from toolnoise.base.printing import size, span  # noqa: E402
+from toolnoise.commands import doctor  # noqa: E402
 from toolnoise.jobs import JOBS  # noqa: E402
-from toolnoise.printing import size, span  # noqa: E402
-from toolnoise.provenance import archive, expected, recording, repository, sharing, statements  # noqa: E402
-from toolnoise.provenance.hashing import sha256  # noqa: E402
+from toolnoise.provenance.record import expected, recorder, repository, statements  # noqa: E402
+from toolnoise.provenance.record.hashing import sha256  # noqa: E402
+from toolnoise.provenance.share import archive, sharing  # noqa: E402
+from toolnoise.study import config, layout  # noqa: E402
+from toolnoise.study import grid as studies  # noqa: E402
+from toolnoise.timing import run_time  # noqa: E402
 
 STUDY = ROOT / "workflow/studies/gpu.yaml"
 # What is asked, in the order in which it is answered, and the verbs whose outputs are the answers.
@@ -147,7 +151,7 @@ def _served(file: Path) -> studies.Study:
     models = {whole["hardware"][name]["gpu_model"] for name in able} - {""}
     whole = config.read_yaml(file) | {"only": able, "study": "-".join([whole["study"], *sorted(models)])}
     study = studies.build(config.resolve(whole, file), file)
-    recording.write_study(study.path(layout.STUDY), study.config, os.path.relpath(file))
+    recorder.write_study(study.path(layout.STUDY), study.config, os.path.relpath(file))
     return study
 
 
@@ -211,10 +215,10 @@ class Work:
         """Whether there is time for a job: for all of it, or if a whole piece is too short for it, for some."""
         left = self.ends - time.monotonic()
         spec, known = job.parameters.get("spec"), None
-        if job.verb == "train" and (found := pace.find(spec)):
+        if job.verb == "train" and (found := run_time.find(spec)):
             known = found.run(spec["recipe"]["epochs"])
         elif job.verb == "profile":
-            known = pace.profiling(spec)
+            known = run_time.profiling(spec)
         return left > 0 and (known is None or known < left or known > self.ends - self.began)
 
     def _perform(self, job: expected.Expected) -> None:
@@ -259,7 +263,7 @@ def is_of_this_code(job: expected.Expected) -> bool:
     verb, kinds = JOBS[job.verb], (statements.CODE, statements.RESOURCE)
     statement = statements.read(statements.path_for(job.outputs[0][0]))
     made_by = {one.name: one.sha256 for one in statement.dependencies if one.kind in kinds}
-    return made_by == code.sources(*verb.modules(job.parameters), files=verb.files(job.parameters))
+    return made_by == code_digest.sources(*verb.modules(job.parameters), files=verb.files(job.parameters))
 
 
 def arguments(study: studies.Study, job: expected.Expected) -> list[str]:

@@ -27,7 +27,7 @@ from pathlib import Path
 
 import numpy as np
 
-from toolnoise import arrays
+from toolnoise.base import arrays
 from toolnoise.metrics.accuracy import predictions
 from toolnoise.metrics.churn import pairwise_churn
 from toolnoise.metrics.correlation import pairwise_pearson, pairwise_spearman

@@ -17,7 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from toolnoise import arrays, streams
+from toolnoise import streams
+from toolnoise.base import arrays
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES, EPOCHS, SEEDS = 16_384, 15, 8

@@ -7,10 +7,10 @@ import shutil
 import pytest
 from playwright.sync_api import expect
 
-from toolnoise.provenance import audit as audits
-from toolnoise.provenance import page as pages
-from toolnoise.provenance import statements, tree
-from toolnoise.provenance.rules.origins import Stale
+from toolnoise.provenance.audit import examine as audits
+from toolnoise.provenance.audit.rules.origins import Stale
+from toolnoise.provenance.page import page as pages
+from toolnoise.provenance.record import statements, tree
 
 # Whatever of it runs says so in the window.
 RUN = "runs/smallcnn/digits/cpu/impl/1"

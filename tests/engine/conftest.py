@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from toolnoise import arrays, files, plans, study
+from toolnoise import epoch_plan
+from toolnoise.base import arrays, files
 from toolnoise.datasets import prepared
+from toolnoise.study import grid
 
 DRIVERS = Path(__file__).parent / "drivers"
 
@@ -61,7 +63,7 @@ class Workshop:
 
     def __init__(self, folder, toolnoise, run, skip_without):
         self.folder, self.toolnoise, self.run = folder, toolnoise, run
-        self.study = study.load(folder / "study.yaml")
+        self.study = grid.load(folder / "study.yaml")
         self.cell = self.study.cells[0]
         for engine in {self.study.tooling(cell.hardware)["engine"] for cell in self.study.cells}:
             skip_without(engine)
@@ -131,7 +133,7 @@ class Workshop:
         """The plan of a run's last step."""
         spec = trained.record["spec"]
         train = self.dataset().train
-        plan = plans.plan_epoch(spec, len(train.labels), spec["recipe"]["epochs"] - 1, train.margin)
+        plan = epoch_plan.plan_epoch(spec, len(train.labels), spec["recipe"]["epochs"] - 1, train.margin)
         return plan._replace(**{part: getattr(plan, part)[-1] for part in ("order", "offsets", "flips", "slots")})
 
     def drive(self, driver, *arguments, out="out.npz", read=arrays.read_npz):

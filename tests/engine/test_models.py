@@ -5,8 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from toolnoise import config, files
+from toolnoise.base import files
 from toolnoise.models.initial import Parameter, initial_weights
+from toolnoise.study import config
 
 # Published parameter counts, those of batch normalisation's running statistics among them.
 # Keras: the table of keras.io's "Keras Applications" while it gave whole numbers (keras-io,

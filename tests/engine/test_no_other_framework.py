@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from toolnoise import files
+from toolnoise.base import files
 
 PACKAGES = {"tensorflow": ("tensorflow",), "jax": ("jax", "jaxlib"), "torch": ("torch",)}
 TOOLINGS = {"tensorflow": "cpu", "jax": "cpu-jax", "torch": "cpu-torch"}

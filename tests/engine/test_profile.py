@@ -2,8 +2,7 @@
 
 import pytest
 
-from toolnoise import files
-from toolnoise.metrics import table
+from toolnoise.base import files, metric_files
 
 STEPS = 4
 STUDY = {
@@ -55,7 +54,7 @@ def measured(request, profile):
     """Tooling, mode, kernels and record of a measurement."""
     done, out = profile(*request.param)
     assert done.returncode == 0, done.stderr
-    kernels = table.read(out / "1.csv", table.PROFILE).set_index("kernel")
+    kernels = metric_files.read(out / "1.csv", metric_files.PROFILE).set_index("kernel")
     return *request.param, kernels, files.read_json(out / "1.json")
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from toolnoise import bit, runs, training
 from toolnoise.models.initial import Parameter
+from toolnoise.training import bitflip, loop, runs
 
 # With SGD's momentum, which goes on too.
 RECIPE = {
@@ -26,7 +26,7 @@ def cycled(workshop):
 
 def test_snapshots_are_the_weights_that_the_history_has_before_a_bit_is_moved(cycled):
     snapshots, rows = cycled.snapshots(), cycled.history()
-    digests = [training.weight_digests(weights)[0] for weights in snapshots]
+    digests = [loop.weight_digests(weights)[0] for weights in snapshots]
     assert digests == [rows[1]["weights_sha256"], rows[3]["weights_sha256"]]
     assert [float(row["learning_rate"]) for row in rows[:2]] == [float(row["learning_rate"]) for row in rows[2:]]
 
@@ -42,4 +42,7 @@ def test_the_moved_bit_follows_from_the_tensors_in_the_file(cycled):
     record = cycled.record
     tensors = cycled.weights().items()
     parameters = [Parameter(path, tensor.shape, path in record["trainable"], "", {}) for path, tensor in tensors]
-    assert bit.recorded(bit.of_run(parameters, record["spec"]), record["spec"], record["epochs"]) == record["moved_bit"]
+    assert (
+        bitflip.recorded(bitflip.of_run(parameters, record["spec"]), record["spec"], record["epochs"])
+        == record["moved_bit"]
+    )

@@ -5,7 +5,7 @@ import csv
 import numpy as np
 import pytest
 
-from toolnoise import arrays, files
+from toolnoise.base import arrays, files
 from toolnoise.datasets import preparation
 
 IMAGE = 6 * 8 * 2 * 4  # bytes of a float32 image

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from toolnoise import arrays, config, files, study, training
-from toolnoise.errors import BadInput
-from toolnoise.study import Cell
-from toolnoise.variants import VARIANTS
+from toolnoise.base import arrays, files
+from toolnoise.base.errors import BadInput
+from toolnoise.study import config, grid
+from toolnoise.study.grid import Cell
+from toolnoise.study.variants import VARIANTS
+from toolnoise.training import loop
 
 # The same examples every time, however busy the machine.
 settings.register_profile("toolnoise", deadline=None, derandomize=True)
@@ -43,13 +45,13 @@ def written():
 @pytest.fixture
 def built():
     """From a configuration to its study."""
-    return lambda written, file="tiny.yaml": study.build(config.resolve(written, file), file)
+    return lambda written, file="tiny.yaml": grid.build(config.resolve(written, file), file)
 
 
 @pytest.fixture(scope="session")
 def make_spec():
     """The spec of a run of the small study: on `cpu` implementation noise is emulated, on `noisy` it is native."""
-    tiny = study.build(config.resolve(copy.deepcopy(STUDY), "tiny.yaml"), "tiny.yaml")
+    tiny = grid.build(config.resolve(copy.deepcopy(STUDY), "tiny.yaml"), "tiny.yaml")
     return lambda variant, seed, hardware="cpu": tiny.spec(Cell("smallcnn", "digits", hardware, variant), seed)
 
 
@@ -86,12 +88,12 @@ def make_run(tmp_path, make_spec):
             change(parts)
         folder = tmp_path / "runs" / str(seed)
         arrays.write_npz(folder / "weights.npz", parts["final"])
-        rows = [",".join(training.HISTORY)]
+        rows = [",".join(loop.HISTORY)]
         for epoch, weights in enumerate(parts["epochs"], 1):
-            whole, tensors = training.weight_digests(weights)
-            tensors = " ".join(digest[: training.TENSOR_DIGITS] for digest in tensors)
+            whole, tensors = loop.weight_digests(weights)
+            tensors = " ".join(digest[: loop.TENSOR_DIGITS] for digest in tensors)
             row = {"epoch": epoch, "weights_sha256": whole, "tensors_sha256": tensors}
-            rows.append(",".join(str(row.get(column, 0.5)) for column in training.HISTORY))
+            rows.append(",".join(str(row.get(column, 0.5)) for column in loop.HISTORY))
         files.write_text(folder / "history.csv", "\n".join(rows) + "\n")
         files.write_json(folder / "run.json", parts["record"])
         return str(folder / "run.json")

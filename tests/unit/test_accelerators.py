@@ -2,9 +2,9 @@ import subprocess
 
 import pytest
 
-from toolnoise import config
 from toolnoise.engines import accelerators
 from toolnoise.engines.accelerators import Gpu
+from toolnoise.study import config
 
 # As drivers name them.
 NAMES = {

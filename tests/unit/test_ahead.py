@@ -2,7 +2,7 @@ import threading
 
 import pytest
 
-from toolnoise.ahead import ahead
+from toolnoise.base.prefetch import ahead
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from toolnoise import answers, arrays, files
+from toolnoise.base import arrays, files
+from toolnoise.dumps import prediction_files
 from toolnoise.metrics.entropy import cross_entropies
 
 LABELS = np.array([0, 1, 2, 1, 0])
@@ -30,7 +31,7 @@ def saved(tmp_path):
 
 
 def read(path):
-    return answers.read(path, LABELS, "y.npy")
+    return prediction_files.read(path, LABELS, "y.npy")
 
 
 @pytest.mark.parametrize(
@@ -111,7 +112,7 @@ def test_csv_may_tell_the_run_and_the_example_of_each_line(saved):
     "value", [LABELS, LABELS.astype(float), LABELS[np.newaxis], "0\n1\n2\n1\n0", "label\n0\n1\n2\n1\n0"]
 )
 def test_labels_are_one_row_or_column(saved, value):
-    assert answers.read_labels(saved(value, "y.npy" if not isinstance(value, str) else "y.csv")).tolist() == [
+    assert prediction_files.read_labels(saved(value, "y.npy" if not isinstance(value, str) else "y.csv")).tolist() == [
         0,
         1,
         2,
@@ -213,7 +214,7 @@ def test_bad_labels_are_refused_in_one_line(saved, refused, value, line):
     source = saved(value, "y.npy")
 
     def both():
-        return answers.read(saved(LOGITS), answers.read_labels(source), source)
+        return prediction_files.read(saved(LOGITS), prediction_files.read_labels(source), source)
 
     assert refused(both).startswith(f"{source}: ")
     assert line in refused(both)
@@ -237,11 +238,11 @@ def test_nothing_is_ever_unpickled(saved, refused, tmp_path, name):
 def test_two_files_must_answer_the_same_question(saved, refused):
     three = read(saved(LOGITS, "a.npy"))
     four = read(saved(np.pad(LOGITS, ((0, 0), (0, 0), (0, 1))), "b.npy"))
-    assert "found 4 classes; the 3 of " in refused(answers.require_same_classes, three, four)
+    assert "found 4 classes; the 3 of " in refused(prediction_files.require_same_classes, three, four)
     beyond = read(saved(np.array([0, 1, 7, 1, 0]), "c.npy"))
     for pair in ((three, beyond), (beyond, three)):
-        assert "found class 7; the 3 of " in refused(answers.require_same_classes, *pair)
-    answers.require_same_classes(three, read(saved(CLASSES, "d.npy")))
+        assert "found class 7; the 3 of " in refused(prediction_files.require_same_classes, *pair)
+    prediction_files.require_same_classes(three, read(saved(CLASSES, "d.npy")))
 
 
 def test_diverged_runs_of_a_dump_are_left_out_and_counted(tmp_path):
@@ -267,10 +268,10 @@ def test_only_dumps_of_a_study_have_labels_of_their_own(saved, refused, tmp_path
     files.write_json(study / "predictions/m/digits/cpu/algo.json", index)
     dump = str(study / "predictions/m/digits/cpu/algo.npy")
     assert (
-        refused(answers.labels_of, dump)
+        refused(prediction_files.labels_of, dump)
         == f"command line: --labels: {dump} is no dump of a study; a file with the labels"
     )
     files.write_text(study / "data/digits.npz", "")
-    assert answers.labels_of(dump) == str(study / "data/digits.npz")
-    refused(answers.labels_of, saved(LOGITS))
-    refused(answers.labels_of, "/a.npy")
+    assert prediction_files.labels_of(dump) == str(study / "data/digits.npz")
+    refused(prediction_files.labels_of, saved(LOGITS))
+    refused(prediction_files.labels_of, "/a.npy")

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from toolnoise import arrays
-from toolnoise.arrays import Rows
+from toolnoise.base import arrays
+from toolnoise.base.arrays import Rows
 
 FOUND = {
     "images": np.arange(5 * 3 * 2, dtype=np.uint8).reshape(5, 3, 2),

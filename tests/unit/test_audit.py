@@ -11,17 +11,17 @@ import pytest
 
 from toolnoise import streams
 from toolnoise.asked import of_spec
+from toolnoise.epoch_plan import plan_epoch
 from toolnoise.jobs import JOBS
-from toolnoise.plans import plan_epoch
-from toolnoise.provenance import expected, repository
-from toolnoise.provenance.audit import Coverage
-from toolnoise.provenance.evidence import RunFacts, differences, guarded
-from toolnoise.provenance.expected import outputs
-from toolnoise.provenance.hashing import BLOCK, sha256_of_all
-from toolnoise.provenance.rules import RULES, draws, specs
-from toolnoise.provenance.rules.machines import _differs
-from toolnoise.provenance.tree import open_plain
-from toolnoise.variants import VARIANTS, replicate
+from toolnoise.provenance.audit.evidence import RunFacts, differences, guarded
+from toolnoise.provenance.audit.examine import Coverage
+from toolnoise.provenance.audit.rules import RULES, draws, specs
+from toolnoise.provenance.audit.rules.machines import _differs
+from toolnoise.provenance.record import expected, repository
+from toolnoise.provenance.record.expected import outputs
+from toolnoise.provenance.record.hashing import BLOCK, sha256_of_all
+from toolnoise.provenance.record.tree import open_plain
+from toolnoise.study.variants import VARIANTS, replicate
 
 
 @pytest.mark.parametrize("threads", [1, 3])

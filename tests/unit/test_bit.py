@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from toolnoise import bit
 from toolnoise.models.initial import Parameter, initial_weights
+from toolnoise.training import bitflip
 
 PARAMETERS = [
     Parameter("conv/kernel", (3, 3, 1, 4), True, "GlorotUniform", {}),
@@ -14,7 +14,7 @@ PARAMETERS = [
     Parameter("logits/kernel", (16, 4), True, "GlorotUniform", {}),
 ]
 KERNELS = {"conv/kernel": 36, "logits/kernel": 64}
-MOVES = [bit.drawn(PARAMETERS, 0, replicate, "m") for replicate in range(1, 2001)]
+MOVES = [bitflip.drawn(PARAMETERS, 0, replicate, "m") for replicate in range(1, 2001)]
 
 
 def as_integers(values):
@@ -48,11 +48,11 @@ def test_only_trained_kernels_are_moved_each_weight_as_likely_as_any_other():
 
 
 def test_a_replicate_always_moves_the_same_weight():
-    assert bit.drawn(PARAMETERS, 0, 7, "m") == MOVES[6]
+    assert bitflip.drawn(PARAMETERS, 0, 7, "m") == MOVES[6]
     # These follow from the stream alone, for ever.
     assert [tuple(move) for move in MOVES[:2]] == [("logits/kernel", (9, 0), True), ("logits/kernel", (13, 0), False)]
 
 
 def test_a_model_without_kernels_is_one_line(refused):
-    line = refused(bit.drawn, PARAMETERS[1:4], 0, 1, "mine")
+    line = refused(bitflip.drawn, PARAMETERS[1:4], 0, 1, "mine")
     assert line.startswith("model mine: no trained tensor of two axes or more")

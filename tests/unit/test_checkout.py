@@ -2,10 +2,10 @@ from datetime import datetime
 
 import pytest
 
-from toolnoise.code import ROOT
-from toolnoise.provenance import checkout
-from toolnoise.provenance.hashing import sha256
-from toolnoise.provenance.statements import CODE, COMMIT, RESOURCE, Artifact, Statement
+from toolnoise.base.code_digest import ROOT
+from toolnoise.provenance.rebuild import checkout
+from toolnoise.provenance.record.hashing import sha256
+from toolnoise.provenance.record.statements import CODE, COMMIT, RESOURCE, Artifact, Statement
 
 
 @pytest.fixture
@@ -29,14 +29,18 @@ OWN = "examples/own-model/my_model.py"
 
 
 def test_code_that_is_as_recorded_is_run_where_it_is(stated, tmp_path):
-    code = checkout.package(stated("workflow/toolnoise/control.py", "notebooks/table2.ipynb"), tmp_path)
+    code = checkout.package(stated("workflow/toolnoise/measures/control_gate.py", "notebooks/table2.ipynb"), tmp_path)
     assert (code.folder, code.missing) == (ROOT / "workflow", ())
     assert not list(tmp_path.iterdir())
 
 
 def test_code_that_is_nowhere_is_named_file_by_file(stated, tmp_path):
-    names = "workflow/toolnoise/control.py", "workflow/toolnoise/gone.py", "workflow/toolnoise/runs.py"
-    other = {"workflow/toolnoise/control.py": "0" * 64, "workflow/toolnoise/gone.py": "1" * 64}
+    names = (
+        "workflow/toolnoise/measures/control_gate.py",
+        "workflow/toolnoise/gone.py",
+        "workflow/toolnoise/training/runs.py",
+    )
+    other = {"workflow/toolnoise/measures/control_gate.py": "0" * 64, "workflow/toolnoise/gone.py": "1" * 64}
     for commit in ("", "f" * 40):
         code = checkout.package(stated(*names, commit=commit, **other), tmp_path)
         assert code.missing == names[:2]

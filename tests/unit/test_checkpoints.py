@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
 
-from toolnoise import arrays, checkpoints, files
-from toolnoise.checkpoints import NAMES, Checkpoints, Progress
+from toolnoise.base import arrays, files
+from toolnoise.base.errors import BadInput
 from toolnoise.engines import State
-from toolnoise.errors import BadInput
+from toolnoise.training import checkpoints
+from toolnoise.training.checkpoints import NAMES, Checkpoints, Progress
 
 IDENTITY = {
     "engine": "tensorflow",

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from toolnoise import code
+from toolnoise.base import code_digest
 
 ENGINE = "toolnoise.engines.tensorflow"
 
@@ -13,22 +13,22 @@ ENGINE = "toolnoise.engines.tensorflow"
 def package(tmp_path, monkeypatch):
     """A copy of the package whose files a test may change; digests are of the copy."""
     copy = tmp_path / "workflow" / "toolnoise"
-    shutil.copytree(code.PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(code, "PACKAGE", copy)
-    monkeypatch.setattr(code, "ROOT", tmp_path)
+    shutil.copytree(code_digest.PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(code_digest, "PACKAGE", copy)
+    monkeypatch.setattr(code_digest, "ROOT", tmp_path)
     yield copy
     forget()
 
 
 def forget():
     """What a new process would not remember."""
-    code.sources.cache_clear()
-    code._read.cache_clear()
+    code_digest.sources.cache_clear()
+    code_digest._read.cache_clear()
 
 
 def digest(*modules, **options):
     forget()
-    return code.digest(*modules, **options)
+    return code_digest.digest(*modules, **options)
 
 
 def change(path):
@@ -38,14 +38,14 @@ def change(path):
 @pytest.mark.parametrize(
     ("module", "changed"),
     [
-        ("toolnoise.training", "training.py"),
-        ("toolnoise.training", "plans.py"),  # imported by it
-        ("toolnoise.training", "variants.py"),  # at some depth
-        ("toolnoise.training", "datasets/prepared.py"),
+        ("toolnoise.training.loop", "training.py"),
+        ("toolnoise.training.loop", "plans.py"),  # imported by it
+        ("toolnoise.training.loop", "variants.py"),  # at some depth
+        ("toolnoise.training.loop", "datasets/prepared.py"),
         ("toolnoise.datasets.preparation", "datasets/archives.py"),
-        ("toolnoise.training", "engines/__init__.py"),  # a package
-        ("toolnoise.measuring", "stats/estimates.py"),
-        ("toolnoise.measuring", "metrics/stability.py"),
+        ("toolnoise.training.loop", "engines/__init__.py"),  # a package
+        ("toolnoise.measures.measuring", "stats/estimates.py"),
+        ("toolnoise.measures.measuring", "metrics/stability.py"),
         (ENGINE, "models/dropout.py"),  # inside a function
         (ENGINE, "engines/environment.py"),
         ("toolnoise.models.smallcnn", "models/smallcnn.py"),
@@ -60,13 +60,13 @@ def test_a_change_to_what_a_module_imports_changes_its_digest(module, changed, p
 @pytest.mark.parametrize(
     ("module", "changed"),
     [
-        ("toolnoise.training", "plots.py"),
-        ("toolnoise.training", "prediction.py"),  # imports training, not the other way round
-        ("toolnoise.training", "engines/tensorflow.py"),  # named by the spec, and added from there
-        ("toolnoise.training", "metrics/churn.py"),
-        ("toolnoise.control", "stats/spread.py"),
-        ("toolnoise.rendering", "training.py"),
-        ("toolnoise.metrics.table", "streams.py"),
+        ("toolnoise.training.loop", "plots.py"),
+        ("toolnoise.training.loop", "prediction.py"),  # imports training, not the other way round
+        ("toolnoise.training.loop", "engines/tensorflow.py"),  # named by the spec, and added from there
+        ("toolnoise.training.loop", "metrics/churn.py"),
+        ("toolnoise.measures.control_gate", "stats/spread.py"),
+        ("toolnoise.figures.render", "training.py"),
+        ("toolnoise.base.metric_files", "streams.py"),
     ],
 )
 def test_a_change_to_what_a_module_never_imports_changes_nothing(module, changed, package):
@@ -76,45 +76,45 @@ def test_a_change_to_what_a_module_never_imports_changes_nothing(module, changed
 
 
 def test_touching_every_file_changes_nothing(package):
-    before = digest("toolnoise.training", ENGINE)
+    before = digest("toolnoise.training.loop", ENGINE)
     for path in package.rglob("*.py"):
         os.utime(path, (1, 1))
-    assert digest("toolnoise.training", ENGINE) == before
+    assert digest("toolnoise.training.loop", ENGINE) == before
 
 
 def test_where_the_package_lies_changes_nothing(package, monkeypatch):
-    here = digest("toolnoise.training")
+    here = digest("toolnoise.training.loop")
     elsewhere = package.parents[1] / "elsewhere" / "toolnoise"
     shutil.copytree(package, elsewhere)
-    monkeypatch.setattr(code, "PACKAGE", elsewhere)
-    assert digest("toolnoise.training") == here
+    monkeypatch.setattr(code_digest, "PACKAGE", elsewhere)
+    assert digest("toolnoise.training.loop") == here
 
 
 def test_a_module_that_becomes_empty_is_not_one_that_is_absent(package):
-    before = digest("toolnoise.training")
+    before = digest("toolnoise.training.loop")
     (package / "variants.py").write_text("")
-    empty = digest("toolnoise.training")
+    empty = digest("toolnoise.training.loop")
     (package / "variants.py").unlink()
-    assert len({before, empty, digest("toolnoise.training")}) == 3
+    assert len({before, empty, digest("toolnoise.training.loop")}) == 3
 
 
 def test_files_of_the_repository_count_as_they_are_asked_for(package):
     notebook = package.parents[1] / "one.ipynb"
     notebook.write_text("1")
-    before = digest("toolnoise.files", files=("one.ipynb",))
-    assert before != digest("toolnoise.files")
+    before = digest("toolnoise.base.files", files=("one.ipynb",))
+    assert before != digest("toolnoise.base.files")
     notebook.write_text("2")
-    assert digest("toolnoise.files", files=("one.ipynb",)) != before
+    assert digest("toolnoise.base.files", files=("one.ipynb",)) != before
 
 
 def test_a_builder_of_ones_own_counts(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     builder = tmp_path / "my_builder_of_this_test.py"
     builder.write_text("def build(): pass\n")
-    before = digest("toolnoise.files", builder.stem)
-    assert before != digest("toolnoise.files")
+    before = digest("toolnoise.base.files", builder.stem)
+    assert before != digest("toolnoise.base.files")
     change(builder)
-    assert digest("toolnoise.files", builder.stem) != before
+    assert digest("toolnoise.base.files", builder.stem) != before
     forget()
 
 
@@ -131,7 +131,7 @@ def test_what_ones_own_builder_imports_counts_and_nothing_is_imported_to_know(tm
     forget()
 
 
-@pytest.mark.parametrize("path", sorted(code.PACKAGE.rglob("*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(code_digest.PACKAGE.rglob("*.py")), ids=lambda path: path.stem)
 def test_no_module_imports_in_a_way_that_a_digest_does_not_follow(path):
     for node in ast.walk(ast.parse(path.read_text())):
         assert not (isinstance(node, ast.ImportFrom) and node.level), "relative"

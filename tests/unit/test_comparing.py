@@ -3,8 +3,8 @@ import json
 import numpy as np
 import pytest
 
-from toolnoise import arrays
-from toolnoise.provenance import comparing
+from toolnoise.base import arrays
+from toolnoise.provenance.diff import changes
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def compared(tmp_path):
                 content(path)
             else:
                 path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return comparing.compare(*paths)
+        return changes.compare(*paths)
 
     return call
 
@@ -86,9 +86,9 @@ def test_where_two_files_first_differ(name, one, other, first, compared):
 
 
 def test_arrays_that_are_no_numbers_can_have_the_same_bits():
-    assert comparing.bit_equal(np.array([np.nan]), np.array([np.nan]))
-    assert not comparing.bit_equal(np.array([0.0]), np.array([-0.0]))
+    assert changes.bit_equal(np.array([np.nan]), np.array([np.nan]))
+    assert not changes.bit_equal(np.array([0.0]), np.array([-0.0]))
 
 
 def test_a_missing_file_is_one_line(tmp_path, refused):
-    assert "no such file" in refused(comparing.compare, tmp_path / "a", tmp_path / "b")
+    assert "no such file" in refused(changes.compare, tmp_path / "a", tmp_path / "b")

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from toolnoise import comparison
-from toolnoise.answers import Answers
+from toolnoise.commands import compare
+from toolnoise.dumps.prediction_files import Answers
 from toolnoise.metrics.accuracy import accuracies
 from toolnoise.stats.two_means import mean_difference, probability_of_improvement
 
@@ -21,7 +21,7 @@ def arm(share_wrong, runs, seed=1, entropies=None, file="a.npy"):
 
 
 def compared(a, b):
-    return comparison.compare(a, b, LABELS)
+    return compare.compare(a, b, LABELS)
 
 
 def test_the_difference_is_b_less_a_with_welchs_interval():
@@ -66,7 +66,7 @@ def test_what_holds_on_these_examples_alone_says_so():
     a = np.repeat(np.where(np.arange(400) < 100, LABELS, (LABELS + 1) % 4)[np.newaxis], 6, axis=0)
     b = a.copy()
     b[1:, 100] = LABELS[100]
-    found = comparison.compare(*(Answers("a", each, None, None) for each in (a, b)), LABELS)
+    found = compare.compare(*(Answers("a", each, None, None) for each in (a, b)), LABELS)
     assert found.sentences[0].startswith("B is more accurate by 0.21 points")
     assert found.sentences[1].startswith("On other examples of the same kind it may not be")
 
@@ -82,20 +82,20 @@ def test_equal_answers_change_nothing():
 def test_cross_entropy_is_compared_where_there_are_scores():
     a, b = arm(0.3, 3, entropies=np.array([1.0, 1.1, 1.2])), arm(0.3, 3, 2, entropies=np.array([0.9, 1.0, 1.1]))
     assert compared(a, b).cross_entropy_difference.value == pytest.approx(-0.1)
-    assert "cross-entropy" in comparison.told(compared(a, b))
+    assert "cross-entropy" in compare.told(compared(a, b))
     for other in (b._replace(entropies=None), b._replace(entropies=np.array([0.9, np.inf, 1.1]))):
         assert compared(a, other).cross_entropy_difference is None
         assert compared(a, other).b.cross_entropy_mean is None
-        assert "cross-entropy" not in comparison.told(compared(a, other))
+        assert "cross-entropy" not in compare.told(compared(a, other))
 
 
 @pytest.mark.parametrize("runs", [(1, 1), (1, 4), (2, 2), (4, 3)])
 def test_every_comparison_can_be_told_and_read_by_programs(runs):
     found = compared(arm(0.5, runs[0]), arm(0.01, runs[1], 2)._replace(missing=2, file="b.npy"))
-    text = comparison.told(found)
+    text = compare.told(found)
     assert "nan" not in text
     assert text.splitlines()[1] == f"B: b.npy, {runs[1]} run{'s' if runs[1] > 1 else ''} (2 diverged)"
-    plain = json.loads(json.dumps(comparison.as_json(found), allow_nan=False))
+    plain = json.loads(json.dumps(compare.as_json(found), allow_nan=False))
     assert plain["accuracy_difference"]["value"] == found.accuracy_difference.value
     assert plain["verdict"] == " ".join(found.sentences)
     assert (plain["pvalue"] is None) == (min(runs) == 1)
@@ -106,5 +106,5 @@ def test_arms_far_apart_and_hardly_noisy_are_compared_too():
     a = arm(0.5, 1).predicted.repeat(2, axis=0)
     b = LABELS[np.newaxis].repeat(2, axis=0)
     b[1, 0] = 3
-    found = comparison.compare(Answers("a", a, None, None), Answers("b", b, None, None), LABELS)
+    found = compare.compare(Answers("a", a, None, None), Answers("b", b, None, None), LABELS)
     assert found.sentences[0].startswith("B is more accurate by ")

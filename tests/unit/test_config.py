@@ -7,7 +7,8 @@ import sys
 import pytest
 import yaml
 
-from toolnoise import config, files, study
+from toolnoise.base import files
+from toolnoise.study import config, grid
 
 GRID = """
 study: tiny
@@ -209,7 +210,7 @@ BAD_FILES = {
 def test_a_file_that_is_no_configuration_is_one_line(text, found, tmp_path, refused):
     path = tmp_path / "my.yaml"
     path.write_text(text)
-    line = refused(study.load, path)
+    line = refused(grid.load, path)
     assert line.startswith(f"{path}: ")
     assert found.lower() in line.lower()
 
@@ -219,8 +220,8 @@ def test_a_file_that_cannot_be_read_is_one_line(content, tmp_path, refused):
     path = tmp_path / "my.yaml"
     if content:
         path.write_bytes(content)
-    assert refused(study.load, path).startswith(f"{path}: cannot be read (")
-    assert refused(study.load, tmp_path).startswith(f"{tmp_path}: cannot be read (")
+    assert refused(grid.load, path).startswith(f"{path}: cannot be read (")
+    assert refused(grid.load, tmp_path).startswith(f"{tmp_path}: cannot be read (")
 
 
 def test_the_command_line_tells_the_line_and_no_traceback(tmp_path):

@@ -4,7 +4,8 @@ import sys
 import numpy as np
 import pytest
 
-from toolnoise import control, files
+from toolnoise.base import files
+from toolnoise.measures import control_gate
 
 CELL = "smallcnn/digits/cpu/control"
 
@@ -16,7 +17,7 @@ def check(make_run, make_dump, tmp_path):
     def call(change=None, logits=None, runs=3):
         records = [make_run(seed, change if seed == 3 else None) for seed in range(1, runs + 1)]
         dump = make_dump(np.ones((runs, 4, 2), np.float32) if logits is None else logits)
-        control.check(CELL, records, *dump, tmp_path / "gate.json")
+        control_gate.check(CELL, records, *dump, tmp_path / "gate.json")
         return files.read_json(tmp_path / "gate.json")
 
     return call
@@ -86,6 +87,9 @@ def test_runs_that_diverged_alike_are_bit_equal(check):
 
 
 def test_what_compares_runs_imports_no_framework():
-    program = "import toolnoise.control, toolnoise.training, sys; print({'tensorflow', 'keras'} & set(sys.modules))"
+    program = (
+        "import sys, toolnoise.measures.control_gate, toolnoise.training.loop\n"
+        "print({'tensorflow', 'keras'} & set(sys.modules))"
+    )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"

@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from toolnoise import arrays, cycles, files, runs, training
+from toolnoise.base import arrays, files
 from toolnoise.datasets.prepared import Data, Split
 from toolnoise.engines import EpochResult, State
 from toolnoise.models.initial import Parameter
+from toolnoise.training import loop, runs, snapshots
 
 PARAMETERS = (
     Parameter("conv/kernel", (2, 3), True, "GlorotUniform", {}),
@@ -54,14 +55,14 @@ def train(make_spec, tmp_path, monkeypatch):
     def call(count, diverges=None):
         split = Split(np.zeros((8, 2, 2, 1), np.uint8), np.zeros(8, np.int32))
         data = Data(split, split, ("0", "1"), groups=(), sha256="")
-        monkeypatch.setattr(training.prepared, "load", lambda *_: data)
+        monkeypatch.setattr(loop.prepared, "load", lambda *_: data)
         observed = {"device": "cpu", "versions": {}}
-        monkeypatch.setattr(training, "start_engine", lambda _: (Counting(diverges), observed))
-        monkeypatch.setattr(training, "build_model", lambda *_: PARAMETERS)
+        monkeypatch.setattr(loop, "start_engine", lambda _: (Counting(diverges), observed))
+        monkeypatch.setattr(loop, "build_model", lambda *_: PARAMETERS)
         spec = make_spec("control", 1)
         spec = spec | {"recipe": spec["recipe"] | {"epochs": 6, "schedule": "cosine", "cycles": count}}
         places = [tmp_path / "run" / name for name in ("weights.npz", "history.csv", "run.json", "checkpoint.npz")]
-        training.train(spec, "data.npz", "code", *places)
+        loop.train(spec, "data.npz", "code", *places)
         return runs.read(places[2])
 
     return call
@@ -78,7 +79,7 @@ def test_the_weights_are_kept_at_the_end_of_every_cycle_the_final_ones_last(coun
     assert after(run.snapshots()) == epochs
     assert [list(weights) for weights in run.snapshots()] == [[one.path for one in PARAMETERS]] * count
     for epoch, weights in zip(epochs, run.snapshots(), strict=True):
-        assert training.weight_digests(weights)[0] == run.history()[epoch - 1]["weights_sha256"]
+        assert loop.weight_digests(weights)[0] == run.history()[epoch - 1]["weights_sha256"]
         assert {path: tensor.shape for path, tensor in weights.items()} == {one.path: one.shape for one in PARAMETERS}
 
 
@@ -116,14 +117,14 @@ def test_the_file_of_an_ordinary_run_has_its_tensors_alone_and_snapshots_are_bes
 
 def test_what_is_packed_is_unpacked_and_nothing_is_nothing(tmp_path):
     kept = [{"a/b": np.full((2, 3), epoch, np.float32), "c": np.array(epoch, np.int32)} for epoch in range(3)]
-    arrays.write_npz(tmp_path / "kept.npz", cycles.packed(kept))
-    found = cycles.unpacked(arrays.read_npz(tmp_path / "kept.npz"))
+    arrays.write_npz(tmp_path / "kept.npz", snapshots.packed(kept))
+    found = snapshots.unpacked(arrays.read_npz(tmp_path / "kept.npz"))
     assert [{name: array.tolist() for name, array in one.items()} for one in found] == [
         {name: array.tolist() for name, array in one.items()} for one in kept
     ]
     assert found[1]["c"].dtype == np.int32
-    assert cycles.packed([]) == {}
-    assert cycles.unpacked({}) == []
+    assert snapshots.packed([]) == {}
+    assert snapshots.unpacked({}) == []
 
 
 def change(run, edit):

@@ -3,7 +3,7 @@ import hashlib
 import numpy as np
 import pytest
 
-from toolnoise import arrays
+from toolnoise.base import arrays
 from toolnoise.datasets import preparation, prepared
 
 DIGITS = {"reader": "digits", "test_examples": 500}

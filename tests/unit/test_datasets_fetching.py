@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import pytest
 
-from toolnoise import files
+from toolnoise.base import files
 from toolnoise.datasets import fetching
 
 CONTENT = np.random.default_rng(4).integers(0, 256, 300_000, np.uint8).tobytes()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from toolnoise import arrays
+from toolnoise.base import arrays
 from toolnoise.datasets import preparation, prepared
 
 REAL = Path(__file__).parents[3] / "shared/data/cifar10-jpeg.tar.xz"

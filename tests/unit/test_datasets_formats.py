@@ -12,8 +12,9 @@ import pytest
 from PIL import Image
 from scipy.io import savemat
 
-from toolnoise import arrays
-from toolnoise.datasets import celeba, counting, preparation, prepared
+from toolnoise.base import arrays
+from toolnoise.datasets import counting, preparation, prepared
+from toolnoise.datasets.readers import celeba
 
 GENERATOR = np.random.default_rng(11)
 

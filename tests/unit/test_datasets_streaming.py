@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from toolnoise import arrays
+from toolnoise.base import arrays
 from toolnoise.datasets import preparation, prepared, streaming
-from toolnoise.plans import plan_epoch
+from toolnoise.epoch_plan import plan_epoch
 
 EXAMPLES, SHAPE = 60, (9, 7, 3)
 

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from toolnoise import arrays, config
-from toolnoise.datasets import cifar, preparation, prepared, synthetic
+from toolnoise.base import arrays
+from toolnoise.datasets import preparation, prepared, synthetic
+from toolnoise.datasets.readers import cifar
+from toolnoise.study import config
 
 # Table 3 of Zhuang et al.: (positive, negative) training examples of 162,770.
 TABLE_3 = {"Male": (1387, 66874), "Female": (22880, 71629), "Young": (20230, 106558), "Old": (4037, 31945)}

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from toolnoise import cli, config, doctor
+from toolnoise import cli
+from toolnoise.commands import doctor
 from toolnoise.engines import FRAMEWORKS, accelerators, environment
 from toolnoise.engines.accelerators import Gpu
+from toolnoise.study import config
 
 V100 = Gpu("Tesla V100-SXM2-16GB", "535.104.05", "16384", "GPU-1")
 FLAGS = "fpu sse4_1 avx avx2"

@@ -7,9 +7,9 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from toolnoise import config
+from toolnoise.base.errors import BadInput
 from toolnoise.engines import environment
-from toolnoise.errors import BadInput
+from toolnoise.study import config
 
 
 @pytest.fixture

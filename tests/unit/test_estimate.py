@@ -4,9 +4,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from toolnoise import arrays, estimate, files, layout
+from toolnoise.base import arrays, files
+from toolnoise.commands import estimate
 from toolnoise.models.initial import Parameter
-from toolnoise.study import Cell
+from toolnoise.study import layout
+from toolnoise.study.grid import Cell
 
 SECONDS = {"start_up": 4.0, "compile": 2.0, "training": 30.0, "evaluation": 3.0}
 EPOCHS = 3

@@ -2,9 +2,9 @@
 
 import pytest
 
-from toolnoise import config, figures, study
-from toolnoise.code import ROOT
-from toolnoise.study import Cell
+from toolnoise.base.code_digest import ROOT
+from toolnoise.study import catalogue, config, grid
+from toolnoise.study.grid import Cell
 
 PAPER = ROOT / "workflow/studies/paper.yaml"
 RECIPES = {"plain": {"batch_size": 32, "epochs": 2}, "large": {"batch_size": 1297, "epochs": 2}}
@@ -29,7 +29,7 @@ def found(some, pairs=(), recipe_of=None, networks=(), runs=2):
     models = {cell.model: {"builder": "a:b", "options": {"batch_norm": cell.model.endswith("-bn")}} for cell in some}
     recipe_of = recipe_of or {cell[:2]: "plain" for cell in some}
     resolved = {"models": models, "datasets": DATASETS, "recipes": RECIPES}
-    return figures.possible(resolved, dict.fromkeys(some, range(1, runs + 1)), pairs, recipe_of, networks)
+    return catalogue.possible(resolved, dict.fromkeys(some, range(1, runs + 1)), pairs, recipe_of, networks)
 
 
 def names(some, **more):
@@ -72,7 +72,7 @@ def test_each_task_on_two_toolings_has_a_figure_across_them():
     mine = cells(("smallcnn", "resnet18"), hardware=("cpu", "noisy"))
     pairs = [("resnet18", "digits", "cpu", "noisy", "control")]
     (figure,) = found(mine, pairs=pairs)["across_toolings"]
-    assert figure == figures.Figure(
+    assert figure == catalogue.Figure(
         "across_toolings-resnet18-digits", "across_toolings", ("cpu", "noisy"), (("resnet18", "digits"),)
     )
 
@@ -126,21 +126,21 @@ def test_a_figure_that_the_grid_cannot_feed_is_refused_if_asked_for_and_left_out
     assert kind not in built(written).figure_kinds
     written["figures"] = [kind]
     line = refused(built, written)
-    needs = figures.KINDS[kind].needs
+    needs = catalogue.KINDS[kind].needs
     assert line == f"tiny.yaml: figures: '{kind}' cannot be fed by the grid; it needs {needs}"
 
 
 def test_figures_asked_for_are_the_ones_there_are(written, built):
     written["figures"] = ["table2"]
     tasks = (("smallcnn", "digits"),)
-    assert built(written).figures == (figures.Figure("table2", "table2", ("cpu", "noisy"), tasks),)
+    assert built(written).figures == (catalogue.Figure("table2", "table2", ("cpu", "noisy"), tasks),)
 
 
 def test_the_demo_and_the_small_studies_show_every_kind():
-    demo = study.load(ROOT / "config.yaml")
-    small = [study.load(path) for path in (ROOT / "workflow/studies").glob("*-small.yaml")]
-    assert {kind for one in (demo, *small) for kind in one.figure_kinds} == set(figures.KINDS)
-    assert all(figures.by_target(demo.figures).values())
+    demo = grid.load(ROOT / "config.yaml")
+    small = [grid.load(path) for path in (ROOT / "workflow/studies").glob("*-small.yaml")]
+    assert {kind for one in (demo, *small) for kind in one.figure_kinds} == set(catalogue.KINDS)
+    assert all(catalogue.by_target(demo.figures).values())
 
 
 def test_a_table_of_sources_needs_two_single_ones_and_a_figure_of_a_bit_two_moments():
@@ -154,15 +154,15 @@ def test_a_table_of_sources_needs_two_single_ones_and_a_figure_of_a_bit_two_mome
 
 
 def test_the_schema_knows_every_kind_and_every_kind_has_a_notebook_a_caption_and_something_to_read():
-    assert config.schema()["properties"]["figures"]["items"]["enum"] == list(figures.KINDS)
-    for kind, about in figures.KINDS.items():
+    assert config.schema()["properties"]["figures"]["items"]["enum"] == list(catalogue.KINDS)
+    for kind, about in catalogue.KINDS.items():
         assert (ROOT / f"notebooks/{kind}.ipynb").exists()
         assert (ROOT / f"workflow/report/{kind}.rst").exists()
         assert about.reads
 
 
 def test_a_figures_name_begins_with_its_kind_and_kinds_are_not_mistaken_for_one_another():
-    for kind in figures.KINDS:
+    for kind in catalogue.KINDS:
         assert "-" not in kind
 
 
@@ -171,7 +171,7 @@ def test_remedies_are_shown_by_tooling_and_by_the_task_that_they_are_held_agains
     mine |= {cell._replace(model="m-snapshots"): cell for cell in mine if cell.model == "m"}
     some = dict.fromkeys(mine, (1, 2))
     config = {"models": {cell.model: {"builder": "a:b"} for cell in some}, "datasets": DATASETS, "recipes": RECIPES}
-    shown = figures.possible(config, some, (), {}, (), mine)["remedies"]
+    shown = catalogue.possible(config, some, (), {}, (), mine)["remedies"]
     assert {figure.name: [model for model, _ in figure.tasks] for figure in shown} == {
         f"remedies-{tooling}-{name}-digits": models
         for tooling in ("cpu", "noisy")
@@ -183,12 +183,12 @@ def test_remedies_are_shown_by_tooling_and_by_the_task_that_they_are_held_agains
 
 
 def shown(*names):
-    return [figures.Figure(name, name.partition("-")[0], (), ()) for name in names]
+    return [catalogue.Figure(name, name.partition("-")[0], (), ()) for name in names]
 
 
 def test_where_the_papers_toolings_are_each_item_is_its_own_figure():
     some = shown("table2", "noise_by_source-v100", "noise_by_source-p100", "noise_by_source-a100", "order-cpu-s-d")
-    meant = {target: [figure.name for figure in mine] for target, mine in figures.by_target(some).items() if mine}
+    meant = {target: [figure.name for figure in mine] for target, mine in catalogue.by_target(some).items() if mine}
     assert meant == {
         "table2": ["table2"],
         "fig2": ["noise_by_source-v100"],
@@ -200,15 +200,15 @@ def test_where_the_papers_toolings_are_each_item_is_its_own_figure():
 def test_where_they_are_not_an_item_is_all_figures_of_its_kind():
     some = shown("noise_by_source-cpu", "noise_by_source-cpu-eigen")
     for target in ("fig2", "fig11", "fig13"):
-        assert figures.of_target(target, some, "mine.yaml") == tuple(some)
+        assert catalogue.of_target(target, some, "mine.yaml") == tuple(some)
 
 
 def test_an_item_that_a_study_cannot_feed_says_in_one_line_what_it_needs(refused):
     some = shown("table2", "noise_by_source-v100")
-    assert refused(figures.of_target, "fig13", some, "mine.yaml") == (
+    assert refused(catalogue.of_target, "fig13", some, "mine.yaml") == (
         "mine.yaml: fig13: the study has no noise_by_source-rtx5000; it has noise_by_source-v100"
     )
-    assert refused(figures.of_target, "fig4", some, "mine.yaml") == (
+    assert refused(catalogue.of_target, "fig4", some, "mine.yaml") == (
         "mine.yaml: fig4: the study has no subgroups; it needs a data set with sub-groups: faces, or celeba with groups"
     )
 
@@ -237,7 +237,7 @@ def test_published_times_are_compared_with_the_times_there_are():
 def test_the_papers_overhead_is_figures_8_9a_and_9b():
     block = config.read_yaml(PAPER)["overhead"]
     possible = found(cells(), networks=networks(*block["models"], hardware=block["hardware"]))
-    targets = figures.by_target([figure for some in possible.values() for figure in some])
+    targets = catalogue.by_target([figure for some in possible.values() for figure in some])
     assert [figure.name for figure in targets["fig8"]] == ["kernels-v100"]
     assert [figure.name for figure in targets["fig9a"]] == ["overhead-networks"]
     assert len(targets["fig9a"][0].tasks) == 10

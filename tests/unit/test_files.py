@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from toolnoise import arrays, files
-from toolnoise.errors import BadInput
+from toolnoise.base import arrays, files
+from toolnoise.base.errors import BadInput
 
 ARRAYS = {"b/kernel": np.arange(6, dtype=np.float32).reshape(2, 3), "a": np.array(["é"]), "empty": np.zeros((0, 2))}
 

@@ -6,11 +6,12 @@ from argparse import Namespace
 import numpy as np
 import pytest
 
-from toolnoise import arrays, files, frameworks, layout
 from toolnoise.asked import of_exchange
+from toolnoise.base import arrays, files, metric_files
 from toolnoise.jobs import JOBS
-from toolnoise.metrics import table
-from toolnoise.study import Cell, Pair
+from toolnoise.measures import frameworks
+from toolnoise.study import layout
+from toolnoise.study.grid import Cell, Pair
 
 PAIR = Pair("smallcnn", "digits", "cpu", "other", "control")
 EXAMPLES = 6
@@ -53,7 +54,11 @@ def test_what_is_exchanged_is_computed_as_runs_on_the_other_tooling_are_and_says
     assert asked["trained_on"] == "cpu-other"
     assert asked["spec"] == three.spec(Cell("smallcnn", "digits", "cpu", "algo"), 1)
     job = JOBS["predict-elsewhere"]
-    assert job.modules(asked) == ("toolnoise.prediction", "toolnoise.engines.tensorflow", "toolnoise.models.smallcnn")
+    assert job.modules(asked) == (
+        "toolnoise.dumps.prediction_dump",
+        "toolnoise.engines.tensorflow",
+        "toolnoise.models.smallcnn",
+    )
     back = of_exchange(three, way.reversed)
     assert "toolnoise.engines.torch" in job.modules(back)
     assert three.path(layout.EXCHANGED, way) == "results/tiny/exchanged/smallcnn/digits/cpu-other/algo/cpu.npy"
@@ -98,7 +103,7 @@ def measured(tmp_path, make_run):
         there = [make_run(seed, change) for seed in (11, 12)]
         out = tmp_path / "frameworks.csv", tmp_path / "partings.csv"
         frameworks.measure(pair, paths[:2], paths[2:], (here, there), *out)
-        return table.read(out[0], table.FRAMEWORKS), table.read(out[1], table.PARTINGS)
+        return metric_files.read(out[0], metric_files.FRAMEWORKS), metric_files.read(out[1], metric_files.PARTINGS)
 
     return measure
 
@@ -184,7 +189,7 @@ def test_runs_that_cannot_be_compared_are_one_line(change, line, measured, refus
 def test_an_index_says_where_its_runs_were_trained_and_the_audit_holds_it_to_that(three):
     from types import SimpleNamespace
 
-    from toolnoise.provenance.rules import specs
+    from toolnoise.provenance.audit.rules import specs
 
     asked = json.loads(json.dumps(of_exchange(three, Pair("smallcnn", "digits", "cpu", "cpu-other", "control"))))
     output = SimpleNamespace(role="index", name="index.json")

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from toolnoise import config
-from toolnoise import study as studies
+from toolnoise.study import config
+from toolnoise.study import grid as studies
 
 STUDIES = Path(__file__).parents[2] / "workflow/studies"
 NETWORKS = ["smallcnn", "smallcnn-bn", "resnet18"]

@@ -1,14 +1,15 @@
 """The study of identical runs: Pham et al.'s networks and numbers of runs, and their headline numbers."""
 
-from toolnoise import config, published, study
-from toolnoise.code import ROOT
-from toolnoise.metrics import table
+from toolnoise.base import metric_files
+from toolnoise.base.code_digest import ROOT
+from toolnoise.figures import published
+from toolnoise.study import config, grid
 
 FILE = ROOT / "workflow/studies/identical-runs.yaml"
 
 
 def test_it_has_six_networks_of_16_runs_by_default_and_with_fixed_seeds():
-    found = study.load(FILE)
+    found = grid.load(FILE)
     tasks = {
         *((f"lenet{number}", "mnist") for number in (1, 4, 5)),
         *((f"resnet{depth}", "cifar10") for depth in (38, 56)),
@@ -20,12 +21,12 @@ def test_it_has_six_networks_of_16_runs_by_default_and_with_fixed_seeds():
     assert all(found.tooling(cell.hardware)["accelerator"] == "gpu" for cell in found.cells)
     assert {found.recipe_of[task].partition("-")[0] for task in tasks} == {"pham"}
     assert {"identical_runs", "ensembles"} <= set(found.figure_kinds)
-    assert study.build(config.resolve(found.config, "kept.json"), "kept.json") == found
+    assert grid.build(config.resolve(found.config, "kept.json"), "kept.json") == found
 
 
 def test_published_headlines_are_columns_of_the_table():
     numbers = published.read(published.IDENTICAL)
-    assert {number.metric for number in numbers} <= set(table.IDENTICAL)
+    assert {number.metric for number in numbers} <= set(metric_files.IDENTICAL)
     told = {(number.variant, number.metric): number.value for number in numbers}
     assert told == {
         ("algo_impl", "max_accuracy_diff"): "10.8",

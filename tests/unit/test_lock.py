@@ -7,8 +7,8 @@ import tomllib
 import pytest
 import yaml
 
-from toolnoise.config import ROOT
-from toolnoise.provenance import repository
+from toolnoise.provenance.record import repository
+from toolnoise.study.config import ROOT
 
 LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from toolnoise import arrays, config
-from toolnoise.measuring import measure_cell
-from toolnoise.metrics import table
+from toolnoise.base import arrays, metric_files
+from toolnoise.measures.measuring import measure_cell
 from toolnoise.metrics.identical import CRITERIA, REFERENCES
-from toolnoise.study import Cell
+from toolnoise.study import config
+from toolnoise.study.grid import Cell
 
 CELL = Cell("smallcnn", "digits", "cpu", "control")
 CLASSES, EXAMPLES = 3, 60
@@ -38,7 +38,7 @@ def measured(tmp_path, make_run, make_dump):
         kinds = ("stability", "identical", "ensembles")
         written = [tmp_path / f"{kind}.csv" for kind in kinds]
         measure_cell(CELL, 7, block, tmp_path / "digits.npz", *paths, records, *written)
-        return [table.read(tmp_path / f"{kind}.csv", getattr(table, kind.upper())) for kind in kinds]
+        return [metric_files.read(tmp_path / f"{kind}.csv", getattr(metric_files, kind.upper())) for kind in kinds]
 
     return measure
 

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from toolnoise import arrays, files, measuring
-from toolnoise.metrics import remedies, table
-from toolnoise.study import Cell
+from toolnoise.base import arrays, files, metric_files
+from toolnoise.measures import measuring
+from toolnoise.metrics import remedies
+from toolnoise.study.grid import Cell
 
 CELL = Cell("mine", "digits", "cpu", "algo_impl")
 LABELS = np.arange(60) % 3
@@ -38,7 +39,7 @@ def measured(tmp_path):
         others = [] if single is None else [written(tmp_path / "other.npy", single, diverged=[False] * 5)]
         read = tmp_path / "data.npz", logits, tmp_path / "single.json", dumps, others
         measuring.measure_remedies(CELL, 0, *read, tmp_path / "out.csv")
-        rows = table.read(tmp_path / "out.csv", table.REMEDIES)
+        rows = metric_files.read(tmp_path / "out.csv", metric_files.REMEDIES)
         assert set(rows["group"]) == {"all"}
         assert {tuple(row[:4]) for row in rows.itertuples(index=False)} == {CELL}
         return {(row.remedy, row.metric): row for row in rows.itertuples(index=False)}

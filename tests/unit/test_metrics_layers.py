@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from toolnoise.dumps.layer_dump import gram
 from toolnoise.metrics.layers import layers, pairwise_gram_cka
 from toolnoise.metrics.similarity import pairwise_cka
-from toolnoise.representation import gram
 from toolnoise.stats.jackknife import pairwise_mean
 
 DEBIASED = pytest.mark.parametrize("debiased", [False, True])

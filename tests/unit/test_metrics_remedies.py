@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from toolnoise import published, streams
+from toolnoise import streams
+from toolnoise.figures import published
 from toolnoise.metrics.remedies import MEASURES, measure, reduction, variability_reduction
 from toolnoise.metrics.stability import stability
 

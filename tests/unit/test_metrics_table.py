@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolnoise.errors import BadInput
-from toolnoise.metrics import table
-from toolnoise.metrics.table import CROSS_TOOLING, STABILITY, VERSION, concatenate, read, write
+from toolnoise.base import metric_files
+from toolnoise.base.errors import BadInput
+from toolnoise.base.metric_files import CROSS_TOOLING, STABILITY, VERSION, concatenate, read, write
 from toolnoise.stats.estimates import Estimate
 
 CELL = ("small_cnn", "digits", "cpu", "algo")
@@ -186,4 +186,4 @@ def test_a_stability_file_is_no_cross_tooling_file(path):
 
 
 def test_both_contracts_end_with_the_same_measure():
-    assert STABILITY[-7:] == CROSS_TOOLING[-7:] == ("metric", "group", *table.NUMBERS, "n_runs", "n_missing")
+    assert STABILITY[-7:] == CROSS_TOOLING[-7:] == ("metric", "group", *metric_files.NUMBERS, "n_runs", "n_missing")

@@ -2,8 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from toolnoise import arrays, files, layout, pace
-from toolnoise.study import Cell
+from toolnoise.base import arrays, files
+from toolnoise.study import layout
+from toolnoise.study.grid import Cell
+from toolnoise.timing import run_time
 
 SECONDS = {"start_up": 4.0, "compile": 2.0, "training": 60.0, "evaluation": 6.0, "digests": 3.0, "checkpoints": 0.0}
 EPOCHS = 3
@@ -33,12 +35,12 @@ def leave():
 
 
 def test_nothing_is_known_where_nothing_was_measured(make_spec):
-    assert pace.find(make_spec("control", 1)) is None
+    assert run_time.find(make_spec("control", 1)) is None
 
 
 def test_a_run_takes_its_start_and_its_epochs(leave, make_spec):
     leave(make_spec("control", 2))
-    found = pace.find(make_spec("control", 1))
+    found = run_time.find(make_spec("control", 1))
     assert (found.start, found.epoch, found.evaluation) == (6.0, 23.0, 2.0)
     assert found.run(10) == 236.0
     assert found.predictions(5) == 16.0
@@ -48,14 +50,14 @@ def test_a_run_takes_its_start_and_its_epochs(leave, make_spec):
 def test_of_several_runs_the_middle_one_counts(leave, make_spec):
     for seed, training in enumerate((30.0, 60.0, 6000.0), 1):
         leave(make_spec("control", seed), seconds=SECONDS | {"training": training})
-    found = pace.find(make_spec("control", 1))
+    found = run_time.find(make_spec("control", 1))
     assert found.epoch == 23.0
     assert found.source == "finished runs: 3"
 
 
 def test_runs_of_another_study_and_another_deterministic_variant_count(leave, make_spec):
     leave(make_spec("algo", 2), study="pilot")
-    assert pace.find(make_spec("control", 1)).source == "finished runs: 1"
+    assert run_time.find(make_spec("control", 1)).source == "finished runs: 1"
 
 
 def change(spec, part, **keys):
@@ -76,42 +78,42 @@ def change(spec, part, **keys):
 def test_runs_of_other_work_do_not_count(other, leave, make_spec):
     spec = make_spec("control", 1)
     leave(other(spec))
-    assert pace.find(spec) is None
+    assert run_time.find(spec) is None
 
 
 def test_a_longer_recipe_is_the_same_work(leave, make_spec):
     spec = make_spec("control", 1)
     leave(change(spec, "recipe", epochs=1, learning_rate=3.0))
-    assert pace.find(spec).epoch == 23.0
+    assert run_time.find(spec).epoch == 23.0
 
 
 def test_determinism_on_and_off_are_not_the_same_work(leave, make_spec):
     leave(make_spec("impl", 1))
-    assert pace.find(make_spec("control", 1)) is None
+    assert run_time.find(make_spec("control", 1)) is None
 
 
 def test_a_damaged_record_tells_nothing(leave, make_spec):
     spec = make_spec("control", 1)
     Path(leave(spec)).write_text("{")
     leave(make_spec("control", 2) | {"spec": None})
-    assert pace.find(spec).source == "finished runs: 1"
+    assert run_time.find(spec).source == "finished runs: 1"
 
 
 def test_a_run_of_several_cycles_has_left_its_weights_after_each(leave, make_spec):
     spec = make_spec("control", 1)
     path = Path(leave(spec | {"recipe": spec["recipe"] | {"cycles": 5}}))
     path.with_name("weights.npz").write_bytes(bytes(5 * 700))
-    assert pace.find(spec).weight_bytes == 700
+    assert run_time.find(spec).weight_bytes == 700
 
 
 def test_timed_steps_count_until_a_run_is_finished(leave, make_spec):
     spec = make_spec("control", 1)
     measured = {"spec": spec, "epochs": 1, "steps_timed": 64, "seconds": SECONDS, "weight_bytes": 62888}
     files.write_json(place(layout.SPEED, spec, "tiny"), measured)
-    found = pace.find(spec)
+    found = run_time.find(spec)
     assert (found.epoch, found.weight_bytes, found.source) == (69.0, 62888, "steps timed: 64")
     leave(make_spec("control", 2))
-    assert pace.find(spec).source == "finished runs: 1"
+    assert run_time.find(spec).source == "finished runs: 1"
 
 
 def test_cells_whose_runs_take_the_same_time_are_told_together(written, built):

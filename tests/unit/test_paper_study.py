@@ -4,13 +4,14 @@ from collections import Counter
 
 import pytest
 
-from toolnoise import config, figures, published, study
-from toolnoise.code import ROOT
+from toolnoise.base.code_digest import ROOT
+from toolnoise.figures import published
+from toolnoise.study import catalogue, config, grid
 
 
 @pytest.fixture(scope="module")
 def paper():
-    return study.load(ROOT / "workflow/studies/paper.yaml")
+    return grid.load(ROOT / "workflow/studies/paper.yaml")
 
 
 def runs(paper, **names):
@@ -50,7 +51,7 @@ def test_every_cell_with_a_published_number_is_there(paper):
         named = [(number.model, number.dataset, number.hardware, variant) for variant in figures_variants(number)]
         assert set(named) <= cells, number
         for cell in named:
-            assert len(paper.seeds[study.Cell(*cell)]) == int(number.n_runs)
+            assert len(paper.seeds[grid.Cell(*cell)]) == int(number.n_runs)
 
 
 def figures_variants(number):
@@ -58,12 +59,12 @@ def figures_variants(number):
 
 
 def test_every_item_of_the_paper_is_there_by_its_own_figures(paper):
-    found = figures.by_target(paper.figures)
-    assert {target: tuple(figure.name for figure in mine) for target, mine in found.items()} == figures.TARGETS
+    found = catalogue.by_target(paper.figures)
+    assert {target: tuple(figure.name for figure in mine) for target, mine in found.items()} == catalogue.TARGETS
 
 
 def test_figure_7_differs_from_the_papers_recipe_in_its_batch_size_alone_up_to_the_full_set(paper):
-    (order,) = figures.by_target(paper.figures)["fig7"]
+    (order,) = catalogue.by_target(paper.figures)["fig7"]
     sizes = [paper.batch_size(*task) for task in order.tasks]
     assert sizes == sorted(sizes)
     assert sizes[-1] == 50_000
@@ -78,4 +79,4 @@ def test_figure_7_differs_from_the_papers_recipe_in_its_batch_size_alone_up_to_t
 
 
 def test_the_paper_study_resolves_to_itself(paper):
-    assert study.build(config.resolve(paper.config, "kept.json"), "kept.json") == paper
+    assert grid.build(config.resolve(paper.config, "kept.json"), "kept.json") == paper

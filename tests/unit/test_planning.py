@@ -5,8 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from toolnoise import cli, plots
-from toolnoise.metrics import table
+from toolnoise import cli
+from toolnoise.base import metric_files
+from toolnoise.figures import style
 from toolnoise.stats import power
 
 CELL = ("smallcnn", "digits", "cpu")
@@ -48,7 +49,7 @@ def pilot(tmp_path):
         rows.append((*CELL, variant, "accuracy_mean", "all", 0.9, 0.8, 0.95, runs, 0))
         rows.append((*CELL, variant, "accuracy_sd", "all", *estimate, runs, 0))
         rows.append((*CELL, variant, "accuracy_sd", "3", 0.1, 0.05, 0.2, runs, 0))
-    table.write(path, table.STABILITY, rows)
+    metric_files.write(path, metric_files.STABILITY, rows)
     return path
 
 
@@ -111,7 +112,7 @@ def test_the_figure_has_the_same_bytes_every_time(suffix, plan, tmp_path):
 
 
 def test_the_figure_says_what_its_curves_are(plan, tmp_path, monkeypatch):
-    monkeypatch.setattr(plots, "STYLE", plots.STYLE | {"svg.fonttype": "none"})
+    monkeypatch.setattr(style, "STYLE", style.STYLE | {"svg.fonttype": "none"})
     path = tmp_path / "curves.svg"
     plan("--sd", 0.25, "--sd-runs", 10, "--gain", 0.3, "--ratio", 1.5, "--figure", path)
     drawn = path.read_text()
@@ -160,5 +161,7 @@ def test_a_cell_without_noise_plans_nothing(refusal, pilot):
 
 def test_a_pilot_of_one_run_has_no_sd(refusal, tmp_path):
     path = tmp_path / "one.csv"
-    table.write(path, table.STABILITY, [(*CELL, "algo", "accuracy_sd", "all", np.nan, np.nan, np.nan, 1, 0)])
+    metric_files.write(
+        path, metric_files.STABILITY, [(*CELL, "algo", "accuracy_sd", "all", np.nan, np.nan, np.nan, 1, 0)]
+    )
     assert "1 runs; an SD needs 2 or more" in refusal("--pilot", path)

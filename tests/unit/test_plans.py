@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from toolnoise.plans import learning_rates, plan_epoch, steps_per_epoch
+from toolnoise.epoch_plan import learning_rates, plan_epoch, steps_per_epoch
 
 EXAMPLES = 50
 

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from toolnoise import panels, plots
-from toolnoise.code import ROOT
-from toolnoise.errors import BadInput
+from toolnoise.base.code_digest import ROOT
+from toolnoise.base.errors import BadInput
+from toolnoise.figures import panels, style
 
 COLUMNS = ["hardware", "variant", "metric", "group", "value", "ci_low", "ci_high", "n_runs", "n_missing"]
 
@@ -32,9 +32,9 @@ def three_bars():
 
 
 def drawn(rows, emulated=()):
-    figure, axes = plots.grid(1, [plots.width(rows)])
+    figure, axes = style.grid(1, [style.width(rows)])
     panels.bars(axes[0, 0], rows)
-    plots.finish(figure, "Title", rows, emulated, plots.HOW)
+    style.finish(figure, "Title", rows, emulated, style.HOW)
     return figure
 
 
@@ -44,18 +44,18 @@ def words(figure):
 
 
 def written(stem):
-    return {suffix: Path(f"{stem}.{suffix}").read_bytes() for suffix in plots.FORMATS}
+    return {suffix: Path(f"{stem}.{suffix}").read_bytes() for suffix in style.FORMATS}
 
 
 def test_saving_twice_gives_the_same_bytes_in_all_formats(tmp_path):
     figure = drawn(three_bars())
-    plots.save(figure, f"{tmp_path}/once")
-    plots.save(figure, f"{tmp_path}/again")
+    style.save(figure, f"{tmp_path}/once")
+    style.save(figure, f"{tmp_path}/again")
     assert written(f"{tmp_path}/once") == written(f"{tmp_path}/again")
 
 
 def test_another_process_on_another_day_gives_the_same_bytes(tmp_path):
-    plots.save(drawn(three_bars()), f"{tmp_path}/here")
+    style.save(drawn(three_bars()), f"{tmp_path}/here")
     script = "import sys; import test_plots as t; t.plots.save(t.drawn(t.three_bars()), sys.argv[1])"
     path = os.pathsep.join([str(Path(__file__).parent), str(ROOT / "workflow")])
     elsewhere = {"PYTHONHASHSEED": "7", "SOURCE_DATE_EPOCH": "86400", "PYTHONPATH": path}
@@ -66,18 +66,18 @@ def test_another_process_on_another_day_gives_the_same_bytes(tmp_path):
 
 def test_another_value_gives_other_bytes(tmp_path):
     rows = three_bars()
-    plots.save(drawn(rows), f"{tmp_path}/one")
-    plots.save(drawn(rows.replace({"value": 0.1}, 0.11)), f"{tmp_path}/other")
+    style.save(drawn(rows), f"{tmp_path}/one")
+    style.save(drawn(rows.replace({"value": 0.1}, 0.11)), f"{tmp_path}/other")
     one, other = written(f"{tmp_path}/one"), written(f"{tmp_path}/other")
-    assert all(one[suffix] != other[suffix] for suffix in plots.FORMATS)
+    assert all(one[suffix] != other[suffix] for suffix in style.FORMATS)
 
 
 def test_a_persons_own_style_does_not_change_the_bytes(tmp_path):
     import matplotlib
 
-    plots.save(drawn(three_bars()), f"{tmp_path}/plain")
+    style.save(drawn(three_bars()), f"{tmp_path}/plain")
     matplotlib.rcParams.update({"font.size": 20, "axes.facecolor": "red", "savefig.facecolor": "red"})
-    plots.save(drawn(three_bars()), f"{tmp_path}/own")
+    style.save(drawn(three_bars()), f"{tmp_path}/own")
     assert written(f"{tmp_path}/plain") == written(f"{tmp_path}/own")
 
 
@@ -124,9 +124,9 @@ def test_an_interval_too_long_for_the_axis_ends_in_an_arrow_that_is_explained():
 
 
 def test_emulated_noise_is_labelled_where_it_is_shown_and_only_there():
-    assert any(plots.EMULATED in text for text in words(drawn(three_bars(), ["cpu"])))
+    assert any(style.EMULATED in text for text in words(drawn(three_bars(), ["cpu"])))
     assert not any("emulated" in text for text in words(drawn(three_bars(), ["gpu"])))
-    assert plots.tooling_name("cpu", ["cpu"]) == "cpu†"
+    assert style.tooling_name("cpu", ["cpu"]) == "cpu†"
 
 
 def test_no_text_leaves_the_figure_and_no_label_touches_another():
@@ -145,43 +145,43 @@ def test_no_text_leaves_the_figure_and_no_label_touches_another():
 
 
 def test_the_note_counts_runs_and_missing_runs():
-    assert plots.runs_note(three_bars()) == "Runs: 5 each (IMPL: 1, Control: 2); 4 of 12 missing."
-    assert plots.runs_note(three_bars().iloc[:1]) == "Runs: 5 each; none of 5 missing."
+    assert style.runs_note(three_bars()) == "Runs: 5 each (IMPL: 1, Control: 2); 4 of 12 missing."
+    assert style.runs_note(three_bars().iloc[:1]) == "Runs: 5 each; none of 5 missing."
 
 
 def test_runs_of_a_cell_are_counted_once_however_many_metrics_it_has():
     rows = three_bars()
-    assert plots.runs_note(pd.concat([rows, rows.assign(metric="l2_unit")])) == plots.runs_note(rows)
+    assert style.runs_note(pd.concat([rows, rows.assign(metric="l2_unit")])) == style.runs_note(rows)
 
 
 def test_pairs_of_runs_are_counted_apart_from_runs():
     pairs = three_bars().iloc[:1].assign(other_hardware="gpu", n_runs=3, n_missing=1)
     said = "Pairs of equal runs on two toolings: 3 each; 1 of 4 missing."
-    assert plots.runs_note(pairs) == said
+    assert style.runs_note(pairs) == said
     runs = three_bars().iloc[:1]
-    assert plots.runs_note(pd.concat([runs, pairs])) == f"Runs: 5 each; none of 5 missing. {said}"
+    assert style.runs_note(pd.concat([runs, pairs])) == f"Runs: 5 each; none of 5 missing. {said}"
 
 
 def test_of_more_names_than_colours_the_last_are_grey_and_none_is_left_out():
-    assert plots.cycle(["a", "b", "c", "d"], ["red", "blue"]) == {
+    assert style.cycle(["a", "b", "c", "d"], ["red", "blue"]) == {
         "a": "red",
         "b": "blue",
         "c": "#BBBBBB",
         "d": "#BBBBBB",
     }
     rows = pd.DataFrame({"place": list("abc"), "epoch": 1, "value": [0.1, 0.2, 0.3]})
-    _, axes = plots.grid(1, [3])
+    _, axes = style.grid(1, [3])
     panels.courses(axes[0, 0], rows, "Apart", ["red", "blue"])
     assert [line.get_label() for line in axes[0, 0].lines] == ["a", "b", "c"]
 
 
 def test_bits_that_are_moved_later_are_lighter_and_sources_together_have_the_mean_of_their_colours():
-    assert plots.colour("bit") == "#000000"
-    later = [sum(bytes.fromhex(plots.colour(f"bit_{epochs}")[1:])) for epochs in (1, 2, 5, 10, 30)]
+    assert style.colour("bit") == "#000000"
+    later = [sum(bytes.fromhex(style.colour(f"bit_{epochs}")[1:])) for epochs in (1, 2, 5, 10, 30)]
     assert later == sorted(set(later))
-    assert plots.colour("bit_100000") == plots.LATEST
-    assert plots.colour("init+shuffle") == "#968974"
-    assert plots.colour("unknown") == plots.colour("init+unknown") == plots.colour("bit_late") == plots.GREY
+    assert style.colour("bit_100000") == style.LATEST
+    assert style.colour("init+shuffle") == "#968974"
+    assert style.colour("unknown") == style.colour("init+unknown") == style.colour("bit_late") == style.GREY
 
 
 def test_a_zero_with_an_interval_is_written_over_its_end():
@@ -199,7 +199,7 @@ TASKS = [["smallcnn", "digits"]]
 
 def test_files_that_lack_something_are_named_by_the_first():
     with pytest.raises(BadInput, match=r"^a\.csv and 1 more: hardware: no 'v100'; it has cpu$"):
-        plots.select(three_bars(), ["a.csv", "b.csv"], "churn", ["v100"], TASKS)
+        style.select(three_bars(), ["a.csv", "b.csv"], "churn", ["v100"], TASKS)
 
 
 @pytest.mark.parametrize(
@@ -213,28 +213,28 @@ def test_files_that_lack_something_are_named_by_the_first():
 )
 def test_a_file_without_what_a_figure_needs_is_refused_in_one_line(metric, hardware, part, message):
     with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
-        plots.select(three_bars(), "m.csv", metric, [hardware], TASKS, part)
+        style.select(three_bars(), "m.csv", metric, [hardware], TASKS, part)
 
 
 @pytest.mark.parametrize(("part", "groups"), [("all", {"all"}), ("class", {"3", "10"}), ("group", {"Old", "B2"})])
 def test_classes_and_sub_groups_are_kept_apart_from_all_examples_and_each_other(part, groups):
     rows = pd.concat([three_bars().assign(group=name) for name in ("all", "3", "10", "Old", "B2")])
-    assert set(plots.select(rows, "m.csv", "churn", ["cpu"], TASKS, part)["group"]) == groups
+    assert set(style.select(rows, "m.csv", "churn", ["cpu"], TASKS, part)["group"]) == groups
 
 
 def test_a_figure_shows_its_own_tasks_and_no_others():
     rows = pd.concat([three_bars(), three_bars().assign(model="resnet18"), three_bars().assign(dataset="faces")])
-    shown = plots.select(rows, "m.csv", "churn", ["cpu"], [["smallcnn", "digits"], ["resnet18", "digits"]])
+    shown = style.select(rows, "m.csv", "churn", ["cpu"], [["smallcnn", "digits"], ["resnet18", "digits"]])
     assert set(zip(shown["model"], shown["dataset"], strict=True)) == {("smallcnn", "digits"), ("resnet18", "digits")}
     with pytest.raises(BadInput, match="no 'cpu'; it has nothing"):
-        plots.select(rows, "m.csv", "churn", ["cpu"], [["resnet18", "faces"]])
+        style.select(rows, "m.csv", "churn", ["cpu"], [["resnet18", "faces"]])
 
 
 def test_panels_too_wide_for_a_page_stand_below_one_another_and_share_their_axes_all_the_same():
-    beside, axes = plots.grid(2, [5.0, 5.0, 5.0])
+    beside, axes = style.grid(2, [5.0, 5.0, 5.0])
     assert axes.shape == (2, 3)
     assert beside.get_size_inches()[0] == 15
-    below, axes = plots.grid(2, [8.0, 8.0, 8.0])
+    below, axes = style.grid(2, [8.0, 8.0, 8.0])
     assert axes.shape == (2, 3)
     assert below.get_size_inches()[0] == 8
     axes[1, 2].set_ylim(0, 7)
@@ -244,7 +244,7 @@ def test_panels_too_wide_for_a_page_stand_below_one_another_and_share_their_axes
 
 def test_an_expected_value_is_a_line_within_the_axis_on_a_band_that_ends_with_it():
     rows = table(("cpu", "algo", "accuracy_sd_ratio", "Old", 1.0, 0.9, 1.1, 5, 0))
-    figure, axes = plots.grid(1, [plots.width(rows)])
+    figure, axes = style.grid(1, [style.width(rows)])
     panel = axes[0, 0]
     panels.bars(panel, rows)
     panels.expected(panel, rows.assign(value=3.0, ci_low=1.5, ci_high=99.0))
@@ -265,7 +265,7 @@ def sizes(metric, *values):
 
 
 def test_accuracy_by_size_has_an_axis_of_its_own_and_arrows_where_intervals_leave_it():
-    _, axes = plots.grid(1, [3, 3])
+    _, axes = style.grid(1, [3, 3])
     panels.lines(axes[0, 0], sizes("accuracy_mean", (0.90, 0.89, 0.91), (0.91, 0.1, 1.0)), "cpu")
     low, high = axes[0, 0].get_ylim()
     assert 85 < low < 89
@@ -274,7 +274,7 @@ def test_accuracy_by_size_has_an_axis_of_its_own_and_arrows_where_intervals_leav
 
 
 def test_what_falls_with_the_square_root_of_the_size_is_dashed():
-    _, axes = plots.grid(1, [3])
+    _, axes = style.grid(1, [3])
     panels.lines(axes[0, 0], sizes("accuracy_sd", (0.04, 0.03, 0.05), (0.03, 0.02, 0.06)), "cpu", falls=True)
     (dashed,) = [line for line in axes[0, 0].lines if line.get_linestyle() == "--"]
     assert list(dashed.get_ydata()) == pytest.approx([4, 4 / np.sqrt(2)])

@@ -1,6 +1,6 @@
 import pytest
 
-from toolnoise.printing import aligned, size, span
+from toolnoise.base.printing import aligned, size, span
 
 
 def test_columns_stand_below_their_headings():

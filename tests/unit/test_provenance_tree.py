@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from toolnoise import config, files
-from toolnoise.provenance import tree
-from toolnoise.provenance.statements import INPUT, Artifact, Statement
+from toolnoise.base import files
+from toolnoise.provenance.record import tree
+from toolnoise.provenance.record.statements import INPUT, Artifact, Statement
+from toolnoise.study import config
 
 NOON = datetime(2026, 1, 31, 12)
 

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from toolnoise import config, plans
+from toolnoise import epoch_plan
+from toolnoise.study import config
 
 KNOWN = config.registered("recipes")
 
@@ -14,7 +15,7 @@ def recipe(family, model, dataset):
 
 def rate(entry, epoch):
     """The rate of the last step of an epoch of four steps."""
-    return float(plans.learning_rates(entry, 4, epoch)[-1])
+    return float(epoch_plan.learning_rates(entry, 4, epoch)[-1])
 
 
 @pytest.mark.parametrize("dataset", ["cifar10", "cifar100"])
@@ -37,7 +38,7 @@ def test_the_text_trains_imagenet_90_epochs_with_one_of_warm_up_and_a_cosine():
     entry = recipe("paper", "resnet50", "imagenet")
     assert (entry["epochs"], entry["batch_size"], entry["optimizer"], entry["momentum"]) == (90, 256, "sgd", 0.9)
     assert rate(entry, 0) == pytest.approx(0.1, rel=1e-3)
-    assert float(plans.learning_rates(entry, 4, 0)[0]) == pytest.approx(0.025, rel=1e-3)
+    assert float(epoch_plan.learning_rates(entry, 4, 0)[0]) == pytest.approx(0.025, rel=1e-3)
     assert rate(entry, 45) == pytest.approx(0.05, rel=0.03)
     assert rate(entry, 89) < 1e-4
     assert entry["flip"]

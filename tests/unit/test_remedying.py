@@ -6,9 +6,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from toolnoise import files, prediction, remedying, runs
+from toolnoise.base import files
 from toolnoise.datasets.prepared import Data, Split
-from toolnoise.views import SETS, remedies
+from toolnoise.dumps import prediction_dump, remedy_dump
+from toolnoise.study.remedy_sets import SETS, remedies
+from toolnoise.training import runs
 
 EXAMPLES, CLASSES, SNAPSHOTS, MARGIN = 23, 3, 3, 2
 DRAWS = np.random.Generator(np.random.Philox(3))
@@ -44,14 +46,14 @@ CELL = {"1": Run(seed=1, diverged=False), "2": Run(seed=2, diverged=True), "5": 
 def dumped(tmp_path, monkeypatch):
     """Dump three runs, of which the second diverged; return the two files."""
     data = Data(TEST, TEST, tuple("abc"), (), "")
-    network = prediction.Network(Dense(), (), data, {"device": "none"})
-    monkeypatch.setattr(prediction, "build", lambda *_: network)
+    network = prediction_dump.Network(Dense(), (), data, {"device": "none"})
+    monkeypatch.setattr(prediction_dump, "build", lambda *_: network)
     monkeypatch.setattr(runs, "read", CELL.get)
-    monkeypatch.setattr(remedying, "PART", 8)  # three parts
+    monkeypatch.setattr(remedy_dump, "PART", 8)  # three parts
 
     def dump(names=NAMES):
         paths = tmp_path / "cell.npy", tmp_path / "cell.json"
-        remedying.dump({"seed": 1, "variant": {}}, list(names), "", list(CELL), *paths)
+        remedy_dump.dump({"seed": 1, "variant": {}}, list(names), "", list(CELL), *paths)
         return paths
 
     return dump
@@ -76,7 +78,7 @@ def plainly(run, name):
 
 
 def test_every_remedy_is_a_plain_mean_over_its_snapshots_and_views_bit_for_bit(dumped):
-    found = remedying.read(*dumped())
+    found = remedy_dump.read(*dumped())
     assert found.remedies == NAMES
     assert found.logits.shape == (len(NAMES), 3, EXAMPLES, CLASSES)
     for name, layers in zip(NAMES, found.logits, strict=True):
@@ -86,7 +88,7 @@ def test_every_remedy_is_a_plain_mean_over_its_snapshots_and_views_bit_for_bit(d
 
 
 def test_a_diverged_run_is_there_as_nothing(dumped):
-    found = remedying.read(*dumped(["flip"]))
+    found = remedy_dump.read(*dumped(["flip"]))
     assert (found.seeds, found.diverged) == ([1, 2, 5], [False, True, False])
     assert np.isnan(found.logits[:, 1]).all()
     assert np.isfinite(found.logits[:, [0, 2]]).all()
@@ -102,7 +104,7 @@ def test_a_view_is_computed_once_for_all_the_remedies_that_have_it(dumped, monke
 
 def test_the_dump_lies_in_its_file_and_its_index_names_the_remedies(dumped):
     paths = dumped(["flip"])
-    assert isinstance(remedying.read(*paths).logits, np.memmap)
+    assert isinstance(remedy_dump.read(*paths).logits, np.memmap)
     about = files.read_json(paths[1])
     assert (about["remedies"], about["seeds"], about["shape"]) == (["flip"], [1, 2, 5], [1, 3, EXAMPLES, CLASSES])
     assert "seed" not in about["spec"]
@@ -115,6 +117,6 @@ def test_an_index_that_lacks_a_key_or_counts_otherwise_is_one_line(key, dumped, 
     about = files.read_json(paths[1])
     whole = about.pop(key)
     files.write_json(paths[1], about)
-    assert refused(remedying.read, *paths) == f"{paths[1]}: {key}: no such key; the index that remedy wrote"
+    assert refused(remedy_dump.read, *paths) == f"{paths[1]}: {key}: no such key; the index that remedy wrote"
     files.write_json(paths[1], about | {key: [*whole, 7]})
-    assert refused(remedying.read, *paths).startswith(str(paths[0 if key == "shape" else 1]))
+    assert refused(remedy_dump.read, *paths).startswith(str(paths[0 if key == "shape" else 1]))

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from toolnoise import arrays, files, representation
+from toolnoise.base import arrays, files, metric_files
+from toolnoise.dumps import layer_dump
+from toolnoise.dumps.layer_dump import drawn, gram
 from toolnoise.engines import some_at_a_time
-from toolnoise.measuring import measure_layers
-from toolnoise.metrics import table
-from toolnoise.representation import drawn, gram
-from toolnoise.study import Cell
+from toolnoise.measures.measuring import measure_layers
+from toolnoise.study.grid import Cell
 
 
 def test_examples_are_drawn_once_for_a_data_set_and_stand_in_their_order():
@@ -38,8 +38,8 @@ def test_layers_come_in_order_as_many_at_a_time_as_fit_and_a_larger_one_alone():
 def test_a_gram_matrix_is_of_centred_columns_however_many_are_summed_at_a_time(monkeypatch):
     values = (100 + np.random.Generator(np.random.Philox(1)).normal(size=(7, 50))).astype(np.float32)
     centred = values.astype(np.float64) - values.mean(axis=0, dtype=np.float64)
-    for block in (representation.BLOCK, 7 * 3):
-        monkeypatch.setattr(representation, "BLOCK", block)
+    for block in (layer_dump.BLOCK, 7 * 3):
+        monkeypatch.setattr(layer_dump, "BLOCK", block)
         found = gram(values)
         assert found.dtype == np.float32
         np.testing.assert_allclose(found, centred @ centred.T, rtol=1e-5, atol=1e-5)
@@ -70,7 +70,7 @@ def dumped(tmp_path):
 
 def test_a_diverged_run_is_left_out_and_counted_as_missing(dumped, tmp_path):
     measure_layers(CELL, *dumped(), tmp_path / "out.csv")
-    rows = table.read(tmp_path / "out.csv", table.LAYERS)
+    rows = metric_files.read(tmp_path / "out.csv", metric_files.LAYERS)
     assert rows[["layer", "metric"]].to_numpy().tolist() == [
         [layer, metric] for layer in ("a", "b") for metric in ("cka", "cka_debiased")
     ]

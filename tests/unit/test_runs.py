@@ -3,7 +3,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from toolnoise import files, runs
+from toolnoise.base import files
+from toolnoise.training import runs
 
 
 @pytest.fixture

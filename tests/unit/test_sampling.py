@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from toolnoise.provenance import sampling
-from toolnoise.provenance.sampling import Made
-from toolnoise.provenance.statements import Artifact, Statement
-from toolnoise.provenance.tree import Tree
+from toolnoise.provenance.rebuild import sampling
+from toolnoise.provenance.rebuild.sampling import Made
+from toolnoise.provenance.record.statements import Artifact, Statement
+from toolnoise.provenance.record.tree import Tree
 
 TREE = Tree("tiny", Path("/results/tiny"), {}, {}, (), {}, {}, None)
 

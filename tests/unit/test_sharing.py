@@ -16,12 +16,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from toolnoise import code, config, files
-from toolnoise import study as studies
+from toolnoise.base import code_digest, files
 from toolnoise.jobs import JOBS
-from toolnoise.provenance import archive, audit, expected, exporting, importing, signing, statements, tree
-from toolnoise.provenance.rules import RULES
-from toolnoise.provenance.statements import CODE, INPUT, RESOURCE, SOURCE, Artifact, Statement
+from toolnoise.provenance.audit import examine
+from toolnoise.provenance.audit.rules import RULES
+from toolnoise.provenance.record import expected, signing, statements, tree
+from toolnoise.provenance.record.statements import CODE, INPUT, RESOURCE, SOURCE, Artifact, Statement
+from toolnoise.provenance.share import archive, exporting, importing
+from toolnoise.study import config
+from toolnoise.study import grid as studies
 
 NOON = datetime(2026, 1, 31, 12)
 DATA = "results/shared/data/digits.npz"
@@ -53,7 +56,7 @@ def stated(folder, job, content):
     if job.verb == "prepare":
         inputs.append(Artifact("digits.csv.gz", "ab" * 32, 7, kind=SOURCE))
     verb = JOBS[job.verb]
-    made_by = code.sources(*verb.modules(job.parameters), files=verb.files(job.parameters))
+    made_by = code_digest.sources(*verb.modules(job.parameters), files=verb.files(job.parameters))
     inputs += [Artifact(name, sha, kind=CODE if name.endswith(".py") else RESOURCE) for name, sha in made_by.items()]
     about = (job.parameters, {"host": folder.name}, NOON, NOON, {"python": "3.11.7"})
     statement = Statement(job.verb, tuple(outputs), tuple(inputs), *about)
@@ -251,7 +254,9 @@ def test_an_audit_bears_with_data_that_was_prepared_here_after_it_was_used_there
     tomorrow = NOON + timedelta(days=1)
     files.write_json(path, statements.read(path)._replace(started=tomorrow, finished=tomorrow).as_json())
     take(whole.archive)
-    found = audit.examine(tree.load(here / "results/shared"), 1, rules=[rule for rule in RULES if "times" in rule.name])
+    found = examine.examine(
+        tree.load(here / "results/shared"), 1, rules=[rule for rule in RULES if "times" in rule.name]
+    )
     assert found.findings == ()
 
 
@@ -493,7 +498,7 @@ def test_a_record_of_another_spec_is_refused_though_its_statement_is_right_about
 
 
 def test_other_code_is_taken_if_that_is_asked_for(changed, here, take):
-    name = "workflow/toolnoise/training.py"
+    name = "workflow/toolnoise/training/loop.py"
 
     def older(about):
         for one in definition(about)["resolvedDependencies"]:

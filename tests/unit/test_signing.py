@@ -8,11 +8,12 @@ from datetime import datetime
 
 import pytest
 
-from toolnoise import files
-from toolnoise.errors import BadInput
-from toolnoise.provenance import audit, signing, statements, tree
-from toolnoise.provenance.rules import RULES, SIGNED
-from toolnoise.provenance.statements import Artifact, Statement
+from toolnoise.base import files
+from toolnoise.base.errors import BadInput
+from toolnoise.provenance.audit import examine
+from toolnoise.provenance.audit.rules import RULES, SIGNED
+from toolnoise.provenance.record import signing, statements, tree
+from toolnoise.provenance.record.statements import Artifact, Statement
 
 NOON = datetime(2026, 1, 31, 12)
 
@@ -213,7 +214,7 @@ def test_a_signature_that_does_not_count_is_told_in_one_sentence(harm, told, res
 def audited(keys, results):
     """What the audit says that requires signatures, by artifact."""
     signers = signing.AllowedSigners(keys / "allowed")
-    found = audit.examine(tree.load(results[0].parents[3]), rules=(*RULES, SIGNED), signers=signers)
+    found = examine.examine(tree.load(results[0].parents[3]), rules=(*RULES, SIGNED), signers=signers)
     return found, {(one.rule, one.artifact) for one in found.findings}
 
 
@@ -221,8 +222,8 @@ def test_an_audit_that_requires_signatures_says_whose_there_are(results, sign, k
     sign()
     found, said = audited(keys, results)
     assert "statements-are-signed" not in {rule for rule, _ in said}
-    assert "signed by ann@example.org: 2 statements" in audit.told(found, strict=False)
-    assert audit.as_json(found, strict=False)["signers"] == {"ann@example.org": 2}
+    assert "signed by ann@example.org: 2 statements" in examine.told(found, strict=False)
+    assert examine.as_json(found, strict=False)["signers"] == {"ann@example.org": 2}
 
 
 @pytest.mark.parametrize("harm", [harm for harm, _ in HARMFUL.values()], ids=HARMFUL)

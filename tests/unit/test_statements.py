@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from toolnoise import files
-from toolnoise.provenance import statements
-from toolnoise.provenance.statements import CODE, COMMIT, INPUT, SOURCE, Artifact, Statement
+from toolnoise.base import files
+from toolnoise.provenance.record import statements
+from toolnoise.provenance.record.statements import CODE, COMMIT, INPUT, SOURCE, Artifact, Statement
 
 STATEMENT = Statement(
     "count",
@@ -17,7 +17,7 @@ STATEMENT = Statement(
     (
         Artifact("results/s/data/d.npz", "b" * 64, 3, "data", INPUT),
         Artifact("data/d.tar", "c" * 64, 5, kind=SOURCE, uri="https://example.org/d.tar"),
-        Artifact("workflow/toolnoise/files.py", "d" * 64, kind=CODE),
+        Artifact("workflow/toolnoise/base/files.py", "d" * 64, kind=CODE),
         Artifact("repository", "e" * 40, kind=COMMIT),
     ),
     {"dataset": "d"},

@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolnoise import published
+from toolnoise.figures import published
 from toolnoise.stats.testset import calibrated_sd
 from toolnoise.stats.two_spreads import f_test_from_sds
 

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from toolnoise import files, layout, status
-from toolnoise.printing import span
-from toolnoise.study import Cell
+from toolnoise.base import files
+from toolnoise.base.printing import span
+from toolnoise.commands import status
+from toolnoise.study import layout
+from toolnoise.study.grid import Cell
 
 SECONDS = {"start_up": 4.0, "compile": 2.0, "training": 30.0, "evaluation": 3.0}
 EPOCHS = 3

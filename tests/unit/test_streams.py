@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from toolnoise import bit, streams
+from toolnoise import streams
+from toolnoise.epoch_plan import plan_epoch
 from toolnoise.models.initial import Parameter, initial_weights
-from toolnoise.plans import plan_epoch
-from toolnoise.variants import ALGORITHMIC, SOURCES, VARIANTS, replicate
+from toolnoise.study.variants import ALGORITHMIC, SOURCES, VARIANTS, replicate
+from toolnoise.training import bitflip
 
 KEYS = st.integers(0, 2**128 - 1)
 EXAMPLES = 50
@@ -185,7 +186,7 @@ def draws(spec, epoch=1):
         "dropout": plan.dropout.tobytes(),
         "impl": plan.slots.tobytes(),
         # Of so many weights that no two runs move the same one by chance.
-        "bit": bit.of_run([Parameter("wide/kernel", (10_000, 10_000), True, "GlorotUniform", {})], spec),
+        "bit": bitflip.of_run([Parameter("wide/kernel", (10_000, 10_000), True, "GlorotUniform", {})], spec),
     }
 
 

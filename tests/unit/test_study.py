@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolnoise import config, layout, study
-from toolnoise.files import canonical_sha256
-from toolnoise.study import MODES, Cell, Pair, Profile
-from toolnoise.variants import VARIANTS
+from toolnoise.base.files import canonical_sha256
+from toolnoise.study import config, grid, layout
+from toolnoise.study.grid import MODES, Cell, Pair, Profile
+from toolnoise.study.variants import VARIANTS
 
 
 def test_the_demo_is_the_grid_that_it_says():
-    demo = study.load(config.ROOT / "config.yaml")
+    demo = grid.load(config.ROOT / "config.yaml")
     digits, faces, order = 2 * 1 * 2 * 4, 4, 3
     assert len(demo.cells) == len(set(demo.cells)) == digits + faces + order
     assert demo.cells[:2] == (Cell("smallcnn", "digits", "cpu", "algo_impl"), Cell("smallcnn", "digits", "cpu", "algo"))

@@ -3,9 +3,9 @@ import re
 import numpy as np
 import pytest
 
-from toolnoise import files, layout
-from toolnoise.metrics import table
-from toolnoise.summary import summarise
+from toolnoise.base import files, metric_files
+from toolnoise.commands.summary import summarise
+from toolnoise.study import layout
 
 NAN = np.nan
 VALUES = {"accuracy_mean": 0.98765, "accuracy_sd": 0.0123, "churn": 0.05, "l2_unit": 0.123456}
@@ -25,7 +25,7 @@ def summary(written, built, tmp_path, monkeypatch):
             for metric, value in values.items()
             for group in ("all", "3")
         ]
-        table.write(tiny.path(layout.STABILITY), table.STABILITY, rows)
+        metric_files.write(tiny.path(layout.STABILITY), metric_files.STABILITY, rows)
         files.write_json(tiny.path(layout.GATE, tiny.controls[0]), {"bit_equal": bit_equal})
         return summarise(tiny).splitlines()
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from toolnoise import tables
+from toolnoise.figures import tables
 from toolnoise.stats.estimates import Estimate
 
 

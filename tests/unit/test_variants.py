@@ -1,6 +1,6 @@
 import pytest
 
-from toolnoise.variants import ALGORITHMIC, SOURCES, VARIANTS, Variant, replicate, variant
+from toolnoise.study.variants import ALGORITHMIC, SOURCES, VARIANTS, Variant, replicate, variant
 
 
 def test_what_each_variant_lets_vary():

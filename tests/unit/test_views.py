@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from toolnoise import config, views
-from toolnoise.remedying import seen
-from toolnoise.views import PLAIN, SETS, View, remedies, remedy
+from toolnoise.dumps.remedy_dump import seen
+from toolnoise.study import config, remedy_sets
+from toolnoise.study.remedy_sets import PLAIN, SETS, View, remedies, remedy
 
 SIZES = {
     "flip": 2,
@@ -42,7 +42,7 @@ def test_runs_of_one_cycle_have_views_alone_and_others_their_snapshots_alone_and
 @pytest.mark.parametrize("name", SETS)
 def test_a_name_says_which_views_of_which_snapshots(name):
     assert remedy(name) == (False, SETS[name])
-    assert remedy(f"{views.SNAPSHOTS}+{name}") == (True, SETS[name])
+    assert remedy(f"{remedy_sets.SNAPSHOTS}+{name}") == (True, SETS[name])
 
 
 def test_snapshots_alone_are_of_the_image_as_it_is():
@@ -50,10 +50,10 @@ def test_snapshots_alone_are_of_the_image_as_it_is():
 
 
 def test_passes_count_each_view_of_each_snapshot_once():
-    assert views.passes(remedies(["crops25", "crops81", "flip+crops9"], 1), 1) == 81 + 9
-    assert views.passes(remedies(["flip", "flip+crops81"], 5), 5) == 5 * 162
-    assert views.passes(["snapshots"], 5) == 5
-    assert views.passes([], 1) == 0
+    assert remedy_sets.passes(remedies(["crops25", "crops81", "flip+crops9"], 1), 1) == 81 + 9
+    assert remedy_sets.passes(remedies(["flip", "flip+crops81"], 5), 5) == 5 * 162
+    assert remedy_sets.passes(["snapshots"], 5) == 5
+    assert remedy_sets.passes([], 1) == 0
 
 
 def by_pixel(image, margin, view):

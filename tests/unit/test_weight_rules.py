@@ -6,11 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from toolnoise import arrays, bit, cycles, files
+from toolnoise.base import arrays, files
 from toolnoise.models.initial import Parameter
-from toolnoise.provenance import tree
-from toolnoise.provenance.evidence import Evidence
-from toolnoise.provenance.rules import weights
+from toolnoise.provenance.audit.evidence import Evidence
+from toolnoise.provenance.audit.rules import weights
+from toolnoise.provenance.record import tree
+from toolnoise.training import bitflip, snapshots
 
 TENSORS = (Parameter("a/kernel", (2, 3), True, "", {}), Parameter("a/bias", (3,), True, "", {}))
 
@@ -22,12 +23,12 @@ def write(make_run, make_spec):
     def call(variant="control", count=1, change=None):
         spec = make_spec(variant, 2)
         spec["recipe"] |= {"epochs": 3, "schedule": "cosine", "cycles": count}
-        moved = bit.recorded(bit.of_run(TENSORS, spec), spec, 3)
+        moved = bitflip.recorded(bitflip.of_run(TENSORS, spec), spec, 3)
 
         def edit(parts):
             parts["record"] |= {"spec": spec, "data_sha256": "d", "initial_sha256": "i", "moved_bit": moved}
             if count == 3:
-                parts["final"] |= cycles.packed(parts["epochs"][:2])
+                parts["final"] |= snapshots.packed(parts["epochs"][:2])
             if change:
                 change(parts)
 
@@ -68,7 +69,7 @@ def test_a_number_changed_in_a_snapshot_or_in_the_last_one_is_found_with_its_epo
 
 def test_snapshots_in_another_order_are_found(write):
     def turn(parts):
-        parts["final"] |= cycles.packed(parts["epochs"][1::-1])
+        parts["final"] |= snapshots.packed(parts["epochs"][1::-1])
 
     found = judged(weights.snapshots_are_the_histories, write(count=3, change=turn))
     assert [what.split(" than")[0] for _, what in found] == [
@@ -79,7 +80,7 @@ def test_snapshots_in_another_order_are_found(write):
 LACKING = {
     "all": lambda parts: [parts["final"].pop(name) for name in ("a/kernel/", "a/bias/")],
     "those of one tensor": lambda parts: parts["final"].pop("a/bias/"),
-    "the second": lambda parts: parts["final"].update(cycles.packed(parts["epochs"][:1])),
+    "the second": lambda parts: parts["final"].update(snapshots.packed(parts["epochs"][:1])),
 }
 
 

@@ -16,10 +16,12 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from toolnoise import arrays, streams
-from toolnoise.provenance import audit, repository, tree
-from toolnoise.provenance.rules import RULES
-from toolnoise.provenance.statements import TIME, path_for
+from toolnoise import streams
+from toolnoise.base import arrays
+from toolnoise.provenance.audit import examine
+from toolnoise.provenance.audit.rules import RULES
+from toolnoise.provenance.record import repository, tree
+from toolnoise.provenance.record.statements import TIME, path_for
 
 ROOT = Path(__file__).parents[2]
 CELL = "smallcnn/digits/cpu"
@@ -181,7 +183,7 @@ class Folder:
                 path.write_bytes(content)
 
     def audit(self):
-        return audit.examine(tree.load(self.root), threads=1)
+        return examine.examine(tree.load(self.root), threads=1)
 
 
 @pytest.fixture(scope="module")
@@ -217,7 +219,7 @@ def test_untouched_studies_are_clean_and_covered(study, both):
     assert found.findings == found.stale == ()
     assert found.coverage.stated == found.coverage.files > 20
     assert "100 %" in str(found.coverage)
-    assert audit.told(found, strict=True).endswith("\nclean")
+    assert examine.told(found, strict=True).endswith("\nclean")
 
 
 # What is done to an artifact of every kind
@@ -1020,8 +1022,8 @@ def test_a_harmful_thing_is_found_under_its_rule(what, folders):
     wanted = {name if name.startswith(("results/", "../")) else folder.name(name) for name in one.artifacts}
     assert wanted <= told, [tuple(finding) for finding in found.findings][:20]
     # Told to a person on lines that can be printed, and to a program.
-    assert audit.told(found, strict=False).encode()
-    json.dumps(audit.as_json(found, strict=False))
+    assert examine.told(found, strict=False).encode()
+    json.dumps(examine.as_json(found, strict=False))
 
 
 def test_every_rule_has_its_mutation():
@@ -1060,13 +1062,13 @@ def test_statements_change_no_plan(small_study, tmp_path, planned):
 
 def test_moved_and_renamed_results_are_clean(both, tmp_path):
     moved = shutil.copytree(both["small"].root, tmp_path / "received")
-    found = audit.examine(tree.load(moved))
+    found = examine.examine(tree.load(moved))
     assert found.findings == found.stale == ()
 
 
 def test_results_by_code_that_has_changed_since_are_stale_and_clean(folders):
     """The notebook is as a commit has it, and not as it is here."""
-    from toolnoise.provenance import repository
+    from toolnoise.provenance.record import repository
 
     folder, name = folders["small"], "README.md"
     log = repository._git("log", "--format=%H", "--", name).decode().split()
@@ -1085,7 +1087,7 @@ def test_results_by_code_that_has_changed_since_are_stale_and_clean(folders):
     assert [(one.artifact, one.changed) for one in found.stale] == [(folder.name(TABLE), (name,))]
     assert found.is_clean(strict=False)
     assert not found.is_clean(strict=True)
-    assert "1 results are stale" in audit.told(found, strict=False)
+    assert "1 results are stale" in examine.told(found, strict=False)
 
 
 def test_what_nothing_is_made_from_can_be_forged_with_its_statement_as_the_docs_say(folders):
@@ -1102,27 +1104,27 @@ def test_what_nothing_is_made_from_can_be_forged_with_its_statement_as_the_docs_
 def test_a_clock_that_is_a_minute_ahead_is_no_future(both):
     now = datetime.now(UTC).replace(tzinfo=None)
     finished = max(one.statement.finished for one in tree.load(both["small"].root).trees[0].statements)
-    assert audit.examine(tree.load(both["small"].root), 1, finished - timedelta(minutes=1)).findings == ()
-    assert audit.examine(tree.load(both["small"].root), 1, finished - timedelta(minutes=3)).findings
+    assert examine.examine(tree.load(both["small"].root), 1, finished - timedelta(minutes=1)).findings == ()
+    assert examine.examine(tree.load(both["small"].root), 1, finished - timedelta(minutes=3)).findings
     assert finished < now
 
 
 def test_a_file_that_vanishes_while_it_is_read_is_found(folders, monkeypatch):
-    opened = audit.open_plain
+    opened = examine.open_plain
 
     def vanish(path):
         if path.name == "report.html":
             path.unlink()
         return opened(path)
 
-    monkeypatch.setattr(audit, "open_plain", vanish)
+    monkeypatch.setattr(examine, "open_plain", vanish)
     assert_found(folders["small"], "digests-match", "report.html")
 
 
 def test_what_lies_beside_the_studies_is_found(both, tmp_path):
     shutil.copytree(both["small"].root, tmp_path / "results/small")
     (tmp_path / "results/note.txt").write_text("")
-    found = audit.examine(tree.load(tmp_path / "results"))
+    found = examine.examine(tree.load(tmp_path / "results"))
     assert [(one.rule, one.artifact) for one in found.findings] == [("nothing-else-is-there", "note.txt")]
 
 

@@ -5,7 +5,7 @@ import shutil
 import numpy as np
 import pytest
 
-from toolnoise import arrays
+from toolnoise.base import arrays
 
 CELL = "smallcnn/digits/cpu"
 

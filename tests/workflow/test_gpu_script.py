@@ -12,8 +12,9 @@ import tarfile
 import pytest
 import yaml
 
-from toolnoise import study as studies
-from toolnoise.provenance import archive, statements
+from toolnoise.provenance.record import statements
+from toolnoise.provenance.share import archive
+from toolnoise.study import grid as studies
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="jax is not installed")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from toolnoise.code import ROOT
+from toolnoise.base.code_digest import ROOT
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from toolnoise.metrics import table
+from toolnoise.base import metric_files
 
 TINY = "toolnoise.models.smallcnn:build"
 STUDY = {
@@ -45,7 +45,7 @@ def measured(tmp_path_factory, write_study, snakemake):
 
 def test_figures_metric_files_and_page_come_from_real_measurements(measured, toolnoise):
     results = measured / "results/cost"
-    rows = table.read(results / "metrics/overhead.csv", table.OVERHEAD)
+    rows = metric_files.read(results / "metrics/overhead.csv", metric_files.OVERHEAD)
     assert set(rows["n_runs"]) == {2}
     assert (rows["value"] > 0).all()
     for figure in ("kernels-cpu", "overhead-networks"):

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from toolnoise import config
-from toolnoise.code import ROOT
+from toolnoise.base.code_digest import ROOT
+from toolnoise.study import config
 
 PROFILES = ROOT / "workflow/profiles"
 SLURM = ("slurm", "slurm-p100", "slurm-v100", "slurm-rtx5000", "slurm-t4")

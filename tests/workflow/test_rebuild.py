@@ -8,7 +8,7 @@ import subprocess
 import numpy as np
 import pytest
 
-from toolnoise import arrays
+from toolnoise.base import arrays
 
 RUN = "results/small/runs/smallcnn/digits/cpu"
 NOISY = f"{RUN}/algo_impl/2"
@@ -204,10 +204,10 @@ def test_code_that_has_changed_is_taken_from_its_commit_or_named(copied, rebuild
     tree, commit = repository
     here = {"PYTHONPATH": str(tree / "workflow")}
     control = "results/small/control/smallcnn/digits/cpu.json"
-    module = tree / "workflow/toolnoise/control.py"
+    module = tree / "workflow/toolnoise/measures/control_gate.py"
     module.write_text(module.read_text().replace('"bit_equal": True', '"bit_equal": False'))
     said, code = rebuild(copied, control, env=here)
-    missing = "code that is neither here nor at its commit: workflow/toolnoise/control.py"
+    missing = "code that is neither here nor at its commit: workflow/toolnoise/measures/control_gate.py"
     assert said.startswith(f"not tried: check-control {control}: {missing}"), said
     assert code == 1
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from toolnoise.provenance import statements
-from toolnoise.provenance.hashing import sha256
+from toolnoise.provenance.record import statements
+from toolnoise.provenance.record.hashing import sha256
 
 
 @pytest.fixture(scope="module")

@@ -10,15 +10,17 @@ import re
 import numpy as np
 import pytest
 
-from toolnoise import published, streams
-from toolnoise.code import ROOT
-from toolnoise.errors import BadInput
-from toolnoise.metrics import frameworks, table
+from toolnoise import streams
+from toolnoise.base import metric_files
+from toolnoise.base.code_digest import ROOT
+from toolnoise.base.errors import BadInput
+from toolnoise.dumps.layer_dump import gram
+from toolnoise.figures import published
+from toolnoise.metrics import frameworks
 from toolnoise.metrics.ensembles import by_size
 from toolnoise.metrics.identical import NONE_WEAK, History, Weak, experiment, identical
 from toolnoise.metrics.layers import layers
 from toolnoise.metrics.stability import stability
-from toolnoise.representation import gram
 
 RUNS, EXAMPLES = 6, 400
 VARIANTS = {"algo_impl": 1.0, "algo": 0.8, "impl": 0.3, "control": 0.0}
@@ -59,21 +61,21 @@ def written(tmp_path):
         **parameters,
     ):
         files = {
-            "stability": (table.STABILITY, rows),
-            "remedies": (table.REMEDIES, remedies),
-            "counts": (table.DATA, counts),
-            "kernels": (table.KERNELS, kernels),
-            "overhead": (table.OVERHEAD, overhead),
-            "identical": (table.IDENTICAL, identical),
-            "ensembles": (table.ENSEMBLES, ensembles),
-            "layers": (table.LAYERS, layers),
-            "cross_tooling": (table.CROSS_TOOLING, cross_tooling),
-            "frameworks": (table.FRAMEWORKS, frameworks),
-            "partings": (table.PARTINGS, partings),
+            "stability": (metric_files.STABILITY, rows),
+            "remedies": (metric_files.REMEDIES, remedies),
+            "counts": (metric_files.DATA, counts),
+            "kernels": (metric_files.KERNELS, kernels),
+            "overhead": (metric_files.OVERHEAD, overhead),
+            "identical": (metric_files.IDENTICAL, identical),
+            "ensembles": (metric_files.ENSEMBLES, ensembles),
+            "layers": (metric_files.LAYERS, layers),
+            "cross_tooling": (metric_files.CROSS_TOOLING, cross_tooling),
+            "frameworks": (metric_files.FRAMEWORKS, frameworks),
+            "partings": (metric_files.PARTINGS, partings),
         }
         for name, (columns, values) in files.items():
             if values:
-                table.write(tmp_path / f"{name}.csv", columns, values)
+                metric_files.write(tmp_path / f"{name}.csv", columns, values)
                 parameters[name] = [str(tmp_path / f"{name}.csv")]
         parameters |= {"stem": str(tmp_path / "figure")}
         names = {}
@@ -392,7 +394,7 @@ def identical_rows(runs=RUNS, weak=NONE_WEAK, criteria=("near-best", "patience")
         about |= {"dataset": "digits", "hardware": "cpu", "variant": variant, "n_missing": 1}
         for criterion in criteria:
             row = about | identical(predicted, DIGITS, 10, histories, criterion, weak)
-            yield [row[name] for name in table.IDENTICAL]
+            yield [row[name] for name in metric_files.IDENTICAL]
 
 
 def lines_of(stem):
@@ -406,7 +408,7 @@ def test_identical_runs_are_a_row_a_cell_beside_the_published_headlines(written)
     given = list(identical_rows())
     stem = written("identical_runs", identical=given, emulated=["cpu"], **ON_DIGITS)
     rows, text = lines_of(stem)
-    mine = dict(zip(table.IDENTICAL, given[0], strict=True))
+    mine = dict(zip(metric_files.IDENTICAL, given[0], strict=True))
     found = rows["TensorFlow 2.21.0", "cpu†", "smallcnn / digits", "ALGO+IMPL"]
     assert found[:2] == ["-1", "6 (1 missing)"]
     assert found[2].startswith(f"{100 * mine['max_accuracy_diff']:.2f} (")
@@ -445,19 +447,19 @@ def test_identical_runs_are_a_row_a_cell_beside_the_published_headlines(written)
 
 def mean(given, variant):
     row = next(row for row in given if row[-1] == variant)
-    return f"{100 * row[table.IDENTICAL.index('mean_accuracy')]:.2f}"
+    return f"{100 * row[metric_files.IDENTICAL.index('mean_accuracy')]:.2f}"
 
 
 def test_the_csv_of_identical_runs_has_the_published_columns_first_and_every_criterion(written):
     given = list(identical_rows())
     stem = written("identical_runs", identical=given, **ON_DIGITS)
     full = list(csv.DictReader(stem.with_suffix(".csv").read_text().splitlines()))
-    assert tuple(full[0]) == table.IDENTICAL
+    assert tuple(full[0]) == metric_files.IDENTICAL
     assert [(row["variant"], row["stopping_type"]) for row in full] == [
         (variant, criterion) for variant in VARIANTS for criterion in ("near-best", "patience")
     ]
     for row, values in zip(full, given, strict=True):
-        assert float(row["std_dev_accuracy"]) == values[table.IDENTICAL.index("std_dev_accuracy")]
+        assert float(row["std_dev_accuracy"]) == values[metric_files.IDENTICAL.index("std_dev_accuracy")]
 
 
 def test_runs_that_are_weak_or_have_not_converged_are_told(written):
@@ -586,7 +588,7 @@ def of_frameworks(runs=4, variants=("algo", "control")):
                 (*place, one, other, variant, what, epoch, metric, "all", *numbers, count, 0)
                 for what, epoch, metric, numbers, count in told
             ]
-    about = [dict(zip(table.IDENTICAL, row, strict=True)) for row in identical_rows(criteria=("last",))]
+    about = [dict(zip(metric_files.IDENTICAL, row, strict=True)) for row in identical_rows(criteria=("last",))]
     versions = [
         list((row | {"backend": ENGINES[name][0], "backend_version": ENGINES[name][1], "hardware": name}).values())
         for name in ENGINES
@@ -611,8 +613,8 @@ def test_frameworks_are_squares_with_zeros_on_the_diagonal_and_intervals_beside(
     ):
         assert part in said
     assert said.count("run to run") >= 6, "the diagonals of two squares"
-    columns = dict(zip(table.FRAMEWORKS, zip(*given["frameworks"], strict=True), strict=True))
-    rows = [dict(zip(table.FRAMEWORKS, row, strict=True)) for row in given["frameworks"]]
+    columns = dict(zip(metric_files.FRAMEWORKS, zip(*given["frameworks"], strict=True), strict=True))
+    rows = [dict(zip(metric_files.FRAMEWORKS, row, strict=True)) for row in given["frameworks"]]
     assert set(columns["interval"]) == {"runs", "examples"}
     for row in rows:
         if row["metric"] == "churn":

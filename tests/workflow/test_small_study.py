@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from toolnoise.metrics import table
+from toolnoise.base import metric_files
 
 TABLES = {"table2", "table4", "paper_vs_ours"}
 KINDS = {*TABLES, "noise_by_source", "batch_norm", "across_toolings"}
@@ -14,7 +14,7 @@ KINDS = {*TABLES, "noise_by_source", "batch_norm", "across_toolings"}
 @pytest.fixture(scope="module")
 def overall(small_study):
     """The values over all examples by cell and metric."""
-    rows = table.read(small_study / "results/small/metrics/stability.csv", table.STABILITY)
+    rows = metric_files.read(small_study / "results/small/metrics/stability.csv", metric_files.STABILITY)
     rows = rows[rows["group"] == "all"]
     return {(tuple(row[:4]), row.metric): row.value for row in rows.itertuples(index=False)}
 
@@ -38,7 +38,7 @@ def test_every_other_variant_has_noise(overall):
 
 
 def test_two_toolings_are_apart_under_control(small_study):
-    rows = table.read(small_study / "results/small/metrics/cross_tooling.csv", table.CROSS_TOOLING)
+    rows = metric_files.read(small_study / "results/small/metrics/cross_tooling.csv", metric_files.CROSS_TOOLING)
     assert set(rows["variant"]) == {"control"}
     values = dict(zip(rows["metric"], rows["value"], strict=True))
     assert values["l2_unit"] > 0 or values["churn"] > 0

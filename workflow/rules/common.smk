@@ -3,13 +3,16 @@ import os
 import shlex
 import sys
 
-from toolnoise import asked, code, figures, layout
-from toolnoise import config as configuration
-from toolnoise import study as studies
-from toolnoise.errors import told_in_one_line
-from toolnoise.files import canonical_sha256
+from toolnoise import asked
+from toolnoise.base import code_digest as code
+from toolnoise.study import catalogue as figures
+from toolnoise.study import config as configuration
+from toolnoise.study import grid as studies
+from toolnoise.study import layout
+from toolnoise.base.errors import told_in_one_line
+from toolnoise.base.files import canonical_sha256
 from toolnoise.jobs import captions
-from toolnoise.study import MODES, Cell, Pair, Profile
+from toolnoise.study.grid import MODES, Cell, Pair, Profile
 
 # The study file: the last --configfile, else config.yaml. --config is laid over it. A profile may name it by way of a link.
 FILE = os.path.realpath(workflow.configfiles[-1]) if workflow.configfiles else "config.yaml"
@@ -136,7 +139,7 @@ def get_code_digest(verb):
 
 def get_exchanging_code_digest(wildcards):
     # What computes is the other tooling's engine; the training's has its part in the runs.
-    return code.digest("toolnoise.prediction", *study.modules(get_exchange(wildcards).cells[1]))
+    return code.digest("toolnoise.dumps.prediction_dump", *study.modules(get_exchange(wildcards).cells[1]))
 
 
 def get_exchange_digest(wildcards):

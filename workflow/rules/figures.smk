@@ -55,6 +55,6 @@ rule write_report:
         "../../environment.yml"
     params:
         study=study.path(layout.STUDY),
-        code=code.digest("toolnoise.rendering", files=captions(study.figure_kinds)),
+        code=code.digest("toolnoise.figures.render", files=captions(study.figure_kinds)),
     shell:
         "toolnoise report --study {params.study:q} --shows {input:q} --out {output:q} >{log:q} 2>&1"

@@ -15,7 +15,7 @@ rule check_control:
     conda:
         "../../environment.yml"
     params:
-        code=code.digest("toolnoise.control"),
+        code=code.digest("toolnoise.measures.control_gate"),
     shell:
         "toolnoise check-control --model {wildcards.model:q} --dataset {wildcards.dataset:q}"
         " --hardware {wildcards.hardware:q} --logits {input.logits:q} --index {input.index:q}"
@@ -40,7 +40,7 @@ rule measure_cell:
         study=study.path(layout.STUDY),
         seed=study.config["seed"],
         identical=canonical_sha256(study.config["identical"]),
-        code=code.digest("toolnoise.measuring"),
+        code=code.digest("toolnoise.measures.measuring"),
     shell:
         "toolnoise measure --study {params.study:q} --model {wildcards.model:q} --dataset {wildcards.dataset:q}"
         " --hardware {wildcards.hardware:q} --variant {wildcards.variant:q} --data {input.data:q}"
@@ -63,7 +63,7 @@ rule measure_remedies:
     params:
         study=study.path(layout.STUDY),
         seed=study.config["seed"],
-        code=code.digest("toolnoise.measuring"),
+        code=code.digest("toolnoise.measures.measuring"),
     shell:
         "toolnoise measure-remedies --study {params.study:q} --model {wildcards.model:q}"
         " --dataset {wildcards.dataset:q} --hardware {wildcards.hardware:q} --variant {wildcards.variant:q}"
@@ -87,7 +87,7 @@ rule measure_pair:
     conda:
         "../../environment.yml"
     params:
-        code=code.digest("toolnoise.measuring"),
+        code=code.digest("toolnoise.measures.measuring"),
     shell:
         "toolnoise measure-pair --model {wildcards.model:q} --dataset {wildcards.dataset:q}"
         " --hardware {wildcards.hardware:q} --other-hardware {wildcards.other_hardware:q}"
@@ -116,7 +116,7 @@ rule measure_frameworks:
     conda:
         "../../environment.yml"
     params:
-        code=code.digest("toolnoise.frameworks"),
+        code=code.digest("toolnoise.measures.frameworks"),
     shell:
         "toolnoise measure-frameworks --model {wildcards.model:q} --dataset {wildcards.dataset:q}"
         " --hardware {wildcards.hardware:q} --other-hardware {wildcards.other_hardware:q}"
@@ -137,7 +137,7 @@ rule measure_layers:
     conda:
         "../../environment.yml"
     params:
-        code=code.digest("toolnoise.measuring"),
+        code=code.digest("toolnoise.measures.measuring"),
     shell:
         "toolnoise measure-layers --model {wildcards.model:q} --dataset {wildcards.dataset:q}"
         " --hardware {wildcards.hardware:q} --variant {wildcards.variant:q} --grams {input.grams:q}"
@@ -161,6 +161,6 @@ for kind in METRICS:
             "../../environment.yml"
         params:
             kind=kind,
-            code=code.digest("toolnoise.metrics.table"),
+            code=code.digest("toolnoise.base.metric_files"),
         shell:
             "toolnoise collect --kind {params.kind:q} --metrics {input.metrics:q} --out {output:q} >{log:q} 2>&1"

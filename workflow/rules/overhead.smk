@@ -17,7 +17,7 @@ rule profile_step:
     params:
         study=study.path(layout.STUDY),
         spec=lambda wildcards: canonical_sha256(study.profile_spec(get_profile(wildcards))),
-        code=lambda wildcards: code.digest("toolnoise.profiling", *study.modules(get_profile(wildcards))),
+        code=lambda wildcards: code.digest("toolnoise.timing.profile", *study.modules(get_profile(wildcards))),
     shell:
         "toolnoise profile --study {params.study:q} --model {wildcards.model:q} --hardware {wildcards.hardware:q}"
         " --mode {wildcards.mode:q} --repeat {wildcards.repeat:q} --out {output.kernels:q}"
@@ -37,7 +37,7 @@ rule measure_overhead:
         "../../environment.yml"
     params:
         study=study.path(layout.STUDY),
-        code=code.digest("toolnoise.measuring"),
+        code=code.digest("toolnoise.measures.measuring"),
     shell:
         "toolnoise measure-overhead --study {params.study:q} --model {wildcards.model:q}"
         " --hardware {wildcards.hardware:q} --records {input.records:q} --out-overhead {output.overhead:q}"

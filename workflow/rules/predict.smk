@@ -19,7 +19,7 @@ rule dump_predictions:
         mem_mb=get_memory,
     params:
         study=study.path(layout.STUDY),
-        code=get_code_digest("toolnoise.prediction"),
+        code=get_code_digest("toolnoise.dumps.prediction_dump"),
     shell:
         "toolnoise predict --study {params.study:q} --model {wildcards.model:q} --dataset {wildcards.dataset:q}"
         " --hardware {wildcards.hardware:q} --variant {wildcards.variant:q} --data {input.data:q}"
@@ -75,7 +75,7 @@ rule dump_remedies:
     params:
         study=study.path(layout.STUDY),
         remedies=lambda wildcards: ",".join(study.remedies(get_cell(wildcards))),
-        code=get_code_digest("toolnoise.remedying"),
+        code=get_code_digest("toolnoise.dumps.remedy_dump"),
     shell:
         "toolnoise remedy --study {params.study:q} --model {wildcards.model:q} --dataset {wildcards.dataset:q}"
         " --hardware {wildcards.hardware:q} --variant {wildcards.variant:q} --data {input.data:q}"
@@ -103,7 +103,7 @@ rule dump_layers:
     params:
         study=study.path(layout.STUDY),
         examples=lambda wildcards: study.layers[get_cell(wildcards)],
-        code=get_code_digest("toolnoise.representation"),
+        code=get_code_digest("toolnoise.dumps.layer_dump"),
     shell:
         "toolnoise dump-layers --study {params.study:q} --model {wildcards.model:q} --dataset {wildcards.dataset:q}"
         " --hardware {wildcards.hardware:q} --variant {wildcards.variant:q} --data {input.data:q}"

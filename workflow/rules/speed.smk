@@ -18,7 +18,7 @@ rule measure_speed:
     params:
         study=study.path(layout.STUDY),
         spec=get_spec_digest,
-        code=get_code_digest("toolnoise.speed"),
+        code=get_code_digest("toolnoise.timing.speed_probe"),
     shell:
         "toolnoise measure-speed --study {params.study:q} --model {wildcards.model:q}"
         " --dataset {wildcards.dataset:q} --hardware {wildcards.hardware:q} --variant {wildcards.variant:q}"

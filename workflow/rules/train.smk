@@ -24,7 +24,7 @@ rule train_run:
         study=study.path(layout.STUDY),
         checkpoint=layout.CHECKPOINT,
         planned=get_planned_digest,
-        code=get_code_digest("toolnoise.training"),
+        code=get_code_digest("toolnoise.training.loop"),
     shell:
         "toolnoise train --study {params.study:q} --model {wildcards.model:q} --dataset {wildcards.dataset:q}"
         " --hardware {wildcards.hardware:q} --variant {wildcards.variant:q} --seed {wildcards.seed:q}"

@@ -14,7 +14,7 @@ from pathlib import Path
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from toolnoise.printing import span
+from toolnoise.base.printing import span
 
 RUN_RULE = "train_run"
 SECONDS_BETWEEN_LINES = 10

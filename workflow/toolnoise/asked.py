@@ -6,10 +6,10 @@ A command line asks for it by names, of which the study must have each; what exp
 import argparse
 from typing import Any
 
-from toolnoise import study as studies
-from toolnoise.errors import BadInput
-from toolnoise.figures import KINDS, Figure
-from toolnoise.study import Cell, Pair, Profile, Study
+from toolnoise.base.errors import BadInput
+from toolnoise.study import grid as studies
+from toolnoise.study.catalogue import KINDS, Figure
+from toolnoise.study.grid import Cell, Pair, Profile, Study
 
 Parameters = dict[str, Any]
 # What the command line said: the paths of files by their options, and what changes no outcome (such as threads).

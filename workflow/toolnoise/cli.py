@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from toolnoise import layout
-from toolnoise import study as studies
-from toolnoise.errors import BadInput, told_in_one_line
+from toolnoise.base.errors import BadInput, told_in_one_line
 from toolnoise.jobs import JOBS
-from toolnoise.study import MODES
+from toolnoise.study import grid as studies
+from toolnoise.study import layout
+from toolnoise.study.grid import MODES
 
 MOST_PROCESSES = 256
 
@@ -34,9 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _perform(options: argparse.Namespace) -> None:
-    from toolnoise.provenance import recording
+    from toolnoise.provenance.record import recorder
 
-    recording.run(options.verb, options)
+    recorder.run(options.verb, options)
 
 
 def _synthesise(options: argparse.Namespace) -> None:
@@ -46,13 +46,14 @@ def _synthesise(options: argparse.Namespace) -> None:
 
 
 def _summary(options: argparse.Namespace) -> None:
-    from toolnoise.summary import summarise
+    from toolnoise.commands.summary import summarise
 
     print(summarise(studies.load(options.study)))
 
 
 def _doctor(options: argparse.Namespace) -> None:
-    from toolnoise import config, doctor
+    from toolnoise.commands import doctor
+    from toolnoise.study import config
 
     hardware = studies.load(options.study).config["hardware"] if options.study else config.registered("hardware")
     found = doctor.examine(hardware)
@@ -63,7 +64,7 @@ def _doctor(options: argparse.Namespace) -> None:
 
 
 def _estimate(options: argparse.Namespace) -> None:
-    from toolnoise import estimate
+    from toolnoise.commands import estimate
 
     study = studies.load(options.study)
     if options.measure:
@@ -73,7 +74,7 @@ def _estimate(options: argparse.Namespace) -> None:
 
 
 def _status(options: argparse.Namespace) -> None:
-    from toolnoise import status
+    from toolnoise.commands import status
 
     study = studies.load(options.study)
     found = status.status(study)
@@ -81,16 +82,16 @@ def _status(options: argparse.Namespace) -> None:
 
 
 def _diff(options: argparse.Namespace) -> None:
-    from toolnoise.provenance import diff, telling
+    from toolnoise.provenance.diff import diff, report
 
     found = diff.diff(options.a, options.b)
-    _print(found if options.json else telling.told(found))
+    _print(found if options.json else report.told(found))
     sys.stdout.flush()
     sys.exit(0 if found["equal"] else 1)
 
 
 def _rebuild(options: argparse.Namespace) -> None:
-    from toolnoise.provenance import rebuild, sampling
+    from toolnoise.provenance.rebuild import rebuild, sampling
 
     if not options.runs and options.sample is None:
         raise BadInput("command line", "RUNS", "nothing to rebuild", "runs or other files of results, or --sample N")
@@ -105,21 +106,22 @@ def _rebuild(options: argparse.Namespace) -> None:
 
 
 def _sign(options: argparse.Namespace) -> None:
-    from toolnoise.provenance import signing
+    from toolnoise.provenance.record import signing
 
     signed, before = signing.sign(options.results, options.key)
     print(f"signed {signed} statements" + (f"; {before} had a signature by this key" if before else ""))
 
 
 def _export(options: argparse.Namespace) -> None:
-    from toolnoise.provenance import exporting
+    from toolnoise.provenance.share import exporting
 
     told = exporting.export(options.study, options.out, options.hardware, predictions=not options.no_predictions)
     print(f"exported {told}" + (f"; {told.others} that the study asks for are not made yet" if told.others else ""))
 
 
 def _import(options: argparse.Namespace) -> None:
-    from toolnoise.provenance import importing, signing
+    from toolnoise.provenance.record import signing
+    from toolnoise.provenance.share import importing
 
     signers = signing.AllowedSigners(options.require_signatures) if options.require_signatures else None
     told = importing.take(options.archive, options.into, options.study, other_code=options.other_code, signers=signers)
@@ -127,8 +129,9 @@ def _import(options: argparse.Namespace) -> None:
 
 
 def _audit(options: argparse.Namespace) -> None:
-    from toolnoise.provenance import audit, signing, tree
-    from toolnoise.provenance.rules import RULES, SIGNED
+    from toolnoise.provenance.audit import examine
+    from toolnoise.provenance.audit.rules import RULES, SIGNED
+    from toolnoise.provenance.record import signing, tree
 
     if options.processes is not None and not 1 <= options.processes <= MOST_PROCESSES:
         wanted = f"a number from 1 to {MOST_PROCESSES}"
@@ -136,12 +139,12 @@ def _audit(options: argparse.Namespace) -> None:
     rules, signers = RULES, None
     if options.require_signatures:
         rules, signers = (*RULES, SIGNED), signing.AllowedSigners(options.require_signatures)
-    found = audit.examine(tree.load(options.results), options.processes, rules=rules, signers=signers)
+    found = examine.examine(tree.load(options.results), options.processes, rules=rules, signers=signers)
     if options.html:
-        from toolnoise.provenance import page
+        from toolnoise.provenance.page import page
 
         page.write(options.html, found, options.strict, rules)
-    _print((audit.as_json if options.json else audit.told)(found, options.strict, rules))
+    _print((examine.as_json if options.json else examine.told)(found, options.strict, rules))
     sys.exit(0 if found.is_clean(options.strict) else 1)
 
 
@@ -153,28 +156,29 @@ def _crate(options: argparse.Namespace) -> None:
 
 
 def _compare(options: argparse.Namespace) -> None:
-    from toolnoise import answers, comparison
+    from toolnoise.commands import compare
+    from toolnoise.dumps import prediction_files
 
-    source = options.labels or answers.labels_of(options.a)
-    labels = answers.read_labels(source)
-    a, b = (answers.read(path, labels, source) for path in (options.a, options.b))
-    answers.require_same_classes(a, b)
-    found = comparison.compare(a, b, labels)
-    _print(comparison.as_json(found) if options.json else comparison.told(found))
+    source = options.labels or prediction_files.labels_of(options.a)
+    labels = prediction_files.read_labels(source)
+    a, b = (prediction_files.read(path, labels, source) for path in (options.a, options.b))
+    prediction_files.require_same_classes(a, b)
+    found = compare.compare(a, b, labels)
+    _print(compare.as_json(found) if options.json else compare.told(found))
 
 
 def _plan(options: argparse.Namespace) -> None:
-    from toolnoise import planning
+    from toolnoise.commands import sample_size
 
     wanted = {name: getattr(options, name) for name in studies.Cell._fields}
-    spread = planning.spread_of(options.pilot, wanted, options.sd, options.sd_runs)
+    spread = sample_size.spread_of(options.pilot, wanted, options.sd, options.sd_runs)
     claims = (options.gain, options.ratio, options.margin)
-    found = planning.plan(spread, *claims, options.runs, options.level, options.power)
+    found = sample_size.plan(spread, *claims, options.runs, options.level, options.power)
     if options.figure:
-        from toolnoise import power_curves
+        from toolnoise.commands import power_curves
 
         power_curves.draw(found, options.figure)
-    _print(planning.as_json(found) if options.json else planning.told(found))
+    _print(sample_size.as_json(found) if options.json else sample_size.told(found))
 
 
 def _print(found: object) -> None:

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from toolnoise import asked, performed
-from toolnoise import study as studies
 from toolnoise.asked import Given, Parameters
-from toolnoise.figures import KINDS, MODULES
+from toolnoise.study import grid as studies
+from toolnoise.study.catalogue import KINDS, MODULES
 
 RUN_FILES, PROFILE_FILES, INDEX = ("weights.npz", "history.csv"), (".csv",), (".json",)
 
@@ -92,7 +92,7 @@ JOBS = {
         writes=("weights", "history", "record"),
         resolve=asked.run,
         perform=performed.train,
-        modules=_with_engine("toolnoise.training"),
+        modules=_with_engine("toolnoise.training.loop"),
         aside=("checkpoint", "planned?"),
     ),
     "measure-speed": Job(
@@ -102,7 +102,7 @@ JOBS = {
         writes=("out",),
         resolve=asked.cell,
         perform=performed.measure_speed,
-        modules=_with_engine("toolnoise.speed"),
+        modules=_with_engine("toolnoise.timing.speed_probe"),
     ),
     "profile": Job(
         "measure what a training step takes",
@@ -111,7 +111,7 @@ JOBS = {
         writes=("out", "record"),
         resolve=asked.profile,
         perform=performed.profile,
-        modules=_with_engine("toolnoise.profiling"),
+        modules=_with_engine("toolnoise.timing.profile"),
     ),
     "predict": Job(
         "dump a cell's predictions",
@@ -120,7 +120,7 @@ JOBS = {
         writes=("logits", "index"),
         resolve=asked.cell,
         perform=performed.predict,
-        modules=_with_engine("toolnoise.prediction"),
+        modules=_with_engine("toolnoise.dumps.prediction_dump"),
         several=("records",),
     ),
     "predict-elsewhere": Job(
@@ -130,7 +130,7 @@ JOBS = {
         writes=("logits", "index"),
         resolve=asked.exchange,
         perform=performed.exchange,
-        modules=_with_engine("toolnoise.prediction"),
+        modules=_with_engine("toolnoise.dumps.prediction_dump"),
         several=("records",),
     ),
     "remedy": Job(
@@ -140,7 +140,7 @@ JOBS = {
         writes=("logits", "index"),
         resolve=asked.remedies,
         perform=performed.remedy,
-        modules=_with_engine("toolnoise.remedying"),
+        modules=_with_engine("toolnoise.dumps.remedy_dump"),
         several=("records",),
     ),
     "dump-layers": Job(
@@ -150,7 +150,7 @@ JOBS = {
         writes=("grams", "index"),
         resolve=asked.layers,
         perform=performed.dump_layers,
-        modules=_with_engine("toolnoise.representation"),
+        modules=_with_engine("toolnoise.dumps.layer_dump"),
         several=("records",),
     ),
     "check-control": Job(
@@ -160,7 +160,7 @@ JOBS = {
         writes=("out",),
         resolve=lambda given: {"cell": [given.model, given.dataset, given.hardware, "control"]},
         perform=performed.check_control,
-        modules=lambda _: ("toolnoise.control",),
+        modules=lambda _: ("toolnoise.measures.control_gate",),
         several=("records",),
     ),
     "measure": Job(
@@ -170,7 +170,7 @@ JOBS = {
         writes=("out", "out-identical", "out-ensembles"),
         resolve=asked.measured_cell,
         perform=performed.measure,
-        modules=lambda _: ("toolnoise.measuring",),
+        modules=lambda _: ("toolnoise.measures.measuring",),
         several=("records",),
     ),
     "measure-remedies": Job(
@@ -180,7 +180,7 @@ JOBS = {
         writes=("out",),
         resolve=asked.measured_remedies,
         perform=performed.measure_remedies,
-        modules=lambda _: ("toolnoise.measuring",),
+        modules=lambda _: ("toolnoise.measures.measuring",),
         several=("remedied", "single"),
         optional=("remedied", "single"),
     ),
@@ -191,7 +191,7 @@ JOBS = {
         writes=("out",),
         resolve=asked.pair,
         perform=performed.measure_pair,
-        modules=lambda _: ("toolnoise.measuring",),
+        modules=lambda _: ("toolnoise.measures.measuring",),
         several=("records", "other-records"),
     ),
     "measure-frameworks": Job(
@@ -205,7 +205,7 @@ JOBS = {
         writes=("out", "out-partings"),
         resolve=asked.pair,
         perform=performed.measure_frameworks,
-        modules=lambda _: ("toolnoise.frameworks",),
+        modules=lambda _: ("toolnoise.measures.frameworks",),
         several=("records", "other-records"),
     ),
     "measure-layers": Job(
@@ -215,7 +215,7 @@ JOBS = {
         writes=("out",),
         resolve=lambda given: {"cell": [given.model, given.dataset, given.hardware, given.variant]},
         perform=performed.measure_layers,
-        modules=lambda _: ("toolnoise.measuring",),
+        modules=lambda _: ("toolnoise.measures.measuring",),
     ),
     "measure-overhead": Job(
         "measure what determinism costs",
@@ -224,7 +224,7 @@ JOBS = {
         writes=("out-overhead", "out-kernels"),
         resolve=asked.overhead,
         perform=performed.measure_overhead,
-        modules=lambda _: ("toolnoise.measuring",),
+        modules=lambda _: ("toolnoise.measures.measuring",),
         several=("records",),
     ),
     "collect": Job(
@@ -234,7 +234,7 @@ JOBS = {
         writes=("out",),
         resolve=lambda given: {"kind": given.kind},
         perform=performed.collect,
-        modules=lambda _: ("toolnoise.metrics.table",),
+        modules=lambda _: ("toolnoise.base.metric_files",),
         several=("metrics",),
     ),
     "render": Job(
@@ -255,7 +255,7 @@ JOBS = {
         writes=("out",),
         resolve=asked.page,
         perform=performed.report,
-        modules=lambda _: ("toolnoise.rendering",),
+        modules=lambda _: ("toolnoise.figures.render",),
         files=lambda parameters: captions(tuple(parameters["figure_kinds"])),
         several=("shows",),
     ),

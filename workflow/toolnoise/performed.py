@@ -6,11 +6,11 @@ That module is imported when the job is performed and not before: whoever asks w
 import os
 from typing import Any
 
-from toolnoise import study as studies
 from toolnoise.asked import Given, Parameters
-from toolnoise.errors import BadInput
-from toolnoise.figures import KINDS
-from toolnoise.study import Cell, Pair
+from toolnoise.base.errors import BadInput
+from toolnoise.study import grid as studies
+from toolnoise.study.catalogue import KINDS
+from toolnoise.study.grid import Cell, Pair
 
 
 def fetch(parameters: Parameters, given: Given) -> None:
@@ -36,68 +36,69 @@ def count(parameters: Parameters, given: Given) -> None:
 
 def train(parameters: Parameters, given: Given) -> dict[str, Any]:
     """Train one run."""
-    from toolnoise import code, training
+    from toolnoise.base import code_digest
+    from toolnoise.training import loop
 
-    digest = code.digest("toolnoise.training", *studies.modules(parameters["spec"]))
+    digest = code_digest.digest("toolnoise.training.loop", *studies.modules(parameters["spec"]))
     outputs = given.weights, given.history, given.record
-    return training.train(parameters["spec"], given.data, digest, *outputs, given.checkpoint)
+    return loop.train(parameters["spec"], given.data, digest, *outputs, given.checkpoint)
 
 
 def measure_speed(parameters: Parameters, given: Given) -> dict[str, Any]:
     """Time some steps."""
-    from toolnoise import speed
+    from toolnoise.timing import speed_probe
 
-    return speed.measure(parameters["spec"], given.data, given.out)
+    return speed_probe.measure(parameters["spec"], given.data, given.out)
 
 
 def profile(parameters: Parameters, given: Given) -> dict[str, Any]:
     """Measure what a training step takes."""
-    from toolnoise import profiling
+    from toolnoise.timing import profile
 
-    return profiling.profile(parameters["spec"], given.out, given.record)
+    return profile.profile(parameters["spec"], given.out, given.record)
 
 
 def predict(parameters: Parameters, given: Given) -> dict[str, Any]:
     """Dump a cell's predictions."""
-    from toolnoise import prediction
+    from toolnoise.dumps import prediction_dump
 
-    return prediction.dump(parameters["spec"], given.data, given.records, given.logits, given.index)
+    return prediction_dump.dump(parameters["spec"], given.data, given.records, given.logits, given.index)
 
 
 def exchange(parameters: Parameters, given: Given) -> dict[str, Any]:
     """Dump a cell's predictions on another tooling."""
-    from toolnoise import prediction
+    from toolnoise.dumps import prediction_dump
 
     files = given.data, given.records, given.logits, given.index
-    return prediction.dump(parameters["spec"], *files, parameters["trained_on"])
+    return prediction_dump.dump(parameters["spec"], *files, parameters["trained_on"])
 
 
 def remedy(parameters: Parameters, given: Given) -> dict[str, Any]:
     """Dump a cell's predictions under remedies."""
-    from toolnoise import remedying
+    from toolnoise.dumps import remedy_dump
 
     files = given.data, given.records, given.logits, given.index
-    return remedying.dump(parameters["spec"], parameters["remedies"], *files)
+    return remedy_dump.dump(parameters["spec"], parameters["remedies"], *files)
 
 
 def dump_layers(parameters: Parameters, given: Given) -> dict[str, Any]:
     """Dump how a cell's runs represent examples."""
-    from toolnoise import representation
+    from toolnoise.dumps import layer_dump
 
     files = given.data, given.records, given.grams, given.index
-    return representation.dump(parameters["spec"], parameters["examples"], *files)
+    return layer_dump.dump(parameters["spec"], parameters["examples"], *files)
 
 
 def check_control(parameters: Parameters, given: Given) -> None:
     """Compare control runs bit for bit."""
-    from toolnoise import control
+    from toolnoise.measures import control_gate
 
-    control.check("/".join(parameters["cell"]), given.records, given.logits, given.index, given.out)
+    control_gate.check("/".join(parameters["cell"]), given.records, given.logits, given.index, given.out)
 
 
 def measure(parameters: Parameters, given: Given) -> None:
     """Measure a cell."""
-    from toolnoise import measuring
+    from toolnoise.measures import measuring
 
     cell = Cell(*parameters["cell"])
     read = given.data, given.logits, given.index, given.records
@@ -107,7 +108,7 @@ def measure(parameters: Parameters, given: Given) -> None:
 
 def measure_remedies(parameters: Parameters, given: Given) -> None:
     """Measure what remedies leave of a cell's noise."""
-    from toolnoise import measuring
+    from toolnoise.measures import measuring
 
     read = given.data, given.logits, given.index, given.remedied, given.single
     measuring.measure_remedies(Cell(*parameters["cell"]), parameters["study_seed"], *read, given.out)
@@ -115,7 +116,7 @@ def measure_remedies(parameters: Parameters, given: Given) -> None:
 
 def measure_pair(parameters: Parameters, given: Given) -> None:
     """Measure what separates two toolings."""
-    from toolnoise import measuring
+    from toolnoise.measures import measuring
 
     measuring.measure_pair(
         Pair(*parameters["pair"]),
@@ -129,7 +130,7 @@ def measure_pair(parameters: Parameters, given: Given) -> None:
 
 def measure_frameworks(parameters: Parameters, given: Given) -> None:
     """Measure what separates two frameworks."""
-    from toolnoise import frameworks
+    from toolnoise.measures import frameworks
 
     frameworks.measure(
         Pair(*parameters["pair"]),
@@ -143,14 +144,14 @@ def measure_frameworks(parameters: Parameters, given: Given) -> None:
 
 def measure_layers(parameters: Parameters, given: Given) -> None:
     """Measure how similar the layers of a cell's runs are."""
-    from toolnoise import measuring
+    from toolnoise.measures import measuring
 
     measuring.measure_layers(Cell(*parameters["cell"]), given.grams, given.index, given.out)
 
 
 def measure_overhead(parameters: Parameters, given: Given) -> None:
     """Measure what determinism costs."""
-    from toolnoise import measuring
+    from toolnoise.measures import measuring
 
     about = (parameters["model"], parameters["hardware"], parameters["accelerator"])
     measuring.measure_overhead(about, parameters["overhead"], given.records, given.out_overhead, given.out_kernels)
@@ -158,16 +159,16 @@ def measure_overhead(parameters: Parameters, given: Given) -> None:
 
 def collect(parameters: Parameters, given: Given) -> None:
     """Put metric files together."""
-    from toolnoise.metrics import table
+    from toolnoise.base import metric_files
 
     kind = parameters["kind"]
-    columns = table.DATA if kind == "counts" else getattr(table, kind.upper())
-    table.concatenate(given.metrics, columns, given.out)
+    columns = metric_files.DATA if kind == "counts" else getattr(metric_files, kind.upper())
+    metric_files.concatenate(given.metrics, columns, given.out)
 
 
 def render(parameters: Parameters, given: Given) -> None:
     """Execute a notebook."""
-    from toolnoise import rendering
+    from toolnoise.figures import render
 
     formats = KINDS[parameters["notebook"]].formats
     stem = os.path.splitext(given.out[0])[0]  # noqa: PTH122 (Path would tidy what the command line said)
@@ -177,11 +178,11 @@ def render(parameters: Parameters, given: Given) -> None:
     read = {name: files for name, *files in given.read}
     # In this order they stand in the executed notebook, whatever order a statement has them in.
     shown = {key: parameters[key] for key in ("hardware", "tasks", "emulated", "batch_sizes") if key in parameters}
-    rendering.render(parameters["notebook"], {**read, **shown, "stem": stem}, given.executed)
+    render.render(parameters["notebook"], {**read, **shown, "stem": stem}, given.executed)
 
 
 def report(_parameters: Parameters, given: Given) -> None:
     """Write a study's page."""
-    from toolnoise import rendering
+    from toolnoise.figures import render
 
-    rendering.write_report(given.study, given.out)
+    render.write_report(given.study, given.out)

@@ -4,10 +4,13 @@ import sys
 
 import numpy as np
 
-from toolnoise import arrays, plans, study, training
+from toolnoise import epoch_plan
+from toolnoise.base import arrays
 from toolnoise.datasets import prepared
 from toolnoise.engines import State
 from toolnoise.models.initial import initial_weights
+from toolnoise.study import grid
+from toolnoise.training import loop
 
 STEPS = 6
 CASES = {
@@ -35,21 +38,21 @@ def augmented(images, plan, step, pad):
 
 
 def main(study_file, data_file, out):
-    loaded = study.load(study_file)
+    loaded = grid.load(study_file)
     spec = loaded.spec(loaded.cells[0], 1)
     data = prepared.load(data_file, spec["recipe"]["normalise"])
-    engine, _ = training.start_engine(spec)
+    engine, _ = loop.start_engine(spec)
     # Frameworks are imported when the engine has made its settings.
     import keras
     import own_models
     import tensorflow as tf
 
     found = {}
-    whole = plans.plan_epoch(spec, len(data.train.labels), 0)
+    whole = epoch_plan.plan_epoch(spec, len(data.train.labels), 0)
     plan = whole.steps(0, STEPS)
     for case, changes in CASES.items():
         recipe = spec["recipe"] | changes
-        parameters = training.build_model(engine, spec, data)
+        parameters = loop.build_model(engine, spec, data)
         engine.compile(recipe, data.train)
         initial = initial_weights(parameters, spec["study_seed"], 0, "model")
         engine.restore(State(initial, {}, 0))

@@ -2,7 +2,8 @@
 
 import sys
 
-from toolnoise import checkpoints, cli
+from toolnoise import cli
+from toolnoise.training import checkpoints
 
 checkpoints.SECONDS_BETWEEN = 0
 cli.main(sys.argv[1:])

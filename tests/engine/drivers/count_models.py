@@ -2,7 +2,9 @@
 
 import sys
 
-from toolnoise import config, files, study, training
+from toolnoise.base import files
+from toolnoise.study import config, grid
+from toolnoise.training import loop
 
 CIFAR10, CIFAR100, MNIST = ((32, 32, 3), 10), ((32, 32, 3), 100), ((28, 28, 1), 10)
 # Where a published count is of another task than 224x224 pixels in 1,000 classes.
@@ -29,7 +31,7 @@ TASKS = {
 def described(entry, shape, classes):
     from toolnoise.models.dropout import Dropout
 
-    model = training._builder(entry)(shape, classes, **entry["options"])
+    model = loop._builder(entry)(shape, classes, **entry["options"])
     initializers = {
         variable.path: [type(variable._initializer).__name__, variable._initializer.get_config()]
         for variable in model.weights
@@ -65,8 +67,8 @@ def pixels():
 
 
 def main(study_file, _data, out):
-    loaded = study.load(study_file)
-    training.start_engine(loaded.spec(loaded.cells[0], 1))
+    loaded = grid.load(study_file)
+    loop.start_engine(loaded.spec(loaded.cells[0], 1))
     import keras
 
     found = {}

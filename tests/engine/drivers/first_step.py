@@ -4,23 +4,26 @@ import sys
 
 import numpy as np
 
-from toolnoise import arrays, plans, study, training
+from toolnoise import epoch_plan
+from toolnoise.base import arrays
 from toolnoise.datasets import prepared
 from toolnoise.engines import State
 from toolnoise.models.initial import initial_weights
+from toolnoise.study import grid
+from toolnoise.training import loop
 
 
 def main(study_file, data_file, out, *others):
-    loaded = study.load(study_file)
+    loaded = grid.load(study_file)
     spec = loaded.spec(loaded.cells[0], 1)
     data = prepared.load(data_file, spec["recipe"]["normalise"])
-    engine, _ = training.start_engine(spec)
-    parameters = training.build_model(engine, spec, data)
+    engine, _ = loop.start_engine(spec)
+    parameters = loop.build_model(engine, spec, data)
     initial = initial_weights(parameters, spec["study_seed"], 0, "model")
     # At a rate of one the first momentum is the gradient itself.
     engine.compile(spec["recipe"] | {"optimizer": "sgd"}, data.train)
     engine.restore(State(initial, {}, 0))
-    plan = plans.plan_epoch(spec, len(data.train.labels), 0)
+    plan = epoch_plan.plan_epoch(spec, len(data.train.labels), 0)
     first = plan.steps(0, 1)._replace(rates=np.ones(1, np.float32))
     found = {"loss": np.array(engine.epoch(first).loss), "order": first.order[0]}
     for path, momentum in engine.state().slots["momentum"].items():

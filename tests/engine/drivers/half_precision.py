@@ -5,7 +5,7 @@ import sys
 import numpy as np
 from overflowing import DOUBLINGS, STEPS, begin
 
-from toolnoise import arrays
+from toolnoise.base import arrays
 from toolnoise.engines import loss_scale
 
 

@@ -4,14 +4,16 @@ import sys
 
 import numpy as np
 
-from toolnoise import arrays, study, training
+from toolnoise.base import arrays
+from toolnoise.study import grid
+from toolnoise.training import loop
 
 GROW = 4
 
 
 def main(study_file, _data_file, out):
-    loaded = study.load(study_file)
-    training.start_engine(loaded.spec(loaded.cells[0], 1))
+    loaded = grid.load(study_file)
+    loop.start_engine(loaded.spec(loaded.cells[0], 1))
     import keras
     import tensorflow as tf
 

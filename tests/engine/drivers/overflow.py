@@ -4,7 +4,7 @@ import sys
 
 from overflowing import begin
 
-from toolnoise import arrays
+from toolnoise.base import arrays
 
 
 def main(study_file, data_file, out):

@@ -2,21 +2,23 @@
 
 import numpy as np
 
-from toolnoise import plans, study, training
+from toolnoise import epoch_plan
 from toolnoise.datasets import prepared
 from toolnoise.engines import State
 from toolnoise.models.initial import initial_weights
+from toolnoise.study import grid
+from toolnoise.training import loop
 
 STEPS, DOUBLINGS = 8, 9
 
 
 def begin(study_file, data_file):
     """The engine of a study's first run, its spec, data and initial weights, and the plan of its first steps."""
-    loaded = study.load(study_file)
+    loaded = grid.load(study_file)
     spec = loaded.spec(loaded.cells[0], 1)
     data = prepared.load(data_file, spec["recipe"]["normalise"])
-    engine, _ = training.start_engine(spec)
-    parameters = training.build_model(engine, spec, data)
+    engine, _ = loop.start_engine(spec)
+    parameters = loop.build_model(engine, spec, data)
     engine.compile(spec["recipe"], data.train)
     start = {"doublings": DOUBLINGS, "steps_in_a_row": 0, "left_out": 0}
     scaled = spec["hardware"]["precision"] == "mixed_float16"
@@ -26,4 +28,4 @@ def begin(study_file, data_file):
         state = engine.state()
         counts = {name: np.array(value, np.int32) for name, value in start.items()}
         engine.restore(state._replace(slots=state.slots | {"loss_scale": counts}))
-    return engine, spec, data, initial, plans.plan_epoch(spec, len(data.train.labels), 0).steps(0, STEPS)
+    return engine, spec, data, initial, epoch_plan.plan_epoch(spec, len(data.train.labels), 0).steps(0, STEPS)

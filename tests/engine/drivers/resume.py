@@ -5,10 +5,13 @@ Given such a file, train the last two epochs only, from the state in it.
 
 import sys
 
-from toolnoise import arrays, plans, study, training
+from toolnoise import epoch_plan
+from toolnoise.base import arrays
 from toolnoise.datasets import prepared
 from toolnoise.engines import State
 from toolnoise.models.initial import initial_weights
+from toolnoise.study import grid
+from toolnoise.training import loop
 
 
 def packed(state):
@@ -25,13 +28,13 @@ def unpacked(found):
 
 
 def main(study_file, data_file, out, before=None):
-    loaded = study.load(study_file)
+    loaded = grid.load(study_file)
     spec = loaded.spec(loaded.cells[0]._replace(variant="control"), 1)
     data = prepared.load(data_file, spec["recipe"]["normalise"])
-    engine, _ = training.start_engine(spec)
+    engine, _ = loop.start_engine(spec)
     found = {}
     for optimizer in ("adam", "sgd"):
-        parameters = training.build_model(engine, spec, data)
+        parameters = loop.build_model(engine, spec, data)
         engine.compile(spec["recipe"] | {"optimizer": optimizer}, data.train)
         start = State(initial_weights(parameters, spec["study_seed"], 0, "model"), {}, 0)
         if before:
@@ -40,7 +43,7 @@ def main(study_file, data_file, out, before=None):
             start = unpacked({name.removeprefix(after_one): array for name, array in saved if after_one in name})
         engine.restore(start)
         for epoch in range(1 if before else 0, 3):
-            engine.epoch(plans.plan_epoch(spec, len(data.train.labels), epoch))
+            engine.epoch(epoch_plan.plan_epoch(spec, len(data.train.labels), epoch))
             if epoch != 1:
                 found |= {f"{epoch}/{optimizer}/{name}": array for name, array in packed(engine.state()).items()}
     arrays.write_npz(out, found)

@@ -3,17 +3,18 @@
 import sys
 from pathlib import Path
 
-from toolnoise import study, training
 from toolnoise.datasets import streaming
+from toolnoise.study import grid
+from toolnoise.training import loop
 
 
 def main(study_file, _data_file, out, streamed_file, part_bytes):
     streaming.PART_BYTES = int(part_bytes)
-    loaded = study.load(study_file)
+    loaded = grid.load(study_file)
     spec = loaded.spec(loaded.cells[0]._replace(variant="impl"), 1)
     out = Path(out)
     outputs = (out, *(out.with_suffix(suffix) for suffix in (".csv", ".json", ".checkpoint.npz")))
-    training.train(spec, streamed_file, "", *outputs)
+    loop.train(spec, streamed_file, "", *outputs)
 
 
 main(*sys.argv[1:])

@@ -4,10 +4,12 @@ import sys
 
 import numpy as np
 
-from toolnoise import arrays, config, study, training
+from toolnoise.base import arrays
 from toolnoise.datasets import prepared
 from toolnoise.engines import State, keras_engine
 from toolnoise.models.initial import initial_weights
+from toolnoise.study import config, grid
+from toolnoise.training import loop
 
 
 def called(model, images):
@@ -18,24 +20,24 @@ def called(model, images):
 
 def main(study_file, data_file, out, *names):
     keras_engine.EVALUATION_BATCH = 7
-    loaded = study.load(study_file)
+    loaded = grid.load(study_file)
     spec = loaded.spec(loaded.cells[0], 1)
     data = prepared.load(data_file)
     some = data.test.some(np.array([2, 3, 5, 7, 11, 13, 17, 19, 23]))
-    engine, _ = training.start_engine(spec)
+    engine, _ = loop.start_engine(spec)
     import keras
 
     found = {}
     for name in names:
         entry = {"name": name, **config.registered("models")[name]}
-        engine.build(training._builder(entry), entry["options"], (32, 32, 3), 10)
+        engine.build(loop._builder(entry), entry["options"], (32, 32, 3), 10)
         found[f"registry/{name}"] = np.array(list(engine.layers()))
         weighted = [(layer.path, layer.output.shape) for layer in engine.model.layers if layer.weights]
         found[f"keras/{name}"] = np.array([path for path, _ in weighted])
         sizes = {path: int(np.prod(shape[1:])) for path, shape in weighted}
         assert engine.layers() == {path: sizes[path] for path in engine.layers()}, name
 
-    parameters = training.build_model(engine, spec, data)
+    parameters = loop.build_model(engine, spec, data)
     engine.restore(State(initial_weights(parameters, 0, 1, "model"), {}, 0))
     sizes = engine.layers()
     found["layers"], found["sizes"] = np.array(list(sizes)), np.array(list(sizes.values()))

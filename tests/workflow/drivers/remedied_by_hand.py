@@ -5,12 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from toolnoise import arrays, prediction, runs
-from toolnoise.training import Timings
+from toolnoise.base import arrays
+from toolnoise.dumps import prediction_dump
+from toolnoise.training import runs
+from toolnoise.training.loop import Timings
 
 record, data, out = sys.argv[1:]
 run = runs.read(record)
-network = prediction.build(run.record["spec"], data, Timings())
+network = prediction_dump.build(run.record["spec"], data, Timings())
 test = network.dataset.test
 height, width = test.shape[:2]
 padded = np.pad(test.images, ((0, 0), (1, 1), (1, 1), (0, 0)))

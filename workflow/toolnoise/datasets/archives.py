@@ -19,8 +19,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
-from toolnoise.errors import BadInput
-from toolnoise.files import readable
+from toolnoise.base.errors import BadInput
+from toolnoise.base.files import readable
 
 WANTED = "a folder, a .tar (.gz, .bz2 or .xz) or a .zip"
 # A compressed tar can only be read from its start. So its tar is laid out once, in memory up to this many bytes.

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
+from toolnoise.base import metric_files
 from toolnoise.datasets import prepared
 from toolnoise.datasets.raw import PARTS
-from toolnoise.metrics import table
 
 ALL = "all"
 
@@ -19,7 +19,7 @@ def count(dataset: str, path: str | Path, out: str | Path) -> None:
         split = getattr(data, part)
         for group, member in {ALL: np.ones(len(split.labels), bool), **data.members(split)}.items():
             rows += [(dataset, part, group, *row) for row in _by_label(split.labels[member], len(data.classes))]
-    table.write(out, table.DATA, rows)
+    metric_files.write(out, metric_files.DATA, rows)
 
 
 def _by_label(labels: np.ndarray, classes: int) -> Iterator[tuple[str, int]]:

@@ -15,11 +15,11 @@ from typing import Any
 import pooch
 import requests
 
-from toolnoise import files
+from toolnoise.base import files
+from toolnoise.base.errors import BadInput
+from toolnoise.base.progress import progress
 from toolnoise.datasets.archives import opened
-from toolnoise.datasets.progress import progress
 from toolnoise.datasets.sources import NOT_CHECKED, Source, is_own, sources
-from toolnoise.errors import BadInput
 
 # Attempts without a single new byte between them, and the seconds before each further one.
 PAUSES = (1, 5, 20)

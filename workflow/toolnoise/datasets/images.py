@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from PIL import Image, UnidentifiedImageError
 
-from toolnoise.ahead import ahead
+from toolnoise.base.errors import BadInput
+from toolnoise.base.prefetch import ahead
+from toolnoise.base.progress import progress
 from toolnoise.datasets.archives import Members
-from toolnoise.datasets.progress import progress
-from toolnoise.errors import BadInput
 
 # Those that a data set of photographs or drawings comes in: each further decoder is one more that bad bytes can reach.
 FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")

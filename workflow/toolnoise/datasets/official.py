@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from toolnoise import config
 from toolnoise.datasets.prepared import Data, Split
 from toolnoise.datasets.sources import sources
+from toolnoise.study import config
 
 
 class Size(NamedTuple):

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from toolnoise.arrays import Rows, write_npz
-from toolnoise.datasets import celeba, cifar, digits, folder, imagenet, mnist, npz, synthetic
+from toolnoise.base.arrays import Rows, write_npz
+from toolnoise.datasets import synthetic
 from toolnoise.datasets.prepared import Fingerprint, check
 from toolnoise.datasets.raw import PARTS, Part, Raw
+from toolnoise.datasets.readers import celeba, cifar, digits, folder, imagenet, mnist, npz
 
 # Each is called as read(name, entry, threads) and opens a raw data set.
 READERS = {

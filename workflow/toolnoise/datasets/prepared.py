@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from toolnoise.arrays import Rows, npz_names, read_npz
+from toolnoise.base.arrays import Rows, npz_names, read_npz
+from toolnoise.base.errors import BadInput
 from toolnoise.datasets.raw import PARTS
-from toolnoise.errors import BadInput
 
 # Mean and standard deviation of a data set's pixels, of 1, by channel: red, green, blue, or grey.
 CHANNELS = {

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from toolnoise.errors import BadInput
+from toolnoise.base.errors import BadInput
 
 Source = dict[str, Any]
 

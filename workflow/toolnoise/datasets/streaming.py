@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from toolnoise.ahead import ahead
+from toolnoise.base.prefetch import ahead
 from toolnoise.datasets.prepared import Split
-from toolnoise.plans import Plan
+from toolnoise.epoch_plan import Plan
 
 # Of float32 images in one part; at least one step. Three parts exist at once: one in use and one a thread.
 PART_BYTES = 256 << 20

@@ -18,10 +18,10 @@ import numpy as np
 from PIL import Image
 
 from toolnoise import streams
-from toolnoise.datasets import cifar, imagenet, mnist
+from toolnoise.base.errors import BadInput
+from toolnoise.base.files import replacing
 from toolnoise.datasets.raw import PARTS, Part, Raw
-from toolnoise.errors import BadInput
-from toolnoise.files import replacing
+from toolnoise.datasets.readers import cifar, imagenet, mnist
 
 # Table 3 of Zhuang et al.: training examples of CelebA by label (1: Blond_Hair) and group.
 TABLE_3 = {

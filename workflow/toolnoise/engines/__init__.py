@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from toolnoise.datasets.prepared import Split
+from toolnoise.epoch_plan import Plan
 from toolnoise.models.initial import Parameter
-from toolnoise.plans import Plan
 
 # The engines, each named as the module that it imports.
 FRAMEWORKS = ("tensorflow", "jax", "torch")

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolnoise.errors import BadInput
+from toolnoise.base.errors import BadInput
 
 # What to install where an engine cannot compute on GPUs.
 INSTALL = {

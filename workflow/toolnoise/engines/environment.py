@@ -13,7 +13,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from toolnoise.errors import BadInput
+from toolnoise.base.errors import BadInput
 
 FRAMEWORK = re.compile(
     r"(TF|TF2|TFE|XLA|KERAS|JAX|TORCH|PYTORCH|ONEDNN|DNNL|MKL|OMP|GOMP|KMP|OPENBLAS|BLIS|GOTO|NUMEXPR|VECLIB|EIGEN|NPY"

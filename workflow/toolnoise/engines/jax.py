@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from toolnoise.base.errors import BadInput
 from toolnoise.datasets.prepared import Split
 from toolnoise.datasets.streaming import steps_in_part
 from toolnoise.engines import Kernel, accelerators, allocation, decay, loss_scale, rate_factor, xplane
@@ -26,8 +27,7 @@ from toolnoise.engines.keras_engine import (
     Part,
     Sums,
 )
-from toolnoise.errors import BadInput
-from toolnoise.plans import Plan, steps_per_epoch
+from toolnoise.epoch_plan import Plan, steps_per_epoch
 
 ISA = {"avx2": "AVX2", "avx512": "AVX512"}
 PLATFORMS = {"cpu": "cpu", "gpu": "cuda", "tpu": "tpu"}

@@ -14,13 +14,13 @@ from unittest import mock
 
 import numpy as np
 
-from toolnoise.ahead import ahead
+from toolnoise.base.errors import BadInput
+from toolnoise.base.prefetch import ahead
 from toolnoise.datasets import streaming
 from toolnoise.datasets.prepared import Split
 from toolnoise.engines import FRAMEWORKS, EpochResult, State, Weights, accelerators, environment, loss_scale
-from toolnoise.errors import BadInput
+from toolnoise.epoch_plan import Plan
 from toolnoise.models.initial import Parameter
-from toolnoise.plans import Plan
 
 SLOTS = {"adam": ("m", "v"), "sgd": ("momentum",)}
 LOSS_SCALE = "loss_scale"

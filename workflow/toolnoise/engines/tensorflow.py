@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from toolnoise.base.errors import BadInput
 from toolnoise.engines import Kernel, accelerators, decay, loss_scale, rate_factor, xplane
 from toolnoise.engines.keras_engine import BETA_1, BETA_2, EPSILON, LOSS_SCALE, SLOTS, KerasEngine, Part, Sums
-from toolnoise.errors import BadInput
-from toolnoise.plans import Plan
+from toolnoise.epoch_plan import Plan
 
 ISA = {"sse41": "SSE41", "avx2": "AVX2", "avx512": "AVX512_CORE"}
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from toolnoise.base.errors import BadInput
 from toolnoise.engines import Kernel, allocation, decay, loss_scale, rate_factor
 from toolnoise.engines.keras_engine import BETA_1, BETA_2, EPSILON, LOSS_SCALE, SLOTS, KerasEngine, Part, Sums
-from toolnoise.errors import BadInput
-from toolnoise.plans import Plan
+from toolnoise.epoch_plan import Plan
 
 ISA = {"avx2": "AVX2", "avx512": "AVX512"}
 ONEDNN_ISA = {"avx2": "AVX2", "avx512": "AVX512_CORE"}

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from toolnoise import streams
-from toolnoise.errors import BadInput
+from toolnoise.base.errors import BadInput
 
 CONSTANTS = {"Zeros": 0.0, "Ones": 1.0}
 # Keras's names for cases of VarianceScaling: variance scale / fan, the fan being of inputs, outputs or their mean.

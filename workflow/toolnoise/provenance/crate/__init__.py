@@ -15,17 +15,17 @@ from rocrate.model.computerlanguage import snakemake
 from rocrate.model.contextentity import ContextEntity
 from rocrate.rocrate import ROCrate
 
-from toolnoise.code import ROOT
-from toolnoise.datasets.progress import progress
-from toolnoise.errors import BadInput
-from toolnoise.files import replacing
-from toolnoise.provenance import tree as trees
+from toolnoise.base.code_digest import ROOT
+from toolnoise.base.errors import BadInput
+from toolnoise.base.files import replacing
+from toolnoise.base.progress import progress
 from toolnoise.provenance.crate import citation
 from toolnoise.provenance.crate.contents import Contents, Packed
 from toolnoise.provenance.crate.entities import Graph
 from toolnoise.provenance.crate.graph import SNAKEMAKE, TERMS, WORKFLOW_CRATE, describe
-from toolnoise.provenance.statements import COMMIT
-from toolnoise.provenance.tree import Tree
+from toolnoise.provenance.record import tree as trees
+from toolnoise.provenance.record.statements import COMMIT
+from toolnoise.provenance.record.tree import Tree
 
 VERSION = "1.1"
 

@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolnoise import config
-from toolnoise.errors import BadInput
+from toolnoise.base.errors import BadInput
+from toolnoise.study import config
 
 NAME = "CITATION.cff"
 ORCID = re.compile(r"https://orcid\.org/[0-9X-]{19}")

@@ -13,12 +13,12 @@ from typing import Any
 from rocrate.model.file import File
 from rocrate.rocrate import ROCrate
 
-from toolnoise import files
-from toolnoise.code import ROOT
-from toolnoise.errors import BadInput
-from toolnoise.provenance import repository
-from toolnoise.provenance.statements import CODE, LOCK, RESOURCE, Artifact
-from toolnoise.provenance.tree import Tree, open_plain
+from toolnoise.base import files
+from toolnoise.base.code_digest import ROOT
+from toolnoise.base.errors import BadInput
+from toolnoise.provenance.record import repository
+from toolnoise.provenance.record.statements import CODE, LOCK, RESOURCE, Artifact
+from toolnoise.provenance.record.tree import Tree, open_plain
 
 # What a figure, a table or the record of a run is; weights, predictions and pictures are more.
 SMALL = 2**20

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 from toolnoise.provenance.crate.contents import Content, is_plain
-from toolnoise.provenance.statements import SUFFIX, Artifact
+from toolnoise.provenance.record.statements import SUFFIX, Artifact
 
 Entity = dict[str, Any]
 

@@ -14,13 +14,13 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from toolnoise.errors import BadInput
+from toolnoise.base.errors import BadInput
 from toolnoise.jobs import JOBS
 from toolnoise.provenance.crate.citation import Author, Credits
 from toolnoise.provenance.crate.contents import PROGRAM, Content, Contents, in_memory
 from toolnoise.provenance.crate.entities import README, Entity, Graph, references
-from toolnoise.provenance.statements import COMMIT, FOLDER, INPUT, SUFFIX, TYPE, Artifact, Statement
-from toolnoise.provenance.tree import Stated, Tree, shown
+from toolnoise.provenance.record.statements import COMMIT, FOLDER, INPUT, SUFFIX, TYPE, Artifact, Statement
+from toolnoise.provenance.record.tree import Stated, Tree, shown
 
 WORKFLOW = "Snakefile"
 SNAKEMAKE = "https://snakemake.github.io"

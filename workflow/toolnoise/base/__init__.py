@@ -1,0 +1,1 @@
+"""What everything stands on: errors, files, arrays, metric files, digests of code. Nothing here knows a study."""

@@ -1,0 +1,108 @@
+"""Arrays in files: NumPy's own formats, never pickled, written whole or not at all."""
+
+import struct
+import zipfile
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, NamedTuple
+
+import numpy as np
+
+from toolnoise.base.files import readable, replacing
+
+
+class Rows(NamedTuple):
+    """An array that is written row by row as it is made, so that it never need fit into memory."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    rows: Iterable[np.ndarray]
+
+
+def write_npz(
+    path: str | Path, arrays: Mapping[str, np.ndarray | Rows] | Iterable[tuple[str, np.ndarray | Rows]]
+) -> None:
+    """Write arrays as one uncompressed .npz; the same arrays give the same bytes.
+
+    Pairs are asked for one after the other, so that a later array may be made of what an earlier one's rows were.
+    """
+    with replacing(path) as scratch, scratch.open("wb") as file:
+        pack(file, arrays)
+
+
+def pack(file: IO[bytes], arrays: Mapping[str, np.ndarray | Rows] | Iterable[tuple[str, np.ndarray | Rows]]) -> None:
+    """Write arrays as an .npz into a file that is open, from where it stands."""
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, array in arrays.items() if isinstance(arrays, Mapping) else arrays:
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                _write(member, array)
+
+
+def write_npy(path: str | Path, array: np.ndarray | Rows) -> None:
+    """Write one array as .npy, which readers can map into memory."""
+    with replacing(path) as scratch, scratch.open("wb") as file:
+        _write(file, array)
+
+
+def _write(file: IO[bytes], array: np.ndarray | Rows) -> None:
+    if isinstance(array, Rows):
+        described = np.lib.format.dtype_to_descr(np.dtype(array.dtype))
+        header = {"descr": described, "fortran_order": False, "shape": array.shape}
+        np.lib.format.write_array_header_1_0(file, header)
+        for row in array.rows:
+            file.write(np.ascontiguousarray(row).data)
+    else:
+        np.lib.format.write_array(file, np.asanyarray(array), allow_pickle=False)
+
+
+@contextmanager
+def filling_npy(path: str | Path, shape: tuple[int, ...]) -> Iterator[np.ndarray]:
+    """Give a float32 array that lies in a file, to be filled; when the block succeeds it is the .npy at `path`."""
+    with replacing(path) as scratch:
+        array = np.lib.format.open_memmap(scratch, "w+", np.float32, shape)
+        yield array
+        array.flush()
+
+
+def npz_names(path: str | Path) -> list[str]:
+    """The names of the arrays in an .npz file."""
+    with readable(path, "a whole .npz file"), zipfile.ZipFile(path) as archive:
+        return [name.removesuffix(".npy") for name in archive.namelist()]
+
+
+def read_npz(path: str | Path, mapped: Collection[str] = ()) -> dict[str, np.ndarray]:
+    """Read every array of an .npz file in its order; those `mapped` stay in the file, mapped into memory read-only."""
+    with (
+        readable(path, "a whole .npz file"),
+        Path(path).open("rb") as file,
+        np.lib.npyio.NpzFile(file, allow_pickle=False) as archive,
+    ):
+        return {name: _map(path, archive.zip, name) if name in mapped else archive[name] for name in archive.files}
+
+
+def unpack(file: IO[bytes]) -> dict[str, np.ndarray]:
+    """Read every array of an .npz that lies in an open file, at its end."""
+    with np.lib.npyio.NpzFile(file, allow_pickle=False) as archive:
+        return {name: archive[name] for name in archive.files}
+
+
+def _map(path: str | Path, archive: zipfile.ZipFile, name: str) -> np.ndarray:
+    member = archive.getinfo(f"{name}.npy")
+    if member.compress_type != zipfile.ZIP_STORED:
+        raise ValueError(f"{name} is compressed")
+    with archive.open(member) as file:
+        np.lib.format.read_magic(file)
+        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+        header = file.tell()
+    with Path(path).open("rb") as file:
+        # The last two fields of a zip's local header are how long what follows it is, before the member itself.
+        file.seek(member.header_offset + 26)
+        header += 30 + sum(struct.unpack("<HH", file.read(4)))
+    return np.asarray(np.memmap(path, dtype, "r", member.header_offset + header, shape))
+
+
+def read_npy(path: str | Path) -> np.ndarray:
+    """Map one .npy file into memory, read-only."""
+    with readable(path, "a whole .npy file"):
+        return np.lib.format.open_memmap(path, mode="r")

@@ -1,0 +1,80 @@
+"""Digests of code: what a result was made by, so that a change to it makes the result anew and nothing else does.
+
+A digest covers the source of the given modules and of every module that they import, at whatever depth and wherever in
+their text, of this package and of the folder that the study runs in, where a person's own models lie. Installed
+packages are the lock file's business. Nothing is imported to find out.
+"""
+
+import ast
+import functools
+import hashlib
+import sys
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[1]
+ROOT = PACKAGE.parents[1]
+
+
+def digest(*modules: str, files: tuple[str, ...] = ()) -> str:
+    """SHA-256 over modules (dotted names), what they import, and other files of the repository."""
+    lines = "".join(f"{name} {source}\n" for name, source in sorted(sources(*modules, files=files).items()))
+    return hashlib.sha256(lines.encode()).hexdigest()
+
+
+@functools.cache
+def sources(*modules: str, files: tuple[str, ...] = ()) -> dict[str, str]:
+    """The SHA-256 of each of these files, by its path in the repository or in the folder that the study runs in."""
+    found: dict[Path, str] = {}
+    for module in modules:
+        path = _source(module, [*_followed(), *map(Path, sys.path)])
+        if path:
+            _follow(path, found)
+    named = {file: hashlib.sha256((ROOT / file).read_bytes()).hexdigest() for file in files}
+    return named | {_name(path): source for path, source in found.items()}
+
+
+def _name(path: Path) -> str:
+    if path.is_relative_to(PACKAGE):
+        return f"workflow/{path.relative_to(PACKAGE.parent).as_posix()}"
+    for folder in (ROOT, Path.cwd(), *map(Path, sys.path)):
+        if path.is_relative_to(folder):
+            return path.relative_to(folder).as_posix()
+    return path.as_posix()
+
+
+def _followed() -> tuple[Path, Path]:
+    """The folders whose modules are looked into."""
+    return PACKAGE.parent, Path.cwd()
+
+
+def _follow(path: Path, found: dict[Path, str]) -> None:
+    if path in found:
+        return
+    found[path], imported = _read(path)
+    for name in imported:
+        source = _source(name, _followed())
+        if source:
+            _follow(source, found)
+
+
+@functools.cache
+def _read(path: Path) -> tuple[str, tuple[str, ...]]:
+    """The digest of a source file and the names that it imports."""
+    source = path.read_bytes()
+    names = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return hashlib.sha256(source).hexdigest(), tuple(sorted(names))
+
+
+def _source(module: str, folders: list[Path] | tuple[Path, ...]) -> Path | None:
+    """Where a module's source is; None for what is no module (a name imported from one) or lies elsewhere."""
+    for folder in folders:
+        path = folder.joinpath(*module.split("."))
+        for candidate in (path / "__init__.py", path.with_name(f"{path.name}.py")):
+            if candidate.is_file():
+                return candidate
+    return None

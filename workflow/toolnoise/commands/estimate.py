@@ -1,0 +1,327 @@
+"""What a study will cost before anything is submitted: jobs, hours on each tooling, money and disk.
+
+Hours come from what was measured (see `pace`), prices from the study, sizes from the networks and the prepared data.
+What nobody measured or stated is said to be unknown, counted, and left out of the sums.
+"""
+
+import functools
+import importlib.util
+import math
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from toolnoise import engines
+from toolnoise.base.errors import BadInput
+from toolnoise.base.printing import aligned, size, span
+from toolnoise.commands.doctor import why_not
+from toolnoise.datasets import official, prepared
+from toolnoise.study import config, layout, remedy_sets
+from toolnoise.study.grid import MODES, Cell, Profile, Study, is_deterministic
+from toolnoise.timing import run_time
+from toolnoise.timing.run_time import Pace
+from toolnoise.training import loop, runs, snapshots
+
+# Weights and logits are float32.
+NUMBER_BYTES = 4
+UNITS = {"cpu": "core-hours", "gpu": "GPU-hours", "tpu": "TPU-hours"}
+
+
+class Task(NamedTuple):
+    """Runs that take the same time: one model on one data set and tooling, deterministic or not; or all profiles.
+
+    Seconds are None where nothing was measured; those left include the jobs that dump predictions.
+    """
+
+    hardware: str
+    model: str
+    dataset: str
+    deterministic: bool
+    runs: int
+    left: int
+    seconds_a_run: float | None
+    seconds_left: float | None
+    measured: str
+
+
+class Tooling(NamedTuple):
+    """What is left on one tooling: runs, how many of them nobody can tell the time of, hours of the others, cost."""
+
+    hardware: str
+    unit: str
+    left: int
+    unknown: int
+    hours: float
+    cost: float | None
+
+
+class Disk(NamedTuple):
+    """Bytes of the whole study by kind, and what is unknown."""
+
+    weights: int
+    predictions: int
+    data: int
+    unknown: list[str]
+
+
+class Estimate(NamedTuple):
+    """All of it; `jobs` counts those of the whole study."""
+
+    jobs: dict[str, int]
+    tasks: list[Task]
+    hardware: list[Tooling]
+    disk: Disk
+
+
+def estimate(study: Study) -> Estimate:
+    """Estimate a study from what lies in this folder."""
+    paces = {cells[0]: run_time.find(_spec(study, cells[0])) for cells in study.alike}
+    tasks = [_task(study, cells, paces[cells[0]]) for cells in study.alike]
+    measured_on = dict.fromkeys(network.hardware for network in study.networks)
+    tasks += [_profiles(study, hardware, mode) for hardware in measured_on for mode in MODES]
+    names = dict.fromkeys(task.hardware for task in tasks)
+    toolings = [_tooling(study, name, [task for task in tasks if task.hardware == name]) for name in names]
+    return Estimate(_jobs(study), tasks, toolings, _disk(study, paces))
+
+
+def measure(study: Study, file: str) -> None:
+    """Time what nobody has timed and this machine can serve, each in a process of its own; say what was left out.
+
+    `file` is where the study was read.
+    """
+    for first, *_ in study.alike:
+        reason = why_not({"name": first.hardware, **study.tooling(first.hardware)})
+        if not reason and not run_time.find(_spec(study, first)):
+            print(f"timing {'/'.join(first)}", file=sys.stderr, flush=True)
+            reason = _measure_one(study, file, first)
+        if reason:
+            print(f"not timed: {'/'.join(first)}: {reason}", file=sys.stderr, flush=True)
+
+
+def _measure_one(study: Study, file: str, cell: Cell) -> str:
+    """Prepare the data if need be and time a cell; return why it failed, or an empty text."""
+    data = study.path(layout.DATA, cell)
+    names = [part for name, value in cell._asdict().items() for part in (f"--{name}", value)]
+    verbs = [["measure-speed", *names, "--data", data, "--out", study.path(layout.SPEED, cell)]]
+    if not Path(data).exists():
+        verbs.insert(0, ["prepare", "--dataset", cell.dataset, "--out", data])
+        if study.sources(cell.dataset):
+            verbs.insert(0, ["fetch", "--dataset", cell.dataset, "--out", study.path(layout.SOURCES, cell)])
+    for verb, *arguments in verbs:
+        command = [sys.executable, "-m", "toolnoise.cli", verb, "--study", file, *arguments]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            return (done.stderr.strip().splitlines() or [f"{verb} ended with {done.returncode}"])[-1]
+    return ""
+
+
+def _spec(study: Study, cell: Cell) -> dict[str, Any]:
+    """The spec of any run of a cell."""
+    return study.spec(cell, study.seeds[cell][0])
+
+
+def _task(study: Study, cells: tuple[Cell, ...], found: Pace | None) -> Task:
+    first, left, seconds = cells[0], 0, 0.0
+    recipe = _spec(study, first)["recipe"]
+    epochs, count = recipe["epochs"], snapshots.count(recipe)
+    for cell in cells:
+        unfinished = len(unfinished_seeds(study, cell))
+        left += unfinished
+        if found:
+            seconds += unfinished * found.run(epochs)
+            passes = [(layout.LOGITS, 1)]
+            if remedies := study.remedies(cell):
+                passes.append((layout.REMEDIED, remedy_sets.passes(remedies, count)))
+            if cell in study.layers:
+                # A forward pass, of no more than the whole test set, or some where the layers do not fit in memory.
+                passes.append((layout.GRAMS, 1))
+            for pattern, times in passes:
+                if unfinished or not Path(study.path(pattern, cell)).exists():
+                    seconds += found.predictions(len(study.seeds[cell]) * times)
+            # What others have trained and this tooling predicts.
+            for pair in study.exchanged:
+                trained, here = pair.cells
+                if here == cell and (unfinished or not Path(study.path(layout.EXCHANGED, pair)).exists()):
+                    seconds += found.predictions(len(study.seeds[trained]))
+    return Task(
+        *(first.hardware, first.model, first.dataset, is_deterministic(first)),
+        runs=_runs(study, cells),
+        left=left,
+        seconds_a_run=found.run(epochs) if found else None,
+        seconds_left=seconds if found else None,
+        measured=found.source if found else "nothing",
+    )
+
+
+def _profiles(study: Study, hardware: str, mode: str) -> Task:
+    """The measurements of what determinism costs on a tooling in a mode, of all networks together."""
+    mine = [profile for profile in study.profiles if (profile.hardware, profile.mode) == (hardware, mode)]
+    networks = dict.fromkeys(profile.model for profile in mine)
+    each = {model: run_time.profiling(study.profile_spec(Profile(model, hardware, mode, 1))) for model in networks}
+    left = [
+        profile
+        for profile in mine
+        if not runs.is_measured(study.path(layout.PROFILE_RECORD, profile), study.profile_spec(profile))
+    ]
+    known = [seconds for seconds in each.values() if seconds is not None]
+    whole = len(known) == len(each)
+    return Task(
+        *(hardware, f"{len(networks)} networks", "-", mode == "deterministic"),
+        runs=len(mine),
+        left=len(left),
+        seconds_a_run=sum(known) / len(known) if whole else None,
+        seconds_left=sum(each[profile.model] for profile in left) if whole else None,
+        measured=f"profiles of {len(known)}" if known else "nothing",
+    )
+
+
+def unfinished_seeds(study: Study, cell: Cell) -> list[int]:
+    """The seeds of a cell whose runs have not left their records."""
+    paths = zip(study.seeds[cell], study.runs(layout.RECORD, cell), strict=True)
+    return [seed for seed, path in paths if not runs.is_finished(path, study.spec(cell, seed))]
+
+
+def _tooling(study: Study, name: str, tasks: list[Task]) -> Tooling:
+    entry = study.tooling(name)
+    # What a cluster counts: the cores of a run on CPUs, the device of any other.
+    devices = entry["threads"] if entry["accelerator"] == "cpu" else 1
+    hours = devices * sum(task.seconds_left or 0.0 for task in tasks) / 3600
+    price = study.config["prices"].get(name)
+    return Tooling(
+        name,
+        UNITS[entry["accelerator"]],
+        left=sum(task.left for task in tasks),
+        unknown=sum(task.left for task in tasks if task.seconds_left is None),
+        hours=hours,
+        cost=None if price is None else price * hours,
+    )
+
+
+def _jobs(study: Study) -> dict[str, int]:
+    cells, remedied = len(study.cells), sum(bool(study.remedies(cell)) for cell in study.views)
+    return {
+        "data sets": len(study.datasets),
+        "trainings": sum(map(len, study.seeds.values())),
+        "predictions": cells + remedied + len(study.exchanged),
+        "layers": len(study.layers),
+        "profiles": len(study.profiles),
+        "checks and measures": sum(
+            map(
+                len,
+                (
+                    *(study.cells, study.views, study.layers, study.controls),
+                    *(study.pairs, study.frameworks, study.networks),
+                ),
+            )
+        ),
+        "figures and tables": len(study.figures),
+    }
+
+
+def _disk(study: Study, paces: dict[Cell, Pace | None]) -> Disk:
+    """Weights as large as one like them that was made or built, after each cycle; the rest as large as the data is."""
+    weights = predictions = data = 0
+    unknown = []
+    known = {cell[:2]: found.weight_bytes for cell, found in paces.items() if found and found.weight_bytes}
+    for name in study.datasets:
+        path = Path(study.path(layout.DATA, dataset=name))
+        dataset = prepared.load(path) if path.exists() else official.blank(study.config["datasets"][name])
+        cells = [cell for cell in study.cells if cell.dataset == name]
+        for model in dict.fromkeys(cell.model for cell in cells):
+            of_it = [cell for cell in cells if cell.model == model]
+            each = known.get((model, name)) or _weight_bytes(_spec(study, of_it[0]), dataset)
+            weights += _runs(study, of_it) * each * snapshots.count(_spec(study, of_it[0])["recipe"])
+            if not each:
+                unknown.append(f"weights of {model} on {name}")
+        if dataset is None:
+            unknown.append(f"data and predictions of {name}, which is not prepared")
+            continue
+        dumped = sum(len(study.seeds[cell]) * (1 + len(study.remedies(cell))) for cell in cells)
+        dumped += sum(len(study.seeds[pair.cells[0]]) for pair in study.exchanged if pair.dataset == name)
+        predictions += dumped * len(dataset.test.labels) * len(dataset.classes) * NUMBER_BYTES
+        data += path.stat().st_size if path.exists() else dataset.train.pixels.nbytes + dataset.test.pixels.nbytes
+    return Disk(weights, predictions, data, unknown)
+
+
+def _runs(study: Study, cells: Sequence[Cell]) -> int:
+    return sum(len(study.seeds[cell]) for cell in cells)
+
+
+def _weight_bytes(spec: dict[str, Any], dataset: prepared.Data | None) -> int:
+    """The bytes of a network's weights, 0 where it cannot be built: no data, no framework, no such builder."""
+    if dataset is None:
+        return 0
+    try:
+        parameters = loop.build_model(_engine(), spec, dataset)
+    except (ImportError, BadInput):
+        return 0
+    return sum(math.prod(parameter.shape) for parameter in parameters) * NUMBER_BYTES
+
+
+@functools.cache
+def _engine() -> engines.Engine:
+    """An engine that builds networks on a CPU: the first that is installed, since all build the same."""
+    for name in engines.FRAMEWORKS:
+        if importlib.util.find_spec(name):
+            engine, possible = engines.load(name), {"kernels": config.KERNELS[name][0], "isa": config.ISAS[name][0]}
+            tooling = {"name": "cpu", **config.registered("hardware")["cpu"], "engine": name, **possible}
+            engine.start(tooling, deterministic=True)
+            return engine
+    raise ModuleNotFoundError("no framework is installed")
+
+
+def as_json(found: Estimate) -> dict[str, Any]:
+    """The estimate as plain values; what is unknown is null."""
+    return {
+        "jobs": found.jobs,
+        "tasks": [task._asdict() for task in found.tasks],
+        "hardware": [tooling._asdict() for tooling in found.hardware],
+        "disk_bytes": found.disk._asdict(),
+    }
+
+
+def told(found: Estimate, file: str) -> str:
+    """The estimate, for a person; `file` is where the study was read."""
+    heading = ("hardware", "model", "data set", "deterministic", "runs", "left", "a run", "all left", "measured from")
+    rows = [
+        (
+            *(task.hardware, task.model, task.dataset, "yes" if task.deterministic else "no"),
+            *(str(task.runs), str(task.left), _told(task.seconds_a_run), _told(task.seconds_left), task.measured),
+        )
+        for task in found.tasks
+    ]
+    lines = [
+        *[", ".join(f"{kind}: {count}" for kind, count in found.jobs.items()), ""],
+        *[*aligned([heading, *rows]), ""],
+        *map(_tooling_told, found.hardware),
+        _disk_told(found.disk),
+    ]
+    if any(tooling.unknown for tooling in found.hardware):
+        here = f"toolnoise estimate --measure --study {file}"
+        lines.append(f"to time what is unknown: `snakemake speed`, a short job on each tooling, or here `{here}`")
+    return "\n".join(lines)
+
+
+def _told(seconds: float | None) -> str:
+    return "unknown" if seconds is None else span(seconds)
+
+
+def _tooling_told(tooling: Tooling) -> str:
+    left = f"{tooling.hardware}: {tooling.left} runs left"
+    if tooling.unknown == tooling.left > 0:
+        return f"{left}, {tooling.unit} and cost unknown"
+    least = "at least " if tooling.unknown else ""
+    beside = f", and {tooling.unknown} runs whose time is unknown" if tooling.unknown else ""
+    cost = "price unknown" if tooling.cost is None else f"cost {least}{tooling.cost:,.2f}"
+    return f"{left}, {least}{tooling.hours:,.2f} {tooling.unit}{beside}; {cost}"
+
+
+def _disk_told(disk: Disk) -> str:
+    least = "at least " if disk.unknown else ""
+    kinds = ("weights", "predictions", "data")
+    parts = [f"{kind} {size(getattr(disk, kind))}" for kind in kinds]
+    total = size(sum(getattr(disk, kind) for kind in kinds))
+    unknown = f"; unknown: {'; '.join(disk.unknown)}" if disk.unknown else ""
+    return f"disk: {least}{total} ({', '.join(parts)}){unknown}"

@@ -1,0 +1,253 @@
+"""How many seeds? What a claim needs and what some number of runs can show, from a pilot's metric file or a guessed SD.
+
+A plan is for two arms of equally many runs. Its formulas are those of stats/power.py. The SD of a pilot is itself
+uncertain, so that what depends on it is told with its range over the SD's 95 % interval. Everything is in percentage
+points of accuracy.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from toolnoise.base import metric_files
+from toolnoise.base.errors import BadInput
+from toolnoise.base.printing import aligned
+from toolnoise.stats import power
+from toolnoise.stats.estimates import Estimate
+from toolnoise.stats.spread import sd_interval
+from toolnoise.study.grid import Cell
+
+# Where nothing is asked, what these numbers of runs can show.
+USUAL_RUNS = (3, 5, 10, 20, 50, 100)
+POINTS = 100  # in a fraction
+
+
+class Spread(NamedTuple):
+    """The SD of one arm's runs in points; without interval and runs where it is guessed."""
+
+    sd: Estimate
+    runs: int | None
+    source: str
+
+
+class Claim(NamedTuple):
+    """What is to be shown: a `gain`, a `ratio` of SDs that differ, or a `margin` within which they are equal."""
+
+    kind: str
+    size: float
+
+    @property
+    def says(self) -> str:
+        """The claim in words."""
+        return {
+            "gain": f"a gain of {self.size:g} points",
+            "ratio": f"an SD {self.size:g} times the other",
+            "margin": f"SDs equal within a factor of {self.size:g}",
+        }[self.kind]
+
+
+class Plan(NamedTuple):
+    """What was asked; `claims` or, if there are none, numbers of `runs`."""
+
+    spread: Spread | None
+    claims: tuple[Claim, ...]
+    runs: tuple[int, ...]
+    level: float
+    power: float
+
+    def power_of(self, claim: Claim, runs: Any, sd: float | None = None) -> Any:
+        """Power to show a claim with so many runs, were the SD another."""
+        if claim.kind == "gain":
+            return power.difference_power(runs, claim.size, self.spread.sd.value if sd is None else sd, self.level)
+        of = {"ratio": power.ratio_power, "margin": power.equivalence_power}[claim.kind]
+        return of(runs, claim.size, level=self.level)
+
+    def needed(self, claim: Claim, sd: float | None = None) -> int | None:
+        """The fewest runs per arm for a claim."""
+        return power.runs_needed(lambda runs: self.power_of(claim, runs, sd), self.power)
+
+
+def plan(
+    spread: Spread | None,
+    gains: Sequence[float] | None,
+    ratios: Sequence[float] | None,
+    margins: Sequence[float] | None,
+    runs: Sequence[int] | None,
+    level: float,
+    wanted: float,
+) -> Plan:
+    """Check what was asked."""
+    for name, value in (("level", level), ("power", wanted)):
+        if not 0 < value < 1:
+            raise BadInput("command line", f"--{name}", f"found {value:g}", "a share between 0 and 1, such as 0.05")
+    if wanted <= level:
+        raise BadInput("command line", "--power", f"found {wanted:g}", f"more than the level, {level:g}")
+    for gain in gains or ():
+        if not 0 < gain < math.inf:
+            raise BadInput("command line", "--gain", f"found {gain:g}", "points above 0, such as 0.3")
+    for name, values in (("ratio", ratios), ("margin", margins)):
+        for value in values or ():
+            if not 1 < value < math.inf:
+                raise BadInput("command line", f"--{name}", f"found {value:g}", "a factor above 1, such as 1.5")
+    for count in runs or ():
+        if not 2 <= count <= power.MOST_RUNS:
+            raise BadInput("command line", "--runs", f"found {count}", f"2 to {power.MOST_RUNS} runs per arm")
+    if gains and spread is None:
+        raise BadInput("command line", "--gain", "how many runs depends on the SD", "give --pilot or --sd")
+    asked = (("gain", gains), ("ratio", ratios), ("margin", margins))
+    claims = tuple(Claim(kind, value) for kind, values in asked for value in values or ())
+    return Plan(spread, claims, tuple(runs or (() if claims else USUAL_RUNS)), level, wanted)
+
+
+def spread_of(
+    pilot_file: str | None, wanted: dict[str, str | None], sd: float | None, sd_runs: int | None
+) -> Spread | None:
+    """The SD of a pilot or a given one, or none; options that go with the other are refused."""
+    if pilot_file and sd is not None:
+        raise BadInput("command line", "--sd", "given with --pilot", "one of the two")
+    if sd is None and sd_runs is not None:
+        raise BadInput("command line", "--sd-runs", "given without --sd", "it says how many runs that SD is from")
+    if not pilot_file:
+        for key, name in wanted.items():
+            if name is not None:
+                raise BadInput("command line", f"--{key}", "given without --pilot", "it chooses a cell of that file")
+        return None if sd is None else guessed(sd, sd_runs)
+    return pilot(pilot_file, wanted)
+
+
+def guessed(sd: float, runs: int | None = None) -> Spread:
+    """An SD in points that a person gives; with its number of runs it has an interval."""
+    if not 0 < sd < math.inf:
+        raise BadInput("command line", "--sd", f"found {sd:g}", "points above 0, such as 0.25")
+    if runs is None:
+        return Spread(Estimate(sd, math.nan, math.nan), None, "as given")
+    if runs < 2:
+        raise BadInput("command line", "--sd-runs", f"found {runs}", "2 runs or more")
+    return Spread(sd_interval(sd, runs), runs, "as given")
+
+
+def pilot(path: str, wanted: dict[str, str | None]) -> Spread:
+    """The SD of accuracy of the one cell of a metric file that is asked for, as far as it is."""
+    found = metric_files.read(path, metric_files.STABILITY)
+    found = found[(found["metric"] == "accuracy_sd") & (found["group"] == "all")]
+    cells = [Cell(*row[:4]) for row in found.itertuples(index=False)]
+    wanted = {key: name for key, name in wanted.items() if name is not None}
+    matching = [cell for cell in cells if wanted.items() <= cell._asdict().items()]
+    if len(matching) != 1:
+        asked = ", ".join(f"{key} {name}" for key, name in wanted.items()) or "nothing asked for"
+        allowed = "choose by --model, --dataset, --hardware and --variant one of " + ", ".join(map("/".join, cells))
+        raise BadInput(path, "cells", f"{len(matching) or 'none'} with {asked}", allowed)
+    row = next(row for row in found.itertuples(index=False) if Cell(*row[:4]) == matching[0])
+    name = "/".join(matching[0])
+    if row.n_runs < 2:
+        raise BadInput(path, name, f"{row.n_runs} runs", "an SD needs 2 or more")
+    if row.value == 0:
+        raise BadInput(path, name, "its runs are equal: their SD is 0", "a cell with noise")
+    return Spread(Estimate(*(POINTS * part for part in (row.value, row.ci_low, row.ci_high))), int(row.n_runs), name)
+
+
+def as_json(found: Plan) -> dict[str, Any]:
+    """The plan for programs; null is what a million runs cannot show, or what rests on an SD or interval not given."""
+    spread = found.spread
+    bounds = dict(zip(("value", "low", "high"), map(_defined, spread.sd), strict=True)) if spread else {}
+    return {
+        "unit": "percentage points",
+        "level": found.level,
+        "power": found.power,
+        "sd": bounds | {"runs": spread.runs, "source": spread.source} if spread else None,
+        "needed": [_needed(found, claim) for claim in found.claims],
+        "shown": [_shown(found, runs) for runs in found.runs],
+    }
+
+
+def told(found: Plan) -> str:
+    """The plan for people."""
+    return "\n".join(_lines(found))
+
+
+def _lines(found: Plan) -> Iterator[str]:
+    spread, about = found.spread, as_json(found)
+    if spread:
+        interval = f" ({spread.sd.low:.3g} to {spread.sd.high:.3g}, from {spread.runs} runs)" if spread.runs else ""
+        yield f"SD of accuracy, {spread.source}: {spread.sd.value:.3g} points{interval}"
+    yield f"Two arms of equally many runs; tests at {found.level:.3g}, two-sided, with power {found.power:.3g}."
+    if found.claims:
+        yield ""
+        ranged = any("runs_per_arm_low" in entry for entry in about["needed"])
+        rows = [("to show", "runs per arm", *(["over the SD's interval"] if ranged else []))]
+        for claim, entry in zip(found.claims, about["needed"], strict=True):
+            bounds = [entry[f"runs_per_arm_{end}"] for end in ("low", "high")] if "runs_per_arm_low" in entry else []
+            over = [f"{_count(bounds[0])} to {_count(bounds[1])}" if bounds else ""] if ranged else []
+            rows.append((claim.says, _count(entry["runs_per_arm"]), *over))
+        yield from aligned(rows)
+    if found.runs:
+        yield ""
+        yield from aligned([*_table(about["shown"], spread)])
+    for claim, entry in zip(found.claims, about["needed"], strict=True):
+        if claim.kind == "gain":
+            yield ""
+            yield from _by_chance(claim, entry["by_chance"])
+
+
+def _table(shown: Sequence[dict[str, Any]], spread: Spread | None) -> Iterator[tuple[str, ...]]:
+    yield ("runs per arm show", *(["a gain, points"] if spread else []), "a ratio of SDs", "SDs equal within a factor")
+    for entry in shown:
+        gain = [f"{entry['gain']:.3g}" + (_range(entry) if spread.runs else "")] if spread else []
+        yield (str(entry["runs_per_arm"]), *gain, f"{entry['ratio']:.2f}", f"{entry['margin']:.2f}")
+
+
+def _range(entry: dict[str, Any]) -> str:
+    return f" ({entry['gain_low']:.3g} to {entry['gain_high']:.3g})"
+
+
+def _by_chance(claim: Claim, chances: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Is it real? How often nothing but luck makes such a difference."""
+    yield f"If nothing had changed, two arms would still differ by {claim.size:g} points or more, either way,"
+    for chance in chances:
+        arms = "with one run each" if chance["runs_per_arm"] == 1 else f"with {chance['runs_per_arm']} runs each"
+        share = chance["share"]
+        yield f"  in {_percent(share)} % of cases {arms}"
+
+
+def _percent(share: float) -> str:
+    if share < 1e-4:
+        return "less than 0.01"
+    return f"{100 * share:.0f}" if share >= 0.1 else f"{100 * share:.2g}"
+
+
+def _needed(found: Plan, claim: Claim) -> dict[str, Any]:
+    entry = {"claim": claim.kind, "size": claim.size, "runs_per_arm": found.needed(claim)}
+    if claim.kind != "gain":
+        return entry
+    spread = found.spread
+    if spread.runs:
+        entry |= {f"runs_per_arm_{end}": found.needed(claim, getattr(spread.sd, end)) for end in ("low", "high")}
+    return entry | {
+        "by_chance": [
+            {
+                "runs_per_arm": runs,
+                "share": power.chance_difference(claim.size, spread.sd.value, runs, spread.runs),
+            }
+            for runs in sorted({1, spread.runs or 1})
+        ]
+    }
+
+
+def _shown(found: Plan, runs: int) -> dict[str, Any]:
+    entry = {"runs_per_arm": runs}
+    if found.spread:
+        a_unit = power.detectable_difference(runs, 1, found.level, found.power)
+        for name, sd in zip(("gain", "gain_low", "gain_high"), found.spread.sd, strict=True):
+            entry[name] = _defined(a_unit * sd)
+    return entry | {
+        "ratio": power.detectable_ratio(runs, found.level, found.power),
+        "margin": power.claimable_margin(runs, found.level, found.power),
+    }
+
+
+def _defined(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+def _count(runs: int | None) -> str:
+    return f"over {power.MOST_RUNS:,}" if runs is None else f"{runs:,}"

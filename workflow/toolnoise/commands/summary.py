@@ -1,0 +1,51 @@
+"""What a person sees when a study is done: one line a cell."""
+
+import math
+from collections.abc import Iterator
+
+from toolnoise.base import files, metric_files
+from toolnoise.base.printing import aligned
+from toolnoise.study import layout
+from toolnoise.study.grid import Cell, Study
+
+
+def summarise(study: Study) -> str:
+    """A table of accuracy, churn, weight distance and the control gate, and the path of the page."""
+    rows = [("model", "data set", "hardware", "variant", "runs", "accuracy %", "churn %", "L2 (unit)", "control")]
+    rows += _rows(study)
+    lines = aligned(rows)
+    emulated = study.emulated()
+    if emulated:
+        lines.append(f"implementation noise is emulated (reduction order) on: {', '.join(emulated)}")
+    lines.append(f"the page: {study.path(layout.REPORT)}")
+    return "\n".join(lines)
+
+
+def _rows(study: Study) -> Iterator[tuple[str, ...]]:
+    found = metric_files.read([study.path(layout.STABILITY)] if study.cells else [], metric_files.STABILITY)
+    found = found[found["group"] == "all"]
+    values = {Cell(*row[:4]): {} for row in found.itertuples(index=False)}
+    for row in found.itertuples(index=False):
+        values[Cell(*row[:4])][row.metric] = row
+    for cell, metrics in values.items():
+        mean, churn = metrics["accuracy_mean"], metrics["churn"]
+        missing = f" ({mean.n_missing} diverged)" if mean.n_missing else ""
+        yield (
+            *cell,
+            f"{mean.n_runs}{missing}",
+            f"{_number(mean.value, 100, 2)} ± {_number(metrics['accuracy_sd'].value, 100, 2)}",
+            _number(churn.value, 100, 2),
+            _number(metrics["l2_unit"].value, 1, 4),
+            _gate(study, cell),
+        )
+
+
+def _gate(study: Study, cell: Cell) -> str:
+    if cell.variant != "control":
+        return ""
+    verdict = files.read_json(study.path(layout.GATE, cell))["bit_equal"]
+    return "bit-equal" if verdict else "one run: not checked"
+
+
+def _number(value: float, scale: float, digits: int) -> str:
+    return "n/a" if math.isnan(value) else f"{value * scale:.{digits}f}"

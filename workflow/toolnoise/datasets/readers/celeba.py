@@ -1,0 +1,109 @@
+"""CelebA: aligned faces, one attribute as the label, and sub-groups by other attributes.
+
+The three files are the official ones: img_align_celeba.zip (or a folder with its images), list_attr_celeba.txt and
+list_eval_partition.txt. Zhuang et al. do not name the label. It is Blond_Hair: the counts of their table 3 are those
+of blond hair by sex in the training set, as in Sagawa et al., "Distributionally robust neural networks" (2020).
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from toolnoise.base.errors import BadInput
+from toolnoise.base.files import readable
+from toolnoise.datasets.archives import opened
+from toolnoise.datasets.images import Decoder, whole
+from toolnoise.datasets.raw import PARTS, Part, Raw
+from toolnoise.datasets.sources import paths_of
+
+PARTITION = {"train": "0", "validation": "1", "test": "2"}
+NOT = "not "
+
+
+class Faces(NamedTuple):
+    """The faces of one part: names of their images, labels (1 has the target) and groups (face x group)."""
+
+    names: list[str]
+    labels: np.ndarray
+    groups: np.ndarray
+
+
+@contextmanager
+def read(name: str, entry: dict[str, Any], threads: int) -> Iterator[Raw]:
+    """Read faces, labels and groups; each face is scaled as a whole, as the authors' code does."""
+    images, attributes, partition = paths_of(name, entry, "images", "attributes", "partition")
+    if "target" not in entry:
+        raise BadInput(f"dataset {name}", "target", "missing", "the attribute that is the label")
+    groups = entry.get("groups", {})
+    parts = read_faces(attributes, partition, entry["target"], groups)
+    decoder = Decoder(name, entry, threads, whole)
+    with opened(images) as members:
+        found = {member.rpartition("/")[2]: member for member in members}
+        for faces in parts.values():
+            for face in faces.names:
+                if face not in found:
+                    raise BadInput(images, face, "no such image", f"every image of {attributes.name}")
+        train, test = (
+            Part(decoder.decode(members, [found[face] for face in faces.names]), faces.labels, faces.groups)
+            for faces in parts.values()
+        )
+        classes = [f"{NOT}{entry['target']}", entry["target"]]
+        yield Raw(train, test, classes, tuple(groups), margin=decoder.margin)
+
+
+def read_faces(attributes: Path, partition: Path, target: str, groups: dict[str, str]) -> dict[str, Faces]:
+    """Training and test faces by the attribute `target`; a group is the name of an attribute or "not " and a name."""
+    wanted = [target, *(rule.removeprefix(NOT) for rule in groups.values())]
+    names, values = _attributes(attributes, wanted)
+    negated = [rule.startswith(NOT) for rule in groups.values()]
+    member, labels = values[:, 1:] != negated, values[:, 0].astype(np.int32)
+    part_of = _partition(partition)
+    parts = {}
+    for part in PARTS:
+        chosen = [place for place, face in enumerate(names) if part_of.get(face) == PARTITION[part]]
+        if not chosen:
+            raise BadInput(partition, part, "no face of this part", f"{PARTITION[part]} beside a face's name")
+        parts[part] = Faces([names[place] for place in chosen], labels[chosen], member[chosen])
+    return parts
+
+
+def _attributes(path: Path, wanted: list[str]) -> tuple[list[str], np.ndarray]:
+    """The name of each face, and whether it has each of the wanted attributes."""
+    lines = _lines(path)
+    columns = lines[1].split() if len(lines) > 1 else []
+    for name in wanted:
+        if name not in columns:
+            raise BadInput(path, name, "no such attribute", f"allowed: {', '.join(sorted(columns)) or 'none found'}")
+    if lines[0].strip() != str(len(lines) - 2):
+        raise BadInput(path, "line 1", f"found {lines[0].strip()!r}", f"the number of faces, here {len(lines) - 2}")
+    places = [1 + columns.index(name) for name in wanted]
+    names, rows = [], []
+    for number, line in enumerate(lines[2:], 3):
+        fields = line.split()
+        if len(fields) != 1 + len(columns) or not {"1", "-1"}.issuperset(fields[1:]):
+            found = f"found {line.strip()[:60]!r}"
+            raise BadInput(path, f"line {number}", found, f"a name and {len(columns)} times 1 or -1")
+        names.append(fields[0])
+        rows.append([fields[place] == "1" for place in places])
+    return names, np.array(rows, bool)
+
+
+def _partition(path: Path) -> dict[str, str]:
+    parts = {}
+    for number, line in enumerate(_lines(path), 1):
+        fields = line.split()
+        if len(fields) != 2 or fields[1] not in PARTITION.values():
+            raise BadInput(path, f"line {number}", f"found {line.strip()[:60]!r}", "a name and 0, 1 or 2")
+        parts[fields[0]] = fields[1]
+    return parts
+
+
+def _lines(path: Path) -> list[str]:
+    with readable(path, "CelebA's text files"):
+        lines = path.read_text("utf-8").splitlines()
+    if not lines:
+        raise BadInput(path, "", "empty", f"expected CelebA's {path.name}")
+    return lines

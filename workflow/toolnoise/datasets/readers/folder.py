@@ -1,0 +1,61 @@
+"""An image folder, `train/<class>/*` and `test/<class>/*`, or a tar or zip of one.
+
+Classes and files count in the order of their names. The two folders may lie in one that holds nothing else.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from toolnoise.base.errors import BadInput
+from toolnoise.datasets.archives import Members, opened
+from toolnoise.datasets.images import Decoder
+from toolnoise.datasets.raw import PARTS, Part, Raw
+from toolnoise.datasets.sources import path_of
+
+FORM = "train/<class>/<image> and test/<class>/<image>"
+
+
+@contextmanager
+def read(name: str, entry: dict[str, Any], threads: int) -> Iterator[Raw]:
+    """Read the folder; without `image_size` the images must be of one size."""
+    path = path_of(name, entry, f"a folder or an archive with {FORM}")
+    decoder = Decoder(name, entry, threads)
+    with opened(path) as members:
+        train, test = (_files(members, part) for part in PARTS)
+        classes = sorted({kind for kind, _ in train})
+        yield Raw(
+            *(part_of(members, files, classes, decoder) for files in (train, test)), classes, margin=decoder.margin
+        )
+
+
+def part_of(members: Members, files: list[tuple[str, str]], classes: list[str], decoder: Decoder) -> Part:
+    """The images and labels of files, each given by its class and its name."""
+    numbers = {kind: number for number, kind in enumerate(classes)}
+    for kind, name in files:
+        if kind not in numbers:
+            raise BadInput(members.path, name, f"class {kind!r} has no training image", "classes of training images")
+    labels = np.array([numbers[kind] for kind, _ in files], np.int32)
+    return Part(decoder.decode(members, [name for _, name in files]), labels)
+
+
+def by_class(members: Members, start: str, form: str) -> list[tuple[str, str]]:
+    """The class and the name of each file below `start`, where there must be a folder a class."""
+    files = []
+    for name in members:
+        if name.startswith(start):
+            kind, _, file = name.removeprefix(start).partition("/")
+            if not file or "/" in file:
+                raise BadInput(members.path, name, "an image that is in no class's folder", f"expected {form}")
+            files.append((kind, name))
+    if not files:
+        raise BadInput(members.path, start, "no image found", f"expected {form}")
+    return sorted(files)
+
+
+def _files(members: Members, part: str) -> list[tuple[str, str]]:
+    tops = {name.partition("/")[0] for name in members}
+    around = f"{tops.pop()}/" if len(tops) == 1 and not tops & set(PARTS) else ""
+    return by_class(members, f"{around}{part}/", FORM)

@@ -1,0 +1,66 @@
+"""ImageNet (ILSVRC 2012): the official archives, or folders.
+
+Training images come as a tar of tars, one a class, or as a folder (or tar) with a folder a class. Validation images,
+the test set of every study here, come as one tar of numbered images, whose classes the development kit tells; or, as a
+person may have sorted them, with a folder a class. Classes are the WordNet ids in order.
+"""
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from toolnoise.base.errors import BadInput
+from toolnoise.datasets.archives import Members, opened
+from toolnoise.datasets.images import Decoder
+from toolnoise.datasets.raw import Raw
+from toolnoise.datasets.readers.folder import by_class, part_of
+from toolnoise.datasets.sources import paths_of
+
+TRUTH, SYNSETS = "data/ILSVRC2012_validation_ground_truth.txt", "data/meta.mat"
+FORM = "<class>/<image>"
+
+
+@contextmanager
+def read(name: str, entry: dict[str, Any], threads: int) -> Iterator[Raw]:
+    """Read training and validation images."""
+    train_path, test_path = paths_of(name, entry, "train", "test")
+    decoder = Decoder(name, entry, threads)
+    with opened(train_path) as train, opened(test_path) as test:
+        train_files = by_class(train, "", FORM)
+        classes = sorted({kind for kind, _ in train_files})
+        if any("/" in file for file in test):
+            test_files = by_class(test, "", FORM)
+        else:
+            test_files = _told_by_devkit(test, *paths_of(name, entry, "devkit"))
+        parts = (part_of(*part, classes, decoder) for part in ((train, train_files), (test, test_files)))
+        yield Raw(*parts, classes, margin=decoder.margin)
+
+
+def _told_by_devkit(test: Members, devkit: Path) -> list[tuple[str, str]]:
+    """The class and the name of each validation image, which are numbered in the order of their names."""
+    with opened(devkit) as members:
+        files = {file: member for member in members for file in (TRUTH, SYNSETS) if member.endswith(file)}
+        for file in (TRUTH, SYNSETS):
+            if file not in files:
+                raise BadInput(devkit, file, "no such member", "expected ILSVRC2012_devkit_t12.tar.gz")
+        truth, classes = members[files[TRUTH]].decode("ascii", "replace").split(), _synsets(members, files[SYNSETS])
+    if len(truth) != len(test):
+        raise BadInput(devkit, TRUTH, f"found {len(truth)} labels", f"one for each of the {len(test)} of {test.path}")
+    for number in truth:
+        if number not in classes:
+            raise BadInput(devkit, TRUTH, f"found {number[:20]!r}", f"a number of {SYNSETS}")
+    return [(classes[number], file) for number, file in zip(truth, test, strict=True)]
+
+
+def _synsets(members: Members, name: str) -> dict[str, str]:
+    """The WordNet id of each class by its number, from a MATLAB file (arrays and text, which run no code)."""
+    from scipy.io import loadmat
+
+    try:
+        found = loadmat(io.BytesIO(members[name]), squeeze_me=True, variable_names=["synsets"])["synsets"]
+        leaves = found[found["num_children"] == 0]
+        return {str(number): str(kind) for number, kind in leaves[["ILSVRC2012_ID", "WNID"]].tolist()}
+    except Exception as error:  # whatever bytes that are none make SciPy raise
+        raise BadInput(members.path, name, f"damaged ({error})", "MATLAB's synsets with their WNID") from None

@@ -1,0 +1,59 @@
+"""MNIST, and what comes in its form: four idx files, packed with gzip or not.
+
+An idx file is two zero bytes, the kind of number (8 for unsigned bytes), the number of axes, the length of each axis as
+four bytes, the highest first, and then the numbers (LeCun et al., "The MNIST database").
+"""
+
+import gzip
+import math
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from toolnoise.base.errors import BadInput
+from toolnoise.base.files import readable
+from toolnoise.datasets.raw import PARTS, Part, Raw
+from toolnoise.datasets.sources import paths_of
+
+ROLES = ("train_images", "train_labels", "test_images", "test_labels")
+UNSIGNED_BYTES = 8
+GZIP = b"\x1f\x8b"
+
+
+@contextmanager
+def read(name: str, entry: dict[str, Any], _threads: int) -> Iterator[Raw]:
+    """Read images and labels; the files name no classes, so they are numbered."""
+    paths = dict(zip(ROLES, paths_of(name, entry, *ROLES), strict=True))
+    train, test = (_part(paths[f"{part}_images"], paths[f"{part}_labels"]) for part in PARTS)
+    yield Raw(train, test, [str(number) for number in range(1 + int(train.labels.max(initial=0)))])
+
+
+def _part(images_path: Path, labels_path: Path) -> Part:
+    images, labels = _numbers(images_path, 3), _numbers(labels_path, 1)
+    if len(images) != len(labels):
+        wanted = f"one for each of the {len(images)} images of {images_path}"
+        raise BadInput(labels_path, "", f"found {len(labels)} labels", wanted)
+    return Part(images[..., np.newaxis], labels.astype(np.int32))
+
+
+def _numbers(path: Path, axes: int) -> np.ndarray:
+    """What an idx file of unsigned bytes holds."""
+    wanted = f"an idx file of unsigned bytes with {axes} {'axis' if axes == 1 else 'axes'}"
+    with readable(path, wanted):
+        content = path.read_bytes()
+        if content.startswith(GZIP):
+            content = gzip.decompress(content)
+    start, header = bytes((0, 0, UNSIGNED_BYTES, axes)), 4 + 4 * axes
+    if content[:4] != start:
+        raise BadInput(path, "", f"begins with {content[:4].hex() or 'nothing'}", f"{start.hex()}: {wanted}")
+    if len(content) < header:
+        raise BadInput(path, "", f"truncated: {len(content)} bytes", f"{wanted}, which begins with {header}")
+    shape = struct.unpack(f">{axes}I", content[4:header])
+    if len(content) - header != math.prod(shape):
+        found = f"found {len(content) - header} bytes after its header"
+        raise BadInput(path, "", found, f"{' x '.join(map(str, shape))}, as the header says")
+    return np.frombuffer(content, np.uint8, offset=header).reshape(shape)

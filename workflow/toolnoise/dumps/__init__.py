@@ -1,0 +1,1 @@
+"""What trained networks compute on test examples, written once and read by every measure."""

@@ -1,0 +1,107 @@
+"""How a cell's runs represent some test examples, layer by layer: the Gram matrices of what each layer gives of them.
+
+A Gram matrix (example x example) says all that linear CKA asks of a layer, whatever the layer's size, so that any two
+runs can be compared without their activations. It is of centred columns, summed in float64 and kept in float32: CKA is
+a cosine between two of these, and such rounding moves a distance 1 - CKA of 1e-10 by less than a thousandth of it. A
+diverged run is there as NaN.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from toolnoise import streams
+from toolnoise.base import arrays, files
+from toolnoise.base.errors import BadInput
+from toolnoise.datasets.prepared import Split
+from toolnoise.dumps import prediction_dump
+from toolnoise.engines import Engine, some_at_a_time
+from toolnoise.training import runs
+from toolnoise.training.loop import Timings
+
+AT_A_TIME = 2**28  # numbers of activations in memory: a GiB
+BLOCK = 2**18  # of these in float64: they stay in a processor's cache
+
+
+class Representations(NamedTuple):
+    """Gram matrices (run x layer x example x example) with the names of the layers and the seed of each run."""
+
+    grams: np.ndarray
+    layers: list[str]
+    seeds: list[int]
+    diverged: list[bool]
+
+    @property
+    def finished(self) -> np.ndarray:
+        """Which runs can be measured."""
+        return ~np.array(self.diverged, bool)
+
+
+def drawn(study_seed: int, dataset: str, examples: int, available: int) -> np.ndarray:
+    """Which test examples are looked at, in their order.
+
+    They are drawn, because a data set may be sorted by class; for a data set once, so that all cells can be compared.
+    """
+    if examples > available:
+        allowed = f"from 4 to the {available} test examples of {dataset}"
+        raise BadInput("study", "layers", f"found {examples}", allowed)
+    order = streams.permutation(streams.key(study_seed, streams.ANALYSIS, 0, "layers", dataset), available)
+    return np.sort(order[:examples])
+
+
+def dump(
+    spec: dict[str, Any], examples: int, data: str | Path, records: list[str], grams: str | Path, index: str | Path
+) -> dict[str, Any]:
+    """Show every network of a cell some test examples, on the cell's tooling; `spec` is of any of its runs.
+
+    Return what was observed of the machine.
+    """
+    timings = Timings()
+    cell = [runs.read(record) for record in records]
+    network = prediction_dump.build(spec, data, timings)
+    test, sizes = network.dataset.test, network.engine.layers()
+    which = drawn(spec["study_seed"], spec["dataset"]["name"], examples, len(test.labels))
+    shape = (len(cell), len(sizes), examples, examples)
+
+    def rows() -> Iterator[np.ndarray]:
+        for run in cell:
+            if run.diverged:
+                yield np.full(shape[1:], np.nan, np.float32)
+            else:
+                network.take(run.weights(), run)
+                yield np.stack(list(_grams(network.engine, test.some(which), sizes)))
+
+    with timings.measure("looking"):
+        arrays.write_npy(grams, arrays.Rows(shape, np.dtype(np.float32), rows()))
+    about = prediction_dump.about(spec, cell, shape, network.observed, timings)
+    files.write_json(index, about | {"layers": list(sizes), "examples": which.tolist()})
+    return network.observed
+
+
+def read(grams: str | Path, index: str | Path) -> Representations:
+    """Read a dump and check that it is whole and fits its index."""
+    stack, found = prediction_dump.read_stack(grams, index, {"layers": 1, "seeds": 0, "diverged": 0}, "dump-layers")
+    return Representations(stack, found["layers"], found["seeds"], found["diverged"])
+
+
+def gram(activations: np.ndarray) -> np.ndarray:
+    """The Gram matrix of activations [example, number] with centred columns, float32."""
+    examples, columns = activations.shape
+    found = np.zeros((examples, examples))
+    step = max(1, BLOCK // examples)
+    # A layer whose numbers overflowed has a matrix of NaN, and no CKA.
+    with np.errstate(invalid="ignore", over="ignore"):
+        for start in range(0, columns, step):
+            block = activations[:, start : start + step].astype(np.float64)
+            # Counted from the first example: the mean of equal floats can be off by a rounding, that of zeros not.
+            block -= block[:1].copy()
+            block -= block.mean(axis=0)
+            found += block @ block.T
+        return found.astype(np.float32)
+
+
+def _grams(engine: Engine, split: Split, sizes: dict[str, int]) -> Iterator[np.ndarray]:
+    for names in some_at_a_time(sizes, AT_A_TIME // len(split.labels)):
+        yield from map(gram, engine.activations(split, names))

@@ -1,0 +1,124 @@
+"""A cell's predictions: the logits of every run on the test set, stacked in one array that maps into memory.
+
+The index beside it says which seed each layer of the stack is; a diverged run is there as NaN, so that nothing shifts.
+"""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from toolnoise.base import arrays, files
+from toolnoise.base.errors import BadInput
+from toolnoise.datasets import prepared
+from toolnoise.engines import Engine, State, Weights
+from toolnoise.models.initial import Parameter
+from toolnoise.training import runs
+from toolnoise.training.loop import Timings, build_model, start_engine
+
+
+class Predictions(NamedTuple):
+    """Logits (run x example x class) with the seed and the status of each run."""
+
+    logits: np.ndarray
+    seeds: list[int]
+    diverged: list[bool]
+
+    @property
+    def finished(self) -> np.ndarray:
+        """Which runs can be measured."""
+        return ~np.array(self.diverged, bool)
+
+
+class Network(NamedTuple):
+    """What the runs of a cell are predicted with: a started engine, its empty network, the data and the machine."""
+
+    engine: Engine
+    parameters: tuple[Parameter, ...]
+    dataset: prepared.Data
+    observed: dict[str, Any]
+
+    def take(self, weights: Weights, run: runs.Run) -> None:
+        """Put weights of a run into the network."""
+        for parameter in self.parameters:
+            if weights.get(parameter.path, np.empty(0)).shape != parameter.shape:
+                found = f"no tensor of shape {parameter.shape}"
+                raise BadInput(run.folder / "weights.npz", parameter.path, found, "weights of this model")
+        self.engine.restore(State(weights, {}, 0))
+
+
+def build(spec: dict[str, Any], data: str | Path, timings: Timings) -> Network:
+    """Start what a cell is computed on and build its network; `spec` is of any of its runs."""
+    with timings.measure("start_up"):
+        dataset = prepared.load(data, spec["recipe"]["normalise"])
+        engine, observed = start_engine(spec)
+    with timings.measure("compile"):
+        return Network(engine, build_model(engine, spec, dataset), dataset, observed)
+
+
+def dump(
+    spec: dict[str, Any],
+    data: str | Path,
+    records: list[str],
+    logits: str | Path,
+    index: str | Path,
+    trained_on: str = "",
+) -> dict[str, Any]:
+    """Run every network of a cell on the test set, on the tooling that `spec` names; it is of any of the cell's runs.
+
+    Runs that were `trained_on` another tooling are predicted as those of this one would be: what differs from their own
+    dump is inference alone. Return what was observed of the machine.
+    """
+    timings = Timings()
+    cell = [runs.read(record) for record in records]
+    network = build(spec, data, timings)
+    test = network.dataset.test
+    stack = np.full((len(cell), len(test.labels), len(network.dataset.classes)), np.nan, np.float32)
+    with timings.measure("predicting"):
+        for layer, run in zip(stack, cell, strict=True):
+            if not run.diverged:
+                network.take(run.weights(), run)
+                layer[...] = network.engine.logits(test)
+    arrays.write_npy(logits, stack)
+    elsewhere = {"trained_on": trained_on} if trained_on else {}
+    files.write_json(index, about(spec, cell, stack.shape, network.observed, timings) | elsewhere)
+    return network.observed
+
+
+def about(
+    spec: dict[str, Any], cell: list[runs.Run], shape: tuple[int, ...], observed: dict[str, Any], timings: Timings
+) -> dict[str, Any]:
+    """What stands beside a dump."""
+    return {
+        "spec": {key: value for key, value in spec.items() if key != "seed"},
+        "seeds": [run.seed for run in cell],
+        "diverged": [run.diverged for run in cell],
+        "shape": list(shape),
+        "observed": observed,
+        "seconds": dict(timings),
+    }
+
+
+def read(logits: str | Path, index: str | Path) -> Predictions:
+    """Read a dump and check that it is whole and fits its index."""
+    stack, found = read_stack(logits, index, {"seeds": 0, "diverged": 0}, "predict")
+    return Predictions(stack, found["seeds"], found["diverged"])
+
+
+def read_stack(
+    logits: str | Path, index: str | Path, axes: dict[str, int], verb: str
+) -> tuple[np.ndarray, dict[str, Any]]:
+    """Read a dump that a verb wrote and its index, whose lists name what lies along these axes of it."""
+    found = files.read_json(index)
+    for key in (*axes, "shape"):
+        if key not in found:
+            raise BadInput(index, key, "no such key", f"the index that {verb} wrote")
+    stack = arrays.read_npy(logits)
+    if list(stack.shape) != found["shape"] or stack.dtype != np.float32:
+        told = f"found {stack.dtype} of shape {stack.shape}"
+        raise BadInput(logits, "", told, f"float32 of shape {tuple(found['shape'])}, as {Path(index).name} says")
+    for key, axis in axes.items():
+        if len(found[key]) != stack.shape[axis]:
+            what = "runs" if key in ("seeds", "diverged") else key
+            raise BadInput(index, key, f"found {len(found[key])}", f"one for each of the {stack.shape[axis]} {what}")
+    return stack, found

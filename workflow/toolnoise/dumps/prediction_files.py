@@ -1,0 +1,208 @@
+"""What networks answered, in files from anywhere: predicted classes or scores of one run or several, and labels.
+
+A file is `.npy` or CSV, told apart by its first bytes; nothing is ever unpickled. With N labels its shape says what it
+holds: N or run x N are predicted classes, N x class or run x N x class are scores. Scores that are never negative and
+sum to 1 are probabilities, others logits. A CSV may begin with column names; if one is `run`, each line is one example
+of that run, and a column `example` says which.
+"""
+
+import csv
+import warnings
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from toolnoise.base import arrays, files
+from toolnoise.base.errors import BadInput
+from toolnoise.base.files import readable
+from toolnoise.dumps import prediction_dump
+from toolnoise.metrics.accuracy import predictions
+from toolnoise.metrics.entropy import cross_entropies
+
+MOST_CLASSES = 2**31
+# How far from 1 probabilities may sum: half precision rounds each of them by up to 0.0005.
+SUM = 0.005
+
+
+class Answers(NamedTuple):
+    """Predicted classes of each run, [S, N]; cross-entropies, [S], and the number of classes if there were scores."""
+
+    file: str
+    predicted: np.ndarray
+    entropies: np.ndarray | None
+    classes: int | None
+    missing: int = 0
+
+
+def read_labels(path: str) -> np.ndarray:
+    """The labels, [N], in a file of one column or row, or those of the test set of a study's data."""
+    if zipped(path):
+        from toolnoise.datasets import prepared
+
+        return prepared.load(path).test.labels
+    found = _read(path, 2)
+    if not found.size or max(found.shape) != found.size:
+        raise BadInput(path, "", f"found shape {found.shape}", "one label an example")
+    return _classes(path, found.ravel(), "label")
+
+
+def labels_of(dump: str) -> str:
+    """The data of a study whose dump this is, which has its labels."""
+    _, dataset, _, _, study = [*Path(dump).resolve().parents, *[Path("/")] * 5][:5]
+    data = study / "data" / f"{dataset.name}.npz"
+    if not (_is_dump(Path(dump)) and data.is_file()):
+        raise BadInput("command line", "--labels", f"{dump} is no dump of a study", "a file with the labels")
+    return str(data)
+
+
+def read(path: str, labels: np.ndarray, source: str) -> Answers:
+    """The answers in a file, to the examples with these labels, which were read from `source`."""
+    values, missing = _read(path, 3), 0
+    if _is_dump(Path(path)):
+        dump = prediction_dump.read(path, Path(path).with_suffix(".json"))
+        values, missing = dump.logits[dump.finished], int(np.sum(dump.diverged))
+    examples, shape = len(labels), values.shape
+    if 0 in shape:
+        raise BadInput(path, "", f"found shape {shape}", "at least one run and one example")
+    _require_numbers(path, values)
+    if values.ndim == 2 and (shape[1] != examples or (shape[0] == examples and not _whole(values))):
+        values = values[:, 0] if shape[1] == 1 else values[np.newaxis]
+    if values.shape[0 if values.ndim == 1 else 1] != examples:
+        found = f"found shape {shape} for the {examples} labels of {source}"
+        allowed = f"{examples} or run x {examples} classes, or {examples} x class or run x {examples} x class scores"
+        raise BadInput(path, "", found, allowed)
+    if values.ndim < 3:
+        return Answers(path, _classes(path, np.atleast_2d(values), "class"), None, None, missing)
+    classes = values.shape[2]
+    _require_labels(source, labels, classes, path)
+    entropies = np.concatenate([cross_entropies(_logits(run)[np.newaxis], labels) for run in values])
+    return Answers(path, predictions(values), entropies, classes, missing)
+
+
+def require_same_classes(one: Answers, other: Answers) -> None:
+    """Refuse two that answer different questions."""
+    for known, asked in ((one, other), (other, one)):
+        if known.classes and asked.classes not in (None, known.classes):
+            raise BadInput(asked.file, "", f"found {asked.classes} classes", f"the {known.classes} of {known.file}")
+        if known.classes and asked.predicted.max() >= known.classes:
+            raise BadInput(
+                asked.file, "", f"found class {asked.predicted.max()}", f"the {known.classes} of {known.file}"
+            )
+
+
+def zipped(path: str) -> bool:
+    """Whether a file is an archive, as a study's data is."""
+    return _begins(path, b"PK\x03\x04")
+
+
+def _begins(path: str | Path, mark: bytes) -> bool:
+    with readable(path, "a .npy or CSV file"), Path(path).open("rb") as file:
+        return file.read(len(mark)) == mark
+
+
+def _is_dump(path: Path) -> bool:
+    """Whether it is a dump that predict wrote, by the index beside it."""
+    index = path.with_suffix(".json")
+    about = files.read_json(index) if path.suffix == ".npy" and index.is_file() else None
+    return isinstance(about, dict) and {"spec", "seeds", "diverged", "shape"} <= about.keys()
+
+
+def _read(path: str, most: int) -> np.ndarray:
+    if _begins(path, b"\x93NUMPY"):
+        found = arrays.read_npy(path)
+    elif Path(path).suffix == ".npy" or zipped(path):
+        raise BadInput(path, "", "no array of NumPy's", "a .npy file that numpy.save wrote, or CSV")
+    else:
+        found = _read_csv(path)
+    if found.dtype.kind not in "biuf" or found.ndim not in range(1, most + 1):
+        raise BadInput(path, "", f"found {found.dtype} of shape {found.shape}", f"numbers in 1 to {most} dimensions")
+    return found
+
+
+def _read_csv(path: str) -> np.ndarray:
+    with readable(path, "numbers in CSV"):
+        with Path(path).open(encoding="utf-8-sig", newline="") as file:
+            first = next(csv.reader(file), [])
+        names = [] if all(_is_number(name) for name in first) else [name.strip() for name in first]
+        if not first:
+            raise BadInput(path, "", "found nothing", "numbers in CSV")
+        if "" in names:
+            raise BadInput(path, f"column {names.index('') + 1}", "no name", "a name for each column, and no index")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of no data below the names: it is said below
+            how = {"delimiter": ",", "ndmin": 2, "comments": None, "quotechar": '"', "encoding": "utf-8-sig"}
+            found = np.loadtxt(path, skiprows=1 if names else 0, **how)
+    if not found.size:
+        raise BadInput(path, "", "found only names", "numbers below them")
+    if names and len(names) != found.shape[1]:
+        raise BadInput(path, "line 2", f"{found.shape[1]} fields", f"expected {len(names)}")
+    return _by_run(path, names, found) if "run" in names else found
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _by_run(path: str, names: list[str], table: np.ndarray) -> np.ndarray:
+    """Lines of one example each as run x example (x class), in the order of runs and examples."""
+    _require_numbers(path, table)
+    told = [names.index(name) for name in ("run", "example") if name in names]
+    answers = np.delete(table, told, axis=1)
+    order = np.lexsort(table[:, told[::-1]].T)
+    runs, counts = np.unique(table[:, told[0]], return_counts=True)
+    if len(set(counts)) > 1:
+        few, many = counts.argmin(), counts.argmax()
+        found = f"{counts[few]} examples of run {runs[few]:g}, {counts[many]} of run {runs[many]:g}"
+        raise BadInput(path, "run", found, "the same examples of each run")
+    if len(told) == 2:
+        examples = table[order, told[1]].reshape(len(runs), -1)
+        if (examples != examples[0]).any() or len(np.unique(examples[0])) != len(examples[0]):
+            raise BadInput(path, "example", "not the same of each run, or one twice", "the same examples of each run")
+    stacked = answers[order].reshape(len(runs), counts[0], -1)
+    return stacked[..., 0] if stacked.shape[-1] == 1 else stacked
+
+
+def _require_numbers(path: str, values: np.ndarray) -> None:
+    for place, part in enumerate(values):
+        if not np.isfinite(part).all():
+            where = (place, *np.argwhere(~np.isfinite(part))[0]) if part.ndim else (place,)
+            raise BadInput(path, f"[{', '.join(map(str, where))}]", f"found {values[where]}", "finite numbers")
+
+
+def _whole(values: np.ndarray) -> bool:
+    return values.dtype.kind in "biu" or bool((np.mod(values, 1) == 0).all())
+
+
+def _classes(path: str, values: np.ndarray, what: str) -> np.ndarray:
+    """Numbers as classes, if they are."""
+    _require_numbers(path, values)
+    wrong = (values < 0) | (values >= MOST_CLASSES)
+    if values.dtype.kind == "f":
+        wrong |= np.mod(values, 1) != 0
+    if wrong.any():
+        where = tuple(np.argwhere(wrong)[0])
+        place = f"[{', '.join(map(str, where))}]"
+        raise BadInput(path, place, f"found {values[where]}", f"expected a {what}: 0, 1, ...")
+    return values.astype(np.int64)
+
+
+def _require_labels(source: str, labels: np.ndarray, classes: int, path: str) -> None:
+    if classes < 2:
+        raise BadInput(path, "", "found scores of 1 class", "a score of each class, 2 or more")
+    if labels.max() >= classes:
+        place = int(np.argmax(labels))
+        raise BadInput(source, f"[{place}]", f"found {labels[place]}", f"0 to {classes - 1}, the classes of {path}")
+
+
+def _logits(scores: np.ndarray) -> np.ndarray:
+    """Scores of a run as logits, which the logarithms of probabilities are."""
+    scores = scores.astype(np.float64)
+    if scores.min() >= 0 and np.abs(scores.sum(axis=1) - 1).max() <= SUM:
+        with np.errstate(divide="ignore"):
+            return np.log(scores)
+    return scores

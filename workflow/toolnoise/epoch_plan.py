@@ -1,0 +1,98 @@
+"""What an epoch does, decided before the engine sees it: order, augmentation and learning rates as arrays.
+
+A plan follows from the spec and the number of the epoch alone.
+"""
+
+import hashlib
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from toolnoise import streams
+from toolnoise.base.errors import BadInput
+from toolnoise.study.variants import replicate
+from toolnoise.training import snapshots
+
+
+class Plan(NamedTuple):
+    """One epoch of T steps of B examples.
+
+    `order` [T, B] are indices into the training set, `offsets` [T, B, 2] the row and column at which the window of each
+    zero-padded image begins, `flips` [T, B] whether it is mirrored, `slots` [T, B] the place in the batch that each
+    example was planned for (whatever place it has), `dropout` the key words of the run's masks, `rates` [T] the
+    learning rate of each step.
+    """
+
+    order: np.ndarray
+    offsets: np.ndarray
+    flips: np.ndarray
+    slots: np.ndarray
+    dropout: np.ndarray
+    rates: np.ndarray
+
+    def steps(self, start: int, stop: int) -> "Plan":
+        """The plan of some of its steps."""
+        cut = {name: values[start:stop] for name, values in self._asdict().items() if name != "dropout"}
+        return self._replace(**cut)
+
+    def digest(self) -> str:
+        """SHA-256 of everything in it that was drawn."""
+        drawn = self.order, self.offsets, self.flips, self.slots, self.dropout
+        return hashlib.sha256(b"".join(np.ascontiguousarray(part).tobytes() for part in drawn)).hexdigest()
+
+
+def steps_per_epoch(recipe: dict[str, Any], examples: int) -> int:
+    """Whole batches in an epoch; the incomplete one is left out (each epoch's order leaves out others)."""
+    if recipe["batch_size"] > examples:
+        found = f"found {recipe['batch_size']}"
+        raise BadInput(f"recipe {recipe['name']}", "batch_size", found, f"at most the {examples} training examples")
+    return examples // recipe["batch_size"]
+
+
+def plan_epoch(spec: dict[str, Any], examples: int, epoch: int, margin: int = 0) -> Plan:
+    """The plan of epoch `epoch` (from 0) on a training set of so many examples.
+
+    Its images are higher and wider by `margin` than what the network sees of them.
+    """
+    recipe, varying = spec["recipe"], spec["variant"]["varying"]
+    steps, batch = steps_per_epoch(recipe, examples), recipe["batch_size"]
+
+    def stream(source: str, *what: str | int) -> int:
+        return streams.key(spec["study_seed"], source, replicate(source, varying, spec["seed"]), *what)
+
+    order = streams.permutation(stream("shuffle", epoch), examples)[: steps * batch].reshape(steps, batch)
+    # Augmentation is drawn for each example, not for its place in the order: shuffling alone changes no picture.
+    offsets = streams.integers(stream("augment", epoch, "crop"), (examples, 2), margin + 2 * recipe["crop"] + 1)
+    flips = streams.integers(stream("augment", epoch, "flip"), (examples,), 2).astype(bool) & recipe["flip"]
+    slots = np.tile(np.arange(batch), (steps, 1))
+    if "impl" in varying and spec["hardware"]["impl_noise"] == "reduction-order":
+        slots = _within_batches(stream("impl", epoch), steps, batch)
+        order = np.take_along_axis(order, slots, axis=1)
+    return Plan(
+        order,
+        offsets[order],
+        flips[order],
+        slots.astype(np.uint32),
+        streams.words(stream("dropout")),
+        learning_rates(recipe, steps, epoch),
+    )
+
+
+def learning_rates(recipe: dict[str, Any], steps: int, epoch: int) -> np.ndarray:
+    """The rate of each step of an epoch, float32."""
+    # In epochs since the cycle began.
+    progress = epoch % snapshots.length(recipe) + np.arange(steps) / steps
+    rates = np.full(steps, recipe["learning_rate"], np.float64)
+    if recipe["schedule"] == "step":
+        at = recipe["step_epochs"]
+        rates *= recipe["step_factor"] ** (epoch // at if isinstance(at, int) else sum(epoch >= step for step in at))
+    elif recipe["schedule"] == "cosine":
+        rates *= 0.5 * (1 + np.cos(np.pi * progress / snapshots.length(recipe)))
+    if progress[0] < recipe["warmup_epochs"]:
+        rates *= np.minimum(1, (progress + 1 / steps) / recipe["warmup_epochs"])
+    return rates.astype(np.float32)
+
+
+def _within_batches(stream: int, steps: int, batch: int) -> np.ndarray:
+    # The same examples in another order: the same gradient on paper, another order of its floating-point sum.
+    return np.argsort(streams.raw(stream, steps * batch).reshape(steps, batch), axis=1, kind="stable")

@@ -1,0 +1,1 @@
+"""Figures and tables: notebooks executed on metric files, and what they draw with."""

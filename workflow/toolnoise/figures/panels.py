@@ -1,0 +1,230 @@
+"""Panels of a figure: one metric as bars, dots, lines or a square, with intervals that stay readable.
+
+A value of exactly zero is marked "0" and an undefined one "n/a", so neither is taken for the other.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import matplotlib
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import MaxNLocator
+
+from toolnoise.figures.style import FLAT, INK, MEASURES, NOISE, PALETTE, SD_NULL, SOFT, colour, cycle, unique
+
+NARROW = 0.12  # of a place: a bar over which a number is written upwards, beside others
+UNSEEN = 0.012  # of an axis: a bar no higher than its line, over which the value is written
+MOST_NAMES = 60  # along an axis: of more places only some have their names written
+
+
+def bars(
+    panel: Axes,
+    rows: pd.DataFrame,
+    title: str = "",
+    palette: Mapping[str, str] = PALETTE,
+    nulls: Mapping[tuple[str, str], float] | None = None,
+) -> None:
+    """One metric as bars with intervals: a group a `place`, a bar a variant, in order of appearance.
+
+    `nulls` are the values that a bar would have by chance alone, by place and variant.
+    """
+    measure = MEASURES[rows["metric"].iloc[0]]
+    places = unique(rows["place"])
+    slot = 0.84 / rows.groupby("place")["variant"].nunique().max()
+    top = head_room(panel, rows)
+    # What may be negative is shown down to what there is room for above.
+    bottom = max(measure.scale * rows[["value", "ci_low"]].min().min(), -top)
+    if bottom < 0:
+        panel.set_ylim(bottom=1.1 * bottom)
+    for x, place in enumerate(places):
+        here = rows[rows["place"] == place]
+        for offset, row in enumerate(here.itertuples()):
+            centre = x + (offset - (len(here) - 1) / 2) * slot
+            tint = colour(row.variant, palette)
+            value, low, high = measure.scale * np.array([row.value, row.ci_low, row.ci_high])
+            # A bar of height zero gets an edge, drawn over the axis: it is still a line in its colour.
+            edge = {"edgecolor": tint, "linewidth": 0 if value else 2, "clip_on": False}
+            panel.bar(centre, value, 0.86 * slot, color=tint, zorder=2.6, **edge)
+            null = measure.scale * (nulls or {}).get((place, row.variant), np.nan)
+            if null > 0:
+                ends = [centre - 0.5 * slot, centre + 0.5 * slot]
+                panel.plot(ends, [min(null, top)] * 2, color=INK, linewidth=1.1, linestyle=(0, (1, 1)), zorder=2.9)
+            interval(panel, centre, low, high, top, bottom)
+            mark(panel, centre, row.value, np.nanmin([np.nanmax([high, 0]), top]))
+            if 0 < value < UNSEEN * top:
+                write(panel, centre, np.nanmin([np.nanmax([value, high]), top]), f"{value:.1g}", 90 * (slot < NARROW))
+    panel.set_xticks(range(len(places)), places)
+    panel.set_xlim(-0.55, len(places) - 0.45)
+    panel.set_ylabel(measure.unit)
+    panel.set_title(title or measure.name)
+
+
+def noise(panels: Sequence[Axes], rows: pd.DataFrame, label: str) -> None:
+    """The three measures of noise side by side, for what `label` names; the SD with its `SD_NULL`, if that is there."""
+    nulls = rows[rows["metric"] == SD_NULL].set_index(["place", "variant"])["value"].to_dict()
+    for panel, metric in zip(panels, NOISE, strict=True):
+        beside = nulls if metric == "accuracy_sd" else None
+        bars(panel, rows[rows["metric"] == metric], f"{MEASURES[metric].name}\n{label}", nulls=beside)
+
+
+def lines(panel: Axes, rows: pd.DataFrame, label: str, falls: bool = False) -> None:
+    """One metric with intervals against the number of `members`: a line a variant, side by side at each number.
+
+    Where it `falls`, a dashed line shows the first value over the square root of the number. Accuracy does not start at
+    zero: its axis has room for the values and, at either end, for twice their span.
+    """
+    measure = MEASURES[rows["metric"].iloc[0]]
+    variants = unique(rows["variant"])
+    if rows["metric"].iloc[0] == "accuracy_mean":
+        least, most = measure.scale * rows["value"].min(), measure.scale * rows["value"].max()
+        room = max(2 * (most - least), 0.1)
+        bottom = max(least - room, measure.scale * rows[["value", "ci_low"]].min().min())
+        top = min(most + room, measure.scale * rows[["value", "ci_high"]].max().max())
+        edge = 0.05 * (top - bottom) or 0.1
+        low, high = panel.get_ylim()  # of panels above, which share the axis
+        ends = (bottom - edge, top + edge) if high <= FLAT else (min(low, bottom - edge), max(high, top + edge))
+        panel.set_ylim(*ends)
+    else:
+        bottom, top = -np.inf, head_room(panel, rows)
+    slot = 0.8 / max(len(variants), 8)
+    for place, variant in enumerate(variants):
+        mine, tint = rows[rows["variant"] == variant], colour(variant)
+        at = mine["members"] + slot * (place - (len(variants) - 1) / 2)
+        if falls:
+            less = mine["value"].iloc[0] / np.sqrt(mine["members"])
+            panel.plot(at, measure.scale * less, color=tint, linewidth=1, linestyle="--", zorder=3.4)
+        panel.plot(at, measure.scale * mine["value"], color=tint, linewidth=1.2, marker="o", markersize=3.5, zorder=3.5)
+        for x, low, high in zip(at, measure.scale * mine["ci_low"], measure.scale * mine["ci_high"], strict=True):
+            interval(panel, x, low, high, top, bottom)
+    panel.set_ylabel(measure.unit)
+    panel.set_title(f"{measure.name}\n{label}")
+
+
+def along(panel: Axes, rows: pd.DataFrame, title: str) -> None:
+    """A similarity as dots with intervals, joined by a line for each variant, along the `place`s in their order.
+
+    A dot at exactly 1 is open, and so is told from one very near.
+    """
+    measure = MEASURES[rows["metric"].iloc[0]]
+    places, variants = unique(rows["place"]), unique(rows["variant"])
+    # The axis ends above 1, the most there is, and below what is shown: never further down than the values need.
+    lowest = rows["value"].min() if rows["value"].notna().any() else 0.0
+    room = max(1 - lowest, 1e-3)
+    bottom = max(np.nanmin([lowest, rows["ci_low"].min()]), lowest - room)
+    panel.set_ylim(min(panel.get_ylim()[0] or 1, bottom - 0.12 * room), 1 + 0.08 * (1 - bottom + 0.12 * room))
+    for number, variant in enumerate(variants):
+        mine = rows[rows["variant"] == variant].set_index("place").reindex(places)
+        x = np.arange(len(places)) + (number - (len(variants) - 1) / 2) * 0.7 / len(variants)
+        tint, equal = colour(variant), mine["value"] == 1
+        panel.plot(x, mine["value"], color=tint, linewidth=0.8, zorder=3.1)
+        for some, fill in ((~equal, tint), (equal, "white")):
+            dots = {"marker": "o", "markersize": 3.4, "linestyle": "none", "markerfacecolor": fill}
+            panel.plot(x[some], mine["value"][some], color=tint, zorder=3.2, **dots)
+        for at, (value, low, high) in zip(x, mine[["value", "ci_low", "ci_high"]].to_numpy(), strict=True):
+            if low < high:
+                interval(panel, at, low, high, np.inf, bottom)
+            if np.isnan(value):
+                write(panel, at, panel.get_ylim()[0], "n/a", 90)
+    step = -(-len(places) // MOST_NAMES)
+    panel.set_xticks(range(0, len(places), step), places[::step], rotation=90)
+    panel.set_xlim(-0.6, len(places) - 0.4)
+    panel.set_ylabel(measure.unit)
+    panel.set_title(title)
+
+
+def matrix(
+    panel: Axes, names: Sequence[str], values: np.ndarray, words: Sequence[Sequence[Sequence[str]]], title: str
+) -> None:
+    """A square of values, [row, column], the larger the darker, and in each field its words: a bold line, then others.
+
+    A field whose value is undefined is left blank but for its words.
+    """
+    highest = np.nanmax(values, initial=0)
+    panel.grid(visible=False)
+    for row, column in np.ndindex(values.shape):
+        value = values[row, column]
+        share = value / highest if highest and value > 0 else 0
+        # Never so dark that words cannot be read on it.
+        tint = matplotlib.colormaps["Blues"](0.05 + 0.4 * share)
+        place = (column - 0.5, row - 0.5)
+        shape = {"facecolor": "#F4F4F4" if np.isnan(value) else tint, "edgecolor": "white", "linewidth": 1.5}
+        panel.add_patch(Rectangle(place, 1, 1, **shape))
+        first, *further = words[row][column]
+        lines = [(first, {"size": 9, "weight": "bold"}), *((line, {"size": 7}) for line in further)]
+        for number, (line, style) in enumerate(lines):
+            at = row + 0.19 * (number - (len(lines) - 1) / 2)
+            panel.text(column, at, line, ha="center", va="center", **style)
+    panel.set_xlim(-0.5, len(names) - 0.5)
+    panel.set_ylim(len(names) - 0.5, -0.5)
+    panel.set_xticks(range(len(names)), names)
+    panel.set_yticks(range(len(names)), names)
+    panel.spines[:].set_visible(False)
+    panel.set_title(title)
+
+
+def courses(panel: Axes, rows: pd.DataFrame, title: str, tints: Sequence[str]) -> None:
+    """Relative differences in per cent against the `epoch`, a line for each `place`; none where they are exactly 0."""
+    if rows.empty:
+        panel.set_axis_off()
+        return
+    panel.set_yscale("log")
+    for place, tint in cycle(unique(rows["place"]), tints).items():
+        mine = rows[rows["place"] == place]
+        apart = 100 * mine["value"].where(mine["value"] > 0)
+        panel.plot(mine["epoch"], apart, color=tint, linewidth=1.2, marker="o", markersize=3, label=place)
+    panel.autoscale(axis="y")
+    panel.xaxis.set_major_locator(MaxNLocator(integer=True))
+    panel.set_xlabel("epoch")
+    panel.set_ylabel("%")
+    panel.set_title(title)
+    panel.legend(fontsize=7, loc="lower right")
+
+
+def expected(panel: Axes, rows: pd.DataFrame) -> None:
+    """Behind the bars of each `place`, in the same order: the values expected, as a line on a band of their range."""
+    panel.set_ylim(0, max(panel.get_ylim()[1], 1.1 * rows["value"].max()))
+    top = panel.get_ylim()[1]
+    for x, (low, value, high) in enumerate(zip(rows["ci_low"], rows["value"], rows["ci_high"], strict=True)):
+        if not np.isnan(low):
+            panel.fill_between([x - 0.46, x + 0.46], low, min(high, top), color="#DDDDDD", linewidth=0, zorder=1)
+        panel.plot([x - 0.46, x + 0.46], [value, value], color=INK, linewidth=1.2, linestyle=(0, (3, 1.5)), zorder=2.8)
+
+
+def head_room(panel: Axes, rows: pd.DataFrame) -> float:
+    """Make room for the values and, up to four times the largest, their intervals; return where those end.
+
+    Two runs have an SD interval up to 32 times the SD: shown whole, it would flatten everything else.
+    """
+    scale = MEASURES[rows["metric"].iloc[0]].scale
+    highest = scale * rows[["value", "ci_high"]].max().max()
+    top = min(highest, 4 * scale * rows["value"].max()) if highest > 0 else 1.0
+    panel.set_ylim(0, max(1.1 * top, panel.get_ylim()[1]))
+    return top
+
+
+def interval(panel: Axes, x: float, low: float, high: float, top: float, bottom: float = -np.inf) -> None:
+    """Draw an interval as a thin line with caps; one that goes on above `top` or below `bottom` ends in an arrow."""
+    if low == high or np.isnan(low):
+        return
+    for thick, tint in ((2.2, "white"), (1, INK)):  # a white rim, to be seen on dark bars
+        line = {"color": tint, "zorder": 3}
+        panel.plot([x, x], [max(low, bottom), min(high, top)], linewidth=thick, solid_capstyle="butt", **line)
+        for end in (low, high):
+            beyond = "^" if end > top else "v" if end < bottom else ""
+            sign = {"marker": beyond or "_", "markersize": 4 if beyond else 5}
+            panel.plot([x], [min(max(end, bottom), top)], markeredgewidth=thick, linestyle="none", **sign, **line)
+
+
+def mark(panel: Axes, x: float, value: float, end: float = 0) -> None:
+    """Write "0" over an exact zero and its interval's end, "n/a" over an undefined value: no place is just empty."""
+    if value == 0 or np.isnan(value):
+        write(panel, x, end, *(("0", 0) if value == 0 else ("n/a", 90)))
+
+
+def write(panel: Axes, x: float, y: float, text: str, turned: float = 0) -> None:
+    """Write a short text over a point, and over whatever lies behind it."""
+    behind = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.4}
+    at = {"textcoords": "offset points", "ha": "center", "va": "bottom", "rotation": turned, "bbox": behind}
+    panel.annotate(text, (x, y), (0, 3), size=7, color=SOFT, **at)

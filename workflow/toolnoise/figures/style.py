@@ -1,0 +1,370 @@
+"""What the figures share: words, colours, the places of panels, notes, and files with fixed bytes.
+
+Promises: the same rows give the same bytes (PDF, SVG and PNG). Every figure says how many runs it rests on, how many
+are missing and what its intervals are. Colours are the Okabe-Ito palette, which stays apart under every common colour
+blindness; control, the absence of noise, is grey.
+"""
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex, to_rgb
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from toolnoise.base.errors import BadInput
+from toolnoise.base.files import replacing
+from toolnoise.base.metric_files import part_of
+
+
+class Measure(NamedTuple):
+    """How a metric is shown: its name, its unit, and the factor from the file's unit to this one."""
+
+    name: str
+    unit: str
+    scale: float
+
+
+MEASURES = {
+    "accuracy_mean": Measure("Mean test accuracy", "% of test examples", 100),
+    "accuracy_sd": Measure("SD of test accuracy", "percentage points", 100),
+    "churn": Measure("Churn", "% of test examples", 100),
+    "l2_unit": Measure("L2 of unit-norm weights", "distance (no unit)", 1),
+    "cka": Measure("CKA", "similarity (1: equal)", 1),
+    "cka_debiased": Measure("Debiased CKA", "similarity (1: equal)", 1),
+    "accuracy_sd_ratio": Measure("SD of accuracy", "times the SD over all", 1),
+    "fpr_sd_ratio": Measure("SD of the false positive rate", "times the SD over all", 1),
+    "fnr_sd_ratio": Measure("SD of the false negative rate", "times the SD over all", 1),
+    "kernel_ratio": Measure("Time in kernels", "deterministic / default", 1),
+    "wall_ratio": Measure("Time by the clock", "deterministic / default", 1),
+}
+NOISE = ("accuracy_sd", "churn", "l2_unit")  # the three measures of the paper's figures 2, 3, 6, 11 and 13
+PARTS = {"all": "over all examples", "class": "by class", "group": "by sub-group"}  # see table.part_of
+SD_NULL = "accuracy_sd_independent_null"  # beside the first of them
+HOW = (
+    "SD: sample SD over runs; dotted: what it would be if examples erred independently, as often as they do. "
+    "Churn and L2: mean over pairs of runs."
+)
+
+PALETTE = {
+    "algo_impl": "#0072B2",
+    "algo": "#E69F00",
+    "impl": "#009E73",
+    "control": "#8C8C8C",
+    "init": "#56B4E9",
+    "shuffle": "#D55E00",
+    "augment": "#CC79A7",
+    "dropout": "#F0E442",
+    "bit": "#000000",
+    "default": "#56B4E9",
+    "deterministic": "#D55E00",
+}
+NAMES = {"algo_impl": "ALGO+IMPL", "algo": "ALGO", "impl": "IMPL", "control": "Control"}
+FRAMEWORKS = {"tensorflow": "TensorFlow", "jax": "JAX", "torch": "PyTorch"}
+LATEST = "#C0A8FF"  # what the colour of a bit tends to
+# For what has no colour of its own, in order of appearance.
+CYCLE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#F0E442")
+GREY = "#BBBBBB"
+DAGGER = "†"
+EMULATED = f"{DAGGER} implementation noise emulated: reduction order"
+
+WIDEST = 16.5  # inches of a figure: shown on a page, its words can still be read
+FLAT = 1e-12  # the height of an axis that shows nothing yet
+INK, SOFT = "#222222", "#555555"
+STYLE = {
+    "font.family": "DejaVu Sans",  # bundled with matplotlib: the same glyphs on every machine
+    "font.size": 8.5,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": SOFT,
+    "axes.linewidth": 0.7,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 9,
+    "axes.titlepad": 8,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "axes.axisbelow": True,
+    "grid.color": "#E4E4E4",
+    "grid.linewidth": 0.7,
+    "xtick.color": SOFT,
+    "xtick.labelcolor": INK,
+    "ytick.color": SOFT,
+    "ytick.labelcolor": INK,
+    "xtick.major.size": 0,
+    "xtick.major.pad": 5,
+    "ytick.major.size": 0,
+    "legend.frameon": False,
+    "pdf.fonttype": 42,  # TrueType: text stays text in the PDF
+    "svg.hashsalt": "toolnoise",  # else element ids are random
+}
+FORMATS = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}  # no dates in the bytes
+
+
+def variant_name(variant: str) -> str:
+    """The variant as the paper writes it; single sources keep their own name."""
+    return NAMES.get(variant, variant)
+
+
+def colour(variant: str, palette: Mapping[str, str] = PALETTE) -> str:
+    """The variant's colour, the same in every figure: of sources together the mean of theirs; else light grey."""
+    if variant in palette:
+        return palette[variant]
+    parts = [_tint(part, palette) for part in variant.split("+")]
+    return GREY if any(part is None for part in parts) else to_hex(np.mean(parts, axis=0)).upper()
+
+
+def _tint(source: str, palette: Mapping[str, str]) -> np.ndarray | None:
+    """The colour of a single source, of a bit that is moved after N epochs (bit_N) the lighter the later."""
+    name, _, epochs = source.partition("_")
+    if name not in palette or (epochs and not epochs.isdigit()):
+        return None
+    late = min(np.log2(1 + int(epochs or 0)) / 8, 1)
+    return (1 - late) * np.array(to_rgb(palette[name])) + late * np.array(to_rgb(LATEST))
+
+
+def cycle(names: Sequence[str], tints: Sequence[str] = CYCLE) -> dict[str, str]:
+    """Colours for names that have none of their own; grey once there are more names than colours."""
+    return {name: tints[place] if place < len(tints) else GREY for place, name in enumerate(names)}
+
+
+def tooling_name(hardware: str, emulated: Sequence[str]) -> str:
+    """The tooling's name, with a dagger if its implementation noise is emulated."""
+    return hardware + (DAGGER if hardware in emulated else "")
+
+
+def framework_name(engine: str, version: str = "") -> str:
+    """A framework as its makers write it, and its version."""
+    return f"{FRAMEWORKS.get(engine, engine)} {version}".rstrip()
+
+
+def stacked(*names: str) -> str:
+    """A label of a group of bars: one name below the other, long ones broken at their hyphens."""
+    return "\n".join(line for name in names for line in textwrap.wrap(name, 12, break_long_words=False))
+
+
+def select(
+    table: pd.DataFrame,
+    paths: str | Sequence[str],
+    metric: str,
+    hardware: Sequence[str],
+    tasks: Sequence[Sequence[str]],
+    part: str = "all",
+) -> pd.DataFrame:
+    """Rows of one metric on these toolings and tasks, of one of `PARTS`; each tooling must have some.
+
+    `paths` are the files that the table was read from.
+    """
+    table = of_tasks(table, tasks)
+    for name in hardware:
+        mine = table[table["hardware"] == name]
+        if mine.empty:
+            raise BadInput(named(paths), "hardware", f"no {name!r}", f"it has {_listed(table['hardware'])}")
+        mine = mine[mine["group"].map(part_of) == part]
+        if metric not in set(mine["metric"]):
+            found = f"no {metric!r} {PARTS[part]} on {name}"
+            raise BadInput(named(paths), "metric", found, f"it has {_listed(mine['metric'])}")
+    wanted = (table["metric"] == metric) & (table["group"].map(part_of) == part)
+    return table[wanted & table["hardware"].isin(hardware)]
+
+
+def named(paths: str | Sequence[str]) -> str:
+    """What to call some files in a complaint."""
+    first, *more = [paths] if isinstance(paths, str) else paths
+    return f"{first} and {len(more)} more" if more else first
+
+
+def of_tasks(table: pd.DataFrame, tasks: Sequence[Sequence[str]]) -> pd.DataFrame:
+    """Rows of some tasks, each a model and a data set."""
+    return table[pd.MultiIndex.from_frame(table[["model", "dataset"]]).isin(list(map(tuple, tasks)))]
+
+
+def _listed(names: pd.Series) -> str:
+    return ", ".join(names.unique()) or "nothing"
+
+
+def unique(names: pd.Series) -> list[str]:
+    """The names in order of appearance, which is the study's."""
+    return list(names.unique())
+
+
+def width(rows: pd.DataFrame) -> float:
+    """Inches that a panel of bars needs, so that neither its bars nor its labels touch."""
+    bars_a_place = rows.groupby("place", sort=False)["variant"].nunique()
+    most = bars_a_place.max()
+    label = max(len(line) for place in bars_a_place.index for line in place.split("\n"))
+    return 0.75 + len(bars_a_place) * max(min(0.2 * most, 0.1 * most + 0.4) + 0.15, 0.078 * label + 0.1)
+
+
+def grid(lines: int, widths: Sequence[float], height: float = 2.3, share: str = "col") -> tuple[Figure, np.ndarray]:
+    """An empty figure of panels that start at zero, as [line][column]; a column (or row) shares its y axis.
+
+    A line that would be wider than a page has its panels below one another.
+    """
+    _restyle()
+    beside = sum(widths) <= WIDEST
+    wide, deep = (sum(widths), lines) if beside else (max(widths), lines * len(widths))
+    # At least as wide as the title, the legend and the footnote need.
+    figure = Figure(figsize=(max(wide, 6.2), height * deep), layout="constrained")
+    figure.get_layout_engine().set(h_pad=0.09)
+    ratios = list(widths) if beside else [1]
+    axes = figure.subplots(deep, len(ratios), squeeze=False, width_ratios=ratios).reshape(lines, len(widths))
+    for line, column in np.ndindex(axes.shape):
+        panel, first = axes[line, column], axes[0, column] if share == "col" else axes[line, 0]
+        if panel is not first:
+            panel.sharey(first)
+            panel.tick_params(labelleft=share == "col")
+        panel.set_ylim(0, FLAT)
+    return figure, axes
+
+
+def mosaic(lines: Sequence[tuple[float, Sequence[float]]]) -> tuple[Figure, list[Axes]]:
+    """An empty figure of lines of panels, each line with its height and its panels' widths; no two share an axis.
+
+    A line that would be wider than a page has its panels below one another.
+    """
+    _restyle()
+    fitting: list[tuple[float, Sequence[float]]] = []
+    for high, widths in lines:
+        fitting += [(high, widths)] if sum(widths) <= WIDEST else [(high, [wide]) for wide in widths]
+    size = max(6.2, *(sum(widths) for _, widths in fitting)), sum(high for high, _ in fitting)
+    figure = Figure(figsize=size, layout="constrained")
+    figure.get_layout_engine().set(h_pad=0.09)
+    outer = figure.add_gridspec(len(fitting), height_ratios=[high for high, _ in fitting])
+    panels = []
+    for place, (_, widths) in zip(outer, fitting, strict=True):
+        # What a narrow line leaves of the page stays empty.
+        spare = size[0] - sum(widths)
+        ratios = [*widths, *([spare] if spare > 0.1 else [])]
+        inner = place.subgridspec(1, len(ratios), width_ratios=ratios)
+        panels += [figure.add_subplot(inner[number]) for number in range(len(widths))]
+    for panel in panels:
+        panel.set_ylim(0, FLAT)
+    return figure, panels
+
+
+def _restyle() -> None:
+    matplotlib.rcdefaults()  # a user's own matplotlibrc must not change the bytes
+    matplotlib.rcParams.update(sns.axes_style("whitegrid") | STYLE)
+
+
+def noise_rows(
+    table: pd.DataFrame, paths: str | Sequence[str], hardware: Sequence[str], tasks: Sequence[Sequence[str]]
+) -> pd.DataFrame:
+    """The rows of the three measures of noise, and of `SD_NULL`."""
+    return pd.concat([select(table, paths, metric, hardware, tasks) for metric in (*NOISE, SD_NULL)])
+
+
+def runs_note(rows: pd.DataFrame) -> str:
+    """How many runs the rows rest on, which variants have others, and how many are missing; then of pairs of runs."""
+    across = rows["other_hardware"].notna() if "other_hardware" in rows else pd.Series(data=False, index=rows.index)
+    parts = {"Runs": rows[~across], "Pairs of equal runs on two toolings": rows[across]}
+    return " ".join(_counts_note(what, part) for what, part in parts.items() if len(part))
+
+
+def _counts_note(what: str, rows: pd.DataFrame) -> str:
+    cell = [name for name in ("model", "dataset", "hardware", "other_hardware", "variant") if name in rows]
+    cells = rows.drop_duplicates(cell)
+    counts = {variant: _spread(mine) for variant, mine in cells.groupby("variant", sort=False)["n_runs"]}
+    usual = counts.popitem()[1] if len(set(counts.values())) == 1 else _spread(cells["n_runs"].mode().iloc[-1:])
+    others = [f"{variant_name(variant)}: {count}" for variant, count in counts.items() if count != usual]
+    missing = int(cells["n_missing"].sum())
+    planned = missing + int(cells["n_runs"].sum())
+    note = f"{what}: {usual} each" + (f" ({', '.join(others)})" if others else "")
+    return f"{note}; {missing or 'none'} of {planned} missing."
+
+
+def _spread(counts: pd.Series) -> str:
+    return " to ".join(str(count) for count in sorted({counts.min(), counts.max()}))
+
+
+def steps_note(rows: pd.DataFrame) -> str:
+    """What was timed, of rows of a metric file of steps: on which images, for how long, and what a kernel is."""
+    notes = []
+    for batch, size, steps in rows[["batch_size", "image_size", "steps"]].drop_duplicates().itertuples(index=False):
+        notes.append(f"{steps} training steps a run, each on {batch} images of {size} x {size} pixels.")
+    if "cpu" in set(rows["accelerator"]):
+        notes.append("On a CPU, kernels are the framework's operators, by type.")
+    return " ".join(notes)
+
+
+def marks_note(figure: Figure, rows: pd.DataFrame) -> str:
+    """What the lines and marks in the figure mean; only those that occur."""
+    texts = {text.get_text() for panel in figure.axes for text in panel.texts}
+    markers = {line.get_marker() for panel in figure.axes for line in panel.lines}
+    none = rows["ci_low"].isna() | (rows["ci_low"] == rows["ci_high"]) & (rows["value"] != 0)
+    bare = rows["value"].notna() & none & (rows.get("metric", "") != SD_NULL)
+    notes = {
+        "Thin lines: 95 % intervals.": True,
+        "No line: no interval from these runs, or one of no width.": bare.any(),
+        "Arrow: the interval goes on.": not markers.isdisjoint("^v"),
+        "0: exactly zero.": "0" in texts,
+        "n/a: undefined, by too few runs or an SD of 0 to divide by.": "n/a" in texts,
+    }
+    return " ".join(note for note, occurs in notes.items() if occurs)
+
+
+def finish(
+    figure: Figure,
+    title: str,
+    rows: pd.DataFrame,
+    emulated: Sequence[str],
+    how: str,
+    keys: Sequence[str] | None = None,
+    palette: Mapping[str, str] = PALETTE,
+) -> None:
+    """Put title and legend above the panels and notes below, in bands of their own, so that nothing overlaps.
+
+    `rows` are all those shown; `how` says how the values were made from runs. The legend has the variants of `keys`, or
+    all.
+    """
+    variants = unique(rows["variant"]) if keys is None else keys
+    notes = [f"{how} {marks_note(figure, rows)}", runs_note(rows)]
+    if set(emulated) & set(rows["hardware"]):
+        notes.append(EMULATED)
+    patches = [Patch(facecolor=colour(name, palette), label=variant_name(name)) for name in variants]
+    frame(figure, title, notes, patches)
+
+
+def frame(figure: Figure, title: str, notes: Sequence[str], keys: Sequence[Patch] = ()) -> None:
+    """Put a title and a legend of `keys` above the panels and notes below, in bands of their own."""
+    wide, high = figure.get_size_inches()
+    lines = [line for note in notes for line in textwrap.wrap(note, int(20 * wide - 4))]
+    columns = max(1, min(len(keys), int(wide // 1.15)))
+    top = 0.42 + 0.22 * -(-len(keys) // columns)
+    bottom = 0.2 + 0.145 * len(lines)
+    tall = high + top + bottom
+    figure.set_size_inches(wide, tall)
+    figure.get_layout_engine().set(rect=(0, bottom / tall, 1, 1 - (top + bottom) / tall))
+    left = 0.1 / wide
+    figure.text(left, 1 - 0.1 / tall, title, ha="left", va="top", size=11, weight="bold")
+    small = {"ha": "left", "va": "bottom", "size": 7, "linespacing": 1.4, "color": SOFT}
+    figure.text(left, 0.09 / tall, "\n".join(lines), **small)
+    place = {"loc": "upper left", "bbox_to_anchor": (left, 1 - 0.38 / tall), "borderaxespad": 0}
+    shape = {"ncols": columns, "handlelength": 1.1, "handleheight": 0.9, "columnspacing": 1.5}
+    if keys:
+        figure.legend(handles=keys, borderpad=0, **place, **shape)
+
+
+def save(figure: Figure, stem: str) -> None:
+    """Write stem.pdf, stem.svg and stem.png; the same figure gives the same bytes."""
+    for suffix in FORMATS:
+        save_as(figure, f"{stem}.{suffix}")
+
+
+def save_as(figure: Figure, path: str) -> None:
+    """Write one file, in the format of its suffix."""
+    suffix = path.rpartition(".")[2]
+    with matplotlib.rc_context(STYLE):
+        if figure.get_layout_engine() is not None:
+            figure.draw_without_rendering()  # laid out once, so that all formats agree
+            figure.set_layout_engine("none")
+        with replacing(path) as scratch:
+            figure.savefig(scratch, format=suffix, dpi=200, metadata=FORMATS[suffix])

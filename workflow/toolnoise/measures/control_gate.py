@@ -1,0 +1,63 @@
+"""The control gate: runs in which nothing may vary must be bit-equal, or the tooling is not under control.
+
+Compared are the digests of all weights after every epoch, the final weights and the logits, as bytes. When they
+differ the gate says which runs, the first epoch and the first layer that differ.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from toolnoise.base import files
+from toolnoise.base.errors import BadInput
+from toolnoise.dumps import prediction_dump
+from toolnoise.training import runs
+
+
+def check(cell: str, records: list[str], logits: str | Path, index: str | Path, out: str | Path) -> None:
+    """Write the gate's verdict on a control cell, or fail with one line."""
+    replicates = [runs.read(record) for record in records]
+    first, *others = replicates
+    for other in others:
+        difference = _first_difference(first, other)
+        if difference:
+            raise BadInput(cell, f"seeds {first.seed} and {other.seed}", difference, "replicates must be bit-equal")
+    dump = prediction_dump.read(logits, index)
+    stack = [layer.tobytes() for layer in dump.logits]
+    for seed, layer in zip(dump.seeds[1:], stack[1:], strict=True):
+        if layer != stack[0]:
+            where = f"seeds {dump.seeds[0]} and {seed}"
+            raise BadInput(cell, where, "equal weights give different logits", "replicates must be bit-equal")
+    files.write_json(
+        out,
+        {
+            "cell": cell,
+            "seeds": [run.seed for run in replicates],
+            # One run has nothing to be compared with: no verdict is not a pass.
+            "bit_equal": True if others else None,
+            "weights_sha256": first.history()[-1]["weights_sha256"],
+        },
+    )
+
+
+def _first_difference(one: runs.Run, other: runs.Run) -> str:
+    one_weights, other_weights = one.weights(), other.weights()
+    names = list(one_weights)
+    if list(other_weights) != names:
+        return "the runs have different tensors"
+    one_history, other_history = one.history(), other.history()
+    for one_row, other_row in zip(one_history, other_history, strict=False):
+        if one_row["weights_sha256"] != other_row["weights_sha256"]:
+            pairs = zip(names, one_row["tensors_sha256"].split(), other_row["tensors_sha256"].split(), strict=True)
+            layer = next(name for name, one_digest, other_digest in pairs if one_digest != other_digest)
+            return f"they part in epoch {one_row['epoch']}, first in {layer}"
+    if len(one_history) != len(other_history):
+        return f"they have {len(one_history)} and {len(other_history)} epochs"
+    for name in names:
+        if not np.array_equal(_bytes(one_weights[name]), _bytes(other_weights[name])):
+            return f"their histories are equal but their final weights are not, first in {name}"
+    return ""
+
+
+def _bytes(tensor: np.ndarray) -> np.ndarray:
+    return np.frombuffer(tensor.tobytes(), np.uint8)

@@ -1,0 +1,144 @@
+"""From dumps and runs to metric files: what separates two frameworks, of a pair of toolings that compute with them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from toolnoise.base import metric_files
+from toolnoise.base.errors import BadInput
+from toolnoise.dumps import prediction_dump
+from toolnoise.dumps.prediction_dump import Predictions
+from toolnoise.metrics import frameworks
+from toolnoise.metrics.frameworks import EXAMPLES, RUNS, Predicted
+from toolnoise.stats.estimates import Estimate, mean_t
+from toolnoise.study.grid import Pair
+from toolnoise.study.variants import variant
+from toolnoise.training import runs
+from toolnoise.training.runs import Run
+
+# What a history tells of how training goes, and what stands for whichever tensor is the first to differ.
+COURSE = ("train_loss", "test_loss", "test_accuracy")
+ANY = "any"
+
+Part = tuple[str, int, str, Estimate, int]  # what, epoch, metric, estimate, number of runs
+
+
+def measure(
+    pair: Pair,
+    logits: tuple[str, str],
+    exchanged: tuple[str, str],
+    records: tuple[list[str], list[str]],
+    out: str | Path,
+    out_partings: str | Path,
+) -> None:
+    """Write what separates two frameworks in inference alone and in training, and where and when their runs part.
+
+    Of each tooling come the dump of its runs, that of the same runs as predicted on the other, and the runs.
+    """
+    own, there = ([_dump(path) for path in paths] for paths in (logits, exchanged))
+    for home, away, path in zip(own, there, exchanged, strict=True):
+        if (home.seeds, home.logits.shape) != (away.seeds, away.logits.shape):
+            found = f"found the seeds {away.seeds} and logits of shape {away.logits.shape}"
+            raise BadInput(path, "", found, f"{home.seeds} and {home.logits.shape}, as on the tooling of training")
+    one, other = own
+    if one.logits.shape[1:] != other.logits.shape[1:]:
+        raise BadInput(logits[1], "", f"found logits of shape {other.logits.shape[1:]}", f"those of {logits[0]}")
+    shared = [seed for seed in one.seeds if seed in other.seeds]
+    places = [np.array([dump.seeds.index(seed) for seed in shared], int) for dump in own]
+    finished = one.finished[places[0]] & other.finished[places[1]]
+    kept = [place[finished] for place in places]
+    missing, examples = int((~finished).sum()), one.logits.shape[1]
+    both = [Predicted(*(dump.logits[place] for dump in dumps)) for *dumps, place in zip(own, there, kept, strict=True)]
+    # Where nothing may vary replicates are bit-equal, as the gate says.
+    over = RUNS if variant(pair.variant).varying else EXAMPLES
+    rows = [(pair, *row) for row in frameworks.total(*both, over)]
+    for way, predicted in zip((pair, pair.reversed), both, strict=True):
+        rows += [(way, *row) for row in frameworks.inference(predicted, over)]
+    trained = [[runs.read(paths[place]) for place in mine] for paths, mine in zip(records, kept, strict=True)]
+    parts = _partings(list(zip(*trained, strict=True)))
+    counts = (int(finished.sum()), missing)
+    metric_files.write(
+        out,
+        metric_files.FRAMEWORKS,
+        [(*way, examples, over, metric, "all", *estimate, *counts) for way, metric, estimate in rows],
+    )
+    metric_files.write(
+        out_partings,
+        metric_files.PARTINGS,
+        [
+            (*pair, what, epoch, metric, "all", *estimate, count, missing)
+            for what, epoch, metric, estimate, count in parts
+        ],
+    )
+
+
+def _dump(logits: str) -> Predictions:
+    return prediction_dump.read(logits, Path(logits).with_suffix(".json"))
+
+
+def _partings(pairs: Sequence[tuple[Run, Run]]) -> list[Part]:
+    """Where and when runs of equal draws part: by tensor, in the order of the layers, and in how training goes."""
+    if not pairs:
+        return [(ANY, 0, metric, estimate, count) for metric, estimate, count in frameworks.parting(np.empty(0))]
+    compared = [_compared(*pair) for pair in pairs]
+    names = compared[0][0]
+    tensors, courses, apart, course_apart = (np.array(part) for part in list(zip(*compared, strict=True))[1:])
+    last = course_apart.shape[1]
+    # A tensor that never differs is later than any epoch.
+    rows = _first(ANY, last, np.fmin.reduce(tensors, axis=1))
+    for place, name in enumerate(names):
+        rows += _first(name, last, tensors[:, place])
+        rows.append((name, last, *_apart(apart[:, place])))
+    for place, name in enumerate(COURSE):
+        rows += _first(name, last, courses[:, place])
+        rows += [(name, at, *_apart(values)) for at, values in enumerate(course_apart[:, :, place].T, 1)]
+    return rows
+
+
+def _first(what: str, last: int, epochs: np.ndarray) -> list[Part]:
+    return [(what, last, metric, estimate, count) for metric, estimate, count in frameworks.parting(epochs)]
+
+
+def _apart(distances: np.ndarray) -> tuple[str, Estimate, int]:
+    return "relative_l2", mean_t(distances).within(0, 2), len(distances)
+
+
+def _compared(one: Run, other: Run) -> tuple[list[str], np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The tensors of two runs; when these first differ and when the course does; how far both are apart, relatively."""
+    weights = one.weights(), other.weights()
+    shapes = [[(name, tensor.shape) for name, tensor in tensors.items()] for tensors in weights]
+    if shapes[0] != shapes[1]:
+        odd = sorted(set(shapes[0]) ^ set(shapes[1]))
+        found = "found another shape, or none" if odd else "found them in another order"
+        wanted = f"the tensors of {one.folder / 'weights.npz'}"
+        raise BadInput(other.folder / "weights.npz", odd[0][0] if odd else "", found, wanted)
+    told = [_told(run, len(weights[0])) for run in (one, other)]
+    digests = frameworks.first_epochs(*(digests for digests, _ in told))
+    courses = [np.array(course) for _, course in told]
+    pairs = zip(*(tensors.values() for tensors in weights), strict=True)
+    apart = [frameworks.relative_distances(*(tensor.reshape(1, -1) for tensor in pair))[0] for pair in pairs]
+    course_apart = frameworks.relative_distances(*(course.reshape(-1, 1) for course in courses))
+    return (
+        list(weights[0]),
+        digests,
+        frameworks.first_epochs(*courses),
+        np.array(apart),
+        course_apart.reshape(-1, len(COURSE)),
+    )
+
+
+def _told(run: Run, tensors: int) -> tuple[list[list[str]], list[list[float]]]:
+    """What a history tells after each epoch: a digest of every tensor, and how training goes."""
+    path, digests, course = run.folder / "history.csv", [], []
+    for row in run.history():
+        digests.append((row["tensors_sha256"] or "").split())
+        if len(digests[-1]) != tensors:
+            found = f"epoch {row['epoch']} has {len(digests[-1])} digests"
+            raise BadInput(path, "tensors_sha256", found, f"{tensors}, as weights.npz has")
+        try:
+            course.append([float(row[name]) for name in COURSE])
+        except (KeyError, TypeError, ValueError):
+            found = "a column that is missing or holds what is no number"
+            raise BadInput(path, "", found, "the history that train wrote") from None
+    return digests, course

@@ -1,0 +1,1 @@
+"""The audit: rules over everything in a results folder."""

@@ -1,0 +1,201 @@
+"""What the audit's rules look at: a tree, what its files were when they were read, and what the study expects.
+
+The clock, the repository and the files' bytes are read here; rules are functions of what is found. Statements and files
+are material to be judged, so whatever they make Python raise is told as a finding, by `each`.
+"""
+
+import csv
+import functools
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from toolnoise.base.errors import BadInput
+from toolnoise.base.files import canonical_sha256, read_json
+from toolnoise.provenance.record import expected
+from toolnoise.provenance.record.expected import Expected
+from toolnoise.provenance.record.hashing import Hashed
+from toolnoise.provenance.record.signing import Verdict
+from toolnoise.provenance.record.statements import Artifact, Statement
+from toolnoise.provenance.record.tree import Stated, Tree
+from toolnoise.training import runs
+
+# The largest record or history that is read into memory: 1000 epochs of 1000 tensors have 13 MB.
+LARGEST_RECORD = 128 * 2**20
+# What the reading and comparing of JSON and CSV from anywhere can raise.
+ODD = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError, csv.Error, MemoryError)
+
+# What a rule finds: an artifact, by its name in statements, and what is wrong with it.
+Found = Iterator[tuple[str, str]]
+
+
+class RunFacts(NamedTuple):
+    """What the record and the history of a run say that other runs must agree with."""
+
+    name: str  # of its run.json
+    path: str  # of its folder in the study
+    spec: dict[str, Any]
+    data_sha256: str
+    initial_sha256: str
+    epochs: tuple[str, ...]  # what the history says of each, but for its seconds, as a digest
+    weights: tuple[str, ...]  # digests by epoch
+    draws: tuple[str, ...]
+    trainable: tuple[str, ...]  # the paths of its trained tensors
+    moved_bit: Any
+
+    @property
+    def task(self) -> tuple[str, str]:
+        """Its model and its data set."""
+        return self.spec["model"]["name"], self.spec["dataset"]["name"]
+
+
+@dataclass
+class Evidence:
+    """One study as the rules see it. `now` is in UTC, `signatures` are by the paths of statements, where required."""
+
+    tree: Tree
+    hashed: dict[str, Hashed]
+    now: datetime
+    signatures: dict[str, Verdict] = field(default_factory=dict)
+
+    @functools.cached_property
+    def jobs(self) -> dict[str, Expected]:
+        """The jobs of the study by the name of their first output; none if there is no study.json to say."""
+        if self.tree.study is None:
+            return {}
+        return {job.outputs[0][0]: job for job in expected.of_study(self.tree.study)}
+
+    def job(self, statement: Statement) -> Expected | None:
+        """The study's job that a statement is of; None if it is of none."""
+        job = self.jobs.get(statement.outputs[0].name)
+        return job if job and job.verb == statement.verb else None
+
+    def output(self, name: str) -> Artifact | None:
+        """An artifact as the statement that made it has it."""
+        made = self.tree.producer(name)
+        return next((one for one in made.statement.outputs if one.name == name), None) if made else None
+
+    def record(self, name: str) -> dict[str, Any]:
+        """The JSON object in an artifact."""
+        path = self.tree.root / self._there(name)
+        value = read_json(path)
+        if not isinstance(value, dict):
+            raise BadInput(path, "", f"found {type(value).__name__}", "an object")
+        return value
+
+    def run(self, record: str) -> RunFacts:
+        """The facts of the run whose run.json is this artifact."""
+        path = self._there(record)
+        folder = path.rpartition("/")[0]
+        self._there(self.tree.named(f"{folder}/history.csv"))
+        found = runs.read(self.tree.root / path)
+        rows, about = found.history(), found.record
+        digests = {key: tuple(_text(row[key]) for row in rows) for key in ("weights_sha256", "draws_sha256")}
+        return RunFacts(
+            record,
+            folder,
+            about["spec"],
+            _text(about["data_sha256"]),
+            _text(about["initial_sha256"]),
+            self._once(tuple(canonical_sha256({**row, "seconds": None}) for row in rows)),
+            self._once(digests["weights_sha256"]),
+            self._once(digests["draws_sha256"]),
+            self._once(tuple(map(_text, about["trainable"]))),
+            about.get("moved_bit"),
+        )
+
+    @functools.cached_property
+    def runs(self) -> tuple[list[RunFacts], list[tuple[str, str]]]:
+        """The facts of every run that says what it is, and of the others why they cannot be read."""
+        facts, damaged = [], []
+        for stated in self.tree.statements:
+            if stated.statement.verb == "train":
+                record = next((one.name for one in stated.statement.outputs if one.role == "record"), at(stated))
+                try:
+                    one = self.run(record)
+                    # A run that says what no run can say is damaged, not compared.
+                    _ = one.task, one.spec["variant"]["varying"], one.spec["recipe"]["batch_size"]
+                    facts.append(one)
+                except (BadInput, *ODD) as error:
+                    damaged.append((record, told(error)))
+        return facts, damaged
+
+    @functools.cached_property
+    def _seen(self) -> dict[tuple[str, ...], tuple[str, ...]]:
+        return {}
+
+    def weights(self, run: RunFacts) -> list[dict[str, np.ndarray]]:
+        """What a run's weights were after each cycle, mapped into memory."""
+        name = self.tree.named(f"{run.path}/weights.npz")
+        if self.tree.inside(name) not in self.tree.files:
+            raise BadInput(name, "", "is not there", "a file of this study")
+        return runs.read(self.tree.root / run.path / "run.json").snapshots()
+
+    def _once(self, digests: tuple[str, ...]) -> tuple[str, ...]:
+        # Runs that share draws, tensors, or all else, share one object.
+        return self._seen.setdefault(digests, digests)
+
+    def _there(self, name: str) -> str:
+        """The path in the study of an artifact that can be read whole."""
+        path = self.tree.inside(name)
+        size = self.tree.files.get(path) if path is not None else None
+        if size is None:
+            raise BadInput(name, "", "is not there", "a file of this study")
+        if size > LARGEST_RECORD:
+            raise BadInput(name, "", f"has {size} bytes", f"at most {LARGEST_RECORD}")
+        return path
+
+
+def each(check: Callable[[Evidence, Statement], Found]) -> Callable[[Evidence], Found]:
+    """A rule that asks the same of every statement; what cannot even be asked is found at its first output."""
+
+    @functools.wraps(check)
+    def over_all(evidence: Evidence) -> Found:
+        for stated in evidence.tree.statements:
+            yield from guarded(stated.statement.outputs[0].name, lambda of=stated: check(evidence, of.statement))
+
+    return over_all
+
+
+def guarded(name: str, check: Callable[[], Iterable[tuple[str, str]]]) -> Found:
+    """What a check finds, and what it stumbles over as a finding about `name`."""
+    try:
+        yield from check()
+    except (BadInput, *ODD) as error:
+        yield name, told(error)
+
+
+def told(error: Exception) -> str:
+    """Why something cannot be judged."""
+    return str(error) if isinstance(error, BadInput) else f"cannot be judged ({type(error).__name__}: {error})"[:300]
+
+
+def differences(one: Any, other: Any, at: str = "") -> list[str]:
+    """The keys under which two JSON values differ, such as `recipe.epochs`; an empty list if they are equal."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        keys = sorted(one.keys() | other.keys())
+        return [
+            key
+            for name in keys
+            for key in (
+                differences(one[name], other[name], f"{at}.{name}".lstrip("."))
+                if name in one and name in other
+                else [f"{at}.{name}".lstrip(".")]
+            )
+        ]
+    # In JSON 1 and true are two values.
+    return [] if type(one) is type(other) and one == other else [at or "all"]
+
+
+def at(stated: Stated) -> str:
+    """What a finding about a whole statement is about: its first output."""
+    return stated.statement.outputs[0].name
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    return value

@@ -1,0 +1,190 @@
+"""The audit of a results folder: every rule over every study, what it finds, and what is stale.
+
+A finding says that something is wrong or cannot be known. Stale is what other code made than the one here, known to the
+repository: right for its time, and made anew by the next run. It fails an audit only if that is asked for.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from toolnoise.base.printing import aligned, size
+from toolnoise.base.progress import progress
+from toolnoise.provenance.audit.evidence import Evidence, guarded
+from toolnoise.provenance.audit.rules import RULES, Rule, origins
+from toolnoise.provenance.audit.rules.origins import Stale
+from toolnoise.provenance.record.hashing import Hashed, sha256_of_all
+from toolnoise.provenance.record.signing import AllowedSigners, Verdict
+from toolnoise.provenance.record.tree import Results, Tree, open_plain, shown
+
+# What belongs to no study is no plain file of one.
+STRAY = "nothing-else-is-there"
+SHOWN = 3
+
+
+class Finding(NamedTuple):
+    """What a rule has found: the artifact, by its name in statements, and what is wrong with it."""
+
+    rule: str
+    artifact: str
+    what: str
+
+
+class Coverage(NamedTuple):
+    """How many files there are, how many of these a statement is about, and their bytes."""
+
+    files: int
+    stated: int
+    bytes: int
+
+    def __str__(self) -> str:
+        """In per cent: 100 only if it is all of them."""
+        share = 1000 * self.stated // self.files if self.files else 1000
+        text = f"{share // 10} %" if share in (0, 1000) else f"{share / 10:.1f} %"
+        return f"{text} of {self.files} files ({size(self.bytes)}) have a statement"
+
+
+class Audit(NamedTuple):
+    """What an audit found at `now` (UTC). `notes`: what could not be looked at here, through no fault of theirs."""
+
+    results: Results
+    evidence: tuple[Evidence, ...]
+    findings: tuple[Finding, ...]
+    stale: tuple[Stale, ...]
+    notes: tuple[str, ...]
+    now: datetime
+
+    @property
+    def signers(self) -> Counter[str]:
+        """How many statements each of those signed who may, where signatures are required."""
+        return Counter(name for one in self.evidence for said in one.signatures.values() for name in said.principals)
+
+    @property
+    def coverage(self) -> Coverage:
+        """Of all studies together."""
+        of = [_coverage(one) for one in self.results.trees]
+        return Coverage(*(sum(numbers) for numbers in zip(*of, strict=True)))
+
+    def is_clean(self, strict: bool) -> bool:
+        """Whether there is nothing to complain of."""
+        return not self.findings and not (strict and self.stale)
+
+
+def examine(
+    results: Results,
+    threads: int | None = None,
+    now: datetime | None = None,
+    rules: Sequence[Rule] = RULES,
+    signers: AllowedSigners | None = None,
+) -> Audit:
+    """Audit loaded results, with as many threads as there are cores unless told otherwise."""
+    now = now or datetime.now(UTC).replace(tzinfo=None)
+    hashed = _hashed(results.trees, threads or cores())
+    signed = [_signatures(one, signers) if signers else {} for one in results.trees]
+    evidence = tuple(Evidence(one, hashed[number], now, signed[number]) for number, one in enumerate(results.trees))
+    findings = [Finding(STRAY, name, "lies beside the studies and belongs to none") for name in results.strays]
+    for one in evidence:
+        for rule in rules:
+            name = one.tree.named("study.json")
+            # A finding about one thing is told once, however many ways lead to it.
+            found = dict.fromkeys(guarded(name, lambda one=one, rule=rule: rule.check(one)))
+            findings += [Finding(rule.name, artifact, what) for artifact, what in found]
+    stale = tuple(found for one in evidence for found in origins.stale(one))
+    return Audit(results, evidence, tuple(findings), stale, tuple(origins.notes()), now)
+
+
+def as_json(found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> dict[str, Any]:
+    """The audit as plain values."""
+    return {
+        "results": str(found.results.root),
+        "clean": found.is_clean(strict),
+        "strict": strict,
+        "coverage": found.coverage._asdict(),
+        "studies": [
+            {
+                "study": one.name,
+                "folder": str(one.root),
+                "statements": len(one.statements),
+                "coverage": _coverage(one)._asdict(),
+            }
+            for one in found.results.trees
+        ],
+        "rules": [{"rule": rule.name, "says": rule.says, "findings": _count(found, rule)} for rule in rules],
+        "findings": [one._asdict() for one in found.findings],
+        "signers": dict(found.signers),
+        "stale": [one._asdict() for one in found.stale],
+        "notes": list(found.notes),
+    }
+
+
+def told(found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> str:
+    """The audit, for a person."""
+    rows = [(rule.name, str(_count(found, rule) or "-"), rule.says) for rule in rules]
+    lines = [*aligned([("rule", "found", "what it says"), *rows]), ""]
+    for rule in rules:
+        of_rule = [one for one in found.findings if one.rule == rule.name]
+        lines += [f"{rule.name}: {shown(one.artifact)}: {shown(one.what)}" for one in of_rule[:SHOWN]]
+        if len(of_rule) > SHOWN:
+            lines.append(f"{rule.name}: and {len(of_rule) - SHOWN} more")
+    lines += [""] if found.findings else []
+    lines += [f"note: {note}" for note in found.notes]
+    lines += _told_stale(found.stale)
+    lines += [f"signed by {shown(name)}: {count} statements" for name, count in found.signers.items()]
+    studies = ", ".join(shown(one.name) for one in found.results.trees)
+    lines.append(f"{studies}: {found.coverage}")
+    lines.append(_verdict(found, strict))
+    return "\n".join(lines)
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _verdict(found: Audit, strict: bool) -> str:
+    if found.findings:
+        rules = len({one.rule for one in found.findings})
+        return f"not clean: {len(found.findings)} findings under {rules} rules"
+    if found.stale:
+        return f"{'not clean' if strict else 'clean'}; {len(found.stale)} results are stale: other code made them"
+    return "clean"
+
+
+def _told_stale(stale: Sequence[Stale]) -> list[str]:
+    if not stale:
+        return []
+    changed = Counter(name for one in stale for name in one.changed)
+    lines = [f"stale: {shown(one.artifact)}" for one in stale[:SHOWN]]
+    lines += [f"stale: and {len(stale) - SHOWN} more"] if len(stale) > SHOWN else []
+    listed = ", ".join(f"{shown(name)} ({count})" for name, count in changed.most_common(10))
+    return [*lines, f"changed since: {listed}{' and more' if len(changed) > 10 else ''}", ""]
+
+
+def _coverage(of: Tree) -> Coverage:
+    artifacts = of.artifacts
+    return Coverage(len(artifacts), sum(path in of.producers for path in artifacts), sum(artifacts.values()))
+
+
+def _count(found: Audit, rule: Rule) -> int:
+    return sum(one.rule == rule.name for one in found.findings)
+
+
+def _signatures(tree: Tree, signers: AllowedSigners) -> dict[str, Verdict]:
+    verdicts = signers.check_all({tree.root / one.path: one.statement for one in tree.statements})
+    return {path.relative_to(tree.root).as_posix(): verdict for path, verdict in verdicts.items()}
+
+
+def _hashed(trees: Iterable[Tree], threads: int) -> list[dict[str, Hashed]]:
+    """What every artifact is, by study and path; the largest first, so that no thread is left with one at the end."""
+    sizes = [(size, number, one.root, path) for number, one in enumerate(trees) for path, size in one.artifacts.items()]
+    sizes.sort(reverse=True)
+    with progress("reading", sum(size for size, *_ in sizes), "B") as bar:
+        paths = (((number, path), Path(root, path)) for _, number, root, path in sizes)
+        found = sha256_of_all(paths, threads, open_plain, bar.update)
+    hashed: list[dict[str, Hashed]] = [{} for _ in trees]
+    for (number, path), one in found.items():
+        hashed[number][path] = one
+    return hashed

@@ -1,0 +1,64 @@
+"""The audit's rules: each has a name, one sentence (its function's) and a check that yields what is wrong."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from toolnoise.provenance.audit.evidence import Evidence, Found
+from toolnoise.provenance.audit.rules import chains, draws, files, machines, origins, signatures, specs, times, weights
+
+
+class Rule(NamedTuple):
+    """A rule by its name."""
+
+    name: str
+    check: Callable[[Evidence], Found]
+
+    @property
+    def says(self) -> str:
+        """What holds where nothing is found."""
+        return (self.check.__doc__ or "").strip()
+
+
+def _rule(check: Callable[[Evidence], Found]) -> Rule:
+    return Rule(check.__name__.replace("_", "-"), check)
+
+
+# In the order in which a person wants to know: what is wrong with the files explains most of what follows.
+RULES = tuple(
+    _rule(check)
+    for check in (
+        files.statements_can_be_read,
+        files.every_file_is_stated,
+        files.every_output_is_there,
+        files.statements_lie_in_place,
+        files.digests_match,
+        files.only_plain_files,
+        files.nothing_else_is_there,
+        files.study_is_complete,
+        chains.inputs_are_what_was_made,
+        chains.inputs_are_the_jobs,
+        chains.chains_end_in_sources,
+        chains.chains_have_no_circle,
+        chains.data_is_the_declared,
+        specs.path_says_the_spec,
+        specs.made_for_this_study,
+        specs.records_agree,
+        specs.keys_follow,
+        machines.hardware_is_the_declared,
+        draws.runs_can_be_read,
+        draws.runs_share_their_data,
+        draws.initial_weights_are_shared,
+        draws.draws_are_shared,
+        draws.control_is_bit_equal,
+        weights.snapshots_are_the_histories,
+        weights.moved_bits_are_the_drawn,
+        origins.code_is_known,
+        origins.code_is_whole,
+        origins.commit_is_known,
+        origins.lock_is_kept,
+        times.times_are_possible,
+    )
+)
+
+# Only where signatures are required: there it is one more.
+SIGNED = _rule(signatures.statements_are_signed)

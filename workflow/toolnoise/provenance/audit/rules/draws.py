@@ -1,0 +1,137 @@
+"""Rules about draws: runs that must share one do, on whatever tooling; and what nothing may vary is bit-equal."""
+
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from toolnoise.base import arrays
+from toolnoise.provenance.audit.evidence import Evidence, Found, RunFacts, guarded
+from toolnoise.study import layout
+from toolnoise.study.grid import Cell, Study
+from toolnoise.study.variants import replicate
+
+
+def runs_can_be_read(evidence: Evidence) -> Found:
+    """The record and the history of every run can be read."""
+    yield from evidence.runs[1]
+
+
+def runs_share_their_data(evidence: Evidence) -> Found:
+    """All runs on a data set were trained on the same one."""
+    for dataset, runs in _groups(evidence, lambda run: run.task[1]):
+        for run, other in _odd_ones(runs, lambda run: run.data_sha256):
+            yield run.name, f"was trained on another {dataset} than {other.name}"
+
+
+def initial_weights_are_shared(evidence: Evidence) -> Found:
+    """Runs of a model start from the same weights where its init replicate is the same, and from others where not."""
+    for _, runs in _groups(evidence, _start):
+        for run, other in _odd_ones(runs, lambda run: run.initial_sha256):
+            yield run.name, f"starts from other weights than {other.name}"
+    for _, runs in _groups(evidence, lambda run: run.task):
+        seen: dict[str, RunFacts] = {}
+        for run in runs:
+            other = seen.setdefault(run.initial_sha256, run)
+            if _start(other) != _start(run):
+                yield run.name, f"starts from the weights of {other.name}, which has another replicate of init"
+
+
+def draws_are_shared(evidence: Evidence) -> Found:
+    """Runs with the same replicates of all that is drawn in training drew the same in every epoch."""
+    for _, runs in _groups(evidence, _drawn):
+        blamed = set()
+        for epoch in range(max(len(run.draws) for run in runs)):
+            # A run that diverged has drawn less.
+            drew = [run for run in runs if epoch < len(run.draws) and run.name not in blamed]
+            for run, other in _odd_ones(drew, lambda run, epoch=epoch: run.draws[epoch]):
+                blamed.add(run.name)
+                yield run.name, f"drew otherwise than {other.name}, from epoch {epoch + 1} on"
+
+
+def control_is_bit_equal(evidence: Evidence) -> Found:
+    """Runs in which nothing may vary are equal, bit for bit: weights, histories and logits, as the gate says."""
+    study = evidence.tree.study
+    runs = {(*run.task, run.spec["hardware"]["name"], run.spec["seed"]): run for run in evidence.runs[0] if _fixed(run)}
+    for cell in study.controls if study else ():
+        found = [runs[*cell[:3], seed] for seed in study.seeds[cell] if (*cell[:3], seed) in runs]
+        yield from guarded(study.path(layout.GATE, cell), lambda cell=cell, found=found: _equal(evidence, cell, found))
+
+
+def _equal(evidence: Evidence, cell: Cell, runs: list[RunFacts]) -> Found:
+    study, hashed = evidence.tree.study, evidence.hashed
+    for run in runs[1:]:
+        pairs = enumerate(itertools.zip_longest(runs[0].epochs, run.epochs), 1)
+        parted = next((epoch for epoch, (one, other) in pairs if one != other), None)
+        if parted:
+            yield run.name, f"parts from {runs[0].name} in epoch {parted}"
+        if hashed.get(f"{run.path}/weights.npz") != hashed.get(f"{runs[0].path}/weights.npz"):
+            yield run.name, f"has other weights than {runs[0].name}"
+    logits = study.path(layout.LOGITS, cell)
+    path = evidence.tree.inside(logits)
+    if path in evidence.tree.files:
+        stack = arrays.read_npy(evidence.tree.root / path)
+        if len(stack) != len(study.seeds[cell]):
+            yield logits, f"is of {len(stack)} runs; the study has {len(study.seeds[cell])}"
+        for seed, layer in zip(study.seeds[cell][1:], stack[1:], strict=False):
+            if not _same_bytes(stack[0], layer):
+                yield logits, f"has other logits for seed {seed} than for seed {study.seeds[cell][0]}"
+    yield from _gate(evidence, study, cell, runs)
+
+
+def _gate(evidence: Evidence, study: Study, cell: Cell, runs: list[RunFacts]) -> Found:
+    name = study.path(layout.GATE, cell)
+    if not runs or evidence.tree.inside(name) not in evidence.tree.files:
+        return
+    wanted = {
+        "cell": "/".join(cell),
+        "seeds": list(study.seeds[cell]),
+        "bit_equal": True if len(study.seeds[cell]) > 1 else None,
+        "weights_sha256": runs[0].weights[-1],
+    }
+    if evidence.record(name) != wanted:
+        yield name, "the gate's verdict is not the one that its runs give"
+
+
+def _same_bytes(one: np.ndarray, other: np.ndarray) -> bool:
+    return np.array_equal(np.ascontiguousarray(one).view(np.uint8), np.ascontiguousarray(other).view(np.uint8))
+
+
+def _groups(evidence: Evidence, key: Any) -> Iterator[tuple[Any, list[RunFacts]]]:
+    groups: dict[Any, list[RunFacts]] = {}
+    for run in evidence.runs[0]:
+        groups.setdefault(key(run), []).append(run)
+    yield from groups.items()
+
+
+def _odd_ones(runs: list[RunFacts], key: Callable[[RunFacts], str]) -> Iterator[tuple[RunFacts, RunFacts]]:
+    """The runs that differ from most of these, with one of the others; all of them if there is no such most."""
+    values = Counter(map(key, runs)).most_common(2)
+    if len(values) > 1:
+        usual = values[0][0] if values[0][1] > values[1][1] else None
+        for run in runs:
+            if key(run) != usual:
+                yield run, next(other for other in runs if key(other) != key(run) and usual in (None, key(other)))
+
+
+def _start(run: RunFacts) -> tuple[Any, ...]:
+    return (*run.task, run.spec["study_seed"], _replicate(run, "init"))
+
+
+def _drawn(run: RunFacts) -> tuple[Any, ...]:
+    """All that a run's plan follows from, but for its rates."""
+    recipe, hardware = run.spec["recipe"], run.spec["hardware"]
+    emulated = _replicate(run, "impl") if hardware["impl_noise"] == "reduction-order" else 0
+    replicates = (_replicate(run, source) for source in ("shuffle", "augment", "dropout"))
+    shape = (recipe["batch_size"], recipe["crop"], recipe["flip"])
+    return (run.task[1], run.spec["study_seed"], *shape, *replicates, emulated)
+
+
+def _replicate(run: RunFacts, source: str) -> int:
+    return replicate(source, run.spec["variant"]["varying"], run.spec["seed"])
+
+
+def _fixed(run: RunFacts) -> bool:
+    return run.spec["variant"]["name"] == "control"

@@ -1,0 +1,103 @@
+"""Rules about files: every one is stated, none is missing, none has changed, and none is anything but a file."""
+
+from toolnoise.provenance.audit.evidence import Evidence, Found, at, each, guarded
+from toolnoise.provenance.record.expected import checkpoints
+from toolnoise.provenance.record.statements import Statement, path_for
+from toolnoise.provenance.record.tree import CHECKPOINTS, Stated
+
+
+def statements_can_be_read(evidence: Evidence) -> Found:
+    """Every file under statements/ is a statement in the form that the recorder writes."""
+    for path, error in evidence.tree.unreadable.items():
+        yield evidence.tree.named(path), str(error)
+
+
+def every_file_is_stated(evidence: Evidence) -> Found:
+    """Every file is an output of exactly one statement."""
+    tree = evidence.tree
+    for path in tree.artifacts:
+        makers = tree.producers.get(path, ())
+        if len(makers) != 1:
+            several = ", ".join(one.path for one in makers[:3])
+            yield tree.named(path), f"is an output of {len(makers)} statements: {several}" if makers else "no statement"
+
+
+@each
+def every_output_is_there(evidence: Evidence, statement: Statement) -> Found:
+    """No statement is without its files."""
+    for one in statement.outputs:
+        path = evidence.tree.inside(one.name)
+        if path is None:
+            yield one.name, f"is nothing of the study {evidence.tree.name!r}, which states it"
+        elif path not in evidence.tree.files:
+            yield one.name, "is stated and not there"
+
+
+@each
+def digests_match(evidence: Evidence, statement: Statement) -> Found:
+    """Every file has the size and the SHA-256 that its statement gives."""
+    for one in statement.outputs:
+        path = evidence.tree.inside(one.name)
+        if path not in evidence.tree.files:
+            continue
+        found = evidence.hashed.get(path)
+        if found is None or found.why:
+            yield one.name, f"cannot be read ({found.why if found else 'it is not hashed'})"
+        elif found.size != one.size:
+            yield one.name, f"has {found.size} bytes; stated: {one.size}"
+        elif found.sha256 != one.sha256:
+            yield one.name, f"its SHA-256 is {found.sha256}; stated: {one.sha256}"
+        elif found.size != evidence.tree.files[path]:
+            yield one.name, "changed while the audit ran"
+
+
+def only_plain_files(evidence: Evidence) -> Found:
+    """There is no symbolic link, scratch file, or folder that cannot be read."""
+    tree = evidence.tree
+    for path, what in tree.strange.items():
+        yield tree.named(path), f"is {what}" if not what.startswith(("gone", "cannot")) else what
+    for path in tree.files:
+        if any(part.startswith(".") for part in path.split("/")):
+            yield tree.named(path), "is hidden: scratch that a broken-off job left, or put there"
+
+
+def nothing_else_is_there(evidence: Evidence) -> Found:
+    """There is no file and no statement that the study does not name."""
+    tree = evidence.tree
+    if tree.study is None:
+        return
+    named = {name for job in evidence.jobs.values() for name, _ in job.outputs}
+    for path in tree.artifacts:
+        if tree.named(path) not in named:
+            yield tree.named(path), "is nothing that the study names"
+    unfinished = set(checkpoints(tree.study))
+    for path in tree.files:
+        if path.startswith(f"{CHECKPOINTS}/") and tree.named(path) not in unfinished:
+            yield tree.named(path), "is no checkpoint of a run of the study"
+    for one in tree.statements:
+        if evidence.job(one.statement) is None:
+            yield at(one), f"states a {one.statement.verb} that the study does not name"
+
+
+def study_is_complete(evidence: Evidence) -> Found:
+    """The study can be read, and all that it names is there."""
+    tree = evidence.tree
+    if tree.study is None:
+        yield tree.named("study.json"), tree.why
+        return
+    for job in evidence.jobs.values():
+        for name, _ in job.outputs:
+            if job.needed and tree.inside(name) not in tree.files:
+                yield name, "is missing"
+
+
+def statements_lie_in_place(evidence: Evidence) -> Found:
+    """Every statement lies at the path that its first output gives."""
+    for one in evidence.tree.statements:
+        yield from guarded(at(one), lambda one=one: _place(evidence, one))
+
+
+def _place(evidence: Evidence, stated: Stated) -> Found:
+    lies, expected = evidence.tree.named(stated.path), path_for(at(stated)).as_posix()
+    if lies != expected:
+        yield at(stated), f"its statement lies at {lies}; expected: {expected}"

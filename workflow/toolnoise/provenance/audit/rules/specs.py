@@ -1,0 +1,79 @@
+"""Rules about what was asked for: parameters, paths, records and the study say the same."""
+
+from toolnoise import streams
+from toolnoise.provenance.audit.evidence import Evidence, Found, differences, each
+from toolnoise.provenance.record.expected import outputs
+from toolnoise.provenance.record.statements import Statement
+from toolnoise.provenance.share.sharing import DUMPS
+from toolnoise.study.grid import MODES
+from toolnoise.study.variants import Variant, variant
+
+# The output of a verb that repeats the spec and what was observed.
+RECORDS = {
+    **dict.fromkeys(DUMPS, "index"),
+    "train": "record",
+    "profile": "record",
+    "measure-speed": "out",
+}
+
+
+@each
+def path_says_the_spec(evidence: Evidence, statement: Statement) -> Found:
+    """The outputs of a statement are those of its verb, at the paths that its parameters give."""
+    found = tuple((one.name, one.role) for one in statement.outputs)
+    wanted = outputs(statement.verb, statement.parameters, evidence.tree.name)
+    if found != wanted:
+        other = next((one for one in found if one not in wanted), found[0])
+        yield other[0], f"is not what its parameters say: {', '.join(name for name, _ in wanted)}"
+
+
+@each
+def records_agree(evidence: Evidence, statement: Statement) -> Found:
+    """The record that lies with a result has the spec and the observations of its statement."""
+    role = RECORDS.get(statement.verb)
+    name = next((one.name for one in statement.outputs if one.role == role), None)
+    if role is None or name is None:
+        return
+    record, spec = evidence.record(name), statement.parameters["spec"]
+    if statement.verb in DUMPS:
+        spec = {key: value for key, value in spec.items() if key != "seed"}
+        job = evidence.job(statement)
+        seeds = [evidence.record(path)["spec"]["seed"] for path, of in (job.inputs if job else ()) if of == "records"]
+        if job and record["seeds"] != seeds:
+            yield name, f"is of the seeds {record['seeds']}; stated: {seeds}"
+    said_by = {"spec": spec, "observed": statement.observed}
+    if "trained_on" in statement.parameters:
+        said_by["trained_on"] = statement.parameters["trained_on"]
+    for key, said in said_by.items():
+        other = differences(record[key], said)
+        if other:
+            yield name, f"has another {key} than its statement: {', '.join(other[:5])}"
+
+
+@each
+def made_for_this_study(evidence: Evidence, statement: Statement) -> Found:
+    """Every job was asked for what study.json derives today; what was made for another study is told by its keys."""
+    job = evidence.job(statement)
+    other = differences(job.parameters, statement.parameters) if job else []
+    if other:
+        yield statement.outputs[0].name, f"was made for another study: {', '.join(other[:5])} differ"
+
+
+@each
+def keys_follow(_evidence: Evidence, statement: Statement) -> Found:
+    """The keys of every draw follow from the study's seed, the variant and the run's seed."""
+    if "spec" not in statement.parameters and "keys" not in statement.parameters:
+        return
+    spec, name = statement.parameters["spec"], statement.outputs[0].name
+    said = spec["variant"]
+    known = Variant(MODES[said["name"]]) if statement.verb == "profile" else variant(said["name"])
+    if known is None:
+        yield name, f"there is no variant {said['name']!r}"
+        return
+    if said["varying"] != list(known.varying):
+        yield name, f"the variant {said['name']} lets {', '.join(known.varying) or 'nothing'} vary"
+    if said.get("bit_after") != (known.bit_after if "bit" in known.varying else None):
+        yield name, f"the variant {said['name']} does not move a bit after {said.get('bit_after')} epochs"
+    other = differences(streams.keys(spec["study_seed"], known.varying, spec["seed"]), statement.parameters["keys"])
+    if other:
+        yield name, f"has other keys than its seeds give: {', '.join(other[:5])}"

@@ -1,0 +1,31 @@
+"""Rules about times: nothing was made before what it was made from, and nothing in the future."""
+
+from datetime import timedelta
+
+from toolnoise.provenance.audit.evidence import Evidence, Found, each
+from toolnoise.provenance.record import repository
+from toolnoise.provenance.record.statements import COMMIT, TIME, Statement
+from toolnoise.provenance.share import sharing
+
+# By how much the clocks of machines that share work may differ.
+CLOCKS = timedelta(minutes=2)
+
+
+@each
+def times_are_possible(evidence: Evidence, statement: Statement) -> Found:
+    """Every job began after its inputs and its commit were made, ended later than it began, and not in the future."""
+    name = statement.outputs[0].name
+    if statement.finished < statement.started:
+        yield name, f"ended at {statement.finished:{TIME}}, before it began at {statement.started:{TIME}}"
+    if statement.finished > evidence.now + CLOCKS:
+        yield name, f"ended at {statement.finished:{TIME}}, in the future"
+    for one in statement.inputs:
+        made = evidence.tree.producer(one.name)
+        # Runs of another cluster come to lie beside the same data as it was prepared here, whenever that was.
+        elsewhere = made and made.statement.verb == sharing.DATA and statement.verb in sharing.NAMED
+        if made and not elsewhere and made.statement.finished > statement.started + CLOCKS:
+            yield name, f"began at {statement.started:{TIME}}, before its input {one.name} was made"
+    for one in statement.dependencies:
+        when = repository.committed(one.sha256) if one.kind == COMMIT else None
+        if when and statement.started < when - CLOCKS:
+            yield name, f"began at {statement.started:{TIME}}, before its commit was made"

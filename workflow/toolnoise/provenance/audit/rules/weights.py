@@ -1,0 +1,48 @@
+"""Rules about weights: those after each cycle are what the history says, and a moved bit is the one that was drawn.
+
+Only runs of which this is asked have their weights read once more.
+"""
+
+from typing import Any
+
+from toolnoise.models.initial import Parameter
+from toolnoise.provenance.audit.evidence import Evidence, Found, RunFacts, differences, guarded
+from toolnoise.training import bitflip, snapshots
+from toolnoise.training.loop import weight_digests
+
+
+def snapshots_are_the_histories(evidence: Evidence) -> Found:
+    """A run of several cycles has the weights after each that ended, with the digests that its history gives."""
+    for run in evidence.runs[0]:
+        name = evidence.tree.named(f"{run.path}/weights.npz")
+        yield from guarded(name, lambda name=name, run=run: _snapshots(evidence, name, run))
+
+
+def moved_bits_are_the_drawn(evidence: Evidence) -> Found:
+    """The weight that a run moved is the one that its seeds and its tensors give; runs without `bit` moved none."""
+    for run in evidence.runs[0]:
+        yield from guarded(run.name, lambda run=run: _moved_bit(evidence, run))
+
+
+def _snapshots(evidence: Evidence, name: str, run: RunFacts) -> Found:
+    recipe = run.spec["recipe"]
+    if snapshots.count(recipe) == 1:
+        return
+    epochs = [*snapshots.snapshot_epochs(recipe, len(run.weights)), len(run.weights)]
+    for epoch, weights in zip(epochs, evidence.weights(run), strict=True):
+        if weight_digests(weights)[0] != run.weights[epoch - 1]:
+            yield name, f"has other weights after epoch {epoch} than its history"
+
+
+def _moved_bit(evidence: Evidence, run: RunFacts) -> Found:
+    other = differences({"moved_bit": _drawn(evidence, run)}, {"moved_bit": run.moved_bit})
+    if other:
+        yield run.name, f"has another moved_bit than its seeds and tensors give: {', '.join(other)}"
+
+
+def _drawn(evidence: Evidence, run: RunFacts) -> dict[str, Any] | None:
+    if "bit" not in run.spec["variant"]["varying"]:
+        return None
+    tensors = evidence.weights(run)[-1].items()
+    parameters = [Parameter(path, tensor.shape, path in run.trainable, "", {}) for path, tensor in tensors]
+    return bitflip.recorded(bitflip.of_run(parameters, run.spec), run.spec, len(run.weights))

@@ -1,0 +1,1 @@
+"""What separates two runs, cells or studies, bit by bit."""

@@ -1,0 +1,1 @@
+"""The audit as a page that opens from disk."""

@@ -1,0 +1,200 @@
+"""The audit as one HTML page that needs nothing else: what was found, and the way from every file down to its data.
+
+The page is a template, a style and a script, which are in web/, and a block of JSON that the script draws from.
+Statements share most of what they say, so the block says each thing once: files, values and lists of code are tables,
+and statements are numbers into them. Nothing of it can run: the block is plain ASCII without `<`, `>` and `&`, the
+script makes text nodes of it, and the page's policy allows no other script, style or address than its own.
+"""
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from toolnoise.base.errors import BadInput
+from toolnoise.base.files import write_text
+from toolnoise.jobs import JOBS
+from toolnoise.provenance.audit.examine import Audit
+from toolnoise.provenance.audit.rules import RULES, Rule
+from toolnoise.provenance.record import repository
+from toolnoise.provenance.record.statements import INPUT, TIME, Artifact
+from toolnoise.provenance.record.tree import Stated, Tree
+
+FILE = "file"
+# In the order in which they stand in the page, as one script.
+SCRIPTS = ("data.js", "elements.js", "lineage.js", "views.js", "moving.js")
+DEEPEST = 12
+# Beyond it a browser's numbers are no longer exact.
+EXACT = 2**53
+
+
+def write(path: str | Path, found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> None:
+    """Write the page of an audit."""
+    # There, it would be what the next audit finds.
+    if Path(path).resolve().is_relative_to(found.results.root.resolve()):
+        raise BadInput("command line", "--html", f"{path} lies in the results", "a place outside of what is audited")
+    try:
+        write_text(path, document(data(found, strict, rules)))
+    except OSError as error:
+        raise BadInput("command line", "--html", f"{path} cannot be written ({error.strerror})") from None
+
+
+def document(block: dict[str, Any]) -> str:
+    """The page."""
+    style, script = _part("page.css"), '"use strict";\n' + "\n".join(map(_part, SCRIPTS))
+    policy = (
+        f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    # In one pass, so that nothing that is filled in is ever searched for places to fill in.
+    parts = {"policy": policy, "style": style, "data": escaped(block), "script": script}
+    return re.sub(r"\{(policy|style|data|script)\}", lambda place: parts[place[1]], _part("page.html"))
+
+
+def escaped(value: object) -> str:
+    """JSON that may stand in a script element: nothing in it ends the element or begins another."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    for sign in "<>&":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text
+
+
+def data(found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> dict[str, Any]:
+    """All that the page shows, each thing once."""
+    packed = _Packed()
+    # Of several studies, each name begins with its study's folder; of one, with what is in it.
+    trees = found.results.trees
+    names = [(tree, f"{tree.root.name}/" if len(trees) > 1 else "") for tree in trees]
+    for tree, before in names:
+        packed.add(tree, before)
+
+    def here(artifact: str) -> str:
+        inside = ((before, tree.inside(artifact)) for tree, before in names)
+        return next((before + path for before, path in inside if path is not None), artifact)
+
+    findings: dict[str, list[tuple[str, str]]] = {}
+    for rule, artifact, what in found.findings:
+        findings.setdefault(rule, []).append((here(artifact), what))
+    stale: dict[tuple[str, ...], list[str]] = {}
+    for artifact, changed in found.stale:
+        stale.setdefault(changed, []).append(here(artifact))
+    verbs = {job[0] for job in packed.jobs}
+    return {
+        "title": f"results/{trees[0].name}" if len(trees) == 1 else f"{len(trees)} studies",
+        "clean": found.is_clean(strict),
+        "told": [str(found.coverage), *(f"Note: {note}" for note in found.notes), _audited(found)],
+        "rules": {rule.name: rule.says for rule in rules},
+        "findings": list(findings.items()),
+        "stale": list(stale.items()),
+        "says": {verb: job.says for verb, job in JOBS.items() if verb in verbs},
+        **packed.tables(),
+    }
+
+
+def _audited(found: Audit) -> str:
+    """When, and by which program."""
+    commit = repository.commit()
+    at = f" at commit {commit.sha[:12]}{' with changes' if commit.changes else ''}" if commit else ""
+    version = repository.versions("toolnoise").get("toolnoise", "")
+    return f"Audited {found.now:%Y-%m-%d %H:%M} UTC by toolnoise {version}{at}"
+
+
+class _Packed:
+    """Tables that statements share, and the statements as numbers into them."""
+
+    def __init__(self) -> None:
+        self.files: list[tuple[str, int]] = []
+        self.jobs: list[list[Any]] = []
+        self._kinds: dict[str, int] = {}
+        self._things: dict[tuple[str, str, int | None, str, str], int] = {}
+        self.values: list[Any] = []
+        self._values: dict[str, int] = {}
+        self._made_by: dict[str, int] = {}
+
+    def add(self, tree: Tree, before: str) -> None:
+        """Add the files and statements of a study; `before` goes before its paths."""
+        self.files += [(before + path, size) for path, size in tree.artifacts.items()]
+        for stated in tree.statements:
+            self.jobs.append(self._job(tree, stated, before))
+
+    def tables(self) -> dict[str, Any]:
+        """The tables, as the page's script reads them."""
+        names, digests, sizes, kinds, uris = zip(*self._things, strict=True) if self._things else ((),) * 5
+        return {
+            "files": self.files,
+            "things": {
+                "names": names,
+                "sha256": digests,
+                "sizes": sizes,
+                "kinds": [self._kinds[kind] for kind in kinds],
+                "uris": {number: uri for number, uri in enumerate(uris) if uri},
+            },
+            "kinds": list(self._kinds),
+            "values": self.values,
+            "madeBy": [json.loads(text) for text in self._made_by],
+            "jobs": self.jobs,
+        }
+
+    def _job(self, tree: Tree, stated: Stated, before: str) -> list[Any]:
+        path, statement = stated
+        outputs: dict[str, list[int]] = {}
+        inputs: dict[str, list[int]] = {}
+        others: dict[str, list[int]] = {}
+        for one in statement.outputs:
+            outputs.setdefault(one.role, []).append(self._thing(tree, one, before))
+        for one in statement.dependencies:
+            if one.kind == INPUT:
+                inputs.setdefault(one.role, []).append(self._thing(tree, one, before))
+            else:
+                others.setdefault(one.kind, []).append(self._thing(tree, one, before))
+        return [
+            statement.verb,
+            statement.started.strftime(TIME),
+            statement.finished.strftime(TIME),
+            outputs,
+            inputs,
+            self._made_by.setdefault(json.dumps(others), len(self._made_by)),
+            self._value(statement.parameters),
+            self._value(statement.observed),
+            self._value(statement.versions),
+            before + path,
+            None if statement.changes is None else str(statement.changes),
+        ]
+
+    def _thing(self, tree: Tree, one: Artifact, before: str) -> int:
+        """The number of a file with these bytes, whoever names it."""
+        inside = tree.inside(one.name)
+        name = one.name if inside is None else before + inside
+        kind = FILE if one.kind in ("", INPUT) else one.kind
+        self._kinds.setdefault(kind, len(self._kinds))
+        return self._things.setdefault((name, one.sha256, one.size, kind, one.uri), len(self._things))
+
+    def _value(self, value: Any, depth: int = 0) -> int:
+        """The number of a JSON value; objects and lists are of numbers, so that equal parts are kept once."""
+        if depth > DEEPEST:
+            packed: Any = "nested too deeply to be shown"
+        elif isinstance(value, dict):
+            packed = {key: self._value(each, depth + 1) for key, each in value.items()}
+        elif isinstance(value, list):
+            packed = [self._value(each, depth + 1) for each in value]
+        elif isinstance(value, float) or (isinstance(value, int) and abs(value) > EXACT):
+            # As it is written: a browser would show 1e-05 and 0.00001, or two large numbers, as the same.
+            packed = repr(value)
+        else:
+            packed = value
+        written = repr(packed)
+        if written not in self._values:
+            self._values[written] = len(self.values)
+            self.values.append(packed)
+        return self._values[written]
+
+
+def _part(name: str) -> str:
+    return (Path(__file__).parent / "web" / name).read_text("utf-8")
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

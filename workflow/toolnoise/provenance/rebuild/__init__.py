@@ -1,0 +1,1 @@
+"""Results made again from their statements and compared bit for bit."""

@@ -1,0 +1,92 @@
+"""The code that a job was made by, as its statement records it: file by file, from here or from the commit it names."""
+
+import hashlib
+import shutil
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+
+from toolnoise.base.code_digest import PACKAGE, ROOT
+from toolnoise.provenance.record import repository
+from toolnoise.provenance.record.hashing import sha256
+from toolnoise.provenance.record.statements import CODE, COMMIT, RESOURCE, Artifact, Statement
+
+# Where the package lies in the repository.
+WORKFLOW = PACKAGE.parent.relative_to(ROOT).as_posix()
+
+
+class Code(NamedTuple):
+    """The folder to import the package from and what to call it; or what of it cannot be had."""
+
+    folder: Path
+    called: str
+    missing: tuple[str, ...] = ()
+
+
+class Own(NamedTuple):
+    """A user's own module: where it must lie in the folder of a study, and where the recorded version of it is."""
+
+    place: str
+    source: Path | bytes | None
+
+
+def package(statement: Statement, scratch: Path) -> Code:
+    """The package as the statement records it: the one here if it is that, else laid out below `scratch`."""
+    recorded = [one for one in statement.dependencies if one.kind in (CODE, RESOURCE) and not _is_own(one)]
+    absent = [one for one in recorded if not _is(ROOT / one.name, one)]
+    if not absent:
+        return Code(PACKAGE.parent, "the code here")
+    commit = _commit(statement)
+    at_commit = repository.files_of(commit, (one.name for one in recorded))
+    missing = [one.name for one in absent if at_commit.get(one.name) != one.sha256]
+    if missing:
+        return Code(PACKAGE.parent, "", tuple(missing))
+    repository.extract(commit, scratch)
+    for one in recorded:
+        # What was changed when the job ran and has been committed since.
+        if at_commit.get(one.name) != one.sha256:
+            (scratch / one.name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / one.name, scratch / one.name)
+    return Code(scratch / WORKFLOW, f"the code of commit {commit[:12]}")
+
+
+def own_modules(statement: Statement, folder: Path) -> Iterator[Own]:
+    """A user's own modules, of a study that ran in `folder`.
+
+    They were recorded by their path in the repository, if they lie in it, and else in the user's folder. All lie in the
+    folder that the model's builder is imported from.
+    """
+    recorded = [one for one in statement.dependencies if _is_own(one)]
+    if not recorded:
+        return
+    prefix = _folder_of(statement.parameters, [one.name for one in recorded])
+    for one in recorded:
+        place = one.name.removeprefix(prefix)
+        paths = (folder / place, folder / one.name, ROOT / one.name)
+        found: Path | bytes | None = next((path for path in paths if _is(path, one)), None)
+        if found is None and (commit := _commit(statement)):
+            text = repository.show(commit, one.name)
+            found = text if text is not None and hashlib.sha256(text).hexdigest() == one.sha256 else None
+        yield Own(place, found)
+
+
+def _is_own(one: Artifact) -> bool:
+    return one.kind == CODE and not one.name.startswith(f"{WORKFLOW}/")
+
+
+def _folder_of(parameters: dict[str, Any], names: list[str]) -> str:
+    """What stands before the module of the model's builder in its recorded name."""
+    module = PurePosixPath(*parameters["spec"]["model"]["builder"].partition(":")[0].split(".")).as_posix()
+    for ending in (f"{module}.py", f"{module}/__init__.py"):
+        for name in names:
+            if name == ending or name.endswith(f"/{ending}"):
+                return name.removesuffix(ending)
+    return ""
+
+
+def _commit(statement: Statement) -> str:
+    return next((one.sha256 for one in statement.dependencies if one.kind == COMMIT), "")
+
+
+def _is(path: Path, one: Artifact) -> bool:
+    return path.is_file() and sha256(path) == one.sha256

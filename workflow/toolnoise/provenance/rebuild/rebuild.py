@@ -1,0 +1,339 @@
+"""Artifacts made again from their statements, in a scratch folder, and compared bit for bit with what was stated.
+
+A job's outcome follows from its parameters, the files it reads and its code (jobs.py). So its inputs are verified and
+laid out under the names that the statement has for them, the recorded code is found, and the job is performed in a
+process of its own in that folder, told what the statement says and nothing else. Files that hold times are compared
+without these with the ones that were stated.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+
+from toolnoise import streams
+from toolnoise.base import files
+from toolnoise.base.errors import BadInput
+from toolnoise.commands import doctor
+from toolnoise.datasets import fetching, sources
+from toolnoise.engines import environment
+from toolnoise.jobs import JOBS, Job
+from toolnoise.provenance.diff import changes, histories
+from toolnoise.provenance.rebuild import checkout, replay
+from toolnoise.provenance.rebuild.sampling import Made
+from toolnoise.provenance.record import recorder, repository
+from toolnoise.provenance.record.hashing import sha256
+from toolnoise.provenance.record.statements import LOCK, PACKAGE, SOURCE, Artifact, Statement
+from toolnoise.provenance.record.tree import shown
+from toolnoise.training.runs import read as read_run
+
+REPRODUCED, DIFFERS, LACKING, CANNOT = "reproduced", "differs", "not tried", "cannot be replayed"
+# What changes no outcome, as a replay has it.
+ASIDE = {"checkpoint": ".checkpoint.npz", "threads": 1}
+UNREPEATABLE = {
+    "configure": "Snakemake writes the study from its configuration and its command line before the first job",
+    "fetch": "a download; what was downloaded is verified when data is prepared again",
+    "measure-speed": "what it made are times",
+    "profile": "what it made are times",
+    "report": "the page says when Snakemake wrote it",
+}
+
+
+class Outcome(NamedTuple):
+    """What came of making a job's outputs again: the verdict, what there is to say of it, and where it was made."""
+
+    made: Made
+    verdict: str
+    lines: tuple[str, ...]
+    folder: Path | None = None
+
+
+class Lacking(Exception):  # noqa: N818 (it names what is lacking)
+    """Why a job cannot be tried as it was recorded."""
+
+
+def rebuild(jobs: list[Made], keep: bool) -> Iterator[Outcome]:
+    """Make the outputs of each job again; the scratch folder goes afterwards unless it is to be kept."""
+    for number, made in enumerate(jobs, 1):
+        took = (made.statement.finished - made.statement.started).total_seconds()
+        print(f"{number} of {len(jobs)}: {made.called} (took {took:.0f} s)", file=sys.stderr, flush=True)
+        with ExitStack() as stack:
+            if keep:
+                scratch = Path(tempfile.mkdtemp(prefix="toolnoise-rebuild-"))
+            else:
+                scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="toolnoise-rebuild-")))
+            outcome = _rebuilt(made, scratch.resolve())
+            yield outcome._replace(folder=scratch if keep else None)
+
+
+def report(outcomes: Iterable[Outcome]) -> int:
+    """Print each outcome as it comes, and a count of them; the exit code: 1 if anything differs or was not tried."""
+    verdicts: Counter[str] = Counter()
+    for outcome in outcomes:
+        verdicts[outcome.verdict] += 1
+        first, *others = outcome.lines
+        print(f"{outcome.verdict}: {outcome.made.called}: {shown(first)}")
+        for line in others:
+            print(f"    {shown(line)}")
+        if outcome.folder:
+            print(f"    kept in {outcome.folder}")
+        sys.stdout.flush()
+    print(", ".join(f"{count} {verdict}" for verdict, count in verdicts.items()))
+    return 1 if verdicts[DIFFERS] or verdicts[LACKING] else 0
+
+
+def _rebuilt(made: Made, scratch: Path) -> Outcome:
+    statement = made.statement
+    try:
+        if why := why_not(statement):
+            return Outcome(made, CANNOT, (why,))
+        job = JOBS[statement.verb]
+        given = _given(job, statement)
+        folder = _lay_out(made, scratch)
+        code = checkout.package(statement, scratch / "code")
+        if code.missing:
+            raise Lacking(f"code that is neither here nor at its commit: {', '.join(code.missing)}")
+    except (Lacking, BadInput) as error:
+        return Outcome(made, LACKING, (str(error),))
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        found = f"its parameters are not those of a {statement.verb} job ({type(error).__name__}: {error})"
+        return Outcome(made, LACKING, (found,))
+    refused = _perform(statement, given, folder, scratch, code.folder)
+    if refused:
+        return Outcome(made, DIFFERS, (f"it fails now: {refused}", *_then_and_now(statement, scratch, code)))
+    return _compared(made, folder, scratch, code)
+
+
+def why_not(statement: Statement) -> str:
+    """Why a job cannot be replayed on this machine, or on any; empty if it can."""
+    if statement.verb in UNREPEATABLE:
+        return UNREPEATABLE[statement.verb]
+    if statement.verb not in JOBS:
+        raise Lacking(f"no such verb here: {statement.verb!r}")
+    spec = statement.parameters.get("spec")
+    if spec is None:
+        return ""
+    tooling = spec["hardware"]
+    if "impl" in spec["variant"]["varying"] and tooling["impl_noise"] == "native":
+        return f"the implementation noise of {tooling['name']} is native: nobody can replay it"
+    if absent := doctor.why_not(tooling):
+        return f"this machine cannot serve {tooling['name']}: {absent}"
+    keys = streams.keys(spec["study_seed"], spec["variant"]["varying"], spec["seed"])
+    if statement.parameters["keys"] != keys:
+        raise Lacking("the recorded keys are not those that the spec gives")
+    return ""
+
+
+# Laying out what a job reads
+
+
+def _given(job: Job, statement: Statement) -> dict[str, Any]:
+    """What the job's command line said, by the roles of what it read and wrote."""
+    by_role: dict[str, list[str]] = {}
+    for one in (*statement.inputs, *statement.outputs):
+        _place(one.name)
+        by_role.setdefault(one.role, []).append(one.name)
+    given: dict[str, Any] = {name: ASIDE[name] for name in job.aside}
+    for option in (*job.reads, *job.writes):
+        if option == "read":
+            given[option] = [
+                [role.removeprefix("read "), *names] for role, names in by_role.items() if role.startswith("read ")
+            ]
+            continue
+        names = by_role.get(option, [])
+        if (not names and option not in job.optional) or (len(names) > 1 and option not in job.several):
+            raise Lacking(f"the statement has {len(names)} files for --{option}")
+        given[option.replace("-", "_")] = names if option in job.several else names[0]
+    return given
+
+
+def _lay_out(made: Made, scratch: Path) -> Path:
+    """A folder in which every input and source lies under the name that the job knows it by, verified."""
+    statement, user = made.statement, made.tree.root.parent.parent
+    own = list(checkout.own_modules(statement, user))
+    read = [Path(os.path.normpath(source["path"])) for source in _sources(statement)]
+    climbing = max((path.parts.count("..") for path in read), default=0)
+    folder = scratch.joinpath("work", *["work"] * climbing)
+    folder.mkdir(parents=True)
+    for one in statement.inputs:
+        inside = made.tree.inside(one.name)
+        source = user / one.name if inside is None else made.tree.root / inside
+        _verify(one, source)
+        _link(folder / _place(one.name), source)
+    for one in statement.dependencies:
+        if one.kind == SOURCE:
+            _verify_source(one, user / one.name)
+        elif one.kind == PACKAGE:
+            _verify(one, _installed(one))
+    for path in read:
+        if not path.is_absolute():
+            _link(folder / path, user / path)
+    for module in own:
+        if module.source is None:
+            raise Lacking(f"code that is neither here nor at its commit: {module.place}")
+        place = folder / _place(module.place)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(module.source if isinstance(module.source, bytes) else module.source.read_bytes())
+    return folder
+
+
+def _sources(statement: Statement) -> list[dict[str, Any]]:
+    return sources.sources(statement.parameters["entry"]) if statement.verb == "prepare" else []
+
+
+def _place(name: str) -> PurePosixPath:
+    """A name as a place below a folder; what would be no such place is refused."""
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts or not path.parts or "\0" in name:
+        raise Lacking(f"{name!r} lies outside of the folder that the job ran in")
+    return path
+
+
+def _link(place: Path, source: Path) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if not place.exists():
+        place.symlink_to(source)
+
+
+def _verify(one: Artifact, path: Path) -> None:
+    with files.readable(path, "an input of the job"):
+        digest = sha256(path)
+    if digest != one.sha256:
+        raise Lacking(f"an input has changed: {one.name} is {digest[:12]} and was {one.sha256[:12]}")
+
+
+def _verify_source(one: Artifact, path: Path) -> None:
+    digest = fetching.verified({"path": str(path)})["sha256"]
+    if digest != one.sha256:
+        raise Lacking(f"a source has changed: {one.name} is {digest[:12]} and was {one.sha256[:12]}")
+
+
+def _installed(one: Artifact) -> Path:
+    found = re.fullmatch(r"pkg:pypi/([A-Za-z0-9._-]+)@.+", one.uri)
+    if not found or not repository.versions(found[1]):
+        raise Lacking(f"no installed package has {one.name} ({one.uri})")
+    _place(one.name)
+    return repository.installed_file(found[1], one.name)
+
+
+# Performing it
+
+
+def _perform(statement: Statement, given: dict[str, Any], folder: Path, scratch: Path, package: Path) -> str:
+    """Perform the job in its folder; why it failed, if it did."""
+    told, log = scratch / "job.json", scratch / "job.log"
+    files.write_json(told, {"verb": statement.verb, "parameters": statement.parameters, "given": given})
+    # The script by its path: the package that it imports may be an earlier one, which had none.
+    command = [sys.executable, "-P", str(replay.__file__), str(told), str(scratch / "observed.json")]
+    path = os.pathsep.join(filter(None, (str(package), os.environ.get("PYTHONPATH"))))
+    with log.open("wb") as said:
+        # A training says after every epoch where it stands.
+        out = sys.stderr.fileno() if statement.verb == "train" else said
+        done = subprocess.run(
+            command, cwd=folder, env={**_variables(statement), "PYTHONPATH": path}, stdout=out, stderr=said
+        )
+    if done.returncode == 0:
+        return ""
+    lines = log.read_text("utf-8", "replace").strip().splitlines()
+    return f"exit code {done.returncode}" + (f", {lines[-1].removeprefix('toolnoise: ')}" if lines else "")
+
+
+def _variables(statement: Statement) -> dict[str, str]:
+    """This process's variables, with those that frameworks see as the job had them."""
+    kept = {name: value for name, value in os.environ.items() if not environment.FRAMEWORK.fullmatch(name)}
+    visible = {name: os.environ[name] for name in environment.VISIBLE if name in os.environ}
+    return kept | _recorded(statement) | visible
+
+
+def _recorded(statement: Statement) -> dict[str, str]:
+    told = statement.observed.get("variables")
+    recorded = told if isinstance(told, dict) else {}
+    return {
+        name: value
+        for name, value in recorded.items()
+        if environment.FRAMEWORK.fullmatch(name) and isinstance(value, str) and "\0" not in value
+    }
+
+
+# Comparing what came of it
+
+
+def _compared(made: Made, folder: Path, scratch: Path, code: checkout.Code) -> Outcome:
+    differing, notes, equal, but_for_times = [], [], 0, 0
+    for one in made.statement.outputs:
+        same, says = _output(made, one, folder / one.name)
+        if not same:
+            differing.append(f"{one.name}: {says}")
+            continue
+        equal += 1
+        but_for_times += says == "times"
+        notes += [f"{one.name}: {says}"] if says not in ("", "times") else []
+    if differing:
+        parted = _parted(made, folder)
+        return Outcome(made, DIFFERS, (*differing, *parted, *notes, *_then_and_now(made.statement, scratch, code)))
+    count = f"{equal} file{'s' if equal > 1 else ''}"
+    told = f"{count} bit-equal" + (f", {but_for_times} of them but for times" if but_for_times else "")
+    return Outcome(made, REPRODUCED, (f"{told}, by {code.called}", *notes))
+
+
+def _output(made: Made, one: Artifact, again: Path) -> tuple[bool, str]:
+    """Whether an output was made again as it was stated, and what there is to say of it."""
+    if not again.is_file():
+        return False, "was not made"
+    inside = made.tree.inside(one.name)
+    here = made.tree.root / inside if inside in made.tree.files else None
+    digest = sha256(here) if here else None
+    if sha256(again) == one.sha256:
+        if digest == one.sha256:
+            return True, ""
+        if here is None:
+            return True, "is not here; it was made again as stated"
+        first = changes.compare(here, again).first
+        return False, f"made again as stated, but the file here is another one: it differs {first}".rstrip()
+    if here is None:
+        return False, "was made otherwise than stated, and is not here to be compared with"
+    compared = changes.compare(here, again)
+    stated = digest == one.sha256
+    if compared.same:
+        return stated, "times" if stated else "was made again but for times, but the file here is not as stated"
+    return False, f"differs {compared.first}" + ("" if stated else "; the file here is not as stated either")
+
+
+def _parted(made: Made, folder: Path) -> list[str]:
+    """Where a training that came out otherwise parted from the one that is here."""
+    if made.statement.verb != "train":
+        return []
+    record = next(one.name for one in made.statement.outputs if one.role == "record")
+    try:
+        parted = histories.parting(read_run(made.tree.root / str(made.tree.inside(record))), read_run(folder / record))
+    except BadInput as error:
+        return [f"the histories cannot be compared: {error}"]
+    initial = {True: "equal", False: "different", None: "unknown"}[parted["initial_equal"]]
+    epoch, tensors = parted["weights_differ_from_epoch"], parted["tensors_that_differ_then"]
+    where = f"they part in epoch {epoch}, first in {tensors[0]}" if epoch else "no epoch's digests differ"
+    return [f"from {initial} initial weights {where}"]
+
+
+def _then_and_now(statement: Statement, scratch: Path, code: checkout.Code) -> list[str]:
+    """What differs between the machine and programs then and those now."""
+    observed = scratch / "observed.json"
+    now = files.read_json(observed) if observed.exists() else None
+    now = now or {**recorder.machine(), "variables": _recorded(statement)}
+    pairs = [
+        ("", statement.observed, now),
+        ("programs", statement.versions, recorder.programs()),
+        ("lock", _lock(statement), repository.lock()),
+    ]
+    found = [change for key, then, here in pairs for change in changes.changes(then, here, key)]
+    lines = [f"then and now: {key}: {changes.shown(then)} -> {changes.shown(here)}" for key, then, here in found]
+    return [*(lines or ["then and now: nothing differs that is recorded"]), f"made by {code.called}"]
+
+
+def _lock(statement: Statement) -> str | None:
+    return next((one.name for one in statement.dependencies if one.kind == LOCK), None)

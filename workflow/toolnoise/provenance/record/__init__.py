@@ -1,0 +1,1 @@
+"""Statements: what each job made, from what, how and where; written, read and signed."""

@@ -1,0 +1,194 @@
+"""The recorder around every job: it knows what goes in, lets the job be performed, and states what came out.
+
+The statement is written last, when all outputs are in their places: a job that is broken off leaves none, and Snakemake
+removes what it left. Only then does its checkpoint go, so that until the end a job can go on from it.
+"""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from toolnoise.base import code_digest, files
+from toolnoise.base.errors import BadInput
+from toolnoise.engines import environment
+from toolnoise.jobs import JOBS, Job
+from toolnoise.provenance.record import repository
+from toolnoise.provenance.record.hashing import sha256
+from toolnoise.provenance.record.statements import (
+    CODE,
+    COMMIT,
+    INPUT,
+    LOCK,
+    PACKAGE,
+    RESOURCE,
+    SOURCE,
+    Artifact,
+    Statement,
+    path_for,
+)
+
+ENVIRONMENT = ("numpy", "scipy", "pandas", "matplotlib", "seaborn", "papermill", "nbconvert", "ipykernel", "pillow")
+
+
+def run(verb: str, given: argparse.Namespace) -> None:
+    """Perform a job and state what it did."""
+    job = JOBS[verb]
+    parameters = job.resolve(given)
+    _require_planned(parameters, given)
+    started = _now()
+    before = {path: _stat(path) for path, _ in read_by(job, given)}
+    inputs = [_artifact(path, role, INPUT) for path, role in read_by(job, given)]
+    observed = job.perform(parameters, given)
+    changed = [path for path, stat in before.items() if _stat(path) != stat]
+    if changed:
+        raise BadInput(changed[0], "", "changed while it was read", "a file that nobody writes to meanwhile")
+    outputs = [_artifact(path, role) for path, role in written_by(job, given)]
+    made_by = code_digest.sources(*job.modules(parameters), files=job.files(parameters))
+    dependencies = [*inputs, *_sources(verb, parameters, outputs), *_code(made_by)]
+    _write(verb, outputs, dependencies, parameters, observed or machine(), started)
+    if "checkpoint" in job.aside:
+        files.discard(given.checkpoint)
+
+
+def _require_planned(parameters: dict[str, Any], given: argparse.Namespace) -> None:
+    """Refuse a job whose study is no longer the one that Snakemake planned it for."""
+    planned = getattr(given, "planned", None)
+    if planned and planned != files.canonical_sha256(parameters):
+        found = "changed since this job was planned: another Snakemake works on a study of the same name"
+        raise BadInput(given.study, "", found, "run Snakemake again, or name one of the studies otherwise")
+
+
+def write_study(path: str, config: dict[str, Any], configuration: str) -> None:
+    """Write a resolved study, unless it is there as it is, and state which configuration it comes from."""
+    if Path(path).exists() and path_for(path).exists() and files.read_json(path) == config:
+        return
+    started = _now()
+    files.write_json(path, config)
+    registries = (
+        (code_digest.ROOT / "resources").glob("*.yaml"),
+        (code_digest.ROOT / "workflow" / "schemas").glob("*.json"),
+    )
+    resources = tuple(file.relative_to(code_digest.ROOT).as_posix() for found in registries for file in found)
+    dependencies = [
+        _artifact(configuration, "configuration", SOURCE),
+        *_code(code_digest.sources("toolnoise.study.config", files=resources)),
+    ]
+    _write("configure", [_artifact(path, "out")], dependencies, {}, machine(), started)
+
+
+def machine() -> dict[str, Any]:
+    """What there is to say of a job that no framework took part in."""
+    matter = {name: value for name, value in os.environ.items() if environment.FRAMEWORK.fullmatch(name)}
+    return {**environment.machine(), "versions": repository.versions(*ENVIRONMENT), "variables": matter}
+
+
+def programs() -> dict[str, str]:
+    """The versions of what makes a job run."""
+    return repository.versions("toolnoise", "snakemake") | {"python": sys.version.split()[0]}
+
+
+def _write(
+    verb: str,
+    outputs: list[Artifact],
+    dependencies: list[Artifact],
+    parameters: dict[str, Any],
+    observed: dict[str, Any],
+    started: datetime,
+) -> None:
+    commit = repository.commit() or repository.packed()
+    statement = Statement(
+        verb,
+        tuple(outputs),
+        (*dependencies, *_repository()),
+        # As JSON has it: tuples are lists.
+        json.loads(json.dumps(parameters)),
+        json.loads(json.dumps(observed)),
+        started,
+        _now(),
+        programs(),
+        commit.changes if commit else None,
+    )
+    files.write_json(path_for(outputs[0].name), statement.as_json())
+
+
+def read_by(job: Job, given: argparse.Namespace) -> Iterator[tuple[str, str]]:
+    """Every file that a job reads, with the option that names it; what lies beside such a file goes with it."""
+    for option, beside in job.reads.items():
+        value = getattr(given, option.replace("-", "_"))
+        if option == "read":
+            for kind, *paths in value:
+                yield from ((path, f"read {kind}") for path in paths)
+        else:
+            for path in value if isinstance(value, list) else [value]:
+                yield path, option
+                for other in beside:
+                    there = Path(path).with_suffix(other) if other.startswith(".") else Path(path).with_name(other)
+                    yield str(there), f"beside {option}"
+
+
+def written_by(job: Job, given: argparse.Namespace) -> Iterator[tuple[str, str]]:
+    """Every file that a job writes, with the option that names it."""
+    for option in job.writes:
+        value = getattr(given, option.replace("-", "_"))
+        yield from ((path, option) for path in (value if isinstance(value, list) else [value]))
+
+
+def _sources(verb: str, parameters: dict[str, Any], outputs: list[Artifact]) -> Iterator[Artifact]:
+    """What a data set comes from: files from outside, or one of an installed package."""
+    if verb == "fetch":
+        records = files.read_json(outputs[0].name)["sources"]
+    elif verb == "prepare":
+        from toolnoise.datasets import fetching, sources
+
+        # Verified again: what a file was when it was fetched need not be what was prepared.
+        records = [fetching.verified(source) for source in sources.sources(parameters["entry"])]
+        embedded = sources.bundled(parameters["entry"])
+        if embedded:
+            package, file = embedded
+            (version,) = repository.versions(package).values()
+            path = repository.installed_file(package, file)
+            uri = f"pkg:pypi/{package}@{version}"
+            yield Artifact(file, sha256(path), path.stat().st_size, kind=PACKAGE, uri=uri)
+    else:
+        records = []
+    for record in records:
+        uri = record.get("url") or record.get("page") or ""
+        yield Artifact(_relative(record["path"]), record["sha256"], record["bytes"], kind=SOURCE, uri=uri)
+
+
+def _code(made_by: dict[str, str]) -> Iterator[Artifact]:
+    for name, digest in sorted(made_by.items()):
+        yield Artifact(name, digest, kind=CODE if name.endswith(".py") else RESOURCE)
+
+
+def _repository() -> Iterator[Artifact]:
+    lock, commit = repository.lock(), repository.commit() or repository.packed()
+    if lock:
+        yield Artifact(lock, sha256(code_digest.ROOT / lock), kind=LOCK)
+    if commit:
+        yield Artifact("repository", commit.sha, kind=COMMIT)
+
+
+def _artifact(path: str, role: str, kind: str = "") -> Artifact:
+    with files.readable(path, "a file"):
+        return Artifact(_relative(path), sha256(path), Path(path).stat().st_size, role, kind)
+
+
+def _relative(path: str) -> str:
+    """A path as seen from here, if it lies below."""
+    return os.path.relpath(path) if Path(path).is_absolute() and Path(path).is_relative_to(Path.cwd()) else str(path)
+
+
+def _stat(path: str) -> tuple[int, int]:
+    with files.readable(path, "a file"):
+        found = Path(path).stat()
+        return found.st_size, found.st_mtime_ns
+
+
+def _now() -> datetime:
+    return datetime.now(UTC).replace(tzinfo=None)

@@ -1,0 +1,202 @@
+"""Signatures on statements by the SSH keys that people have, made and verified by `ssh-keygen -Y`.
+
+A signed statement is a DSSE envelope in the place of the bare one. Keys stay where they are: in a file, whose
+passphrase ssh-keygen asks for, or with ssh-agent, if the path is that of the public key. Who may sign is what OpenSSH
+calls an allowed signers file. A signature says who vouches for a statement; that its files are as it says is the
+audit's matter.
+"""
+
+import base64
+import hashlib
+import os
+import subprocess
+import tempfile
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+from toolnoise.base import files
+from toolnoise.base.errors import BadInput
+from toolnoise.base.progress import progress
+from toolnoise.provenance.record import envelope, statements, tree
+from toolnoise.provenance.record.envelope import Envelope, Signature
+from toolnoise.provenance.record.statements import Statement
+
+# What SSH signatures are made for: one made for anything else, such as a commit or a login, counts for nothing here.
+NAMESPACE = "toolnoise"
+MAGIC, BEGIN, END = b"SSHSIG", "-----BEGIN SSH SIGNATURE-----", "-----END SSH SIGNATURE-----"
+# Statements that one process signs, for which a passphrase is asked for once.
+AT_ONCE = 5000
+
+
+class Verdict(NamedTuple):
+    """Who signed a statement, of those who may; if nobody did, one sentence that says why it does not count."""
+
+    principals: tuple[str, ...]
+    why: str = ""
+
+
+class Signer(NamedTuple):
+    """What a signature says of itself: the fingerprint of its key, and what it was made for."""
+
+    key: str
+    namespace: str
+
+
+def sign(folder: str | Path, key: str | Path) -> tuple[int, int]:
+    """Sign every statement below a results folder; returns how many were signed, and how many were by this key."""
+    paths = list(_statements(folder))
+    fingerprint = _fingerprint(key)
+    signed = 0
+    with progress("signing", len(paths), "statement") as shown:
+        for start in range(0, len(paths), AT_ONCE):
+            opened = {path: _read(path) for path in paths[start : start + AT_ONCE]}
+            bare = {
+                path: one
+                for path, one in opened.items()
+                if fingerprint not in {_signer(signature.blob).key for signature in one.signatures}
+            }
+            shown.update(len(opened) - len(bare))
+            for (path, one), blob in zip(bare.items(), _signatures(bare.values(), key), strict=True):
+                more = one._replace(signatures=(*one.signatures, Signature(fingerprint, blob)))
+                # A job may have been run again meanwhile.
+                if _read(path) != one:
+                    raise BadInput(path, "", "changed while it was signed", "a study that nobody runs meanwhile")
+                files.write_json(path, more.as_json())
+                shown.update()
+            signed += len(bare)
+    return signed, len(paths) - signed
+
+
+class AllowedSigners:
+    """Those who may sign: an allowed signers file, as ssh-keygen(1) describes it."""
+
+    def __init__(self, path: str | Path) -> None:
+        with files.readable(path, "an allowed signers file, as ssh-keygen(1) describes it"):
+            text = Path(path).read_text("utf-8")
+        if not any(line.strip() and not line.lstrip().startswith("#") for line in text.splitlines()):
+            raise BadInput(path, "", "names nobody", "lines such as: ann@example.org ssh-ed25519 AAAA...")
+        self.path = Path(path).absolute()
+        self._principals: dict[str, tuple[str, ...]] = {}
+
+    def check(self, path: str | Path, statement: Statement | None) -> Verdict:
+        """Whether one of them signed the statement that was read from this file before."""
+        try:
+            one = _read(Path(path))
+            if statement != statements.parse(one.payload, path):
+                # What is signed counts for that only, whatever a file server shows at which moment.
+                return Verdict((), "changed since it was read")
+        except BadInput as error:
+            return Verdict((), str(error))
+        if not one.signatures:
+            return Verdict((), "is not signed")
+        said = [self._verify(signature, one.signed_bytes()) for signature in one.signatures]
+        principals = dict.fromkeys(name for verdict in said for name in verdict.principals)
+        return Verdict(tuple(principals), "" if principals else "; ".join(verdict.why for verdict in said))
+
+    def check_all(self, read: Mapping[Path, Statement]) -> dict[Path, Verdict]:
+        """The same for many, in as many processes as there are cores."""
+        found = {}
+        with ThreadPoolExecutor(os.cpu_count()) as pool, progress("verifying", len(read), "statement") as shown:
+            for path, verdict in zip(read, pool.map(self.check, read, read.values()), strict=True):
+                found[path] = verdict
+                shown.update()
+        return found
+
+    def _verify(self, signature: Signature, message: bytes) -> Verdict:
+        signer = _signer(signature.blob)
+        if not signer.key:
+            return Verdict((), "holds no SSH signature")
+        if signer.namespace != NAMESPACE:
+            return Verdict((), f"is signed by {signer.key} for {signer.namespace!r} and not for {NAMESPACE!r}")
+        with tempfile.TemporaryDirectory() as scratch:
+            armoured = Path(scratch, "sig")
+            armoured.write_text(_armoured(signature.blob))
+            # Only who may sign at all is asked for each key, not for each signature.
+            if signer.key not in self._principals:
+                self._principals[signer.key] = self._find(armoured)
+            why = f"is signed by {signer.key}, who is none of the allowed signers"
+            for principal in self._principals[signer.key]:
+                options = ("-f", self.path, "-I", principal, "-n", NAMESPACE, "-s", armoured)
+                done = _ssh_keygen("-Y", "verify", *options, input=message)
+                if done.returncode == 0:
+                    return Verdict((principal,))
+                why = f"has a signature of {principal} that does not hold ({_last_line(done)})"
+        return Verdict((), why)
+
+    def _find(self, armoured: Path) -> tuple[str, ...]:
+        done = _ssh_keygen("-Y", "find-principals", "-f", self.path, "-s", armoured)
+        return tuple(done.stdout.decode(errors="replace").splitlines()) if done.returncode == 0 else ()
+
+
+def _statements(folder: str | Path) -> Iterator[Path]:
+    for one in tree.load(folder).trees:
+        for error in one.unreadable.values():
+            raise error
+        yield from (one.root / stated.path for stated in one.statements)
+
+
+def _read(path: Path) -> Envelope:
+    with files.readable(path, envelope.WANTED), tree.open_plain(path) as file:
+        return envelope.unpack(file.readall(), path)
+
+
+def _signatures(some: Iterable[Envelope], key: str | Path) -> Iterator[bytes]:
+    """A signature on each, made by one process."""
+    with tempfile.TemporaryDirectory() as scratch:
+        names = []
+        for number, one in enumerate(some):
+            names.append(str(number))
+            Path(scratch, names[-1]).write_bytes(one.signed_bytes())
+        if not names:
+            return
+        # Its input is the terminal's, if there is one: a passphrase is asked for there.
+        command = ("-Y", "sign", "-f", Path(key).absolute(), "-n", NAMESPACE, *names)
+        done = _ssh_keygen(*command, folder=scratch)
+        if done.returncode:
+            raise BadInput(key, "", f"cannot sign ({_last_line(done)})", "a private key, or a public key of ssh-agent")
+        for name in names:
+            lines = Path(scratch, f"{name}.sig").read_text("ascii").splitlines()
+            yield base64.b64decode("".join(lines[1:-1]))
+
+
+def _armoured(blob: bytes) -> str:
+    return "\n".join([BEGIN, *textwrap.wrap(base64.b64encode(blob).decode(), 70), END, ""])
+
+
+def _signer(blob: bytes) -> Signer:
+    """Read an SSH signature's head (OpenSSH's PROTOCOL.sshsig); its key is empty if it is none."""
+    version = len(MAGIC) + 4
+    key, rest = _field(blob[version:])
+    namespace, _ = _field(rest)
+    if not blob.startswith(MAGIC + b"\0\0\0\1") or not key:
+        return Signer("", "")
+    fingerprint = base64.b64encode(hashlib.sha256(key).digest()).decode().rstrip("=")
+    return Signer(f"SHA256:{fingerprint}", namespace.decode(errors="replace"))
+
+
+def _field(data: bytes) -> tuple[bytes, bytes]:
+    end = 4 + int.from_bytes(data[:4], "big")
+    return data[4:end], data[end:]
+
+
+def _fingerprint(key: str | Path) -> str:
+    done = _ssh_keygen("-l", "-E", "sha256", "-f", Path(key).absolute())
+    words = done.stdout.decode(errors="replace").split()
+    if done.returncode or len(words) < 2 or not words[1].startswith("SHA256:"):
+        raise BadInput(key, "", f"cannot be read ({_last_line(done)})", "an SSH key, private or public")
+    return words[1]
+
+
+def _ssh_keygen(*arguments: object, folder: str | None = None, **options: bytes) -> subprocess.CompletedProcess[bytes]:
+    try:
+        return subprocess.run(["ssh-keygen", *map(str, arguments)], capture_output=True, cwd=folder, **options)
+    except FileNotFoundError:
+        raise BadInput("ssh-keygen", "", "is not installed", "it comes with OpenSSH (Debian: openssh-client)") from None
+
+
+def _last_line(done: subprocess.CompletedProcess[bytes]) -> str:
+    lines = (done.stderr + done.stdout).decode(errors="replace").strip().splitlines()
+    return lines[-1].strip() if lines else f"exit code {done.returncode}"

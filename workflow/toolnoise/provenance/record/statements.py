@@ -1,0 +1,190 @@
+"""Statements: in-toto Statement v1 with a SLSA provenance v1 predicate, one for each job.
+
+Subjects are a job's outputs and resolved dependencies all that it was made from, by SHA-256; external parameters are
+what the job was asked for, internal ones what was observed of the machine. A statement lies under statements/ in its
+study's folder, at the path of the first output. Written with sorted keys, it differs between two runs of a job in
+times and machine only.
+"""
+
+import json
+import re
+from datetime import datetime
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+
+from toolnoise.base.errors import BadInput
+from toolnoise.base.files import readable
+from toolnoise.provenance.record import envelope
+
+TYPE, PREDICATE = "https://in-toto.io/Statement/v1", "https://slsa.dev/provenance/v1"
+BUILD_TYPE = re.compile(r"urn:toolnoise:([a-z-]+):1")
+BUILDER = "urn:toolnoise:recorder:1"
+SUFFIX = ".intoto.json"
+FOLDER = "statements"
+TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
+WANTED = "an in-toto Statement v1 with SLSA provenance v1, as toolnoise writes it"
+
+# What a dependency is. Inputs have statements of their own; with all others a chain ends.
+INPUT, SOURCE, PACKAGE, CODE, RESOURCE, LOCK, COMMIT = (
+    "input",
+    "source",
+    "package",
+    "code",
+    "resource",
+    "lock",
+    "commit",
+)
+
+
+class Artifact(NamedTuple):
+    """A file that a statement speaks of: an output or what an output was made from."""
+
+    name: str
+    sha256: str
+    size: int | None = None
+    role: str = ""
+    kind: str = ""
+    uri: str = ""
+
+    def descriptor(self) -> dict[str, Any]:
+        """As an in-toto resource descriptor."""
+        notes = {"size": self.size, "role": self.role, "kind": self.kind}
+        about = {"name": self.name, "digest": {"gitCommit" if self.kind == COMMIT else "sha256": self.sha256}}
+        if self.uri:
+            about["uri"] = self.uri
+        kept = {key: value for key, value in notes.items() if value not in (None, "")}
+        return {**about, **({"annotations": kept} if kept else {})}
+
+
+class Statement(NamedTuple):
+    """What a job says of itself."""
+
+    verb: str
+    outputs: tuple[Artifact, ...]
+    dependencies: tuple[Artifact, ...]
+    parameters: dict[str, Any]
+    observed: dict[str, Any]
+    started: datetime
+    finished: datetime
+    versions: dict[str, str]
+    changes: str | None = None  # SHA-256 of what differed from the commit, if anything did
+
+    @property
+    def inputs(self) -> tuple[Artifact, ...]:
+        """The dependencies that other jobs made."""
+        return tuple(one for one in self.dependencies if one.kind == INPUT)
+
+    def as_json(self) -> dict[str, Any]:
+        """The statement itself."""
+        dependencies = [one.descriptor() for one in self.dependencies]
+        for one in dependencies:
+            if one.get("annotations", {}).get("kind") == COMMIT:
+                one["annotations"] |= {"dirty": self.changes is not None}
+                if self.changes:
+                    one["annotations"]["diff_sha256"] = self.changes
+        return {
+            "_type": TYPE,
+            "subject": [one.descriptor() for one in self.outputs],
+            "predicateType": PREDICATE,
+            "predicate": {
+                "buildDefinition": {
+                    "buildType": f"urn:toolnoise:{self.verb}:1",
+                    "externalParameters": self.parameters,
+                    "internalParameters": {"observed": self.observed},
+                    "resolvedDependencies": dependencies,
+                },
+                "runDetails": {
+                    "builder": {"id": BUILDER, "version": self.versions},
+                    "metadata": {"startedOn": self.started.strftime(TIME), "finishedOn": self.finished.strftime(TIME)},
+                },
+            },
+        }
+
+
+def path_for(output: str | Path) -> Path:
+    """Where the statement of the job whose first output this is lies: beside it, if that is in no study's results."""
+    parts = PurePosixPath(output).parts
+    if parts[0] == "results" and len(parts) > 2:
+        return Path(*parts[:2], FOLDER, *parts[2:-1], parts[-1] + SUFFIX)
+    return Path(f"{output}{SUFFIX}")
+
+
+def read(path: str | Path) -> Statement:
+    """Read and check a statement, in or out of a signed envelope."""
+    with readable(path, WANTED):
+        return parse(Path(path).read_bytes(), path)
+
+
+def parse(content: bytes, path: str | Path) -> Statement:
+    """The statement in the bytes that were read from `path`, in or out of a signed envelope."""
+    try:
+        about = _object(json.loads(envelope.unpack(content, path).payload.decode()), "", path)
+    except (ValueError, RecursionError) as error:
+        raise BadInput(path, "", f"damaged or truncated ({error})", f"expected {WANTED}") from None
+    for key, wanted in (("_type", TYPE), ("predicateType", PREDICATE)):
+        if about.get(key) != wanted:
+            raise BadInput(path, key, f"found {about.get(key)!r}", f"allowed: {wanted}")
+    predicate = _object(about.get("predicate"), "predicate", path)
+    definition = _object(predicate.get("buildDefinition"), "buildDefinition", path)
+    verb = BUILD_TYPE.fullmatch(str(definition.get("buildType")))
+    if not verb:
+        raise BadInput(path, "buildType", f"found {definition.get('buildType')!r}", "allowed: urn:toolnoise:<verb>:1")
+    details = _object(predicate.get("runDetails"), "runDetails", path)
+    metadata = _object(details.get("metadata"), "metadata", path)
+    internal = _object(definition.get("internalParameters"), "internalParameters", path)
+    described = _list(definition.get("resolvedDependencies"), "resolvedDependencies", path)
+    outputs = _list(about.get("subject"), "subject", path)
+    if not outputs:
+        raise BadInput(path, "subject", "found none", "at least one output")
+    commits = [one for one in described if isinstance(one, dict) and _notes(one).get("kind") == COMMIT]
+    return Statement(
+        verb[1],
+        tuple(_artifact(one, "subject", path) for one in outputs),
+        tuple(_artifact(one, "resolvedDependencies", path) for one in described),
+        _object(definition.get("externalParameters"), "externalParameters", path),
+        _object(internal.get("observed"), "observed", path),
+        _time(metadata, "startedOn", path),
+        _time(metadata, "finishedOn", path),
+        _object(_object(details.get("builder"), "builder", path).get("version"), "version", path),
+        next((_notes(one).get("diff_sha256") for one in commits), None),
+    )
+
+
+def _artifact(value: Any, key: str, path: str | Path) -> Artifact:
+    about = _object(value, key, path)
+    notes, digest = _notes(about), _object(about.get("digest"), f"{key}.digest", path)
+    kind = str(notes.get("kind", ""))
+    name, sha = about.get("name"), digest.get("gitCommit" if kind == COMMIT else "sha256")
+    pattern = r"[0-9a-f]{40}|[0-9a-f]{64}" if kind == COMMIT else r"[0-9a-f]{64}"
+    if not isinstance(name, str) or not isinstance(sha, str) or not re.fullmatch(pattern, sha):
+        raise BadInput(path, key, f"{name!r} has no name or no SHA-256", WANTED)
+    size = notes.get("size")
+    if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 0):
+        raise BadInput(path, key, f"{name!r} has a size of {size!r}", "a number of bytes")
+    return Artifact(name, sha, size, str(notes.get("role", "")), kind, str(about.get("uri", "")))
+
+
+def _notes(about: dict[str, Any]) -> dict[str, Any]:
+    notes = about.get("annotations", {})
+    return notes if isinstance(notes, dict) else {}
+
+
+def _object(value: Any, key: str, path: str | Path) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise BadInput(path, key, f"found {type(value).__name__}", WANTED)
+    return value
+
+
+def _list(value: Any, key: str, path: str | Path) -> list[Any]:
+    if not isinstance(value, list):
+        raise BadInput(path, key, f"found {type(value).__name__}", WANTED)
+    return value
+
+
+def _time(metadata: dict[str, Any], key: str, path: str | Path) -> datetime:
+    try:
+        return datetime.strptime(metadata[key], TIME)
+    except (KeyError, TypeError, ValueError):
+        raise BadInput(
+            path, key, f"found {metadata.get(key)!r}", "a time such as 2026-01-31T12:00:00.000000Z"
+        ) from None

@@ -1,0 +1,1 @@
+"""Results that travel from one site to another."""

@@ -1,0 +1,95 @@
+"""Out: what a study has of its toolings, or of some, as one archive; every byte is held against its statement."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from toolnoise.base import files
+from toolnoise.base.errors import BadInput
+from toolnoise.base.progress import progress
+from toolnoise.provenance.record import expected, statements, tree
+from toolnoise.provenance.record.expected import Expected
+from toolnoise.provenance.record.statements import Artifact
+from toolnoise.provenance.record.tree import Tree
+from toolnoise.provenance.share import archive, sharing
+from toolnoise.provenance.share.archive import Member
+from toolnoise.provenance.share.sharing import Told
+from toolnoise.study import grid as studies
+from toolnoise.study import layout
+from toolnoise.study.grid import Study
+
+
+def export(what: str | Path, out: str | Path, hardware: list[str] | None = None, *, predictions: bool = True) -> Told:
+    """Write the archive of a study, told by its file or its results folder."""
+    here, study = _found(Path(what))
+    for name in hardware or ():
+        if name not in study.config["hardware"]:
+            allowed = f"allowed: {', '.join(study.config['hardware'])}"
+            raise BadInput("command line", "--hardware", f"no {name!r} in the study", allowed)
+    jobs = list(expected.of_study(study))
+    wanted = [job for job in jobs if sharing.travels(job) and (predictions or job.verb not in sharing.DUMPS)]
+    wanted = [job for job in wanted if hardware is None or sharing.hardware(job) in hardware]
+    found = {job.outputs[0][0]: (job, content) for job in wanted if (content := _as_expected(here, job)) is not None}
+    if not found:
+        raise BadInput(what, "", "has nothing to export", "a study with finished runs")
+    owed: dict[str, Artifact] = {}
+    for name, (_, content) in found.items():
+        owed |= {output.name: output for output in statements.parse(content, name).outputs}
+    contents = {sharing.statement_name(job): content for job, content in found.values()}
+    read = {name for job, _ in found.values() for name, _ in job.inputs}
+    for job in jobs:
+        if job.verb == sharing.DATA and job.outputs[0][0] in read and (content := _as_expected(here, job)) is not None:
+            contents[sharing.statement_name(job)] = content
+    with progress("exporting", sum(output.size or 0 for output in owed.values()), "B") as shown:
+        archive.write(out, _members(here, contents, owed, shown.update))
+    missing = sum(job.needed for job in wanted) - sum(job.needed for job, _ in found.values())
+    return Told(Counter(job.verb for job, _ in found.values()), missing)
+
+
+def _found(what: Path) -> tuple[Tree, Study]:
+    study = studies.load(what / tree.STUDY_FILE if what.is_dir() else what)
+    root = what if what.is_dir() else Path(study.path(layout.STUDY)).parent
+    if not root.is_dir():
+        raise BadInput(root, "", "no such folder", "the results of the study")
+    return tree.load_study(root.absolute()), study
+
+
+def _as_expected(here: Tree, job: Expected) -> bytes | None:
+    """The statement of a job as it lies there; None if it does not, or is of another form of the study."""
+    stated = here.producer(job.outputs[0][0])
+    if stated is None or sharing.difference(stated.statement, job):
+        return None
+    path = here.root / stated.path
+    with files.readable(path, statements.WANTED), tree.open_plain(path) as file:
+        content = file.readall()
+    if statements.parse(content, path) != stated.statement:
+        raise BadInput(path, "", "changed while it was read", "results that nobody writes to meanwhile")
+    if any(output.size is None for output in stated.statement.outputs):
+        raise BadInput(path, "subject", "lacks sizes", statements.WANTED)
+    if len(content) > sharing.LARGEST_STATEMENT:
+        raise BadInput(path, "", f"has {len(content)} bytes", f"statements of at most {sharing.LARGEST_STATEMENT}")
+    return content
+
+
+def _members(
+    here: Tree, contents: dict[str, bytes], owed: dict[str, Artifact], done: Callable[[int], object]
+) -> Iterator[Member]:
+    # Statements first: who reads the archive knows by then what else may come, and how large it is.
+    for name, content in sorted(contents.items()):
+        yield Member(name, len(content), iter([content]))
+    for name, output in sorted(owed.items()):
+        yield Member(name, output.size or 0, _read(here.root / str(here.inside(name)), output, done))
+
+
+def _read(path: Path, output: Artifact, done: Callable[[int], object]) -> Iterator[bytes]:
+    digest, left = hashlib.sha256(), output.size or 0
+    with files.readable(path, "the file that its statement speaks of"), tree.open_plain(path) as file:
+        while left and (chunk := file.read(min(left, archive.BLOCK))):
+            left -= len(chunk)
+            digest.update(chunk)
+            done(len(chunk))
+            yield chunk
+        more = file.read(1)
+    if left or more or digest.hexdigest() != output.sha256:
+        raise BadInput(path, "", "is not what its statement says", "results that nobody changed: see toolnoise audit")

@@ -1,0 +1,292 @@
+"""In: an archive of runs, verified against the study here and put among its results, all of it or nothing.
+
+Nothing in an archive is believed that the study here does not expect. Names and specs are those of its own jobs; sizes
+are bounded by statements and these by the number of jobs; the data is that which lies here, and the code too. Files are
+unpacked in a hidden folder beside the results. Only when all are verified do they move, and none takes the place of
+another.
+"""
+
+import base64
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+from toolnoise.base import code_digest, files
+from toolnoise.base.errors import BadInput
+from toolnoise.base.progress import progress
+from toolnoise.commands import status
+from toolnoise.jobs import JOBS
+from toolnoise.provenance.record import expected, statements, tree
+from toolnoise.provenance.record.expected import Expected
+from toolnoise.provenance.record.hashing import sha256
+from toolnoise.provenance.record.signing import AllowedSigners
+from toolnoise.provenance.record.statements import CODE, COMMIT, RESOURCE, Artifact, Statement
+from toolnoise.provenance.record.tree import RESULTS, shown
+from toolnoise.provenance.share import archive, sharing
+from toolnoise.provenance.share.archive import Member
+from toolnoise.provenance.share.sharing import Told
+from toolnoise.study import config, layout
+from toolnoise.study import grid as studies
+from toolnoise.study.grid import Study
+
+SNAKEMAKE = Path(".snakemake")
+
+
+class Coming(NamedTuple):
+    """A job whose files come: as the study here expects it, and as its statement has it."""
+
+    job: Expected
+    statement: Statement
+
+
+def take(
+    file: str | Path,
+    into: str | Path | None = None,
+    study: str | Path | None = None,
+    *,
+    other_code: bool = False,
+    signers: AllowedSigners | None = None,
+) -> Told:
+    """Verify an archive and put what it holds among the results of its study; says what was not here before.
+
+    The study here is that of a file, or the one kept in the folder `into`.
+    """
+    if into is None:
+        into = Path(RESULTS, studies.load(study).name if study else _study_named_in(file))
+    into = Path(into)
+    if not into.is_dir():
+        raise BadInput(into, "", "no such folder", "the folder of the study's results, with its data prepared")
+    folder = into.absolute().parents[1]
+    if (folder / status.LOCKS).is_dir() and any((folder / status.LOCKS).iterdir()):
+        raise BadInput(folder, "", "Snakemake is at work here", "a folder that it does not write to")
+    here = studies.load(study or into / tree.STUDY_FILE)
+    with _told_in_one_line(into), tempfile.TemporaryDirectory(prefix=".import-", dir=into) as scratch:
+        incoming = _Incoming(file, here, into, Path(scratch))
+        incoming.verify(other_code=other_code, signers=signers)
+        placed = incoming.place()
+    _forget(folder / SNAKEMAKE, [name for job in placed for name, _ in job.outputs])
+    return Told(Counter(job.verb for job in placed), len(incoming.coming) - len(placed))
+
+
+class _Incoming:
+    """An archive on its way in; `coming` are its jobs by the names of their statements."""
+
+    def __init__(self, file: str | Path, study: Study, into: Path, scratch: Path) -> None:
+        self.file, self.study, self.into, self.scratch = file, study, into, scratch
+        self.coming: dict[str, Coming] = {}
+        self._digests: dict[str, str] = {}
+
+    def verify(self, *, other_code: bool, signers: AllowedSigners | None) -> None:
+        """Unpack all of it in the scratch folder, and refuse what does not match."""
+        with closing(archive.read(self.file)) as members:
+            member = self._read_statements(members)
+            for name, one in self.coming.items():
+                self._check_inputs(name, one.statement)
+                if not other_code:
+                    self._check_code(name, one)
+            if signers:
+                self._check_signatures(signers)
+            self._read_files(member, members)
+        for one in self.coming.values():
+            for name in (name for name, role in one.job.outputs if role == "record"):
+                record = files.read_json(self.scratch / name)
+                if not isinstance(record, dict) or record.get("spec") != one.job.parameters["spec"]:
+                    raise self._refusal(name, "has another spec than its statement", "one spec")
+
+    def place(self) -> list[Expected]:
+        """Put everything in its place, or nothing; returns the jobs some of whose files were not here before."""
+        placed, moves = [], []
+        for name, one in self.coming.items():
+            new = [output.name for output in one.statement.outputs if not os.path.lexists(self._target(output.name))]
+            if new:
+                placed.append(one.job)
+                # The statement last, as the recorder writes it: what is stated is whole.
+                moves += [(self.scratch / path, self._target(path)) for path in (*new, name)]
+        # All of one age and no older than what is here: then Snakemake, which goes by times, has nothing to make anew.
+        known = [self._target(name) for name in self._digests]
+        stamp = max([time.time_ns(), *(path.stat().st_mtime_ns for path in known)])
+        for source, _ in moves:
+            os.utime(source, ns=(stamp, stamp))
+        _move(moves, self.scratch / "before")
+        return placed
+
+    def _read_statements(self, members: Iterator[Member]) -> Member | None:
+        """Read the statements; returns the member that follows them."""
+        jobs = {sharing.statement_name(job): job for job in expected.of_study(self.study)}
+        member = next(members, None)
+        while member and member.name in jobs:
+            job = jobs.pop(member.name)
+            if member.size > sharing.LARGEST_STATEMENT:
+                found = f"has {member.size} bytes"
+                raise self._refusal(member.name, found, f"at most {sharing.LARGEST_STATEMENT}")
+            content = b"".join(member.chunks)
+            statement = statements.parse(content, f"{self.file}: {member.name}")
+            if differs := sharing.difference(statement, job):
+                raise self._refusal(member.name, f"has another {differs} than the study here", "runs of one study")
+            if any(output.size is None for output in statement.outputs):
+                raise self._refusal(member.name, "lacks sizes", statements.WANTED)
+            if sharing.travels(job):
+                self.coming[member.name] = Coming(job, statement)
+                self._write(member.name, [content])
+            elif job.verb == sharing.DATA:
+                self._check_here(member.name, statement.outputs[0])
+            else:
+                raise self._refusal(member.name, "is made anywhere from runs", "what is made on a tooling")
+            member = next(members, None)
+        if not self.coming or (member and f"/{statements.FOLDER}/" in member.name):
+            asked = "statements, each once, of jobs that the study here asks for (--study names another form of it)"
+            raise self._refusal(member.name if member else "", "stands where no such thing may", asked)
+        return member
+
+    def _check_inputs(self, name: str, statement: Statement) -> None:
+        """What a job read comes too, or is here."""
+        outputs = {output.name: output for one in self.coming.values() for output in one.statement.outputs}
+        for read in statement.inputs:
+            if read.name not in outputs:
+                self._check_here(name, read)
+            elif outputs[read.name].sha256 != read.sha256:
+                raise self._refusal(name, f"speaks of another {read.name}", "the one that comes with it")
+
+    def _check_here(self, name: str, wanted: Artifact) -> None:
+        path = self._target(wanted.name)
+        if not path.exists():
+            data = [self.study.path(layout.DATA, dataset=dataset) for dataset in self.study.datasets]
+            if wanted.name in data:
+                raise BadInput(path, "", "no such file", f"prepare the data first: snakemake {wanted.name}")
+            raise self._refusal(name, f"was made from {wanted.name}", "which must be here or come with it")
+        if self._digest(wanted.name) != wanted.sha256:
+            found = f"SHA-256 {self._digest(wanted.name)[:12]}..., but {wanted.sha256[:12]}... in {name}"
+            raise BadInput(path, "", found, "the same bytes here and there")
+
+    def _check_code(self, name: str, one: Coming) -> None:
+        job, parameters = JOBS[one.job.verb], one.job.parameters
+        here = code_digest.sources(*job.modules(parameters), files=job.files(parameters))
+        there = {read.name: read.sha256 for read in one.statement.dependencies if read.kind in (CODE, RESOURCE)}
+        for file in sorted(here.keys() | there.keys()):
+            if here.get(file) != there.get(file):
+                commits = [f"commit {read.sha256}" for read in one.statement.dependencies if read.kind == COMMIT]
+                wanted = f"{commits[0] if commits else 'the same code'}, or --other-code"
+                raise self._refusal(name, f"was made by another {shown(file)} than the one here", wanted)
+
+    def _check_signatures(self, signers: AllowedSigners) -> None:
+        verdicts = signers.check_all({self.scratch / name: one.statement for name, one in self.coming.items()})
+        for name, verdict in zip(self.coming, verdicts.values(), strict=True):
+            if verdict.why:
+                raise self._refusal(name, verdict.why, "statements signed by those who may")
+
+    def _read_files(self, member: Member | None, members: Iterator[Member]) -> None:
+        """Unpack what the statements speak of, each file as large as they say and no larger."""
+        owed = {output.name: output for one in self.coming.values() for output in one.statement.outputs}
+        for name, output in owed.items():
+            if os.path.lexists(self._target(name)) and self._digest(name) != output.sha256:
+                raise BadInput(self._target(name), "", "is here with other bytes", "an equal file, or none")
+        size, free = sum(output.size or 0 for output in owed.values()), shutil.disk_usage(self.scratch).free
+        if size > free:
+            raise self._refusal("", f"holds {size} bytes", f"{free} are free for {self.into}")
+        with progress("importing", size, "B") as counter:
+            while member:
+                output = owed.pop(member.name, None)
+                if output is None:
+                    found = "is no file that the statements in it speak of, or stands twice"
+                    raise self._refusal(member.name, found, archive.WANTED)
+                if member.size != output.size:
+                    raise self._refusal(member.name, f"has {member.size} bytes", f"{output.size} in its statement")
+                if self._write(member.name, _counted(member.chunks, counter.update)) != output.sha256:
+                    raise self._refusal(member.name, "is not what its statement says", "the SHA-256 in its statement")
+                member = next(members, None)
+        if owed:
+            raise self._refusal(min(owed), "is missing", "every file that the statements in it speak of")
+
+    def _write(self, name: str, chunks: Iterator[bytes] | list[bytes]) -> str:
+        """Write a file of the scratch folder; returns its digest."""
+        path, digest = self.scratch / name, hashlib.sha256()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("wb") as file:
+            for chunk in chunks:
+                digest.update(chunk)
+                file.write(chunk)
+            file.flush()
+            os.fsync(file.fileno())
+        return digest.hexdigest()
+
+    def _digest(self, name: str) -> str:
+        if name not in self._digests:
+            with files.readable(self._target(name), "a plain file"):
+                self._digests[name] = sha256(self._target(name))
+        return self._digests[name]
+
+    def _target(self, name: str) -> Path:
+        """Where a file of the study lies here; names are those of its jobs, never an archive's own."""
+        return self.into / PurePosixPath(name).relative_to(RESULTS, self.study.name)
+
+    def _refusal(self, name: str, found: str, wanted: str) -> BadInput:
+        return BadInput(self.file, shown(name), found, wanted)
+
+
+def _counted(chunks: Iterator[bytes], done: Callable[[int], object]) -> Iterator[bytes]:
+    for chunk in chunks:
+        done(len(chunk))
+        yield chunk
+
+
+def _study_named_in(file: str | Path) -> str:
+    with closing(archive.read(file)) as members:
+        first = next(members, None)
+    parts = PurePosixPath(first.name if first else "").parts
+    if len(parts) < 3 or parts[0] != RESULTS or not re.search(config.schema()["$defs"]["name"]["pattern"], parts[1]):
+        raise BadInput(file, shown(first.name) if first else "", "is no study's", archive.WANTED)
+    return parts[1]
+
+
+@contextmanager
+def _told_in_one_line(into: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        found = f"cannot be written to ({error.strerror or error})"
+        raise BadInput(into, "", found, "a folder with room, on one file system") from None
+
+
+def _move(moves: list[tuple[Path, Path]], aside: Path) -> None:
+    """Move files to their places; if one cannot be, all is as it was before."""
+    aside.mkdir()
+    made: list[Path] = []
+    moved: list[tuple[Path, Path, Path]] = []
+    try:
+        for number, (source, target) in enumerate(moves):
+            absent = [folder for folder in target.parents if not folder.exists()]
+            target.parent.mkdir(parents=True, exist_ok=True)
+            made += reversed(absent)
+            before = aside / str(number)
+            moved.append((source, target, before))
+            if target.exists():
+                # A statement whose files are gone.
+                target.replace(before)
+            source.replace(target)
+    except BaseException:
+        for source, target, before in reversed(moved):
+            if not source.exists():
+                target.replace(source)
+            if before.exists():
+                before.replace(target)
+        for folder in reversed(made):
+            folder.rmdir()
+        raise
+
+
+def _forget(folder: Path, names: list[str]) -> None:
+    """Take from Snakemake what it recorded of earlier files of these names: it would make these anew for it."""
+    for name in names:
+        encoded = base64.urlsafe_b64encode(name.encode()).decode()
+        # As Snakemake does: what is too long for a file's name is a path, whose folders start with @.
+        parts = [encoded[start : start + 254] for start in range(0, len(encoded), 254)]
+        for record in ("metadata", "incomplete"):
+            Path(folder, record, *(f"@{part}" for part in parts[:-1]), parts[-1]).unlink(missing_ok=True)

@@ -1,0 +1,297 @@
+"""Configuration: read strictly, completed from the registries and the schema's defaults, checked, told in one line.
+
+`resolve` turns what a person wrote into a complete study: every name it uses is followed into its registry entry and
+every default is written out. What it returns is itself a valid configuration that resolves to itself, so that the
+copy kept with the results says everything.
+"""
+
+import difflib
+import functools
+import itertools
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import yaml
+
+from toolnoise.base.errors import BadInput
+
+ROOT = Path(__file__).parents[3]
+REGISTRIES = ("models", "datasets", "recipes", "hardware")
+
+Config = dict[str, Any]
+
+
+class _StrictLoader(yaml.SafeLoader):
+    """YAML in which a repeated key is an error instead of a silent loss."""
+
+    def compose_mapping_node(self, anchor: str | None) -> yaml.MappingNode:
+        # Here the keys are as written; later, merging has put other mappings' keys among them.
+        node = super().compose_mapping_node(anchor)
+        written = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in written:
+                    raise yaml.composer.ComposerError(None, None, f"key {key.value!r} stands twice", key.start_mark)
+                written.add(key.value)
+        return node
+
+
+def read_yaml(path: str | Path) -> Any:
+    """Read a YAML or JSON file; a syntax error or a repeated key is told with its line.
+
+    What ends in .json is JSON: YAML 1.1 takes JSON's 5e-05 for text.
+    """
+    try:
+        text = Path(path).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(path, "", f"cannot be read ({error})") from None
+    if Path(path).suffix == ".json":
+        return _json(text, path)
+    try:
+        return yaml.load(text, _StrictLoader)  # noqa: S506 (derived from SafeLoader)
+    # ValueError, KeyError: what looks like a date, number or boolean and is none.
+    except (yaml.YAMLError, ValueError, KeyError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"line {mark.line + 1}" if mark else ""
+        raise BadInput(path, where, getattr(error, "problem", None) or str(error), "expected YAML") from None
+
+
+def _json(text: str, path: str | Path) -> Any:
+    def mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        for key, count in Counter(key for key, _ in pairs).items():
+            if count > 1:
+                raise ValueError(f"key {key!r} stands twice")
+        return dict(pairs)
+
+    try:
+        return json.loads(text, object_pairs_hook=mapping)
+    except (ValueError, RecursionError) as error:
+        raise BadInput(path, "", str(error), "expected JSON") from None
+
+
+def read(path: str | Path) -> Config:
+    """Read a configuration file and resolve it."""
+    return resolve(read_yaml(path), path)
+
+
+def resolve(config: object, file: str | Path) -> Config:
+    """Complete and check a configuration; `file` is what complaints call it."""
+    config = complete(_over_registries(config), schema(), file)
+    if not config["grid"] and "overhead" not in config:
+        raise BadInput(file, "grid", "found []", "allowed: a list of blocks; empty if there is `overhead` to measure")
+    _require_whole_cycles(config["recipes"], "recipes.", file)
+    _require_possible_toolings(config["hardware"], "hardware.", file)
+    named: dict[str, list[str]] = {registry: [] for registry in REGISTRIES}
+    for key, registry, names in _mentions(config):
+        for name in names:
+            if name not in (known := {**registered(registry), **config[registry]}):
+                raise BadInput(file, key, f"unknown name {name!r}{_nearest(name, known)}", _one_of(known))
+            named[registry].append(name)
+    known = {**registered("recipes"), **config["recipes"]}
+    for number, block in enumerate(config["grid"]):
+        for model, dataset in itertools.product(block["models"], block["datasets"]):
+            name = recipe_for(block["recipe"], model, dataset, known)
+            if name is None:
+                found = f"no recipe {block['recipe']!r} for {model} on {dataset}{_nearest(block['recipe'], known)}"
+                raise BadInput(file, f"grid[{number}].recipe", found, _one_of(known))
+            named["recipes"].append(name)
+    for name in config["prices"]:
+        if name not in (known := {**registered("hardware"), **config["hardware"]}):
+            raise BadInput(file, "prices", f"unknown name {name!r}{_nearest(name, known)}", _one_of(known))
+    for registry in REGISTRIES:
+        config[registry] = {name: config[registry].get(name) or registered(registry)[name] for name in named[registry]}
+    return config
+
+
+def _mentions(config: Config) -> Iterator[tuple[str, str, list[str]]]:
+    """Where a configuration names entries of a registry, but for recipes: the key, the registry and the names."""
+    for number, block in enumerate(config["grid"]):
+        for registry in ("models", "datasets", "hardware"):
+            yield f"grid[{number}].{registry}", registry, block[registry]
+    if "overhead" in config:
+        for registry in ("models", "hardware"):
+            yield f"overhead.{registry}", registry, config["overhead"][registry]
+
+
+def recipe_for(recipe: str, model: str, dataset: str, known: Container[str]) -> str | None:
+    """The recipe that a block's `recipe` means for a model on a data set: of that name, or of a family of that name."""
+    names = (f"{recipe}-{model}-{dataset}", f"{recipe}-{dataset}", recipe)
+    return next((name for name in names if name in known), None)
+
+
+def narrowed(config: Config, file: str | Path) -> Config:
+    """A resolved configuration without what runs on other toolings than those that its `only` names."""
+    only, blocks = config["only"], [*config["grid"], *([config["overhead"]] if "overhead" in config else [])]
+    known = list(dict.fromkeys(name for block in blocks for name in block["hardware"]))
+    for name in only:
+        if name not in known:
+            raise BadInput(file, "only", f"no tooling {name!r} in the study", f"allowed: {', '.join(known)}")
+    rest = config | {"grid": _on(only, config["grid"])}
+    for overhead in _on(only, [rest.pop("overhead")] if "overhead" in rest else []):
+        rest["overhead"] = overhead
+    return resolve(rest, file)
+
+
+def _on(toolings: list[str], blocks: list[Config]) -> list[Config]:
+    """Blocks without other toolings, and no block that had only those."""
+    kept = (block | {"hardware": [name for name in block["hardware"] if name in toolings]} for block in blocks)
+    return [block for block in kept if block["hardware"]]
+
+
+def complete(value: object, rules: Mapping[str, Any], file: str | Path) -> Any:
+    """Check a value against a schema and return it with the defaults filled in."""
+    validator = _Validator({**rules, "$defs": schema()["$defs"]})
+    try:
+        value = json.loads(json.dumps(value))
+    except (TypeError, ValueError) as error:
+        raise BadInput(file, "", f"holds what JSON cannot ({error})", "plain numbers, text, lists") from None
+    errors = sorted(validator.iter_errors(value), key=lambda error: [str(part) for part in error.absolute_path])
+    if errors:
+        raise _complaint(errors[0], file)
+    return value
+
+
+@functools.cache
+def schema() -> Config:
+    """The schema of a configuration."""
+    return read_yaml(ROOT / "workflow/schemas/config.schema.yaml")
+
+
+def _over_registries(config: object) -> object:
+    """Lay each entry that a configuration gives over the registry's entry of that name, key by key."""
+    if not isinstance(config, dict):
+        return config
+    laid = {}
+    for registry in REGISTRIES:
+        entries = config.get(registry)
+        if isinstance(entries, dict):
+            laid[registry] = {
+                name: {**registered(registry).get(name, {}), **entry} if isinstance(entry, dict) else entry
+                for name, entry in entries.items()
+            }
+    return {**config, **laid}
+
+
+@functools.cache
+def registered(name: str) -> Config:
+    """All entries of a registry in resources/, complete."""
+    path = ROOT / "resources" / f"{name}.yaml"
+    entries = complete(read_yaml(path), schema()["properties"][name], path)
+    if name == "recipes":
+        _require_whole_cycles(entries, "", path)
+    if name == "hardware":
+        _require_possible_toolings(entries, "", path)
+    return entries
+
+
+def _require_whole_cycles(recipes: Config, at: str, file: str | Path) -> None:
+    for name, recipe in recipes.items():
+        count, key = recipe["cycles"], f"{at}{name}.cycles"
+        if count > 1 and recipe["schedule"] != "cosine":
+            raise BadInput(file, key, f"found {count} with schedule {recipe['schedule']!r}", "schedule: cosine")
+        if recipe["epochs"] % count:
+            raise BadInput(file, key, f"found {count}", f"a divisor of its {recipe['epochs']} epochs")
+
+
+# Per engine, what computes on a CPU and for which instruction sets it can be told to.
+KERNELS = {"tensorflow": ("onednn", "eigen"), "jax": ("xla",), "torch": ("onednn", "native")}
+ISAS = {"tensorflow": ("sse41", "avx2", "avx512"), "jax": ("avx2", "avx512"), "torch": ("avx2", "avx512")}
+
+
+def _require_possible_toolings(toolings: Config, at: str, file: str | Path) -> None:
+    for name, tooling in toolings.items():
+        engine = tooling["engine"]
+        possible = {"kernels": KERNELS[engine], "isa": ISAS[engine]} if tooling["accelerator"] == "cpu" else {}
+        if engine == "torch":
+            possible["accelerator"] = ("cpu", "gpu")
+        for key, allowed in possible.items():
+            if tooling[key] not in allowed:
+                raise BadInput(
+                    file, f"{at}{name}.{key}", f"found {tooling[key]!r} with engine {engine!r}", _one_of(allowed)
+                )
+
+
+# What YAML 1.1 takes for text, because it has no point or its exponent no sign.
+_EXPONENT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+", re.ASCII)
+
+
+def _fill_defaults(validator, properties, instance, rules):  # noqa: ANN001, ANN202 (jsonschema's own signature)
+    if isinstance(instance, dict):
+        for name, rule in properties.items():
+            if "default" in rule:
+                instance.setdefault(name, json.loads(json.dumps(rule["default"])))
+            _read_exponent(instance, name, rule)
+    yield from jsonschema.Draft202012Validator.VALIDATORS["properties"](validator, properties, instance, rules)
+
+
+def _read_exponents(validator, rule, instance, rules):  # noqa: ANN001, ANN202 (jsonschema's own signature)
+    for name in set(instance) - set(rules.get("properties", {})) if isinstance(instance, dict) else ():
+        _read_exponent(instance, name, rule)
+    yield from jsonschema.Draft202012Validator.VALIDATORS["additionalProperties"](validator, rule, instance, rules)
+
+
+def _read_exponent(instance: Config, name: str, rule: Any) -> None:
+    value = instance.get(name)
+    wants_number = isinstance(rule, dict) and rule.get("type") == "number"
+    if wants_number and isinstance(value, str) and _EXPONENT.fullmatch(value):
+        instance[name] = float(value)
+
+
+def _is_integer(_checker: object, value: object) -> bool:
+    # JSON Schema lets 5.0 pass for an integer; a number of seeds or epochs should be written as one.
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(_checker: object, value: object) -> bool:
+    # YAML's .nan and .inf are no numbers to train with.
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < math.inf
+
+
+_Validator = jsonschema.validators.extend(
+    jsonschema.Draft202012Validator,
+    {"properties": _fill_defaults, "additionalProperties": _read_exponents},
+    type_checker=jsonschema.Draft202012Validator.TYPE_CHECKER.redefine_many(
+        {"integer": _is_integer, "number": _is_number}
+    ),
+)
+
+
+_KINDS = {"object": "a mapping", "array": "a list"}
+
+
+def _complaint(error: jsonschema.ValidationError, file: str | Path) -> BadInput:
+    key = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path).lstrip(".")
+    if error.validator == "additionalProperties":
+        known = list(error.schema["properties"])
+        unknown = next(name for name in error.instance if name not in known)
+        return BadInput(file, key, f"unknown key {unknown!r}{_nearest(unknown, known)}", _one_of(known))
+    if error.validator == "required":
+        missing = next(name for name in error.validator_value if name not in error.instance)
+        return BadInput(file, key, f"lacks the key {missing!r}", f"required: {', '.join(error.validator_value)}")
+    found = f"found {_show(error.instance)}"
+    if error.validator == "enum":
+        return BadInput(file, key, found, _one_of(error.validator_value))
+    kinds = error.schema.get("type", [])
+    kinds = [kinds] if isinstance(kinds, str) else kinds
+    allowed = error.schema.get("description") or " or ".join(_KINDS.get(kind, kind) for kind in kinds)
+    return BadInput(file, key, found, f"allowed: {allowed}")
+
+
+def _nearest(name: str, known: Mapping[str, object] | list[str]) -> str:
+    near = difflib.get_close_matches(str(name), list(known), 1)
+    return f" (did you mean {near[0]!r}?)" if near else ""
+
+
+def _one_of(values: Iterable[object]) -> str:
+    return "allowed: " + ", ".join(sorted(map(str, values)))
+
+
+def _show(value: object) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,1 @@
+"""How long things take: training steps by kernel, speed probes, run times."""

@@ -1,0 +1,67 @@
+"""What a training step takes, kernel by kernel: one network on one tooling in one mode, in a process of its own.
+
+The step is the one that trains: the same compiled loop, forward, backward and optimiser, on images drawn for the
+purpose. Some steps warm it up (memory, autotuning); as many as asked are timed by the clock; as many again run under
+the framework's profiler, which itself takes time and so is kept away from the clock.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from toolnoise import streams
+from toolnoise.base import files, metric_files
+from toolnoise.datasets.prepared import Data, Split
+from toolnoise.engines import State
+from toolnoise.epoch_plan import Plan, plan_epoch
+from toolnoise.models.initial import initial_weights
+from toolnoise.training.loop import Timings, build_model, start_engine
+
+
+def profile(spec: dict[str, Any], kernels: str | Path, record: str | Path) -> dict[str, Any]:
+    """Measure what `spec` describes; write its table of kernels and its record; return what was observed."""
+    timings = Timings()
+    with timings.measure("start_up"):
+        engine, observed = start_engine(spec)
+    with timings.measure("compile"):
+        dataset = _drawn(spec)
+        parameters = build_model(engine, spec, dataset)
+        engine.compile(spec["recipe"], dataset.train)
+        engine.restore(State(initial_weights(parameters, spec["study_seed"], 0, spec["model"]["name"]), {}, 0))
+    with timings.measure("warm_up"):
+        engine.epoch(_plan(spec, spec["steps"]["warmup"]))
+    plan = _plan(spec, spec["steps"]["steps"])
+    with timings.measure("steps"):
+        engine.epoch(plan)
+    with timings.measure("profile"):
+        found = engine.profile(plan)
+    total = sum(kernel.microseconds for kernel in found)
+    metric_files.write(kernels, metric_files.PROFILE, [(*kernel, kernel.microseconds / total) for kernel in found])
+    files.write_json(
+        record,
+        {
+            "spec": spec,
+            "observed": observed,
+            "kernel_seconds_per_step": total / 1e6 / len(plan.order),
+            "wall_seconds_per_step": timings["steps"] / len(plan.order),
+            "seconds": dict(timings),
+        },
+    )
+    return observed
+
+
+def _drawn(spec: dict[str, Any]) -> Data:
+    """One batch of noise: what is in the images does not change what is done to them."""
+    count, size, classes = spec["recipe"]["batch_size"], spec["images"]["image_size"], spec["images"]["classes"]
+    stream = streams.key(spec["study_seed"], streams.ANALYSIS, 0, "profile")
+    pixels = streams.integers(stream, (count, size, size, spec["images"]["channels"]), 256).astype(np.uint8)
+    split = Split(pixels, np.arange(count, dtype=np.int32) % classes)
+    return Data(split, split, tuple(map(str, range(classes))), groups=(), sha256="")
+
+
+def _plan(spec: dict[str, Any], steps: int) -> Plan:
+    """An epoch of so many steps, each over the one batch there is."""
+    batch = spec["recipe"]["batch_size"]
+    plan = plan_epoch(spec, steps * batch, epoch=0)
+    return plan._replace(order=plan.order % batch)

@@ -1,0 +1,94 @@
+"""How long a run takes, from what was measured: finished runs of the same work, or else some steps timed by `speed`.
+
+Same work is the same model, data set and tooling, determinism switched on or off alike, and batches of one size. Runs
+of other studies in this folder count too. What nobody measured is not guessed.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+
+from toolnoise.base import files
+from toolnoise.base.errors import BadInput
+from toolnoise.study import layout
+from toolnoise.training import snapshots
+
+ONCE = ("start_up", "compile")
+# More runs of one kind say nothing new.
+LOOKED_AT = 10
+
+
+class Pace(NamedTuple):
+    """Seconds before the first epoch, of an epoch with its evaluation, and of an evaluation; where from.
+
+    `weight_bytes` are those of the weights after a cycle: a run keeps them after each.
+    """
+
+    start: float
+    epoch: float
+    evaluation: float
+    weight_bytes: int
+    source: str
+
+    def run(self, epochs: int) -> float:
+        """Seconds of a whole run."""
+        return self.start + epochs * self.epoch
+
+    def predictions(self, runs: int) -> float:
+        """Seconds of the job that dumps the predictions of so many runs."""
+        return self.start + runs * self.evaluation
+
+
+def find(spec: dict[str, Any]) -> Pace | None:
+    """The pace of a run like the one that `spec` describes, if one was measured."""
+    finished = list(islice(_like(spec, layout.RECORD), LOOKED_AT))
+    if finished:
+        path, record = finished[0]
+        weights = path.with_name("weights.npz")
+        size = weights.stat().st_size // snapshots.count(record["spec"]["recipe"]) if weights.exists() else 0
+        return _pace([record for _, record in finished], size, f"finished runs: {len(finished)}")
+    for _, measured in islice(_like(spec, layout.SPEED), 1):
+        return _pace([measured], measured["weight_bytes"], f"steps timed: {measured['steps_timed']}")
+    return None
+
+
+def profiling(spec: dict[str, Any]) -> float | None:
+    """Seconds of a measurement of the cost of determinism like the one that `spec` describes, if one is finished."""
+    names = {"model": spec["model"]["name"], "hardware": spec["hardware"]["name"], "mode": spec["variant"]["name"]}
+    found = []
+    for path in sorted(Path().glob(layout.PROFILE_RECORD.format(study="*", repeat="*", **names))):
+        with contextlib.suppress(BadInput, KeyError, TypeError):
+            record = files.read_json(path)
+            if {**record["spec"], "seed": 0} == {**spec, "seed": 0}:
+                found.append(sum(record["seconds"].values()))
+    return median(found) if found else None
+
+
+def _pace(records: list[dict[str, Any]], weight_bytes: int, source: str) -> Pace:
+    def typical(*parts: str, per_epoch: bool = True) -> float:
+        return median(
+            sum(record["seconds"].get(part, 0.0) for part in parts) / (record["epochs"] if per_epoch else 1)
+            for record in records
+        )
+
+    repeated = sorted(set().union(*(record["seconds"] for record in records)) - set(ONCE))
+    return Pace(typical(*ONCE, per_epoch=False), typical(*repeated), typical("evaluation"), weight_bytes, source)
+
+
+def _like(spec: dict[str, Any], pattern: str) -> Iterator[tuple[Path, dict[str, Any]]]:
+    names = {part: spec[part]["name"] for part in ("model", "dataset", "hardware")}
+    for path in sorted(Path().glob(pattern.format(study="*", variant="*", seed="*", **names))):
+        try:
+            record = files.read_json(path)
+            if _work(record["spec"]) == _work(spec) and record["epochs"] > 0 and record["seconds"]:
+                yield path, record
+        except (BadInput, KeyError, TypeError):
+            continue  # status tells of damaged records
+
+
+def _work(spec: dict[str, Any]) -> list[Any]:
+    recipe = [spec["recipe"][key] for key in ("batch_size", "optimizer")]
+    return [spec["model"], spec["dataset"], spec["hardware"], "impl" in spec["variant"]["varying"], *recipe]

@@ -1,0 +1,73 @@
+"""How fast a tooling trains a task, from a few steps of it: what `estimate` knows before the first run is finished.
+
+The engine does what training does, on the first steps of the first epoch, and stops after some seconds; nothing is
+learned or kept but times and sizes.
+"""
+
+import time
+from pathlib import Path
+from typing import Any
+
+from toolnoise.base import files
+from toolnoise.datasets import prepared
+from toolnoise.engines import Engine
+from toolnoise.epoch_plan import Plan, plan_epoch, steps_per_epoch
+from toolnoise.training.loop import Timings, build_model, initial_state, start_engine, weight_digests
+
+SECONDS = 5.0
+# Kernels are chosen and memory is found in the first steps.
+WARM_UP_STEPS = 2
+EVALUATED = 512
+
+
+def measure(spec: dict[str, Any], data: str | Path, out: str | Path) -> dict[str, Any]:
+    """Time some steps of the run that `spec` describes and write a whole one's time; return what was observed."""
+    timings = Timings()
+    with timings.measure("start_up"):
+        dataset = prepared.load(data, spec["recipe"]["normalise"])
+        steps = steps_per_epoch(spec["recipe"], len(dataset.train.labels))
+        engine, observed = start_engine(spec)
+    with timings.measure("compile"):
+        parameters = build_model(engine, spec, dataset)
+        engine.compile(spec["recipe"], dataset.train)
+    engine.restore(initial_state(parameters, spec))
+    train, some = dataset.train, dataset.test.first(EVALUATED)
+    step_seconds, timed = _time_steps(engine, plan_epoch(spec, len(train.labels), 0, train.margin))
+    engine.logits(some)
+    with timings.measure("evaluation"):
+        engine.logits(some)
+    with timings.measure("digests"):
+        weights = engine.weights()
+        weight_digests(weights)
+    files.write_json(
+        out,
+        {
+            "spec": spec,
+            "steps_timed": timed,
+            "seconds": {
+                "start_up": timings["start_up"],
+                "compile": timings["compile"],
+                "training": step_seconds * steps,
+                "evaluation": timings["evaluation"] * len(dataset.test.labels) / len(some.labels),
+                "digests": timings["digests"],
+            },
+            "epochs": 1,
+            "weight_bytes": sum(tensor.nbytes for tensor in weights.values()),
+            "observed": observed,
+        },
+    )
+    return observed
+
+
+def _time_steps(engine: Engine, plan: Plan) -> tuple[float, int]:
+    """Seconds a step, and how many steps they are the mean of: all of an epoch, or as many as fill some seconds."""
+    engine.epoch(plan.steps(0, WARM_UP_STEPS))
+    count = 1
+    while True:
+        part = plan.steps(0, count)
+        started = time.perf_counter()
+        engine.epoch(part)
+        spent = time.perf_counter() - started
+        if spent >= SECONDS or count >= len(plan.order):
+            return spent / len(part.order), len(part.order)
+        count *= 4

@@ -1,0 +1,59 @@
+"""One bit: one weight of a run moved to the next number there is, up or down.
+
+Of the weights that are multiplied with what comes in, kernels, each is as likely as any other; biases and scales start
+from constants such as 0, where the next number is too small to count. Which weight and which way follow from the
+replicate alone, so that moving it later moves the same one.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from toolnoise import streams
+from toolnoise.base.errors import BadInput
+from toolnoise.models.initial import Parameter
+
+
+class Move(NamedTuple):
+    """The weight to move, by its tensor's path and its index in it, and whether up or down."""
+
+    tensor: str
+    index: tuple[int, ...]
+    up: bool
+
+    def made(self, weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The weights with this one moved."""
+        moved = weights[self.tensor].copy()
+        moved[self.index] = np.nextafter(moved[self.index], moved.dtype.type(math.inf if self.up else -math.inf))
+        return {**weights, self.tensor: moved}
+
+
+def of_run(parameters: Sequence[Parameter], spec: dict[str, Any]) -> Move | None:
+    """The move of the run that `spec` describes, if its variant lets a bit vary."""
+    if "bit" not in spec["variant"]["varying"]:
+        return None
+    return drawn(parameters, spec["study_seed"], spec["seed"], spec["model"]["name"])
+
+
+def recorded(move: Move | None, spec: dict[str, Any], epochs: int) -> dict[str, Any] | None:
+    """What the record of a run of so many epochs says of its move; one that diverged before it made none."""
+    if move is None or epochs <= spec["variant"]["bit_after"]:
+        return None
+    return {**move._asdict(), "index": list(move.index), "after_epoch": spec["variant"]["bit_after"]}
+
+
+def drawn(parameters: Sequence[Parameter], study_seed: int, replicate: int, model: str) -> Move:
+    """Draw the move of a replicate; `model` is what complaints call it."""
+    kernels = [parameter for parameter in parameters if parameter.trainable and len(parameter.shape) > 1]
+    if not kernels:
+        raise BadInput(f"model {model}", "", "no trained tensor of two axes or more", "one whose weight can be moved")
+    which, way = map(int, streams.raw(streams.key(study_seed, "bit", replicate, "weight"), 2))
+    place = which * sum(math.prod(kernel.shape) for kernel in kernels) >> 64
+    for kernel in kernels:
+        if place < (size := math.prod(kernel.shape)):
+            break
+        place -= size
+    index = tuple(map(int, np.unravel_index(place, kernel.shape)))
+    return Move(kernel.path, index, bool(way >> 63))

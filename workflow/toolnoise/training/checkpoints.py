@@ -1,0 +1,141 @@
+"""Checkpoints: where an interrupted training goes on, bit for bit.
+
+One file a run, written whole or not at all, at most once a minute, so that a short run pays nothing. The recorder
+removes it when the run's statement is on disk. It begins with a digest of the rest of it and names what it belongs to
+(spec, data, code, framework, device). A checkpoint is used only if every byte of it is as it was written, it belongs to
+this run, it has exactly the tensors that the engine asks for, and its weights are those of its own last epoch.
+Otherwise the log says why, and training starts anew.
+"""
+
+import hashlib
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+
+from toolnoise.base import arrays, files
+from toolnoise.base.errors import BadInput
+from toolnoise.engines import State, Weights
+from toolnoise.training.snapshots import packed, unpacked
+
+SECONDS_BETWEEN = 60.0
+# What of an identity is told as it is; the rest are digests.
+NAMES = ("engine", "device", "driver")
+ABOUT, WEIGHTS, SNAPSHOTS = "about", "weights", "snapshots"
+# The first line: what the file is, and the SHA-256 of all that follows.
+HEADER = "toolnoise checkpoint 2 sha256 {}\n"
+WANTED = "expected a checkpoint that train wrote"
+
+
+class Progress(NamedTuple):
+    """How far a training has come.
+
+    Its state, a row an epoch, seconds by purpose, the epochs after which it resumed, the weights after each cycle.
+    """
+
+    state: State
+    rows: list[dict[str, Any]]
+    seconds: dict[str, float]
+    resumed: list[int]
+    snapshots: list[Weights]
+
+
+class Checkpoints:
+    """The checkpoint of one run."""
+
+    def __init__(self, path: str | Path, identity: dict[str, Any]) -> None:
+        self.path, self.identity = Path(path), identity
+        self.last = time.monotonic()
+
+    def read(self, started: Callable[[], State], digest: Callable[[Weights], str]) -> Progress | None:
+        """What the run can go on from, if there is something.
+
+        `started` gives the engine's state at the start: a checkpoint must have the same tensors. `digest` is how the
+        rows of a history digest weights.
+        """
+        if not self.path.exists():
+            return None
+        if not self.path.is_file():
+            raise BadInput(self.path, "", "is no file", "remove what lies in the checkpoint's place")
+        try:
+            return self._read(started, digest)
+        except BadInput as error:
+            print(f"toolnoise: {error}; training starts anew", file=sys.stderr, flush=True)
+            return None
+
+    def write(self, progress: Callable[[], Progress]) -> None:
+        """Keep a run's progress if the last time is long enough ago."""
+        if time.monotonic() - self.last < SECONDS_BETWEEN:
+            return
+        state, rows, seconds, resumed, snapshots = progress()
+        about = {"identity": self.identity, "step": state.step, "rows": rows, "seconds": seconds, "resumed": resumed}
+        groups = {WEIGHTS: state.weights, **state.slots, SNAPSHOTS: packed(snapshots)}
+        tensors = {f"{group} {path}": tensor for group, named in groups.items() for path, tensor in named.items()}
+        text = np.frombuffer(json.dumps(about, allow_nan=False).encode(), np.uint8)
+        try:
+            with files.replacing(self.path) as scratch, scratch.open("wb+") as file:
+                file.write(_header("0" * 64))
+                arrays.pack(file, {ABOUT: text, **tensors})
+                whole = _digest(file)
+                file.seek(0)
+                file.write(_header(whole))
+        except OSError as error:
+            # A full disk ends a run when it writes its results, not when it takes precautions.
+            print(f"toolnoise: {self.path}: no checkpoint ({error})", file=sys.stderr, flush=True)
+        self.last = time.monotonic()
+
+    def _read(self, started: Callable[[], State], digest: Callable[[Weights], str]) -> Progress:
+        with files.readable(self.path, "a checkpoint that train wrote"), self.path.open("rb") as file:
+            first = file.read(len(_header("0" * 64)))
+            if first != _header(_digest(file)):
+                raise BadInput(self.path, "", "damaged", WANTED)
+            tensors = arrays.unpack(file)
+        try:
+            about = json.loads(tensors.pop(ABOUT).tobytes())
+            identity, step = dict(about["identity"]), about["step"]
+            rows, seconds, resumed = about["rows"], about["seconds"], about["resumed"]
+        except (KeyError, ValueError, TypeError):
+            raise BadInput(self.path, "", "damaged", WANTED) from None
+        for key, wanted in self.identity.items():
+            if (found := identity.get(key)) != wanted:
+                if key in NAMES:
+                    raise BadInput(self.path, key, f"found {found!r}, another run's", f"expected {wanted!r}")
+                raise BadInput(self.path, key, "of another run, or of this one as it was", "expected this run's")
+        groups: dict[str, Weights] = {}
+        for name, tensor in tensors.items():
+            group, _, path = name.partition(" ")
+            groups.setdefault(group, {})[path] = tensor
+        snapshots = unpacked(groups.pop(SNAPSHOTS, {}))
+        state = State(groups.pop(WEIGHTS, {}), groups, step)
+        self._require_tensors(state, snapshots, started())
+        if rows and digest(state.weights) != rows[-1]["weights_sha256"]:
+            raise BadInput(self.path, "weights", "not those of its last epoch", WANTED)
+        return Progress(state, rows, seconds, resumed, snapshots)
+
+    def _require_tensors(self, state: State, snapshots: list[Weights], started: State) -> None:
+        """Every tensor of the engine, of its shape and type, and no other; a snapshot has those of the weights."""
+        wanted, found = ({WEIGHTS: one.weights, **one.slots} for one in (started, state))
+        found |= {f"snapshot {number}": snapshot for number, snapshot in enumerate(snapshots, 1)}
+        wanted |= {f"snapshot {number}": started.weights for number in range(1, len(snapshots) + 1)}
+        for group in (*wanted, *found):
+            shapes = [_described(one.get(group, {})) for one in (wanted, found)]
+            if shapes[0] != shapes[1]:
+                raise BadInput(self.path, group, "not the tensors of this run", "expected every tensor and slot of it")
+
+
+def _described(tensors: Weights) -> dict[str, tuple[tuple[int, ...], np.dtype]]:
+    return {path: (tensor.shape, tensor.dtype) for path, tensor in tensors.items()}
+
+
+def _header(digest: str) -> bytes:
+    return HEADER.format(digest).encode()
+
+
+def _digest(file: IO[bytes]) -> str:
+    """The SHA-256 of what follows the header."""
+    file.seek(len(_header("0" * 64)))
+    return hashlib.file_digest(file, "sha256").hexdigest()

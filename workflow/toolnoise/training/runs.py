@@ -1,0 +1,103 @@
+"""Reading what a run left: its record, weights and history, with one line for a damaged one."""
+
+import csv
+import io
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from toolnoise.base.arrays import npz_names, read_npz
+from toolnoise.base.errors import BadInput
+from toolnoise.base.files import read_json, readable
+from toolnoise.training import snapshots
+
+
+class Run(NamedTuple):
+    """The record of a run and where its files are."""
+
+    record: dict[str, Any]
+    folder: Path
+
+    @property
+    def seed(self) -> int:
+        """The seed it was trained with."""
+        return self.record["spec"]["seed"]
+
+    @property
+    def diverged(self) -> bool:
+        """Whether its loss stopped being a number."""
+        return self.record["status"] == "diverged"
+
+    def weights(self) -> dict[str, np.ndarray]:
+        """Every tensor at the end of training, in the order of the layers."""
+        names = npz_names(self.folder / "weights.npz")
+        return self._tensors(mapped=[name for name in names if name.endswith(snapshots.MARK)])[0]
+
+    def snapshots(self) -> list[dict[str, np.ndarray]]:
+        """The weights after each cycle, the final ones last; all of them stay in the file, mapped into memory.
+
+        A diverged run has those of the cycles that it ended before, and those that it diverged with.
+        """
+        final, packs = self._tensors(mapped=npz_names(self.folder / "weights.npz"))
+        kept = len(snapshots.snapshot_epochs(self.record["spec"]["recipe"], self.record["epochs"]))
+        wanted = {path + snapshots.MARK: (kept, *tensor.shape) for path, tensor in final.items()} if kept else {}
+        found = {name: pack.shape for name, pack in packs.items()}
+        for name in dict.fromkeys((*wanted, *found)):
+            if found.get(name) != wanted.get(name):
+                allowed = f"run.json's recipe keeps {wanted.get(name, 'nothing')}"
+                raise BadInput(self.folder / "weights.npz", name, f"found {found.get(name, 'nothing')}", allowed)
+        return [*snapshots.unpacked(packs), final]
+
+    def _tensors(self, mapped: list[str]) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+        """The final tensors, and the snapshots of each."""
+        tensors = read_npz(self.folder / "weights.npz", mapped)
+        packs = {name: tensors.pop(name) for name in list(tensors) if name.endswith(snapshots.MARK)}
+        absent = [path for path in self.record["trainable"] if path not in tensors]
+        if absent:
+            raise BadInput(self.folder / "weights.npz", absent[0], "no such tensor", "every tensor of run.json")
+        return tensors, packs
+
+    def trained_vector(self) -> np.ndarray:
+        """The trainable weights as one vector."""
+        weights = self.weights()
+        return np.concatenate([weights[path].ravel() for path in self.record["trainable"]])
+
+    def history(self) -> list[dict[str, str]]:
+        """One row an epoch."""
+        path = self.folder / "history.csv"
+        with readable(path, "the history that train wrote"):
+            text = path.read_text("utf-8")
+            rows = list(csv.DictReader(io.StringIO(text)))
+        for column in ("epoch", "weights_sha256", "tensors_sha256"):
+            if not rows or column not in rows[0]:
+                raise BadInput(path, column, "no such column", "the history that train wrote")
+        if len(rows) != self.record["epochs"] or not text.endswith("\n"):
+            found = f"truncated: {len(rows)} epochs or a part"
+            raise BadInput(path, "", found, f"the {self.record['epochs']} whole epochs of run.json")
+        return rows
+
+
+def is_finished(record: str | Path, spec: dict[str, Any]) -> bool:
+    """Whether the run that `spec` describes, and not an earlier form of it, has left its record."""
+    try:
+        return read(record).record["spec"] == spec
+    except BadInput:
+        return False
+
+
+def is_measured(record: str | Path, spec: dict[str, Any]) -> bool:
+    """Whether the measurement that `spec` describes has left its record."""
+    try:
+        return read_json(record)["spec"] == spec
+    except (BadInput, KeyError, TypeError):
+        return False
+
+
+def read(record: str | Path) -> Run:
+    """The run whose run.json this is."""
+    value = read_json(record)
+    for key in ("spec", "status", "epochs", "trainable"):
+        if not isinstance(value, dict) or key not in value:
+            raise BadInput(record, key, "no such key", "the record that train wrote")
+    return Run(value, Path(record).parent)

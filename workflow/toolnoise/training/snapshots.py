@@ -1,0 +1,45 @@
+"""Cycles: a training in equal parts, in each of which the learning rate falls to 0, and the weights at their ends.
+
+The weights after every cycle but the last are a run's snapshots; the last one's are its final weights. A run that
+diverges has the snapshots of the cycles that it ended before. In a file the snapshots of a tensor are one array, one
+after the other, under the tensor's path and a "/": no path ends so, because no tensor's own name is empty.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from toolnoise.base.arrays import Rows
+
+MARK = "/"
+
+
+def count(recipe: Mapping[str, Any]) -> int:
+    """The number of cycles; one in a recipe from before there were any."""
+    return recipe.get("cycles", 1)
+
+
+def length(recipe: Mapping[str, Any]) -> int:
+    """The epochs of a cycle."""
+    return recipe["epochs"] // count(recipe)
+
+
+def snapshot_epochs(recipe: Mapping[str, Any], epochs: int) -> list[int]:
+    """The epochs after which a run that trained for so many has a snapshot."""
+    return list(range(length(recipe), epochs, length(recipe)))
+
+
+def packed(snapshots: Sequence[Mapping[str, np.ndarray]]) -> dict[str, Rows]:
+    """Snapshots as the arrays of a file, which are never held as such."""
+    first = snapshots[0] if snapshots else {}
+    return {
+        path + MARK: Rows((len(snapshots), *tensor.shape), tensor.dtype, [snapshot[path] for snapshot in snapshots])
+        for path, tensor in first.items()
+    }
+
+
+def unpacked(packs: Mapping[str, np.ndarray]) -> list[dict[str, np.ndarray]]:
+    """The snapshots in such arrays, as views of them."""
+    kept = min(map(len, packs.values()), default=0)
+    return [{name.removesuffix(MARK): pack[number, ...] for name, pack in packs.items()} for number in range(kept)]
