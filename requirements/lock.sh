@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Lock every package that pyproject.toml asks for, with hashes and without an index address. What the files here pin
-# already stays as it is: for the newest versions delete them first, or the lines of some packages.
-# The resolver (uv) is needed here only and is taken from the package index into a folder that is thrown away.
+# Lock every package that pyproject.toml requires, with hashes and without an index address. Existing pins are kept: for
+# the newest versions, first delete the lock files, or the lines of some packages.
+# Only this script needs the resolver (uv). It is installed from the package index into a temporary folder.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scratch=$(mktemp -d)

@@ -99,7 +99,7 @@ def test_a_file_shows_its_statement(audit, results_folder):
     assert stated.observed["host"] in text
     assert f"tensorflow {stated.observed['versions']['tensorflow']}" in text
     assert stated.parameters["keys"]["impl"]["key"] in text
-    audit.get_by_text("Everything that was observed").click()
+    audit.get_by_text("All observations").click()
     expect(audit.get_by_text(stated.observed["cpu_flags"][-1])).to_be_visible()
     modules = [one for one in stated.dependencies if one.kind == "code"]
     audit.get_by_text(f"{len(modules)} modules").last.click()
@@ -129,9 +129,9 @@ def test_an_address_opens_what_it_names(opened, write_page, results_folder):
     page = opened(write_page(results_folder), "#file/metrics/stability.csv")
     expect(title(page)).to_have_text("metrics/stability.csv")
     page.goto(f"{page.url.partition('#')[0]}#file/metrics/none.csv")
-    expect(title(page)).to_have_text("Nothing of this name")
+    expect(title(page)).to_have_text("No artifact of this name")
     page.goto(f"{page.url.partition('#')[0]}#%E0%A4%A")
-    expect(title(page)).to_have_text("Nothing of this name")
+    expect(title(page)).to_have_text("No artifact of this name")
     assert page.errors == []
 
 
@@ -186,7 +186,7 @@ def test_the_program_writes_the_page(opened, toolnoise, results_folder, tmp_path
     page.locator("section", has=page.get_by_role("heading", name="digests-match")).get_by_role(
         "link", name="figures/table2.csv", exact=True
     ).click()
-    expect(page.get_by_text("Size here")).to_be_visible()
+    expect(page.get_by_text("Size on disk")).to_be_visible()
     choices = lineage(page).get_by_text(re.compile(r"^\d+ runs$"))
     assert choices.is_visible()
     assert page.errors == []
@@ -194,7 +194,7 @@ def test_the_program_writes_the_page(opened, toolnoise, results_folder, tmp_path
 
 def test_a_clean_audit_says_so_and_one_with_findings_lists_them(opened, write_page, results_folder):
     page = opened(write_page(results_folder))
-    expect(page.get_by_text("Clean: no rule finds anything")).to_be_visible()
+    expect(page.get_by_text("Clean: no findings")).to_be_visible()
     expect(page.get_by_text(re.compile("^100 % of"))).to_be_visible()
     html = "results/small/figures/table2.html"
     table, run = "results/small/figures/table2.csv", "results/small/runs/smallcnn/digits/cpu/impl/1/run.json"
@@ -204,11 +204,11 @@ def test_a_clean_audit_says_so_and_one_with_findings_lists_them(opened, write_pa
     expect(page.get_by_text("1 result is stale")).to_be_visible()
     page.get_by_role("link", name="figures/table2.csv", exact=True).click()
     expect(page.get_by_text("digests: is other than stated")).to_be_visible()
-    expect(page.get_by_text("Stale: made by other code than the one here")).to_be_visible()
+    expect(page.get_by_text("Stale: made by a different version of the code")).to_be_visible()
     # What the table was made from leads to the run that was found fault with.
     expect(lineage(page).get_by_text(re.compile(r"^\d+ runs finding$"))).to_be_visible()
     page.go_back()
-    page.get_by_role("link", name="Which, and what has changed since").click()
+    page.get_by_role("link", name="Stale results and changed files").click()
     expect(page.get_by_text("tables.py")).to_be_visible()
     assert page.errors == []
 
@@ -280,7 +280,7 @@ def test_statements_that_go_round_in_circles_are_drawn(opened, write_page, copie
     choose_table2(page)
     expect(lineage(page).get_by_text(re.compile(r"^\d+ runs$"))).to_be_visible()
     page.goto(f"{page.url.partition('#')[0]}#file/{RUN}/weights.npz")
-    expect(page.get_by_text("not the bytes its own statement gives")).to_be_visible()
+    expect(page.get_by_text("differs from its own statement")).to_be_visible()
     assert page.errors == []
 
 
@@ -290,7 +290,7 @@ def test_a_file_that_nobody_states_says_so(opened, write_page, copied):
     page = opened(write_page(folder))
     page.get_by_text("1 file without a statement").click()
     page.get_by_role("link", name="figures/added.csv").click()
-    expect(page.get_by_text("No statement says where this file comes from.")).to_be_visible()
+    expect(page.get_by_text("No statement lists this file as an output, so its origin is unknown.")).to_be_visible()
     expect(page.get_by_text("no statement", exact=True)).to_be_visible()
 
 

@@ -122,7 +122,7 @@ BAD_VALUES = [
     ("only", "cpu", "only", 'found "cpu"', "a list of at least one name"),
     ("grid.0.remedies", ["flop"], "grid[0].remedies[0]", 'found "flop"', "allowed: crops25, crops81, crops9, flip, "),
     ("grid.0.remedies", ["flip", "flip"], "grid[0].remedies", '["flip", "flip"]', "each once"),
-    ("grid.0.remedies", "flip", "grid[0].remedies", 'found "flip"', "a list, which may be empty, of views"),
+    ("grid.0.remedies", "flip", "grid[0].remedies", 'found "flip"', "a list, which may be empty, of sets of views"),
     ("grid.0.layers", 3, "grid[0].layers", "found 3", "from 4 to 10000"),
     ("grid.0.layers", "all", "grid[0].layers", 'found "all"', "from 4 to 10000"),
     ("grid.0.minutes", 0, "grid[0].minutes", "found 0", "from 1 up"),

@@ -1,7 +1,7 @@
-"""Progress of a study in Snakemake: how many runs are done and how long is left.
+"""Progress of a study in Snakemake: the number of finished runs and the estimated time left.
 
-Chosen with `snakemake --logger toolnoise`. On a terminal one line is kept up to date; elsewhere (a log file, CI) a
-line is printed now and then. A failed job's rule and the last lines of its log are printed as they are.
+Enable it with `snakemake --logger toolnoise`. On a terminal it updates one line; elsewhere (a log file, CI) it prints a
+line at most every 10 seconds. For a failed job it prints the rule and the last lines of its log.
 """
 
 import sys
@@ -23,10 +23,10 @@ NOTHING_TO_DO = "Nothing to be done"
 
 
 class LogHandler(LogHandlerBase):
-    """Turns Snakemake's events into one line of progress."""
+    """Turn Snakemake's events into one line of progress."""
 
     def __post_init__(self) -> None:
-        """Begin with nothing known."""
+        """Start without any events."""
         self.planned: Counter[str] = Counter()
         self.done: Counter[str] = Counter()
         self.seconds: defaultdict[str, list[float]] = defaultdict(list)
@@ -37,7 +37,7 @@ class LogHandler(LogHandlerBase):
         self.stream = sys.stdout if self.common_settings.stdout else sys.stderr
 
     def emit(self, record: LogRecord) -> None:
-        """Take one event of Snakemake's log."""
+        """Handle one event of Snakemake's log."""
         match getattr(record, "event", None):
             case LogEvent.RUN_INFO:
                 self.planned = Counter({rule: n for rule, n in record.stats.items() if rule != "total"})
@@ -49,9 +49,9 @@ class LogHandler(LogHandlerBase):
             case LogEvent.JOB_FINISHED:
                 self._finish(record.job_id)
             case LogEvent.JOB_ERROR:
-                self._tell_failure(record)
+                self._show_failure(record)
             case _ if record.levelno >= ERROR or record.getMessage().startswith(NOTHING_TO_DO):
-                self._say(record.getMessage())
+                self._print(record.getMessage())
 
     def _finish(self, job: int) -> None:
         rule = self.rules.get(job, "")
@@ -73,47 +73,47 @@ class LogHandler(LogHandlerBase):
             self.last_line = time.monotonic()
             print(line, file=self.stream, flush=True)
 
-    def _tell_failure(self, record: LogRecord) -> None:
+    def _show_failure(self, record: LogRecord) -> None:
         self.started.pop(record.jobid, None)
-        self._say(f"failed: {record.rule_name} (job {record.jobid})")
+        self._print(f"failed: {record.rule_name} (job {record.jobid})")
         for log in _listed(record.log):
             path = Path(str(log))
             lines = path.read_text(errors="replace").splitlines() if path.exists() else []
             for line in lines[-LOG_LINES:]:
-                self._say(f"  {line}")
+                self._print(f"  {line}")
 
-    def _say(self, text: str) -> None:
+    def _print(self, text: str) -> None:
         start = "\r\033[K" if self.stream.isatty() else ""
         print(f"{start}{text}", file=self.stream, flush=True)
 
     @property
     def writes_to_stream(self) -> bool:
-        """It stands in for Snakemake's own output."""
+        """True: this handler replaces Snakemake's own output."""
         return True
 
     @property
     def writes_to_file(self) -> bool:
-        """Snakemake keeps its own log file."""
+        """False: Snakemake writes its own log file."""
         return False
 
     @property
     def has_filter(self) -> bool:
-        """It chooses what to show."""
+        """True: this handler selects the events that it shows."""
         return True
 
     @property
     def has_formatter(self) -> bool:
-        """It writes its own lines."""
+        """True: this handler formats its own lines."""
         return True
 
     @property
     def needs_rulegraph(self) -> bool:
-        """It does not draw."""
+        """False: this handler draws no graph."""
         return False
 
 
 def progress_line(planned: Counter[str], done: Counter[str], seconds: dict[str, list[float]], at_once: int) -> str:
-    """What is done of what is planned, and how long the rest takes at the pace of each rule so far."""
+    """Done and planned jobs, and the time left, estimated from the mean time of each rule so far."""
     share = min(1.0, done.total() / max(1, planned.total()))
     parts = [f"{share:4.0%}"]
     if planned[RUN_RULE]:

@@ -1,10 +1,9 @@
-// The data block, unpacked as it is asked for (page.py packs it), and what leads from one thing to another.
+// Unpacks the data block that page.py packed, on demand, and indexes the links between artifacts and jobs.
 
 const D = JSON.parse(document.getElementById("data").textContent);
 const FILE = "file";
 
-// What a verb's outputs are called, one and several, and the part of the study that they belong to, in the order of the
-// list of artifacts.
+// The names of a verb's outputs (singular, plural) and their stage of the study, in the order of the list of artifacts.
 const MADE = {
   report: ["page", "pages", "showing"],
   render: ["figure or table", "figures and tables", "showing"],
@@ -25,8 +24,8 @@ const MADE = {
   configure: ["study file", "study files", "data"],
 };
 const KINDS = {
-  source: ["file from outside", "files from outside"],
-  package: ["file of a package", "files of packages"],
+  source: ["external file", "external files"],
+  package: ["package file", "package files"],
   code: ["module", "modules"],
   resource: ["file of the repository", "files of the repository"],
   lock: ["lock file", "lock files"],
@@ -34,11 +33,11 @@ const KINDS = {
   missing: ["input without a statement", "inputs without a statement"],
 };
 
-// Verbs and kinds come from statements: one may be called like a property that every object has.
+// Verbs and kinds come from statements, so one may have the name of a property that every object has.
 const made = (job) =>
   Object.hasOwn(MADE, job[VERB]) ? MADE[job[VERB]] : [`output of ${job[VERB]}`, `outputs of ${job[VERB]}`, ""];
 const kindName = (kind) =>
-  Object.hasOwn(KINDS, kind) ? KINDS[kind] : [kind || "file of no kind", `of kind "${kind}"`];
+  Object.hasOwn(KINDS, kind) ? KINDS[kind] : [kind || "file without a kind", `of kind "${kind}"`];
 const BY = ["code", "resource", "lock", "commit"];
 const origins = (by) => Object.keys(by).filter((kind) => !BY.includes(kind));
 
@@ -62,9 +61,9 @@ const added = (map, key, item) => (map.has(key) ? map.get(key).push(item) : map.
 const nameOf = (number) => D.things.names[number];
 const keyOf = (number) => `${D.kinds[D.things.kinds[number]]}/${nameOf(number)}`;
 
-const known = new Map(); // kind/name -> things; several where statements disagree about the bytes
-const makers = new Map(); // name of a file -> jobs that say they made it
-const users = new Map(); // kind/name -> jobs that say they read it, code and the like left out
+const known = new Map(); // kind/name -> things; several if statements disagree about the bytes
+const makers = new Map(); // name of a file -> jobs whose statements list it as an output
+const users = new Map(); // kind/name -> jobs whose statements list it as an input; without the kinds in BY
 const usersOfCode = new Map(); // number of a shared list of dependencies -> jobs
 const statements = new Map(); // path of a statement -> job
 const onDisk = new Map(D.files);
@@ -88,7 +87,7 @@ const names = [...new Set([...onDisk.keys(), ...makers.keys()])].sort();
 const searchable = [...new Set([...names.map((name) => `${FILE}/${name}`), ...known.keys()])];
 const halved = new Map(searchable.filter((key) => !key.isWellFormed()).map((key) => [key.toWellFormed(), key]));
 
-// Every job is by some code: who used a module is looked up when it is asked.
+// Every job uses code, so the users of a module are looked up on demand.
 function usersOf(key) {
   const kind = key.slice(0, key.indexOf("/"));
   if (!BY.includes(kind)) return users.get(key) || [];

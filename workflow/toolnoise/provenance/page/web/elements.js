@@ -1,6 +1,6 @@
-// Building elements. Every text becomes a text node, so that nothing that a name or a field says is ever read as HTML.
+// Builds elements. Every text becomes a text node, so no name or field is ever parsed as HTML.
 
-// Attributes are set by name and children are nodes or texts: there is no way from a text to markup.
+// Attributes are set by name, and children are nodes or texts, so text never becomes markup.
 function el(tag, attributes, ...children) {
   const made = document.createElement(tag);
   for (const [name, given] of Object.entries(attributes || {})) {
@@ -12,7 +12,7 @@ function el(tag, attributes, ...children) {
   return made;
 }
 
-// Characters that cannot be seen, or that change how their neighbours are shown, are written out.
+// Invisible characters, and those that change how their neighbours are displayed, are escaped.
 const UNSEEN =
   "[\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb]";
 const HALF = "[\\ud800-\\udbff](?![\\udc00-\\udfff])|(?<![\\ud800-\\udbff])[\\udc00-\\udfff]";
@@ -50,18 +50,18 @@ const moment = (text) => el("time", { datetime: text }, `${text.slice(0, 10)} ${
 const digest = (sha, length = 12) =>
   sha ? el("span", { class: "digest", title: sha }, sha.slice(0, length)) : el("span", { class: "soft" }, "no digest");
 
-// Half characters, of names that are no Unicode, cannot stand in an address.
+// An address cannot contain lone surrogates, which stand for bytes of names that are not Unicode.
 const address = (key) => `#${key.toWellFormed().split("/").map(encodeURIComponent).join("/")}`;
 const link = (key, ...text) =>
   el("a", { href: address(key), class: "name" }, text.length ? text : shown(key.slice(key.indexOf("/") + 1)));
 const fileLink = (name, ...text) => link(`${FILE}/${name}`, ...text);
 const first = (job) => nameOf(all(job[OUTPUTS])[0]);
-// A run is known by its folder, whatever it has written there first.
+// A run is named by its folder, not by its first output.
 const called = (job) =>
   job[VERB] === "train" && first(job).includes("/") ? first(job).slice(0, first(job).lastIndexOf("/") + 1) : first(job);
 const isAccused = (job) => all(job[OUTPUTS]).some((each) => accused.has(nameOf(each))) || accused.has(job[PATH]);
 
-// A list of any length: the first rows, and a button for more of them.
+// A list of any length: the first rows, and a button that shows more.
 function listed(items, row, attributes, step = 200) {
   const list = el("ul", attributes);
   const more = el("button", { type: "button", onclick: () => grow(true) });
@@ -78,7 +78,7 @@ function listed(items, row, attributes, step = 200) {
   return items.length > step ? [list, more] : [list];
 }
 
-// What opens is drawn when it is opened for the first time.
+// The content of a disclosure is drawn when it is opened for the first time.
 function opening(summary, draw, attributes) {
   const details = el("details", attributes, el("summary", null, summary));
   const fill = () => details.childElementCount === 1 && details.append(...[draw()].flat());

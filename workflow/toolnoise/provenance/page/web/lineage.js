@@ -1,4 +1,4 @@
-// Lineage: the jobs before and after an artifact, those of one verb drawn as one, and the lines between them.
+// Lineage: the jobs before and after an artifact, with one box per verb, and the lines between them.
 
 function lineage(key, number) {
   const made = number === undefined ? [] : [number];
@@ -15,8 +15,8 @@ function lineage(key, number) {
     el(
       "p",
       { class: "soft" },
-      "Upwards what was made from it, downwards what it was made from, step by step. ",
-      "Every statement lists all that its job read.",
+      "Above: the results made from this artifact. Below: the artifacts that it was made from, step by step. ",
+      "Each statement lists all inputs of its job.",
     ),
     draw(nodes, steps(edges), key),
     madeBy(before),
@@ -39,7 +39,7 @@ function gather(side, jobs, nodes, place) {
   }
 }
 
-// Pairs of nodes, the first of which was made from the second. The nodes where chains end are added.
+// Pairs of nodes; the first was made from the second. Adds the nodes at the ends of chains.
 function linked(key, nodes, place) {
   const edges = new Map();
   const join = (from, to) => from !== to && edges.set(JSON.stringify([from, to]), [from, to]);
@@ -66,7 +66,7 @@ function linked(key, nodes, place) {
   return [...edges.values()];
 }
 
-// A node is as far from the chosen one as the longest way to it; a way back to where it came from does not count.
+// The layer of a node is the length of the longest path to it from the chosen node. Edges that lead back are ignored.
 function layers(nodes, edges) {
   const down = new Map(),
     up = new Map();
@@ -89,7 +89,7 @@ function layers(nodes, edges) {
   }
 }
 
-// The edges without those that a longer way stands for: a cell's metrics come from its runs by way of its predictions.
+// Removes edges that a longer path implies: a cell's metrics come from its runs through its predictions.
 function steps(edges) {
   if (edges.length > 300) return edges;
   const kept = new Map(edges.map(([from]) => [from, new Set()]));
@@ -101,7 +101,7 @@ function steps(edges) {
   return [...kept].flatMap(([from, all]) => [...all].map((to) => [from, to]));
 }
 
-// Every name that can be reached, each before those that it leads to, but for ways that lead back.
+// All reachable names in topological order, ignoring edges that lead back.
 function sorted(start, neighbours) {
   const done = [],
     seen = new Set([start]),
@@ -126,7 +126,7 @@ function draw(nodes, edges, key) {
     const here = [...nodes].filter(([, node]) => (node.layer ?? 0) === level);
     const list = el("ul", {
       "aria-label":
-        level < 0 ? `made from it, ${-level} up` : level ? `what it was made from, ${level} down` : "chosen",
+        level < 0 ? `made from it, ${-level} up` : level ? `its inputs, ${level} down` : "chosen",
     });
     for (const [name, node] of here) {
       const box = nodeBox(node, key);
@@ -144,7 +144,7 @@ function draw(nodes, edges, key) {
   return graph;
 }
 
-// Code takes part in every step: it stands beside the graph rather than in it.
+// Every step uses code, so code is listed below the graph instead of in it.
 function madeBy(jobs) {
   const lists = [...new Set([...jobs].map((job) => D.jobs[job][MADE_BY]))].map((number) => D.madeBy[number]);
   const kinds = BY.map((kind) => [kind, [...new Set(lists.flatMap((list) => list[kind] || []).map(keyOf))].sort()]);
@@ -155,7 +155,7 @@ function madeBy(jobs) {
     el(
       "div",
       { class: "all" },
-      el("h3", null, "All of it by"),
+      el("h3", null, "Code of all steps"),
       kinds
         .filter(([, keys]) => keys.length)
         .map(([kind, keys]) =>
@@ -200,7 +200,7 @@ function nodeBox(node, chosen) {
   );
 }
 
-// Lines from each node up to what was made from it; those that pass by other nodes go around them, at the right.
+// Lines from each node up to the nodes made from it. Lines that would cross other nodes pass them on the right.
 function connect(svg, graph, boxes, edges) {
   svg.replaceChildren();
   const corner = graph.getBoundingClientRect();

@@ -1,4 +1,4 @@
-// Moving about: the address says what is shown, so that it can be kept, sent, and gone back to.
+// Navigation: the address determines the view, so that a view can be bookmarked, shared and returned to.
 
 const heading = (text) => el("h1", { tabindex: "-1" }, text);
 const search = document.getElementById("search");
@@ -8,7 +8,7 @@ function decoded(text) {
   try {
     return decodeURIComponent(text);
   } catch {
-    return text; // a fragment that somebody typed
+    return text; // a fragment typed by hand
   }
 }
 
@@ -41,7 +41,7 @@ function show(moved) {
 search.form.addEventListener("submit", (event) => event.preventDefault());
 search.addEventListener("input", () => {
   const there = `#?q=${encodeURIComponent(search.value)}`;
-  // One entry in the history for a search, not one for each letter.
+  // One history entry per search, not per letter.
   if (location.hash.startsWith("#?q=")) history.replaceState(null, "", there);
   else history.pushState(null, "", there);
   show(false);
@@ -52,7 +52,7 @@ document.querySelector(".skip").addEventListener("click", (event) => {
 });
 window.addEventListener("popstate", (event) => {
   show(true);
-  // On the way back the browser knows where the view was.
+  // When going back, the browser restores the scroll position.
   if (!event.state?.seen) window.scrollTo(0, 0);
 });
 document.querySelector(".home").append(` of ${visible(D.title)}`);

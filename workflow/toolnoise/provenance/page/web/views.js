@@ -1,4 +1,4 @@
-// What the page shows, each view drawn when it is asked for.
+// The views of the page, each drawn on demand.
 
 // The first view
 
@@ -8,7 +8,7 @@ function overview() {
   const verdict = found
     ? `Not clean: ${some(found, ["finding", "findings"])} under ${some(D.findings.length, ["rule", "rules"])}`
     : D.clean
-      ? "Clean: no rule finds anything"
+      ? "Clean: no findings"
       : `Not clean: ${results} stale`;
   return [
     heading(["Audit of ", shown(D.title)]),
@@ -22,8 +22,8 @@ function overview() {
       el(
         "div",
         { class: "verdict old" },
-        el("p", { class: "said" }, `${results} stale: made by other code than the one here`),
-        el("p", null, el("a", { href: "#?stale" }, "Which, and what has changed since")),
+        el("p", { class: "said" }, `${results} stale: made by a different version of the code`),
+        el("p", null, el("a", { href: "#?stale" }, "Stale results and changed files")),
       ),
     found > 0 &&
       card(
@@ -41,12 +41,12 @@ function overview() {
       ),
     card(
       "Artifacts",
-      el("p", { class: "soft" }, "Start at a figure or table and go down to the data, or look at any file."),
+      el("p", { class: "soft" }, "Start at a figure or table and follow it down to the data, or open any file."),
       shelves(),
     ),
     card(
       "Rules",
-      el("p", { class: "soft" }, "What holds where nothing is found."),
+      el("p", { class: "soft" }, "A rule without findings holds for all results."),
       el(
         "dl",
         { class: "rules" },
@@ -56,7 +56,7 @@ function overview() {
   ];
 }
 
-// What a finding is about: a file, a statement (of a file), or something else that has a name.
+// The subject of a finding: a file, a statement (of a file), or something else with a name.
 function suspect(name) {
   const job = D.jobs[statements.get(name)];
   if (onDisk.has(name) || makers.has(name)) return fileLink(name);
@@ -111,7 +111,8 @@ function staleView() {
     el(
       "p",
       null,
-      "Made by other code than the one here. They are what their statements say; made again, they may differ.",
+      "These results were made by a different version of the code. They match their statements. ",
+      "Made again, they may differ.",
     ),
     D.stale.map(([changed, names]) =>
       card(
@@ -146,7 +147,7 @@ function searchView(asked) {
       { role: "status" },
       words.length
         ? `${count(hits.length)} of ${count(searchable.length)} names match.`
-        : "Words that a name must have, or how a SHA-256 begins.",
+        : "Enter parts of a name, or the start of a SHA-256.",
     ),
     words.length > 0 &&
       el(
@@ -181,18 +182,18 @@ function artifactView(key) {
   const there = kind === FILE && onDisk.has(name);
   if (!versions.length && !there)
     return [
-      heading("Nothing of this name"),
+      heading("No artifact of this name"),
       el(
         "p",
         null,
-        "Neither a file nor a statement here has the name ",
+        "No file and no statement here has the name ",
         el("code", { class: "name" }, shown(name)),
         ".",
       ),
     ];
   const jobs = kind === FILE ? makers.get(name) || [] : [];
   const stated = jobs.flatMap((number) => all(D.jobs[number][OUTPUTS]).filter((each) => nameOf(each) === name));
-  // It is stale with the first of what its job made.
+  // An artifact is stale if the first output of its job is.
   const old = jobs.map((number) => stale.get(first(D.jobs[number]))).find(Boolean);
   const findings = accused.get(name) || jobs.flatMap((number) => accused.get(D.jobs[number][PATH]) || []);
   return [
@@ -208,7 +209,7 @@ function artifactView(key) {
       el(
         "div",
         { class: "verdict old" },
-        opening("Stale: made by other code than the one here", () =>
+        opening("Stale: made by a different version of the code", () =>
           listed(old, (each) => el("li", null, el("code", { class: "name" }, shown(each)))),
         ),
       ),
@@ -221,7 +222,7 @@ function artifactView(key) {
         { class: "card" },
         jobs.length || kind !== FILE || users.has(key)
           ? lineage(key, jobs[0])
-          : el("p", { class: "soft" }, "No statement says where this file comes from."),
+          : el("p", { class: "soft" }, "No statement lists this file as an output, so its origin is unknown."),
       ),
       el(
         "div",
@@ -240,11 +241,11 @@ function marks(kind, there, jobs, findings) {
   else if (findings.length) about.push(["bad", some(findings.length, ["finding", "findings"])]);
   else if (jobs.length === 1) about.push(["good", "no finding"]);
   if (kind === FILE && !jobs.length) about.push(["bad", "no statement"]);
-  if (jobs.length > 1) about.push(["bad", `${jobs.length} statements say they made it`]);
+  if (jobs.length > 1) about.push(["bad", `listed as an output by ${jobs.length} statements`]);
   return about.map(([look, text]) => [el("span", { class: `mark ${look}` }, text), " "]);
 }
 
-// One line for each version that statements speak of: more than one is a contradiction, and is seen.
+// One line per version in the statements. More than one is a contradiction, made visible here.
 function identity(versions, kind, name) {
   const distinct = new Map(versions.map((number) => [thing(number).sha, thing(number)]));
   const rows = [...distinct.values()].map((one) => [
@@ -254,11 +255,11 @@ function identity(versions, kind, name) {
   ]);
   const size = onDisk.get(name);
   const differs = kind === FILE && size !== undefined && ![...distinct.values()].some((one) => one.size === size);
-  return [rows, differs && pair("Size here", exactly(size))];
+  return [rows, differs && pair("Size on disk", exactly(size))];
 }
 const exactly = (size) => (size < 1000 ? bytes(size) : `${bytes(size)} (${count(size)} bytes)`);
 
-// Only an address of the web becomes a link.
+// Only web addresses become links.
 function outside(uri) {
   return /^https:\/\/[\w.-]+\/\S*$/.test(uri)
     ? el("a", { href: uri, rel: "noreferrer noopener" }, shown(uri))
@@ -290,18 +291,18 @@ function statement(job) {
       observed.has("host") && [" on ", el("strong", null, tree(observed.get("host")))],
       ".",
     ),
-    el("h3", null, "Made"),
+    el("h3", null, "Outputs"),
     el("ul", { class: "plain rows" }, all(job[OUTPUTS]).map(fileRow)),
-    el("h3", null, "From"),
-    !inputs.length && !origins(by).length && el("p", { class: "soft" }, "No file: only what it was asked for."),
+    el("h3", null, "Inputs"),
+    !inputs.length && !origins(by).length && el("p", { class: "soft" }, "No files, only parameters."),
     inputs.map(([role, files]) => fileGroup(role, files, files.length <= 8)),
     origins(by).map((kind) => fileGroup(some(by[kind].length, kindName(kind)), by[kind], by[kind].length <= 8)),
-    el("h3", null, "Asked for"),
+    el("h3", null, "Parameters"),
     tree(value(job[PARAMETERS])),
-    el("h3", null, "Where"),
+    el("h3", null, "Machine"),
     machine(observed, value(job[VERSIONS])),
-    opening("Everything that was observed", () => tree(value(job[OBSERVED]))),
-    el("h3", null, "By"),
+    opening("All observations", () => tree(value(job[OBSERVED]))),
+    el("h3", null, "Code"),
     BY.filter((kind) => by[kind] && kind !== "commit").map((kind) =>
       fileGroup(some(by[kind].length, kindName(kind)), by[kind], false),
     ),
@@ -312,11 +313,11 @@ function statement(job) {
         "Commit ",
         link(keyOf(number), digest(thing(number).sha)),
         job[CHANGES]
-          ? [", with changes that it does not have (SHA-256 of the difference: ", digest(job[CHANGES]), ")"]
-          : ", without changes",
+          ? [", with uncommitted changes (SHA-256 of the diff: ", digest(job[CHANGES]), ")"]
+          : ", without uncommitted changes",
       ),
     ),
-    !by.commit && el("p", { class: "soft" }, "No commit: the program was in no repository."),
+    !by.commit && el("p", { class: "soft" }, "No commit: the code was not in a repository."),
     el("p", { class: "soft" }, "Statement: ", el("code", { class: "name" }, shown(job[PATH]))),
   );
 }
@@ -338,12 +339,12 @@ function fileRow(number) {
     "li",
     null,
     link(keyOf(number)),
-    other && el("span", { class: "mark bad" }, "not the bytes its own statement gives"),
+    other && el("span", { class: "mark bad" }, "differs from its own statement"),
     aside(one.size !== null && `${bytes(one.size)} · `, digest(one.sha)),
   );
 }
 
-// Values of a statement as nested lists; an object is a list of {key, value}, so that no key of it is ever a property.
+// Values of a statement as nested lists. An object is a list of {key, value}, so its keys never become properties.
 const isObject = (node) =>
   Array.isArray(node) && node.length > 0 && node[0] !== null && typeof node[0] === "object" && "key" in node[0];
 const isFlat = (node) => !Array.isArray(node) || (!isObject(node) && node.every((one) => !Array.isArray(one)));
