@@ -7,10 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from toolnoise.provenance.record.expected import Expected
 
 from toolnoise.base import files, metric_files
 from toolnoise.base.printing import aligned
-from toolnoise.provenance.record.expected import Expected
+from toolnoise.datasets.counting import COUNTS
+from toolnoise.metrics.frameworks import FRAMEWORKS
+from toolnoise.metrics.overhead import OVERHEAD
+from toolnoise.metrics.stability import STABILITY
 from toolnoise.study import layout
 from toolnoise.study.grid import Study, is_deterministic
 from toolnoise.training.runs import Run, read
@@ -30,7 +34,7 @@ def noise(study: Study, done: list[Expected]) -> list[str]:
     """The noise of each cell."""
     rows = []
     for job in done:
-        found = _by_metric(metric_files.read(job.outputs[0][0], metric_files.STABILITY).query("group == 'all'"))
+        found = _by_metric(metric_files.read(job.outputs[0][0], STABILITY).query("group == 'all'"))
         about, runs = found["accuracy_mean"], found["accuracy_mean"].n_runs
         diverged = f" ({about.n_missing} diverged)" if about.n_missing else ""
         values = [
@@ -49,7 +53,7 @@ def cost(_study: Study, done: list[Expected]) -> list[str]:
     """What determinism costs each network."""
     rows = []
     for job in done:
-        found = _by_metric(metric_files.read(job.outputs[0][0], metric_files.OVERHEAD))
+        found = _by_metric(metric_files.read(job.outputs[0][0], OVERHEAD))
         about = found["kernel_ratio"]
         seconds = [_number(found[f"kernel_seconds_{mode}"].value, 1000, 3) for mode in ("default", "deterministic")]
         ratios = [_interval(found[f"{clock}_ratio"], 1, 3) for clock in ("kernel", "wall")]
@@ -60,7 +64,7 @@ def cost(_study: Study, done: list[Expected]) -> list[str]:
 
 def throughput(study: Study, done: list[Expected]) -> list[str]:
     """Where the time of the trainings went."""
-    counts = metric_files.read([job.outputs[0][0] for job in done], metric_files.DATA)
+    counts = metric_files.read([job.outputs[0][0] for job in done], COUNTS)
     images = counts.query("group == 'all' and split == 'train'").groupby("dataset")["count"].sum()
     rows = []
     for cells in study.alike:
@@ -79,7 +83,7 @@ def frameworks(_study: Study, done: list[Expected]) -> list[str]:
     """What separates the same run of two frameworks, and what of that comes from inference alone."""
     rows = []
     for job in done:
-        found = metric_files.read(job.outputs[0][0], metric_files.FRAMEWORKS).query("group == 'all'")
+        found = metric_files.read(job.outputs[0][0], FRAMEWORKS).query("group == 'all'")
         # Inference is told for either framework's weights; the first that is told is for those of the first.
         parts = _by_metric(found.drop_duplicates("metric"))
         about = parts["churn"]

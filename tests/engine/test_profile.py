@@ -3,6 +3,7 @@
 import pytest
 
 from toolnoise.base import files, metric_files
+from toolnoise.metrics.overhead import PROFILE
 
 STEPS = 4
 STUDY = {
@@ -54,7 +55,7 @@ def measured(request, profile):
     """Tooling, mode, kernels and record of a measurement."""
     done, out = profile(*request.param)
     assert done.returncode == 0, done.stderr
-    kernels = metric_files.read(out / "1.csv", metric_files.PROFILE).set_index("kernel")
+    kernels = metric_files.read(out / "1.csv", PROFILE).set_index("kernel")
     return *request.param, kernels, files.read_json(out / "1.json")
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from toolnoise.models.initial import Parameter
-from toolnoise.training import bitflip, loop, runs
+from toolnoise.training import bitflip, runs
 
 # With SGD's momentum, which goes on too.
 RECIPE = {
@@ -26,7 +26,7 @@ def cycled(workshop):
 
 def test_snapshots_are_the_weights_that_the_history_has_before_a_bit_is_moved(cycled):
     snapshots, rows = cycled.snapshots(), cycled.history()
-    digests = [loop.weight_digests(weights)[0] for weights in snapshots]
+    digests = [runs.weight_digests(weights)[0] for weights in snapshots]
     assert digests == [rows[1]["weights_sha256"], rows[3]["weights_sha256"]]
     assert [float(row["learning_rate"]) for row in rows[:2]] == [float(row["learning_rate"]) for row in rows[2:]]
 

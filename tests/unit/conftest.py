@@ -11,7 +11,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.study import config, grid
 from toolnoise.study.grid import Cell
 from toolnoise.study.variants import VARIANTS
-from toolnoise.training import loop
+from toolnoise.training import loop, runs
 
 # The same examples every time, however busy the machine.
 settings.register_profile("toolnoise", deadline=None, derandomize=True)
@@ -90,7 +90,7 @@ def make_run(tmp_path, make_spec):
         arrays.write_npz(folder / "weights.npz", parts["final"])
         rows = [",".join(loop.HISTORY)]
         for epoch, weights in enumerate(parts["epochs"], 1):
-            whole, tensors = loop.weight_digests(weights)
+            whole, tensors = runs.weight_digests(weights)
             tensors = " ".join(digest[: loop.TENSOR_DIGITS] for digest in tensors)
             row = {"epoch": epoch, "weights_sha256": whole, "tensors_sha256": tensors}
             rows.append(",".join(str(row.get(column, 0.5)) for column in loop.HISTORY))

@@ -38,9 +38,9 @@ def change(path):
 @pytest.mark.parametrize(
     ("module", "changed"),
     [
-        ("toolnoise.training.loop", "training.py"),
-        ("toolnoise.training.loop", "plans.py"),  # imported by it
-        ("toolnoise.training.loop", "variants.py"),  # at some depth
+        ("toolnoise.training.loop", "training/loop.py"),
+        ("toolnoise.training.loop", "epoch_plan.py"),  # imported by it
+        ("toolnoise.training.loop", "study/variants.py"),  # at some depth
         ("toolnoise.training.loop", "datasets/prepared.py"),
         ("toolnoise.datasets.preparation", "datasets/archives.py"),
         ("toolnoise.training.loop", "engines/__init__.py"),  # a package
@@ -60,12 +60,12 @@ def test_a_change_to_what_a_module_imports_changes_its_digest(module, changed, p
 @pytest.mark.parametrize(
     ("module", "changed"),
     [
-        ("toolnoise.training.loop", "plots.py"),
-        ("toolnoise.training.loop", "prediction.py"),  # imports training, not the other way round
+        ("toolnoise.training.loop", "figures/style.py"),
+        ("toolnoise.training.loop", "dumps/prediction_dump.py"),  # imports training, not the other way round
         ("toolnoise.training.loop", "engines/tensorflow.py"),  # named by the spec, and added from there
         ("toolnoise.training.loop", "metrics/churn.py"),
         ("toolnoise.measures.control_gate", "stats/spread.py"),
-        ("toolnoise.figures.render", "training.py"),
+        ("toolnoise.figures.render", "training/loop.py"),
         ("toolnoise.base.metric_files", "streams.py"),
     ],
 )
@@ -92,9 +92,9 @@ def test_where_the_package_lies_changes_nothing(package, monkeypatch):
 
 def test_a_module_that_becomes_empty_is_not_one_that_is_absent(package):
     before = digest("toolnoise.training.loop")
-    (package / "variants.py").write_text("")
+    (package / "study/variants.py").write_text("")
     empty = digest("toolnoise.training.loop")
-    (package / "variants.py").unlink()
+    (package / "study/variants.py").unlink()
     assert len({before, empty, digest("toolnoise.training.loop")}) == 3
 
 

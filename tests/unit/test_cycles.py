@@ -79,7 +79,7 @@ def test_the_weights_are_kept_at_the_end_of_every_cycle_the_final_ones_last(coun
     assert after(run.snapshots()) == epochs
     assert [list(weights) for weights in run.snapshots()] == [[one.path for one in PARAMETERS]] * count
     for epoch, weights in zip(epochs, run.snapshots(), strict=True):
-        assert loop.weight_digests(weights)[0] == run.history()[epoch - 1]["weights_sha256"]
+        assert runs.weight_digests(weights)[0] == run.history()[epoch - 1]["weights_sha256"]
         assert {path: tensor.shape for path, tensor in weights.items()} == {one.path: one.shape for one in PARAMETERS}
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from toolnoise import cli
 from toolnoise.commands import doctor
-from toolnoise.engines import FRAMEWORKS, accelerators, environment
+from toolnoise.engines import FRAMEWORKS, accelerators, environment, serving
 from toolnoise.engines.accelerators import Gpu
 from toolnoise.study import config
 
@@ -26,13 +26,13 @@ def machine(monkeypatch):
         monkeypatch.setattr(accelerators, "tpu", lambda: list(tpus))
         monkeypatch.setattr(environment, "_cpuinfo", {"flags": flags, "model name": "Some CPU"}.get)
         monkeypatch.setattr(doctor, "_computes_on_gpus", lambda _engine: cuda)
-        monkeypatch.setattr(doctor.importlib.util, "find_spec", lambda _name: True)
+        monkeypatch.setattr(serving.importlib.util, "find_spec", lambda _name: True)
 
     return pretend
 
 
 def why_not(name):
-    return doctor.why_not({"name": name, **config.registered("hardware")[name]})
+    return serving.why_not({"name": name, **config.registered("hardware")[name]})
 
 
 def test_a_machine_with_a_v100_serves_v100_and_no_other_gpu(machine):
@@ -52,7 +52,7 @@ def test_a_reason_is_what_a_run_would_be_refused_with(machine, refused):
 
 def test_a_machine_without_the_framework_serves_nothing(machine, monkeypatch):
     machine([V100])
-    monkeypatch.setattr(doctor.importlib.util, "find_spec", lambda _name: None)
+    monkeypatch.setattr(serving.importlib.util, "find_spec", lambda _name: None)
     for name, entry in config.registered("hardware").items():
         assert why_not(name) == f"engine: {entry['engine']} is not installed"
 
@@ -85,8 +85,8 @@ def test_a_framework_s_own_word_counts_on_gpus(tmp_path, monkeypatch, engine, fi
     about.parent.mkdir(parents=True, exist_ok=True)
     about.write_text(says)
     spec = type("Spec", (), {"origin": str(tmp_path / "__init__.py")})
-    monkeypatch.setattr(doctor.importlib.util, "find_spec", lambda _name: spec)
-    assert doctor._computes_on_gpus(engine) is gpus
+    monkeypatch.setattr(serving.importlib.util, "find_spec", lambda _name: spec)
+    assert serving._computes_on_gpus(engine) is gpus
 
 
 @pytest.mark.parametrize(("plugins", "gpus"), [((), False), (("jax_cuda12_plugin",), True), (("jaxtyping",), False)])
@@ -96,11 +96,11 @@ def test_jax_computes_on_gpus_by_a_plugin(tmp_path, monkeypatch, plugins, gpus):
         about.parent.mkdir()
         about.write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1\n")
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
-    assert doctor._computes_on_gpus("jax") is gpus
+    assert serving._computes_on_gpus("jax") is gpus
 
 
 def test_the_files_that_frameworks_are_judged_by_are_there():
-    for engine, (file, _) in doctor.BUILDS.items():
+    for engine, (file, _) in serving.BUILDS.items():
         spec = importlib.util.find_spec(engine)
         assert spec is None or (Path(spec.origin).parent / file).exists()
 
@@ -111,7 +111,7 @@ def test_a_framework_without_gpu_kernels_serves_no_gpu_and_what_to_install_is_to
     assert why_not("cpu") == ""
     entry = {"name": "v100", **config.registered("hardware")["v100"], "engine": engine}
     wanted = accelerators.INSTALL[engine]
-    assert doctor.why_not(entry) == f"engine: the {engine} that is installed computes on CPUs alone; {wanted}"
+    assert serving.why_not(entry) == f"engine: the {engine} that is installed computes on CPUs alone; {wanted}"
     project = tomllib.loads((config.ROOT / "pyproject.toml").read_text())["project"]
     assert set(re.findall("`(.*)`", wanted)) <= set(project["optional-dependencies"])
 
@@ -172,7 +172,8 @@ def test_programs_get_json(machine, asked):
 
 
 def test_nothing_is_imported_to_find_out(run, tmp_path):
-    program = "import sys; from toolnoise import doctor, config; doctor.examine(config.registered('hardware'));"
+    program = "import sys; from toolnoise.commands import doctor; from toolnoise.study import config;"
+    program += "doctor.examine(config.registered('hardware'));"
     program += "print(*{name.partition('.')[0] for name in sys.modules})"
     done = run(tmp_path, sys.executable, "-c", program)
     assert done.returncode == 0, done.stderr

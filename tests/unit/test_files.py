@@ -50,7 +50,7 @@ def test_the_new_file_is_invisible_until_it_is_whole(place):
 def test_a_kill_leaves_the_old_file(place):
     files.write_text(place, "old")
     program = (
-        "import os, signal, sys; from toolnoise import files\n"
+        "import os, signal, sys; from toolnoise.base import files\n"
         "with files.replacing(sys.argv[1]) as scratch:\n"
         "    scratch.write_text('half'); os.kill(os.getpid(), signal.SIGKILL)"
     )

@@ -5,11 +5,12 @@ from argparse import Namespace
 
 import numpy as np
 import pytest
-
 from toolnoise.asked import of_exchange
-from toolnoise.base import arrays, files, metric_files
 from toolnoise.jobs import JOBS
+
+from toolnoise.base import arrays, files, metric_files
 from toolnoise.measures import frameworks
+from toolnoise.metrics.frameworks import FRAMEWORKS, PARTINGS
 from toolnoise.study import layout
 from toolnoise.study.grid import Cell, Pair
 
@@ -103,7 +104,7 @@ def measured(tmp_path, make_run):
         there = [make_run(seed, change) for seed in (11, 12)]
         out = tmp_path / "frameworks.csv", tmp_path / "partings.csv"
         frameworks.measure(pair, paths[:2], paths[2:], (here, there), *out)
-        return metric_files.read(out[0], metric_files.FRAMEWORKS), metric_files.read(out[1], metric_files.PARTINGS)
+        return metric_files.read(out[0], FRAMEWORKS), metric_files.read(out[1], PARTINGS)
 
     return measure
 

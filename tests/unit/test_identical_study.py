@@ -1,8 +1,8 @@
 """The study of identical runs: Pham et al.'s networks and numbers of runs, and their headline numbers."""
 
-from toolnoise.base import metric_files
 from toolnoise.base.code_digest import ROOT
 from toolnoise.figures import published
+from toolnoise.metrics.identical import IDENTICAL
 from toolnoise.study import config, grid
 
 FILE = ROOT / "workflow/studies/identical-runs.yaml"
@@ -26,7 +26,7 @@ def test_it_has_six_networks_of_16_runs_by_default_and_with_fixed_seeds():
 
 def test_published_headlines_are_columns_of_the_table():
     numbers = published.read(published.IDENTICAL)
-    assert {number.metric for number in numbers} <= set(metric_files.IDENTICAL)
+    assert {number.metric for number in numbers} <= set(IDENTICAL)
     told = {(number.variant, number.metric): number.value for number in numbers}
     assert told == {
         ("algo_impl", "max_accuracy_diff"): "10.8",

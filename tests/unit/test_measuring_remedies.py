@@ -6,6 +6,7 @@ import pytest
 from toolnoise.base import arrays, files, metric_files
 from toolnoise.measures import measuring
 from toolnoise.metrics import remedies
+from toolnoise.metrics.remedies import REMEDIES
 from toolnoise.study.grid import Cell
 
 CELL = Cell("mine", "digits", "cpu", "algo_impl")
@@ -39,7 +40,7 @@ def measured(tmp_path):
         others = [] if single is None else [written(tmp_path / "other.npy", single, diverged=[False] * 5)]
         read = tmp_path / "data.npz", logits, tmp_path / "single.json", dumps, others
         measuring.measure_remedies(CELL, 0, *read, tmp_path / "out.csv")
-        rows = metric_files.read(tmp_path / "out.csv", metric_files.REMEDIES)
+        rows = metric_files.read(tmp_path / "out.csv", REMEDIES)
         assert set(rows["group"]) == {"all"}
         assert {tuple(row[:4]) for row in rows.itertuples(index=False)} == {CELL}
         return {(row.remedy, row.metric): row for row in rows.itertuples(index=False)}

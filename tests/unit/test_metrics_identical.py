@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from toolnoise.base import metric_files
-from toolnoise.metrics.identical import CRITERIA, REFERENCES, STATED, History, Weak, experiment, identical
+from toolnoise.metrics.identical import CRITERIA, IDENTICAL, REFERENCES, STATED, History, Weak, experiment, identical
 
 LABELS = np.array([0, 0, 0, 0, 1, 1, 1, 1, 2, 2])
 # Right on 10, 8, 7 and 2 of them; class 1 has all right, half, three and none.
@@ -118,17 +118,15 @@ mean_convergent_epoch
 
 
 def test_a_file_begins_with_the_columns_of_the_published_table(tmp_path, make_spec):
-    assert " ".join(metric_files.IDENTICAL).startswith(" ".join(PUBLISHED.split()))
+    assert " ".join(IDENTICAL).startswith(" ".join(PUBLISHED.split()))
     observed = {"versions": {"tensorflow": "2.21.0"}, "build": {"cuda_version": "12.5", "cudnn_version": "9"}}
     about = experiment({"spec": make_spec("impl", 3), "observed": observed})
     cell = {"dataset": "digits", "hardware": "cpu", "variant": "impl", "n_missing": 0}
     for runs in ([], [1], range(4)):
         values = about | measured(runs=runs) | cell
-        assert values.keys() == set(metric_files.IDENTICAL)
-        metric_files.write(
-            tmp_path / "identical.csv", metric_files.IDENTICAL, [[values[name] for name in metric_files.IDENTICAL]]
-        )
-        read = metric_files.read(tmp_path / "identical.csv", metric_files.IDENTICAL).iloc[0]
+        assert values.keys() == set(IDENTICAL)
+        metric_files.write(tmp_path / "identical.csv", IDENTICAL, [[values[name] for name in IDENTICAL]])
+        read = metric_files.read(tmp_path / "identical.csv", IDENTICAL).iloc[0]
         for name, value in values.items():
             np.testing.assert_equal(read[name], value)
 

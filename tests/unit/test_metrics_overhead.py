@@ -5,7 +5,7 @@ import pytest
 
 from toolnoise.base import files, metric_files
 from toolnoise.measures import measuring
-from toolnoise.metrics.overhead import REST, TOP, Cost, costs, longest
+from toolnoise.metrics.overhead import OVERHEAD, PROFILE, REST, TOP, Cost, costs, longest
 
 ABOUT = ("smallcnn", "cpu", "cpu")
 
@@ -73,7 +73,7 @@ def measured(written, built, tmp_path):
         spec = study.profile_spec(profile)
         files.write_json(path, {"spec": spec, "wall_seconds_per_step": 1.0 + (profile.mode == "deterministic")})
         times = [("Conv2D", 12, 4e6, 0.8), ("ReLU, fused", 4, 1e6, 0.2)]
-        metric_files.write(path.with_suffix(".csv"), metric_files.PROFILE, times)
+        metric_files.write(path.with_suffix(".csv"), PROFILE, times)
         records.append(str(path))
     return study, records
 
@@ -118,7 +118,7 @@ def test_the_order_of_the_records_changes_nothing(measured, tmp_path):
 
 def test_a_repeat_that_lacks_a_mode_is_missing(measured, tmp_path):
     study, records = measured
-    rows = metric_files.read(written_files(study, records[1:], tmp_path)[0], metric_files.OVERHEAD)
+    rows = metric_files.read(written_files(study, records[1:], tmp_path)[0], OVERHEAD)
     assert set(rows["n_runs"]) == {2}
     assert set(rows["n_missing"]) == {1}
 

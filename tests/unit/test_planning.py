@@ -8,6 +8,7 @@ import pytest
 from toolnoise import cli
 from toolnoise.base import metric_files
 from toolnoise.figures import style
+from toolnoise.metrics.stability import STABILITY
 from toolnoise.stats import power
 
 CELL = ("smallcnn", "digits", "cpu")
@@ -49,7 +50,7 @@ def pilot(tmp_path):
         rows.append((*CELL, variant, "accuracy_mean", "all", 0.9, 0.8, 0.95, runs, 0))
         rows.append((*CELL, variant, "accuracy_sd", "all", *estimate, runs, 0))
         rows.append((*CELL, variant, "accuracy_sd", "3", 0.1, 0.05, 0.2, runs, 0))
-    metric_files.write(path, metric_files.STABILITY, rows)
+    metric_files.write(path, STABILITY, rows)
     return path
 
 
@@ -161,7 +162,5 @@ def test_a_cell_without_noise_plans_nothing(refusal, pilot):
 
 def test_a_pilot_of_one_run_has_no_sd(refusal, tmp_path):
     path = tmp_path / "one.csv"
-    metric_files.write(
-        path, metric_files.STABILITY, [(*CELL, "algo", "accuracy_sd", "all", np.nan, np.nan, np.nan, 1, 0)]
-    )
+    metric_files.write(path, STABILITY, [(*CELL, "algo", "accuracy_sd", "all", np.nan, np.nan, np.nan, 1, 0)])
     assert "1 runs; an SD needs 2 or more" in refusal("--pilot", path)

@@ -2,13 +2,13 @@ import numpy as np
 import pytest
 
 from toolnoise.base import arrays
-from toolnoise.dumps import prediction_dump
+from toolnoise.dumps import stacks
 
 LOGITS = np.arange(24, dtype=np.float32).reshape(3, 4, 2)
 
 
 def test_a_whole_dump_is_read(make_dump):
-    dump = prediction_dump.read(*make_dump(LOGITS, diverged=[False, True, False]))
+    dump = stacks.read_predictions(*make_dump(LOGITS, diverged=[False, True, False]))
     assert (dump.logits == LOGITS).all()
     assert dump.seeds == [1, 2, 3]
     assert dump.finished.tolist() == [True, False, True]
@@ -16,26 +16,26 @@ def test_a_whole_dump_is_read(make_dump):
 
 def test_logits_of_another_shape_than_the_index_says_are_one_line(make_dump, refused):
     paths = make_dump(LOGITS, shape=[3, 4, 3])
-    line = refused(prediction_dump.read, *paths)
+    line = refused(stacks.read_predictions, *paths)
     assert line == (
         f"{paths[0]}: found float32 of shape (3, 4, 2); float32 of shape (3, 4, 3), as {paths[1].name} says"
     )
 
 
 def test_logits_of_another_type_are_one_line(make_dump, refused):
-    assert "found float64" in refused(prediction_dump.read, *make_dump(LOGITS.astype(np.float64)))
+    assert "found float64" in refused(stacks.read_predictions, *make_dump(LOGITS.astype(np.float64)))
 
 
 @pytest.mark.parametrize("key", ["seeds", "diverged", "shape"])
 def test_an_index_that_lacks_a_key_is_one_line(key, make_dump, refused):
     paths = make_dump(LOGITS, **{key: None})
-    assert refused(prediction_dump.read, *paths) == f"{paths[1]}: {key}: no such key; the index that predict wrote"
+    assert refused(stacks.read_predictions, *paths) == f"{paths[1]}: {key}: no such key; the index that predict wrote"
 
 
 @pytest.mark.parametrize("index", [{"seeds": [1, 2]}, {"diverged": [False] * 4}], ids=str)
 def test_an_index_of_another_number_of_runs_is_one_line(index, make_dump, refused):
     paths = make_dump(LOGITS, **index)
-    line = refused(prediction_dump.read, *paths)
+    line = refused(stacks.read_predictions, *paths)
     assert line.startswith(f"{paths[1]}: {next(iter(index))}: found ")
     assert line.endswith("one for each of the 3 runs")
 
@@ -46,9 +46,9 @@ def test_a_truncated_dump_is_one_line(which, kept, make_dump, refused):
     paths = make_dump(LOGITS)
     whole = paths[which].read_bytes()
     paths[which].write_bytes(whole[: int(kept * len(whole))])
-    assert refused(prediction_dump.read, *paths).startswith(f"{paths[which]}: damaged or truncated (")
+    assert refused(stacks.read_predictions, *paths).startswith(f"{paths[which]}: damaged or truncated (")
 
 
 def test_a_dump_is_not_copied_into_memory(make_dump):
-    assert isinstance(prediction_dump.read(*make_dump(LOGITS)).logits, np.memmap)
+    assert isinstance(stacks.read_predictions(*make_dump(LOGITS)).logits, np.memmap)
     assert arrays.read_npy(make_dump(LOGITS)[0]).shape == LOGITS.shape

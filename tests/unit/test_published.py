@@ -5,8 +5,9 @@ from collections import Counter
 import pandas as pd
 import pytest
 
-from toolnoise.base import metric_files
 from toolnoise.figures import published
+from toolnoise.metrics.overhead import OVERHEAD
+from toolnoise.metrics.stability import STABILITY
 from toolnoise.stats.agreement import mean_range, sd_range
 from toolnoise.stats.estimates import Estimate
 
@@ -72,7 +73,7 @@ def test_table_3_adds_up_to_table_4():
 
 
 def stability(*rows):
-    return pd.DataFrame(rows, columns=metric_files.STABILITY)
+    return pd.DataFrame(rows, columns=STABILITY)
 
 
 def counts(*rows):
@@ -161,7 +162,7 @@ def test_times_are_those_of_the_metric_file_of_overhead():
             ("mediumcnn-k1", "p100", "gpu", 64, 224, 100, "kernel_ratio", 0.9, 0.8, 1.0, 5, 0),
             ("vgg19", "t4", "gpu", 8, 224, 100, "kernel_ratio", 2.0, 1.9, 2.1, 5, 0),
         ],
-        columns=metric_files.OVERHEAD,
+        columns=OVERHEAD,
     )
     worst = number("fig9a", "kernel_ratio", hardware="p100", model="vgg19")
     least = number("fig9a", "kernel_ratio", hardware="p100", group="smallest")

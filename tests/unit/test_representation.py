@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+from toolnoise.measures.measuring import measure_layers
 
 from toolnoise.base import arrays, files, metric_files
 from toolnoise.dumps import layer_dump
 from toolnoise.dumps.layer_dump import drawn, gram
 from toolnoise.engines import some_at_a_time
-from toolnoise.measures.measuring import measure_layers
+from toolnoise.metrics.layers import LAYERS
 from toolnoise.study.grid import Cell
 
 
@@ -70,7 +71,7 @@ def dumped(tmp_path):
 
 def test_a_diverged_run_is_left_out_and_counted_as_missing(dumped, tmp_path):
     measure_layers(CELL, *dumped(), tmp_path / "out.csv")
-    rows = metric_files.read(tmp_path / "out.csv", metric_files.LAYERS)
+    rows = metric_files.read(tmp_path / "out.csv", LAYERS)
     assert rows[["layer", "metric"]].to_numpy().tolist() == [
         [layer, metric] for layer in ("a", "b") for metric in ("cka", "cka_debiased")
     ]

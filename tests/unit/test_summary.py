@@ -5,6 +5,7 @@ import pytest
 
 from toolnoise.base import files, metric_files
 from toolnoise.commands.summary import summarise
+from toolnoise.metrics.stability import STABILITY
 from toolnoise.study import layout
 
 NAN = np.nan
@@ -25,7 +26,7 @@ def summary(written, built, tmp_path, monkeypatch):
             for metric, value in values.items()
             for group in ("all", "3")
         ]
-        metric_files.write(tiny.path(layout.STABILITY), metric_files.STABILITY, rows)
+        metric_files.write(tiny.path(layout.STABILITY), STABILITY, rows)
         files.write_json(tiny.path(layout.GATE, tiny.controls[0]), {"bit_equal": bit_equal})
         return summarise(tiny).splitlines()
 

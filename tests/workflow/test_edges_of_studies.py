@@ -3,6 +3,8 @@
 import pytest
 
 from toolnoise.base import metric_files
+from toolnoise.metrics.identical import IDENTICAL
+from toolnoise.metrics.stability import STABILITY
 
 
 def study(seeds, variants, **recipe):
@@ -31,7 +33,7 @@ def test_a_study_with_one_seed_runs_through_and_its_table_says_one_run_and_no_sd
 
 
 def test_one_run_has_an_accuracy_but_no_spread_and_no_verdict_of_the_gate(one_run):
-    rows = metric_files.read(one_run / "metrics/stability.csv", metric_files.STABILITY)
+    rows = metric_files.read(one_run / "metrics/stability.csv", STABILITY)
     rows = rows[rows["group"] == "all"].set_index("metric")["value"]
     assert rows["accuracy_mean"].notna().all()
     assert rows[["accuracy_sd", "churn", "l2_unit"]].isna().all()
@@ -42,13 +44,13 @@ def test_a_study_whose_runs_diverge_counts_them_and_renders_its_figures(write_st
     folder = write_study(tmp_path, study(2, ["control"], optimizer="sgd", learning_rate=1e9))
     done = snakemake(folder)
     assert done.returncode == 0, done.stdout + done.stderr
-    rows = metric_files.read(folder / "results/edge/metrics/stability.csv", metric_files.STABILITY)
+    rows = metric_files.read(folder / "results/edge/metrics/stability.csv", STABILITY)
     assert set(rows["n_runs"]) == {0}
     assert set(rows["n_missing"]) == {2}
     # What is expected from sizes alone needs no run.
     measured = ~rows["metric"].str.contains("null")
     assert rows[measured]["value"].isna().all()
-    runs = metric_files.read(folder / "results/edge/metrics/identical.csv", metric_files.IDENTICAL)
+    runs = metric_files.read(folder / "results/edge/metrics/identical.csv", IDENTICAL)
     assert set(runs["no_try"]) == {0}
     assert set(runs["n_missing"]) == {2}
     for name in ("table2.md", "identical_runs.md", "noise_by_source-cpu.svg", "per_class-cpu-smallcnn-digits.svg"):

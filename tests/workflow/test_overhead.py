@@ -5,6 +5,7 @@ import json
 import pytest
 
 from toolnoise.base import metric_files
+from toolnoise.metrics.overhead import OVERHEAD
 
 TINY = "toolnoise.models.smallcnn:build"
 STUDY = {
@@ -45,7 +46,7 @@ def measured(tmp_path_factory, write_study, snakemake):
 
 def test_figures_metric_files_and_page_come_from_real_measurements(measured, toolnoise):
     results = measured / "results/cost"
-    rows = metric_files.read(results / "metrics/overhead.csv", metric_files.OVERHEAD)
+    rows = metric_files.read(results / "metrics/overhead.csv", OVERHEAD)
     assert set(rows["n_runs"]) == {2}
     assert (rows["value"] > 0).all()
     for figure in ("kernels-cpu", "overhead-networks"):

@@ -11,14 +11,14 @@ import yaml
 
 from toolnoise.base import metric_files
 from toolnoise.base.code_digest import ROOT
+from toolnoise.metrics.identical import IDENTICAL
+from toolnoise.metrics.stability import STABILITY
 from toolnoise.study import config
 
 EXAMPLE = ROOT / "examples/own-model"
 FILES = ("my_model.py", "make_data.py", "my-study.yaml")
 # Of metric files only those of identical runs have what the clock says.
-SECONDS = [
-    name for name in metric_files.IDENTICAL if "training" in name or ("convergent" in name and "epoch" not in name)
-]
+SECONDS = [name for name in IDENTICAL if "training" in name or ("convergent" in name and "epoch" not in name)]
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -62,7 +62,7 @@ def found(folder, suffixes):
 
 
 def test_a_users_own_model_and_data_run_to_metrics_and_page(first):
-    rows = metric_files.read(first / "results/mine/metrics/stability.csv", metric_files.STABILITY)
+    rows = metric_files.read(first / "results/mine/metrics/stability.csv", STABILITY)
     assert set(zip(rows["model"], rows["dataset"], strict=True)) == {("my-model", "my-data")}
     overall = rows[rows["group"] == "all"].set_index(["metric", "variant"])["value"]
     assert overall["accuracy_mean"].min() > 0.8
@@ -100,7 +100,7 @@ def test_a_second_run_in_another_folder_gives_the_same_bytes(first, second, suff
             rows = list(csv.DictReader(results[name].decode().splitlines()))
             results[name] = [row | {"seconds": None} for row in rows]
         for name in [name for name in results if "/metrics/identical" in name]:
-            rows = metric_files.read(folder / name, metric_files.IDENTICAL)
+            rows = metric_files.read(folder / name, IDENTICAL)
             results[name] = rows.drop(columns=SECONDS).to_csv()
     assert one
     assert sorted(one) == sorted(other)

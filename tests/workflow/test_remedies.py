@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from toolnoise.base import arrays, metric_files
+from toolnoise.metrics.remedies import REMEDIES
 
 BUILDER = "toolnoise.models.smallcnn:build"
 RECIPE = {"epochs": 2, "batch_size": 64, "learning_rate": 0.01, "schedule": "cosine", "crop": 1}
@@ -58,7 +59,7 @@ def test_the_dump_is_what_plain_loops_over_snapshots_and_views_give_bit_for_bit(
 
 
 def test_all_is_held_against_the_single_runs_of_the_model_without_snapshots(results):
-    rows = metric_files.read(results / "metrics/remedies.csv", metric_files.REMEDIES)
+    rows = metric_files.read(results / "metrics/remedies.csv", REMEDIES)
     held = rows[rows["metric"] == "variability_reduction"]
     assert held.groupby("model")["remedy"].apply(list).to_dict() == {
         "smallcnn": ["crops9", "flip"],

@@ -14,13 +14,18 @@ from toolnoise import streams
 from toolnoise.base import metric_files
 from toolnoise.base.code_digest import ROOT
 from toolnoise.base.errors import BadInput
+from toolnoise.datasets.counting import COUNTS
 from toolnoise.dumps.layer_dump import gram
 from toolnoise.figures import published
 from toolnoise.metrics import frameworks
-from toolnoise.metrics.ensembles import by_size
-from toolnoise.metrics.identical import NONE_WEAK, History, Weak, experiment, identical
-from toolnoise.metrics.layers import layers
-from toolnoise.metrics.stability import stability
+from toolnoise.metrics.cross_tooling import CROSS_TOOLING
+from toolnoise.metrics.ensembles import ENSEMBLES, by_size
+from toolnoise.metrics.frameworks import FRAMEWORKS, PARTINGS
+from toolnoise.metrics.identical import IDENTICAL, NONE_WEAK, History, Weak, experiment, identical
+from toolnoise.metrics.layers import LAYERS, layers
+from toolnoise.metrics.overhead import KERNELS, OVERHEAD
+from toolnoise.metrics.remedies import REMEDIES
+from toolnoise.metrics.stability import STABILITY, stability
 
 RUNS, EXAMPLES = 6, 400
 VARIANTS = {"algo_impl": 1.0, "algo": 0.8, "impl": 0.3, "control": 0.0}
@@ -61,17 +66,17 @@ def written(tmp_path):
         **parameters,
     ):
         files = {
-            "stability": (metric_files.STABILITY, rows),
-            "remedies": (metric_files.REMEDIES, remedies),
-            "counts": (metric_files.DATA, counts),
-            "kernels": (metric_files.KERNELS, kernels),
-            "overhead": (metric_files.OVERHEAD, overhead),
-            "identical": (metric_files.IDENTICAL, identical),
-            "ensembles": (metric_files.ENSEMBLES, ensembles),
-            "layers": (metric_files.LAYERS, layers),
-            "cross_tooling": (metric_files.CROSS_TOOLING, cross_tooling),
-            "frameworks": (metric_files.FRAMEWORKS, frameworks),
-            "partings": (metric_files.PARTINGS, partings),
+            "stability": (STABILITY, rows),
+            "remedies": (REMEDIES, remedies),
+            "counts": (COUNTS, counts),
+            "kernels": (KERNELS, kernels),
+            "overhead": (OVERHEAD, overhead),
+            "identical": (IDENTICAL, identical),
+            "ensembles": (ENSEMBLES, ensembles),
+            "layers": (LAYERS, layers),
+            "cross_tooling": (CROSS_TOOLING, cross_tooling),
+            "frameworks": (FRAMEWORKS, frameworks),
+            "partings": (PARTINGS, partings),
         }
         for name, (columns, values) in files.items():
             if values:
@@ -151,14 +156,14 @@ def order(*sizes):
     ]
 
 
-COUNTS = [("digits", "train", "all", "all", 1297), ("digits", "test", "all", "all", 500)]
+OF_DIGITS = [("digits", "train", "all", "all", 1297), ("digits", "test", "all", "all", 500)]
 
 
 @pytest.mark.parametrize(("sizes", "full"), [((54, 1297), True), ((54, 432), False)])
 def test_batch_sizes_are_in_their_order_and_the_full_set_is_told_from_the_others(written, sizes, full):
     names = {f"cnn-b{size}": size for size in sizes}
     tasks = [[model, "digits"] for model in reversed(names)]
-    said = words(written("order", order(*sizes), COUNTS, tasks=tasks, batch_sizes=names, emulated=["cpu"]))
+    said = words(written("order", order(*sizes), OF_DIGITS, tasks=tasks, batch_sizes=names, emulated=["cpu"]))
     assert said.index("cnn-b54 to") >= 0
     assert ("(all)" in said) == full
     assert ("the order of floating-point sums is all that is left" in said) == full
@@ -182,7 +187,7 @@ def test_table_3_has_counts_and_shares_of_the_training_set(written):
 
 
 def test_table_4_has_every_data_set_and_its_splits(written):
-    counts = [*GROUPED, *COUNTS, *[("digits", "train", "all", str(digit), 100) for digit in range(10)]]
+    counts = [*GROUPED, *OF_DIGITS, *[("digits", "train", "all", str(digit), 100) for digit in range(10)]]
     tasks = [["smallcnn", "digits"], ["smallcnn", "faces"]]
     text = written("table4", counts=counts, tasks=tasks).with_suffix(".md").read_text()
     assert "| digits | 10 | 1,297 | 500 |" in text
@@ -190,7 +195,7 @@ def test_table_4_has_every_data_set_and_its_splits(written):
 
 
 def test_published_numbers_are_all_shown_and_say_that_they_were_not_run(written):
-    stem = written("paper_vs_ours", faces(), COUNTS, **ON_FACES)
+    stem = written("paper_vs_ours", faces(), OF_DIGITS, **ON_FACES)
     text = stem.with_suffix(".md").read_text()
     assert text.count("| not run |") == len(published.read())
     assert f"0 of {len(published.read())} published numbers" in text
@@ -394,7 +399,7 @@ def identical_rows(runs=RUNS, weak=NONE_WEAK, criteria=("near-best", "patience")
         about |= {"dataset": "digits", "hardware": "cpu", "variant": variant, "n_missing": 1}
         for criterion in criteria:
             row = about | identical(predicted, DIGITS, 10, histories, criterion, weak)
-            yield [row[name] for name in metric_files.IDENTICAL]
+            yield [row[name] for name in IDENTICAL]
 
 
 def lines_of(stem):
@@ -408,7 +413,7 @@ def test_identical_runs_are_a_row_a_cell_beside_the_published_headlines(written)
     given = list(identical_rows())
     stem = written("identical_runs", identical=given, emulated=["cpu"], **ON_DIGITS)
     rows, text = lines_of(stem)
-    mine = dict(zip(metric_files.IDENTICAL, given[0], strict=True))
+    mine = dict(zip(IDENTICAL, given[0], strict=True))
     found = rows["TensorFlow 2.21.0", "cpu†", "smallcnn / digits", "ALGO+IMPL"]
     assert found[:2] == ["-1", "6 (1 missing)"]
     assert found[2].startswith(f"{100 * mine['max_accuracy_diff']:.2f} (")
@@ -447,19 +452,19 @@ def test_identical_runs_are_a_row_a_cell_beside_the_published_headlines(written)
 
 def mean(given, variant):
     row = next(row for row in given if row[-1] == variant)
-    return f"{100 * row[metric_files.IDENTICAL.index('mean_accuracy')]:.2f}"
+    return f"{100 * row[IDENTICAL.index('mean_accuracy')]:.2f}"
 
 
 def test_the_csv_of_identical_runs_has_the_published_columns_first_and_every_criterion(written):
     given = list(identical_rows())
     stem = written("identical_runs", identical=given, **ON_DIGITS)
     full = list(csv.DictReader(stem.with_suffix(".csv").read_text().splitlines()))
-    assert tuple(full[0]) == metric_files.IDENTICAL
+    assert tuple(full[0]) == IDENTICAL
     assert [(row["variant"], row["stopping_type"]) for row in full] == [
         (variant, criterion) for variant in VARIANTS for criterion in ("near-best", "patience")
     ]
     for row, values in zip(full, given, strict=True):
-        assert float(row["std_dev_accuracy"]) == values[metric_files.IDENTICAL.index("std_dev_accuracy")]
+        assert float(row["std_dev_accuracy"]) == values[IDENTICAL.index("std_dev_accuracy")]
 
 
 def test_runs_that_are_weak_or_have_not_converged_are_told(written):
@@ -588,7 +593,7 @@ def of_frameworks(runs=4, variants=("algo", "control")):
                 (*place, one, other, variant, what, epoch, metric, "all", *numbers, count, 0)
                 for what, epoch, metric, numbers, count in told
             ]
-    about = [dict(zip(metric_files.IDENTICAL, row, strict=True)) for row in identical_rows(criteria=("last",))]
+    about = [dict(zip(IDENTICAL, row, strict=True)) for row in identical_rows(criteria=("last",))]
     versions = [
         list((row | {"backend": ENGINES[name][0], "backend_version": ENGINES[name][1], "hardware": name}).values())
         for name in ENGINES
@@ -613,8 +618,8 @@ def test_frameworks_are_squares_with_zeros_on_the_diagonal_and_intervals_beside(
     ):
         assert part in said
     assert said.count("run to run") >= 6, "the diagonals of two squares"
-    columns = dict(zip(metric_files.FRAMEWORKS, zip(*given["frameworks"], strict=True), strict=True))
-    rows = [dict(zip(metric_files.FRAMEWORKS, row, strict=True)) for row in given["frameworks"]]
+    columns = dict(zip(FRAMEWORKS, zip(*given["frameworks"], strict=True), strict=True))
+    rows = [dict(zip(FRAMEWORKS, row, strict=True)) for row in given["frameworks"]]
     assert set(columns["interval"]) == {"runs", "examples"}
     for row in rows:
         if row["metric"] == "churn":

@@ -6,6 +6,8 @@ import shutil
 import pytest
 
 from toolnoise.base import metric_files
+from toolnoise.metrics.cross_tooling import CROSS_TOOLING
+from toolnoise.metrics.stability import STABILITY
 
 TABLES = {"table2", "table4", "paper_vs_ours"}
 KINDS = {*TABLES, "noise_by_source", "batch_norm", "across_toolings"}
@@ -14,7 +16,7 @@ KINDS = {*TABLES, "noise_by_source", "batch_norm", "across_toolings"}
 @pytest.fixture(scope="module")
 def overall(small_study):
     """The values over all examples by cell and metric."""
-    rows = metric_files.read(small_study / "results/small/metrics/stability.csv", metric_files.STABILITY)
+    rows = metric_files.read(small_study / "results/small/metrics/stability.csv", STABILITY)
     rows = rows[rows["group"] == "all"]
     return {(tuple(row[:4]), row.metric): row.value for row in rows.itertuples(index=False)}
 
@@ -38,7 +40,7 @@ def test_every_other_variant_has_noise(overall):
 
 
 def test_two_toolings_are_apart_under_control(small_study):
-    rows = metric_files.read(small_study / "results/small/metrics/cross_tooling.csv", metric_files.CROSS_TOOLING)
+    rows = metric_files.read(small_study / "results/small/metrics/cross_tooling.csv", CROSS_TOOLING)
     assert set(rows["variant"]) == {"control"}
     values = dict(zip(rows["metric"], rows["value"], strict=True))
     assert values["l2_unit"] > 0 or values["churn"] > 0

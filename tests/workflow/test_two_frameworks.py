@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 from toolnoise.base import metric_files
-from toolnoise.dumps import prediction_dump
+from toolnoise.dumps import stacks
+from toolnoise.metrics.cross_tooling import CROSS_TOOLING
+from toolnoise.metrics.frameworks import FRAMEWORKS, PARTINGS
+from toolnoise.metrics.stability import STABILITY
 
 pytest.importorskip("jax")
 
@@ -46,26 +49,24 @@ def results(two):
 
 
 def test_each_framework_repeats_itself_exactly_and_the_two_differ(results):
-    within = metric_files.read(results / "metrics/stability.csv", metric_files.STABILITY)
+    within = metric_files.read(results / "metrics/stability.csv", STABILITY)
     for metric in ("churn", "l2_unit"):
         mine = within[within["metric"] == metric]
         assert dict(zip(mine["hardware"], mine["value"], strict=True)) == {"cpu": 0, "cpu-jax": 0}
-    rows = metric_files.read(results / "metrics/cross_tooling.csv", metric_files.CROSS_TOOLING).set_index("metric")[
-        "value"
-    ]
+    rows = metric_files.read(results / "metrics/cross_tooling.csv", CROSS_TOOLING).set_index("metric")["value"]
     assert rows["l2_unit"] > 0
 
 
 def test_runs_are_predicted_elsewhere_within_rounding_and_not_by_the_framework_that_trained_them(results):
-    rows = metric_files.read(results / "metrics/frameworks.csv", metric_files.FRAMEWORKS)
+    rows = metric_files.read(results / "metrics/frameworks.csv", FRAMEWORKS)
     assert set(zip(rows["interval"], rows["n_runs"], strict=True)) == {("examples", 2)}
     relative = rows[rows["metric"] == "logits_relative_difference"]
     assert list(relative["hardware"]) == ["cpu", "cpu-jax"]
     assert ((relative["value"] > 0) & (relative["value"] < 1e-5)).all()
     for trained, own, other in (("cpu", CELL, "cpu-jax"), ("cpu-jax", OTHER, "cpu")):
-        here = prediction_dump.read(results / f"predictions/{own}.npy", results / f"predictions/{own}.json")
+        here = stacks.read_predictions(results / f"predictions/{own}.npy", results / f"predictions/{own}.json")
         away = f"exchanged/{own}/{other}"
-        there = prediction_dump.read(results / f"{away}.npy", results / f"{away}.json")
+        there = stacks.read_predictions(results / f"{away}.npy", results / f"{away}.json")
         assert there.seeds == here.seeds
         assert np.allclose(here.logits, there.logits, rtol=1e-3, atol=1e-4)
         index = (results / f"{away}.json").read_text()
@@ -73,7 +74,7 @@ def test_runs_are_predicted_elsewhere_within_rounding_and_not_by_the_framework_t
 
 
 def test_where_and_when_they_part_is_told_of_every_tensor(results):
-    rows = metric_files.read(results / "metrics/partings.csv", metric_files.PARTINGS)
+    rows = metric_files.read(results / "metrics/partings.csv", PARTINGS)
     parted = rows[rows["metric"] == "parted"].set_index("what")["value"]
     assert parted["any"] == 1
     assert {"conv1/kernel", "logits/bias", "train_loss", "test_accuracy"} <= set(parted.index)

@@ -7,7 +7,7 @@ report: "../report/workflow.rst"
 
 
 for kind in study.figure_kinds:
-    about = figures.KINDS[kind]
+    about = catalogue.KINDS[kind]
     shown, *further = about.formats
     reads = [*about.reads, *(name for name in about.also if name in METRICS)]
 
@@ -20,27 +20,28 @@ for kind in study.figure_kinds:
         output:
             figure=report(
                 f"{layout.FIGURE}.{shown}",
-                caption=f"../report/{kind}.rst",
+                caption=os.path.abspath(layout.CAPTION.format(kind=kind)),
                 category=about.category,
                 labels={"result": "{figure}"},
             ),
             further=[f"{layout.FIGURE}.{suffix}" for suffix in further],
             executed=layout.NOTEBOOK,
         log:
-            layout.RENDER_LOG,
+            STEPS["render"].log("render"),
         wildcard_constraints:
             figure="|".join(re.escape(name) for name, figure in FIGURES.items() if figure.notebook == kind),
         conda:
             "../../environment.yml"
         params:
             study=study.path(layout.STUDY),
+            planned=get_planned("render"),
             # As a digest, not as an input: touching a notebook changes nothing.
-            code=code.digest(*figures.MODULES, files=(f"notebooks/{kind}.ipynb", *about.files)),
+            code=get_code("render"),
             metrics=get_options,
-            emulated=",".join(study.emulated()),
         shell:
             "toolnoise render --study {params.study:q} --figure {wildcards.figure:q} {params.metrics:q}"
-            " --out {output.figure:q} {output.further:q} --executed {output.executed:q} >{log:q} 2>&1"
+            " --out {output.figure:q} {output.further:q} --executed {output.executed:q} --planned {params.planned:q}"
+            " >{log:q} 2>&1"
 
 
 rule write_report:
@@ -50,11 +51,13 @@ rule write_report:
     output:
         layout.REPORT,
     log:
-        "logs/{study}/report.log",
+        STEPS["report"].log("report"),
     conda:
         "../../environment.yml"
     params:
         study=study.path(layout.STUDY),
-        code=code.digest("toolnoise.figures.render", files=captions(study.figure_kinds)),
+        planned=get_planned("report"),
+        code=get_code("report"),
     shell:
-        "toolnoise report --study {params.study:q} --shows {input:q} --out {output:q} >{log:q} 2>&1"
+        "toolnoise report --study {params.study:q} --shows {input:q} --out {output:q} --planned {params.planned:q}"
+        " >{log:q} 2>&1"

@@ -3,30 +3,27 @@
 
 rule train_run:
     input:
-        data=layout.DATA,
+        unpack(get_inputs("train")),
     output:
         weights=layout.WEIGHTS,
         history=layout.HISTORY,
         record=layout.RECORD,
     log:
-        layout.TRAIN_LOG,
+        STEPS["train"].log("train"),
     # Before all short jobs: at the end these share the cores, where a last training would leave all but one idle.
     priority: 1
     conda:
         "../../environment.yml"
-    threads: get_threads
+    threads: get_threads("train")
     resources:
-        gpu=get_gpus,
-        gpu_model=get_gpu_model,
-        mem_mb=get_memory,
-        runtime=get_training_minutes,
+        **get_resources("train"),
     params:
         study=study.path(layout.STUDY),
         checkpoint=layout.CHECKPOINT,
-        planned=get_planned_digest,
-        code=get_code_digest("toolnoise.training.loop"),
+        planned=get_planned("train"),
+        code=get_code("train"),
     shell:
         "toolnoise train --study {params.study:q} --model {wildcards.model:q} --dataset {wildcards.dataset:q}"
         " --hardware {wildcards.hardware:q} --variant {wildcards.variant:q} --seed {wildcards.seed:q}"
-        " --data {input.data:q} --weights {output.weights:q} --history {output.history:q}"
-        " --record {output.record:q} --checkpoint {params.checkpoint:q} --planned {params.planned:q} >{log:q} 2>&1"
+        " --data {input.data:q} --weights {output.weights:q} --history {output.history:q} --record {output.record:q}"
+        " --checkpoint {params.checkpoint:q} --planned {params.planned:q} >{log:q} 2>&1"

@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from toolnoise.base.errors import BadInput, told_in_one_line
-from toolnoise.jobs import JOBS
+from toolnoise.steps import CONFIGURE, STEPS
 from toolnoise.study import grid as studies
-from toolnoise.study import layout
-from toolnoise.study.grid import MODES
+from toolnoise.study.cells import MODES, Cell
 
 MOST_PROCESSES = 256
 
@@ -170,7 +169,7 @@ def _compare(options: argparse.Namespace) -> None:
 def _plan(options: argparse.Namespace) -> None:
     from toolnoise.commands import sample_size
 
-    wanted = {name: getattr(options, name) for name in studies.Cell._fields}
+    wanted = {name: getattr(options, name) for name in Cell._fields}
     spread = sample_size.spread_of(options.pilot, wanted, options.sd, options.sd_runs)
     claims = (options.gain, options.ratio, options.margin)
     found = sample_size.plan(spread, *claims, options.runs, options.level, options.power)
@@ -196,7 +195,10 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser("toolnoise", description="Measure the noise of training deep networks.", allow_abbrev=False)
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
     jobs = [
-        (verb, _perform, job.says, (*job.options, *job.reads, *job.writes, *job.aside)) for verb, job in JOBS.items()
+        (verb, _perform, step.says, ("study", *places, *step.reads, *step.writes, *step.aside, "planned?"))
+        for verb, step in STEPS.items()
+        if verb != CONFIGURE
+        for places in [[name.replace("_", "-") for name in step.place._fields]]
     ]
     for verb, run, says, names in [*jobs, *_BY_HAND]:
         one = verbs.add_parser(verb, help=says, description=says, allow_abbrev=False)
@@ -205,8 +207,10 @@ def _parser() -> argparse.ArgumentParser:
             # A question mark: it may be left out.
             argument = name.removesuffix("?")
             about = _ARGUMENTS.get((verb, argument), _ARGUMENTS.get(argument, {}))
-            if verb in JOBS and argument in JOBS[verb].several:
-                about = {"nargs": "*" if argument in JOBS[verb].optional else "+", **about}
+            step = STEPS.get(verb)
+            if step and argument in step.several:
+                optional = argument in step.reads and step.reads[argument].optional
+                about = {"nargs": "*" if optional else "+", **about}
             # In capitals: it is named by its place.
             if argument.isupper():
                 one.add_argument(argument.lower(), metavar=argument, **about)
@@ -307,7 +311,6 @@ _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
     "threads": {"type": int, "default": 1, "required": False, "help": "that decode images (1)", "metavar": "N"},
     "format": {"help": "cifar-10, cifar-100, celeba, imagenet or image-folder"},
     "examples": {"type": int, "help": "training examples; a fifth as many are for testing", "metavar": "N"},
-    "kind": {"choices": list(layout.COLLECTED)},
     "records": {"metavar": "JSON"},
     "other-records": {"metavar": "RUN_JSON"},
     "other-hardware": {"help": "the other tooling", "metavar": "NAME"},

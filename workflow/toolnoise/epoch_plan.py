@@ -4,14 +4,14 @@ A plan follows from the spec and the number of the epoch alone.
 """
 
 import hashlib
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from toolnoise import streams
 from toolnoise.base.errors import BadInput
-from toolnoise.study.variants import replicate
-from toolnoise.training import snapshots
+from toolnoise.base.noise_sources import replicate
 
 
 class Plan(NamedTuple):
@@ -39,6 +39,16 @@ class Plan(NamedTuple):
         """SHA-256 of everything in it that was drawn."""
         drawn = self.order, self.offsets, self.flips, self.slots, self.dropout
         return hashlib.sha256(b"".join(np.ascontiguousarray(part).tobytes() for part in drawn)).hexdigest()
+
+
+def cycles(recipe: Mapping[str, Any]) -> int:
+    """The number of cosine cycles; one in a recipe from before there were any."""
+    return recipe.get("cycles", 1)
+
+
+def cycle_length(recipe: Mapping[str, Any]) -> int:
+    """The epochs of a cycle."""
+    return recipe["epochs"] // cycles(recipe)
 
 
 def steps_per_epoch(recipe: dict[str, Any], examples: int) -> int:
@@ -81,13 +91,13 @@ def plan_epoch(spec: dict[str, Any], examples: int, epoch: int, margin: int = 0)
 def learning_rates(recipe: dict[str, Any], steps: int, epoch: int) -> np.ndarray:
     """The rate of each step of an epoch, float32."""
     # In epochs since the cycle began.
-    progress = epoch % snapshots.length(recipe) + np.arange(steps) / steps
+    progress = epoch % cycle_length(recipe) + np.arange(steps) / steps
     rates = np.full(steps, recipe["learning_rate"], np.float64)
     if recipe["schedule"] == "step":
         at = recipe["step_epochs"]
         rates *= recipe["step_factor"] ** (epoch // at if isinstance(at, int) else sum(epoch >= step for step in at))
     elif recipe["schedule"] == "cosine":
-        rates *= 0.5 * (1 + np.cos(np.pi * progress / snapshots.length(recipe)))
+        rates *= 0.5 * (1 + np.cos(np.pi * progress / cycle_length(recipe)))
     if progress[0] < recipe["warmup_epochs"]:
         rates *= np.minimum(1, (progress + 1 / steps) / recipe["warmup_epochs"])
     return rates.astype(np.float32)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from toolnoise.study.variants import SOURCES, replicate
+from toolnoise.base.noise_sources import SOURCES, replicate
 
 # Coefficients of P and Q, highest power first. Of the standard normals within two standard deviations, a share |v| lies
 # nearer to zero than v P(v^2) / Q(v^2). A minimax fit: relative error below 1.6e-9, where float32 rounds by up to 6e-8.

@@ -10,7 +10,7 @@ from toolnoise.datasets import prepared
 from toolnoise.engines import State
 from toolnoise.models.initial import initial_weights
 from toolnoise.study import grid
-from toolnoise.training import loop
+from toolnoise.training import network
 
 STEPS = 6
 CASES = {
@@ -41,7 +41,7 @@ def main(study_file, data_file, out):
     loaded = grid.load(study_file)
     spec = loaded.spec(loaded.cells[0], 1)
     data = prepared.load(data_file, spec["recipe"]["normalise"])
-    engine, _ = loop.start_engine(spec)
+    engine, _ = network.start_engine(spec)
     # Frameworks are imported when the engine has made its settings.
     import keras
     import own_models
@@ -52,7 +52,7 @@ def main(study_file, data_file, out):
     plan = whole.steps(0, STEPS)
     for case, changes in CASES.items():
         recipe = spec["recipe"] | changes
-        parameters = loop.build_model(engine, spec, data)
+        parameters = network.build_model(engine, spec, data)
         engine.compile(recipe, data.train)
         initial = initial_weights(parameters, spec["study_seed"], 0, "model")
         engine.restore(State(initial, {}, 0))

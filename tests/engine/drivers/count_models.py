@@ -4,7 +4,7 @@ import sys
 
 from toolnoise.base import files
 from toolnoise.study import config, grid
-from toolnoise.training import loop
+from toolnoise.training import loop, network
 
 CIFAR10, CIFAR100, MNIST = ((32, 32, 3), 10), ((32, 32, 3), 100), ((28, 28, 1), 10)
 # Where a published count is of another task than 224x224 pixels in 1,000 classes.
@@ -68,7 +68,7 @@ def pixels():
 
 def main(study_file, _data, out):
     loaded = grid.load(study_file)
-    loop.start_engine(loaded.spec(loaded.cells[0], 1))
+    network.start_engine(loaded.spec(loaded.cells[0], 1))
     import keras
 
     found = {}

@@ -10,15 +10,15 @@ from toolnoise.datasets import prepared
 from toolnoise.engines import State
 from toolnoise.models.initial import initial_weights
 from toolnoise.study import grid
-from toolnoise.training import loop
+from toolnoise.training import network
 
 
 def main(study_file, data_file, out, *others):
     loaded = grid.load(study_file)
     spec = loaded.spec(loaded.cells[0], 1)
     data = prepared.load(data_file, spec["recipe"]["normalise"])
-    engine, _ = loop.start_engine(spec)
-    parameters = loop.build_model(engine, spec, data)
+    engine, _ = network.start_engine(spec)
+    parameters = network.build_model(engine, spec, data)
     initial = initial_weights(parameters, spec["study_seed"], 0, "model")
     # At a rate of one the first momentum is the gradient itself.
     engine.compile(spec["recipe"] | {"optimizer": "sgd"}, data.train)

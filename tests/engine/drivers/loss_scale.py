@@ -6,14 +6,14 @@ import numpy as np
 
 from toolnoise.base import arrays
 from toolnoise.study import grid
-from toolnoise.training import loop
+from toolnoise.training import network
 
 GROW = 4
 
 
 def main(study_file, _data_file, out):
     loaded = grid.load(study_file)
-    loop.start_engine(loaded.spec(loaded.cells[0], 1))
+    network.start_engine(loaded.spec(loaded.cells[0], 1))
     import keras
     import tensorflow as tf
 

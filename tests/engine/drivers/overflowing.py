@@ -7,7 +7,7 @@ from toolnoise.datasets import prepared
 from toolnoise.engines import State
 from toolnoise.models.initial import initial_weights
 from toolnoise.study import grid
-from toolnoise.training import loop
+from toolnoise.training import network
 
 STEPS, DOUBLINGS = 8, 9
 
@@ -17,8 +17,8 @@ def begin(study_file, data_file):
     loaded = grid.load(study_file)
     spec = loaded.spec(loaded.cells[0], 1)
     data = prepared.load(data_file, spec["recipe"]["normalise"])
-    engine, _ = loop.start_engine(spec)
-    parameters = loop.build_model(engine, spec, data)
+    engine, _ = network.start_engine(spec)
+    parameters = network.build_model(engine, spec, data)
     engine.compile(spec["recipe"], data.train)
     start = {"doublings": DOUBLINGS, "steps_in_a_row": 0, "left_out": 0}
     scaled = spec["hardware"]["precision"] == "mixed_float16"

@@ -11,7 +11,7 @@ from toolnoise.datasets import prepared
 from toolnoise.engines import State
 from toolnoise.models.initial import initial_weights
 from toolnoise.study import grid
-from toolnoise.training import loop
+from toolnoise.training import network
 
 
 def packed(state):
@@ -31,10 +31,10 @@ def main(study_file, data_file, out, before=None):
     loaded = grid.load(study_file)
     spec = loaded.spec(loaded.cells[0]._replace(variant="control"), 1)
     data = prepared.load(data_file, spec["recipe"]["normalise"])
-    engine, _ = loop.start_engine(spec)
+    engine, _ = network.start_engine(spec)
     found = {}
     for optimizer in ("adam", "sgd"):
-        parameters = loop.build_model(engine, spec, data)
+        parameters = network.build_model(engine, spec, data)
         engine.compile(spec["recipe"] | {"optimizer": optimizer}, data.train)
         start = State(initial_weights(parameters, spec["study_seed"], 0, "model"), {}, 0)
         if before:

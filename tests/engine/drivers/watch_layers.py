@@ -9,7 +9,7 @@ from toolnoise.datasets import prepared
 from toolnoise.engines import State, keras_engine
 from toolnoise.models.initial import initial_weights
 from toolnoise.study import config, grid
-from toolnoise.training import loop
+from toolnoise.training import loop, network
 
 
 def called(model, images):
@@ -24,7 +24,7 @@ def main(study_file, data_file, out, *names):
     spec = loaded.spec(loaded.cells[0], 1)
     data = prepared.load(data_file)
     some = data.test.some(np.array([2, 3, 5, 7, 11, 13, 17, 19, 23]))
-    engine, _ = loop.start_engine(spec)
+    engine, _ = network.start_engine(spec)
     import keras
 
     found = {}
@@ -37,7 +37,7 @@ def main(study_file, data_file, out, *names):
         sizes = {path: int(np.prod(shape[1:])) for path, shape in weighted}
         assert engine.layers() == {path: sizes[path] for path in engine.layers()}, name
 
-    parameters = loop.build_model(engine, spec, data)
+    parameters = network.build_model(engine, spec, data)
     engine.restore(State(initial_weights(parameters, 0, 1, "model"), {}, 0))
     sizes = engine.layers()
     found["layers"], found["sizes"] = np.array(list(sizes)), np.array(list(sizes.values()))

@@ -8,8 +8,10 @@ packages are the lock file's business. Nothing is imported to find out.
 import ast
 import functools
 import hashlib
+import json
 import sys
 from pathlib import Path
+from typing import Any
 
 PACKAGE = Path(__file__).parents[1]
 ROOT = PACKAGE.parents[1]
@@ -19,6 +21,20 @@ def digest(*modules: str, files: tuple[str, ...] = ()) -> str:
     """SHA-256 over modules (dotted names), what they import, and other files of the repository."""
     lines = "".join(f"{name} {source}\n" for name, source in sorted(sources(*modules, files=files).items()))
     return hashlib.sha256(lines.encode()).hexdigest()
+
+
+def named_by(spec: dict[str, Any]) -> tuple[str, str]:
+    """The modules that a spec names: its engine and its model's builder."""
+    return f"toolnoise.engines.{spec['hardware']['engine']}", spec["model"]["builder"].partition(":")[0]
+
+
+@functools.cache
+def imports_of(notebook: str) -> tuple[str, ...]:
+    """The modules of this package that a notebook of the repository imports."""
+    cells = json.loads((ROOT / notebook).read_text("utf-8"))["cells"]
+    code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    package = f"{PACKAGE.name}."
+    return tuple(name for name in _imported(ast.parse(code)) if name.startswith(package) and _source(name, _followed()))
 
 
 @functools.cache
@@ -61,13 +77,17 @@ def _follow(path: Path, found: dict[Path, str]) -> None:
 def _read(path: Path) -> tuple[str, tuple[str, ...]]:
     """The digest of a source file and the names that it imports."""
     source = path.read_bytes()
+    return hashlib.sha256(source).hexdigest(), _imported(ast.parse(source))
+
+
+def _imported(tree: ast.Module) -> tuple[str, ...]:
     names = set()
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return hashlib.sha256(source).hexdigest(), tuple(sorted(names))
+    return tuple(sorted(names))
 
 
 def _source(module: str, folders: list[Path] | tuple[Path, ...]) -> Path | None:

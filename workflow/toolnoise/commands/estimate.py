@@ -16,13 +16,16 @@ from typing import Any, NamedTuple
 from toolnoise import engines
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import aligned, size, span
-from toolnoise.commands.doctor import why_not
 from toolnoise.datasets import official, prepared
+from toolnoise.engines.serving import why_not
+from toolnoise.epoch_plan import cycles
+from toolnoise.steps import STEPS
 from toolnoise.study import config, layout, remedy_sets
-from toolnoise.study.grid import MODES, Cell, Profile, Study, is_deterministic
+from toolnoise.study.cells import MODES, Cell, Dataset, Profile
+from toolnoise.study.grid import Study, is_deterministic
 from toolnoise.timing import run_time
 from toolnoise.timing.run_time import Pace
-from toolnoise.training import loop, runs, snapshots
+from toolnoise.training import network, runs
 
 # Weights and logits are float32.
 NUMBER_BYTES = 4
@@ -107,7 +110,7 @@ def _measure_one(study: Study, file: str, cell: Cell) -> str:
     verbs = [["measure-speed", *names, "--data", data, "--out", study.path(layout.SPEED, cell)]]
     if not Path(data).exists():
         verbs.insert(0, ["prepare", "--dataset", cell.dataset, "--out", data])
-        if study.sources(cell.dataset):
+        if Dataset(cell.dataset) in set(STEPS["fetch"].places(study)):
             verbs.insert(0, ["fetch", "--dataset", cell.dataset, "--out", study.path(layout.SOURCES, cell)])
     for verb, *arguments in verbs:
         command = [sys.executable, "-m", "toolnoise.cli", verb, "--study", file, *arguments]
@@ -125,7 +128,7 @@ def _spec(study: Study, cell: Cell) -> dict[str, Any]:
 def _task(study: Study, cells: tuple[Cell, ...], found: Pace | None) -> Task:
     first, left, seconds = cells[0], 0, 0.0
     recipe = _spec(study, first)["recipe"]
-    epochs, count = recipe["epochs"], snapshots.count(recipe)
+    epochs, count = recipe["epochs"], cycles(recipe)
     for cell in cells:
         unfinished = len(unfinished_seeds(study, cell))
         left += unfinished
@@ -200,23 +203,20 @@ def _tooling(study: Study, name: str, tasks: list[Task]) -> Tooling:
 
 
 def _jobs(study: Study) -> dict[str, int]:
-    cells, remedied = len(study.cells), sum(bool(study.remedies(cell)) for cell in study.views)
+    """The number of jobs, in the groups that a person thinks of."""
+    counts = {verb: sum(1 for _ in step.places(study)) for verb, step in STEPS.items()}
+    dumps = [verb for verb, step in STEPS.items() if step.record == "index"]
+    checks = [
+        verb for verb, step in STEPS.items() if step.module.startswith("toolnoise.measures.") and verb != "collect"
+    ]
     return {
-        "data sets": len(study.datasets),
-        "trainings": sum(map(len, study.seeds.values())),
-        "predictions": cells + remedied + len(study.exchanged),
-        "layers": len(study.layers),
-        "profiles": len(study.profiles),
-        "checks and measures": sum(
-            map(
-                len,
-                (
-                    *(study.cells, study.views, study.layers, study.controls),
-                    *(study.pairs, study.frameworks, study.networks),
-                ),
-            )
-        ),
-        "figures and tables": len(study.figures),
+        "data sets": counts["prepare"],
+        "trainings": counts["train"],
+        "predictions": sum(counts[verb] for verb in dumps if "logits" in STEPS[verb].writes),
+        "layers": counts["dump-layers"],
+        "profiles": counts["profile"],
+        "checks and measures": sum(counts[verb] for verb in checks),
+        "figures and tables": counts["render"],
     }
 
 
@@ -227,12 +227,16 @@ def _disk(study: Study, paces: dict[Cell, Pace | None]) -> Disk:
     known = {cell[:2]: found.weight_bytes for cell, found in paces.items() if found and found.weight_bytes}
     for name in study.datasets:
         path = Path(study.path(layout.DATA, dataset=name))
-        dataset = prepared.load(path) if path.exists() else official.blank(study.config["datasets"][name])
+        dataset = (
+            prepared.load(path)
+            if path.exists()
+            else official.blank(study.config["datasets"][name], config.registered("datasets"))
+        )
         cells = [cell for cell in study.cells if cell.dataset == name]
         for model in dict.fromkeys(cell.model for cell in cells):
             of_it = [cell for cell in cells if cell.model == model]
             each = known.get((model, name)) or _weight_bytes(_spec(study, of_it[0]), dataset)
-            weights += _runs(study, of_it) * each * snapshots.count(_spec(study, of_it[0])["recipe"])
+            weights += _runs(study, of_it) * each * cycles(_spec(study, of_it[0])["recipe"])
             if not each:
                 unknown.append(f"weights of {model} on {name}")
         if dataset is None:
@@ -254,7 +258,7 @@ def _weight_bytes(spec: dict[str, Any], dataset: prepared.Data | None) -> int:
     if dataset is None:
         return 0
     try:
-        parameters = loop.build_model(_engine(), spec, dataset)
+        parameters = network.build_model(_engine(), spec, dataset)
     except (ImportError, BadInput):
         return 0
     return sum(math.prod(parameter.shape) for parameter in parameters) * NUMBER_BYTES

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import aligned
+from toolnoise.metrics.stability import STABILITY
 from toolnoise.stats import power
 from toolnoise.stats.estimates import Estimate
 from toolnoise.stats.spread import sd_interval
-from toolnoise.study.grid import Cell
+from toolnoise.study.cells import Cell
 
 # Where nothing is asked, what these numbers of runs can show.
 USUAL_RUNS = (3, 5, 10, 20, 50, 100)
@@ -128,7 +129,7 @@ def guessed(sd: float, runs: int | None = None) -> Spread:
 
 def pilot(path: str, wanted: dict[str, str | None]) -> Spread:
     """The SD of accuracy of the one cell of a metric file that is asked for, as far as it is."""
-    found = metric_files.read(path, metric_files.STABILITY)
+    found = metric_files.read(path, STABILITY)
     found = found[(found["metric"] == "accuracy_sd") & (found["group"] == "all")]
     cells = [Cell(*row[:4]) for row in found.itertuples(index=False)]
     wanted = {key: name for key, name in wanted.items() if name is not None}

@@ -15,23 +15,25 @@ from typing import Any, NamedTuple
 
 import psutil
 
+from toolnoise import steps
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import aligned, span
+from toolnoise.steps import STEPS
 from toolnoise.study import layout
-from toolnoise.study.grid import Cell, Study
+from toolnoise.study.cells import Cell, Place, Run
+from toolnoise.study.grid import Study
 from toolnoise.timing import run_time
 from toolnoise.training import runs
 
 STATES = ("done", "running", "waiting", "failed", "missing")
-LOCKS = Path(".snakemake/locks")
 # What a training says when an epoch ends, and when it goes on from a checkpoint.
 EPOCH = re.compile(r"^(?:goes on after )?epoch (\d+) of \d+", re.MULTILINE)
 TAIL_BYTES = 4096
 FAILURES_SHOWN = 20
 
 
-class Job(NamedTuple):
-    """One job: its rule, its wildcards in Snakemake's order, its result and its log."""
+class Watched(NamedTuple):
+    """One job: its rule, its wildcards in Snakemake's order, its first file and its log."""
 
     rule: str
     wildcards: tuple[str, ...]
@@ -74,7 +76,7 @@ class Status(NamedTuple):
     """Every cell, every failure as (job, last line of its log), and what the folder as a whole is at."""
 
     cells: list[CellStatus]
-    failures: list[tuple[Job, str]]
+    failures: list[tuple[Watched, str]]
     running: int
     snakemake: bool
     locked: bool
@@ -85,23 +87,31 @@ def status(study: Study) -> Status:
     """Look at a study in this folder."""
     workers = _workers()
     cells, running = [], 0
-    failures = [(job, at.line) for job in _shared(study) if (at := _at(job, workers)).state == "failed"]
-    for cell in study.cells:
-        trainings = [(job, _train_at(study, cell, seed, job, workers)) for seed, job in _trainings(study, cell)]
-        rest = {job.rule: (job, _at(job, workers)) for job in _afterwards(study, cell)}
-        failures += [(job, at.line) for job, at in (*trainings, *rest.values()) if at.state == "failed"]
-        counts = Counter(at.state for _, at in trainings)
+    trainings: dict[Cell, list[At]] = {cell: [] for cell in study.cells}
+    found: dict[str, dict[Place, At]] = {}
+    failures = []
+    for verb in (verb for verb, step in STEPS.items() if step.needed and verb != steps.CONFIGURE):
+        found[verb] = {}
+        for place, job in _jobs(study, verb):
+            at = _train_at(study, place, job, workers) if verb == "train" else _at(job, workers)
+            if verb == "train":
+                trainings[place.cell].append(at)
+            found[verb][place] = at
+            if at.state == "failed":
+                failures.append((job, at.line))
+    for cell, ats in trainings.items():
+        counts = Counter(at.state for at in ats)
         running += counts["running"]
         cells.append(
             CellStatus(
                 cell,
                 {state: counts[state] for state in STATES},
-                rest["dump_predictions"][1].state,
-                rest["measure_cell"][1].state,
-                _seconds_left(study, cell, [at for _, at in trainings if at.state != "done"]),
+                found["predict"][cell].state,
+                found["measure"][cell].state,
+                _seconds_left(study, cell, [at for at in ats if at.state != "done"]),
             )
         )
-    locked = LOCKS.is_dir() and any(LOCKS.iterdir())
+    locked = Path(layout.LOCKS).is_dir() and any(Path(layout.LOCKS).iterdir())
     return Status(cells, failures, running, workers.snakemake, locked, Path(study.path(layout.REPORT)).exists())
 
 
@@ -159,62 +169,21 @@ def _overall(found: Status) -> str:
     return "; ".join(parts)
 
 
-def _trainings(study: Study, cell: Cell) -> Iterator[tuple[int, Job]]:
-    for seed in study.seeds[cell]:
-        names = {**cell._asdict(), "study": study.name, "seed": str(seed)}
-        paths = layout.RECORD.format(**names), layout.TRAIN_LOG.format(**names)
-        yield seed, Job("train_run", (study.name, *cell, str(seed)), *paths)
+def _jobs(study: Study, verb: str) -> Iterator[tuple[Place, Watched]]:
+    """The jobs of a step, each with its place."""
+    step, log = STEPS[verb], STEPS[verb].log(verb)
+    for place in step.places(study):
+        wildcards = tuple(str(getattr(place, name)) for name in step.wildcards())
+        rule = step.rule if "{" not in step.rule else steps.rule(verb, step.parameters(study, place))
+        result = steps.result(verb, study, place)
+        yield place, Watched(rule, (study.name, *wildcards), result, study.path(log, place))
 
 
-def _afterwards(study: Study, cell: Cell) -> Iterator[Job]:
-    patterns = {
-        "dump_predictions": (layout.LOGITS, layout.PREDICT_LOG),
-        "measure_cell": (layout.CELL_METRICS, layout.MEASURE_LOG),
-    }
-    if study.remedies(cell):
-        patterns["dump_remedies"] = layout.REMEDIED, layout.REMEDY_LOG
-    if cell in study.layers:
-        patterns["dump_layers"] = layout.GRAMS, layout.LAYERS_LOG
-        patterns["measure_layers"] = layout.LAYER_METRICS, layout.MEASURE_LAYERS_LOG
-    if cell in study.views:
-        patterns["measure_remedies"] = layout.CELL_REMEDIES, layout.MEASURE_REMEDIES_LOG
-    for rule, (result, log) in patterns.items():
-        yield Job(rule, (study.name, *cell), study.path(result, cell), study.path(log, cell))
-    if cell in study.controls:
-        paths = study.path(layout.GATE, cell), study.path(layout.CONTROL_LOG, cell)
-        yield Job("check_control", (study.name, *cell[:3]), *paths)
-
-
-def _shared(study: Study) -> Iterator[Job]:
-    """Jobs of no one cell."""
-    for dataset in study.datasets:
-        if study.sources(dataset):
-            paths = (study.path(pattern, dataset=dataset) for pattern in (layout.SOURCES, layout.FETCH_LOG))
-            yield Job("fetch_data", (study.name, dataset), *paths)
-        paths = (study.path(pattern, dataset=dataset) for pattern in (layout.DATA, layout.PREPARE_LOG))
-        yield Job("prepare_data", (study.name, dataset), *paths)
-    for pair in study.pairs:
-        paths = (study.path(pattern, pair) for pattern in (layout.PAIR_METRICS, layout.MEASURE_PAIR_LOG))
-        yield Job("measure_pair", (study.name, *pair), *paths)
-    for pair in study.exchanged:
-        paths = (study.path(pattern, pair) for pattern in (layout.EXCHANGED, layout.EXCHANGE_LOG))
-        yield Job("exchange_predictions", (study.name, *pair[:3], pair.variant, pair.other_hardware), *paths)
-    for pair in study.frameworks:
-        paths = (study.path(pattern, pair) for pattern in (layout.FRAMEWORK_METRICS, layout.MEASURE_FRAMEWORKS_LOG))
-        yield Job("measure_frameworks", (study.name, *pair), *paths)
-    for profile in study.profiles:
-        paths = (study.path(pattern, profile) for pattern in (layout.PROFILE_RECORD, layout.PROFILE_LOG))
-        yield Job("profile_step", (study.name, *map(str, profile)), *paths)
-    for figure in study.figures:
-        paths = (study.path(pattern, figure=figure.name) for pattern in (layout.NOTEBOOK, layout.RENDER_LOG))
-        yield Job(f"render_{figure.notebook}", (study.name, figure.name), *paths)
-
-
-def _train_at(study: Study, cell: Cell, seed: int, job: Job, workers: Workers) -> At:
+def _train_at(study: Study, run: Run, job: Watched, workers: Workers) -> At:
     if not Path(job.result).exists():
         at = _at(job, workers)
         # What a checkpoint does not hold is trained again.
-        kept = at.state == "running" or Path(study.path(layout.CHECKPOINT, cell, seed=str(seed))).exists()
+        kept = at.state == "running" or Path(study.path(layout.CHECKPOINT, run)).exists()
         epochs = EPOCH.findall(_tail(job.log)) if kept and at.state != "missing" else []
         return at._replace(epoch=int(epochs[-1]) if epochs else 0)
     try:
@@ -222,10 +191,10 @@ def _train_at(study: Study, cell: Cell, seed: int, job: Job, workers: Workers) -
     except BadInput as error:
         return At("failed", line=str(error))
     # The result of another recipe is there until it is made anew.
-    return At("done" if record["spec"] == study.spec(cell, seed) else "missing")
+    return At("done" if record["spec"] == study.spec(run.cell, run.seed) else "missing")
 
 
-def _at(job: Job, workers: Workers) -> At:
+def _at(job: Watched, workers: Workers) -> At:
     if Path(job.result).exists():
         return At("done")
     if job.result in workers.arguments:

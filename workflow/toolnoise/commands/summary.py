@@ -5,8 +5,10 @@ from collections.abc import Iterator
 
 from toolnoise.base import files, metric_files
 from toolnoise.base.printing import aligned
+from toolnoise.metrics.stability import STABILITY
 from toolnoise.study import layout
-from toolnoise.study.grid import Cell, Study
+from toolnoise.study.cells import Cell
+from toolnoise.study.grid import Study
 
 
 def summarise(study: Study) -> str:
@@ -22,7 +24,7 @@ def summarise(study: Study) -> str:
 
 
 def _rows(study: Study) -> Iterator[tuple[str, ...]]:
-    found = metric_files.read([study.path(layout.STABILITY)] if study.cells else [], metric_files.STABILITY)
+    found = metric_files.read([study.path(layout.COLLECTED, file="stability")] if study.cells else [], STABILITY)
     found = found[found["group"] == "all"]
     values = {Cell(*row[:4]): {} for row in found.itertuples(index=False)}
     for row in found.itertuples(index=False):

@@ -6,20 +6,24 @@ from pathlib import Path
 import numpy as np
 
 from toolnoise.base import metric_files
+from toolnoise.base.metric_files import Columns
 from toolnoise.datasets import prepared
 from toolnoise.datasets.raw import PARTS
 
+COUNTS: Columns = {"dataset": str, "split": str, "group": str, "label": str, "count": int}
 ALL = "all"
 
 
-def count(dataset: str, path: str | Path, out: str | Path) -> None:
+def count(dataset: str, data: str | Path, out: str | Path) -> None:
     """Write the counts of a prepared data set as a metric file."""
-    data, rows = prepared.load(path), []
+    prepared_data, rows = prepared.load(data), []
     for part in PARTS:
-        split = getattr(data, part)
-        for group, member in {ALL: np.ones(len(split.labels), bool), **data.members(split)}.items():
-            rows += [(dataset, part, group, *row) for row in _by_label(split.labels[member], len(data.classes))]
-    metric_files.write(out, metric_files.DATA, rows)
+        split = getattr(prepared_data, part)
+        for group, member in {ALL: np.ones(len(split.labels), bool), **prepared_data.members(split)}.items():
+            rows += [
+                (dataset, part, group, *row) for row in _by_label(split.labels[member], len(prepared_data.classes))
+            ]
+    metric_files.write(out, COUNTS, rows)
 
 
 def _by_label(labels: np.ndarray, classes: int) -> Iterator[tuple[str, int]]:

@@ -28,14 +28,14 @@ TIMEOUT = 60
 NETWORK_BLOCK, BLOCK = 1 << 16, 1 << 20
 
 
-def fetch(name: str, entry: dict[str, Any], out: str | Path) -> None:
+def fetch(dataset: str, entry: dict[str, Any], out: str | Path) -> None:
     """Have every file of a data set in its place, and write what each is."""
     records = []
     for source in sources(entry):
         if not Path(source["path"]).exists():
             _download(source)
         records.append(verified(source))
-    files.write_json(out, {"dataset": name, "sources": records})
+    files.write_json(out, {"dataset": dataset, "sources": records})
 
 
 def _download(source: Source) -> None:

@@ -9,7 +9,6 @@ import numpy as np
 
 from toolnoise.datasets.prepared import Data, Split
 from toolnoise.datasets.sources import sources
-from toolnoise.study import config
 
 
 class Size(NamedTuple):
@@ -34,9 +33,8 @@ SIZES = {
 }
 
 
-def blank(entry: dict[str, Any]) -> Data | None:
-    """A data set of the size of the official one that an entry describes, all zero and taking no memory."""
-    registry = config.registered("datasets")
+def blank(entry: dict[str, Any], registry: dict[str, Any]) -> Data | None:
+    """A data set of the size of the official one of the registry that an entry describes, all zero, in no memory."""
     name = next((name for name in SIZES if _checksums(registry[name]) == _checksums(entry)), None)
     if name is None:
         return None

@@ -1,5 +1,6 @@
 """From a registry entry to prepared data: read by the entry's reader, checked and written as it is read."""
 
+import importlib
 import itertools
 import zlib
 from collections.abc import Iterator
@@ -9,30 +10,18 @@ from typing import Any
 import numpy as np
 
 from toolnoise.base.arrays import Rows, write_npz
-from toolnoise.datasets import synthetic
 from toolnoise.datasets.prepared import Fingerprint, check
 from toolnoise.datasets.raw import PARTS, Part, Raw
-from toolnoise.datasets.readers import celeba, cifar, digits, folder, imagenet, mnist, npz
-
-# Each is called as read(name, entry, threads) and opens a raw data set.
-READERS = {
-    "celeba": celeba.read,
-    "cifar": cifar.read,
-    "digits": digits.read,
-    "faces": synthetic.read_faces,
-    "image-folder": folder.read,
-    "imagenet": imagenet.read,
-    "mnist": mnist.read,
-    "npz": npz.read,
-}
+from toolnoise.datasets.readers import READERS
 
 
-def prepare(name: str, entry: dict[str, Any], out: str | Path, threads: int = 1) -> None:
+def prepare(dataset: str, entry: dict[str, Any], out: str | Path, threads: int = 1) -> None:
     """Read a data set, check it and write its prepared form; images are decoded by so many threads."""
-    with READERS[entry["reader"]](name, entry, threads) as raw:
+    module, _, function = READERS[entry["reader"]].partition(":")
+    with getattr(importlib.import_module(module), function)(dataset, entry, threads) as raw:
         images = {part: _rows(getattr(raw, part)) for part in PARTS}
         labels = {f"{part}_labels": getattr(raw, part).labels for part in PARTS}
-        source = entry.get("path", f"dataset {name}")
+        source = entry.get("path", f"dataset {dataset}")
         check(source, raw.classes, {part: rows.shape for part, rows in images.items()}, labels)
         write_npz(out, _members(raw, images, entry.get("streamed", False)))
 

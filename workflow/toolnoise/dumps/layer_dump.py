@@ -8,35 +8,21 @@ diverged run is there as NaN.
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from toolnoise import streams
 from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
+from toolnoise.base.timings import Timings
 from toolnoise.datasets.prepared import Split
 from toolnoise.dumps import prediction_dump
 from toolnoise.engines import Engine, some_at_a_time
 from toolnoise.training import runs
-from toolnoise.training.loop import Timings
 
 AT_A_TIME = 2**28  # numbers of activations in memory: a GiB
 BLOCK = 2**18  # of these in float64: they stay in a processor's cache
-
-
-class Representations(NamedTuple):
-    """Gram matrices (run x layer x example x example) with the names of the layers and the seed of each run."""
-
-    grams: np.ndarray
-    layers: list[str]
-    seeds: list[int]
-    diverged: list[bool]
-
-    @property
-    def finished(self) -> np.ndarray:
-        """Which runs can be measured."""
-        return ~np.array(self.diverged, bool)
 
 
 def drawn(study_seed: int, dataset: str, examples: int, available: int) -> np.ndarray:
@@ -78,12 +64,6 @@ def dump(
     about = prediction_dump.about(spec, cell, shape, network.observed, timings)
     files.write_json(index, about | {"layers": list(sizes), "examples": which.tolist()})
     return network.observed
-
-
-def read(grams: str | Path, index: str | Path) -> Representations:
-    """Read a dump and check that it is whole and fits its index."""
-    stack, found = prediction_dump.read_stack(grams, index, {"layers": 1, "seeds": 0, "diverged": 0}, "dump-layers")
-    return Representations(stack, found["layers"], found["seeds"], found["diverged"])
 
 
 def gram(activations: np.ndarray) -> np.ndarray:

@@ -10,24 +10,12 @@ import numpy as np
 
 from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
+from toolnoise.base.timings import Timings
 from toolnoise.datasets import prepared
 from toolnoise.engines import Engine, State, Weights
 from toolnoise.models.initial import Parameter
 from toolnoise.training import runs
-from toolnoise.training.loop import Timings, build_model, start_engine
-
-
-class Predictions(NamedTuple):
-    """Logits (run x example x class) with the seed and the status of each run."""
-
-    logits: np.ndarray
-    seeds: list[int]
-    diverged: list[bool]
-
-    @property
-    def finished(self) -> np.ndarray:
-        """Which runs can be measured."""
-        return ~np.array(self.diverged, bool)
+from toolnoise.training.network import build_model, start_engine
 
 
 class Network(NamedTuple):
@@ -97,28 +85,3 @@ def about(
         "observed": observed,
         "seconds": dict(timings),
     }
-
-
-def read(logits: str | Path, index: str | Path) -> Predictions:
-    """Read a dump and check that it is whole and fits its index."""
-    stack, found = read_stack(logits, index, {"seeds": 0, "diverged": 0}, "predict")
-    return Predictions(stack, found["seeds"], found["diverged"])
-
-
-def read_stack(
-    logits: str | Path, index: str | Path, axes: dict[str, int], verb: str
-) -> tuple[np.ndarray, dict[str, Any]]:
-    """Read a dump that a verb wrote and its index, whose lists name what lies along these axes of it."""
-    found = files.read_json(index)
-    for key in (*axes, "shape"):
-        if key not in found:
-            raise BadInput(index, key, "no such key", f"the index that {verb} wrote")
-    stack = arrays.read_npy(logits)
-    if list(stack.shape) != found["shape"] or stack.dtype != np.float32:
-        told = f"found {stack.dtype} of shape {stack.shape}"
-        raise BadInput(logits, "", told, f"float32 of shape {tuple(found['shape'])}, as {Path(index).name} says")
-    for key, axis in axes.items():
-        if len(found[key]) != stack.shape[axis]:
-            what = "runs" if key in ("seeds", "diverged") else key
-            raise BadInput(index, key, f"found {len(found[key])}", f"one for each of the {stack.shape[axis]} {what}")
-    return stack, found

@@ -16,7 +16,7 @@ import numpy as np
 from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import readable
-from toolnoise.dumps import prediction_dump
+from toolnoise.dumps import stacks
 from toolnoise.metrics.accuracy import predictions
 from toolnoise.metrics.entropy import cross_entropies
 
@@ -60,7 +60,7 @@ def read(path: str, labels: np.ndarray, source: str) -> Answers:
     """The answers in a file, to the examples with these labels, which were read from `source`."""
     values, missing = _read(path, 3), 0
     if _is_dump(Path(path)):
-        dump = prediction_dump.read(path, Path(path).with_suffix(".json"))
+        dump = stacks.read_predictions(path, Path(path).with_suffix(".json"))
         values, missing = dump.logits[dump.finished], int(np.sum(dump.diverged))
     examples, shape = len(labels), values.shape
     if 0 in shape:

@@ -6,30 +6,21 @@ without a remedy are the ordinary dump (prediction.py), and not repeated here.
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from toolnoise.base import arrays, files
 from toolnoise.base.progress import progress
+from toolnoise.base.timings import Timings
 from toolnoise.datasets.prepared import Split
 from toolnoise.dumps import prediction_dump
 from toolnoise.dumps.prediction_dump import Network
 from toolnoise.study.remedy_sets import Remedy, View, remedy
 from toolnoise.training import runs
-from toolnoise.training.loop import Timings
 
 # Whole batches of every engine, so that each image is computed in the batch that the ordinary dump has it in.
 PART = 1024
-
-
-class Remedied(NamedTuple):
-    """Logits (remedy x run x example x class) with the name of each remedy, the seed and the status of each run."""
-
-    logits: np.ndarray
-    remedies: list[str]
-    seeds: list[int]
-    diverged: list[bool]
 
 
 def dump(
@@ -64,12 +55,6 @@ def dump(
     about = prediction_dump.about(spec, cell, shape, network.observed, timings)
     files.write_json(index, about | {"remedies": remedies})
     return network.observed
-
-
-def read(logits: str | Path, index: str | Path) -> Remedied:
-    """Read a dump and check that it is whole and fits its index."""
-    stack, found = prediction_dump.read_stack(logits, index, {"remedies": 0, "seeds": 1, "diverged": 1}, "remedy")
-    return Remedied(stack, found["remedies"], found["seeds"], found["diverged"])
 
 
 def seen(images: np.ndarray, margin: int, views: Iterable[View]) -> Iterator[tuple[View, np.ndarray]]:

@@ -1,11 +1,10 @@
-"""Figures and tables: a notebook executed by papermill on metric files, and the page around them.
+"""Figures and tables: a notebook executed by papermill on metric files.
 
 Nothing here knows a run: restyling a figure never retrains anything. Executed notebooks keep their output and lose
 their clock times, so that rendering twice gives the same bytes.
 """
 
-import subprocess
-import sys
+import os
 import warnings
 from pathlib import Path
 from typing import Any
@@ -19,14 +18,33 @@ ROOT = Path(__file__).parents[3]
 NOTEBOOKS = ROOT / "notebooks"
 
 
-def render(notebook: str, parameters: dict[str, Any], executed: str | Path) -> None:
-    """Execute the notebook of that name with `parameters` and keep the executed copy."""
+def render(
+    figure: str,
+    notebook: str,
+    read: list[list[str]],
+    out: list[str],
+    executed: str | Path,
+    **shown: Any,
+) -> None:
+    """Execute the notebook of a figure on metric files, each list a kind and its files; keep the executed copy.
+
+    `shown` is what else the notebook is given: the toolings and tasks that it shows, and which of these emulate noise.
+    """
+    del figure  # its name is in the paths
+    stem = os.path.splitext(out[0])[0]  # noqa: PTH122 (Path would tidy what the command line said)
+    # In this order they stand in the executed notebook, whatever order a statement has them in.
+    order = ("hardware", "tasks", "emulated", "batch_sizes")
+    parameters = {
+        **{name: files for name, *files in read},
+        **{key: shown[key] for key in order if key in shown},
+        "stem": stem,
+    }
     with warnings.catch_warnings():
         # papermill 2.7 still imports a name that its own dependencies have deprecated.
         warnings.simplefilter("ignore")
         import papermill
 
-    Path(parameters["stem"]).parent.mkdir(parents=True, exist_ok=True)
+    Path(stem).parent.mkdir(parents=True, exist_ok=True)
     with replacing(executed) as scratch:
         try:
             papermill.execute_notebook(
@@ -44,16 +62,6 @@ def render(notebook: str, parameters: dict[str, Any], executed: str | Path) -> N
         executed_copy = nbformat.read(scratch, as_version=4)
         _forget_the_occasion(executed_copy)
         nbformat.write(executed_copy, scratch)
-
-
-def write_report(study: str | Path, out: str | Path) -> None:
-    """Write the study's page: Snakemake's own report over its figures, tables and metric files."""
-    with replacing(out) as scratch:
-        command = [sys.executable, "-m", "snakemake", "figures", "--snakefile", str(ROOT / "Snakefile")]
-        options = ["--configfile", str(study), "--nolock", "--quiet", "--report", str(scratch)]
-        done = subprocess.run([*command, *options], capture_output=True, text=True)
-        if done.returncode:
-            raise RuntimeError(done.stdout + done.stderr)
 
 
 def _forget_the_occasion(notebook: nbformat.NotebookNode) -> None:

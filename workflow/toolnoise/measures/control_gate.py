@@ -4,34 +4,36 @@ Compared are the digests of all weights after every epoch, the final weights and
 differ the gate says which runs, the first epoch and the first layer that differ.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput
-from toolnoise.dumps import prediction_dump
+from toolnoise.dumps import stacks
 from toolnoise.training import runs
 
 
-def check(cell: str, records: list[str], logits: str | Path, index: str | Path, out: str | Path) -> None:
+def check(cell: Sequence[str], records: list[str], logits: str | Path, index: str | Path, out: str | Path) -> None:
     """Write the gate's verdict on a control cell, or fail with one line."""
+    name = "/".join(cell)
     replicates = [runs.read(record) for record in records]
     first, *others = replicates
     for other in others:
         difference = _first_difference(first, other)
         if difference:
-            raise BadInput(cell, f"seeds {first.seed} and {other.seed}", difference, "replicates must be bit-equal")
-    dump = prediction_dump.read(logits, index)
+            raise BadInput(name, f"seeds {first.seed} and {other.seed}", difference, "replicates must be bit-equal")
+    dump = stacks.read_predictions(logits, index)
     stack = [layer.tobytes() for layer in dump.logits]
     for seed, layer in zip(dump.seeds[1:], stack[1:], strict=True):
         if layer != stack[0]:
             where = f"seeds {dump.seeds[0]} and {seed}"
-            raise BadInput(cell, where, "equal weights give different logits", "replicates must be bit-equal")
+            raise BadInput(name, where, "equal weights give different logits", "replicates must be bit-equal")
     files.write_json(
         out,
         {
-            "cell": cell,
+            "cell": name,
             "seeds": [run.seed for run in replicates],
             # One run has nothing to be compared with: no verdict is not a pass.
             "bit_equal": True if others else None,

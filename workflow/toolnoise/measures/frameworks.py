@@ -7,12 +7,12 @@ import numpy as np
 
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
-from toolnoise.dumps import prediction_dump
-from toolnoise.dumps.prediction_dump import Predictions
+from toolnoise.dumps import stacks
+from toolnoise.dumps.stacks import Predictions
 from toolnoise.metrics import frameworks
-from toolnoise.metrics.frameworks import EXAMPLES, RUNS, Predicted
+from toolnoise.metrics.frameworks import EXAMPLES, FRAMEWORKS, PARTINGS, RUNS, Predicted
 from toolnoise.stats.estimates import Estimate, mean_t
-from toolnoise.study.grid import Pair
+from toolnoise.study.cells import Pair
 from toolnoise.study.variants import variant
 from toolnoise.training import runs
 from toolnoise.training.runs import Run
@@ -25,10 +25,13 @@ Part = tuple[str, int, str, Estimate, int]  # what, epoch, metric, estimate, num
 
 
 def measure(
-    pair: Pair,
-    logits: tuple[str, str],
-    exchanged: tuple[str, str],
-    records: tuple[list[str], list[str]],
+    pair: Sequence[str],
+    logits: str,
+    exchanged: str,
+    records: list[str],
+    other_logits: str,
+    other_exchanged: str,
+    other_records: list[str],
     out: str | Path,
     out_partings: str | Path,
 ) -> None:
@@ -36,14 +39,15 @@ def measure(
 
     Of each tooling come the dump of its runs, that of the same runs as predicted on the other, and the runs.
     """
-    own, there = ([_dump(path) for path in paths] for paths in (logits, exchanged))
-    for home, away, path in zip(own, there, exchanged, strict=True):
+    pair, dumps = Pair(*pair), (exchanged, other_exchanged)
+    own, there = ([_dump(path) for path in paths] for paths in ((logits, other_logits), dumps))
+    for home, away, path in zip(own, there, dumps, strict=True):
         if (home.seeds, home.logits.shape) != (away.seeds, away.logits.shape):
             found = f"found the seeds {away.seeds} and logits of shape {away.logits.shape}"
             raise BadInput(path, "", found, f"{home.seeds} and {home.logits.shape}, as on the tooling of training")
     one, other = own
     if one.logits.shape[1:] != other.logits.shape[1:]:
-        raise BadInput(logits[1], "", f"found logits of shape {other.logits.shape[1:]}", f"those of {logits[0]}")
+        raise BadInput(other_logits, "", f"found logits of shape {other.logits.shape[1:]}", f"those of {logits}")
     shared = [seed for seed in one.seeds if seed in other.seeds]
     places = [np.array([dump.seeds.index(seed) for seed in shared], int) for dump in own]
     finished = one.finished[places[0]] & other.finished[places[1]]
@@ -55,17 +59,19 @@ def measure(
     rows = [(pair, *row) for row in frameworks.total(*both, over)]
     for way, predicted in zip((pair, pair.reversed), both, strict=True):
         rows += [(way, *row) for row in frameworks.inference(predicted, over)]
-    trained = [[runs.read(paths[place]) for place in mine] for paths, mine in zip(records, kept, strict=True)]
+    trained = [
+        [runs.read(paths[place]) for place in mine] for paths, mine in zip((records, other_records), kept, strict=True)
+    ]
     parts = _partings(list(zip(*trained, strict=True)))
     counts = (int(finished.sum()), missing)
     metric_files.write(
         out,
-        metric_files.FRAMEWORKS,
+        FRAMEWORKS,
         [(*way, examples, over, metric, "all", *estimate, *counts) for way, metric, estimate in rows],
     )
     metric_files.write(
         out_partings,
-        metric_files.PARTINGS,
+        PARTINGS,
         [
             (*pair, what, epoch, metric, "all", *estimate, count, missing)
             for what, epoch, metric, estimate, count in parts
@@ -74,7 +80,7 @@ def measure(
 
 
 def _dump(logits: str) -> Predictions:
-    return prediction_dump.read(logits, Path(logits).with_suffix(".json"))
+    return stacks.read_predictions(logits, Path(logits).with_suffix(".json"))
 
 
 def _partings(pairs: Sequence[tuple[Run, Run]]) -> list[Part]:

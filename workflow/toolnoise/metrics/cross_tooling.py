@@ -7,11 +7,14 @@ metric.
 
 import numpy as np
 
+from toolnoise.base.metric_files import MEASURE, PAIR, Columns
 from toolnoise.metrics import Row
 from toolnoise.metrics.accuracy import accuracies, predictions
 from toolnoise.metrics.churn import paired_churn
 from toolnoise.metrics.weights import paired_l2, unit
 from toolnoise.stats.estimates import mean_t
+
+CROSS_TOOLING: Columns = {**PAIR, **MEASURE}
 
 
 def cross_tooling(

@@ -7,12 +7,16 @@ of the sum of exponentials, it is the mean over examples of L((a + b) / 2) - (L(
 
 import numpy as np
 
+from toolnoise.base.metric_files import CELL, MEASURE, Columns
 from toolnoise.metrics import Row
 from toolnoise.metrics.accuracy import accuracies, predictions
 from toolnoise.metrics.churn import pairwise_churn
 from toolnoise.metrics.entropy import cross_entropies
 from toolnoise.metrics.groups import spread_rows
 from toolnoise.stats.jackknife import pairwise_jackknife
+
+# Ensembles of so many members each; n_runs is the number of ensembles.
+ENSEMBLES: Columns = {**CELL, "members": int, **MEASURE}
 
 EXAMPLES = 2**19  # logits of all runs at a time
 # A product of exponentials below this one is worked out again by its logarithm, before it loses digits.

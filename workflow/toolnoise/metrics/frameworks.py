@@ -13,10 +13,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from toolnoise.base.metric_files import MEASURE, PAIR, Columns
 from toolnoise.metrics.accuracy import predictions
 from toolnoise.metrics.churn import paired_churn
 from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t
 from toolnoise.stats.proportion import wilson
+
+# Of runs of two frameworks or, in what inference alone changes, of what is trained on `hardware` and predicted on
+# `other_hardware`; of so many test examples, with an interval over `runs` or over `examples`.
+FRAMEWORKS: Columns = {**PAIR, "examples": int, "interval": str, **MEASURE}
+# Of such runs in a tensor, or in a column of their histories: after an epoch, or within so many.
+PARTINGS: Columns = {**PAIR, "what": str, "epoch": int, **MEASURE}
 
 # What an interval is over.
 RUNS, EXAMPLES = "runs", "examples"

@@ -14,8 +14,37 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from toolnoise.base.metric_files import Columns
 from toolnoise.metrics.accuracy import accuracies, class_accuracies
 from toolnoise.stats.estimates import standard_deviation
+
+
+def _spread(name: str, epoch: str = "") -> tuple[str, ...]:
+    extremes = (f"max_{name}{epoch}", f"min_{name}{epoch}")
+    return (f"max_{name}_diff{epoch}", *extremes, f"std_dev_{name}{epoch}", f"mean_{name}{epoch}")
+
+
+def _floats(*names: str) -> Columns:
+    return dict.fromkeys(names, float)
+
+
+# First the columns of the table published with Pham et al. (2020), in their order, then ours.
+_EXPERIMENT = ("backend", "backend_version", "cuda_version", "cudnn_version", "network", "random_seed")
+IDENTICAL: Columns = {
+    **dict.fromkeys((*_EXPERIMENT, "stopping_type"), str),
+    "no_try": int,
+    **_floats(*_spread("accuracy")),
+    "max_diff_label": str,
+    **_floats("max_per_label_acc_diff", "max_label_accuracy", "min_label_accuracy"),
+    "no_samples_max_diff": int,
+    "max_std_label": str,
+    "max_per_label_acc_std": float,
+    "no_samples_max_std": int,
+    **_floats(*_spread("convergent"), *_spread("convergent", "_epoch"), *_spread("training"), "training_relative_diff"),
+    "weak_rule": str,
+    **dict.fromkeys(("n_weak", "n_converged", "n_missing"), int),
+    **dict.fromkeys(("dataset", "hardware", "variant"), str),
+}
 
 
 class History(NamedTuple):

@@ -10,8 +10,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from toolnoise.base.metric_files import CELL, MEASURE, Columns
 from toolnoise.stats.estimates import Estimate
 from toolnoise.stats.jackknife import pairwise_similarity
+
+# The number of examples bears on how large CKA is.
+LAYERS: Columns = {**CELL, "examples": int, "layer": str, **MEASURE}
 
 
 def layers(names: Sequence[str], grams: np.ndarray) -> list[tuple[str, str, Estimate]]:

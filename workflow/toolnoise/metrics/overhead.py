@@ -9,8 +9,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from toolnoise.base.metric_files import ESTIMATE, Columns
 from toolnoise.stats.estimates import Estimate, mean_t
 from toolnoise.stats.ratio import ratio_of_means
+
+# What a step takes: of one run, kernel by kernel; of a mode, its longest kernels; of a network on a tooling.
+PROFILE: Columns = {"kernel": str, "calls": int, "total_us": float, "share": float}
+CONDITIONS = ("batch_size", "image_size", "steps")
+_NETWORK: Columns = {"model": str, "hardware": str, "accelerator": str, **dict.fromkeys(CONDITIONS, int)}
+KERNELS: Columns = {**_NETWORK, "mode": str, "rank": str, "kernel": str, "calls_per_step": float, **ESTIMATE}
+OVERHEAD: Columns = {**_NETWORK, "metric": str, **ESTIMATE}
 
 TOP = 20  # kernels that the paper's figure 8 shows
 REST = "rest"

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from toolnoise.base.metric_files import CELL, MEASURE, Columns
 from toolnoise.metrics import Row
 from toolnoise.metrics.accuracy import accuracies, predictions
 from toolnoise.metrics.churn import pairwise_churn
@@ -26,6 +27,9 @@ from toolnoise.stats.jackknife import (
     standard_error,
 )
 from toolnoise.stats.spread import sd_without_each
+
+# Of a remedy for noise, or of `single` runs, which have none.
+REMEDIES: Columns = {**CELL, "remedy": str, **MEASURE}
 
 # Each is 0 where runs are equal, but for correlation, which is 1 there. Which correlation theirs is, is not published.
 MEASURES = ("accuracy_sd", "cross_entropy_sd", "churn", "correlation", "ensemble_accuracy_change")

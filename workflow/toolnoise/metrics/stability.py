@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from toolnoise.base.metric_files import CELL, MEASURE, Columns
 from toolnoise.metrics import Row
 from toolnoise.metrics.accuracy import class_accuracies, predictions
 from toolnoise.metrics.churn import normalised_churn, pairwise_churn
@@ -22,6 +23,8 @@ from toolnoise.stats.estimates import Estimate
 from toolnoise.stats.jackknife import pairwise_jackknife, pairwise_mean, pairwise_similarity
 from toolnoise.stats.spread import largest_sd_ratio_by_size
 from toolnoise.stats.testset import binomial_sd, distribution_wise_variance, independent_errors_sd
+
+STABILITY: Columns = {**CELL, **MEASURE}
 
 
 def stability(

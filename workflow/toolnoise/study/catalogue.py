@@ -1,38 +1,45 @@
-"""Which figures and tables a study can feed, from which metric files, and what Zhuang et al. call them.
+"""Which figures and tables a study can feed: each kind as a row, and what Zhuang et al. call them.
 
-Pure and light: the Snakefile reads it. A kind is a notebook; a figure is that notebook executed for some toolings and
-tasks, and its name begins with its kind.
+A kind is a notebook of its name; a figure is that notebook executed for some toolings and tasks, and its name begins
+with its kind. A new kind is a row here and its notebook. Pure and light: the Snakefile reads this module.
 """
 
-import json
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from operator import attrgetter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from toolnoise.base.errors import BadInput
-from toolnoise.study.variants import variant
-
-if TYPE_CHECKING:
-    from toolnoise.study.grid import Cell, Pair
+from toolnoise.study.cells import Cell, Dataset, Network, Pair
+from toolnoise.study.figure_grid import RUNS_FOR_ENSEMBLES, Grid
 
 Task = tuple[str, str]
+Subject = Cell | Network
 
 # The page shows the categories in the order of their names.
 TABLE_2, FIGURES, TABLES, PUBLISHED = "1 Table 2: accuracy", "2 Figures", "3 Further tables", "4 Published and ours"
 
 
+# The cells or networks that a kind shows, and the part of its figure's name that splits them into figures.
+Feed = tuple[Iterable[Subject], Callable[[Any], str] | None]
+
+
 class Kind(NamedTuple):
-    """A notebook: the metric files that it reads, what feeds it, and where the page shows it."""
+    """A notebook: the metric files that it reads, what feeds it, where the page shows it and with which caption.
+
+    `also` are metric files that it reads if the study has them, `files` those of the repository that it reads.
+    `batch_sizes` says that it is given the batch size of each model.
+    """
 
     reads: tuple[str, ...]
+    feed: Callable[[Grid], Feed]
+    caption: str
     needs: str = "to be named in `figures`, where a study has that key"
     category: str = FIGURES
-    also: tuple[str, ...] = ()  # read if the study has them
-    files: tuple[str, ...] = ()  # of the repository, beside the notebook
+    also: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    batch_sizes: bool = False
 
     @property
     def formats(self) -> tuple[str, ...]:
@@ -40,48 +47,291 @@ class Kind(NamedTuple):
         return ("svg", "pdf", "png") if self.category == FIGURES else ("html", "csv", "md", "tex")
 
 
-# Ensembles of up to half the runs: three sizes, and of the largest still two ensembles.
-RUNS_FOR_ENSEMBLES = 6
+def _tooling(place: Subject) -> str:
+    return place.hardware
+
+
+def _by_kernel_size(networks: Iterable[Cell]) -> Callable[[Cell], str]:
+    """Where a network is shown: models named M-k1, M-k3, ... together, the others in a figure of their own."""
+    members = Counter(_family(model) for model in {cell.model for cell in networks})
+
+    def part(cell: Cell) -> str:
+        family = _family(cell.model)
+        return "kernel-size" if family and members[family] > 1 else "networks"
+
+    return part
+
+
+def _family(model: str) -> str:
+    named = re.fullmatch(r"(.+)-k[1-9]\d*", model)
+    return named[1] if named else ""
+
+
+def _task(cell: Cell) -> str:
+    return f"{cell.model}-{cell.dataset}"
+
+
+def _place(cell: Cell) -> str:
+    return f"{cell.hardware}-{_task(cell)}"
+
+
+def _dataset(cell: Cell) -> str:
+    return f"{cell.hardware}-{cell.dataset}"
+
+
+def _unique(values: Iterable[Any]) -> tuple[Any, ...]:
+    return tuple(dict.fromkeys(values))
+
 
 _FRAMEWORKS = "two toolings of different engines with a variant of control or algo"
 _SUB_GROUPS = "a data set with sub-groups: faces, or celeba with groups"
 KINDS = {
-    "table2": Kind(("stability",), category=TABLE_2),
-    "noise_by_source": Kind(("stability",)),
-    "batch_norm": Kind(("stability",), "a model M and a model M-bn in one block"),
-    "subgroups": Kind(("stability",), _SUB_GROUPS),
-    "per_class": Kind(("stability",)),
-    "across_toolings": Kind(("stability", "cross_tooling"), "two toolings with a variant of control or algo"),
+    "table2": Kind(
+        ("stability",),
+        lambda grid: (grid.usual, None),
+        caption="""\
+Mean and sample SD (ddof 1) of test accuracy over runs in study *{{ snakemake.config["study"] }}*, by tooling, task
+and source; n is the number of runs. The column Control, which table 2 of Zhuang et al. (arXiv:2106.11872) does not
+have, shows the noise that remains when every source is fixed: "± 0" means that every run had the same accuracy. The
+CSV has the 95 % confidence intervals of mean and SD.
+""",
+        category=TABLE_2,
+    ),
+    "noise_by_source": Kind(
+        ("stability",),
+        lambda grid: (grid.usual, _tooling),
+        caption="""\
+Noise by source in study *{{ snakemake.config["study"] }}*: SD of test accuracy, churn and distance of unit-norm
+weights for every task, with one bar per set of sources that may vary. Compare ALGO with IMPL, the noise of the
+tooling alone. This is figure 2, 11 or 13 of Zhuang et al. (arXiv:2106.11872), for the tooling of this study. SDs here
+divide by n - 1; the authors' figures divide by n (``np.std`` without ``ddof`` in their ``run_ae.py``).
+""",
+    ),
+    "batch_norm": Kind(
+        ("stability",),
+        lambda grid: (grid.with_and_without_bn, _tooling),
+        caption="""\
+The same model without and with batch normalisation in study *{{ snakemake.config["study"] }}*. In figure 3 of Zhuang
+et al. (arXiv:2106.11872) the SD of the small CNN on CIFAR-10 falls from 0.86 to 0.30 percentage points. Use the
+confidence intervals to judge whether it falls here.
+""",
+        needs="a model M and a model M-bn in one block",
+    ),
+    "subgroups": Kind(
+        ("stability",),
+        lambda grid: (grid.grouped, _tooling),
+        caption="""\
+SD of accuracy, false-positive rate and false-negative rate by sub-group, divided by the SD over all examples, in
+study *{{ snakemake.config["study"] }}* (figure 4 of Zhuang et al., arXiv:2106.11872). A small group is noisy because
+it is small: the dashed line is the ratio expected from the number of examples alone, and the grey band is its range
+in 95 % of studies with as many runs. In the paper the false-negative rate of men varies 4.6 times as much as that of
+all. The number of examples alone gives 3.8: CelebA's test set has 2,660 blond people, of whom 180 are men.
+""",
+        needs=_SUB_GROUPS,
+    ),
+    "per_class": Kind(
+        ("stability",),
+        lambda grid: (grid.usual, _place),
+        caption="""\
+SD of each class's accuracy compared with the SD over all classes in study *{{ snakemake.config["study"] }}* (figure 5
+of Zhuang et al., arXiv:2106.11872, which reports largest ratios of 4 for CIFAR-10 and 23 for CIFAR-100). A class has
+fewer test examples than the whole test set, so ratios well above 1 are expected even if no class is special. Each
+largest ratio is shown with the ratio expected from class size alone: the median and 95 % range of simulated studies
+with as many runs and as many test examples per class. It is 4.4 (2.9 to 7.8) for 10 equal classes and 10 runs, and
+16.8 (10.8 to 29) for 100 classes: small classes alone explain the paper's 4 and 23.
+""",
+    ),
+    "across_toolings": Kind(
+        ("stability", "cross_tooling"),
+        lambda grid: (grid.paired, _task),
+        caption="""\
+Noise within and across toolings for one task of study *{{ snakemake.config["study"] }}*. First row: run-to-run noise
+within each tooling, as in figure 6 of Zhuang et al. (arXiv:2106.11872). Second row: run s on one tooling compared
+with run s on another. Both have bit-equal initial weights, batches and augmentation, so they differ only by the
+implementation. The paper does not have this comparison.
+""",
+        needs="two toolings with a variant of control or algo",
+    ),
     "frameworks": Kind(
         ("stability", "cross_tooling", "frameworks", "partings", "identical"),
-        _FRAMEWORKS,
+        lambda grid: (grid.framed, _task),
+        caption="""\
+One task on the frameworks of study *{{ snakemake.config["study"] }}*. Squares: run s on one framework compared with
+run s on another. Both have bit-equal initial weights, batches and augmentation, so they differ only by the framework.
+The diagonal compares Control runs on the same framework and should be exactly 0. The last square shows the effect of
+inference alone: the same networks, predicted on another framework. Bars: the difference between frameworks, split
+into inference and training, with the run-to-run noise of each framework for comparison. Pham et al.
+(doi:10.1145/3324884.3416545) compare frameworks without shared draws.
+""",
+        needs=_FRAMEWORKS,
     ),
-    "layers": Kind(("layers",), "a block with the key layers"),
-    "order": Kind(("stability", "counts"), "the variant shuffle of one builder with two batch sizes or more"),
-    "ensembles": Kind(("ensembles",), f"a cell with {RUNS_FOR_ENSEMBLES} runs or more"),
-    "kernels": Kind(("kernels",), "the key overhead"),
-    "overhead": Kind(("overhead",), "the key overhead"),
-    "table3": Kind(("counts",), _SUB_GROUPS, TABLES),
-    "table4": Kind(("counts",), category=TABLES),
-    "table5": Kind(("stability",), _SUB_GROUPS, TABLES),
+    "layers": Kind(
+        ("layers",),
+        lambda grid: ([cell for cell in grid.cells if cell in grid.layers], _place),
+        caption="""\
+Similarity of representations between runs of the same training in study *{{ snakemake.config["study"] }}*, layer by
+layer: linear CKA of corresponding layers with weights, plain and debiased, averaged over pairs of runs, with one line
+per set of sources that may vary. 1 means equal up to a rotation and a factor. CKA is defined by Kornblith et al.
+(arXiv:1905.00414); Summers and Dinneen (arXiv:2103.04514) use it as a measure of diversity.
+""",
+        needs="a block with the key layers",
+    ),
+    "order": Kind(
+        ("stability", "counts"),
+        lambda grid: (grid.order, lambda cell: _place(grid.order[cell])),
+        caption="""\
+Runs of study *{{ snakemake.config["study"] }}* that differ only in the order of the training examples, against the
+batch size (figure 7 of Zhuang et al., arXiv:2106.11872). Initial weights, augmentation and the implementation are
+fixed. With the full set in one batch, every step sees every example. Only the order in which floating-point numbers
+are added remains: rounding, amplified by training.
+""",
+        needs="the variant shuffle of one builder with two batch sizes or more",
+        batch_sizes=True,
+    ),
+    "ensembles": Kind(
+        ("ensembles",),
+        lambda grid: (grid.with_ensembles, _task),
+        caption="""\
+The noise that remains after averaging the logits of k runs of study *{{ snakemake.config["study"] }}*: accuracy, its
+SD and the churn of ensembles, against k. Ensembles of the same size share no run, so they vary as independent
+trainings do. Their number is given below each size. The dashed line is the SD of single runs divided by the square
+root of k.
+""",
+        needs=f"a cell with {RUNS_FOR_ENSEMBLES} runs or more",
+    ),
+    "kernels": Kind(
+        ("kernels",),
+        lambda grid: (grid.networks, _tooling),
+        caption="""\
+Time of a training step in study *{{ snakemake.config["study"] }}*, kernel by kernel, with the tooling's default and
+with deterministic implementations: the twenty longest kernels and the sum of the rest (figure 8 of Zhuang et al.,
+arXiv:2106.11872). On a GPU the profiler times kernels on the device. On a CPU it times operators by type, on the
+thread that runs them, without the operators that they call. ``metrics/kernels.csv`` has the names and the number of
+calls.
+""",
+        needs="the key overhead",
+    ),
+    "overhead": Kind(
+        ("overhead",),
+        lambda grid: (grid.networks, _by_kernel_size(grid.networks)),
+        caption="""\
+The cost of determinism in study *{{ snakemake.config["study"] }}*: time of a training step with deterministic
+implementations divided by its time with default ones, summed over all kernels and by the clock. These are figures 9a
+(networks) and 9b (kernel sizes) of Zhuang et al. (arXiv:2106.11872) as ratios: the paper's largest, 746 % for 7x7
+kernels on a P100, is 7.46 here. On a CPU, operators take the place of kernels.
+""",
+        needs="the key overhead",
+    ),
+    "table3": Kind(
+        ("counts",),
+        lambda grid: (grid.grouped, None),
+        caption="""\
+Training examples of study *{{ snakemake.config["study"] }}* by sub-group and label, as counts and as shares of the
+training set (table 3 of Zhuang et al., arXiv:2106.11872). A rate over few examples varies more from run to run; the
+figure of the sub-groups shows by how much.
+""",
+        needs=_SUB_GROUPS,
+        category=TABLES,
+    ),
+    "table4": Kind(
+        ("counts",),
+        lambda grid: (grid.usual, None),
+        caption="""\
+Data sets of study *{{ snakemake.config["study"] }}*: number of classes, of training examples and of test examples
+(table 4 of Zhuang et al., arXiv:2106.11872).
+""",
+        category=TABLES,
+    ),
+    "table5": Kind(
+        ("stability",),
+        lambda grid: (grid.grouped, None),
+        caption="""\
+Sample SD (ddof 1) over runs of accuracy, FPR = FP / (FP + TN) and FNR = FN / (FN + TP) by sub-group in study
+*{{ snakemake.config["study"] }}*, with its ratio to the SD over all examples and the ratio expected from group size
+alone (table 5 of Zhuang et al., arXiv:2106.11872, which does not have the latter). A star marks a ratio outside the
+range expected from size alone in 95 % of studies; by chance, one in twenty ratios is. The authors' code divides false
+negatives by all negatives; ours divides them by all positives.
+""",
+        needs=_SUB_GROUPS,
+        category=TABLES,
+    ),
     "sources": Kind(
-        ("stability",), "two variants of a single source or more", TABLES, files=("resources/published-sources.csv",)
+        ("stability",),
+        lambda grid: (grid.isolating, _dataset),
+        caption="""\
+Runs of study *{{ snakemake.config["study"] }}* in which one source of noise varies, or several, or one bit of one
+weight is changed. The table shows their spread in the measures of table 1 of Summers & Dinneen (arXiv:2103.04514),
+each with its 95 % confidence interval; the published and replicated rows are below ours. "Churn / all" is the churn
+divided by the churn with all sources.
+""",
+        needs="two variants of a single source or more",
+        category=TABLES,
+        files=("resources/published-sources.csv",),
     ),
-    "one_bit": Kind(("stability",), "a bit that is moved after different epochs, such as bit and bit_5"),
-    "remedies": Kind(("remedies",), "the key remedies in a block", TABLES, files=("resources/published-remedies.csv",)),
-    "partings": Kind(("partings", "identical"), _FRAMEWORKS, TABLES),
-    "identical_runs": Kind(("identical",), category=TABLES, files=("resources/published-identical.csv",)),
+    "one_bit": Kind(
+        ("stability",),
+        lambda grid: (grid.moving, _place),
+        caption="""\
+The effect of one changed bit in study *{{ snakemake.config["study"] }}*. In each run one weight, drawn by the run's
+seed, is moved by one unit in its last place, before training or after some epochs; everything else is fixed. The
+figure shows how far the runs end apart, against the epoch of the change. The band shows the noise of all sources
+together.
+""",
+        needs="a bit that is moved after different epochs, such as bit and bit_5",
+    ),
+    "remedies": Kind(
+        ("remedies",),
+        lambda grid: (grid.remedied, lambda cell: _place(grid.remedied[cell])),
+        caption="""\
+Runs of study *{{ snakemake.config["study"] }}* with predictions averaged over views of each test image, over
+snapshots of the run, or both. The table shows their spread in the measures of the mitigation table of Summers &
+Dinneen (arXiv:2103.04514), each with its 95 % confidence interval; the published and replicated rows are below ours.
+"Reduction" is the share of the spread of single runs that is removed.
+""",
+        needs="the key remedies in a block",
+        category=TABLES,
+        files=("resources/published-remedies.csv",),
+    ),
+    "partings": Kind(
+        ("partings", "identical"),
+        lambda grid: (grid.framed, _task),
+        caption="""\
+Where and when the trainings of study *{{ snakemake.config["study"] }}* diverge between frameworks, although they
+start from bit-equal weights and see the same batches: the first epoch and layer whose digests in the histories
+differ, and the final differences of losses and layers, each with its 95 % confidence interval over runs. Control
+replicates are bit-equal, so they have no interval.
+""",
+        needs=_FRAMEWORKS,
+        category=TABLES,
+    ),
+    "identical_runs": Kind(
+        ("identical",),
+        lambda grid: (grid.usual, None),
+        caption="""\
+How far the runs of each cell of study *{{ snakemake.config["study"] }}* end apart, measured as by Pham et al. (ASE
+2020): range and SD of accuracy, over all examples and in the class with the largest difference; epochs and time to
+convergence; training time. Below: their headline numbers with the largest values of this study. A range grows with
+the number of runs, so compare it only with a range over as many runs. Runs with ``random_seed`` 1 differ at most by
+the implementation. The CSV has every criterion of convergence, in the columns of their ``analysis_result.csv``
+followed by ours.
+""",
+        category=TABLES,
+        files=("resources/published-identical.csv",),
+    ),
     "paper_vs_ours": Kind(
-        ("stability", "counts"), category=PUBLISHED, also=("overhead",), files=("resources/published.csv",)
+        ("stability", "counts"),
+        lambda grid: ([*grid.usual, *grid.networks], None),
+        caption="""\
+All numbers that Zhuang et al. (arXiv:2106.11872) publish in tables 2 to 5 and in the text on figures 2, 3, 5 and 9,
+with the numbers of study *{{ snakemake.config["study"] }}* for the cells that it has run. The range contains the
+published number in 95 % of cases if both numbers come from the same distribution. With five or ten runs on either
+side the range is wide: agreement does not mean equality.
+""",
+        category=PUBLISHED,
+        also=("overhead",),
+        files=("resources/published.csv",),
     ),
 }
-
-# What notebooks use of the package.
-_USED = (
-    *("rendering", "plots", "panels", "tables", "published", "views"),
-    *("metrics.table", "metrics.identical", "metrics.remedies", "stats.spread"),
-)
-MODULES = tuple(f"toolnoise.{name}" for name in _USED)
 
 # The paper's items, by the names that their figures have in a study with the paper's grid; and its numbers beside ours.
 TARGETS = {
@@ -112,69 +362,28 @@ class Figure(NamedTuple):
     hardware: tuple[str, ...]
     tasks: tuple[Task, ...]
 
-    def shows(self, place: "Cell | Pair") -> bool:
-        """Whether the figure shows a cell, or a pair of toolings."""
+    def shows(self, place: Subject | Pair | Dataset) -> bool:
+        """Whether the figure shows a cell, a network, a pair of toolings or a data set."""
+        if isinstance(place, Dataset):
+            return any(place.dataset == dataset for _, dataset in self.tasks)
         toolings = {place.hardware, getattr(place, "other_hardware", place.hardware)}
-        return place[:2] in self.tasks and toolings <= set(self.hardware)
+        return place.task in self.tasks and toolings <= set(self.hardware)
 
 
-def possible(
-    config: Mapping[str, Any],
-    seeds: Mapping["Cell", Sequence[int]],
-    pairs: Iterable["Pair"],
-    recipe_of: Mapping[Task, str],
-    networks: Sequence["Cell"] = (),
-    remedied: Mapping["Cell", "Cell"] = MappingProxyType({}),
-    layers: Collection["Cell"] = (),
-    frameworks: Iterable["Pair"] = (),
-) -> dict[str, tuple[Figure, ...]]:
-    """The figures of each kind that a study's cells can feed, or the networks that its overhead is measured on.
+def notebook_of(kind: str) -> str:
+    """The path of a kind's notebook in the repository."""
+    return f"notebooks/{kind}.ipynb"
 
-    `remedied` maps cells under remedies to those that they are held against, `layers` are the cells whose layers are
-    compared, `frameworks` those of the pairs that compute with two frameworks.
-    """
-    cells = tuple(seeds)
-    order = _order(config, cells, recipe_of)
-    # A task that is trained under `shuffle` alone, for the figure of the order, is in no other one.
-    ordered = {cell[:2] for cell in order} - {cell[:2] for cell in cells if cell.variant != "shuffle"}
-    usual = tuple(cell for cell in cells if cell[:2] not in ordered) or cells
-    grouped = [cell for cell in usual if _has_groups(config["datasets"][cell.dataset])]
-    many = {cell for cell, mine in seeds.items() if len(mine) >= RUNS_FOR_ENSEMBLES}
-    paired = {pair[:2] for pair in pairs}
-    parted = {(*pair[:2], hardware) for pair in frameworks for hardware in (pair.hardware, pair.other_hardware)}
-    framed = [cell for cell in usual if cell[:3] in parted]
-    tooling = attrgetter("hardware")
-    isolating = _several(usual, lambda cell: cell[1:3], lambda varying: len(varying) == 1)
-    moving = _several(usual, lambda cell: cell[:3], lambda varying: varying == ("bit",))
-    return {
-        "table2": _figures("table2", usual),
-        "noise_by_source": _figures("noise_by_source", usual, tooling),
-        "batch_norm": _figures("batch_norm", _with_and_without(usual), tooling),
-        "subgroups": _figures("subgroups", grouped, tooling),
-        "per_class": _figures("per_class", usual, _place),
-        "across_toolings": _figures("across_toolings", [cell for cell in usual if cell[:2] in paired], _task),
-        "frameworks": _figures("frameworks", framed, _task),
-        "layers": _figures("layers", [cell for cell in cells if cell in layers], _place),
-        "order": _figures("order", order, lambda cell: _place(order[cell])),
-        "ensembles": _figures("ensembles", [cell for cell in usual if cell in many], _task),
-        "kernels": _figures("kernels", networks, tooling),
-        "overhead": _figures("overhead", networks, _by_kernel_size(networks)),
-        "table3": _figures("table3", grouped),
-        "table4": _figures("table4", usual),
-        "table5": _figures("table5", grouped),
-        "sources": _figures("sources", [cell for cell in usual if cell[1:3] in isolating], _dataset),
-        "one_bit": _figures("one_bit", [cell for cell in usual if cell[:3] in moving], _place),
-        "remedies": _figures("remedies", remedied, lambda cell: _place(remedied[cell])),
-        "partings": _figures("partings", framed, _task),
-        "identical_runs": _figures("identical_runs", usual),
-        "paper_vs_ours": _figures("paper_vs_ours", [*usual, *networks]),
-    }
+
+def possible(grid: Grid) -> dict[str, tuple[Figure, ...]]:
+    """The figures of each kind that a study's cells and networks can feed."""
+    return {name: tuple(_figures(name, *kind.feed(grid))) for name, kind in KINDS.items()}
 
 
 def chosen(
-    possible: Mapping[str, tuple[Figure, ...]], kinds: Iterable[str] | None, file: str | Path
+    possible: Mapping[str, tuple[Figure, ...]], kinds: Sequence[str] | None, file: str | Path
 ) -> Iterator[Figure]:
-    """The figures of the kinds that a study asks for, or of every kind; one that cannot be fed is told in one line."""
+    """The figures of the kinds that a study asks for, or of every kind; one that cannot be fed is refused."""
     for kind in possible if kinds is None else kinds:
         if kinds and not possible[kind]:
             raise BadInput(file, "figures", f"{kind!r} cannot be fed by the grid", f"it needs {KINDS[kind].needs}")
@@ -208,80 +417,10 @@ def _kind(target: str) -> str:
     return TARGETS[target][0].partition("-")[0]
 
 
-def _figures(kind: str, cells: Iterable["Cell"], part: Callable[["Cell"], str] | None = None) -> tuple[Figure, ...]:
+def _figures(kind: str, cells: Iterable[Subject], part: Callable[[Any], str] | None) -> Iterator[Figure]:
     """One figure of all these cells, or one for each part of them."""
-    parts: dict[str, list[Cell]] = {}
+    parts: dict[str, list[Subject]] = {}
     for cell in cells:
         parts.setdefault(f"{kind}-{part(cell)}" if part else kind, []).append(cell)
-    return tuple(
-        Figure(name, kind, _unique(cell.hardware for cell in mine), _unique(cell[:2] for cell in mine))
-        for name, mine in parts.items()
-    )
-
-
-def _has_groups(dataset: Mapping[str, Any]) -> bool:
-    return dataset["reader"] == "faces" or bool(dataset.get("groups"))
-
-
-def _by_kernel_size(networks: Iterable["Cell"]) -> Callable[["Cell"], str]:
-    """Where a network is shown: models named M-k1, M-k3, ... together, the others in a figure of their own."""
-    members = Counter(_family(model) for model in {cell.model for cell in networks})
-
-    def part(cell: "Cell") -> str:
-        family = _family(cell.model)
-        return "kernel-size" if family and members[family] > 1 else "networks"
-
-    return part
-
-
-def _family(model: str) -> str:
-    named = re.fullmatch(r"(.+)-k[1-9]\d*", model)
-    return named[1] if named else ""
-
-
-def _task(cell: "Cell") -> str:
-    return f"{cell.model}-{cell.dataset}"
-
-
-def _place(cell: "Cell") -> str:
-    return f"{cell.hardware}-{_task(cell)}"
-
-
-def _dataset(cell: "Cell") -> str:
-    return f"{cell.hardware}-{cell.dataset}"
-
-
-def _several(
-    cells: Iterable["Cell"], part: Callable[["Cell"], tuple[str, ...]], wanted: Callable[[tuple[str, ...]], bool]
-) -> set[tuple[str, ...]]:
-    """The parts of a study with two variants or more of what is wanted."""
-    found = {(part(cell), cell.variant) for cell in cells if wanted(variant(cell.variant).varying)}
-    counts = Counter(place for place, _ in found)
-    return {place for place, count in counts.items() if count > 1}
-
-
-def _unique(values: Iterable[Any]) -> tuple[Any, ...]:
-    return tuple(dict.fromkeys(values))
-
-
-def _with_and_without(cells: tuple["Cell", ...]) -> list["Cell"]:
-    """The cells of models M for which there is an M-bn, and of those."""
-    without = {cell for cell in cells if cell._replace(model=f"{cell.model}-bn") in cells}
-    with_bn = {cell._replace(model=f"{cell.model}-bn") for cell in without}
-    return [cell for cell in cells if cell in without | with_bn]
-
-
-def _order(config: Mapping[str, Any], cells: tuple["Cell", ...], recipe_of: Mapping[Task, str]) -> dict["Cell", "Cell"]:
-    """Cells that differ in nothing but their batch size, and whose runs in nothing but the order of the data.
-
-    By each cell the first of those that it goes with.
-    """
-    families: dict[str, dict[int, Cell]] = {}
-    for cell in cells:
-        if cell.variant == "shuffle":
-            recipe = dict(config["recipes"][recipe_of[cell[:2]]])
-            size = recipe.pop("batch_size")
-            family = json.dumps([config["models"][cell.model], recipe, cell.dataset, cell.hardware], sort_keys=True)
-            families.setdefault(family, {}).setdefault(size, cell)
-    several = [tuple(family.values()) for family in families.values() if len(family) > 1]
-    return {cell: family[0] for family in several for cell in family}
+    for name, mine in parts.items():
+        yield Figure(name, kind, _unique(cell.hardware for cell in mine), _unique(cell.task for cell in mine))

@@ -20,6 +20,7 @@ import jsonschema
 import yaml
 
 from toolnoise.base.errors import BadInput
+from toolnoise.datasets.readers import READERS
 
 ROOT = Path(__file__).parents[3]
 REGISTRIES = ("models", "datasets", "recipes", "hardware")
@@ -159,8 +160,10 @@ def complete(value: object, rules: Mapping[str, Any], file: str | Path) -> Any:
 
 @functools.cache
 def schema() -> Config:
-    """The schema of a configuration."""
-    return read_yaml(ROOT / "workflow/schemas/config.schema.yaml")
+    """The schema of a configuration, with the readers that there are."""
+    found = read_yaml(ROOT / "workflow/schemas/config.schema.yaml")
+    found["$defs"]["dataset"]["properties"]["reader"]["enum"] = list(READERS)
+    return found
 
 
 def _over_registries(config: object) -> object:

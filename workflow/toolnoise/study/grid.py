@@ -8,12 +8,13 @@ import itertools
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from toolnoise.base.errors import BadInput
-from toolnoise.datasets import sources
-from toolnoise.study import catalogue, config, layout, remedy_sets
+from toolnoise.study import catalogue, config, remedy_sets
 from toolnoise.study.catalogue import Figure
+from toolnoise.study.cells import MODES, Cell, Network, Pair, Place, Profile
+from toolnoise.study.figure_grid import Grid
 from toolnoise.study.variants import ALLOWED, variant
 
 # Without implementation noise two toolings can be compared run by run: every algorithmic draw is equal.
@@ -22,49 +23,7 @@ PAIRABLE = ("control", "algo")
 # How many times as long a deterministic run may take. Zhuang et al. measured up to 2.11 (figure 9a: networks, P100).
 DETERMINISM = 2
 
-# What the cost of determinism is measured between; as a variant, a mode is what may vary.
-MODES = {"default": ("impl",), "deterministic": ()}
-
 Spec = dict[str, Any]
-
-
-class Cell(NamedTuple):
-    """One training task on one tooling under one variant."""
-
-    model: str
-    dataset: str
-    hardware: str
-    variant: str
-
-
-class Pair(NamedTuple):
-    """Two toolings that train the same task from the same draws."""
-
-    model: str
-    dataset: str
-    hardware: str
-    other_hardware: str
-    variant: str
-
-    @property
-    def reversed(self) -> "Pair":
-        """The same two, the other first."""
-        return self._replace(hardware=self.other_hardware, other_hardware=self.hardware)
-
-    @property
-    def cells(self) -> tuple[Cell, Cell]:
-        """The cells on the two."""
-        one, other = ((*self[:2], hardware, self.variant) for hardware in self[2:4])
-        return Cell(*one), Cell(*other)
-
-
-class Profile(NamedTuple):
-    """One measurement of what a training step takes: a network on a tooling in a mode, in a process of its own."""
-
-    model: str
-    hardware: str
-    mode: str
-    repeat: int
 
 
 @dataclass(frozen=True)
@@ -116,8 +75,8 @@ class Study:
         )
 
     @property
-    def networks(self) -> tuple[Cell, ...]:
-        """What these are measurements of: networks on toolings, with no data set and in both modes."""
+    def networks(self) -> tuple[Network, ...]:
+        """What these are measurements of."""
         return _networks(self.config)
 
     @property
@@ -151,6 +110,10 @@ class Study:
     def figure_kinds(self) -> tuple[str, ...]:
         """The notebooks that the study's figures come from."""
         return tuple(dict.fromkeys(figure.notebook for figure in self.figures))
+
+    def figure(self, name: str) -> Figure:
+        """A figure by its name."""
+        return next(figure for figure in self.figures if figure.name == name)
 
     def tooling(self, hardware: str) -> Spec:
         """The registry entry of a tooling."""
@@ -193,77 +156,22 @@ class Study:
             "seed": profile.repeat,
         }
 
-    def modules(self, cell: Cell | Profile) -> tuple[str, str]:
-        """The modules that a run of a cell names in its spec: its engine and its model's builder."""
-        return modules({"hardware": self.tooling(cell.hardware), "model": self.config["models"][cell.model]})
-
-    @property
-    def collected(self) -> dict[str, str]:
-        """The metric files of the study as a whole, by kind."""
-        return {kind: self.path(layout.COLLECTED[kind]) for kind, files in self.metric_files().items() if files}
-
-    def figure_files(self, figure: Figure) -> list[str]:
-        """Every file of a figure: its executed notebook and what that writes, in the order of the formats."""
-        stem = self.path(layout.FIGURE, figure=figure.name)
-        suffixes = catalogue.KINDS[figure.notebook].formats
-        return [self.path(layout.NOTEBOOK, figure=figure.name), *(f"{stem}.{suffix}" for suffix in suffixes)]
-
     @property
     def datasets(self) -> tuple[str, ...]:
         """Every data set, in the order of the grid."""
         return tuple(dict.fromkeys(cell.dataset for cell in self.seeds))
 
-    def sources(self, dataset: str) -> list[sources.Source]:
-        """The files from outside that a data set is prepared from."""
-        return sources.sources(self.config["datasets"][dataset])
-
-    def raw_data(self, dataset: str) -> list[str]:
-        """The files among these that must be there from the start, because they are the user's own."""
-        return [source["path"] for source in self.sources(dataset) if sources.is_own(source)]
-
     def runs(self, pattern: str, cell: Cell) -> list[str]:
         """A path of every run of a cell, in the order of its seeds."""
         return [pattern.format(study=self.name, seed=seed, **cell._asdict()) for seed in self.seeds[cell]]
 
-    def path(self, pattern: str, place: Cell | Pair | Profile | None = None, **names: str) -> str:
+    def path(self, pattern: str, place: Place | None = None, **names: str) -> str:
         """A path of the study, or of a part of it."""
         return pattern.format(study=self.name, **(place._asdict() if place else {}), **names)
 
     def batch_size(self, model: str, dataset: str) -> int:
         """The batch size that a task is trained with."""
         return self.config["recipes"][self.recipe_of[model, dataset]]["batch_size"]
-
-    def metric_files(self, figure: Figure | None = None) -> dict[str, list[str]]:
-        """The metric files of every part of the study, or of what a figure shows, by kind."""
-
-        def shown(places: tuple[Any, ...]) -> list[Any]:
-            return [place for place in places if figure is None or figure.shows(place)]
-
-        cells, pairs, networks = shown(self.cells), shown(self.pairs), shown(self.networks)
-        frameworks = shown(self.frameworks)
-        datasets = self.datasets if figure is None else dict.fromkeys(dataset for _, dataset in figure.tasks if dataset)
-        return {
-            "stability": [self.path(layout.CELL_METRICS, cell) for cell in cells],
-            "counts": [self.path(layout.COUNTS, dataset=dataset) for dataset in datasets],
-            "identical": [self.path(layout.CELL_IDENTICAL, cell) for cell in cells],
-            "ensembles": [self.path(layout.CELL_ENSEMBLES, cell) for cell in cells],
-            "cross_tooling": [self.path(layout.PAIR_METRICS, pair) for pair in pairs],
-            "frameworks": [self.path(layout.FRAMEWORK_METRICS, pair) for pair in frameworks],
-            "partings": [self.path(layout.FRAMEWORK_PARTINGS, pair) for pair in frameworks],
-            "remedies": [self.path(layout.CELL_REMEDIES, cell) for cell in cells if cell in self.views],
-            "layers": [self.path(layout.LAYER_METRICS, cell) for cell in cells if cell in self.layers],
-            "overhead": [self.path(layout.NETWORK_OVERHEAD, network) for network in networks],
-            "kernels": [self.path(layout.NETWORK_KERNELS, network) for network in networks],
-        }
-
-    def gates(self, figure: Figure | None = None) -> list[str]:
-        """The verdicts on the control cells of the study, or on those that a figure shows."""
-        return [self.path(layout.GATE, cell) for cell in self.controls if figure is None or figure.shows(cell)]
-
-
-def modules(spec: Spec) -> tuple[str, str]:
-    """The modules that a spec names: its engine and its model's builder."""
-    return f"toolnoise.engines.{spec['hardware']['engine']}", spec["model"]["builder"].partition(":")[0]
 
 
 def is_of_frameworks(pair: Pair, resolved: config.Config) -> bool:
@@ -331,13 +239,17 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
     pairs = _pairs(seeds)
     frameworks = tuple(pair for pair in pairs if is_of_frameworks(pair, resolved))
     networks = _networks(resolved)
-    possible = catalogue.possible(resolved, seeds, pairs, recipe_of, networks, remedied, layers, frameworks)
+    shown = Grid(resolved, seeds, pairs, recipe_of, networks, remedied, layers, frameworks)
+    possible = catalogue.possible(shown)
     kinds = resolved.get("figures")
+    for number, kind in enumerate(kinds or ()):
+        if kind not in possible:
+            raise BadInput(file, f"figures[{number}]", f"found {kind!r}", f"allowed: {', '.join(sorted(possible))}")
     if kinds and "only" in resolved:
         # What is left need not feed every figure that was asked for.
         kinds = [kind for kind in kinds if possible[kind]]
-    shown = catalogue.chosen(possible, kinds, file)
-    return Study(resolved["study"], resolved, seeds, minutes, sets, recipe_of, layers, tuple(shown))
+    figures = tuple(catalogue.chosen(possible, kinds, file))
+    return Study(resolved["study"], resolved, seeds, minutes, sets, recipe_of, layers, figures)
 
 
 def _product(block: config.Config) -> Iterator[Cell]:
@@ -347,11 +259,9 @@ def _product(block: config.Config) -> Iterator[Cell]:
     )
 
 
-def _networks(resolved: config.Config) -> tuple[Cell, ...]:
+def _networks(resolved: config.Config) -> tuple[Network, ...]:
     block = resolved.get("overhead", {"models": [], "hardware": []})
-    return tuple(
-        Cell(model, "", hardware, "") for model, hardware in itertools.product(block["models"], block["hardware"])
-    )
+    return tuple(itertools.starmap(Network, itertools.product(block["models"], block["hardware"])))
 
 
 def _single(cell: Cell, remedied: Container[Cell]) -> Cell:

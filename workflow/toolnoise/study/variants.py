@@ -3,8 +3,7 @@
 import re
 from typing import NamedTuple
 
-ALGORITHMIC = ("init", "shuffle", "augment", "dropout")
-SOURCES = (*ALGORITHMIC, "impl", "bit")
+from toolnoise.base.noise_sources import ALGORITHMIC, SOURCES
 
 # The variants that have a name of their own.
 VARIANTS = {
@@ -38,8 +37,3 @@ def variant(name: str) -> Variant | None:
     if varying != tuple(source for source in SOURCES if source in varying):
         return None
     return Variant(varying, int(later[1]) if later else 0)
-
-
-def replicate(source: str, varying: list[str] | tuple[str, ...], seed: int) -> int:
-    """The run's seed where `source` may vary, and 0, which no run has, where it may not."""
-    return seed if source in varying else 0

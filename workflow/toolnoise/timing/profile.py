@@ -12,14 +12,16 @@ import numpy as np
 
 from toolnoise import streams
 from toolnoise.base import files, metric_files
+from toolnoise.base.timings import Timings
 from toolnoise.datasets.prepared import Data, Split
 from toolnoise.engines import State
 from toolnoise.epoch_plan import Plan, plan_epoch
+from toolnoise.metrics.overhead import PROFILE
 from toolnoise.models.initial import initial_weights
-from toolnoise.training.loop import Timings, build_model, start_engine
+from toolnoise.training.network import build_model, start_engine
 
 
-def profile(spec: dict[str, Any], kernels: str | Path, record: str | Path) -> dict[str, Any]:
+def profile(spec: dict[str, Any], out: str | Path, record: str | Path) -> dict[str, Any]:
     """Measure what `spec` describes; write its table of kernels and its record; return what was observed."""
     timings = Timings()
     with timings.measure("start_up"):
@@ -37,7 +39,7 @@ def profile(spec: dict[str, Any], kernels: str | Path, record: str | Path) -> di
     with timings.measure("profile"):
         found = engine.profile(plan)
     total = sum(kernel.microseconds for kernel in found)
-    metric_files.write(kernels, metric_files.PROFILE, [(*kernel, kernel.microseconds / total) for kernel in found])
+    metric_files.write(out, PROFILE, [(*kernel, kernel.microseconds / total) for kernel in found])
     files.write_json(
         record,
         {

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput
+from toolnoise.epoch_plan import cycles
 from toolnoise.study import layout
-from toolnoise.training import snapshots
 
 ONCE = ("start_up", "compile")
 # More runs of one kind say nothing new.
@@ -48,7 +48,7 @@ def find(spec: dict[str, Any]) -> Pace | None:
     if finished:
         path, record = finished[0]
         weights = path.with_name("weights.npz")
-        size = weights.stat().st_size // snapshots.count(record["spec"]["recipe"]) if weights.exists() else 0
+        size = weights.stat().st_size // cycles(record["spec"]["recipe"]) if weights.exists() else 0
         return _pace([record for _, record in finished], size, f"finished runs: {len(finished)}")
     for _, measured in islice(_like(spec, layout.SPEED), 1):
         return _pace([measured], measured["weight_bytes"], f"steps timed: {measured['steps_timed']}")

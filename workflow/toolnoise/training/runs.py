@@ -1,6 +1,7 @@
 """Reading what a run left: its record, weights and history, with one line for a damaged one."""
 
 import csv
+import hashlib
 import io
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,6 +12,12 @@ from toolnoise.base.arrays import npz_names, read_npz
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import read_json, readable
 from toolnoise.training import snapshots
+
+
+def weight_digests(weights: dict[str, np.ndarray]) -> tuple[str, list[str]]:
+    """Digest of each tensor's bytes, in order, and of all of them."""
+    tensors = [hashlib.sha256(np.ascontiguousarray(tensor).data).hexdigest() for tensor in weights.values()]
+    return hashlib.sha256("".join(tensors).encode()).hexdigest(), tensors
 
 
 class Run(NamedTuple):

@@ -11,23 +11,14 @@ from typing import Any
 import numpy as np
 
 from toolnoise.base.arrays import Rows
+from toolnoise.epoch_plan import cycle_length
 
 MARK = "/"
 
 
-def count(recipe: Mapping[str, Any]) -> int:
-    """The number of cycles; one in a recipe from before there were any."""
-    return recipe.get("cycles", 1)
-
-
-def length(recipe: Mapping[str, Any]) -> int:
-    """The epochs of a cycle."""
-    return recipe["epochs"] // count(recipe)
-
-
 def snapshot_epochs(recipe: Mapping[str, Any], epochs: int) -> list[int]:
     """The epochs after which a run that trained for so many has a snapshot."""
-    return list(range(length(recipe), epochs, length(recipe)))
+    return list(range(cycle_length(recipe), epochs, cycle_length(recipe)))
 
 
 def packed(snapshots: Sequence[Mapping[str, np.ndarray]]) -> dict[str, Rows]:

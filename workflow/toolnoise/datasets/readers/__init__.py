@@ -1,1 +1,13 @@
-"""One module for each format that data sets come in."""
+"""One module for each format that data sets come in. The schema's list of readers follows from this table."""
+
+# Each is called as read(name, entry, threads) and opens a raw data set. Imported when it reads: the Snakefile asks.
+READERS = {
+    "celeba": "toolnoise.datasets.readers.celeba:read",
+    "cifar": "toolnoise.datasets.readers.cifar:read",
+    "digits": "toolnoise.datasets.readers.digits:read",
+    "faces": "toolnoise.datasets.synthetic:read_faces",
+    "image-folder": "toolnoise.datasets.readers.folder:read",
+    "imagenet": "toolnoise.datasets.readers.imagenet:read",
+    "mnist": "toolnoise.datasets.readers.mnist:read",
+    "npz": "toolnoise.datasets.readers.npz:read",
+}

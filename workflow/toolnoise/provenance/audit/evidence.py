@@ -13,14 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from toolnoise import steps
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import canonical_sha256, read_json
-from toolnoise.provenance.record import expected
-from toolnoise.provenance.record.expected import Expected
 from toolnoise.provenance.record.hashing import Hashed
 from toolnoise.provenance.record.signing import Verdict
 from toolnoise.provenance.record.statements import Artifact, Statement
 from toolnoise.provenance.record.tree import Stated, Tree
+from toolnoise.steps import Job
 from toolnoise.training import runs
 
 # The largest record or history that is read into memory: 1000 epochs of 1000 tensors have 13 MB.
@@ -62,13 +62,13 @@ class Evidence:
     signatures: dict[str, Verdict] = field(default_factory=dict)
 
     @functools.cached_property
-    def jobs(self) -> dict[str, Expected]:
+    def jobs(self) -> dict[str, Job]:
         """The jobs of the study by the name of their first output; none if there is no study.json to say."""
         if self.tree.study is None:
             return {}
-        return {job.outputs[0][0]: job for job in expected.of_study(self.tree.study)}
+        return {job.outputs[0][0]: job for job in steps.jobs(self.tree.study)}
 
-    def job(self, statement: Statement) -> Expected | None:
+    def job(self, statement: Statement) -> Job | None:
         """The study's job that a statement is of; None if it is of none."""
         job = self.jobs.get(statement.outputs[0].name)
         return job if job and job.verb == statement.verb else None

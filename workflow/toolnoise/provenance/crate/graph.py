@@ -11,16 +11,17 @@ import json
 import math
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote
 
+from toolnoise import steps
 from toolnoise.base.errors import BadInput
-from toolnoise.jobs import JOBS
 from toolnoise.provenance.crate.citation import Author, Credits
 from toolnoise.provenance.crate.contents import PROGRAM, Content, Contents, in_memory
 from toolnoise.provenance.crate.entities import README, Entity, Graph, references
 from toolnoise.provenance.record.statements import COMMIT, FOLDER, INPUT, SUFFIX, TYPE, Artifact, Statement
 from toolnoise.provenance.record.tree import Stated, Tree, shown
+from toolnoise.steps import STEPS
 
 WORKFLOW = "Snakefile"
 SNAKEMAKE = "https://snakemake.github.io"
@@ -33,39 +34,6 @@ PROFILES = {
 }
 # Workflow Run RO-Crate's own, which the context of RO-Crate 1.1 has not. They stand inline: nothing need be fetched.
 TERMS = {name: f"https://w3id.org/ro/terms/workflow-run#{name}" for name in ("environment", "sha256")}
-
-
-class Step(NamedTuple):
-    """The rule that calls a verb, with the parameter that its name has in it, and the module that does the work."""
-
-    rule: str
-    module: str
-
-
-# In the order of the data.
-STEPS = {
-    "configure": Step("onstart", "config"),
-    "fetch": Step("fetch_data", "datasets/fetching"),
-    "prepare": Step("prepare_data", "datasets/preparation"),
-    "count": Step("count_data", "datasets/counting"),
-    "measure-speed": Step("measure_speed", "speed"),
-    "train": Step("train_run", "training"),
-    "predict": Step("dump_predictions", "prediction"),
-    "predict-elsewhere": Step("exchange_predictions", "prediction"),
-    "remedy": Step("dump_remedies", "remedying"),
-    "dump-layers": Step("dump_layers", "representation"),
-    "check-control": Step("check_control", "control"),
-    "measure": Step("measure_cell", "measuring"),
-    "measure-remedies": Step("measure_remedies", "measuring"),
-    "measure-pair": Step("measure_pair", "measuring"),
-    "measure-frameworks": Step("measure_frameworks", "frameworks"),
-    "measure-layers": Step("measure_layers", "measuring"),
-    "profile": Step("profile_step", "profiling"),
-    "measure-overhead": Step("measure_overhead", "measuring"),
-    "collect": Step("collect_{kind}", "metrics/table"),
-    "render": Step("render_{notebook}", "rendering"),
-    "report": Step("write_report", "rendering"),
-}
 
 
 def describe(tree: Tree, contents: Contents, owners: Credits, makers: Credits) -> Graph:
@@ -215,10 +183,7 @@ def _tool(graph: Graph, statement: Statement) -> str:
 
 
 def _step(graph: Graph, statement: Statement) -> str:
-    verb, about = statement.verb, STEPS[statement.verb]
-    rule = about.rule
-    for name in ("kind", "notebook"):
-        rule = rule.replace(f"{{{name}}}", str(statement.parameters.get(name)))
+    verb, rule = statement.verb, steps.rule(statement.verb, statement.parameters)
     # Steps of a verb stand side by side.
     position = str(list(STEPS).index(verb) + 1)
     step = graph.add(
@@ -255,7 +220,7 @@ def _value(graph: Graph, scope: str, name: str, value: Any, parameter: str = "")
 def _code(graph: Graph, verb: str, code: list[Artifact]) -> str:
     """The files of the program that a job was made by, one entity for all jobs that were made by these."""
     files = sorted(graph.known(one) for one in code)
-    main = f"workflow/toolnoise/{STEPS[verb].module}.py"
+    main = f"workflow/{STEPS[verb].module.replace('.', '/')}.py"
     entry = next((graph.known(one) for one in code if one.name == main), files[0])
     digest = hashlib.sha256("\n".join([entry, *files]).encode()).hexdigest()
     found = graph.add(f"#code/{digest[:16]}", "Collection", name=f"code of {verb}", mainEntity={"@id": entry})
@@ -358,7 +323,7 @@ def _time(moment: datetime) -> str:
 
 
 def _says(verb: str) -> str:
-    return JOBS[verb].says if verb in JOBS else "resolve a study file"
+    return STEPS[verb].says
 
 
 def _commit(statement: Statement) -> Artifact | None:

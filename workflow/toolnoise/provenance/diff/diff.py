@@ -15,7 +15,7 @@ from toolnoise.base import files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.progress import progress
 from toolnoise.datasets import prepared
-from toolnoise.dumps import prediction_dump
+from toolnoise.dumps import stacks
 from toolnoise.provenance.diff import changes, histories, origins
 from toolnoise.provenance.record import statements, tree
 from toolnoise.provenance.record.tree import Tree
@@ -127,7 +127,7 @@ def _dump(cell: Path) -> Dump:
     logits, index = place.with_name(f"{place.name}.npy"), place.with_name(f"{place.name}.json")
     if not (logits.exists() and index.exists()):
         return Dump({}, None, f"no dump of {'/'.join(place.parts[-CELL_DEPTH:])}")
-    dump = prediction_dump.read(logits, index)
+    dump = stacks.read_predictions(logits, index)
     by_seed = {seed: dump.logits[layer] for layer, seed in enumerate(dump.seeds) if not dump.diverged[layer]}
     data = study / "data" / f"{cell.parts[-3]}.npz"
     return Dump(by_seed, prepared.load(data).test.labels if data.exists() else None)

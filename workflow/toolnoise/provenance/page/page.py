@@ -16,12 +16,12 @@ from typing import Any
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import write_text
-from toolnoise.jobs import JOBS
 from toolnoise.provenance.audit.examine import Audit
 from toolnoise.provenance.audit.rules import RULES, Rule
 from toolnoise.provenance.record import repository
 from toolnoise.provenance.record.statements import INPUT, TIME, Artifact
 from toolnoise.provenance.record.tree import Stated, Tree
+from toolnoise.steps import STEPS
 
 FILE = "file"
 # In the order in which they stand in the page, as one script.
@@ -89,7 +89,7 @@ def data(found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> dict[str,
         "rules": {rule.name: rule.says for rule in rules},
         "findings": list(findings.items()),
         "stale": list(stale.items()),
-        "says": {verb: job.says for verb, job in JOBS.items() if verb in verbs},
+        "says": {verb: job.says for verb, job in STEPS.items() if verb in verbs},
         **packed.tables(),
     }
 

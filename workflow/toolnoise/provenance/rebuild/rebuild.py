@@ -1,6 +1,6 @@
 """Artifacts made again from their statements, in a scratch folder, and compared bit for bit with what was stated.
 
-A job's outcome follows from its parameters, the files it reads and its code (jobs.py). So its inputs are verified and
+A job's outcome follows from its parameters, the files it reads and its code (steps.py). So its inputs are verified and
 laid out under the names that the statement has for them, the recorded code is found, and the job is performed in a
 process of its own in that folder, told what the statement says and nothing else. Files that hold times are compared
 without these with the ones that were stated.
@@ -20,10 +20,8 @@ from typing import Any, NamedTuple
 from toolnoise import streams
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput
-from toolnoise.commands import doctor
 from toolnoise.datasets import fetching, sources
-from toolnoise.engines import environment
-from toolnoise.jobs import JOBS, Job
+from toolnoise.engines import environment, serving
 from toolnoise.provenance.diff import changes, histories
 from toolnoise.provenance.rebuild import checkout, replay
 from toolnoise.provenance.rebuild.sampling import Made
@@ -31,18 +29,13 @@ from toolnoise.provenance.record import recorder, repository
 from toolnoise.provenance.record.hashing import sha256
 from toolnoise.provenance.record.statements import LOCK, PACKAGE, SOURCE, Artifact, Statement
 from toolnoise.provenance.record.tree import shown
+from toolnoise.steps import STEPS, Step
 from toolnoise.training.runs import read as read_run
 
 REPRODUCED, DIFFERS, LACKING, CANNOT = "reproduced", "differs", "not tried", "cannot be replayed"
 # What changes no outcome, as a replay has it.
 ASIDE = {"checkpoint": ".checkpoint.npz", "threads": 1}
-UNREPEATABLE = {
-    "configure": "Snakemake writes the study from its configuration and its command line before the first job",
-    "fetch": "a download; what was downloaded is verified when data is prepared again",
-    "measure-speed": "what it made are times",
-    "profile": "what it made are times",
-    "report": "the page says when Snakemake wrote it",
-}
+UNREPEATABLE = {verb: step.unrepeatable for verb, step in STEPS.items() if step.unrepeatable}
 
 
 class Outcome(NamedTuple):
@@ -93,8 +86,7 @@ def _rebuilt(made: Made, scratch: Path) -> Outcome:
     try:
         if why := why_not(statement):
             return Outcome(made, CANNOT, (why,))
-        job = JOBS[statement.verb]
-        given = _given(job, statement)
+        given = _files(STEPS[statement.verb], statement)
         folder = _lay_out(made, scratch)
         code = checkout.package(statement, scratch / "code")
         if code.missing:
@@ -114,7 +106,7 @@ def why_not(statement: Statement) -> str:
     """Why a job cannot be replayed on this machine, or on any; empty if it can."""
     if statement.verb in UNREPEATABLE:
         return UNREPEATABLE[statement.verb]
-    if statement.verb not in JOBS:
+    if statement.verb not in STEPS:
         raise Lacking(f"no such verb here: {statement.verb!r}")
     spec = statement.parameters.get("spec")
     if spec is None:
@@ -122,7 +114,7 @@ def why_not(statement: Statement) -> str:
     tooling = spec["hardware"]
     if "impl" in spec["variant"]["varying"] and tooling["impl_noise"] == "native":
         return f"the implementation noise of {tooling['name']} is native: nobody can replay it"
-    if absent := doctor.why_not(tooling):
+    if absent := serving.why_not(tooling):
         return f"this machine cannot serve {tooling['name']}: {absent}"
     keys = streams.keys(spec["study_seed"], spec["variant"]["varying"], spec["seed"])
     if statement.parameters["keys"] != keys:
@@ -133,23 +125,24 @@ def why_not(statement: Statement) -> str:
 # Laying out what a job reads
 
 
-def _given(job: Job, statement: Statement) -> dict[str, Any]:
-    """What the job's command line said, by the roles of what it read and wrote."""
+def _files(step: Step, statement: Statement) -> dict[str, Any]:
+    """The files of a job by option, as its command line named them, from the roles of what it read and wrote."""
     by_role: dict[str, list[str]] = {}
     for one in (*statement.inputs, *statement.outputs):
         _place(one.name)
         by_role.setdefault(one.role, []).append(one.name)
-    given: dict[str, Any] = {name: ASIDE[name] for name in job.aside}
-    for option in (*job.reads, *job.writes):
+    given: dict[str, Any] = {name: ASIDE[name] for name in step.aside}
+    for option in (*step.reads, *step.writes):
         if option == "read":
             given[option] = [
                 [role.removeprefix("read "), *names] for role, names in by_role.items() if role.startswith("read ")
             ]
             continue
         names = by_role.get(option, [])
-        if (not names and option not in job.optional) or (len(names) > 1 and option not in job.several):
+        may_lack = option in step.reads and step.reads[option].optional
+        if (not names and not may_lack) or (len(names) > 1 and option not in step.several):
             raise Lacking(f"the statement has {len(names)} files for --{option}")
-        given[option.replace("-", "_")] = names if option in job.several else names[0]
+        given[option] = names if option in step.several else names[0]
     return given
 
 
@@ -228,7 +221,7 @@ def _installed(one: Artifact) -> Path:
 def _perform(statement: Statement, given: dict[str, Any], folder: Path, scratch: Path, package: Path) -> str:
     """Perform the job in its folder; why it failed, if it did."""
     told, log = scratch / "job.json", scratch / "job.log"
-    files.write_json(told, {"verb": statement.verb, "parameters": statement.parameters, "given": given})
+    files.write_json(told, {"verb": statement.verb, "parameters": statement.parameters, "files": given})
     # The script by its path: the package that it imports may be an earlier one, which had none.
     command = [sys.executable, "-P", str(replay.__file__), str(told), str(scratch / "observed.json")]
     path = os.pathsep.join(filter(None, (str(package), os.environ.get("PYTHONPATH"))))

@@ -13,10 +13,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from toolnoise import steps
 from toolnoise.base import code_digest, files
 from toolnoise.base.errors import BadInput
 from toolnoise.engines import environment
-from toolnoise.jobs import JOBS, Job
 from toolnoise.provenance.record import repository
 from toolnoise.provenance.record.hashing import sha256
 from toolnoise.provenance.record.statements import (
@@ -31,36 +31,43 @@ from toolnoise.provenance.record.statements import (
     Statement,
     path_for,
 )
+from toolnoise.steps import STEPS, Step
+from toolnoise.study import grid
 
 ENVIRONMENT = ("numpy", "scipy", "pandas", "matplotlib", "seaborn", "papermill", "nbconvert", "ipykernel", "pillow")
 
 
 def run(verb: str, given: argparse.Namespace) -> None:
-    """Perform a job and state what it did."""
-    job = JOBS[verb]
-    parameters = job.resolve(given)
-    _require_planned(parameters, given)
+    """Perform the job that a command line names, and state what it did."""
+    step, study = STEPS[verb], grid.load(given.study)
+    asked = step.parameters(study, steps.asked(verb, study, given.study, vars(given)))
+    if given.planned and given.planned != steps.planned(asked):
+        found = "changed since this job was planned: another Snakemake works on a study of the same name"
+        raise BadInput(given.study, "", found, "run Snakemake again, or give one of the studies another name")
+    named = {option: getattr(given, option.replace("-", "_")) for option in (*step.reads, *step.writes, *step.aside)}
+    parameters = steps.stated(asked)
+    step.check(parameters, named)
     started = _now()
-    before = {path: _stat(path) for path, _ in read_by(job, given)}
-    inputs = [_artifact(path, role, INPUT) for path, role in read_by(job, given)]
-    observed = job.perform(parameters, given)
+    read = list(steps.inputs(step, named))
+    before = {path: _stat(path) for path, _ in read}
+    inputs = [_artifact(path, role, INPUT) for path, role in read]
+    observed = steps.perform(verb, parameters, named)
     changed = [path for path, stat in before.items() if _stat(path) != stat]
     if changed:
         raise BadInput(changed[0], "", "changed while it was read", "a file that nobody writes to meanwhile")
-    outputs = [_artifact(path, role) for path, role in written_by(job, given)]
-    made_by = code_digest.sources(*job.modules(parameters), files=job.files(parameters))
+    outputs = [_artifact(path, role) for path, role in _written(step, named)]
+    made_by = code_digest.sources(*step.modules(parameters), files=step.files(parameters))
     dependencies = [*inputs, *_sources(verb, parameters, outputs), *_code(made_by)]
     _write(verb, outputs, dependencies, parameters, observed or machine(), started)
-    if "checkpoint" in job.aside:
+    if "checkpoint" in step.aside:
         files.discard(given.checkpoint)
 
 
-def _require_planned(parameters: dict[str, Any], given: argparse.Namespace) -> None:
-    """Refuse a job whose study is no longer the one that Snakemake planned it for."""
-    planned = getattr(given, "planned", None)
-    if planned and planned != files.canonical_sha256(parameters):
-        found = "changed since this job was planned: another Snakemake works on a study of the same name"
-        raise BadInput(given.study, "", found, "run Snakemake again, or name one of the studies otherwise")
+def _written(step: Step, named: steps.Files) -> Iterator[tuple[str, str]]:
+    """Every file that a job writes, with the option that names it."""
+    for option in step.writes:
+        value = named[option]
+        yield from ((path, option) for path in (value if isinstance(value, list) else [value]))
 
 
 def write_study(path: str, config: dict[str, Any], configuration: str) -> None:
@@ -71,7 +78,7 @@ def write_study(path: str, config: dict[str, Any], configuration: str) -> None:
     files.write_json(path, config)
     registries = (
         (code_digest.ROOT / "resources").glob("*.yaml"),
-        (code_digest.ROOT / "workflow" / "schemas").glob("*.json"),
+        (code_digest.ROOT / "workflow" / "schemas").glob("*.yaml"),
     )
     resources = tuple(file.relative_to(code_digest.ROOT).as_posix() for found in registries for file in found)
     dependencies = [
@@ -114,28 +121,6 @@ def _write(
         commit.changes if commit else None,
     )
     files.write_json(path_for(outputs[0].name), statement.as_json())
-
-
-def read_by(job: Job, given: argparse.Namespace) -> Iterator[tuple[str, str]]:
-    """Every file that a job reads, with the option that names it; what lies beside such a file goes with it."""
-    for option, beside in job.reads.items():
-        value = getattr(given, option.replace("-", "_"))
-        if option == "read":
-            for kind, *paths in value:
-                yield from ((path, f"read {kind}") for path in paths)
-        else:
-            for path in value if isinstance(value, list) else [value]:
-                yield path, option
-                for other in beside:
-                    there = Path(path).with_suffix(other) if other.startswith(".") else Path(path).with_name(other)
-                    yield str(there), f"beside {option}"
-
-
-def written_by(job: Job, given: argparse.Namespace) -> Iterator[tuple[str, str]]:
-    """Every file that a job writes, with the option that names it."""
-    for option in job.writes:
-        value = getattr(given, option.replace("-", "_"))
-        yield from ((path, option) for path in (value if isinstance(value, list) else [value]))
 
 
 def _sources(verb: str, parameters: dict[str, Any], outputs: list[Artifact]) -> Iterator[Artifact]:

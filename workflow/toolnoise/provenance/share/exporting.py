@@ -5,16 +5,17 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from toolnoise import steps
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.progress import progress
-from toolnoise.provenance.record import expected, statements, tree
-from toolnoise.provenance.record.expected import Expected
+from toolnoise.provenance.record import statements, tree
 from toolnoise.provenance.record.statements import Artifact
 from toolnoise.provenance.record.tree import Tree
 from toolnoise.provenance.share import archive, sharing
 from toolnoise.provenance.share.archive import Member
 from toolnoise.provenance.share.sharing import Told
+from toolnoise.steps import Job
 from toolnoise.study import grid as studies
 from toolnoise.study import layout
 from toolnoise.study.grid import Study
@@ -27,7 +28,7 @@ def export(what: str | Path, out: str | Path, hardware: list[str] | None = None,
         if name not in study.config["hardware"]:
             allowed = f"allowed: {', '.join(study.config['hardware'])}"
             raise BadInput("command line", "--hardware", f"no {name!r} in the study", allowed)
-    jobs = list(expected.of_study(study))
+    jobs = list(steps.jobs(study))
     wanted = [job for job in jobs if sharing.travels(job) and (predictions or job.verb not in sharing.DUMPS)]
     wanted = [job for job in wanted if hardware is None or sharing.hardware(job) in hardware]
     found = {job.outputs[0][0]: (job, content) for job in wanted if (content := _as_expected(here, job)) is not None}
@@ -55,7 +56,7 @@ def _found(what: Path) -> tuple[Tree, Study]:
     return tree.load_study(root.absolute()), study
 
 
-def _as_expected(here: Tree, job: Expected) -> bytes | None:
+def _as_expected(here: Tree, job: Job) -> bytes | None:
     """The statement of a job as it lies there; None if it does not, or is of another form of the study."""
     stated = here.producer(job.outputs[0][0])
     if stated is None or sharing.difference(stated.statement, job):

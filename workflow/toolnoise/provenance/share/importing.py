@@ -19,13 +19,11 @@ from contextlib import closing, contextmanager
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
+from toolnoise import steps
 from toolnoise.base import code_digest, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.progress import progress
-from toolnoise.commands import status
-from toolnoise.jobs import JOBS
-from toolnoise.provenance.record import expected, statements, tree
-from toolnoise.provenance.record.expected import Expected
+from toolnoise.provenance.record import statements, tree
 from toolnoise.provenance.record.hashing import sha256
 from toolnoise.provenance.record.signing import AllowedSigners
 from toolnoise.provenance.record.statements import CODE, COMMIT, RESOURCE, Artifact, Statement
@@ -33,6 +31,7 @@ from toolnoise.provenance.record.tree import RESULTS, shown
 from toolnoise.provenance.share import archive, sharing
 from toolnoise.provenance.share.archive import Member
 from toolnoise.provenance.share.sharing import Told
+from toolnoise.steps import STEPS, Job
 from toolnoise.study import config, layout
 from toolnoise.study import grid as studies
 from toolnoise.study.grid import Study
@@ -43,7 +42,7 @@ SNAKEMAKE = Path(".snakemake")
 class Coming(NamedTuple):
     """A job whose files come: as the study here expects it, and as its statement has it."""
 
-    job: Expected
+    job: Job
     statement: Statement
 
 
@@ -65,7 +64,7 @@ def take(
     if not into.is_dir():
         raise BadInput(into, "", "no such folder", "the folder of the study's results, with its data prepared")
     folder = into.absolute().parents[1]
-    if (folder / status.LOCKS).is_dir() and any((folder / status.LOCKS).iterdir()):
+    if (folder / layout.LOCKS).is_dir() and any((folder / layout.LOCKS).iterdir()):
         raise BadInput(folder, "", "Snakemake is at work here", "a folder that it does not write to")
     here = studies.load(study or into / tree.STUDY_FILE)
     with _told_in_one_line(into), tempfile.TemporaryDirectory(prefix=".import-", dir=into) as scratch:
@@ -101,7 +100,7 @@ class _Incoming:
                 if not isinstance(record, dict) or record.get("spec") != one.job.parameters["spec"]:
                     raise self._refusal(name, "has another spec than its statement", "one spec")
 
-    def place(self) -> list[Expected]:
+    def place(self) -> list[Job]:
         """Put everything in its place, or nothing; returns the jobs some of whose files were not here before."""
         placed, moves = [], []
         for name, one in self.coming.items():
@@ -120,7 +119,7 @@ class _Incoming:
 
     def _read_statements(self, members: Iterator[Member]) -> Member | None:
         """Read the statements; returns the member that follows them."""
-        jobs = {sharing.statement_name(job): job for job in expected.of_study(self.study)}
+        jobs = {sharing.statement_name(job): job for job in steps.jobs(self.study)}
         member = next(members, None)
         while member and member.name in jobs:
             job = jobs.pop(member.name)
@@ -167,7 +166,7 @@ class _Incoming:
             raise BadInput(path, "", found, "the same bytes here and there")
 
     def _check_code(self, name: str, one: Coming) -> None:
-        job, parameters = JOBS[one.job.verb], one.job.parameters
+        job, parameters = STEPS[one.job.verb], one.job.parameters
         here = code_digest.sources(*job.modules(parameters), files=job.files(parameters))
         there = {read.name: read.sha256 for read in one.statement.dependencies if read.kind in (CODE, RESOURCE)}
         for file in sorted(here.keys() | there.keys()):

@@ -7,22 +7,15 @@ else can be made from them anywhere; of the prepared data only the statements go
 from collections import Counter
 from typing import NamedTuple
 
-from toolnoise.provenance.record.expected import Expected
 from toolnoise.provenance.record.statements import Statement, path_for
+from toolnoise.steps import STEPS, Job
 
 # A statement of a run has some ten kB, one of a dump some hundred bytes more for each run.
 LARGEST_STATEMENT = 4 * 2**20
-DUMPS = ("predict", "predict-elsewhere", "remedy", "dump-layers")
-DATA = "prepare"  # the verb whose statements go along
-NAMED = {
-    "train": "runs",
-    "predict": "dumps of predictions",
-    "predict-elsewhere": "dumps of exchanged predictions",
-    "remedy": "dumps of remedied predictions",
-    "dump-layers": "dumps of layers",
-    "profile": "profiles",
-    "measure-speed": "times of steps",
-}
+# What such jobs' files are called, and which of them are dumps; of the prepared data the statements go along.
+NAMED = {verb: step.travels for verb, step in STEPS.items() if step.travels}
+DUMPS = tuple(verb for verb, step in STEPS.items() if step.record == "index")
+DATA = "prepare"
 
 
 class Told(NamedTuple):
@@ -35,22 +28,22 @@ class Told(NamedTuple):
         return ", ".join(f"{self.jobs[verb]} {name}" for verb, name in NAMED.items() if self.jobs[verb]) or "nothing"
 
 
-def travels(job: Expected) -> bool:
+def travels(job: Job) -> bool:
     """Whether a job's files are made on a tooling."""
     return job.verb in NAMED
 
 
-def hardware(job: Expected) -> str:
+def hardware(job: Job) -> str:
     """The tooling that such a job's files are made on."""
     return job.parameters["spec"]["hardware"]["name"]
 
 
-def statement_name(job: Expected) -> str:
+def statement_name(job: Job) -> str:
     """What the statement of a job is called, as statements call files."""
     return path_for(job.outputs[0][0]).as_posix()
 
 
-def difference(statement: Statement, job: Expected) -> str:
+def difference(statement: Statement, job: Job) -> str:
     """In what a statement is another than a job of the study must have; empty if in nothing."""
     if statement.verb != job.verb:
         return "verb"

@@ -5,10 +5,8 @@ from typing import Any
 
 from toolnoise.datasets import sources
 from toolnoise.datasets.sources import NOT_CHECKED
-from toolnoise.jobs import JOBS
 from toolnoise.provenance.audit.evidence import Evidence, Found, each
 from toolnoise.provenance.record import repository
-from toolnoise.provenance.record.expected import CONFIGURE
 from toolnoise.provenance.record.hashing import sha256
 from toolnoise.provenance.record.statements import (
     CODE,
@@ -21,6 +19,7 @@ from toolnoise.provenance.record.statements import (
     Artifact,
     Statement,
 )
+from toolnoise.steps import CONFIGURE, STEPS
 
 # Where a chain may end, and of whose statements it may end there.
 ENDS = {SOURCE: (CONFIGURE, "fetch", "prepare"), PACKAGE: ("prepare",)}
@@ -43,7 +42,9 @@ def inputs_are_the_jobs(evidence: Evidence, statement: Statement) -> Found:
     """Every job was given the files that the study gives it, in their roles and order."""
     job = evidence.job(statement)
     found = tuple((one.name, one.role) for one in statement.inputs)
-    if job and found != job.inputs:
+    # The page's inputs have no order.
+    same = sorted if job and job.verb == "report" else tuple
+    if job and same(found) != same(job.inputs):
         other = sorted(set(found) ^ set(job.inputs))
         which = f"differs in {other[0][0]} ({other[0][1]})" if other else "has them in another order"
         yield statement.outputs[0].name, f"was made from {len(found)} files, the study's job {which}"
@@ -60,7 +61,7 @@ def chains_end_in_sources(evidence: Evidence, statement: Statement) -> Found:
             yield name, f"a {verb} is made from no {one.kind}, such as {one.name}"
         elif one.kind != INPUT and evidence.tree.inside(one.name) is not None:
             yield name, f"gives out {one.name}, a result, for a {one.kind}"
-    if verb in JOBS and JOBS[verb].reads and not statement.inputs:
+    if verb in STEPS and STEPS[verb].reads and not statement.inputs:
         yield name, f"a {verb} from nothing"
 
 

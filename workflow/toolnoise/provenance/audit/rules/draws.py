@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from toolnoise.base import arrays
+from toolnoise.base.noise_sources import replicate
 from toolnoise.provenance.audit.evidence import Evidence, Found, RunFacts, guarded
 from toolnoise.study import layout
-from toolnoise.study.grid import Cell, Study
-from toolnoise.study.variants import replicate
+from toolnoise.study.cells import Cell
+from toolnoise.study.grid import Study
 
 
 def runs_can_be_read(evidence: Evidence) -> Found:

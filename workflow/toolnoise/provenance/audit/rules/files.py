@@ -1,9 +1,9 @@
 """Rules about files: every one is stated, none is missing, none has changed, and none is anything but a file."""
 
 from toolnoise.provenance.audit.evidence import Evidence, Found, at, each, guarded
-from toolnoise.provenance.record.expected import checkpoints
 from toolnoise.provenance.record.statements import Statement, path_for
 from toolnoise.provenance.record.tree import CHECKPOINTS, Stated
+from toolnoise.study import layout
 
 
 def statements_can_be_read(evidence: Evidence) -> Found:
@@ -70,7 +70,8 @@ def nothing_else_is_there(evidence: Evidence) -> Found:
     for path in tree.artifacts:
         if tree.named(path) not in named:
             yield tree.named(path), "is nothing that the study names"
-    unfinished = set(checkpoints(tree.study))
+    study = tree.study
+    unfinished = {path for cell in study.cells for path in study.runs(layout.CHECKPOINT, cell)}
     for path in tree.files:
         if path.startswith(f"{CHECKPOINTS}/") and tree.named(path) not in unfinished:
             yield tree.named(path), "is no checkpoint of a run of the study"

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from toolnoise.base import code_digest
-from toolnoise.jobs import JOBS
 from toolnoise.provenance.audit.evidence import Evidence, Found, each
 from toolnoise.provenance.record import repository
 from toolnoise.provenance.record.hashing import sha256
 from toolnoise.provenance.record.statements import CODE, COMMIT, LOCK, PACKAGE, RESOURCE, Artifact, Statement
 from toolnoise.provenance.record.tree import open_plain
+from toolnoise.steps import STEPS
 
 # How a file stands that a result was made by. Denied: it is here, and the commit that is given out for it has another.
 CURRENT, CHANGED, UNKNOWN, DENIED = "current", "changed", "unknown", "denied"
@@ -49,11 +49,11 @@ def code_is_known(evidence: Evidence, statement: Statement) -> Found:
 def code_is_whole(evidence: Evidence, statement: Statement) -> Found:
     """Every module and resource that a verb's job is made by is stated."""
     job, standings = evidence.job(statement), _standings(evidence, statement)
-    if not job or job.verb not in JOBS or job.parameters != statement.parameters:
+    if not job or job.verb not in STEPS or job.parameters != statement.parameters:
         return
     # Of other code than this nothing here knows what it imported.
     if all(standing == CURRENT for _, standing in standings):
-        verb = JOBS[job.verb]
+        verb = STEPS[job.verb]
         wanted = _in_repository(verb.modules(job.parameters), verb.files(job.parameters))
         missing = wanted - {one.name for one, _ in standings}
         if missing:

@@ -2,19 +2,10 @@
 
 from toolnoise import streams
 from toolnoise.provenance.audit.evidence import Evidence, Found, differences, each
-from toolnoise.provenance.record.expected import outputs
 from toolnoise.provenance.record.statements import Statement
-from toolnoise.provenance.share.sharing import DUMPS
-from toolnoise.study.grid import MODES
+from toolnoise.steps import STEPS, outputs
+from toolnoise.study.cells import MODES
 from toolnoise.study.variants import Variant, variant
-
-# The output of a verb that repeats the spec and what was observed.
-RECORDS = {
-    **dict.fromkeys(DUMPS, "index"),
-    "train": "record",
-    "profile": "record",
-    "measure-speed": "out",
-}
 
 
 @each
@@ -30,12 +21,12 @@ def path_says_the_spec(evidence: Evidence, statement: Statement) -> Found:
 @each
 def records_agree(evidence: Evidence, statement: Statement) -> Found:
     """The record that lies with a result has the spec and the observations of its statement."""
-    role = RECORDS.get(statement.verb)
+    role = STEPS[statement.verb].record if statement.verb in STEPS else ""
     name = next((one.name for one in statement.outputs if one.role == role), None)
-    if role is None or name is None:
+    if not role or name is None:
         return
     record, spec = evidence.record(name), statement.parameters["spec"]
-    if statement.verb in DUMPS:
+    if role == "index":
         spec = {key: value for key, value in spec.items() if key != "seed"}
         job = evidence.job(statement)
         seeds = [evidence.record(path)["spec"]["seed"] for path, of in (job.inputs if job else ()) if of == "records"]

@@ -5,7 +5,7 @@ from datetime import timedelta
 from toolnoise.provenance.audit.evidence import Evidence, Found, each
 from toolnoise.provenance.record import repository
 from toolnoise.provenance.record.statements import COMMIT, TIME, Statement
-from toolnoise.provenance.share import sharing
+from toolnoise.steps import STEPS
 
 # By how much the clocks of machines that share work may differ.
 CLOCKS = timedelta(minutes=2)
@@ -22,7 +22,7 @@ def times_are_possible(evidence: Evidence, statement: Statement) -> Found:
     for one in statement.inputs:
         made = evidence.tree.producer(one.name)
         # Runs of another cluster come to lie beside the same data as it was prepared here, whenever that was.
-        elsewhere = made and made.statement.verb == sharing.DATA and statement.verb in sharing.NAMED
+        elsewhere = made and made.statement.verb == "prepare" and STEPS[statement.verb].travels
         if made and not elsewhere and made.statement.finished > statement.started + CLOCKS:
             yield name, f"began at {statement.started:{TIME}}, before its input {one.name} was made"
     for one in statement.dependencies:

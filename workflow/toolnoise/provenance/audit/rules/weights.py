@@ -5,10 +5,11 @@ Only runs of which this is asked have their weights read once more.
 
 from typing import Any
 
+from toolnoise.epoch_plan import cycles
 from toolnoise.models.initial import Parameter
 from toolnoise.provenance.audit.evidence import Evidence, Found, RunFacts, differences, guarded
 from toolnoise.training import bitflip, snapshots
-from toolnoise.training.loop import weight_digests
+from toolnoise.training.runs import weight_digests
 
 
 def snapshots_are_the_histories(evidence: Evidence) -> Found:
@@ -26,7 +27,7 @@ def moved_bits_are_the_drawn(evidence: Evidence) -> Found:
 
 def _snapshots(evidence: Evidence, name: str, run: RunFacts) -> Found:
     recipe = run.spec["recipe"]
-    if snapshots.count(recipe) == 1:
+    if cycles(recipe) == 1:
         return
     epochs = [*snapshots.snapshot_epochs(recipe, len(run.weights)), len(run.weights)]
     for epoch, weights in zip(epochs, evidence.weights(run), strict=True):

@@ -1,0 +1,32 @@
+# Metric files of the study as a whole; it is measured only if its control cells pass the gate.
+# Counts of examples and times of steps are of no runs.
+GATED = set(METRICS) - {"counts", "overhead", "kernels"}
+
+
+# One rule a kind, so that `snakemake -n` names them.
+for kind in METRICS:
+
+    rule:
+        name:
+            f"collect_{kind}"
+        input:
+            metrics=steps.metric_files(study)[kind],
+            gates=steps.gates(study) if kind in GATED else [],
+        output:
+            report(
+                layout.COLLECTED.replace("{file}", layout.FILE_OF.get(kind, kind)),
+                caption="../report/metrics.rst",
+                category="5 Metric files",
+            ),
+        log:
+            STEPS["collect"].log("collect").replace("{kind}", kind),
+        conda:
+            "../../environment.yml"
+        params:
+            study=study.path(layout.STUDY),
+            kind=kind,
+            planned=steps.planned(STEPS["collect"].parameters(study, steps.Metric(kind))),
+            code=STEPS["collect"].code_digest({"kind": kind}),
+        shell:
+            "toolnoise collect --study {params.study:q} --kind {params.kind:q} --metrics {input.metrics:q}"
+            " --out {output:q} --planned {params.planned:q} >{log:q} 2>&1"

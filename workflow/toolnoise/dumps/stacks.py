@@ -1,0 +1,82 @@
+"""What dumps hold, and how they are read: arrays that map into memory, each with an index that says what lies where."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from toolnoise.base import arrays, files
+from toolnoise.base.errors import BadInput
+
+
+class Predictions(NamedTuple):
+    """Logits (run x example x class) with the seed and the status of each run."""
+
+    logits: np.ndarray
+    seeds: list[int]
+    diverged: list[bool]
+
+    @property
+    def finished(self) -> np.ndarray:
+        """Which runs can be measured."""
+        return ~np.array(self.diverged, bool)
+
+
+class Remedied(NamedTuple):
+    """Logits (remedy x run x example x class) with the name of each remedy, the seed and the status of each run."""
+
+    logits: np.ndarray
+    remedies: list[str]
+    seeds: list[int]
+    diverged: list[bool]
+
+
+class Representations(NamedTuple):
+    """Gram matrices (run x layer x example x example) with the names of the layers and the seed of each run."""
+
+    grams: np.ndarray
+    layers: list[str]
+    seeds: list[int]
+    diverged: list[bool]
+
+    @property
+    def finished(self) -> np.ndarray:
+        """Which runs can be measured."""
+        return ~np.array(self.diverged, bool)
+
+
+def read_predictions(logits: str | Path, index: str | Path) -> Predictions:
+    """Read a dump and check that it is whole and fits its index."""
+    stack, found = _read_stack(logits, index, {"seeds": 0, "diverged": 0}, "predict")
+    return Predictions(stack, found["seeds"], found["diverged"])
+
+
+def read_remedied(logits: str | Path, index: str | Path) -> Remedied:
+    """Read a dump and check that it is whole and fits its index."""
+    stack, found = _read_stack(logits, index, {"remedies": 0, "seeds": 1, "diverged": 1}, "remedy")
+    return Remedied(stack, found["remedies"], found["seeds"], found["diverged"])
+
+
+def read_layers(grams: str | Path, index: str | Path) -> Representations:
+    """Read a dump and check that it is whole and fits its index."""
+    stack, found = _read_stack(grams, index, {"layers": 1, "seeds": 0, "diverged": 0}, "dump-layers")
+    return Representations(stack, found["layers"], found["seeds"], found["diverged"])
+
+
+def _read_stack(
+    logits: str | Path, index: str | Path, axes: dict[str, int], verb: str
+) -> tuple[np.ndarray, dict[str, Any]]:
+    """Read a dump that a verb wrote and its index, whose lists name what lies along these axes of it."""
+    found = files.read_json(index)
+    for key in (*axes, "shape"):
+        if key not in found:
+            raise BadInput(index, key, "no such key", f"the index that {verb} wrote")
+    stack = arrays.read_npy(logits)
+    if list(stack.shape) != found["shape"] or stack.dtype != np.float32:
+        told = f"found {stack.dtype} of shape {stack.shape}"
+        raise BadInput(logits, "", told, f"float32 of shape {tuple(found['shape'])}, as {Path(index).name} says")
+    for key, axis in axes.items():
+        if len(found[key]) != stack.shape[axis]:
+            what = "runs" if key in ("seeds", "diverged") else key
+            raise BadInput(index, key, f"found {len(found[key])}", f"one for each of the {stack.shape[axis]} {what}")
+    return stack, found

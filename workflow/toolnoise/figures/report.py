@@ -1,0 +1,23 @@
+"""A study's page: Snakemake's own report over its figures, tables and metric files, with their captions."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from toolnoise.base.code_digest import ROOT
+from toolnoise.base.files import replacing, write_text
+from toolnoise.study import layout
+from toolnoise.study.catalogue import KINDS
+
+
+def write(study: str, figure_kinds: list[str], shows: list[str], out: str | Path) -> None:
+    """Write the page of the study of that name, whose resolved form lies with its results; `shows` are its files."""
+    del shows  # Snakemake finds them by its own rules
+    for kind in figure_kinds:
+        write_text(layout.CAPTION.format(kind=kind), KINDS[kind].caption)
+    with replacing(out) as scratch:
+        command = [sys.executable, "-m", "snakemake", "figures", "--snakefile", str(ROOT / "Snakefile")]
+        options = ["--configfile", layout.STUDY.format(study=study), "--nolock", "--quiet", "--report", str(scratch)]
+        done = subprocess.run([*command, *options], capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(done.stdout + done.stderr)

@@ -1,0 +1,37 @@
+"""What separates two toolings that train from equal draws."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from toolnoise.base import metric_files
+from toolnoise.measures.reading import counts, predictions_of, trained_vectors
+from toolnoise.metrics.cross_tooling import CROSS_TOOLING, cross_tooling
+from toolnoise.training import runs
+
+
+def measure(
+    pair: Sequence[str],
+    data: str | Path,
+    logits: str | Path,
+    index: str | Path,
+    records: list[str],
+    other_logits: str | Path,
+    other_index: str | Path,
+    other_records: list[str],
+    out: str | Path,
+) -> None:
+    """Write what separates run s on one tooling from run s on the other."""
+    one, dataset = predictions_of(data, logits, index)
+    other, _ = predictions_of(data, other_logits, other_index)
+    shared = [seed for seed in one.seeds if seed in other.seeds]
+    places = [[dump.seeds.index(seed) for seed in shared] for dump in (one, other)]
+    finished = one.finished[places[0]] & other.finished[places[1]]
+    found, vectors = [], []
+    for dump, place, paths in zip((one, other), places, (records, other_records), strict=True):
+        kept = np.array(place, int)[finished]
+        found.append(dump.logits[kept])
+        vectors.append(trained_vectors([runs.read(paths[position]) for position in kept]))
+    rows = cross_tooling(*found, dataset.test.labels, *vectors)
+    metric_files.write(out, CROSS_TOOLING, [(*pair, *names, *estimate, *counts(finished)) for *names, estimate in rows])

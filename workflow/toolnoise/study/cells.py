@@ -1,0 +1,120 @@
+"""The places of a study: what a job is about, by the names that stand in its paths and on its command line."""
+
+from typing import NamedTuple
+
+# What the cost of determinism is measured between; as a variant, a mode is what may vary.
+MODES = {"default": ("impl",), "deterministic": ()}
+
+
+class Dataset(NamedTuple):
+    """One data set."""
+
+    dataset: str
+
+
+class Cell(NamedTuple):
+    """One training task on one tooling under one variant."""
+
+    model: str
+    dataset: str
+    hardware: str
+    variant: str
+
+    @property
+    def task(self) -> tuple[str, str]:
+        """The model and the data set."""
+        return self.model, self.dataset
+
+
+class Run(NamedTuple):
+    """One training of a cell, in a process of its own."""
+
+    model: str
+    dataset: str
+    hardware: str
+    variant: str
+    seed: int
+
+    @property
+    def cell(self) -> Cell:
+        """The cell that it is a replicate of."""
+        return Cell(*self[:4])
+
+
+class Control(NamedTuple):
+    """The cell of a task on a tooling in which nothing may vary."""
+
+    model: str
+    dataset: str
+    hardware: str
+
+    @property
+    def cell(self) -> Cell:
+        """The cell itself."""
+        return Cell(*self, "control")
+
+
+class Pair(NamedTuple):
+    """Two toolings that train the same task from the same draws."""
+
+    model: str
+    dataset: str
+    hardware: str
+    other_hardware: str
+    variant: str
+
+    @property
+    def task(self) -> tuple[str, str]:
+        """The model and the data set."""
+        return self.model, self.dataset
+
+    @property
+    def reversed(self) -> "Pair":
+        """The same two, the other first."""
+        return self._replace(hardware=self.other_hardware, other_hardware=self.hardware)
+
+    @property
+    def cells(self) -> tuple[Cell, Cell]:
+        """The cells on the two."""
+        one, other = ((*self[:2], hardware, self.variant) for hardware in self[2:4])
+        return Cell(*one), Cell(*other)
+
+
+class Profile(NamedTuple):
+    """One measurement of what a training step takes: a network on a tooling in a mode, in a process of its own."""
+
+    model: str
+    hardware: str
+    mode: str
+    repeat: int
+
+
+class Network(NamedTuple):
+    """What profiles are measurements of: a network on a tooling, with no data set and in both modes."""
+
+    model: str
+    hardware: str
+
+    @property
+    def task(self) -> tuple[str, str]:
+        """The model, and no data set."""
+        return self.model, ""
+
+
+class Metric(NamedTuple):
+    """One kind of metric file of the study as a whole."""
+
+    kind: str
+
+
+class Shown(NamedTuple):
+    """One figure or table, by its name."""
+
+    figure: str
+
+
+class Whole(NamedTuple):
+    """The study as a whole."""
+
+
+Place = Dataset | Cell | Run | Control | Pair | Profile | Network | Metric | Shown | Whole

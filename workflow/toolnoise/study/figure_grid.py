@@ -1,0 +1,115 @@
+"""What a study has to show: its cells and networks, and the groups of them that kinds of figures ask for."""
+
+import functools
+import json
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from toolnoise.study.cells import Cell, Network, Pair
+from toolnoise.study.variants import variant
+
+# Ensembles of up to half the runs: three sizes, and of the largest still two ensembles.
+RUNS_FOR_ENSEMBLES = 6
+
+
+class Grid:
+    """The parts of a study that figures show."""
+
+    def __init__(
+        self,
+        config: Mapping[str, Any],
+        seeds: Mapping[Cell, Sequence[int]],
+        pairs: Iterable[Pair],
+        recipe_of: Mapping[tuple[str, str], str],
+        networks: Sequence[Network] = (),
+        remedied: Mapping[Cell, Cell] = MappingProxyType({}),
+        layers: Collection[Cell] = (),
+        frameworks: Iterable[Pair] = (),
+    ) -> None:
+        """Take a study's parts.
+
+        `remedied` maps cells under remedies to those that they are held against, `layers` are the cells whose layers
+        are compared, `frameworks` those of the pairs that compute with two frameworks.
+        """
+        self.config, self.cells, self.recipe_of = config, tuple(seeds), recipe_of
+        self.networks, self.remedied, self.layers = networks, remedied, layers
+        self._seeds, self._pairs, self._frameworks = seeds, tuple(pairs), tuple(frameworks)
+
+    @functools.cached_property
+    def order(self) -> dict[Cell, Cell]:
+        """Cells that differ in nothing but their batch size, and whose runs in nothing but the order of the data.
+
+        Maps each cell to its family's first cell.
+        """
+        families: dict[str, dict[int, Cell]] = {}
+        for cell in self.cells:
+            if cell.variant == "shuffle":
+                recipe = dict(self.config["recipes"][self.recipe_of[cell.task]])
+                size = recipe.pop("batch_size")
+                about = [self.config["models"][cell.model], recipe, cell.dataset, cell.hardware]
+                families.setdefault(json.dumps(about, sort_keys=True), {}).setdefault(size, cell)
+        several = [tuple(family.values()) for family in families.values() if len(family) > 1]
+        return {cell: family[0] for family in several for cell in family}
+
+    @functools.cached_property
+    def usual(self) -> tuple[Cell, ...]:
+        """Cells without the tasks that are there for the figure of the order alone."""
+        ordered = {cell.task for cell in self.order} - {cell.task for cell in self.cells if cell.variant != "shuffle"}
+        return tuple(cell for cell in self.cells if cell.task not in ordered) or self.cells
+
+    @property
+    def grouped(self) -> list[Cell]:
+        """Cells whose data have sub-groups."""
+        return [cell for cell in self.usual if _has_groups(self.config["datasets"][cell.dataset])]
+
+    @property
+    def paired(self) -> list[Cell]:
+        """Cells of tasks that two toolings train from equal draws."""
+        tasks = {pair.task for pair in self._pairs}
+        return [cell for cell in self.usual if cell.task in tasks]
+
+    @property
+    def framed(self) -> list[Cell]:
+        """Cells of tasks on toolings that compute with two frameworks."""
+        framed = {(*pair.task, name) for pair in self._frameworks for name in (pair.hardware, pair.other_hardware)}
+        return [cell for cell in self.usual if cell[:3] in framed]
+
+    @property
+    def with_ensembles(self) -> list[Cell]:
+        """Cells with enough runs for ensembles of them."""
+        return [cell for cell in self.usual if len(self._seeds[cell]) >= RUNS_FOR_ENSEMBLES]
+
+    @property
+    def isolating(self) -> list[Cell]:
+        """Cells of data sets on toolings that have two variants or more of a single source."""
+        places = _several(self.usual, lambda cell: cell[1:3], lambda varying: len(varying) == 1)
+        return [cell for cell in self.usual if cell[1:3] in places]
+
+    @property
+    def moving(self) -> list[Cell]:
+        """Cells of tasks on toolings in which a bit is moved after different epochs."""
+        places = _several(self.usual, lambda cell: cell[:3], lambda varying: varying == ("bit",))
+        return [cell for cell in self.usual if cell[:3] in places]
+
+    @property
+    def with_and_without_bn(self) -> list[Cell]:
+        """The cells of models M for which there is an M-bn, and of those."""
+        cells = self.usual
+        without = {cell for cell in cells if cell._replace(model=f"{cell.model}-bn") in cells}
+        with_bn = {cell._replace(model=f"{cell.model}-bn") for cell in without}
+        return [cell for cell in cells if cell in without | with_bn]
+
+
+def _has_groups(dataset: Mapping[str, Any]) -> bool:
+    return dataset["reader"] == "faces" or bool(dataset.get("groups"))
+
+
+def _several(
+    cells: Iterable[Cell], part: Callable[[Cell], tuple[str, ...]], wanted: Callable[[tuple[str, ...]], bool]
+) -> set[tuple[str, ...]]:
+    """The parts of a study with two variants or more of what is wanted."""
+    found = {(part(cell), cell.variant) for cell in cells if wanted(variant(cell.variant).varying)}
+    counts = Counter(place for place, _ in found)
+    return {place for place, count in counts.items() if count > 1}

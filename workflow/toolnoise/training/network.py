@@ -1,0 +1,69 @@
+"""From a spec to a network that computes: the engine started, the network built, its first weights drawn."""
+
+import importlib
+import inspect
+import re
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from toolnoise import engines
+from toolnoise.base.errors import BadInput
+from toolnoise.base.noise_sources import replicate
+from toolnoise.datasets import prepared
+from toolnoise.engines import Engine, State
+from toolnoise.models.initial import Parameter, initial_weights
+
+
+def start_engine(spec: dict[str, Any]) -> tuple[Engine, dict[str, Any]]:
+    """Start the engine of a spec's tooling, deterministic unless the implementation may vary."""
+    engine = engines.load(spec["hardware"]["engine"])
+    return engine, engine.start(spec["hardware"], deterministic="impl" not in spec["variant"]["varying"])
+
+
+def build_model(engine: Engine, spec: dict[str, Any], dataset: prepared.Data) -> tuple[Parameter, ...]:
+    """Build the spec's network for a data set."""
+    model, shape, classes = spec["model"], dataset.train.shape, len(dataset.classes)
+    builder = _builder(model)
+    try:
+        inspect.signature(builder).bind(shape, classes, **model["options"])
+    except TypeError as error:
+        found = f"{model['builder']}: {error}"
+        raise BadInput(f"model {model['name']}", "options", found, "allowed: the builder's own") from None
+    try:
+        return engine.build(builder, model["options"], shape, classes)
+    except ValueError as error:
+        # Images that pooling has used up, a size that a network does not come in, ...
+        found = f"{model['builder']} gives no network for images of {' x '.join(map(str, shape))} ({_reason(error)})"
+        raise BadInput(f"model {model['name']}", "builder", found, "larger images, or another network") from None
+
+
+def _reason(error: ValueError) -> str:
+    """The line of Keras's complaint that says what is wrong, without its colours."""
+    lines = [re.sub(r"\x1b\[[0-9;]*m", "", line).strip() for line in str(error).splitlines()]
+    told = [line for line in lines if line and not line.startswith("Exception encountered")]
+    return told[0] if told else type(error).__name__
+
+
+def emulated_noise(spec: dict[str, Any]) -> str | None:
+    """The kind of implementation noise that a run emulates, if any."""
+    noise = spec["hardware"]["impl_noise"]
+    return noise if "impl" in spec["variant"]["varying"] and noise != "native" else None
+
+
+def initial_state(parameters: Sequence[Parameter], spec: dict[str, Any]) -> State:
+    """Where the run that `spec` describes starts from."""
+    drawn_for = replicate("init", spec["variant"]["varying"], spec["seed"])
+    return State(initial_weights(parameters, spec["study_seed"], drawn_for, spec["model"]["name"]), {}, 0)
+
+
+def _builder(model: dict[str, Any]) -> Callable[..., Any]:
+    module, _, function = model["builder"].partition(":")
+    # A study may name modules that lie in the folder it runs in, whatever program was started.
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.append(here)
+    try:
+        return getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError) as error:
+        raise BadInput(f"model {model['name']}", "builder", f"{model['builder']}: {error}") from None
