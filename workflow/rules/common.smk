@@ -95,15 +95,20 @@ def get_resources(verb):
     return of_tooling | ({"runtime": get_minutes} if step.minutes else {})
 
 
-def get_command(verb):
+def get_arguments(verb):
+    """What the verb of a generated rule is called with, beside the study: its place, inputs and outputs."""
     step = STEPS[verb]
-    kinds = ("wildcards", step.place._fields), ("input", step.reads), ("output", step.writes)
-    parts = [
-        f"--{name.replace('_', '-')} {{{kind}.{name.replace('-', '_')}:q}}" for kind, names in kinds for name in names
-    ]
-    return (
-        f"toolnoise {verb} --study {{params.study:q}} {' '.join(parts)} --planned {{params.planned:q}} >{{log:q}} 2>&1"
-    )
+
+    def get_them(wildcards, input, output):
+        kinds = (wildcards, step.place._fields), (input, step.reads), (output, step.writes)
+        found = []
+        for values, names in kinds:
+            for name in names:
+                value = getattr(values, name.replace("-", "_"))
+                found += [f"--{name.replace('_', '-')}", *([value] if isinstance(value, str) else value)]
+        return found
+
+    return get_them
 
 
 def get_own_files(wildcards):

@@ -20,7 +20,8 @@ rule fetch_data:
         planned=get_planned("fetch"),
         code=get_code("fetch"),
     shell:
-        get_command("fetch")
+        "toolnoise fetch --study {params.study:q} --dataset {wildcards.dataset:q} --out {output.out:q}"
+        " --planned {params.planned:q} >{log:q} 2>&1"
 
 
 rule prepare_data:

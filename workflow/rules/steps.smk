@@ -20,5 +20,9 @@ for verb in STEPS.keys() - {steps.CONFIGURE, "fetch", "prepare", "train", "colle
             study=study.path(layout.STUDY),
             planned=get_planned(verb),
             code=get_code(verb),
+            verb=verb,
+            arguments=get_arguments(verb),
+        # A job's shell command is made when `verb` has long been another: so it has only what is in params.
         shell:
-            get_command(verb)
+            "toolnoise {params.verb} --study {params.study:q} {params.arguments:q} --planned {params.planned:q}"
+            " >{log:q} 2>&1"
