@@ -22,10 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from toolnoise import engines, jobs
+from toolnoise import engines, steps
 from toolnoise.base import code_digest, files
-from toolnoise.provenance.record import expected, repository
-from toolnoise.provenance.record.expected import CONFIGURE, Expected
+from toolnoise.provenance.record import repository
 from toolnoise.provenance.record.hashing import sha256
 from toolnoise.provenance.record.statements import (
     CODE,
@@ -38,6 +37,7 @@ from toolnoise.provenance.record.statements import (
     Statement,
     path_for,
 )
+from toolnoise.steps import CONFIGURE, STEPS, Job
 from toolnoise.study import config
 from toolnoise.study import grid as studies
 from toolnoise.study.variants import VARIANTS
@@ -105,7 +105,7 @@ def _time(command: list[str]) -> tuple[float, float]:
 def _make() -> dict[str, int]:
     """Write the study's results; return every file but statements with its size."""
     study = studies.build(config.resolve(STUDY, "bench"), "bench")
-    wanted = [job for job in expected.of_study(study) if job.needed]
+    wanted = [job for job in steps.jobs(study) if job.needed]
     weights = [name for job in wanted for name, role in job.outputs if role == "weights"]
     # The sizes of files fall off as one over their rank.
     share = BYTES / sum(1 / rank for rank in range(1, len(weights) + 1))
@@ -126,7 +126,7 @@ def _make() -> dict[str, int]:
     return {name: one.size for name, one in made.items()}
 
 
-def _content(study: studies.Study, job: Expected, role: str) -> str:
+def _content(study: studies.Study, job: Job, role: str) -> str:
     """What the audit reads of a record: what it must agree with."""
     asked = job.parameters
     if job.verb == CONFIGURE:
@@ -153,7 +153,7 @@ def _names(spec: dict[str, Any]) -> list[str]:
     return [spec[part]["name"] for part in studies.Cell._fields]
 
 
-def _observed(job: Expected) -> dict[str, Any]:
+def _observed(job: Job) -> dict[str, Any]:
     spec = job.parameters.get("spec")
     if spec is None:
         return {}
@@ -164,14 +164,11 @@ def _observed(job: Expected) -> dict[str, Any]:
     return {**switches, **told, "variables": variables}
 
 
-def _state(job: Expected, made: dict[str, Artifact]) -> Statement:
+def _state(job: Job, made: dict[str, Artifact]) -> Statement:
     inputs = [made[name]._replace(role=role, kind=INPUT) for name, role in job.inputs]
     ends = [SOURCE_FILE] if job.verb in ("fetch", "prepare") else []
-    if job.verb == CONFIGURE:
-        made_by = code_digest.sources("toolnoise.study.config")
-    else:
-        verb = jobs.JOBS[job.verb]
-        made_by = code_digest.sources(*verb.modules(job.parameters), files=verb.files(job.parameters))
+    step = STEPS[job.verb]
+    made_by = code_digest.sources(*step.modules(job.parameters), files=step.files(job.parameters))
     ends += [
         Artifact(name, digest, kind=CODE if name.endswith(".py") else RESOURCE) for name, digest in made_by.items()
     ]

@@ -27,14 +27,15 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = [str(ROOT / "workflow"), str(ROOT / "site")]
 sys.path[:0] = PACKAGES
 
+from toolnoise import steps  # noqa: E402
 from toolnoise.base import code_digest, files  # noqa: E402
 from toolnoise.base.errors import BadInput, told_in_one_line  # noqa: E402
 from toolnoise.base.printing import size, span  # noqa: E402
 from toolnoise.commands import doctor  # noqa: E402
-from toolnoise.jobs import JOBS  # noqa: E402
-from toolnoise.provenance.record import expected, recorder, repository, statements  # noqa: E402
+from toolnoise.provenance.record import recorder, repository, statements  # noqa: E402
 from toolnoise.provenance.record.hashing import sha256  # noqa: E402
 from toolnoise.provenance.share import archive, sharing  # noqa: E402
+from toolnoise.steps import STEPS, Job  # noqa: E402
 from toolnoise.study import config, layout  # noqa: E402
 from toolnoise.study import grid as studies  # noqa: E402
 from toolnoise.timing import run_time  # noqa: E402
@@ -160,16 +161,16 @@ class Work:
 
     def __init__(self, study: studies.Study, ends: float = 0) -> None:
         self.study, self.ends, self.began = study, ends, time.monotonic()
-        jobs = list(expected.of_study(study))
+        jobs = list(steps.jobs(study))
         self.jobs = {name: job for job in jobs for name, _ in job.outputs}
         self.ordered = jobs
         self.digests: dict[tuple[str, int, int], str] = {}
 
-    def targets(self, part: str) -> list[expected.Expected]:
+    def targets(self, part: str) -> list[Job]:
         """The jobs whose outputs are the answers of a part."""
         return [job for job in self.ordered if job.verb in PARTS[part]]
 
-    def attain(self, target: expected.Expected) -> None:
+    def attain(self, target: Job) -> None:
         """Perform what a job still needs, and then the job, unless something fails or the time is over."""
         while job := self.lacking(target):
             if failed := why_failed(log_of(job)):
@@ -179,7 +180,7 @@ class Work:
                 return
             self._perform(job)
 
-    def lacking(self, job: expected.Expected) -> expected.Expected | None:
+    def lacking(self, job: Job) -> Job | None:
         """The first job to be performed on the way to a job's outputs, which may be the job itself."""
         if self.is_done(job) and is_of_this_code(job):
             return None
@@ -192,7 +193,7 @@ class Work:
                 return first
         return job
 
-    def is_done(self, job: expected.Expected) -> bool:
+    def is_done(self, job: Job) -> bool:
         """Whether a job's outputs are there, made as the study has it from the inputs that are still there."""
         path = statements.path_for(job.outputs[0][0])
         if not path.exists() or not all(Path(name).exists() for name, _ in job.outputs):
@@ -211,7 +212,7 @@ class Work:
                 asked = name if tooling["accelerator"] == "gpu" else tooling["engine"]
                 self._call(f"engine_vs_fit {name}", [sys.executable, str(ROOT / "bench/engine_vs_fit.py"), asked], out)
 
-    def _fits(self, job: expected.Expected) -> bool:
+    def _fits(self, job: Job) -> bool:
         """Whether there is time for a job: for all of it, or if a whole piece is too short for it, for some."""
         left = self.ends - time.monotonic()
         spec, known = job.parameters.get("spec"), None
@@ -221,7 +222,7 @@ class Work:
             known = run_time.profiling(spec)
         return left > 0 and (known is None or known < left or known > self.ends - self.began)
 
-    def _perform(self, job: expected.Expected) -> None:
+    def _perform(self, job: Job) -> None:
         for name, _ in job.outputs:
             Path(name).parent.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-m", "toolnoise.cli", *arguments(self.study, job)]
@@ -258,36 +259,37 @@ class Work:
         return self.digests[key]
 
 
-def is_of_this_code(job: expected.Expected) -> bool:
+def is_of_this_code(job: Job) -> bool:
     """Whether a finished job was performed by the code that is here; other code may make other results."""
-    verb, kinds = JOBS[job.verb], (statements.CODE, statements.RESOURCE)
+    step, kinds = STEPS[job.verb], (statements.CODE, statements.RESOURCE)
     statement = statements.read(statements.path_for(job.outputs[0][0]))
     made_by = {one.name: one.sha256 for one in statement.dependencies if one.kind in kinds}
-    return made_by == code_digest.sources(*verb.modules(job.parameters), files=verb.files(job.parameters))
+    return made_by == code_digest.sources(*step.modules(job.parameters), files=step.files(job.parameters))
 
 
-def arguments(study: studies.Study, job: expected.Expected) -> list[str]:
+def arguments(study: studies.Study, job: Job) -> list[str]:
     """The command line of a job's verb."""
-    verb, names = JOBS[job.verb], expected.place(job.parameters)
+    step, names = STEPS[job.verb], job.place._asdict()
     given = {"study": [study.path(layout.STUDY)], "threads": [str(os.cpu_count())]}
     if job.verb == "train":
         given["checkpoint"] = [study.path(layout.CHECKPOINT, **names)]
     for name, role in (*job.inputs, *job.outputs):
         given.setdefault(role, []).append(name)
     line = [job.verb]
-    for option in (*verb.options, *verb.reads, *verb.writes, *verb.aside):
-        line += [f"--{option}", *given.get(option, [str(names.get(option.replace("-", "_")))])]
+    line += ["--study", *given["study"]]
+    for name, value in names.items():
+        line += [f"--{name.replace('_', '-')}", str(value)]
+    for option in (*step.reads, *step.writes, *step.aside):
+        line += [f"--{option}", *given[option]]
     return line
 
 
-def called(job: expected.Expected) -> str:
+def called(job: Job) -> str:
     """A job as a person reads it."""
-    names = expected.place(job.parameters)
-    about = [str(names[option.replace("-", "_")]) for option in JOBS[job.verb].options if option != "study"]
-    return f"{job.verb} {'/'.join(about)}"
+    return f"{job.verb} {'/'.join(map(str, job.place))}"
 
 
-def log_of(job: expected.Expected) -> Path:
+def log_of(job: Job) -> Path:
     """Where a job's log lies."""
     return Path("logs", *PurePosixPath(f"{job.outputs[0][0]}.log").parts[1:])
 

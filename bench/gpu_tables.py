@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from toolnoise.provenance.record.expected import Expected
 
 from toolnoise.base import files, metric_files
 from toolnoise.base.printing import aligned
@@ -15,12 +14,13 @@ from toolnoise.datasets.counting import COUNTS
 from toolnoise.metrics.frameworks import FRAMEWORKS
 from toolnoise.metrics.overhead import OVERHEAD
 from toolnoise.metrics.stability import STABILITY
+from toolnoise.steps import Job
 from toolnoise.study import layout
 from toolnoise.study.grid import Study, is_deterministic
 from toolnoise.training.runs import Run, read
 
 
-def control(_study: Study, done: list[Expected]) -> list[str]:
+def control(_study: Study, done: list[Job]) -> list[str]:
     """Whether control is bit-equal."""
     rows = []
     for job in done:
@@ -30,7 +30,7 @@ def control(_study: Study, done: list[Expected]) -> list[str]:
     return _titled("Control: weights after every epoch and logits", ("tooling", "network", "verdict", "runs"), rows)
 
 
-def noise(study: Study, done: list[Expected]) -> list[str]:
+def noise(study: Study, done: list[Job]) -> list[str]:
     """The noise of each cell."""
     rows = []
     for job in done:
@@ -49,7 +49,7 @@ def noise(study: Study, done: list[Expected]) -> list[str]:
     return [*_titled("Noise, with 95 % intervals", heads, rows), *note]
 
 
-def cost(_study: Study, done: list[Expected]) -> list[str]:
+def cost(_study: Study, done: list[Job]) -> list[str]:
     """What determinism costs each network."""
     rows = []
     for job in done:
@@ -62,7 +62,7 @@ def cost(_study: Study, done: list[Expected]) -> list[str]:
     return _titled("Cost of determinism: a step in kernels, and ratios with 95 % intervals", heads, rows)
 
 
-def throughput(study: Study, done: list[Expected]) -> list[str]:
+def throughput(study: Study, done: list[Job]) -> list[str]:
     """Where the time of the trainings went."""
     counts = metric_files.read([job.outputs[0][0] for job in done], COUNTS)
     images = counts.query("group == 'all' and split == 'train'").groupby("dataset")["count"].sum()
@@ -79,7 +79,7 @@ def throughput(study: Study, done: list[Expected]) -> list[str]:
     return _titled("Trainings: images a second after the first epoch, and seconds a run (medians)", heads, rows)
 
 
-def frameworks(_study: Study, done: list[Expected]) -> list[str]:
+def frameworks(_study: Study, done: list[Job]) -> list[str]:
     """What separates the same run of two frameworks, and what of that comes from inference alone."""
     rows = []
     for job in done:
@@ -129,7 +129,7 @@ def _number(value: float, scale: float, digits: int) -> str:
     return "n/a" if math.isnan(value) else f"{value * scale:.{digits}f}"
 
 
-TABLES: dict[str, Callable[[Study, list[Expected]], list[str]]] = {
+TABLES: dict[str, Callable[[Study, list[Job]], list[str]]] = {
     "control": control,
     "noise": noise,
     "cost": cost,

@@ -9,19 +9,18 @@ from types import SimpleNamespace
 
 import pytest
 
-from toolnoise import streams
-from toolnoise.asked import of_spec
+from toolnoise import steps, streams
+from toolnoise.base.noise_sources import replicate
 from toolnoise.epoch_plan import plan_epoch
-from toolnoise.jobs import JOBS
 from toolnoise.provenance.audit.evidence import RunFacts, differences, guarded
 from toolnoise.provenance.audit.examine import Coverage
 from toolnoise.provenance.audit.rules import RULES, draws, specs
 from toolnoise.provenance.audit.rules.machines import _differs
-from toolnoise.provenance.record import expected, repository
-from toolnoise.provenance.record.expected import outputs
+from toolnoise.provenance.record import repository
 from toolnoise.provenance.record.hashing import BLOCK, sha256_of_all
 from toolnoise.provenance.record.tree import open_plain
-from toolnoise.study.variants import VARIANTS, replicate
+from toolnoise.steps import STEPS, outputs
+from toolnoise.study.variants import VARIANTS
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -116,8 +115,8 @@ def test_a_gpu_is_the_declared_one_by_whole_words_of_its_name(device, found):
 def test_every_verb_that_makes_results_has_paths(built, written):
     written["grid"][0] |= {"remedies": ["flip"], "layers": 12, "hardware": ["cpu", "cpu-torch"]}
     study = built(written | {"overhead": {"models": ["smallcnn"], "hardware": ["cpu"]}})
-    found = list(expected.of_study(study))
-    assert {job.verb for job in found} == {*JOBS, "configure"} - {"fetch"}
+    found = list(steps.jobs(study))
+    assert {job.verb for job in found} == {*STEPS} - {"fetch"}
     names = [name for job in found for name, _ in job.outputs]
     assert len(set(names)) == len(names)
     made = set()
@@ -133,7 +132,7 @@ COMBINED = [*VARIANTS, "shuffle+impl", "init+bit", "bit_1", "augment+impl+bit_2"
 def asked(study, variant, seed=2):
     """What a run is asked for, as a statement has it."""
     (cell,) = (cell for cell in study.cells if (cell.hardware, cell.variant) == ("cpu", variant))
-    return json.loads(json.dumps(of_spec(study.spec(cell, seed))))
+    return json.loads(json.dumps(steps.stated({"spec": study.spec(cell, seed)})))
 
 
 def judged(rule, parameters):

@@ -40,12 +40,12 @@ def change(path):
     [
         ("toolnoise.training.loop", "training/loop.py"),
         ("toolnoise.training.loop", "epoch_plan.py"),  # imported by it
-        ("toolnoise.training.loop", "study/variants.py"),  # at some depth
+        ("toolnoise.training.loop", "base/noise_sources.py"),  # at some depth
         ("toolnoise.training.loop", "datasets/prepared.py"),
-        ("toolnoise.datasets.preparation", "datasets/archives.py"),
+        ("toolnoise.datasets.readers.folder", "datasets/archives.py"),
         ("toolnoise.training.loop", "engines/__init__.py"),  # a package
-        ("toolnoise.measures.measuring", "stats/estimates.py"),
-        ("toolnoise.measures.measuring", "metrics/stability.py"),
+        ("toolnoise.measures.cell", "stats/estimates.py"),
+        ("toolnoise.measures.cell", "metrics/stability.py"),
         (ENGINE, "models/dropout.py"),  # inside a function
         (ENGINE, "engines/environment.py"),
         ("toolnoise.models.smallcnn", "models/smallcnn.py"),
@@ -92,9 +92,9 @@ def test_where_the_package_lies_changes_nothing(package, monkeypatch):
 
 def test_a_module_that_becomes_empty_is_not_one_that_is_absent(package):
     before = digest("toolnoise.training.loop")
-    (package / "study/variants.py").write_text("")
+    (package / "base/noise_sources.py").write_text("")
     empty = digest("toolnoise.training.loop")
-    (package / "study/variants.py").unlink()
+    (package / "base/noise_sources.py").unlink()
     assert len({before, empty, digest("toolnoise.training.loop")}) == 3
 
 

@@ -116,7 +116,7 @@ BAD_VALUES = [
     ("overhead", cost_of(image_size=0), "overhead.image_size", "found 0", "from 1 up"),
     ("overhead", cost_of(classes=1), "overhead.classes", "found 1", "from 2 up"),
     ("overhead", cost_of(step=5), "overhead", "'step' (did you mean 'steps'?)", "allowed: batch_size, "),
-    ("figures", ["figure1"], "figures[0]", 'found "figure1"', "allowed: across_toolings, "),
+    ("figures", ["figure1"], "figures[0]", "found 'figure1'", "allowed: across_toolings, "),
     ("figures", ["table2", "table2"], "figures", "table2", "the figures to render"),
     ("only", [], "only", "found []", "a list of at least one name"),
     ("only", "cpu", "only", 'found "cpu"', "a list of at least one name"),

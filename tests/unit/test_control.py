@@ -17,7 +17,7 @@ def check(make_run, make_dump, tmp_path):
     def call(change=None, logits=None, runs=3):
         records = [make_run(seed, change if seed == 3 else None) for seed in range(1, runs + 1)]
         dump = make_dump(np.ones((runs, 4, 2), np.float32) if logits is None else logits)
-        control_gate.check(CELL, records, *dump, tmp_path / "gate.json")
+        control_gate.check(CELL.split("/"), records, *dump, tmp_path / "gate.json")
         return files.read_json(tmp_path / "gate.json")
 
     return call

@@ -62,7 +62,7 @@ def train(make_spec, tmp_path, monkeypatch):
         spec = make_spec("control", 1)
         spec = spec | {"recipe": spec["recipe"] | {"epochs": 6, "schedule": "cosine", "cycles": count}}
         places = [tmp_path / "run" / name for name in ("weights.npz", "history.csv", "run.json", "checkpoint.npz")]
-        loop.train(spec, "data.npz", "code", *places)
+        loop.train(spec, "data.npz", *places)
         return runs.read(places[2])
 
     return call

@@ -18,7 +18,7 @@ def published():
 
 @pytest.mark.parametrize(("name", "part", "count"), list(published()))
 def test_an_official_data_set_has_as_many_examples_as_table_4_says(name, part, count):
-    assert len(getattr(official.blank(REGISTRY[name]), part).labels) == count
+    assert len(getattr(official.blank(REGISTRY[name], REGISTRY), part).labels) == count
 
 
 @pytest.mark.parametrize(
@@ -33,21 +33,21 @@ def test_an_official_data_set_has_as_many_examples_as_table_4_says(name, part, c
     ],
 )
 def test_it_has_the_shape_and_the_size_of_what_is_kept(name, shape, classes, gigabytes):
-    found = official.blank(REGISTRY[name])
+    found = official.blank(REGISTRY[name], REGISTRY)
     assert (found.train.shape, len(found.classes)) == (shape, classes)
     assert (found.train.pixels.nbytes + found.test.pixels.nbytes) / 1e9 == pytest.approx(gigabytes, rel=0.03)
 
 
 def test_another_image_size_is_followed():
-    found = official.blank(REGISTRY["celeba"] | {"image_size": 64})
+    found = official.blank(REGISTRY["celeba"] | {"image_size": 64}, REGISTRY)
     assert found.train.shape == (64, 64, 3)
 
 
 @pytest.mark.parametrize("change", [{"checksum": "none"}, {"checksum": f"md5:{'0' * 32}"}])
 def test_what_a_person_put_in_its_place_is_not_taken_for_it(change):
-    assert official.blank(REGISTRY["cifar10"] | change) is None
+    assert official.blank(REGISTRY["cifar10"] | change, REGISTRY) is None
 
 
 def test_data_of_ones_own_has_no_official_size():
-    assert official.blank({"reader": "npz", "path": "mine.npz"}) is None
-    assert official.blank(REGISTRY["digits"]) is None
+    assert official.blank({"reader": "npz", "path": "mine.npz"}, REGISTRY) is None
+    assert official.blank(REGISTRY["digits"], REGISTRY) is None

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from toolnoise import cli
-from toolnoise.commands import doctor
 from toolnoise.engines import FRAMEWORKS, accelerators, environment, serving
 from toolnoise.engines.accelerators import Gpu
 from toolnoise.study import config
@@ -25,7 +24,7 @@ def machine(monkeypatch):
         monkeypatch.setattr(accelerators, "gpus", lambda: list(gpus))
         monkeypatch.setattr(accelerators, "tpu", lambda: list(tpus))
         monkeypatch.setattr(environment, "_cpuinfo", {"flags": flags, "model name": "Some CPU"}.get)
-        monkeypatch.setattr(doctor, "_computes_on_gpus", lambda _engine: cuda)
+        monkeypatch.setattr(serving, "_computes_on_gpus", lambda _engine: cuda)
         monkeypatch.setattr(serving.importlib.util, "find_spec", lambda _name: True)
 
     return pretend

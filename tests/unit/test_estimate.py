@@ -25,7 +25,7 @@ def tiny(written, built, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(estimate, "_engine", lambda: None)
     # Networks of 250 weights, wherever there is data to build them for.
-    monkeypatch.setattr(estimate.loop, "build_model", lambda *_: [Parameter("w", (10, 25), True, "Zeros", {})])
+    monkeypatch.setattr(estimate.network, "build_model", lambda *_: [Parameter("w", (10, 25), True, "Zeros", {})])
     block = written["grid"][0] | {"hardware": ["cpu", "v100"], "variants": ["control", "impl"], "seeds": 10}
     own = {"recipes": {"digits": {"epochs": EPOCHS}}, "hardware": {"cpu": {"threads": 2}}, "prices": {"v100": 3.6}}
     return built(written | own | {"grid": [block], "figures": ["table2"]})

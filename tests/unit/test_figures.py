@@ -2,9 +2,11 @@
 
 import pytest
 
+from toolnoise import steps
 from toolnoise.base.code_digest import ROOT
 from toolnoise.study import catalogue, config, grid
-from toolnoise.study.grid import Cell
+from toolnoise.study.cells import Cell, Pair
+from toolnoise.study.figure_grid import Grid
 
 PAPER = ROOT / "workflow/studies/paper.yaml"
 RECIPES = {"plain": {"batch_size": 32, "epochs": 2}, "large": {"batch_size": 1297, "epochs": 2}}
@@ -29,7 +31,8 @@ def found(some, pairs=(), recipe_of=None, networks=(), runs=2):
     models = {cell.model: {"builder": "a:b", "options": {"batch_norm": cell.model.endswith("-bn")}} for cell in some}
     recipe_of = recipe_of or {cell[:2]: "plain" for cell in some}
     resolved = {"models": models, "datasets": DATASETS, "recipes": RECIPES}
-    return catalogue.possible(resolved, dict.fromkeys(some, range(1, runs + 1)), pairs, recipe_of, networks)
+    seeds = dict.fromkeys(some, range(1, runs + 1))
+    return catalogue.possible(Grid(resolved, seeds, pairs, recipe_of, networks))
 
 
 def names(some, **more):
@@ -70,7 +73,7 @@ def test_figures_of_sub_groups_show_the_data_sets_that_have_some():
 
 def test_each_task_on_two_toolings_has_a_figure_across_them():
     mine = cells(("smallcnn", "resnet18"), hardware=("cpu", "noisy"))
-    pairs = [("resnet18", "digits", "cpu", "noisy", "control")]
+    pairs = [Pair("resnet18", "digits", "cpu", "noisy", "control")]
     (figure,) = found(mine, pairs=pairs)["across_toolings"]
     assert figure == catalogue.Figure(
         "across_toolings-resnet18-digits", "across_toolings", ("cpu", "noisy"), (("resnet18", "digits"),)
@@ -153,12 +156,12 @@ def test_a_table_of_sources_needs_two_single_ones_and_a_figure_of_a_bit_two_mome
     assert kinds("bit", "bit_5") == {"sources", "one_bit"}
 
 
-def test_the_schema_knows_every_kind_and_every_kind_has_a_notebook_a_caption_and_something_to_read():
-    assert config.schema()["properties"]["figures"]["items"]["enum"] == list(catalogue.KINDS)
+def test_every_kind_has_a_notebook_a_caption_and_something_to_read_and_no_notebook_is_of_none():
+    assert {path.stem for path in (ROOT / "notebooks").glob("*.ipynb")} == set(catalogue.KINDS)
     for kind, about in catalogue.KINDS.items():
         assert (ROOT / f"notebooks/{kind}.ipynb").exists()
-        assert (ROOT / f"workflow/report/{kind}.rst").exists()
-        assert about.reads
+        assert about.caption.strip()
+        assert set(about.reads) <= set(steps.COLUMNS)
 
 
 def test_a_figures_name_begins_with_its_kind_and_kinds_are_not_mistaken_for_one_another():
@@ -171,7 +174,7 @@ def test_remedies_are_shown_by_tooling_and_by_the_task_that_they_are_held_agains
     mine |= {cell._replace(model="m-snapshots"): cell for cell in mine if cell.model == "m"}
     some = dict.fromkeys(mine, (1, 2))
     config = {"models": {cell.model: {"builder": "a:b"} for cell in some}, "datasets": DATASETS, "recipes": RECIPES}
-    shown = catalogue.possible(config, some, (), {}, (), mine)["remedies"]
+    shown = catalogue.possible(Grid(config, some, (), {}, (), mine))["remedies"]
     assert {figure.name: [model for model, _ in figure.tasks] for figure in shown} == {
         f"remedies-{tooling}-{name}-digits": models
         for tooling in ("cpu", "noisy")

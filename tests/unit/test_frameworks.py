@@ -1,19 +1,17 @@
 """Which toolings are of two frameworks, what is exchanged between them, and what is written of what separates them."""
 
-import json
-from argparse import Namespace
-
 import numpy as np
 import pytest
-from toolnoise.asked import of_exchange
-from toolnoise.jobs import JOBS
 
+from toolnoise import steps
 from toolnoise.base import arrays, files, metric_files
 from toolnoise.measures import frameworks
 from toolnoise.metrics.frameworks import FRAMEWORKS, PARTINGS
+from toolnoise.steps import STEPS
 from toolnoise.study import layout
 from toolnoise.study.grid import Cell, Pair
 
+STEP = STEPS["predict-elsewhere"]
 PAIR = Pair("smallcnn", "digits", "cpu", "other", "control")
 EXAMPLES = 6
 
@@ -32,12 +30,12 @@ def test_toolings_of_two_engines_are_exchanged_both_ways_where_they_share_all_dr
     assert len(three.pairs) == 6
     ways = {(pair.hardware, pair.other_hardware, pair.variant) for pair in three.exchanged}
     assert ways == {*found, *((other, one, variant) for one, other, variant in found)}
-    assert {"frameworks", "partings"} <= set(three.collected)
-    assert three.collected["partings"] == "results/tiny/metrics/partings.csv"
+    assert {"frameworks", "partings"} <= set(steps.collected(three))
+    assert steps.collected(three)["partings"] == "results/tiny/metrics/partings.csv"
     (shown,) = (figure for figure in three.figures if figure.notebook == "frameworks")
     assert (shown.name, shown.hardware) == ("frameworks-smallcnn-digits", ("cpu", "noisy", "cpu-other"))
-    assert three.metric_files(shown)["frameworks"] == [
-        three.path(layout.FRAMEWORK_METRICS, of) for of in three.frameworks
+    assert steps.metric_files(three, shown)["frameworks"] == [
+        three.path(STEPS["measure-frameworks"].writes["out"], of) for of in three.frameworks
     ]
 
 
@@ -45,40 +43,42 @@ def test_a_study_of_one_framework_exchanges_nothing(written, built):
     tiny = built(written)
     assert tiny.pairs
     assert tiny.frameworks == tiny.exchanged == ()
-    assert not {"frameworks", "partings"} & set(tiny.collected)
+    assert not {"frameworks", "partings"} & set(steps.collected(tiny))
     assert not {"frameworks", "partings"} & set(tiny.figure_kinds)
 
 
 def test_what_is_exchanged_is_computed_as_runs_on_the_other_tooling_are_and_says_where_they_were_trained(three):
     way = Pair("smallcnn", "digits", "cpu-other", "cpu", "algo")
-    asked = of_exchange(three, way)
+    asked = STEP.parameters(three, way)
     assert asked["trained_on"] == "cpu-other"
     assert asked["spec"] == three.spec(Cell("smallcnn", "digits", "cpu", "algo"), 1)
-    job = JOBS["predict-elsewhere"]
-    assert job.modules(asked) == (
+    assert STEP.modules(asked) == (
         "toolnoise.dumps.prediction_dump",
         "toolnoise.engines.tensorflow",
         "toolnoise.models.smallcnn",
     )
-    back = of_exchange(three, way.reversed)
-    assert "toolnoise.engines.torch" in job.modules(back)
+    back = STEP.parameters(three, way.reversed)
+    assert "toolnoise.engines.torch" in STEP.modules(back)
     assert three.path(layout.EXCHANGED, way) == "results/tiny/exchanged/smallcnn/digits/cpu-other/algo/cpu.npy"
 
 
 @pytest.mark.parametrize(
     ("changed", "line"),
     [
-        ({"other_hardware": "noisy"}, "grid: no exchange smallcnn/digits/cpu/noisy/control; model/dataset/hardware/"),
-        ({"other_hardware": "elsewhere"}, "grid: no exchange smallcnn/digits/cpu/elsewhere/control"),
-        ({"variant": "impl"}, "grid: no exchange smallcnn/digits/cpu/cpu-other/impl"),
-        ({"model": "resnet18"}, "grid: no cell resnet18/digits/cpu/control"),
+        (
+            {"other_hardware": "noisy"},
+            "grid: no predict-elsewhere of smallcnn/digits/cpu/noisy/control; "
+            "allowed: two toolings of different engines",
+        ),
+        ({"other_hardware": "elsewhere"}, "grid: no predict-elsewhere of smallcnn/digits/cpu/elsewhere/control"),
+        ({"variant": "impl"}, "grid: no predict-elsewhere of smallcnn/digits/cpu/cpu-other/impl"),
+        ({"model": "resnet18"}, "grid: no predict-elsewhere of resnet18/digits/cpu/cpu-other/control"),
     ],
     ids=str,
 )
-def test_what_is_no_exchange_of_two_frameworks_is_one_line(changed, line, three, tmp_path, refused):
-    files.write_json(tmp_path / "study.json", three.config)
-    asked = {**PAIR._asdict(), "other_hardware": "cpu-other", "study": str(tmp_path / "study.json")} | changed
-    assert refused(JOBS["predict-elsewhere"].resolve, Namespace(**asked)).startswith(f"{tmp_path}/study.json: {line}")
+def test_what_is_no_exchange_of_two_frameworks_is_one_line(changed, line, three, refused):
+    asked = {**PAIR._asdict(), "other_hardware": "cpu-other"} | changed
+    assert refused(steps.asked, "predict-elsewhere", three, "study.json", asked).startswith(f"study.json: {line}")
 
 
 LOGITS = np.arange(EXAMPLES * 4, dtype=np.float32).reshape(1, EXAMPLES, 4) % 5
@@ -103,7 +103,8 @@ def measured(tmp_path, make_run):
         here = [make_run(seed) for seed in (1, 2)]
         there = [make_run(seed, change) for seed in (11, 12)]
         out = tmp_path / "frameworks.csv", tmp_path / "partings.csv"
-        frameworks.measure(pair, paths[:2], paths[2:], (here, there), *out)
+        one, other, one_there, other_there = paths
+        frameworks.measure(pair, one, one_there, here, other, other_there, there, *out)
         return metric_files.read(out[0], FRAMEWORKS), metric_files.read(out[1], PARTINGS)
 
     return measure
@@ -192,7 +193,7 @@ def test_an_index_says_where_its_runs_were_trained_and_the_audit_holds_it_to_tha
 
     from toolnoise.provenance.audit.rules import specs
 
-    asked = json.loads(json.dumps(of_exchange(three, Pair("smallcnn", "digits", "cpu", "cpu-other", "control"))))
+    asked = STEP.parameters(three, Pair("smallcnn", "digits", "cpu", "cpu-other", "control"))
     output = SimpleNamespace(role="index", name="index.json")
     about = {"verb": "predict-elsewhere", "parameters": asked, "outputs": [output], "observed": {"device": "cpu"}}
     index = {

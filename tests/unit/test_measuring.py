@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from toolnoise import steps
 from toolnoise.base import arrays, metric_files
-from toolnoise.measures.measuring import measure_cell
+from toolnoise.measures import cell
 from toolnoise.metrics.identical import CRITERIA, REFERENCES
 from toolnoise.study import config
 from toolnoise.study.grid import Cell
@@ -37,8 +38,10 @@ def measured(tmp_path, make_run, make_dump):
         spoil()
         kinds = ("stability", "identical", "ensembles")
         written = [tmp_path / f"{kind}.csv" for kind in kinds]
-        measure_cell(CELL, 7, block, tmp_path / "digits.npz", *paths, records, *written)
-        return [metric_files.read(tmp_path / f"{kind}.csv", getattr(metric_files, kind.upper())) for kind in kinds]
+        cell.measure(CELL, 7, block, tmp_path / "digits.npz", *paths, records, *written)
+        return [
+            metric_files.read(tmp_path / f"{kind}.csv", metric_files.columns(steps.COLUMNS[kind])) for kind in kinds
+        ]
 
     return measure
 

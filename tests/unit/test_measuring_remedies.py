@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from toolnoise.base import arrays, files, metric_files
-from toolnoise.measures import measuring
+from toolnoise.measures import remedies as measures_remedies
 from toolnoise.metrics import remedies
 from toolnoise.metrics.remedies import REMEDIES
 from toolnoise.study.grid import Cell
@@ -39,7 +39,7 @@ def measured(tmp_path):
         dumps = [] if stack is None else [written(tmp_path / "remedied.npy", stack, **{"remedies": NAMES, **index})]
         others = [] if single is None else [written(tmp_path / "other.npy", single, diverged=[False] * 5)]
         read = tmp_path / "data.npz", logits, tmp_path / "single.json", dumps, others
-        measuring.measure_remedies(CELL, 0, *read, tmp_path / "out.csv")
+        measures_remedies.measure(CELL, 0, *read, tmp_path / "out.csv")
         rows = metric_files.read(tmp_path / "out.csv", REMEDIES)
         assert set(rows["group"]) == {"all"}
         assert {tuple(row[:4]) for row in rows.itertuples(index=False)} == {CELL}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from toolnoise.base import files, metric_files
-from toolnoise.measures import measuring
+from toolnoise.measures import overhead as measures_overhead
 from toolnoise.metrics.overhead import OVERHEAD, PROFILE, REST, TOP, Cost, costs, longest
 
 ABOUT = ("smallcnn", "cpu", "cpu")
@@ -80,7 +80,7 @@ def measured(written, built, tmp_path):
 
 def written_files(study, records, folder):
     paths = folder / "overhead.csv", folder / "kernels.csv"
-    measuring.measure_overhead(ABOUT, study.config["overhead"], records, *paths)
+    measures_overhead.measure(*ABOUT, study.config["overhead"], records, *paths)
     return paths
 
 

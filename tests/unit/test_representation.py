@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from toolnoise.measures.measuring import measure_layers
 
 from toolnoise.base import arrays, files, metric_files
 from toolnoise.dumps import layer_dump
 from toolnoise.dumps.layer_dump import drawn, gram
 from toolnoise.engines import some_at_a_time
+from toolnoise.measures import layers
 from toolnoise.metrics.layers import LAYERS
 from toolnoise.study.grid import Cell
 
@@ -70,7 +70,7 @@ def dumped(tmp_path):
 
 
 def test_a_diverged_run_is_left_out_and_counted_as_missing(dumped, tmp_path):
-    measure_layers(CELL, *dumped(), tmp_path / "out.csv")
+    layers.measure(CELL, *dumped(), tmp_path / "out.csv")
     rows = metric_files.read(tmp_path / "out.csv", LAYERS)
     assert rows[["layer", "metric"]].to_numpy().tolist() == [
         [layer, metric] for layer in ("a", "b") for metric in ("cka", "cka_debiased")
@@ -92,14 +92,14 @@ def test_a_diverged_run_is_left_out_and_counted_as_missing(dumped, tmp_path):
     ],
 )
 def test_a_dump_that_its_index_does_not_fit_is_refused(about, found, dumped, tmp_path, refused):
-    assert found in refused(measure_layers, CELL, *dumped(**about), tmp_path / "out.csv")
+    assert found in refused(layers.measure, CELL, *dumped(**about), tmp_path / "out.csv")
     assert not (tmp_path / "out.csv").exists()
 
 
 def test_a_truncated_dump_is_refused(dumped, tmp_path, refused):
     grams, index = dumped()
     grams.write_bytes(grams.read_bytes()[:-8])
-    assert "algo.npy" in refused(measure_layers, CELL, grams, index, tmp_path / "out.csv")
+    assert "algo.npy" in refused(layers.measure, CELL, grams, index, tmp_path / "out.csv")
 
 
 def test_an_array_is_written_row_by_row_as_whole(tmp_path):

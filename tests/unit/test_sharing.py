@@ -16,13 +16,14 @@ from types import SimpleNamespace
 
 import pytest
 
+from toolnoise import steps
 from toolnoise.base import code_digest, files
-from toolnoise.jobs import JOBS
 from toolnoise.provenance.audit import examine
 from toolnoise.provenance.audit.rules import RULES
-from toolnoise.provenance.record import expected, signing, statements, tree
+from toolnoise.provenance.record import signing, statements, tree
 from toolnoise.provenance.record.statements import CODE, INPUT, RESOURCE, SOURCE, Artifact, Statement
 from toolnoise.provenance.share import archive, exporting, importing
+from toolnoise.steps import STEPS
 from toolnoise.study import config
 from toolnoise.study import grid as studies
 
@@ -55,7 +56,7 @@ def stated(folder, job, content):
     inputs = [described(folder / name, name, role, INPUT) for name, role in job.inputs]
     if job.verb == "prepare":
         inputs.append(Artifact("digits.csv.gz", "ab" * 32, 7, kind=SOURCE))
-    verb = JOBS[job.verb]
+    verb = STEPS[job.verb]
     made_by = code_digest.sources(*verb.modules(job.parameters), files=verb.files(job.parameters))
     inputs += [Artifact(name, sha, kind=CODE if name.endswith(".py") else RESOURCE) for name, sha in made_by.items()]
     about = (job.parameters, {"host": folder.name}, NOON, NOON, {"python": "3.11.7"})
@@ -80,7 +81,7 @@ def make(folder, study, hardware=()):
             return json.dumps({"spec": study.spec(cell, seed)}).encode()
         return (name + "\n").encode() * 100
 
-    for job in expected.of_study(study):
+    for job in steps.jobs(study):
         on = job.parameters.get("spec", {}).get("hardware", {}).get("name")
         if job.verb == "prepare" or (job.verb in ("train", "predict") and on in hardware):
             stated(folder, job, content)

@@ -9,6 +9,7 @@ import pytest
 from toolnoise.base import files
 from toolnoise.base.printing import span
 from toolnoise.commands import status
+from toolnoise.steps import STEPS
 from toolnoise.study import layout
 from toolnoise.study.grid import Cell
 
@@ -33,7 +34,7 @@ def leave(tiny):
 
     def write(cell, seed, log=None, **changes):
         if log is not None:
-            files.write_text(tiny.path(layout.TRAIN_LOG, cell, seed=str(seed)), log)
+            files.write_text(tiny.path(STEPS["train"].log("train"), cell, seed=str(seed)), log)
             return
         record = {"spec": tiny.spec(cell, seed), "status": "completed", "epochs": EPOCHS, "trainable": []}
         path = tiny.path(layout.RECORD, cell, seed=str(seed))
@@ -114,8 +115,10 @@ def test_many_failures_are_counted_after_the_first(tiny, leave, monkeypatch):
 
 
 def test_a_failed_gate_and_failed_data_are_failures_too(tiny):
-    files.write_text(tiny.path(layout.CONTROL_LOG, CONTROL), "toolnoise: runs 1 and 2 part at epoch 2\n")
-    files.write_text(tiny.path(layout.PREPARE_LOG, dataset="digits"), "toolnoise: no such file\n")
+    files.write_text(
+        tiny.path(STEPS["check-control"].log("check-control"), CONTROL), "toolnoise: runs 1 and 2 part at epoch 2\n"
+    )
+    files.write_text(tiny.path(STEPS["prepare"].log("prepare"), dataset="digits"), "toolnoise: no such file\n")
     lines = {job.rule: line for job, line in status.status(tiny).failures}
     assert lines == {
         "check_control": "toolnoise: runs 1 and 2 part at epoch 2",
@@ -191,7 +194,7 @@ def test_a_lock_without_snakemake_is_told_with_the_way_out(tiny, working):
 
 def test_each_cell_is_one_line_and_the_whole_is_one(tiny, leave):
     leave(CONTROL, 1)
-    files.write_text(tiny.path(layout.LOGITS, CONTROL), "")
+    files.write_text(tiny.path(layout.PREDICTIONS, CONTROL), "")
     heading, _, control, impl, *rest = status.told(tiny, status.status(tiny)).splitlines()
     assert heading.split()[:5] == ["model", "data", "set", "hardware", "variant"]
     assert control.split() == [*CONTROL, "1", "-", "-", "-", "2", "done", "missing", *span(78).split()]

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from toolnoise import streams
+from toolnoise.base.noise_sources import ALGORITHMIC, SOURCES, replicate
 from toolnoise.epoch_plan import plan_epoch
 from toolnoise.models.initial import Parameter, initial_weights
-from toolnoise.study.variants import ALGORITHMIC, SOURCES, VARIANTS, replicate
+from toolnoise.study.variants import VARIANTS
 from toolnoise.training import bitflip
 
 KEYS = st.integers(0, 2**128 - 1)

@@ -5,7 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolnoise import steps
 from toolnoise.base.files import canonical_sha256
+from toolnoise.datasets import sources
+from toolnoise.steps import STEPS
 from toolnoise.study import config, grid, layout
 from toolnoise.study.grid import MODES, Cell, Pair, Profile
 from toolnoise.study.variants import VARIANTS
@@ -87,8 +90,8 @@ def test_remedies_change_no_run(written, built):
         block.pop("remedies", None)
     without = built(plain)
     assert [tiny.spec(cell, 1) for cell in tiny.cells] == [without.spec(cell, 1) for cell in tiny.cells]
-    assert "remedies" in tiny.collected
-    assert "remedies" not in without.collected
+    assert "remedies" in steps.collected(tiny)
+    assert "remedies" not in steps.collected(without)
 
 
 def test_a_table_of_remedies_is_of_a_model_and_its_snapshots_and_reads_their_files_alone(written, built):
@@ -98,8 +101,8 @@ def test_a_table_of_remedies_is_of_a_model_and_its_snapshots_and_reads_their_fil
     assert figure.tasks == (("smallcnn", "digits"), ("smallcnn-snapshots", "digits"))
     stem = "results/tiny/metrics/remedies"
     assert (
-        tiny.metric_files(figure)["remedies"]
-        == tiny.metric_files()["remedies"]
+        steps.metric_files(tiny, figure)["remedies"]
+        == steps.metric_files(tiny)["remedies"]
         == [
             f"{stem}/{model}/digits/cpu/{variant}.csv"
             for model in ("smallcnn", "smallcnn-snapshots")
@@ -381,18 +384,21 @@ def test_a_tooling_that_only_the_overhead_names_is_kept_with_the_study(written, 
 # Names as the schema allows them.
 FIRST = string.ascii_letters + string.digits
 NAMES = st.tuples(st.sampled_from(FIRST), st.text(FIRST + "_+-", max_size=63)).map("".join)
-PATTERNS = [value for name, value in vars(layout).items() if name.isupper() and isinstance(value, str)]
-WILDCARDS = ("study", "model", "dataset", "hardware", "other_hardware", "variant", "mode", "figure")
+PATTERNS = [
+    value for value in vars(layout).values() if isinstance(value, str) and value.startswith(("results/", "logs/"))
+]
+PATTERNS += [pattern for verb, step in STEPS.items() for pattern in (*step.writes.values(), step.log(verb))]
+WILDCARDS = ("study", "model", "dataset", "hardware", "other_hardware", "variant", "mode", "figure", "kind", "file")
 
 
 @given(st.fixed_dictionaries(dict.fromkeys(WILDCARDS, NAMES)), st.integers(1, 2**31 - 1))
 def test_every_path_stays_below_the_studys_folders(names, seed):
     for pattern in PATTERNS:
-        path = PurePosixPath(pattern.format(**names, seed=seed, repeat=seed))
-        if pattern != layout.CELL:
-            assert path.parts[:2] in (("results", names["study"]), ("logs", names["study"]))
+        written = pattern.format(**names, seed=seed, repeat=seed, suffix="svg")
+        path = PurePosixPath(written)
+        assert path.parts[:2] in (("results", names["study"]), ("logs", names["study"]))
         assert ".." not in path.parts
-        assert str(path) == pattern.format(**names, seed=seed, repeat=seed)
+        assert str(path) == written
 
 
 def test_layers_are_those_of_the_blocks_that_say_so(written, built):
@@ -401,13 +407,15 @@ def test_layers_are_those_of_the_blocks_that_say_so(written, built):
     tiny = built(written)
     assert set(tiny.layers.values()) == {50}
     assert {cell.hardware for cell in tiny.layers} == {"cpu"}
-    assert tiny.collected["layers"] == "results/tiny/metrics/layers.csv"
+    assert steps.collected(tiny)["layers"] == "results/tiny/metrics/layers.csv"
     mine = [cell for cell in tiny.cells if cell.hardware == "cpu"]
-    assert tiny.metric_files()["layers"] == [tiny.path(layout.LAYER_METRICS, cell) for cell in mine]
+    assert steps.metric_files(tiny)["layers"] == [
+        tiny.path(STEPS["measure-layers"].writes["out"], cell) for cell in mine
+    ]
     assert {figure.hardware for figure in tiny.figures if figure.notebook == "layers"} == {("cpu",)}
     written["grid"][0].pop("layers")
     bare = built(written)
-    assert "layers" not in bare.collected
+    assert "layers" not in steps.collected(bare)
     assert "layers" not in bare.figure_kinds
     assert [bare.spec(cell, 1) for cell in mine] == [tiny.spec(cell, 1) for cell in mine]
 
@@ -416,8 +424,8 @@ def test_a_figure_needs_what_it_shows_and_no_more(written, built):
     written["grid"][0] |= {"models": ["smallcnn", "smallcnn-bn"], "variants": ["algo", "control"]}
     written["figures"] = ["noise_by_source", "across_toolings", "table4"]
     tiny = built(written)
-    figures = {figure.name: tiny.metric_files(figure) for figure in tiny.figures}
-    gates = {figure.name: tiny.gates(figure) for figure in tiny.figures}
+    figures = {figure.name: steps.metric_files(tiny, figure) for figure in tiny.figures}
+    gates = {figure.name: steps.gates(tiny, figure) for figure in tiny.figures}
     stem = "results/tiny/metrics"
     on_cpu = figures["noise_by_source-cpu"]
     models = ("smallcnn", "smallcnn-bn")
@@ -443,5 +451,8 @@ def test_a_data_set_of_ones_own_is_made_from_its_file(written, built):
     written["datasets"] = {"mine": {"reader": "npz", "path": "my.npz"}}
     written["grid"][0]["datasets"] = ["digits", "mine"]
     tiny = built(written)
-    assert (tiny.raw_data("digits"), tiny.raw_data("mine")) == ([], ["my.npz"])
-    assert tiny.modules(CELL) == ("toolnoise.engines.tensorflow", "toolnoise.models.smallcnn")
+    assert [place.dataset for place in STEPS["fetch"].places(tiny)] == ["mine"]
+    (source,) = sources.sources(tiny.config["datasets"]["mine"])
+    assert (source["path"], sources.is_own(source)) == ("my.npz", True)
+    modules = STEPS["predict"].modules(STEPS["predict"].parameters(tiny, CELL))
+    assert modules[1:] == ("toolnoise.engines.tensorflow", "toolnoise.models.smallcnn")

@@ -26,7 +26,7 @@ def summary(written, built, tmp_path, monkeypatch):
             for metric, value in values.items()
             for group in ("all", "3")
         ]
-        metric_files.write(tiny.path(layout.STABILITY), STABILITY, rows)
+        metric_files.write(tiny.path(layout.COLLECTED, file="stability"), STABILITY, rows)
         files.write_json(tiny.path(layout.GATE, tiny.controls[0]), {"bit_equal": bit_equal})
         return summarise(tiny).splitlines()
 

@@ -1,6 +1,7 @@
 import pytest
 
-from toolnoise.study.variants import ALGORITHMIC, SOURCES, VARIANTS, Variant, replicate, variant
+from toolnoise.base.noise_sources import ALGORITHMIC, SOURCES, replicate
+from toolnoise.study.variants import VARIANTS, Variant, variant
 
 
 def test_what_each_variant_lets_vary():

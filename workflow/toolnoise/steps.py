@@ -746,10 +746,10 @@ def names_in(parameters: Parameters) -> dict[str, Any]:
 
 
 def result(verb: str, study: Study, place: Place) -> str:
-    """The first file that the job at a place writes."""
+    """The last file that the job at a place writes: when it is there, all are."""
     if isinstance(place, Metric | Shown):
-        return outputs_at(verb, study, place)[0][0]
-    return study.path(next(iter(STEPS[verb].writes.values())), place)
+        return outputs_at(verb, study, place)[-1][0]
+    return study.path(list(STEPS[verb].writes.values())[-1], place)
 
 
 def rule(verb: str, parameters: Parameters) -> str:

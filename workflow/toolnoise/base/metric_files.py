@@ -6,6 +6,7 @@ and as promised, or refused in one line.
 """
 
 import csv
+import importlib
 import io
 import re
 from collections.abc import Iterable, Sequence
@@ -31,6 +32,12 @@ _NUMBER = re.compile(r"-?(\d+(\.\d+)?(e[-+]?\d+)?|inf)", re.ASCII)
 _COUNT = re.compile(r"\d+", re.ASCII)
 
 Cell = str | int | float
+
+
+def columns(named: str) -> Columns:
+    """The columns that stand in a module under a name, as module:NAME."""
+    module, _, name = named.partition(":")
+    return getattr(importlib.import_module(module), name)
 
 
 def write(path: str | Path, columns: Columns, rows: Iterable[Sequence[Cell]]) -> None:

@@ -33,7 +33,7 @@ FAILURES_SHOWN = 20
 
 
 class Watched(NamedTuple):
-    """One job: its rule, its wildcards in Snakemake's order, its first file and its log."""
+    """One job: its rule, its wildcards in Snakemake's order, its last file and its log."""
 
     rule: str
     wildcards: tuple[str, ...]

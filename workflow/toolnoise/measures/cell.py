@@ -38,11 +38,11 @@ def measure(
     stack = dump.logits if finished.all() else dump.logits[finished]  # whole, it stays in its file
     found = stability(stack, test.labels, dataset.members(test), trained_vectors(measured), stream)
     count, missing = counts(finished)
-    metric_files.write(out, STABILITY, [(*cell, *names, *estimate, count, missing) for *names, estimate in found])
     of_runs = rows(cell, runs.read(records[0]), measured, stack, dataset, identical, missing)
-    metric_files.write(out_identical, IDENTICAL, of_runs)
     # Of each size two ensembles at least, so that they have an SD; where there are too few runs, the runs alone.
     sizes = by_size(stack, test.labels, max(1, len(measured) // 2), stream)
+    metric_files.write(out, STABILITY, [(*cell, *names, *estimate, count, missing) for *names, estimate in found])
+    metric_files.write(out_identical, IDENTICAL, of_runs)
     metric_files.write(
         out_ensembles,
         ENSEMBLES,
