@@ -1,4 +1,4 @@
-"""The README's example of a model and data of one's own, made twice in two folders: equal byte for byte."""
+"""The docs' example of a model and data of one's own, made twice in two folders: equal byte for byte."""
 
 import csv
 import json
@@ -22,12 +22,12 @@ SECONDS = [name for name in IDENTICAL if "training" in name or ("convergent" in 
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_the_readme_shows_the_files_of_the_example(name):
-    assert f"\n{(EXAMPLE / name).read_text()}```\n" in (ROOT / "README.md").read_text()
+def test_the_docs_show_the_files_of_the_example(name):
+    assert f"\n{(EXAMPLE / name).read_text()}```\n" in (ROOT / "docs/own-study.md").read_text()
 
 
 def start(folder, run, write_study):
-    """The example as the README has it, but for fewer runs and figures."""
+    """The example as the docs have it, but for fewer runs and figures."""
     study = yaml.safe_load((EXAMPLE / "my-study.yaml").read_text())
     study["grid"][0] |= {"variants": ["dropout", "control"], "seeds": 2}
     write_study(folder, study | {"figures": ["table2", "noise_by_source"]})

@@ -43,7 +43,7 @@ def records_agree(evidence: Evidence, statement: Statement) -> Found:
 
 @each
 def made_for_this_study(evidence: Evidence, statement: Statement) -> Found:
-    """Every job was asked for what study.json derives today; what was made for another study is told by its keys."""
+    """Every job has the parameters that study.json gives today; a finding names those that differ."""
     job = evidence.job(statement)
     other = differences(job.parameters, statement.parameters) if job else []
     if other:
