@@ -59,7 +59,10 @@ MEASURES = ["--out", "out.csv", "--out-identical", "out.identical.csv", "--out-e
 DAMAGED = {
     "predict": (f"{RESULTS}/runs/{'/'.join(CELL)}/2/weights.npz", verb("predict", *STUDY, *NAMES)),
     "measure": (f"{RESULTS}/predictions/{'/'.join(CELL)}.npy", verb("measure", *STUDY, *NAMES, *MEASURES)),
-    "gate": (f"{RESULTS}/predictions/{'/'.join(CELL)}.npy", verb("check-control", *NAMES[:6], "--out", "out.json")),
+    "gate": (
+        f"{RESULTS}/predictions/{'/'.join(CELL)}.npy",
+        verb("check-control", *STUDY, *NAMES[:6], "--out", "out.json"),
+    ),
     "record": (f"{RESULTS}/runs/{'/'.join(CELL)}/1/run.json", verb("measure", *STUDY, *NAMES, *MEASURES)),
     "data": (f"{RESULTS}/data/digits.npz", verb("measure", *STUDY, *NAMES, *MEASURES)),
 }
@@ -81,7 +84,7 @@ def test_a_metric_file_that_lacks_a_column_is_one_line_that_names_it(copied, too
     path.write_text(path.read_text().replace(",n_missing", "", 1))
     before = everything(copied)
     command = {
-        "collect": ["--kind", "stability", "--metrics", STABILITY, "--out", f"{RESULTS}/new.csv"],
+        "collect": [*STUDY, "--kind", "stability", "--metrics", STABILITY, "--out", f"{RESULTS}/new.csv"],
         "render": [
             *[*STUDY, "--figure", "table2", "--read", "stability", STABILITY],
             *["--executed", f"{RESULTS}/notebooks/table2.ipynb"],

@@ -21,7 +21,7 @@ def tampered(copied):
 
 def gate(toolnoise, folder, out="gate.json"):
     results = folder / "results/small"
-    names = ["--model", "smallcnn", "--dataset", "digits", "--hardware", "cpu"]
+    names = ["--study", results / "study.json", "--model", "smallcnn", "--dataset", "digits", "--hardware", "cpu"]
     dump = results / "predictions" / CELL / "control"
     records = [results / "runs" / CELL / "control" / seed / "run.json" for seed in ("1", "2")]
     inputs = ["--logits", f"{dump}.npy", "--index", f"{dump}.json", "--records", *records]

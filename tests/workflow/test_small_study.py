@@ -137,6 +137,55 @@ def test_changed_code_plans_what_depends_on_it(copied, checkout, planned, tmp_pa
     assert not {"train_run", "dump_predictions", "check_control"} & set(jobs)
 
 
+AFTER_CELLS = {"measure_cell", "collect_stability", "collect_identical", "collect_ensembles", "write_report", "page"}
+
+
+@pytest.fixture
+def changed(copied, checkout, planned, tmp_path):
+    """What is planned for the finished study by a source tree in which one file ends in this text."""
+
+    def plan(name, text="\n# changed\n"):
+        tree = shutil.copytree(checkout, tmp_path / "tree", symlinks=True)
+        with (tree / name).open("a") as file:
+            file.write(text)
+        return planned(copied, source=tree)
+
+    return plan
+
+
+def test_a_change_to_one_measure_plans_its_jobs_and_what_follows_from_them(changed):
+    jobs = changed("workflow/toolnoise/measures/cell.py")
+    rendered = {rule for rule in jobs if rule.startswith("render_")}
+    assert set(jobs) - rendered == AFTER_CELLS
+    assert jobs["measure_cell"] == 6
+    # Tables that read other metric files alone.
+    assert not {"render_table3", "render_table4", "render_kernels", "render_overhead"} & rendered
+
+
+def test_a_change_to_the_measure_of_pairs_measures_no_cell_again(changed):
+    jobs = changed("workflow/toolnoise/measures/pair.py")
+    assert set(jobs) == {"measure_pair", "collect_cross_tooling", "render_across_toolings", "write_report", "page"}
+
+
+def test_a_change_to_metrics_that_one_measure_uses_plans_that_one(changed):
+    assert changed("workflow/toolnoise/metrics/layers.py") == {}
+
+
+def test_a_change_to_the_training_loop_predicts_anew_only_what_is_trained_anew(changed):
+    jobs = changed("workflow/toolnoise/training/checkpoints.py")
+    assert {"train_run", "dump_predictions", "check_control", "measure_cell"} <= set(jobs)
+    assert not {"prepare_data", "count_data", "profile_step"} & set(jobs)
+
+
+def test_a_new_kind_of_figure_plans_its_own_rendering_and_the_page(copied, checkout, planned, tmp_path, change_study):
+    tree = shutil.copytree(checkout, tmp_path / "tree", symlinks=True)
+    shutil.copyfile(tree / "notebooks/table4.ipynb", tree / "notebooks/mine.ipynb")
+    with (tree / "workflow/toolnoise/study/catalogue.py").open("a") as file:
+        file.write('\nKINDS["mine"] = KINDS["table4"]._replace(caption="Examples once more.")\n')
+    change_study(copied, lambda study: study["figures"].append("mine"))
+    assert planned(copied, source=tree) == {"render_mine": 1, "write_report": 1, "page": 1}
+
+
 def test_the_papers_names_are_targets_and_plan_what_they_are_about(copied, planned):
     assert planned(copied, "fig3", "table2") == {}
     (copied / "results/small/figures/batch_norm-cpu.svg").unlink()
