@@ -44,6 +44,7 @@ lint: .venv/dev
 	@.venv/bin/ruff format --check .
 	@.venv/bin/snakefmt --check Snakefile workflow
 	@.venv/bin/snakemake --lint
+	@.venv/bin/lint-imports --no-cache
 	@.venv/bin/nbstripout --keep-id --verify notebooks/*.ipynb
 
 bench: .venv/dev

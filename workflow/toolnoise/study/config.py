@@ -21,6 +21,7 @@ import yaml
 
 from toolnoise.base.errors import BadInput
 from toolnoise.datasets.readers import READERS
+from toolnoise.study.remedy_sets import SETS
 
 ROOT = Path(__file__).parents[3]
 REGISTRIES = ("models", "datasets", "recipes", "hardware")
@@ -160,9 +161,10 @@ def complete(value: object, rules: Mapping[str, Any], file: str | Path) -> Any:
 
 @functools.cache
 def schema() -> Config:
-    """The schema of a configuration, with the readers that there are."""
+    """The schema of a configuration, with the readers and the remedies that there are."""
     found = read_yaml(ROOT / "workflow/schemas/config.schema.yaml")
     found["$defs"]["dataset"]["properties"]["reader"]["enum"] = list(READERS)
+    found["$defs"]["block"]["properties"]["remedies"]["items"]["enum"] = list(SETS)
     return found
 
 
