@@ -96,7 +96,7 @@ def get_resources(verb):
 
 
 def get_arguments(verb):
-    """What the verb of a generated rule is called with, beside the study: its place, inputs and outputs."""
+    # Beside the study: the place of the job, its inputs and its outputs.
     step = STEPS[verb]
 
     def get_them(wildcards, input, output):

@@ -4,7 +4,7 @@ import sys
 
 from toolnoise.base import files
 from toolnoise.study import config, grid
-from toolnoise.training import loop, network
+from toolnoise.training import network
 
 CIFAR10, CIFAR100, MNIST = ((32, 32, 3), 10), ((32, 32, 3), 100), ((28, 28, 1), 10)
 # Where a published count is of another task than 224x224 pixels in 1,000 classes.
@@ -31,7 +31,7 @@ TASKS = {
 def described(entry, shape, classes):
     from toolnoise.models.dropout import Dropout
 
-    model = loop._builder(entry)(shape, classes, **entry["options"])
+    model = network._builder(entry)(shape, classes, **entry["options"])
     initializers = {
         variable.path: [type(variable._initializer).__name__, variable._initializer.get_config()]
         for variable in model.weights

@@ -9,7 +9,7 @@ from toolnoise.datasets import prepared
 from toolnoise.engines import State, keras_engine
 from toolnoise.models.initial import initial_weights
 from toolnoise.study import config, grid
-from toolnoise.training import loop, network
+from toolnoise.training import network
 
 
 def called(model, images):
@@ -30,7 +30,7 @@ def main(study_file, data_file, out, *names):
     found = {}
     for name in names:
         entry = {"name": name, **config.registered("models")[name]}
-        engine.build(loop._builder(entry), entry["options"], (32, 32, 3), 10)
+        engine.build(network._builder(entry), entry["options"], (32, 32, 3), 10)
         found[f"registry/{name}"] = np.array(list(engine.layers()))
         weighted = [(layer.path, layer.output.shape) for layer in engine.model.layers if layer.weights]
         found[f"keras/{name}"] = np.array([path for path, _ in weighted])
