@@ -21,6 +21,8 @@ from toolnoise.steps import STEPS
 
 # How a file stands that a result was made by. Denied: it is here, and the commit that is given out for it has another.
 CURRENT, CHANGED, UNKNOWN, DENIED = "current", "changed", "unknown", "denied"
+# The folders whose files are the repository's, wherever a study ran.
+REPOSITORY = {("workflow",), ("notebooks",), ("resources",), ("requirements",)}
 # Under which names a lock file has what a job observes; TensorFlow for CPUs is TensorFlow without its GPU kernels.
 PINNED_AS = {"tensorflow": ("tensorflow", "tensorflow-cpu")}
 
@@ -134,7 +136,8 @@ def _here(name: str, root: Path) -> str | None:
     path = Path(name)
     if path.is_absolute() or ".." in path.parts or not name.isprintable():
         return None
-    for folder in (code_digest.ROOT, root.resolve().parent.parent):
+    own = path.parts[:1] in REPOSITORY
+    for folder in (code_digest.ROOT,) if own else (code_digest.ROOT, root.resolve().parent.parent):
         try:
             with open_plain(folder / path) as file:
                 return hashlib.file_digest(file, "sha256").hexdigest()
