@@ -14,7 +14,7 @@ def main(study_file, _data_file, out, streamed_file, part_bytes):
     spec = loaded.spec(loaded.cells[0]._replace(variant="impl"), 1)
     out = Path(out)
     outputs = (out, *(out.with_suffix(suffix) for suffix in (".csv", ".json", ".checkpoint.npz")))
-    loop.train(spec, streamed_file, "", *outputs)
+    loop.train(spec, streamed_file, *outputs)
 
 
 main(*sys.argv[1:])
