@@ -2,7 +2,8 @@
 
 Three times 3x3 convolution, (batch normalisation,) ReLU and 2x2 max-pooling, with 16, 32 and 32 filters; then global
 average pooling, dense 32 and dense classes. The authors' code pools globally, which gives 15,722 parameters at
-32x32x3 and ten classes. Dropout, which the paper has not, is of what the last dense layer sees.
+32x32x3 and ten classes. Dropout, which the paper does not have, acts on the input of the last dense layer. Without `bias` the convolutions have
+none: batch normalisation removes it, so its gradient is rounding noise, which Adam scales up to full steps.
 """
 
 import keras
@@ -12,12 +13,12 @@ from toolnoise.models.dropout import Dropout
 
 
 def build(
-    input_shape: tuple[int, int, int], classes: int, batch_norm: bool = False, dropout: float = 0.0
+    input_shape: tuple[int, int, int], classes: int, batch_norm: bool = False, dropout: float = 0.0, bias: bool = True
 ) -> keras.Model:
     """Build the network; it gives logits."""
     images = values = keras.Input(input_shape, name="images")
     for number, filters in enumerate((16, 32, 32), 1):
-        values = layers.Conv2D(filters, 3, padding="same", name=f"conv{number}")(values)
+        values = layers.Conv2D(filters, 3, padding="same", use_bias=bias, name=f"conv{number}")(values)
         if batch_norm:
             values = layers.BatchNormalization(name=f"bn{number}")(values)
         values = layers.ReLU(name=f"relu{number}")(values)
