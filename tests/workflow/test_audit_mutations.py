@@ -633,6 +633,13 @@ def a_file_is_hidden_among_checkpoints(folder):
     folder.path("checkpoints/note.txt").write_text("")
 
 
+@mutation("no-checkpoint-is-left", WEIGHTS.replace("runs/", "checkpoints/").replace("/weights.npz", ".npz"))
+def a_checkpoint_is_planted_beside_a_finished_run(folder):
+    planted = folder.path(WEIGHTS.replace("runs/", "checkpoints/").replace("/weights.npz", ".npz"))
+    planted.parent.mkdir(parents=True)
+    planted.write_text("")
+
+
 @mutation("only-plain-files", WEIGHTS)
 def a_file_becomes_a_link_out_of_the_tree(folder):
     elsewhere = folder.root.parent.parent / "elsewhere.npz"

@@ -34,6 +34,7 @@ RULES = tuple(
         files.digests_match,
         files.only_plain_files,
         files.nothing_else_is_there,
+        files.no_checkpoint_is_left,
         files.study_is_complete,
         chains.inputs_are_what_was_made,
         chains.inputs_are_the_jobs,

@@ -80,6 +80,15 @@ def nothing_else_is_there(evidence: Evidence) -> Found:
             yield at(one), f"states a {one.statement.verb} that the study does not name"
 
 
+def no_checkpoint_is_left(evidence: Evidence) -> Found:
+    """No checkpoint lies beside a finished run: if the run were made again, training would start from it."""
+    tree, study = evidence.tree, evidence.tree.study
+    for cell in study.cells if study else ():
+        for kept, record in zip(study.runs(layout.CHECKPOINT, cell), study.runs(layout.RECORD, cell), strict=True):
+            if tree.inside(kept) in tree.files and tree.inside(record) in tree.files:
+                yield kept, f"lies beside the finished run {record}: remove it"
+
+
 def study_is_complete(evidence: Evidence) -> Found:
     """The study can be read, and all that it names is there."""
     tree = evidence.tree
