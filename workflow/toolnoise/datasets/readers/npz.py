@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,11 @@ ARRAYS = ("train_images", "train_labels", "test_images", "test_labels")
 def read(name: str, entry: dict[str, Any], _threads: int) -> Iterator[Raw]:
     """Read the file; classes are numbered if it does not name them."""
     path = path_of(name, entry, "an .npz file with " + ", ".join(ARRAYS))
-    found = read_npz(path)
+    yield raw_of(path, read_npz(path))
+
+
+def raw_of(path: Path, found: dict[str, np.ndarray]) -> Raw:
+    """The raw data set in these arrays, which come from `path`; what it lacks is refused."""
     for array in ARRAYS:
         if array not in found:
             raise BadInput(path, array, "no such array", "required: " + ", ".join(ARRAYS))
@@ -37,4 +42,4 @@ def read(name: str, entry: dict[str, Any], _threads: int) -> Iterator[Raw]:
             raise BadInput(path, "train_labels", f"found label {largest}", allowed)
         classes = range(largest + 1)
     train, test = (Part(found[f"{part}_images"], found[f"{part}_labels"]) for part in PARTS)
-    yield Raw(train, test, [str(name) for name in classes])
+    return Raw(train, test, [str(name) for name in classes])
