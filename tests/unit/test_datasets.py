@@ -41,6 +41,20 @@ def prepare_npz(tmp_path):
     return prepare
 
 
+def test_a_folder_of_arrays_is_prepared_as_an_archive_of_them_is(prepare_npz, mine, tmp_path):
+    (tmp_path / "mine").mkdir()
+    for name, array in mine.items():
+        np.save(tmp_path / "mine" / f"{name}.npy", array)
+    preparation.prepare("mine", {"reader": "npy", "path": str(tmp_path / "mine")}, tmp_path / "of_folder.npz")
+    assert (tmp_path / "of_folder.npz").read_bytes() == prepare_npz(mine).read_bytes()
+
+
+def test_a_folder_that_lacks_an_array_is_one_line(tmp_path, refused):
+    (tmp_path / "mine").mkdir()
+    entry = {"reader": "npy", "path": str(tmp_path / "mine")}
+    assert "train_images: no such array" in refused(preparation.prepare, "mine", entry, tmp_path / "out.npz")
+
+
 def test_the_digits_are_those_documented(digits):
     found = arrays.read_npz(digits)
     assert found["train_images"].shape == (1297, 8, 8, 1)

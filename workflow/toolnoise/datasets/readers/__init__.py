@@ -9,5 +9,6 @@ READERS = {
     "image-folder": "toolnoise.datasets.readers.folder:read",
     "imagenet": "toolnoise.datasets.readers.imagenet:read",
     "mnist": "toolnoise.datasets.readers.mnist:read",
+    "npy": "toolnoise.datasets.readers.npy:read",
     "npz": "toolnoise.datasets.readers.npz:read",
 }
