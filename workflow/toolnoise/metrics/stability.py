@@ -17,10 +17,9 @@ from toolnoise.metrics.correlation import pairwise_pearson, pairwise_spearman
 from toolnoise.metrics.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
 from toolnoise.metrics.entropy import cross_entropies
 from toolnoise.metrics.groups import Rate, part_rows, rates, spread_rows, unlike_by_size
-from toolnoise.metrics.majority import majority_shares
 from toolnoise.metrics.similarity import pairwise_cka
 from toolnoise.metrics.weights import pairwise_l2, unit
-from toolnoise.stats.estimates import Estimate, mean_t
+from toolnoise.stats.estimates import Estimate
 from toolnoise.stats.jackknife import pairwise_jackknife, pairwise_mean, pairwise_similarity
 from toolnoise.stats.spread import largest_sd_ratio_by_size
 from toolnoise.stats.testset import binomial_sd, distribution_wise_variance, independent_errors_sd
@@ -85,7 +84,6 @@ def _diversity(
     return [
         *spread_rows("cross_entropy", "all", cross_entropies(logits, labels), stream, np.inf),
         *((metric, "all", estimate) for metric, estimate in found),
-        ("majority_share", "all", mean_t(majority_shares(predicted, logits.shape[-1])).within(0, 1)),
     ]
 
 
