@@ -467,23 +467,6 @@ STEPS = {
         wanted=_TOOLINGS,
         metrics={"out": ("cross_tooling", "toolnoise.metrics.cross_tooling:CROSS_TOOLING")},
     ),
-    "measure-kappa": Step(
-        "measure_kappa",
-        "measure Cohen's kappa between two toolings",
-        place=Pair,
-        places=lambda study: study.pairs,
-        parameters=lambda _, pair: {"pair": list(pair)},
-        reads={
-            "logits": _of(_first, layout.LOGITS),
-            "index": _of(_first, layout.PREDICTIONS),
-            "other-logits": _of(_second, layout.LOGITS),
-            "other-index": _of(_second, layout.PREDICTIONS),
-        },
-        writes={"out": "results/{study}/metrics/kappa/" + layout.PAIR + ".csv"},
-        work="toolnoise.measures.kappa:measure",
-        wanted=_TOOLINGS,
-        metrics={"out": ("kappa", "toolnoise.metrics.kappa:KAPPA")},
-    ),
     "measure-frameworks": Step(
         "measure_frameworks",
         "measure what separates two frameworks, in training and in inference alone",
