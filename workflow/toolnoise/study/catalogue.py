@@ -242,15 +242,6 @@ Data sets of study *{{ snakemake.config["study"] }}*: number of classes, of trai
 """,
         category=TABLES,
     ),
-    "churn_in_range": Kind(
-        ("stability",),
-        lambda grid: (grid.usual, None),
-        caption="""\
-Churn of each cell of study *{{ snakemake.config["study"] }}*, and its place between the least and the most that the
-accuracies of the runs allow.
-""",
-        category=TABLES,
-    ),
     "table5": Kind(
         ("stability",),
         lambda grid: (grid.grouped, None),
