@@ -30,7 +30,7 @@ def _and_mirrored(views: tuple[View, ...]) -> tuple[View, ...]:
     return (*views, *(view._replace(mirrored=True) for view in views))
 
 
-_CROPS = {"crops9": _crops(1, 1), "crops25": _crops(4, 2), "crops49": _crops(3, 1), "crops81": _crops(4, 1)}
+_CROPS = {"crops9": _crops(1, 1), "crops25": _crops(4, 2), "crops81": _crops(4, 1)}
 SETS = {
     "flip": _and_mirrored((PLAIN,)),
     **_CROPS,
