@@ -2,8 +2,10 @@
 
 Three times 3x3 convolution, (batch normalisation,) ReLU and 2x2 max-pooling, with 16, 32 and 32 filters; then global
 average pooling, dense 32 and dense classes. The authors' code pools globally, which gives 15,722 parameters at
-32x32x3 and ten classes. Dropout, which the paper does not have, acts on the input of the last dense layer. Without `bias` the convolutions have
-none: batch normalisation removes it, so its gradient is rounding noise, which Adam scales up to full steps.
+32x32x3 and ten classes. Dropout, which the paper does not have, acts on the input of the last dense layer.
+
+`bias=False` leaves out the biases of the convolutions. Batch normalisation removes what they add, so their gradient is
+rounding noise, which Adam scales up to full steps.
 """
 
 import keras
