@@ -105,4 +105,4 @@ def test_an_exchange_with_the_same_framework_is_one_line(two, toolnoise, refusal
     options = ["--model", "smallcnn", "--dataset", "digits", "--hardware", "cpu", "--other-hardware", "cpu"]
     options += ["--variant", "control", "--data", "x", "--records", "x", "--logits", "x", "--index", "x"]
     line = refusal(toolnoise(two, "predict-elsewhere", "--study", "results/two/study.json", *options))
-    assert "grid: no exchange smallcnn/digits/cpu/cpu/control" in line
+    assert "grid: no predict-elsewhere of smallcnn/digits/cpu/cpu/control" in line
