@@ -15,7 +15,7 @@ jax-dev_SIZE = about 350 MB to download, two minutes
 torch_SIZE = up to 3 GB to download
 LOCKED = .venv/cpu .venv/jax .venv/torch .venv/dev .venv-jax/jax-dev
 
-.PHONY: demo test test-jax lint bench clean $(STUDIES)
+.PHONY: demo check test test-jax lint bench clean $(STUDIES)
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
@@ -30,6 +30,10 @@ $(STUDIES): .venv/cpu
 
 # This study needs all three frameworks.
 frameworks: .venv/frameworks
+
+# While one works: the unit tests and one small study, in at most two minutes on two cores.
+check: .venv/dev
+	@.venv/bin/python -m pytest --numprocesses $(CORES) --dist loadfile -m "not slow"
 
 test: .venv/dev
 	@.venv/bin/python -m pytest --numprocesses $(CORES) --dist loadfile

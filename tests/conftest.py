@@ -12,6 +12,15 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[1]
+# What `make check` runs: the unit tests, and one study from its file to its audit.
+QUICK = ("tests/unit", "tests/workflow/test_one_framework.py")
+
+
+def pytest_collection_modifyitems(items):
+    """Whatever else starts programs is slow; so is what is marked so where it stands."""
+    for item in items:
+        if not any(item.path.is_relative_to(ROOT / name) for name in QUICK):
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(scope="session")

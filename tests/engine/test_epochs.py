@@ -56,26 +56,6 @@ def test_a_rate_by_kind_leaves_no_tensor_of_that_kind_where_it_would_be(beside_k
     assert np.abs(plain - by_kind).max() > 1e-4
 
 
-def test_a_state_in_the_middle_goes_on_in_a_fresh_process_with_the_same_bits(smooth):
-    whole = smooth.drive("resume.py", out="whole.npz")
-    rest = smooth.drive("resume.py", "whole.npz", out="rest.npz")
-    last = [name for name in whole if name.startswith("2/")]
-    assert list(rest) == last
-    # Both optimisers: 9 tensors, of which 7 are trained; Adam has two slots for each of these, SGD one.
-    assert len(last) == 2 * (9 + 1) + 3 * 7
-    for name in last:
-        assert rest[name].tobytes() == whole[name].tobytes(), name
-
-
-def test_an_augmented_batch_is_exactly_the_planned_crops_and_mirrors(own_workshop, reference_batch):
-    here = own_workshop("recorder", {"batch": 32}, epochs=2, crop=3, flip=True)
-    trained = here.train()
-    seen, plan = trained.weights["recorder/seen"], here.last_step(trained)
-    assert plan.flips.any()
-    assert not plan.flips.all()
-    assert seen.tobytes() == reference_batch(here.dataset().train.images, plan, 3).tobytes()
-
-
 @pytest.fixture(scope="module")
 def dropping(own_workshop):
     """A workshop whose runs keep what dropout left in the second of two steps of all 64 examples each."""
@@ -114,11 +94,12 @@ def test_masks_follow_the_examples_when_a_batch_is_permuted(dropping, dropped):
 
 def test_a_layer_may_drop_whole_examples(own_workshop):
     here = own_workshop("dropped", {"batch": 64, "rate": RATE, "whole": True}, batch_size=64, epochs=1)
-    seen = here.train().weights["second/seen"]
+    trained = here.train()
+    seen = trained.weights["second/seen"]
     assert {len(set(example.tolist())) for example in seen} == {1}
     kept = seen[:, 0] != 0
     np.testing.assert_allclose(seen[kept], 1 / (1 - RATE), rtol=1e-6)
-    plan = here.last_step(here.train())
+    plan = here.last_step(trained)
     counters = (np.array([1], np.uint32), np.array([1], np.uint32), plan.slots)
     assert np.array_equal(kept, streams.keep_mask(np, plan.dropout, counters, RATE))
     assert 0 < kept.sum() < 64

@@ -34,6 +34,14 @@ def control(here):
     return here.train("control", 1, "cpu")
 
 
+@pytest.fixture(scope="module")
+def cut_off(here):
+    """The checkpoint of a control run that Slurm ended after its third epoch; it lies there for the run `ended`."""
+    here.kill_after(3, signal.SIGTERM, "control", 1, "cpu", "ended")
+    assert not (here.folder / "ended").exists()
+    return (here.folder / "checkpoints/ended.npz").read_bytes()
+
+
 def outcome(run):
     """What a run has in common with the same run that was killed and went on."""
     return run.weight_bytes, len(run.weights["conv1/kernel/"]), without_times(run.history)
@@ -48,11 +56,9 @@ def went_on(here, out, *kills):
     return all(near) and not left
 
 
+@pytest.mark.usefixtures("cut_off")
 def test_a_training_that_slurm_ends_goes_on_bit_for_bit(here, control):
-    named = ("control", 1, "cpu", "ended")
-    here.kill_after(3, signal.SIGTERM, *named)
-    assert not (here.folder / "ended").exists()
-    said = here.finish(*named)
+    said = here.finish("control", 1, "cpu", "ended")
     assert "goes on after epoch " in said
     assert "epoch 1 of 8" not in said
     assert went_on(here, "ended", 3)
@@ -77,22 +83,18 @@ def test_a_training_that_is_killed_where_its_bit_is_moved_moves_it_once(here):
     assert outcome(here.read("moved")) == outcome(here.train("bit_3", 1, "cpu"))
 
 
-def test_another_run_s_checkpoint_is_told_and_training_starts_anew(here):
-    here.kill_after(3, signal.SIGKILL, "control", 1, "cpu", "mine")
-    (kept,) = here.folder.glob("checkpoints/mine.npz")
-    kept.rename(kept.with_name("other.npz"))
+def test_another_run_s_checkpoint_is_told_and_training_starts_anew(here, cut_off):
+    (here.folder / "checkpoints/other.npz").write_bytes(cut_off)
     said = here.finish("control", 2, "cpu", "other")
     assert "checkpoints/other.npz: spec: of another run" in said
     assert "epoch 1 of 8" in said
     assert here.read("other").record["resumed_after"] == []
 
 
-def test_a_damaged_checkpoint_is_told_and_training_starts_anew_and_ends_the_same(here, control):
-    here.kill_after(3, signal.SIGKILL, "control", 1, "cpu", "hurt")
-    path = here.folder / "checkpoints/hurt.npz"
-    content = bytearray(path.read_bytes())
+def test_a_damaged_checkpoint_is_told_and_training_starts_anew_and_ends_the_same(here, control, cut_off):
+    content = bytearray(cut_off)
     content[len(content) // 2] ^= 0xFF
-    path.write_bytes(bytes(content))
+    (here.folder / "checkpoints/hurt.npz").write_bytes(bytes(content))
     said = here.finish("control", 1, "cpu", "hurt")
     assert "checkpoints/hurt.npz: damaged" in said
     assert went_on(here, "hurt")

@@ -22,7 +22,8 @@ def test_a_blocked_package_cannot_be_imported(package, run, blocking, tmp_path, 
     assert done.stderr.endswith(f"RuntimeError: {package} is blocked, and was imported\n")
 
 
-@pytest.mark.parametrize("engine", PACKAGES)
+# The others do so in a whole study each, in tests/workflow/test_one_framework.py.
+@pytest.mark.parametrize("engine", ["tensorflow"])
 def test_an_engine_trains_and_predicts_without_the_other_frameworks(engine, workshop, blocking):
     here = workshop(QUICK, hardware=[TOOLINGS[engine]])
     alone = blocking(*OTHERS[engine])

@@ -48,8 +48,8 @@ def test_a_run_that_diverges_before_its_bit_has_moved_none(workshop):
     assert record["moved_bit"] is None
 
 
-def test_in_training_one_bit_becomes_another_network_each_time_the_same_one(workshop):
+# That it is the same one each time is seen in test_interruption.py.
+def test_in_training_one_bit_becomes_another_network(workshop):
     here = workshop({"epochs": 2, "batch_size": 32, "learning_rate": 0.01}, hardware=("cpu",), variants=("bit",))
-    control, one, again = (here.train(variant) for variant in ("control", "bit", "bit"))
-    assert one.weight_bytes == again.weight_bytes
+    control, one = (here.train(variant) for variant in ("control", "bit"))
     assert len(differing(control, one)) > 1000

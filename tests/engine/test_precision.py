@@ -89,8 +89,12 @@ def test_a_run_records_the_precision_and_the_switches_it_found(precision, contro
     assert (observed["precision"], observed["tf32"], observed["xla"]) == (precision, True, "off")
 
 
-def test_half_precision_is_another_tooling(own_workshop, control):
-    full = own_workshop("smooth", batch_size=8, epochs=2).train()
+@pytest.fixture(scope="module")
+def full(own_workshop):
+    return own_workshop("smooth", batch_size=8, epochs=2).train()
+
+
+def test_half_precision_is_another_tooling(full, control):
     assert (full.record["observed"]["precision"], full.record["observed"]["tf32"]) == ("float32", False)
     assert full.weight_bytes != control.weight_bytes
     for path, tensor in full.weights.items():

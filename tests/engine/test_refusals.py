@@ -1,6 +1,9 @@
 """What cannot be trained is refused in one line and leaves nothing; what diverges is a result."""
 
+import json
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -73,51 +76,71 @@ def test_half_precision_that_no_entry_can_pin_is_refused_in_one_line(toolings, r
     assert "kernels eigen" in line
 
 
-def test_a_batch_larger_than_the_data_is_refused_in_one_line(workshop, refused):
-    here = workshop(QUICK | {"batch_size": 1298})
-    line = refused(here)
+@pytest.fixture(scope="module")
+def lines(workshop, own_workshop, run, refusal):
+    """The line in which each of several trainings is refused, of which nothing is left; one process tries them all."""
+    mine = {"mine": {"builder": "no_such_module:build"}}
+    tried = {
+        "batch": workshop(QUICK | {"batch_size": 1298}),
+        "numbers": own_workshop("kerases"),
+        "module": workshop(QUICK, model="mine", models=mine),
+        "option": workshop(QUICK, models={"smallcnn": {"options": {"batchnorm": True}}}),
+        "images": workshop(QUICK, model="mobilenet"),
+        "network": workshop(QUICK, model="vgg16", models={"vgg16": {"options": {"architecture": "VGG17"}}}),
+        "initialiser": own_workshop("unknown"),
+    }
+    words = [word for here in tried.values() for word in ("--", here.folder, *here.command(out="refused"))]
+    done = run(Path.cwd(), sys.executable, Path(__file__).parent / "drivers/refused.py", *words)
+    assert done.returncode == 0, done.stderr
+    found = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    assert not [here.folder for here in tried.values() if (here.folder / "refused").exists()]
+    return {
+        name: refusal(SimpleNamespace(returncode=one["code"], stdout=one["said"], stderr=""))
+        for name, one in zip(tried, found, strict=True)
+    }
+
+
+def test_a_batch_larger_than_the_data_is_refused_in_one_line(lines):
+    line = lines["batch"]
     assert "recipe here: batch_size" in line
     assert "1298" in line
     assert "at most the 1297 training examples" in line
 
 
-def test_a_model_that_draws_numbers_of_its_own_is_refused_in_one_line(own_workshop, refused):
-    line = refused(own_workshop("kerases"))
+def test_a_model_that_draws_numbers_of_its_own_is_refused_in_one_line(lines):
+    line = lines["numbers"]
     assert "theirs" in line
     assert "toolnoise.models.dropout.Dropout" in line
 
 
-def test_a_builder_whose_module_does_not_exist_is_refused_in_one_line(workshop, refused):
-    here = workshop(QUICK, model="mine", models={"mine": {"builder": "no_such_module:build"}})
-    line = refused(here)
+def test_a_builder_whose_module_does_not_exist_is_refused_in_one_line(lines):
+    line = lines["module"]
     assert "model mine: builder" in line
     assert "no_such_module" in line
 
 
-def test_an_option_that_a_builder_does_not_take_is_refused_in_one_line(workshop, refused):
-    here = workshop(QUICK, models={"smallcnn": {"options": {"batchnorm": True}}})
-    line = refused(here)
+def test_an_option_that_a_builder_does_not_take_is_refused_in_one_line(lines):
+    line = lines["option"]
     assert "model smallcnn: options" in line
     assert "'batchnorm'" in line
     assert "toolnoise.models.smallcnn:build" in line
 
 
-def test_images_that_are_too_small_for_a_network_are_refused_in_one_line(workshop, refused):
-    line = refused(workshop(QUICK, model="mobilenet"))
+def test_images_that_are_too_small_for_a_network_are_refused_in_one_line(lines):
+    line = lines["images"]
     assert "model mobilenet: builder" in line
     assert "8 x 8 x 1" in line
     assert "at least 32x32" in line
 
 
-def test_a_network_that_keras_does_not_have_is_refused_in_one_line(workshop, refused):
-    here = workshop(QUICK, model="vgg16", models={"vgg16": {"options": {"architecture": "VGG17"}}})
-    line = refused(here)
+def test_a_network_that_keras_does_not_have_is_refused_in_one_line(lines):
+    line = lines["network"]
     assert "model vgg16: builder" in line
     assert "keras.applications has no network 'VGG17'" in line
 
 
-def test_an_initialiser_of_no_known_kind_is_refused_in_one_line(own_workshop, refused):
-    line = refused(own_workshop("unknown"))
+def test_an_initialiser_of_no_known_kind_is_refused_in_one_line(lines):
+    line = lines["initialiser"]
     assert "dense/kernel" in line
     assert "allowed: those of keras.initializers" in line
 

@@ -27,13 +27,22 @@ def history(rows):
 
 
 # A step at a time; three steps at a time, which eight steps are no multiple of; all at once.
-@pytest.mark.parametrize("part_bytes", [1, 3 * 8 * IMAGE, 1 << 20])
-def test_streamed_training_gives_the_bits_of_training_in_memory(part_bytes, here, in_memory):
+PARTS = (1, 3 * 8 * IMAGE, 1 << 20)
+
+
+@pytest.fixture(scope="module")
+def streamed(here):
+    """The same run on streamed data, in parts of each size."""
     entry = here.spec()["dataset"]
-    path = here.folder / f"streamed-{part_bytes}.npz"
+    path = here.folder / "streamed.npz"
     preparation.prepare("pictures", {**entry, "path": here.folder / entry["path"], "streamed": True}, path)
-    weights = here.drive("stream.py", path, part_bytes, out=f"{part_bytes}.npz")
-    assert list(weights) == list(in_memory.weights)
+    here.drive("stream.py", path, *PARTS, out=f"{PARTS[-1]}.npz")
+
+
+@pytest.mark.usefixtures("streamed")
+@pytest.mark.parametrize("part_bytes", PARTS)
+def test_streamed_training_gives_the_bits_of_training_in_memory(part_bytes, here, in_memory):
+    assert list(arrays.read_npz(here.folder / f"{part_bytes}.npz")) == list(in_memory.weights)
     assert (here.folder / f"{part_bytes}.npz").read_bytes() == in_memory.weight_bytes
     with (here.folder / f"{part_bytes}.csv").open(newline="") as file:
         assert history(csv.DictReader(file)) == history(in_memory.history)

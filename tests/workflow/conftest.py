@@ -1,10 +1,15 @@
 """What the workflow's tests share: copies of a finished study, and plans of what would run."""
 
+import hashlib
 import re
 import shutil
 
+import numpy as np
 import pytest
 import yaml
+
+from toolnoise import streams
+from toolnoise.base import arrays
 
 
 @pytest.fixture
@@ -40,3 +45,48 @@ def planned(snakemake):
         return {rule: int(count) for rule, count in (line.split() for line in table[1].splitlines())}
 
     return plan
+
+
+TASK = {"models": ["smallcnn"], "datasets": ["mine"], "recipe": "short", "hardware": ["cpu"]}
+OTHER = {
+    "study": "other",
+    "grid": [
+        TASK | {"variants": ["control"], "seeds": 2, "remedies": ["flip"], "layers": 12},
+        TASK | {"variants": ["bit"], "seeds": 1},
+        TASK | {"variants": ["control"], "seeds": 2, "hardware": ["cpu-jax"]},
+    ],
+    "recipes": {"short": {"epochs": 2, "batch_size": 16, "learning_rate": 0.01, "schedule": "cosine", "cycles": 2}},
+    "overhead": {
+        "models": ["smallcnn"],
+        "hardware": ["cpu"],
+        "batch_size": 4,
+        "image_size": 8,
+        "classes": 4,
+        "warmup": 1,
+        "steps": 1,
+        "repeats": 1,
+    },
+    "figures": ["overhead", "layers", "frameworks", "partings", "identical_runs"],
+}
+
+
+@pytest.fixture(scope="session")
+def other_study(once, write_study, snakemake):
+    """A study's folder, run to its page and its speed; read-only.
+
+    It has what the small one lacks: files from outside, snapshots, one bit, two frameworks, overhead, speed.
+    """
+
+    def pictures(part, count):
+        images = streams.integers(1, (count, 8, 8, 1), 256).astype(np.uint8)
+        return {f"{part}_images": images, f"{part}_labels": np.arange(count) % 4}
+
+    def make(folder):
+        arrays.write_npz(folder / "mine.npz", pictures("train", 64) | pictures("test", 16))
+        checksum = hashlib.sha256((folder / "mine.npz").read_bytes()).hexdigest()
+        data = {"mine": {"reader": "npz", "path": "mine.npz", "checksum": f"sha256:{checksum}"}}
+        write_study(folder, OTHER | {"datasets": data})
+        done = snakemake(folder, "all", "speed")
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    return once("other", make)

@@ -31,8 +31,6 @@ def truncate(path):
     ("edit", "words"),
     [
         (lambda study: study["grid"][0].update(models=["smalcnn"]), ["grid[0].models", "'smallcnn'?"]),
-        (lambda study: study["grid"][1].update(variants=["contrl"]), ["grid[1].variants", "contrl", "control"]),
-        (lambda study: study["recipes"]["plain"].update(epoch=3), ["recipes.plain", "'epoch'", "'epochs'?"]),
         (lambda study: study.update(study="../small"), ["study", "../small"]),
         (lambda study: study["recipes"]["plain"].update(epochs="many"), ["recipes.plain.epochs", "many"]),
     ],

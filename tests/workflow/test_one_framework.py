@@ -33,6 +33,7 @@ def test_a_study_of_one_framework_runs_to_a_clean_audit(
     record = json.loads((results / f"runs/smallcnn/digits/{TOOLINGS[engine]}/control/2/run.json").read_text())
     assert record["status"] == "completed"
     assert set(record["observed"]["versions"]) & set(FRAMEWORKS) == {engine}
+    assert record["observed"]["variables"]["KERAS_BACKEND"] == engine
     verdict = json.loads((results / f"control/smallcnn/digits/{TOOLINGS[engine]}.json").read_text())
     assert verdict["bit_equal"] is True, verdict
     assert (results / "report.html").exists()

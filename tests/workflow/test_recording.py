@@ -69,9 +69,3 @@ def test_a_job_that_is_done_again_says_the_same_but_for_times(small_study, tooln
         arguments = ["prepare", "--study", study, "--dataset", "digits", "--out", "results/s/d.npz"]
         assert toolnoise(folder, *arguments).returncode == 0
     assert about(tmp_path / "one") == about(tmp_path / "other")
-
-
-def test_statements_never_change_what_is_planned(copied, planned):
-    for path in (copied / "results/small/statements").rglob(f"*{statements.SUFFIX}"):
-        path.unlink()
-    assert planned(copied) == {}

@@ -1,5 +1,6 @@
 """A small study, run by Snakemake from its file to its page: what its numbers say and what would run again."""
 
+import csv
 import json
 import shutil
 
@@ -10,6 +11,7 @@ from toolnoise.metrics.cross_tooling import CROSS_TOOLING
 from toolnoise.metrics.stability import STABILITY
 
 TABLES = {"table2", "table4", "paper_vs_ours"}
+DIGESTS = ("weights_sha256", "draws_sha256")
 KINDS = {*TABLES, "noise_by_source", "batch_norm", "across_toolings"}
 
 
@@ -44,6 +46,13 @@ def test_two_toolings_are_apart_under_control(small_study):
     assert set(rows["variant"]) == {"control"}
     values = dict(zip(rows["metric"], rows["value"], strict=True))
     assert values["l2_unit"] > 0 or values["churn"] > 0
+    histories = [
+        (small_study / f"results/small/runs/smallcnn/digits/{tooling}/control/1/history.csv").read_text().splitlines()
+        for tooling in ("cpu", "cpu-eigen")
+    ]
+    weights, draws = ([[row[name] for row in csv.DictReader(one)] for one in histories] for name in DIGESTS)
+    assert weights[0] != weights[1]
+    assert draws[0] == draws[1]
 
 
 def test_every_figure_is_there_in_every_format_and_so_is_the_page(small_study):

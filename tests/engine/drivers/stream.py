@@ -1,4 +1,4 @@
-"""Train one run on streamed data, a part of the given number of bytes (at least a step) at a time."""
+"""Train one run on streamed data once for each number of bytes: a part of so many (at least a step) at a time."""
 
 import sys
 from pathlib import Path
@@ -8,13 +8,17 @@ from toolnoise.study import grid
 from toolnoise.training import loop
 
 
-def main(study_file, _data_file, out, streamed_file, part_bytes):
-    streaming.PART_BYTES = int(part_bytes)
+def main(study_file, _data_file, last, streamed_file, *part_bytes):
     loaded = grid.load(study_file)
     spec = loaded.spec(loaded.cells[0]._replace(variant="impl"), 1)
-    out = Path(out)
-    outputs = (out, *(out.with_suffix(suffix) for suffix in (".csv", ".json", ".checkpoint.npz")))
-    loop.train(spec, streamed_file, *outputs)
+    # An engine starts once in a process.
+    started = loop.start_engine(spec)
+    loop.start_engine = lambda _: started
+    for size in part_bytes:
+        streaming.PART_BYTES = int(size)
+        out = Path(last).with_name(f"{size}.npz")
+        outputs = (out, *(out.with_suffix(suffix) for suffix in (".csv", ".json", ".checkpoint.npz")))
+        loop.train(spec, streamed_file, *outputs)
 
 
 main(*sys.argv[1:])

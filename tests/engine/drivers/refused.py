@@ -1,0 +1,36 @@
+"""Try to train in one folder after the other what cannot be trained: `refused.py FOLDER ARGUMENT... [-- FOLDER ...]`.
+
+Prints a line of JSON for each, with the exit code and what was said. Their tooling has to be the same one.
+"""
+
+import contextlib
+import io
+import itertools
+import json
+import os
+import sys
+
+from toolnoise import cli, training
+
+start, started = training.start_engine, []
+
+
+def start_once(spec):
+    """An engine starts once in a process."""
+    if not started:
+        started.append(start(spec))
+    return started[0]
+
+
+training.start_engine = start_once
+for alone, words in itertools.groupby(sys.argv[1:], "--".__eq__):
+    if not alone:
+        folder, *arguments = words
+        os.chdir(folder)
+        said, code = io.StringIO(), 0
+        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+            try:
+                cli.main(arguments)
+            except SystemExit as end:
+                code = end.code
+        print(json.dumps({"code": code, "said": said.getvalue()}))
