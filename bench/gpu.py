@@ -32,6 +32,7 @@ from toolnoise.base import code_digest, files  # noqa: E402
 from toolnoise.base.errors import BadInput, told_in_one_line  # noqa: E402
 from toolnoise.base.printing import size, span  # noqa: E402
 from toolnoise.commands import doctor  # noqa: E402
+from toolnoise.datasets import sources  # noqa: E402
 from toolnoise.provenance.record import recorder, repository, statements  # noqa: E402
 from toolnoise.provenance.record.hashing import sha256  # noqa: E402
 from toolnoise.provenance.share import archive, sharing  # noqa: E402
@@ -96,7 +97,8 @@ def pack(options: argparse.Namespace) -> None:
     packed = {name: sha256(folder / name) for name in repository.tracked(commit.sha)}
     files.write_json(folder / repository.PACKED.name, {"commit": commit.sha, "files": packed})
     study = studies.load(options.study)
-    for path in (Path(source["path"]) for dataset in study.datasets for source in study.sources(dataset)):
+    declared = [source for entry in study.config["datasets"].values() for source in sources.sources(entry)]
+    for path in (Path(source["path"]) for source in declared):
         with files.readable(path, "the data of the study"):
             (folder / path).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, folder / path)

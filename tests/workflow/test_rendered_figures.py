@@ -452,19 +452,19 @@ def test_identical_runs_are_a_row_a_cell_beside_the_published_headlines(written)
 
 def mean(given, variant):
     row = next(row for row in given if row[-1] == variant)
-    return f"{100 * row[IDENTICAL.index('mean_accuracy')]:.2f}"
+    return f"{100 * row[list(IDENTICAL).index('mean_accuracy')]:.2f}"
 
 
 def test_the_csv_of_identical_runs_has_the_published_columns_first_and_every_criterion(written):
     given = list(identical_rows())
     stem = written("identical_runs", identical=given, **ON_DIGITS)
     full = list(csv.DictReader(stem.with_suffix(".csv").read_text().splitlines()))
-    assert tuple(full[0]) == IDENTICAL
+    assert tuple(full[0]) == tuple(IDENTICAL)
     assert [(row["variant"], row["stopping_type"]) for row in full] == [
         (variant, criterion) for variant in VARIANTS for criterion in ("near-best", "patience")
     ]
     for row, values in zip(full, given, strict=True):
-        assert float(row["std_dev_accuracy"]) == values[IDENTICAL.index("std_dev_accuracy")]
+        assert float(row["std_dev_accuracy"]) == values[list(IDENTICAL).index("std_dev_accuracy")]
 
 
 def test_runs_that_are_weak_or_have_not_converged_are_told(written):

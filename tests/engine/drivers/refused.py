@@ -10,9 +10,10 @@ import json
 import os
 import sys
 
-from toolnoise import cli, training
+from toolnoise import cli
+from toolnoise.training import loop
 
-start, started = training.start_engine, []
+start, started = loop.start_engine, []
 
 
 def start_once(spec):
@@ -22,7 +23,7 @@ def start_once(spec):
     return started[0]
 
 
-training.start_engine = start_once
+loop.start_engine = start_once
 for alone, words in itertools.groupby(sys.argv[1:], "--".__eq__):
     if not alone:
         folder, *arguments = words
