@@ -59,7 +59,7 @@ def test_imported_runs_are_not_trained_again_and_the_study_is_finished(site, sit
     audit = toolnoise(site, "audit", "--strict")
     assert audit.returncode == 0, audit.stdout + audit.stderr
     assert audit.stdout.splitlines()[-1] == "clean"
-    assert imported(toolnoise, site, sites / "a.tar.gz") == "imported nothing; 3 were here before\n"
+    assert imported(toolnoise, site, sites / "a.tar.gz") == "imported nothing; 3 were already here\n"
     assert planned(site) == {}
 
 
