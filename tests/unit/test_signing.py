@@ -222,7 +222,7 @@ def test_an_audit_that_requires_signatures_says_whose_there_are(results, sign, k
     sign()
     found, said = audited(keys, results)
     assert "statements-are-signed" not in {rule for rule, _ in said}
-    assert "signed by ann@example.org: 2 statements" in examine.told(found, strict=False)
+    assert "signed by ann@example.org: 2 statements" in examine.as_text(found, strict=False)
     assert examine.as_json(found, strict=False)["signers"] == {"ann@example.org": 2}
 
 
