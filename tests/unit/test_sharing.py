@@ -424,13 +424,13 @@ HARMFUL = {
     "statements of two runs swapped": (swapped, "differs from the study here in its spec"),
     "outputs elsewhere": (
         edit_statement(RUN, lambda about: about["subject"][1].update(name="results/shared/study.json")),
-        "has another list of outputs than the study here",
+        "differs from the study here in its list of outputs",
     ),
     "a dump of other runs": (
         edit_statement(
             "cpu/control.npy", lambda about: definition(about)["resolvedDependencies"].remove(dependency(about, INPUT))
         ),
-        "has another list of inputs than the study here",
+        "differs from the study here in its list of inputs",
     ),
     "a run of other data": (
         edit_statement(RUN, lambda about: dependency(about, INPUT)["digest"].update(sha256="cd" * 32)),

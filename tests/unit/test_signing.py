@@ -186,7 +186,7 @@ HARMFUL = {
     "altered": (edited(payload(('"size": 7', '"size": 8'))), "invalid signature of ann@example.org"),
     "not signed": (edited(lambda envelope: envelope["signatures"].clear()), "is not signed"),
     "another statement's signature": (another_statements, "invalid signature of ann@example.org"),
-    "another namespace": (signed_for("file"), "for 'file' and not for 'toolnoise'"),
+    "another namespace": (signed_for("file"), "for 'file', not for 'toolnoise'"),
     "truncated base64": (edited(lambda one: one["signatures"][0].update(sig=one["signatures"][0]["sig"][:-2])), "sig:"),
     "truncated signature": (
         edited(lambda one: one["signatures"][0].update(sig=one["signatures"][0]["sig"][:-8])),
