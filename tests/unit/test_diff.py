@@ -46,7 +46,7 @@ def test_runs_with_equal_bits_are_bit_equal(differ):
     found = differ()
     assert found["equal"]
     assert found["parting"]["weights_differ_from_epoch"] is None
-    assert report.as_text(found).splitlines()[-1].startswith("bit-equal: weights, history but for times, ")
+    assert report.as_text(found).splitlines()[-1].startswith("bit-equal: weights, history except times, ")
 
 
 def test_times_and_hosts_are_no_difference_of_results(differ, tmp_path):
@@ -100,7 +100,7 @@ def test_a_layer_that_leaves_zero_is_the_farthest(differ):
 def test_final_weights_that_the_history_does_not_know_are_a_difference(differ):
     found = differ(lambda parts: parts["final"].update({"a/bias": np.ones(3, np.float32)}))
     assert not found["equal"]
-    assert "differ, though the digests in the histories do not" in report.as_text(found)
+    assert "differ, although the digests in the histories do not" in report.as_text(found)
 
 
 def test_the_sign_of_a_zero_is_a_difference(differ):
@@ -137,7 +137,7 @@ def test_networks_of_other_tensors_are_told_apart(differ):
     assert not found["equal"], "though their digests, which know no names, are equal"
     assert found["parting"]["tensors_not_shared"] == ["a/bias", "b"]
     assert found["parting"]["l2_unit"] is None
-    assert "tensors that only one of them has, or has in that shape: a/bias, b" in report.as_text(found)
+    assert "tensors in only one of them, or with different shapes: a/bias, b" in report.as_text(found)
 
 
 MOVE = {"tensor": "a/kernel", "index": [1, 2], "up": True, "after_epoch": 5}
@@ -166,7 +166,7 @@ def test_the_same_bit_and_none_are_no_difference(moved, differ):
 
 @pytest.mark.parametrize(
     ("one", "other", "says"),
-    [("ab", "ab", "the same"), ("ab", "ac", "differ"), (None, "ac", "not known of both")],
+    [("ab", "ab", "the same"), ("ab", "ac", "differ"), (None, "ac", "not known for both")],
 )
 def test_initial_weights_are_compared_by_their_digests(one, other, says, differ):
     first, second = (recorded(**({"initial_sha256": digest} if digest else {})) for digest in (one, other))
@@ -193,7 +193,7 @@ def test_flags_of_processors_are_told_one_by_one(differ):
 def test_without_a_statement_the_code_is_not_known(differ):
     found = differ()
     assert found["made_from"]["code"] is None
-    assert "code         not known of both: a statement is missing" in report.as_text(found)
+    assert "code         not known for both: a statement is missing" in report.as_text(found)
 
 
 def test_flips_are_sorted_by_who_is_right():
@@ -286,7 +286,7 @@ def test_a_link_in_a_tree_is_named_and_never_followed(results):
     (other / "metrics/link.csv").symlink_to(one / "metrics/stability.csv")
     found = diff.diff(one, other)
     assert not found["equal"]
-    assert "no plain files, not read: metrics/link.csv" in report.as_text(found)
+    assert "not plain files, not read: metrics/link.csv" in report.as_text(found)
 
 
 def test_what_cannot_be_compared_is_one_line(results, make_run, tmp_path, refused):
@@ -294,7 +294,7 @@ def test_what_cannot_be_compared_is_one_line(results, make_run, tmp_path, refuse
     assert "a results, and" in refused(diff.diff, run, study)
     assert "no such folder" in refused(diff.diff, run, tmp_path / "nothing")
     (tmp_path / "empty/x").mkdir(parents=True)
-    assert "has no results in it" in refused(diff.diff, study, tmp_path / "empty")
+    assert "contains no results" in refused(diff.diff, study, tmp_path / "empty")
     history = run / "history.csv"
     history.write_text(history.read_text()[:-5])
     assert "history.csv" in refused(diff.diff, run, run)
