@@ -171,7 +171,7 @@ def test_a_control_that_is_not_bit_equal_is_told_and_not_tried_again(pieces, scr
         done = script(tree, "run", "--parts", "control")
         assert done.returncode == 0, done.stdout + done.stderr
         assert jobs(done.stdout) == began
-        assert "they differ from epoch 1 on, first in conv1/" in done.stdout.partition("failed: check-control")[2]
+        assert "they part in epoch 1, first in conv1/" in done.stdout.partition("failed: check-control")[2]
 
 
 def test_runs_whose_weights_stayed_behind_are_trained_again_only_for_what_needs_them(pieces, tmp_path, monkeypatch):
@@ -210,4 +210,4 @@ def test_changes_that_no_commit_has_are_not_packed(pieces, script, refusal, tmp_
 def test_archives_of_anything_else_are_refused(name, pieces, script, refusal, tmp_path):
     checkout, _, _ = pieces
     archive.write(tmp_path / "x.tar", [archive.Member(name, 1, iter([b"x"]))])
-    assert "is of no results of the study" in refusal(script(checkout, "unpack", tmp_path / "x.tar", here=True))
+    assert "is not among the study's results" in refusal(script(checkout, "unpack", tmp_path / "x.tar", here=True))

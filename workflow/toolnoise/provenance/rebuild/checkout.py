@@ -53,8 +53,8 @@ def package(statement: Statement, scratch: Path) -> Code:
 def own_modules(statement: Statement, folder: Path) -> Iterator[Own]:
     """The user's own modules for a study that ran in `folder`.
 
-    A module in the repository was recorded by its path there, any other by its path in the user's folder. All lie in the
-    folder that the model's builder is imported from.
+    A module in the repository was recorded by its path there, any other by its path in the user's folder. All of them
+    lie in the folder that the model's builder is imported from.
     """
     recorded = [one for one in statement.dependencies if _is_own(one)]
     if not recorded:

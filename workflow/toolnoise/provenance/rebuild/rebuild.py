@@ -66,7 +66,7 @@ def rebuild(jobs: list[Made], keep: bool) -> Iterator[Outcome]:
 
 
 def report(outcomes: Iterable[Outcome]) -> int:
-    """Print each outcome as it comes, and their counts; return the exit code, 1 if anything differs or was not tried."""
+    """Print each outcome as it comes, then their counts; return the exit code: 1 if any differs or was not tried."""
     verdicts: Counter[str] = Counter()
     for outcome in outcomes:
         verdicts[outcome.verdict] += 1
