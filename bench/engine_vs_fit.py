@@ -227,11 +227,11 @@ def images_per_second(way: str, name: str, augment: bool, examples: int) -> tupl
     for replica in replicas:
         replica.stdin.write("go\n")
         replica.stdin.flush()
-    said = [replica.communicate()[0] for replica in replicas]
+    outputs = [replica.communicate()[0] for replica in replicas]
     for replica in replicas:
         if replica.returncode:
             raise SystemExit(f"{way} ended with {replica.returncode} while it was timed: {' '.join(command)}")
-    seconds = [map(float, text.split()) for text in said]
+    seconds = [map(float, text.split()) for text in outputs]
     wall, worked = (sum(examples * EPOCHS / value for value in values) for values in zip(*seconds, strict=True))
     return wall, worked
 

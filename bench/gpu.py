@@ -242,9 +242,9 @@ class Work:
         scratch = log.with_name(f"{log.name}.unfinished")
         path = os.pathsep.join(filter(None, (*PACKAGES, os.environ.get("PYTHONPATH"))))
         environment = {**os.environ, "PYTHONPATH": path}
-        with scratch.open("wb") as said:
+        with scratch.open("wb") as output:
             # A session of its own, so that all its processes can be ended: the next piece must have the GPU to itself.
-            begun = subprocess.Popen(command, stdout=said, stderr=said, env=environment, start_new_session=True)
+            begun = subprocess.Popen(command, stdout=output, stderr=output, env=environment, start_new_session=True)
             try:
                 ended = begun.wait(max(1, self.ends - time.monotonic()))
             except subprocess.TimeoutExpired:
@@ -309,7 +309,7 @@ def why_failed(log: Path) -> str:
     """The last line of a failed job's log; empty if it did not fail."""
     failed = failed_log(log)
     lines = failed.read_text("utf-8", "replace").strip().splitlines() if failed.exists() else []
-    return (lines or ["it said nothing"])[-1].removeprefix("toolnoise: ") if failed.exists() else ""
+    return (lines or ["no output"])[-1].removeprefix("toolnoise: ") if failed.exists() else ""
 
 
 def throughput(study: studies.Study, tooling: str) -> Path:

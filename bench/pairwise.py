@@ -45,7 +45,7 @@ def main() -> None:
     shared = rng.normal(size=(EXAMPLES, CLASSES)) + 3.2 * np.eye(CLASSES)[labels]
     logits = np.stack([(shared + 0.4 * rng.normal(size=shared.shape)).astype(np.float32) for _ in range(RUNS)])
     started = time.process_time()
-    ours = measures(logits, labels, tell=True)
+    ours = measures(logits, labels, verbose=True)
     ours_seconds = time.process_time() - started
 
     every = np.transpose(np.triu_indices(RUNS, 1))
@@ -73,7 +73,7 @@ def main() -> None:
         raise SystemExit(f"peak memory is {resident:.2f} times the dump; allowed: at most 2")
 
 
-def measures(logits: np.ndarray, labels: np.ndarray, tell: bool = False) -> dict[str, np.ndarray]:
+def measures(logits: np.ndarray, labels: np.ndarray, verbose: bool = False) -> dict[str, np.ndarray]:
     """The published measures of every pair of runs, by toolnoise."""
     found = {}
     for name, measure in {
@@ -85,7 +85,7 @@ def measures(logits: np.ndarray, labels: np.ndarray, tell: bool = False) -> dict
     }.items():
         started = time.process_time()
         found[name] = measure()
-        if tell:
+        if verbose:
             print(f"  {name} {time.process_time() - started:.2f} s")
     return found
 

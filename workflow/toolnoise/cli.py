@@ -202,8 +202,8 @@ def _parser() -> argparse.ArgumentParser:
         if verb != CONFIGURE
         for places in [[name.replace("_", "-") for name in step.place._fields]]
     ]
-    for verb, run, says, names in [*jobs, *_BY_HAND]:
-        one = verbs.add_parser(verb, help=says, description=says, allow_abbrev=False)
+    for verb, run, text, names in [*jobs, *_BY_HAND]:
+        one = verbs.add_parser(verb, help=text, description=text, allow_abbrev=False)
         one.set_defaults(run=run)
         for name in names:
             # A question mark: optional.

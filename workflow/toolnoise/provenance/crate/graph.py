@@ -300,13 +300,13 @@ def _readme(graph: Graph, tree: Tree, owners: Credits) -> None:
     content = in_memory(
         f"""# {shown(tree.name)}: a study of toolnoise
 
-How much of a trained network is noise: {len(tree.statements)} jobs and what came of them. By {names}; {owners.licence}.
+How much of a trained network is noise: {len(tree.statements)} jobs and their results. By {names}; {owners.licence}.
 
-This is an RO-Crate. ro-crate-metadata.json says of each job which verb of toolnoise it was, what it was told, which
-files it read and wrote, with size and SHA-256, which code it was made by, and on which machine. The workflow is
-{WORKFLOW}. Every job's own statement is in results/{shown(tree.name)}/{FOLDER}/, as an in-toto Statement.
+This is an RO-Crate. For each job, ro-crate-metadata.json lists the verb of toolnoise, the parameters, the files that it
+read and wrote, with size and SHA-256, its code, and its machine. The workflow is {WORKFLOW}.
+Every job's own statement is in results/{shown(tree.name)}/{FOLDER}/, as an in-toto Statement.
 
-A file whose id begins with #file/ is not in here: it is known by its name, its size and its SHA-256.
+A file whose id begins with #file/ is not in this crate: only its name, its size and its SHA-256 are.
 """.encode()
     )
     graph.pack(README, "File", content, about={"@id": "./"})

@@ -125,9 +125,9 @@ def _flips(predictions: dict[str, Any]) -> Iterator[str]:
         yield f"predictions: churn {_number(predictions['churn'])}, {count} of {examples} examples"
         names = {"a_right_b_wrong": "A right, B wrong", "a_wrong_b_right": "A wrong, B right"}
         names |= {"both_wrong_differently": "both wrong, differently"}
-        for name, says in names.items():
+        for name, label in names.items():
             if name in predictions:
-                yield f"  {says:<24} {len(predictions[name]):>5}  {_some(predictions[name])}".rstrip()
+                yield f"  {label:<24} {len(predictions[name]):>5}  {_some(predictions[name])}".rstrip()
         if "accuracy" not in predictions:
             yield f"  {'without labels':<24} {count:>5}  {_some(predictions['differ'])}"
 

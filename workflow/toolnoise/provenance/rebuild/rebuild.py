@@ -260,13 +260,13 @@ def _recorded(statement: Statement) -> dict[str, str]:
 def _compared(made: Made, folder: Path, scratch: Path, code: checkout.Code) -> Outcome:
     differing, notes, equal, but_for_times = [], [], 0, 0
     for one in made.statement.outputs:
-        same, says = _output(made, one, folder / one.name)
+        same, remark = _output(made, one, folder / one.name)
         if not same:
-            differing.append(f"{one.name}: {says}")
+            differing.append(f"{one.name}: {remark}")
             continue
         equal += 1
-        but_for_times += says == "times"
-        notes += [f"{one.name}: {says}"] if says not in ("", "times") else []
+        but_for_times += remark == "times"
+        notes += [f"{one.name}: {remark}"] if remark not in ("", "times") else []
     if differing:
         parted = _parted(made, folder)
         return Outcome(made, DIFFERS, (*differing, *parted, *notes, *_then_and_now(made.statement, scratch, code)))

@@ -53,7 +53,7 @@ def draws_are_shared(evidence: Evidence) -> Found:
 
 
 def control_is_bit_equal(evidence: Evidence) -> Found:
-    """Control runs are bit-equal: weights, histories and logits, as the gate's verdict says."""
+    """Control runs are bit-equal: weights, histories and logits, in agreement with the gate's verdict."""
     study = evidence.tree.study
     runs = {(*run.task, run.spec["hardware"]["name"], run.spec["seed"]): run for run in evidence.runs[0] if _fixed(run)}
     for cell in study.controls if study else ():

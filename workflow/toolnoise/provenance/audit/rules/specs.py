@@ -32,11 +32,11 @@ def records_agree(evidence: Evidence, statement: Statement) -> Found:
         seeds = [evidence.record(path)["spec"]["seed"] for path, of in (job.inputs if job else ()) if of == "records"]
         if job and record["seeds"] != seeds:
             yield name, f"has the seeds {record['seeds']}; stated: {seeds}"
-    said_by = {"spec": spec, "observed": statement.observed}
+    stated = {"spec": spec, "observed": statement.observed}
     if "trained_on" in statement.parameters:
-        said_by["trained_on"] = statement.parameters["trained_on"]
-    for key, said in said_by.items():
-        other = differences(record[key], said)
+        stated["trained_on"] = statement.parameters["trained_on"]
+    for key, value in stated.items():
+        other = differences(record[key], value)
         if other:
             yield name, f"differs from its statement in {key}: {', '.join(other[:5])}"
 
@@ -56,15 +56,15 @@ def keys_follow(_evidence: Evidence, statement: Statement) -> Found:
     if "spec" not in statement.parameters and "keys" not in statement.parameters:
         return
     spec, name = statement.parameters["spec"], statement.outputs[0].name
-    said = spec["variant"]
-    known = Variant(MODES[said["name"]]) if statement.verb == "profile" else variant(said["name"])
+    given = spec["variant"]
+    known = Variant(MODES[given["name"]]) if statement.verb == "profile" else variant(given["name"])
     if known is None:
-        yield name, f"there is no variant {said['name']!r}"
+        yield name, f"there is no variant {given['name']!r}"
         return
-    if said["varying"] != list(known.varying):
-        yield name, f"the variant {said['name']} lets {', '.join(known.varying) or 'nothing'} vary"
-    if said.get("bit_after") != (known.bit_after if "bit" in known.varying else None):
-        yield name, f"the variant {said['name']} does not move a bit after {said.get('bit_after')} epochs"
+    if given["varying"] != list(known.varying):
+        yield name, f"the variant {given['name']} lets {', '.join(known.varying) or 'nothing'} vary"
+    if given.get("bit_after") != (known.bit_after if "bit" in known.varying else None):
+        yield name, f"the variant {given['name']} does not move a bit after {given.get('bit_after')} epochs"
     other = differences(streams.keys(spec["study_seed"], known.varying, spec["seed"]), statement.parameters["keys"])
     if other:
         yield name, f"has keys that do not follow from its seeds: {', '.join(other[:5])}"
