@@ -446,7 +446,7 @@ HARMFUL = {
     ),
     "other code": (
         edit_statement(RUN, lambda about: dependency(about, CODE)["digest"].update(sha256="cd" * 32)),
-        "than the one here; the same code, or --other-code",
+        "that differs from the one here; the same code, or --other-code",
     ),
     "a statement without sizes": (
         edit_statement(RUN, lambda about: about["subject"][0]["annotations"].pop("size")),
@@ -565,7 +565,7 @@ def test_a_file_that_is_here_with_other_bytes_stays(whole, here, take, refused):
     path.parent.mkdir(parents=True)
     path.write_text("mine")
     before = snapshot(here)
-    assert refused(take, whole.archive) == f"{path}: is here with other bytes; an equal file, or none"
+    assert refused(take, whole.archive) == f"{path}: is already here with different bytes; an equal file, or none"
     assert snapshot(here) == before
 
 
