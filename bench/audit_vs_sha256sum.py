@@ -1,8 +1,8 @@
-"""What the audit takes, over what `sha256sum` takes for the same files with the same number of processes.
+"""The audit's run time relative to `sha256sum` for the same files with the same number of processes.
 
-A study with statements that are right in all that the audit asks, whose weights are noise: some hundred files from
-kilobytes to hundreds of megabytes. `sha256sum` is given them by `xargs -P`, in lots; the audit is the verb in a process
-of its own, from its start to its verdict. Both read from memory, by turns, and the median of each counts.
+The files are those of a study with valid statements and random weights: some hundred files, from kilobytes to hundreds
+of megabytes. `sha256sum` gets them from `xargs -P`, in batches. The audit runs as a process of its own, timed from its
+start to its verdict. Both read from memory, in alternation; the medians are compared.
 
     python bench/audit_vs_sha256sum.py
 """
@@ -63,7 +63,7 @@ STUDY = {
 
 
 def main() -> None:
-    """Make the study, let both read it by turns, and print the ratio."""
+    """Make the study, time both programs in alternation, and print the ratio."""
     processes = len(os.sched_getaffinity(0))
     with tempfile.TemporaryDirectory() as scratch:
         os.chdir(scratch)
@@ -74,10 +74,10 @@ def main() -> None:
         auditing = [sys.executable, "-m", "toolnoise.cli", "audit", "--processes", str(processes)]
         commands = {"sha256sum": [*lots, "sha256sum"], "audit": auditing}
         if shutil.which("openssl"):
-            # What sha256sum is on systems whose coreutils compute with OpenSSL, as Python does everywhere.
+            # The speed of sha256sum if coreutils use OpenSSL, as Python always does.
             commands["openssl"] = [*lots, "openssl", "sha256"]
         seconds: dict[str, list[tuple[float, float]]] = {name: [] for name in commands}
-        # The first turn warms memory and counts for none.
+        # The first round fills the page cache and does not count.
         for turn in range(REPETITIONS + 1):
             for name, command in commands.items():
                 taken = _time(command)
@@ -88,7 +88,7 @@ def main() -> None:
     print(f"audit_vs_sha256sum: {len(made)} files, {size}; {processes} processes")
     for name, taken in seconds.items():
         shown = ", ".join(f"{wall:.2f} ({cpu:.2f})" for wall, cpu in taken)
-        print(f"  {name}: seconds by the clock (and of all processors) {shown}")
+        print(f"  {name}: wall seconds (and CPU seconds) {shown}")
     medians = {name: statistics.median(wall for wall, _ in taken) for name, taken in seconds.items()}
     print(f"ratio audit_vs_sha256sum {medians['audit'] / medians['sha256sum']:.3f}")
 
@@ -103,11 +103,11 @@ def _time(command: list[str]) -> tuple[float, float]:
 
 
 def _make() -> dict[str, int]:
-    """Write the study's results; return every file but statements with its size."""
+    """Write the study's results; return every file except statements with its size."""
     study = studies.build(config.resolve(STUDY, "bench"), "bench")
     wanted = [job for job in steps.jobs(study) if job.needed]
     weights = [name for job in wanted for name, role in job.outputs if role == "weights"]
-    # The sizes of files fall off as one over their rank.
+    # File sizes are proportional to 1 / rank.
     share = BYTES / sum(1 / rank for rank in range(1, len(weights) + 1))
     sizes = {name: int(share / rank) for rank, name in enumerate(weights, 1)}
     noise = np.random.Philox(key=1).random_raw(2**20).tobytes()
@@ -127,7 +127,7 @@ def _make() -> dict[str, int]:
 
 
 def _content(study: studies.Study, job: Job, role: str) -> str:
-    """What the audit reads of a record: what it must agree with."""
+    """The part of a record that the audit compares."""
     asked = job.parameters
     if job.verb == CONFIGURE:
         return json.dumps(study.config)
@@ -159,9 +159,9 @@ def _observed(job: Job) -> dict[str, Any]:
         return {}
     tooling = spec["hardware"]
     switches = {"deterministic": "impl" not in spec["variant"]["varying"], "tf32": tooling["tf32"]}
-    told = {"device": "cpu", "precision": tooling["precision"], "cpu_flags": [tooling["isa"]]}
+    observed = {"device": "cpu", "precision": tooling["precision"], "cpu_flags": [tooling["isa"]]}
     variables = engines.load(tooling["engine"]).variables(tooling, switches["deterministic"])
-    return {**switches, **told, "variables": variables}
+    return {**switches, **observed, "variables": variables}
 
 
 def _state(job: Job, made: dict[str, Artifact]) -> Statement:

@@ -1,9 +1,9 @@
-"""Do 95 % intervals hold the truth in 95 % of cases, and do tests at 5 % cry wolf in 5 %? Ten simulated runs an arm.
+"""Coverage of the 95 % intervals and false-positive rates of the tests at 5 %, with ten simulated runs per arm.
 
-The runs are of made classifiers whose true churn and variances are integrals that are known. An example has a
-difficulty a, normal over examples; run r has it right with probability Phi(a + b u_r), u_r normal over runs, and where
-it errs it takes one of two wrong classes. b = 0 makes all errors independent. A line is marked where an interval holds
-less than 93 or more than 97 %, or a test rejects in less than 4 or more than 6 %.
+The runs come from artificial classifiers whose true churn and variances are known integrals. An example has a
+difficulty a, normal over examples. Run r is right on it with probability Phi(a + b u_r), u_r normal over runs; a wrong
+prediction is one of two wrong classes. With b = 0, all errors are independent. A line is marked if an interval covers
+the truth in less than 93 % or more than 97 % of studies, or if a test rejects in less than 4 % or more than 6 %.
 
     python bench/coverage.py
 """
@@ -27,12 +27,12 @@ from toolnoise.stats.two_way import two_way_bootstrap
 
 RUNS = 10
 STUDIES, SLOW_STUDIES = 4_000, 2_000
-REDUCTIONS, MANY = 1_000, 400  # studies, and the runs that stand for all
-RESAMPLES = 199  # of the two-way bootstrap
+REDUCTIONS, MANY = 1_000, 400  # simulated studies, and the runs that stand for the population
+RESAMPLES = 199  # resamples of the two-way bootstrap
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(200)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
 
-# Difficulties' mean and SD, how much runs differ, and test examples: like MNIST, CIFAR-10, and a small hard set.
+# Mean and SD of difficulty, b, and number of test examples: like MNIST, CIFAR-10, and a small hard set.
 WORLDS = {
     "96 % right, errors independent": (4.0, 2.0, 0.0, 1000),
     "96 % right, good and bad runs": (4.0, 2.0, 0.2, 1000),
@@ -55,17 +55,17 @@ def main() -> None:
     print(f"intervals of churn and of the distribution-wise variance, {RUNS} runs")
     for kind, world in WORLDS.items():
         predictions_and_variances(kind, world, draws)
-    print(f"intervals of what a remedy takes away, {RUNS} runs an arm")
+    print(f"intervals of the effect of a remedy, {RUNS} runs per arm")
     reductions(np.random.Generator(np.random.Philox(5)))
-    print(f"intervals of effects, {RUNS} runs an arm")
+    print(f"intervals of effects, {RUNS} runs per arm")
     effects(draws)
-    print(f"tests at 5 % where there is nothing, {RUNS} runs an arm")
+    print(f"tests at 5 % without an effect, {RUNS} runs per arm")
     tests(draws)
     print(f"coverage: {time.perf_counter() - started:.0f} s")
 
 
 def shapes(draws: np.random.Generator) -> dict[str, tuple[Callable, float]]:
-    """Distributions of runs, each with how it is drawn and its SD."""
+    """Distributions of runs, each with a sampler and its SD."""
 
     def accuracies(shape: tuple[int, ...]) -> np.ndarray:
         return draws.binomial(1000, stats.norm.cdf(1.5 + 0.03 * draws.standard_normal(shape))) / 1000
@@ -82,7 +82,7 @@ def shapes(draws: np.random.Generator) -> dict[str, tuple[Callable, float]]:
 
 
 def predictions_and_variances(kind: str, world: tuple[float, float, float, int], draws: np.random.Generator) -> None:
-    """Coverage of what is computed from predictions, for the test set at hand and for the distribution."""
+    """Coverage of estimates from predictions, for this test set and for its distribution."""
     level, spread, between, examples = world
     right = stats.norm.cdf((level + spread * NODES) / np.sqrt(1 + between**2))
     churn = WEIGHTS @ churn_of(right)
@@ -105,12 +105,12 @@ def predictions_and_variances(kind: str, world: tuple[float, float, float, int],
 
 
 def churn_of(right: np.ndarray) -> np.ndarray:
-    """How often two runs differ on an example that each has right with this probability."""
+    """The probability that two runs disagree on an example that each gets right with this probability."""
     return 1 - right**2 - (1 - right) ** 2 / 2
 
 
 def churn_measure(predictions: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """`pairwise_churn` of the examples drawn; every pair is compared once rather than for every resample."""
+    """`pairwise_churn` of resampled examples; every pair is compared once, not once per resample."""
     runs, examples = predictions.shape
     first, second = np.triu_indices(runs, 1)
     differ = (predictions[first] != predictions[second]).astype(np.float32)
@@ -125,13 +125,13 @@ def churn_measure(predictions: np.ndarray) -> Callable[[np.ndarray], np.ndarray]
 
 
 def reductions(draws: np.random.Generator) -> None:
-    """Coverage of the variability reduction, of the same runs and of others; the truth is that of many runs."""
+    """Coverage of the variability reduction, for the same runs and for others; the truth comes from many runs."""
     examples, classes = 400, 5
     labels = np.arange(examples) % classes
     common = draws.normal(size=(examples, classes)) + 1.5 * np.eye(classes)[labels]
 
     def runs(count: int) -> tuple[Measured, Measured]:
-        # Of a run's own noise a remedy leaves what is in all of its views, and a third of what is in one.
+        # A remedy keeps the noise common to all views of a run, and a third of the noise of one view.
         shape = (count, examples, classes)
         own = common + 0.15 * draws.normal(size=(count, 1, classes)) + 0.6 * draws.normal(size=shape)
         view = 0.6 * draws.normal(size=shape)
@@ -144,7 +144,7 @@ def reductions(draws: np.random.Generator) -> None:
 
 
 def effects(draws: np.random.Generator) -> None:
-    """Coverage of differences of means in their three forms, and of a ratio of SDs."""
+    """Coverage of the three forms of a difference of means, and of a ratio of SDs."""
     for shift in (0.0, 1.0, 2.0):
         arms = [(draws.normal(0, 1, RUNS), draws.normal(shift, 1, RUNS)) for _ in range(STUDIES)]
         covered(f"difference of means, {shift:g} SDs", (mean_difference(*two).effect for two in arms), shift)
@@ -159,7 +159,7 @@ def effects(draws: np.random.Generator) -> None:
 
 
 def tests(draws: np.random.Generator) -> None:
-    """False alarms of every test."""
+    """The false-positive rate of every test."""
     for kind, (sample, _) in shapes(draws).items():
         arms = [(sample((RUNS,)), sample((RUNS,))) for _ in range(STUDIES)]
         rejected(f"F test, {kind}", (f_test(*two).pvalue for two in arms))
@@ -172,7 +172,7 @@ def tests(draws: np.random.Generator) -> None:
     for runs, margin in ((10, 3), (20, 2)):
         arms = [(draws.normal(0, margin, runs), draws.normal(0, 1, runs)) for _ in range(STUDIES)]
         rejected(f"equivalence within {margin}, true ratio {margin}, {runs} runs", pvalues(equivalence, arms, margin))
-    parts = draws.normal(0, 1, (STUDIES, RUNS, 10)) * np.sqrt(10)  # of ten equal classes
+    parts = draws.normal(0, 1, (STUDIES, RUNS, 10)) * np.sqrt(10)  # ten equal classes
     rejected("a class's SD against its size", (sd_ratio_by_size_test(p[:, 0], p.mean(axis=1), 0.1) for p in parts))
     families = [
         np.array([mean_difference(*two).pvalue for two in draws.normal(0, 1, (10, 2, RUNS))]) for _ in range(STUDIES)
@@ -187,20 +187,20 @@ def pvalues(test: Callable, arms: Iterable[tuple[np.ndarray, np.ndarray]], *more
 
 
 def covered(what: str, intervals: Iterable[Estimate], truth: float | np.ndarray) -> None:
-    """Print how often the truth is within."""
+    """Print the coverage."""
     bounds = np.array([(found.low, found.high) for found in intervals])
     held = np.mean((bounds[:, 0] <= truth) & (truth <= bounds[:, 1]))
-    told(what, held, len(bounds), 0.93 <= held <= 0.97)
+    report(what, held, len(bounds), 0.93 <= held <= 0.97)
 
 
 def rejected(what: str, pvalues: Iterable[float]) -> None:
-    """Print how often a test at 5 % rejects."""
+    """Print the rejection rate of a test at 5 %."""
     found = np.fromiter(pvalues, float)
     share = np.mean(found <= 0.05)
-    told(what, share, len(found), 0.04 <= share <= 0.06)
+    report(what, share, len(found), 0.04 <= share <= 0.06)
 
 
-def told(what: str, share: float, studies: int, good: bool) -> None:
+def report(what: str, share: float, studies: int, good: bool) -> None:
     error = np.sqrt(share * (1 - share) / studies)
     print(f"  {what:66} {100 * share:5.1f} % ± {100 * error:.1f}{'' if good else '  <- outside'}", flush=True)
 

@@ -1,4 +1,4 @@
-"""Where the demo's time goes: what its own records and Snakemake's say of the last run of every job.
+"""The demo's run time by activity, from its own and Snakemake's records of the last run of every job.
 
 make demo && python bench/demo_time.py
 """
@@ -27,10 +27,10 @@ RULES = {
 
 
 def main() -> None:
-    """Print seconds of all processes together, by what they were spent on."""
+    """Print the seconds of all processes together, by activity."""
     runs = [json.loads(path.read_text())["seconds"] for path in Path("results/demo/runs").glob("**/run.json")]
     if not runs:
-        raise SystemExit("results/demo holds no runs: make demo")
+        raise SystemExit("results/demo has no runs: run `make demo`")
     seconds = Counter()
     for run in runs:
         seconds["importing and starting the framework"] += run["start_up"]
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def _job_seconds() -> Counter:
-    """Seconds of each rule's jobs, one output file standing for its job."""
+    """The seconds of each rule's jobs, counting one output file per job."""
     jobs = {}
     for path in Path(".snakemake/metadata").iterdir():
         output = base64.b64decode(path.name).decode()

@@ -1,23 +1,23 @@
-"""How fast each engine trains against Keras's `Model.fit` on the same framework, in one run.
+"""The training speed of each engine relative to Keras's `Model.fit` on the same framework, in one run.
 
-Two replicas train at once, each pinned to one core, in alternation with two replicas of `Model.fit`. Same model, data,
-batch, optimiser, kernels and instruction set (the newest that the machine has of those a registry entry can pin).
-`Model.fit` is fed as users of the framework feed it: TensorFlow by a `tf.data` pipeline (cache, shuffle 1024, map,
-batch, prefetch), the authors' way; PyTorch by its DataLoader; JAX by Keras's PyDataset, which makes batches with NumPy.
-In the first pair of ratios images are scaled, cropped and mirrored, as the paper's protocol does on everything but
-CelebA, and the engine crops and mirrors as planned; in the second neither augments.
+Two replicas train at once, each pinned to one core, in alternation with two replicas of `Model.fit`. Model, data, batch
+size, optimiser, kernels and instruction set are the same (the newest set on this machine that a registry entry can
+pin). `Model.fit` gets its data as usual in each framework: TensorFlow from a `tf.data` pipeline (cache, shuffle 1024,
+map, batch, prefetch), like the paper's authors; PyTorch from its DataLoader; JAX from Keras's PyDataset, which makes
+batches with NumPy. For the first pair of ratios, images are scaled, cropped and mirrored, as in the paper's protocol
+except on CelebA; the engine crops and mirrors as planned. For the second pair, neither side augments.
 
-Images per second of wall time is what a user gets. Images per CPU second is printed beside it, because much of what
-TensorFlow's `Model.fit` loses is not work: Keras makes an iterator for every epoch, and at its end TensorFlow 2.21
-waits for the thread that tunes the pipeline, which looks up only at doubling intervals (10, 20, 40 ... ms after the
-start). An epoch that takes 22 s is over after 41 s, one that takes 20 s after 20.5 s: how much is lost is a matter of
-luck, between nothing and as much again. So the repetitions have epochs of several lengths, spread evenly over one such
-doubling, and each ratio is the median of theirs. `options.autotune.enabled = False` ends the waiting.
+Users care about images per second of wall time. Images per CPU second are printed, too, because much of the loss in
+TensorFlow's `Model.fit` is waiting, not work: Keras makes an iterator for every epoch, and at its end TensorFlow 2.21
+waits for the thread that tunes the pipeline, which wakes up only at doubling intervals (10, 20, 40 ... ms after the
+start). A 22 s epoch ends after 41 s, a 20 s epoch after 20.5 s, so the loss is between nothing and 100 %, by chance.
+The repetitions therefore have epochs of several lengths, spread evenly over one such doubling, and each ratio is the
+median over them. `options.autotune.enabled = False` avoids the waiting.
 
     python bench/engine_vs_fit.py [tensorflow] [jax] [torch]
 
-The name of a GPU's entry in the registry, such as h100-jax, compares on that GPU: one replica at a time, on all
-cores, and `Model.fit` with the precision and the switches that the entry sets.
+With the name of a GPU's registry entry, such as h100-jax, the comparison runs on that GPU: one replica at a time, on
+all cores, and `Model.fit` with the precision and the switches of the entry.
 
     python bench/engine_vs_fit.py h100-jax
 """
@@ -36,13 +36,13 @@ from toolnoise.engines import environment
 from toolnoise.study import config
 
 SIZE, CHANNELS, CLASSES, BATCH, EPOCHS, CROP = 32, 3, 10, 128, 2, 4
-# TensorFlow's from one doubling to the next; the others lose nothing to a length.
+# TensorFlow: from one doubling to the next; the others do not depend on the length.
 LENGTHS = {
     "tensorflow": [round(12_500 * 2 ** (step / 5)) for step in range(5)],
     "jax": [5_120, 6_400, 7_680],
     "torch": [5_120, 6_400, 7_680],
 }
-# Those with the newest instruction set first.
+# The newest instruction set first.
 TOOLINGS = {
     "tensorflow": ({"isa": "avx512"}, {"isa": "avx2"}, {"isa": "sse41"}),
     "jax": ({"isa": "avx512"}, {"isa": "avx2"}),
@@ -53,7 +53,7 @@ ON_GPU = [50_000] * 3
 
 
 def train_with_engine(name: str, augment: bool, examples: int) -> tuple[float, float]:
-    """Wall and CPU seconds of a timed training with the project's engine, its planning included."""
+    """Wall and CPU seconds of a timed training with the project's engine, including its planning."""
     from toolnoise.datasets.prepared import Split
     from toolnoise.engines import State
     from toolnoise.epoch_plan import plan_epoch
@@ -77,7 +77,7 @@ def train_with_fit(name: str, augment: bool, examples: int) -> tuple[float, floa
     engine = engines.load(tooling["engine"])
     environment.impose(engine.variables(tooling, deterministic=False))
     if _on_gpu(tooling):
-        # What of precision and autotuning no variable says.
+        # The settings of precision and autotuning that have no environment variable.
         engine.start(tooling, deterministic=False)
     import keras
 
@@ -173,18 +173,18 @@ def _spec(name: str, augment: bool) -> dict:
 
 
 def _tooling(name: str) -> dict:
-    """The registry's entry; of a framework that for CPUs, with the newest instruction set that this machine has."""
+    """The registry's entry; for a framework, its CPU entry with the newest instruction set of this machine."""
     entries = config.registered("hardware")
     if name in entries and entries[name]["accelerator"] == "gpu":
         return {"name": name, **entries[name]}
     if name not in ENTRIES:
-        raise SystemExit(f"no framework and no GPU's entry of the registry: {name}")
+        raise SystemExit(f"neither a framework nor a GPU's entry in the registry: {name}")
     for isa in TOOLINGS[name]:
         tooling = {"name": ENTRIES[name], **entries[ENTRIES[name]], **isa}
         with contextlib.suppress(BadInput):
             environment.require_cpu(tooling)
             return tooling
-    raise SystemExit("no instruction set of the registry's on this machine")
+    raise SystemExit("this machine has no instruction set from the registry")
 
 
 def _on_gpu(tooling: dict) -> bool:
@@ -207,7 +207,7 @@ def _timed(epoch) -> tuple[float, float]:
 
 
 def images_per_second(way: str, name: str, augment: bool, examples: int) -> tuple[float, float]:
-    """Of wall and of CPU time, by two replicas trained at once, one on each of the first two cores, or one on a GPU."""
+    """Images per second of wall and of CPU time: two replicas on the first two cores, or one on a GPU."""
     command = [sys.executable, __file__, way, name, str(int(augment)), str(examples)]
     cores = sorted(os.sched_getaffinity(0))
     places = [",".join(map(str, cores))] if _on_gpu(_tooling(name)) else map(str, cores[:2])
@@ -227,17 +227,17 @@ def images_per_second(way: str, name: str, augment: bool, examples: int) -> tupl
     for replica in replicas:
         replica.stdin.write("go\n")
         replica.stdin.flush()
-    said = [replica.communicate()[0] for replica in replicas]
+    outputs = [replica.communicate()[0] for replica in replicas]
     for replica in replicas:
         if replica.returncode:
             raise SystemExit(f"{way} ended with {replica.returncode} while it was timed: {' '.join(command)}")
-    seconds = [map(float, text.split()) for text in said]
+    seconds = [map(float, text.split()) for text in outputs]
     wall, worked = (sum(examples * EPOCHS / value for value in values) for values in zip(*seconds, strict=True))
     return wall, worked
 
 
 def compare(name: str) -> None:
-    """Print the ratios of a framework, or of a GPU's entry in the registry."""
+    """Print the ratios for a framework, or for a GPU's entry in the registry."""
     tooling = _tooling(name)
     lengths = ON_GPU if _on_gpu(tooling) else LENGTHS[name]
     pinned = "one replica" if _on_gpu(tooling) else f"two replicas, {tooling['isa']}"
@@ -253,7 +253,7 @@ def compare(name: str) -> None:
 
 
 def main(names: list[str]) -> None:
-    """Compare the named frameworks or entries, or all frameworks that are installed."""
+    """Compare the named frameworks or entries, or all installed frameworks."""
     for name in names or [name for name in engines.FRAMEWORKS if importlib.util.find_spec(name)]:
         compare(name)
 

@@ -1,15 +1,15 @@
-"""JAX and PyTorch on a GPU of a machine that has them and neither TensorFlow, Snakemake nor a network.
+"""Run JAX and PyTorch on a GPU machine that has both, but no TensorFlow, no Snakemake and no network.
 
-    python bench/gpu.py pack --python 3.12  # here: build/gpu.tar.gz, to be copied there and unpacked
-    python bench/gpu.py run --minutes 9     # there: goes on where the last piece ended, until nothing is left
-    python bench/gpu.py unpack FILES        # here: what a piece packed into `brought/`, for the tables and the audit
+    python bench/gpu.py pack --python 3.12  # here: writes build/gpu.tar.gz; copy it there and unpack it
+    python bench/gpu.py run --minutes 9     # there: continues after the last piece; repeat until nothing is left
+    python bench/gpu.py unpack FILES        # here: adds a piece's files from `brought/`, for the tables and the audit
 
-In this order: is control bit-equal, in each framework and precision; how large is the implementation's own noise; what
-does determinism cost; images per second against `Model.fit`; what separates the two frameworks. The study says which
-networks, recipes and seeds: workflow/studies/gpu.yaml, of which what this machine can serve is run. Jobs are the
-study's own, by the verbs that the workflow calls, each in a process of its own that leaves its statement; Snakemake
-runs the same where it is to be had. A job that failed is not tried again while its `.failed.log` lies in logs/, and
-`pack` leaves those out. docs/gpu.md says what ran where.
+The parts, in order: whether control is bit-equal in each framework and precision; the implementation noise; the cost
+of determinism; images per second against `Model.fit`; the differences between the two frameworks. The study
+workflow/studies/gpu.yaml defines networks, recipes and seeds; only the toolings that this machine can run are used.
+Jobs are the study's own. They run by the workflow's verbs, each in its own process, and each writes its statement;
+Snakemake runs the same jobs where it is available. A failed job is not tried again while its `.failed.log` is in
+logs/; `pack` leaves these logs out. docs/gpu.md lists the machines and their runs.
 """
 
 import argparse
@@ -42,7 +42,7 @@ from toolnoise.study import grid as studies  # noqa: E402
 from toolnoise.timing import run_time  # noqa: E402
 
 STUDY = ROOT / "workflow/studies/gpu.yaml"
-# What is asked, in the order in which it is answered, and the verbs whose outputs are the answers.
+# The parts in order, each with the verbs whose outputs it needs.
 PARTS = {
     "control": ("check-control",),
     "noise": ("measure",),
@@ -50,11 +50,11 @@ PARTS = {
     "throughput": ("count",),
     "frameworks": ("measure-frameworks",),
 }
-# What the package needs besides what comes with JAX and PyTorch and what is common beside them.
+# Dependencies of the package that JAX and PyTorch machines usually lack.
 CARRIED = ("keras", "namex", "optree", "jsonschema", "jsonschema-specifications", "referencing", "rpds-py", "attrs")
 CARRIED = (*CARRIED, "pooch", "platformdirs")
 WHEELS = ("manylinux_2_28_x86_64", "manylinux_2_27_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64")
-# What comes last where not everything has room: it can be made again, or is large and measured already.
+# Packed last if space is short: these files can be made again, or are large and already measured.
 BULKY = ("weights.npz", "data", "checkpoints")
 FAILED = ".failed.log"
 
@@ -62,20 +62,26 @@ FAILED = ".failed.log"
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     verbs = parser.add_subparsers(required=True, metavar="VERB")
-    for verb, says in ((pack, "write build/gpu.tar.gz"), (run, "do some minutes of it"), (unpack, "take results in")):
-        one = verbs.add_parser(verb.__name__, help=says)
+    for verb, text in ((pack, "write build/gpu.tar.gz"), (run, "run one piece"), (unpack, "add results")):
+        one = verbs.add_parser(verb.__name__, help=text)
         one.set_defaults(perform=verb)
-        one.add_argument("--study", type=Path, default=STUDY, metavar="FILE", help="gpu.yaml unless told otherwise")
+        one.add_argument(
+            "--study", type=Path, default=STUDY, metavar="FILE", help="the study (workflow/studies/gpu.yaml)"
+        )
         if verb is pack:
-            one.add_argument("--python", metavar="VERSION", help="carry what a Python of this version there will lack")
+            one.add_argument("--python", metavar="VERSION", help="include packages for this Python version")
         if verb is run:
-            one.add_argument("--minutes", type=float, default=9, help="after which it ends (9)")
-            one.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS), help="all, in their order")
+            one.add_argument("--minutes", type=float, default=9, help="time limit (9)")
+            one.add_argument(
+                "--parts", nargs="+", choices=PARTS, default=list(PARTS), help="parts to run (all, in this order)"
+            )
         if verb is not unpack:
-            one.add_argument("--largest", type=float, default=15, metavar="MB", help="of a file with results (15)")
-            one.add_argument("--most", type=int, default=4, metavar="N", help="of these files (4)")
+            one.add_argument(
+                "--largest", type=float, default=15, metavar="MB", help="largest size of a result archive (15)"
+            )
+            one.add_argument("--most", type=int, default=4, metavar="N", help="largest number of result archives (4)")
         else:
-            one.add_argument("archives", nargs="+", type=Path, metavar="FILES", help="that `run` wrote")
+            one.add_argument("archives", nargs="+", type=Path, metavar="FILES", help="archives from `run`")
     options = parser.parse_args()
     with told_in_one_line():
         options.perform(options)
@@ -85,11 +91,11 @@ def main() -> None:
 
 
 def pack(options: argparse.Namespace) -> None:
-    """Write a tree that needs nothing but itself: the commit, the study's data, packages, and results so far."""
+    """Write a self-contained tree: the commit, the study's data, packages, and results so far."""
     commit = repository.commit()
     if commit is None or commit.changes:
         found = "has changes that are not committed" if commit else "is no checkout"
-        raise BadInput(ROOT, "", found, "a commit, which statements can name")
+        raise BadInput(ROOT, "", found, "a committed tree, so that statements can name its commit")
     folder = Path("build/gpu").absolute()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -106,7 +112,7 @@ def pack(options: argparse.Namespace) -> None:
         _install(options.python, folder / "site")
     for found in sorted(Path("results").glob(f"{study.name}*")):
         for some in _shares(found.name, options.largest, options.most):
-            # What failed is tried again: by then it is other code.
+            # Failed jobs are tried again, because the code has changed.
             for path in (path for path in some if not path.name.endswith(FAILED)):
                 (folder / path).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(path, folder / path)
@@ -127,7 +133,7 @@ def _install(version: str, site: Path) -> None:
 
 
 def run(options: argparse.Namespace) -> None:
-    """Do what is not done yet, until the time is over; pack what there is."""
+    """Run unfinished jobs until the time is over, then pack the results."""
     ends = time.monotonic() + 60 * options.minutes
     study = _served(options.study)
     print(f"{study.name}: {', '.join(study.config['only'])}", flush=True)
@@ -141,16 +147,16 @@ def run(options: argparse.Namespace) -> None:
     for number, some in enumerate(_shares(study.name, options.largest, options.most), 1):
         members = [archive.Member(path.as_posix(), path.stat().st_size, _blocks(path)) for path in some]
         archive.write(f"brought/{study.name}-{number}.tar.gz", members)
-    print(told(study))
+    print(summary(study))
 
 
 def _served(file: Path) -> studies.Study:
-    """The study on the toolings that this machine can serve; its name says on which GPU."""
+    """The study on the toolings that this machine can run; its name contains the GPU."""
     whole = config.read(file)
     reasons = {name: doctor.why_not({"name": name, **entry}) for name, entry in whole["hardware"].items()}
     able = [name for name, reason in reasons.items() if not reason]
     if not able:
-        raise BadInput(file, "hardware", f"this machine can serve none: {next(iter(reasons.values()))}")
+        raise BadInput(file, "hardware", f"this machine can run none: {next(iter(reasons.values()))}")
     models = {whole["hardware"][name]["gpu_model"] for name in able} - {""}
     whole = config.read_yaml(file) | {"only": able, "study": "-".join([whole["study"], *sorted(models)])}
     study = studies.build(config.resolve(whole, file), file)
@@ -159,7 +165,7 @@ def _served(file: Path) -> studies.Study:
 
 
 class Work:
-    """The jobs of a study, and the time there is for them."""
+    """The jobs of a study, and the time left for them."""
 
     def __init__(self, study: studies.Study, ends: float = 0) -> None:
         self.study, self.ends, self.began = study, ends, time.monotonic()
@@ -169,11 +175,11 @@ class Work:
         self.digests: dict[tuple[str, int, int], str] = {}
 
     def targets(self, part: str) -> list[Job]:
-        """The jobs whose outputs are the answers of a part."""
+        """The jobs whose outputs a part needs."""
         return [job for job in self.ordered if job.verb in PARTS[part]]
 
     def attain(self, target: Job) -> None:
-        """Perform what a job still needs, and then the job, unless something fails or the time is over."""
+        """Perform a job after the jobs that it needs, unless something fails or the time is over."""
         while job := self.lacking(target):
             if failed := why_failed(log_of(job)):
                 print(f"left: {called(target)}, because {called(job)} failed: {failed}", flush=True)
@@ -183,12 +189,12 @@ class Work:
             self._perform(job)
 
     def lacking(self, job: Job) -> Job | None:
-        """The first job to be performed on the way to a job's outputs, which may be the job itself."""
+        """The next job to perform for a job's outputs; it may be the job itself."""
         if self.is_done(job) and is_of_this_code(job):
             return None
         names = [name for name, _ in job.inputs]
         if job.verb == "prepare":
-            # No input: a plan needs no file that is somebody else's.
+            # Without inputs: a plan needs no files of other jobs.
             names.append(self.study.path(layout.SOURCES, dataset=job.parameters["dataset"]))
         for maker in (self.jobs[name] for name in names if name in self.jobs):
             if first := self.lacking(maker):
@@ -196,7 +202,7 @@ class Work:
         return job
 
     def is_done(self, job: Job) -> bool:
-        """Whether a job's outputs are there, made as the study has it from the inputs that are still there."""
+        """Whether a job's outputs exist, made as the study defines from the inputs that still exist."""
         path = statements.path_for(job.outputs[0][0])
         if not path.exists() or not all(Path(name).exists() for name, _ in job.outputs):
             return False
@@ -205,17 +211,17 @@ class Work:
         return not sharing.difference(statement, job) and all(self._digest(one.name) == one.sha256 for one in there)
 
     def time_against_fit(self) -> None:
-        """Time each tooling's engine against `Model.fit` of Keras on the same backend."""
+        """Time each tooling's engine against Keras's `Model.fit` on the same backend."""
         for name in self.study.config["only"]:
             out = throughput(self.study, name)
             if not out.exists() and not why_failed(out) and self.ends > time.monotonic():
-                # The registry's entry, as it is in a GPU's study; of a CPU that of the framework.
+                # On a GPU the tooling's registry entry, on a CPU the framework.
                 tooling = self.study.tooling(name)
                 asked = name if tooling["accelerator"] == "gpu" else tooling["engine"]
                 self._call(f"engine_vs_fit {name}", [sys.executable, str(ROOT / "bench/engine_vs_fit.py"), asked], out)
 
     def _fits(self, job: Job) -> bool:
-        """Whether there is time for a job: for all of it, or if a whole piece is too short for it, for some."""
+        """Whether there is time for a job, or for a part of it if it is longer than a whole piece."""
         left = self.ends - time.monotonic()
         spec, known = job.parameters.get("spec"), None
         if job.verb == "train" and (found := run_time.find(spec)):
@@ -229,22 +235,22 @@ class Work:
             Path(name).parent.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-m", "toolnoise.cli", *arguments(self.study, job)]
         if self._call(called(job), command, log_of(job)) and not self.is_done(job):
-            raise RuntimeError(f"{called(job)} has ended well and left something else than the study asks for")
+            raise RuntimeError(f"{called(job)} has ended without error, but its outputs are not those of the study")
 
     def _call(self, name: str, command: list[str], log: Path) -> bool:
-        """Whether a command succeeded; what it said is in the log, or if it failed, in a log that says so."""
+        """Run a command; returns whether it succeeded. Its output goes to the log, or to a `.failed.log`."""
         print(f"{span(time.monotonic() - self.began):>6} {name}", flush=True)
         log.parent.mkdir(parents=True, exist_ok=True)
         scratch = log.with_name(f"{log.name}.unfinished")
         path = os.pathsep.join(filter(None, (*PACKAGES, os.environ.get("PYTHONPATH"))))
         environment = {**os.environ, "PYTHONPATH": path}
-        with scratch.open("wb") as said:
-            # A session of its own, to end it with all that it starts: the next piece shall have the GPU for itself.
-            begun = subprocess.Popen(command, stdout=said, stderr=said, env=environment, start_new_session=True)
+        with scratch.open("wb") as output:
+            # A session of its own, so that all its processes can be ended: the next piece must have the GPU to itself.
+            begun = subprocess.Popen(command, stdout=output, stderr=output, env=environment, start_new_session=True)
             try:
                 ended = begun.wait(max(1, self.ends - time.monotonic()))
             except subprocess.TimeoutExpired:
-                print("       the time is over: it goes on from its checkpoint, if it has one", flush=True)
+                print("       the time is over: it resumes from its checkpoint, if it has one", flush=True)
                 return False
             finally:
                 if begun.poll() is None:
@@ -262,7 +268,7 @@ class Work:
 
 
 def is_of_this_code(job: Job) -> bool:
-    """Whether a finished job was performed by the code that is here; other code may make other results."""
+    """Whether the present code performed a finished job; other code may give other results."""
     step, kinds = STEPS[job.verb], (statements.CODE, statements.RESOURCE)
     statement = statements.read(statements.path_for(job.outputs[0][0]))
     made_by = {one.name: one.sha256 for one in statement.dependencies if one.kind in kinds}
@@ -287,29 +293,29 @@ def arguments(study: studies.Study, job: Job) -> list[str]:
 
 
 def called(job: Job) -> str:
-    """A job as a person reads it."""
+    """A short name of a job."""
     return f"{job.verb} {'/'.join(map(str, job.place))}"
 
 
 def log_of(job: Job) -> Path:
-    """Where a job's log lies."""
+    """The path of a job's log."""
     return Path("logs", *PurePosixPath(f"{job.outputs[0][0]}.log").parts[1:])
 
 
 def failed_log(log: Path) -> Path:
-    """Where a log lies that ends in a failure."""
+    """The path of the log after a failure."""
     return log.with_suffix(FAILED)
 
 
 def why_failed(log: Path) -> str:
-    """The last line of what failed; empty if it did not."""
+    """The last line of a failed job's log; empty if it did not fail."""
     failed = failed_log(log)
     lines = failed.read_text("utf-8", "replace").strip().splitlines() if failed.exists() else []
-    return (lines or ["it said nothing"])[-1].removeprefix("toolnoise: ") if failed.exists() else ""
+    return (lines or ["no output"])[-1].removeprefix("toolnoise: ") if failed.exists() else ""
 
 
 def throughput(study: studies.Study, tooling: str) -> Path:
-    """Where the comparison with `Model.fit` lies."""
+    """The path of the comparison with `Model.fit`."""
     return Path(f"logs/{study.name}/throughput/{tooling}.log")
 
 
@@ -317,14 +323,14 @@ def throughput(study: studies.Study, tooling: str) -> Path:
 
 
 def _shares(study: str, largest: float, most: int) -> Iterator[list[Path]]:
-    """The files of a study's results and logs in shares of so many MB and so many of them; says what has no room."""
+    """The files of a study's results and logs, in `most` shares of `largest` MB at most; prints those left out."""
     found = [path for top in ("results", "logs") for path in Path(top, study).rglob("*") if path.is_file()]
     found = [path for path in found if not path.name.startswith(".") and path.suffix != ".unfinished"]
     found.sort(key=lambda path: (any(part in BULKY for part in path.parts[2:]), path.stat().st_size, path))
     shares: list[list[Path]] = [[]]
     room, left = largest * 1e6, []
     for path in found:
-        # As a tar has it: a header, and blocks of 512 bytes.
+        # Size in a tar: a header and blocks of 512 bytes.
         needs = path.stat().st_size + 1024
         if needs > room and needs <= largest * 1e6 and len(shares) < most:
             shares.append([])
@@ -351,23 +357,23 @@ def _blocks(path: Path) -> Iterator[bytes]:
 
 
 def unpack(options: argparse.Namespace) -> None:
-    """Put what came back among the results here, in place of what earlier pieces brought, and print the tables."""
+    """Add the returned files to the results here, replacing those of earlier pieces, and print the tables."""
     name = config.read(options.study)["study"]
     found: dict[str, None] = {}
     for file in options.archives:
         for member in archive.read(file):
             top, *rest = PurePosixPath(member.name).parts
             if top not in ("results", "logs") or len(rest) < 2 or ".." in rest or not rest[0].startswith(name):
-                raise BadInput(file, repr(member.name), "is of no results of the study", "what `run` packed")
+                raise BadInput(file, repr(member.name), "is not among the study's results", "an archive from `run`")
             with files.replacing(member.name) as scratch, scratch.open("wb") as out:
                 out.writelines(member.chunks)
             found |= {rest[0]: None}
     for study in found:
-        print(told(studies.load(f"results/{study}/study.json")))
+        print(summary(studies.load(f"results/{study}/study.json")))
 
 
-def told(study: studies.Study) -> str:
-    """The answers so far, part by part, and what is not answered."""
+def summary(study: studies.Study) -> str:
+    """The results so far, part by part, and the jobs that failed or were not run."""
     import gpu_tables
 
     work = Work(study)
@@ -387,10 +393,10 @@ def told(study: studies.Study) -> str:
 
 
 def _against_fit(study: studies.Study, tooling: str) -> str:
-    said = throughput(study, tooling)
-    if not said.exists():
-        return f"failed: {why}" if (why := why_failed(said)) else "not run"
-    return ", ".join(line for line in said.read_text("utf-8").splitlines() if line.startswith("ratio "))
+    log = throughput(study, tooling)
+    if not log.exists():
+        return f"failed: {why}" if (why := why_failed(log)) else "not run"
+    return ", ".join(line for line in log.read_text("utf-8").splitlines() if line.startswith("ratio "))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The answers of bench/gpu.py as tables: of each part what was measured, with intervals and numbers of runs."""
+"""The results of bench/gpu.py as tables: the measurements of each part, with intervals and numbers of runs."""
 
 import math
 import statistics
@@ -21,7 +21,7 @@ from toolnoise.training.runs import Run, read
 
 
 def control(_study: Study, done: list[Job]) -> list[str]:
-    """Whether control is bit-equal."""
+    """Whether control runs are bit-equal."""
     rows = []
     for job in done:
         verdict = files.read_json(job.outputs[0][0])
@@ -50,7 +50,7 @@ def noise(study: Study, done: list[Job]) -> list[str]:
 
 
 def cost(_study: Study, done: list[Job]) -> list[str]:
-    """What determinism costs each network."""
+    """The cost of determinism for each network."""
     rows = []
     for job in done:
         found = _by_metric(metric_files.read(job.outputs[0][0], OVERHEAD))
@@ -63,7 +63,7 @@ def cost(_study: Study, done: list[Job]) -> list[str]:
 
 
 def throughput(study: Study, done: list[Job]) -> list[str]:
-    """Where the time of the trainings went."""
+    """The time of the trainings by activity."""
     counts = metric_files.read([job.outputs[0][0] for job in done], COUNTS)
     images = counts.query("group == 'all' and split == 'train'").groupby("dataset")["count"].sum()
     rows = []
@@ -80,11 +80,11 @@ def throughput(study: Study, done: list[Job]) -> list[str]:
 
 
 def frameworks(_study: Study, done: list[Job]) -> list[str]:
-    """What separates the same run of two frameworks, and what of that comes from inference alone."""
+    """The differences between the same run in two frameworks, and the part that comes from inference alone."""
     rows = []
     for job in done:
         found = metric_files.read(job.outputs[0][0], FRAMEWORKS).query("group == 'all'")
-        # Inference is told for either framework's weights; the first that is told is for those of the first.
+        # Inference is reported for each framework's weights; the first row is for the first framework's.
         parts = _by_metric(found.drop_duplicates("metric"))
         about = parts["churn"]
         churns = [_interval(parts[name], 100, 2) for name in ("churn", "churn_training", "churn_inference")]
@@ -118,7 +118,7 @@ def _interval(row: Any, scale: float, digits: int) -> str:
 
 
 def _significant(row: Any) -> str:
-    # What rounding alone makes of a distance is far below any fixed number of digits, and yet not zero.
+    # Distances from rounding alone are far below any fixed number of digits, but not zero.
     value, low, high = (
         "n/a" if math.isnan(number) else f"{number:.3g}" for number in (row.value, row.ci_low, row.ci_high)
     )

@@ -1,21 +1,20 @@
-"""All pairwise measures of a cell of 100 runs x 10,000 examples x 10 classes, against the published way.
+"""All pairwise measures of a cell of 100 runs x 10,000 examples x 10 classes, against the published implementation.
 
-The published way is that of Summers & Dinneen's evaluate.py: a loop over pairs of runs which, for each, averages the
-logits, predicts, takes the cross-entropy and ranks both runs again. It is written here in NumPy as theirs is in
-PyTorch, measured on some pairs drawn at random, and taken for all of them. Both sides give the same five numbers on
-these pairs, or the benchmark stops. Seconds are of the processor, with one thread of BLAS, because others may be at
-work beside this.
+The published implementation is Summers & Dinneen's evaluate.py: a loop over pairs of runs that averages the logits,
+predicts, computes the cross-entropy and ranks both runs again for each pair. Here it is rewritten from PyTorch in
+NumPy, measured on some random pairs, and extrapolated to all. The benchmark stops unless both sides give the same five
+numbers on these pairs. Seconds are CPU seconds with one BLAS thread, because other processes may be running.
 
-Memory is what a process of its own, which maps the dump from its file, holds at its peak while it measures, over what
-it held before: resident pages by the kernel's count (VmHWM over VmRSS), those of the mapped dump among them. As many
-bytes as the dump has are therefore 1; what was allocated besides is told by tracemalloc.
+Memory is measured in a process of its own that maps the dump from its file: its peak minus its memory before, in
+resident pages by the kernel's count (VmHWM - VmRSS), including those of the mapped dump. Reading the dump therefore
+counts as 1 times its size. tracemalloc measures the memory that was allocated in addition.
 
     python bench/pairwise.py
 """
 
 import os
 
-# Before NumPy is imported, which reads it then.
+# Before the import of NumPy, which reads it.
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import subprocess
@@ -34,7 +33,7 @@ from toolnoise.metrics.correlation import pairwise_pearson, pairwise_spearman
 from toolnoise.metrics.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
 
 RUNS, EXAMPLES, CLASSES = 100, 10_000, 10
-SAMPLE = 40  # pairs that the published way is measured on
+SAMPLE = 40  # pairs for measuring the published implementation
 
 
 def main() -> None:
@@ -46,7 +45,7 @@ def main() -> None:
     shared = rng.normal(size=(EXAMPLES, CLASSES)) + 3.2 * np.eye(CLASSES)[labels]
     logits = np.stack([(shared + 0.4 * rng.normal(size=shared.shape)).astype(np.float32) for _ in range(RUNS)])
     started = time.process_time()
-    ours = measures(logits, labels, tell=True)
+    ours = measures(logits, labels, verbose=True)
     ours_seconds = time.process_time() - started
 
     every = np.transpose(np.triu_indices(RUNS, 1))
@@ -71,11 +70,11 @@ def main() -> None:
     print(f"  peak memory {resident:.2f} x the dump, {allocated:.2f} x besides it")
     print(f"ratio pairwise_measures {theirs_seconds / ours_seconds:.1f}")
     if resident > 2:
-        raise SystemExit(f"peak memory is {resident:.2f} times the dump: at most 2 is promised")
+        raise SystemExit(f"peak memory is {resident:.2f} times the dump; allowed: at most 2")
 
 
-def measures(logits: np.ndarray, labels: np.ndarray, tell: bool = False) -> dict[str, np.ndarray]:
-    """The published measures of every two runs, by toolnoise."""
+def measures(logits: np.ndarray, labels: np.ndarray, verbose: bool = False) -> dict[str, np.ndarray]:
+    """The published measures of every pair of runs, by toolnoise."""
     found = {}
     for name, measure in {
         "churn": lambda: pairwise_churn(predictions(logits)),
@@ -86,7 +85,7 @@ def measures(logits: np.ndarray, labels: np.ndarray, tell: bool = False) -> dict
     }.items():
         started = time.process_time()
         found[name] = measure()
-        if tell:
+        if verbose:
             print(f"  {name} {time.process_time() - started:.2f} s")
     return found
 
@@ -94,7 +93,7 @@ def measures(logits: np.ndarray, labels: np.ndarray, tell: bool = False) -> dict
 def published(
     one: np.ndarray, other: np.ndarray, about_one: tuple, about_other: tuple, labels: np.ndarray
 ) -> tuple[float, ...]:
-    """What evaluate.py works out of a pair, the mean of the two members' changes for each of them."""
+    """The numbers of evaluate.py for a pair: for each change, the mean over the pair's two members."""
     together = (one + other) * np.float32(0.5)
     gained = accuracy(together, labels), cross_entropy(together, labels)
     changes = [whole - (mine + yours) / 2 for whole, mine, yours in zip(gained, about_one, about_other, strict=True)]
@@ -125,9 +124,9 @@ def ranks(values: np.ndarray) -> np.ndarray:
 
 
 def _memory(dump: str, labels: str) -> tuple[float, float]:
-    """Peak resident and peak allocated bytes while the measures are taken, as multiples of the dump."""
+    """Peak resident and peak allocated bytes during the measurement, as multiples of the dump."""
     logits, labels = arrays.read_npy(dump), np.load(labels)
-    measures(logits[:2, :10], labels[:10])  # code and buffers that any size needs
+    measures(logits[:2, :10], labels[:10])  # load code and buffers that are independent of size
     before = _status("VmRSS")
     measures(logits, labels)
     resident = _status("VmHWM") - before

@@ -1,10 +1,11 @@
-"""What the workflow costs on top of training: wall time of a small study over its pure training time per core.
+"""The cost of the workflow on top of training: wall time of a small study over its pure training time per core.
 
-Runs of a minute and more on made pictures (training speed does not depend on what they show), as many at once as there
-are cores, from nothing to the metric files: preparation, start of every process, compilation, evaluation after every
-epoch, dumps, measures and Snakemake itself are all in the wall time; only seconds inside training steps are not tax.
+Runs take a minute or more, on artificial images (training speed does not depend on their content), with one run per
+core at a time. Wall time covers everything from nothing to the metric files: preparation, process starts, compilation,
+evaluation after every epoch, dumps, measures and Snakemake itself. Only the seconds inside training steps are not tax.
 
     python bench/workflow_tax.py
+
 """
 
 import json

@@ -67,7 +67,7 @@ def test_what_a_check_stumbles_over_is_a_finding_and_what_it_found_before_stays(
     (first, second) = guarded("artifact", check)
     assert first == ("first", "found")
     assert second[0] == "artifact"
-    assert second[1].startswith(f"cannot be judged ({type(error).__name__}")
+    assert second[1].startswith(f"cannot be checked ({type(error).__name__}")
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ DIFFERENCES = {
     ),
     "a missing row": ("history.csv", "epoch\n1\n2\n", "epoch\n1\n", 'in line 3: {"epoch": "2"} and -'),
     "a tensor": ("weights.npz", npz(a=ONES, b=ONES), npz(a=ONES, b=LATER), "in b, at (1, 0): 1.0 and 2.0 (1 of 6"),
-    "a missing tensor": ("weights.npz", npz(a=ONES, b=ONES), npz(a=ONES), "in b, which one of them lacks"),
+    "a missing tensor": ("weights.npz", npz(a=ONES, b=ONES), npz(a=ONES), "in b, missing in one of them"),
     "the sign of a zero": ("weights.npz", npz(a=0 * ONES), npz(a=-0.0 * ONES), "in a, at (0, 0): 0.0 and -0.0"),
     "a logit": ("control.npy", npy(ONES), npy(LATER), "at (1, 0): 1.0 and 2.0"),
     "a shape": ("control.npy", npy(ONES), npy(ONES.T.copy()), "float32 of shape (2, 3) and float32 of shape (3, 2)"),

@@ -188,7 +188,7 @@ def test_a_file_that_is_not_what_its_statement_says_is_refused_and_nothing_is_le
     study.job("count", {"metrics/data/x.csv": b"1\n"})
     (study.folder / "metrics/data/x.csv").write_bytes(b"2\n")
     before = sorted(study.base.iterdir())
-    with pytest.raises(BadInput, match=r"x\.csv: has SHA-256 .* what its statement says"):
+    with pytest.raises(BadInput, match=r"x\.csv: has SHA-256 .* the digest in its statement"):
         study.export(name)
     assert sorted(study.base.iterdir()) == before
 
@@ -213,7 +213,7 @@ def test_a_link_out_of_the_results_is_not_followed(study):
 
 @pytest.mark.parametrize(
     ("out", "told"),
-    [("results/tiny/crate", "lies among the results"), ("full", "is there already"), ("study.zip", "is there already")],
+    [("results/tiny/crate", "lies among the results"), ("full", "already exists"), ("study.zip", "already exists")],
 )
 def test_nothing_is_written_over_or_among_results(study, out, told):
     (study.base / "full").mkdir()
@@ -253,7 +253,7 @@ def test_an_unknown_verb_is_refused(study):
 
 def test_text_that_is_no_unicode_is_refused(study):
     study.job("count", {"metrics/data/x.csv": b"1\n"}, parameters={"dataset": "\ud800"})
-    with pytest.raises(BadInput, match="no Unicode"):
+    with pytest.raises(BadInput, match="invalid Unicode"):
         study.export()
 
 

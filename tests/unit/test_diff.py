@@ -46,7 +46,7 @@ def test_runs_with_equal_bits_are_bit_equal(differ):
     found = differ()
     assert found["equal"]
     assert found["parting"]["weights_differ_from_epoch"] is None
-    assert report.told(found).splitlines()[-1].startswith("bit-equal: weights, history but for times, ")
+    assert report.as_text(found).splitlines()[-1].startswith("bit-equal: weights, history except times, ")
 
 
 def test_times_and_hosts_are_no_difference_of_results(differ, tmp_path):
@@ -68,7 +68,7 @@ def test_the_first_epoch_and_tensor_that_differ_are_those_of_the_histories(epoch
     assert not found["equal"]
     assert found["parting"]["weights_differ_from_epoch"] == epoch
     assert found["parting"]["tensors_that_differ_then"] == [tensor]
-    assert f"differ from epoch {epoch} on, in 1 tensor: {tensor}" in report.told(found)
+    assert f"differ from epoch {epoch} on, in 1 tensor: {tensor}" in report.as_text(found)
 
 
 def test_the_draws_part_on_their_own(differ, tmp_path):
@@ -100,7 +100,7 @@ def test_a_layer_that_leaves_zero_is_the_farthest(differ):
 def test_final_weights_that_the_history_does_not_know_are_a_difference(differ):
     found = differ(lambda parts: parts["final"].update({"a/bias": np.ones(3, np.float32)}))
     assert not found["equal"]
-    assert "differ, though the digests in the histories do not" in report.told(found)
+    assert "differ, although the digests in the histories do not" in report.as_text(found)
 
 
 def test_the_sign_of_a_zero_is_a_difference(differ):
@@ -118,7 +118,7 @@ def test_diverged_runs_compare_by_their_bits(differ):
     found = differ(diverge)
     assert found["parting"]["status"] == ["completed", "diverged"]
     assert not found["equal"]
-    assert "completed -> diverged" in report.told(found)
+    assert "completed -> diverged" in report.as_text(found)
 
 
 def test_a_run_that_stopped_earlier_differs(differ):
@@ -137,7 +137,7 @@ def test_networks_of_other_tensors_are_told_apart(differ):
     assert not found["equal"], "though their digests, which know no names, are equal"
     assert found["parting"]["tensors_not_shared"] == ["a/bias", "b"]
     assert found["parting"]["l2_unit"] is None
-    assert "tensors that only one of them has, or has in that shape: a/bias, b" in report.told(found)
+    assert "tensors in only one of them, or with different shapes: a/bias, b" in report.as_text(found)
 
 
 MOVE = {"tensor": "a/kernel", "index": [1, 2], "up": True, "after_epoch": 5}
@@ -154,23 +154,23 @@ MOVE = {"tensor": "a/kernel", "index": [1, 2], "up": True, "after_epoch": 5}
 def test_moved_bits_are_told_where_they_differ(one, other, says, differ):
     found = differ(recorded(moved_bit=other), recorded(moved_bit=one))
     assert found["parting"]["moved_bit"] == [one, other]
-    assert f"\nmoved bit        {says}\n" in report.told(found)
+    assert f"\nmoved bit        {says}\n" in report.as_text(found)
 
 
 @pytest.mark.parametrize("moved", [None, MOVE])
 def test_the_same_bit_and_none_are_no_difference(moved, differ):
     found = differ(recorded(moved_bit=moved), recorded(moved_bit=moved))
     assert found["equal"]
-    assert "moved bit" not in report.told(found)
+    assert "moved bit" not in report.as_text(found)
 
 
 @pytest.mark.parametrize(
     ("one", "other", "says"),
-    [("ab", "ab", "the same"), ("ab", "ac", "differ"), (None, "ac", "not known of both")],
+    [("ab", "ab", "the same"), ("ab", "ac", "differ"), (None, "ac", "not known for both")],
 )
 def test_initial_weights_are_compared_by_their_digests(one, other, says, differ):
     first, second = (recorded(**({"initial_sha256": digest} if digest else {})) for digest in (one, other))
-    assert f"initial weights  {says}\n" in report.told(differ(second, first))
+    assert f"initial weights  {says}\n" in report.as_text(differ(second, first))
 
 
 def test_what_differs_in_the_spec_is_told_by_its_key(differ):
@@ -180,20 +180,20 @@ def test_what_differs_in_the_spec_is_told_by_its_key(differ):
 
     found = differ(change)
     assert {"key": "recipe.batch_size", "a": 8, "b": 16} in found["made_from"]["spec"]
-    told = report.told(found)
+    told = report.as_text(found)
     assert "recipe.batch_size: 8 -> 16" in told
     assert "variant.varying: +impl" in told
 
 
 def test_flags_of_processors_are_told_one_by_one(differ):
     flags = [recorded(observed={"cpu_flags": ["fma", flag]}) for flag in ("avx2", "avx512f")]
-    assert "cpu_flags: -avx2 +avx512f" in report.told(differ(*reversed(flags)))
+    assert "cpu_flags: -avx2 +avx512f" in report.as_text(differ(*reversed(flags)))
 
 
 def test_without_a_statement_the_code_is_not_known(differ):
     found = differ()
     assert found["made_from"]["code"] is None
-    assert "code         not known of both: a statement is missing" in report.told(found)
+    assert "code         not known for both: a statement is missing" in report.as_text(found)
 
 
 def test_flips_are_sorted_by_who_is_right():
@@ -223,7 +223,7 @@ def test_cells_are_compared_over_the_seeds_that_both_have(make_run, tmp_path):
     assert [run["equal"] for run in found["runs"]] == [True, False]
     assert (found["summary"]["bit_equal"], found["summary"]["first_epoch_that_differs"]) == (1, 2)
     assert not found["equal"]
-    told = report.told(found)
+    told = report.as_text(found)
     assert "only in A: 1 seed: 1" in told
     assert "1 of 2 shared runs bit-equal" in told
 
@@ -233,7 +233,7 @@ def test_equal_cells_say_so(make_run, tmp_path):
     shutil.copytree(tmp_path / "runs", tmp_path / "others")
     found = diff.diff(tmp_path / "runs", tmp_path / "others")
     assert found["equal"]
-    assert "bit-equal" in report.told(found).splitlines()[-1]
+    assert "bit-equal" in report.as_text(found).splitlines()[-1]
 
 
 @pytest.fixture
@@ -267,7 +267,7 @@ def test_trees_are_compared_file_by_file_and_cell_by_cell(results):
     ]
     assert study["only_a"] == ["figures/table2.md"]
     assert [(cell["cell"], cell["equal"]) for cell in study["cells"]] == [("smallcnn/digits/cpu/control", False)]
-    told = report.told(found)
+    told = report.as_text(found)
     assert "in a/bias, at (1,): 0.0 and 1.0" in told
     assert told.endswith("they differ")
 
@@ -278,7 +278,7 @@ def test_a_damaged_run_in_a_tree_is_a_difference_and_no_end(results):
     record.write_text("{")
     found = diff.diff(one, other)
     assert not found["equal"]
-    assert "cannot be compared: smallcnn/digits/cpu/control" in report.told(found)
+    assert "cannot be compared: smallcnn/digits/cpu/control" in report.as_text(found)
 
 
 def test_a_link_in_a_tree_is_named_and_never_followed(results):
@@ -286,7 +286,7 @@ def test_a_link_in_a_tree_is_named_and_never_followed(results):
     (other / "metrics/link.csv").symlink_to(one / "metrics/stability.csv")
     found = diff.diff(one, other)
     assert not found["equal"]
-    assert "no plain files, not read: metrics/link.csv" in report.told(found)
+    assert "not plain files, not read: metrics/link.csv" in report.as_text(found)
 
 
 def test_what_cannot_be_compared_is_one_line(results, make_run, tmp_path, refused):
@@ -294,7 +294,7 @@ def test_what_cannot_be_compared_is_one_line(results, make_run, tmp_path, refuse
     assert "a results, and" in refused(diff.diff, run, study)
     assert "no such folder" in refused(diff.diff, run, tmp_path / "nothing")
     (tmp_path / "empty/x").mkdir(parents=True)
-    assert "has no results in it" in refused(diff.diff, study, tmp_path / "empty")
+    assert "contains no results" in refused(diff.diff, study, tmp_path / "empty")
     history = run / "history.csv"
     history.write_text(history.read_text()[:-5])
     assert "history.csv" in refused(diff.diff, run, run)

@@ -63,7 +63,7 @@ def test_what_nobody_measured_is_unknown_and_never_guessed(tiny):
     assert {(task.seconds_a_run, task.seconds_left) for task in found.tasks} == {(None, None)}
     for name in ("cpu", "v100"):
         assert (of(found, name).left, of(found, name).unknown, of(found, name).hours) == (20, 20, 0)
-    told = estimate.told(found, "tiny.yaml")
+    told = estimate.as_text(found, "tiny.yaml")
     assert "v100: 20 runs left, GPU-hours and cost unknown" in told
     assert "toolnoise estimate --measure --study tiny.yaml" in told
 
@@ -129,7 +129,7 @@ def test_unknown_runs_are_counted_beside_the_hours_of_the_others(tiny, leave):
     assert (found.left, found.unknown, found.unit) == (19, 10, "GPU-hours")
     assert found.hours == pytest.approx((9 * RUN + 16) / 3600)
     assert found.cost == pytest.approx(3.6 * found.hours)
-    told = estimate.told(estimate.estimate(tiny), "tiny.yaml")
+    told = estimate.as_text(estimate.estimate(tiny), "tiny.yaml")
     assert "v100: 19 runs left, at least 0.10 GPU-hours, and 10 runs whose time is unknown; cost at least 0.37" in told
 
 
@@ -140,7 +140,7 @@ def test_a_run_on_two_threads_takes_two_cores_and_has_an_unknown_price(tiny, lea
     assert found.unit == "core-hours"
     assert found.hours == pytest.approx(2 * 2 * (9 * RUN + 16) / 3600)
     assert found.cost is None
-    assert "core-hours; price unknown" in estimate.told(estimate.estimate(tiny), "tiny.yaml")
+    assert "core-hours; price unknown" in estimate.as_text(estimate.estimate(tiny), "tiny.yaml")
 
 
 def test_a_finished_cell_has_nothing_left(tiny, leave):
@@ -170,7 +170,7 @@ def test_what_disk_nobody_can_tell_is_named(tiny):
     assert (found.weights, found.predictions, found.data) == (0, 0, 0)
     assert found.unknown == [
         "weights of smallcnn on digits",
-        "data and predictions of digits, which is not prepared",
+        "data and predictions of digits, not prepared yet",
     ]
 
 

@@ -208,5 +208,5 @@ def test_an_index_says_where_its_runs_were_trained_and_the_audit_holds_it_to_tha
 
     assert judged(index | {"trained_on": "cpu"}) == []
     ((name, found),) = judged(index | {"trained_on": "noisy"})
-    assert (name, found) == ("index.json", "has another trained_on than its statement: all")
+    assert (name, found) == ("index.json", "differs from its statement in trained_on: all")
     assert len(judged(index)) == 1

@@ -93,7 +93,7 @@ def test_a_plan_goes_back_and_forth(plan):
 def test_asked_for_nothing_it_says_what_the_usual_numbers_of_runs_can_show(plan):
     lines = plan("--sd", 0.25).splitlines()
     heading, _, *rows = lines[3:]
-    assert heading.split("  ") == ["runs per arm show", "a gain, points", "a ratio of SDs", "SDs equal within a factor"]
+    assert heading.split("  ") == ["runs per arm", "a gain, points", "a ratio of SDs", "SDs equal within a factor"]
     assert [row.split()[0] for row in rows] == ["3", "5", "10", "20", "50", "100"]
     assert rows[2].split() == ["10", "0.331", "2.68", "2.79"]
 
@@ -149,7 +149,7 @@ def test_what_makes_no_sense_is_refused_in_one_line(options, says, refusal):
 
 
 def test_a_pilot_of_several_cells_must_be_told_which(refusal, pilot):
-    assert "cells: 3 with nothing asked for; choose by --model, --dataset, --hardware and --variant one of " in refusal(
+    assert "cells: 3 with no choice given; choose by --model, --dataset, --hardware and --variant one of " in refusal(
         "--pilot", pilot, "--gain", 1
     )
     assert "cells: none with variant algo; " in refusal("--pilot", pilot, "--variant", "algo")

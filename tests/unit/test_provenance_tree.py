@@ -101,7 +101,7 @@ def test_links_are_told_and_not_followed(root, tmp_path):
     assert set(one.strange) == {"out", "folder", "within", "circle", "pipe"}
     assert one.strange["out"] == f"a symbolic link out of the tree, to {tmp_path / 'secret.txt'}"
     assert one.strange["within"] == "a symbolic link inside the tree, to metrics/data.csv"
-    assert one.strange["pipe"] == "no plain file"
+    assert one.strange["pipe"] == "not a plain file"
     assert list(one.artifacts) == ["metrics/data.csv", "study.json"]
 
 

@@ -307,7 +307,7 @@ def test_the_folder_is_found_by_the_name_in_the_archive(whole, here, monkeypatch
 def test_a_study_of_some_toolings_takes_others_if_the_whole_study_is_named(whole, here, take, refused):
     narrow = json.loads((here / "study.yaml").read_text())
     files.write_json(here / "results/shared/study.json", config.narrowed(narrow | {"only": ["cpu-eigen"]}, "study"))
-    assert "--study names another form of it" in refused(take, whole.archive)
+    assert "--study selects another form of it" in refused(take, whole.archive)
     assert take(whole.archive, study=here / "study.yaml").jobs == whole.told.jobs
 
 
@@ -330,7 +330,7 @@ def test_a_file_that_is_not_what_its_statement_says_is_not_exported(change, whol
     path = next((site / "results").rglob(RUN))
     path.write_bytes(change(path.read_bytes()))
     line = refused(exporting.export, site / "results/shared", tmp_path / "out.tar")
-    assert line.startswith(f"{path}: is not what its statement says")
+    assert line.startswith(f"{path}: differs from its statement")
     path.unlink()
     path.symlink_to("/etc/passwd")
     assert refused(exporting.export, site / "results/shared", tmp_path / "out.tar").startswith(f"{path}: ")
@@ -367,70 +367,70 @@ KINDS = {
 HARMFUL = {
     "a changed byte": (edit_file(f"runs/smallcnn/digits/{RUN}", b"X" * 5300), "has 5300 bytes"),
     "a larger file": (edit_file(f"runs/smallcnn/digits/{RUN}", bytes(10**8)), "has 100000000 bytes"),
-    "above": (renamed(f"digits/{RUN}", "../weights.npz"), "../weights.npz: is no file that the statements"),
+    "above": (renamed(f"digits/{RUN}", "../weights.npz"), "../weights.npz: is not named by a statement"),
     "above in the middle": (
         renamed(f"digits/{RUN}", "results/shared/runs/../../../weights.npz"),
-        "results/shared/runs/../../../weights.npz: is no file",
+        "results/shared/runs/../../../weights.npz: is not named",
     ),
-    "absolute": (renamed(f"digits/{RUN}", "/tmp/weights.npz"), "/tmp/weights.npz: is no file"),
+    "absolute": (renamed(f"digits/{RUN}", "/tmp/weights.npz"), "/tmp/weights.npz: is not named"),
     "another case": (
         renamed(f"digits/{RUN}", f"results/shared/runs/SmallCNN/digits/{RUN}"),
-        "SmallCNN/digits/cpu/control/1/weights.npz: is no file",
+        "SmallCNN/digits/cpu/control/1/weights.npz: is not named",
     ),
     "a twin in Unicode": (
         renamed(f"digits/{RUN}", f"results/shared/runs/\uff53mallcnn/digits/{RUN}"),
-        "control/1/weights.npz: is no file",
+        "control/1/weights.npz: is not named",
     ),
     "a dot": (
         renamed(f"digits/{RUN}", f"results/shared/./runs/smallcnn/digits/{RUN}"),
-        "results/shared/./runs/smallcnn/digits/cpu/control/1/weights.npz: is no file",
+        "results/shared/./runs/smallcnn/digits/cpu/control/1/weights.npz: is not named",
     ),
-    "a name with a line end": (renamed(f"digits/{RUN}", "results\n/x"), "results\\n/x: is no file"),
+    "a name with a line end": (renamed(f"digits/{RUN}", "results\n/x"), "results\\n/x: is not named"),
     "another study": (renamed("digits.npz.intoto.json", "results/other/statements/a.intoto.json"), "results/other/"),
-    "a file without statement": (added("results/shared/notes.txt"), "notes.txt: is no file that the statements"),
-    "a study": (added("results/shared/study.json"), "study.json: is no file that the statements"),
-    "the data itself": (added(DATA), f"{DATA}: is no file that the statements"),
+    "a file without statement": (added("results/shared/notes.txt"), "notes.txt: is not named by a statement"),
+    "a study": (added("results/shared/study.json"), "study.json: is not named by a statement"),
+    "the data itself": (added(DATA), f"{DATA}: is not named by a statement"),
     "a statement of what is made anywhere": (
         added("results/shared/statements/study.json.intoto.json", b"{}", at="digits.npz.intoto.json"),
         "study.json.intoto.json: ",
     ),
-    "a file twice": (twice(f"digits/{RUN}"), "weights.npz: is no file that the statements in it speak of, or stands"),
-    "a statement twice": (twice("cpu/control/1/weights.npz.intoto.json"), "weights.npz.intoto.json: stands where"),
+    "a file twice": (twice(f"digits/{RUN}"), "weights.npz: is not named by a statement in the archive, or occurs"),
+    "a statement twice": (twice("cpu/control/1/weights.npz.intoto.json"), "weights.npz.intoto.json: is out of place"),
     "a statement after the files": (
         lambda some: some.append(some.pop(place(some, "cpu/control/1/weights.npz.intoto.json"))),
-        "which must be here or come with it",
+        "which must be here or in the archive",
     ),
     "a file that is missing": (dropped(f"digits/{RUN}"), "cpu/control/1/weights.npz: is missing"),
-    "a statement that is missing": (dropped(f"{RUN}.intoto.json"), "must be here or come with it"),
+    "a statement that is missing": (dropped(f"{RUN}.intoto.json"), "must be here or in the archive"),
     "runs of a dump that are missing": (
         lambda some: [pair for pair in some if "/runs/" not in pair[0].name],
-        "cpu/control/1/run.json; which must be here or come with it",
+        "cpu/control/1/run.json; which must be here or in the archive",
     ),
-    "nothing but the data's statement": (lambda some: some[:1], "statements, each once, of jobs that the study"),
+    "nothing but the data's statement": (lambda some: some[:1], "statements, each once, of jobs of the study"),
     "a changed spec": (
         edit_statement(
             RUN, lambda about: definition(about)["externalParameters"]["spec"]["recipe"].update(learning_rate=0.5)
         ),
-        "has another spec than the study here",
+        "differs from the study here in its spec",
     ),
     "a changed key": (
         edit_statement(RUN, lambda about: definition(about)["externalParameters"]["keys"]["init"].update(key="0" * 32)),
-        "has another spec than the study here",
+        "differs from the study here in its spec",
     ),
     "another verb": (
         edit_statement(RUN, lambda about: definition(about).update(buildType="urn:toolnoise:predict:1")),
-        "has another verb than the study here",
+        "differs from the study here in its verb",
     ),
-    "statements of two runs swapped": (swapped, "has another spec than the study here"),
+    "statements of two runs swapped": (swapped, "differs from the study here in its spec"),
     "outputs elsewhere": (
         edit_statement(RUN, lambda about: about["subject"][1].update(name="results/shared/study.json")),
-        "has another list of outputs than the study here",
+        "differs from the study here in its list of outputs",
     ),
     "a dump of other runs": (
         edit_statement(
             "cpu/control.npy", lambda about: definition(about)["resolvedDependencies"].remove(dependency(about, INPUT))
         ),
-        "has another list of inputs than the study here",
+        "differs from the study here in its list of inputs",
     ),
     "a run of other data": (
         edit_statement(RUN, lambda about: dependency(about, INPUT)["digest"].update(sha256="cd" * 32)),
@@ -442,11 +442,11 @@ HARMFUL = {
     ),
     "a dump of another run": (
         edit_file("cpu/control/1/run.json", b"{}", restate=RUN),
-        "control.npy.intoto.json: speaks of another results/shared/runs/smallcnn/digits/cpu/control/1/run.json",
+        "control.npy.intoto.json: names a different results/shared/runs/smallcnn/digits/cpu/control/1/run.json",
     ),
     "other code": (
         edit_statement(RUN, lambda about: dependency(about, CODE)["digest"].update(sha256="cd" * 32)),
-        "than the one here; the same code, or --other-code",
+        "that differs from the one here; the same code, or --other-code",
     ),
     "a statement without sizes": (
         edit_statement(RUN, lambda about: about["subject"][0]["annotations"].pop("size")),
@@ -483,7 +483,7 @@ def test_one_byte_is_enough(whole, tmp_path, here, take, refused):
     content[content.index(b"runs/smallcnn/digits/cpu/control/1/weights.npz\n")] ^= 1
     (tmp_path / "changed.tar").write_bytes(content)
     before = snapshot(here)
-    assert "1/weights.npz: is not what its statement says" in refused(take, tmp_path / "changed.tar")
+    assert "1/weights.npz: differs from its statement" in refused(take, tmp_path / "changed.tar")
     assert snapshot(here) == before
 
 
@@ -495,7 +495,7 @@ def test_a_record_of_another_spec_is_refused_though_its_statement_is_right_about
         edit_file("cpu/control/1/run.json", json.dumps(record).encode(), restate=RUN)(some)
         return [pair for pair in some if "predictions" not in pair[0].name]
 
-    assert "run.json: has another spec than its statement" in refused(take, changed(edit))
+    assert "run.json: differs from its statement in its spec" in refused(take, changed(edit))
 
 
 def test_other_code_is_taken_if_that_is_asked_for(changed, here, take):
@@ -553,7 +553,9 @@ def test_what_is_no_archive_is_one_line(take, refused, tmp_path, here, monkeypat
     assert "no such file" in refused(take, tmp_path / "absent.tar")
     monkeypatch.chdir(here)
     assert "damaged or truncated" in refused(importing.take, tmp_path / "text.tar")
-    assert "is no study's" in refused(importing.take, pack(tmp_path / "o.tar", [(tarfile.TarInfo("../../x/y"), b"")]))
+    assert "belongs to no study" in refused(
+        importing.take, pack(tmp_path / "o.tar", [(tarfile.TarInfo("../../x/y"), b"")])
+    )
 
 
 def test_a_file_that_is_here_with_other_bytes_stays(whole, here, take, refused):
@@ -561,7 +563,7 @@ def test_a_file_that_is_here_with_other_bytes_stays(whole, here, take, refused):
     path.parent.mkdir(parents=True)
     path.write_text("mine")
     before = snapshot(here)
-    assert refused(take, whole.archive) == f"{path}: is here with other bytes; an equal file, or none"
+    assert refused(take, whole.archive) == f"{path}: is already here with different bytes; an equal file, or none"
     assert snapshot(here) == before
 
 
@@ -580,7 +582,7 @@ def test_without_its_data_or_its_study_nothing_comes_in(whole, here, take, refus
 def test_nothing_comes_in_while_snakemake_works(whole, here, take, refused):
     (here / ".snakemake/locks").mkdir(parents=True)
     (here / ".snakemake/locks/0.input.lock").touch()
-    assert "Snakemake is at work here" in refused(take, whole.archive)
+    assert "Snakemake is running here" in refused(take, whole.archive)
 
 
 def test_what_snakemake_recorded_of_earlier_files_is_forgotten_and_nothing_else(whole, here, take):

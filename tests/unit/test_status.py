@@ -90,7 +90,7 @@ def test_a_log_without_a_result_that_nobody_works_on_is_a_failure_told_in_one_li
     leave(IMPL, 2, log="epoch 1 of 3: ...\n\ntoolnoise: hardware v100: device: found Tesla T4; wanted: V100\n\n")
     leave(IMPL, 3, log="")
     assert counted(tiny, IMPL) == {"failed": 2, "missing": 1}
-    told = status.told(tiny, status.status(tiny)).splitlines()
+    told = status.as_text(tiny, status.status(tiny)).splitlines()
     (line,) = [line for line in told if "V100" in line]
     assert line.startswith("failed: results/tiny/runs/smallcnn/digits/cpu/impl/2/run.json: toolnoise: hardware v100:")
     assert line.endswith("(logs/tiny/train/smallcnn/digits/cpu/impl/2.log)")
@@ -109,9 +109,9 @@ def test_many_failures_are_counted_after_the_first(tiny, leave, monkeypatch):
     monkeypatch.setattr(status, "FAILURES_SHOWN", 2)
     for seed in (1, 2, 3):
         leave(IMPL, seed, log="killed\n")
-    told = status.told(tiny, status.status(tiny))
+    told = status.as_text(tiny, status.status(tiny))
     assert told.count("killed") == 2
-    assert "failed: 1 jobs more" in told
+    assert "failed: 1 more jobs" in told
 
 
 def test_a_failed_gate_and_failed_data_are_failures_too(tiny):
@@ -151,7 +151,7 @@ def test_a_run_that_a_process_of_this_folder_trains_is_running_and_its_epochs_co
     found = status.status(tiny)
     assert found.running == 1
     assert found.cells[1].seconds_left == (6 + 3 * 11 - 2 * 11) + (6 + 3 * 11)
-    assert "with 1 at a time" in status.told(tiny, found)
+    assert "with 1 at a time" in status.as_text(tiny, found)
 
 
 def test_the_same_arguments_in_another_folder_are_another_study(tiny, leave, working, tmp_path):
@@ -185,17 +185,17 @@ def test_a_lock_without_snakemake_is_told_with_the_way_out(tiny, working):
     locks.mkdir(parents=True)
     assert not status.status(tiny).locked
     (locks / "0.output.lock").touch()
-    assert "--unlock" in status.told(tiny, status.status(tiny))
+    assert "--unlock" in status.as_text(tiny, status.status(tiny))
     working("-m", "snakemake")
-    told = status.told(tiny, status.status(tiny))
+    told = status.as_text(tiny, status.status(tiny))
     assert "--unlock" not in told
-    assert "Snakemake is at work" in told
+    assert "Snakemake is running" in told
 
 
 def test_each_cell_is_one_line_and_the_whole_is_one(tiny, leave):
     leave(CONTROL, 1)
     files.write_text(tiny.path(layout.PREDICTIONS, CONTROL), "")
-    heading, _, control, impl, *rest = status.told(tiny, status.status(tiny)).splitlines()
+    heading, _, control, impl, *rest = status.as_text(tiny, status.status(tiny)).splitlines()
     assert heading.split()[:5] == ["model", "data", "set", "hardware", "variant"]
     assert control.split() == [*CONTROL, "1", "-", "-", "-", "2", "done", "missing", *span(78).split()]
     assert impl.split() == [*IMPL, "-", "-", "-", "-", "3", "missing", "missing", "unknown"]

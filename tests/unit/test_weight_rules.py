@@ -63,7 +63,7 @@ def test_whole_runs_are_clean(count, write):
 def test_a_number_changed_in_a_snapshot_or_in_the_last_one_is_found_with_its_epoch(name, place, epoch, write):
     record = write(count=3)
     change_tensor(record, name, place)
-    told = f"has other weights after epoch {epoch} than its history"
+    told = f"has weights after epoch {epoch} that differ from its history"
     assert judged(weights.snapshots_are_the_histories, record) == [("weights.npz", told)]
 
 
@@ -72,9 +72,7 @@ def test_snapshots_in_another_order_are_found(write):
         parts["final"] |= snapshots.packed(parts["epochs"][1::-1])
 
     found = judged(weights.snapshots_are_the_histories, write(count=3, change=turn))
-    assert [what.split(" than")[0] for _, what in found] == [
-        f"has other weights after epoch {epoch}" for epoch in (1, 2)
-    ]
+    assert [what.split(" that")[0] for _, what in found] == [f"has weights after epoch {epoch}" for epoch in (1, 2)]
 
 
 LACKING = {
@@ -95,9 +93,9 @@ def test_weights_that_are_not_there_or_no_plain_file_are_found_and_not_waited_fo
     record = write(count=3)
     path = record.with_name("weights.npz")
     path.rename(path.with_name("elsewhere.npz"))
-    assert "is not there" in judged(weights.snapshots_are_the_histories, record)[0][1]
+    assert "is missing" in judged(weights.snapshots_are_the_histories, record)[0][1]
     path.symlink_to("elsewhere.npz")
-    assert "is not there" in judged(weights.snapshots_are_the_histories, record)[0][1]
+    assert "is missing" in judged(weights.snapshots_are_the_histories, record)[0][1]
 
 
 @pytest.mark.parametrize("count", ["5", -1, 0, 10**30, None, [2]])
@@ -129,7 +127,7 @@ OTHER_MOVES = {
 @pytest.mark.parametrize(("other", "key"), OTHER_MOVES.values(), ids=OTHER_MOVES)
 def test_another_move_than_the_drawn_is_found(other, key, write):
     record = write("bit", change=lambda parts: parts["record"].update(moved_bit=parts["record"]["moved_bit"] | other))
-    found = [("run.json", f"has another moved_bit than its seeds and tensors give: {key}")]
+    found = [("run.json", f"has a moved_bit that does not follow from its seeds and tensors: {key}")]
     assert judged(weights.moved_bits_are_the_drawn, record) == found
 
 

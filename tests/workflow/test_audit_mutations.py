@@ -182,7 +182,7 @@ def test_untouched_studies_are_clean_and_covered(study, both):
     assert found.findings == found.stale == ()
     assert found.coverage.stated == found.coverage.files > 20
     assert "100 %" in str(found.coverage)
-    assert examine.told(found, strict=True).endswith("\nclean")
+    assert examine.as_text(found, strict=True).endswith("\nclean")
 
 
 # What is done to an artifact of every kind
@@ -1003,7 +1003,7 @@ def test_a_harmful_thing_is_found_under_its_rule(what, folders):
     wanted = {name if name.startswith(("results/", "../")) else folder.name(name) for name in one.artifacts}
     assert wanted <= told, [tuple(finding) for finding in found.findings][:20]
     # Told to a person on lines that can be printed, and to a program.
-    assert examine.told(found, strict=False).encode()
+    assert examine.as_text(found, strict=False).encode()
     json.dumps(examine.as_json(found, strict=False))
 
 
@@ -1066,7 +1066,7 @@ def test_results_by_code_that_has_changed_since_are_stale_and_clean(folders):
     assert [(one.artifact, one.changed) for one in found.stale] == [(folder.name(TABLE), (name,))]
     assert found.is_clean(strict=False)
     assert not found.is_clean(strict=True)
-    assert "1 results are stale" in examine.told(found, strict=False)
+    assert "1 results are stale" in examine.as_text(found, strict=False)
 
 
 def test_what_nothing_is_made_from_can_be_forged_with_its_statement_as_the_docs_say(folders):

@@ -22,7 +22,7 @@ def test_two_cells_are_compared_by_the_labels_of_their_study(small_study, toolno
 
 def test_control_runs_answer_alike(small_study, toolnoise):
     done = toolnoise(small_study, "compare", f"{CELL}/control.npy", f"{CELL}/control.npy")
-    assert done.stdout.endswith("Every run is as accurate as every other.\nNo answer changes if B takes A's place.\n")
+    assert done.stdout.endswith("All runs are equally accurate.\nNo prediction changes if B replaces A.\n")
 
 
 def test_files_of_another_program_need_no_study(tmp_path, toolnoise):

@@ -210,4 +210,4 @@ def test_changes_that_no_commit_has_are_not_packed(pieces, script, refusal, tmp_
 def test_archives_of_anything_else_are_refused(name, pieces, script, refusal, tmp_path):
     checkout, _, _ = pieces
     archive.write(tmp_path / "x.tar", [archive.Member(name, 1, iter([b"x"]))])
-    assert "is of no results of the study" in refusal(script(checkout, "unpack", tmp_path / "x.tar", here=True))
+    assert "is not among the study's results" in refusal(script(checkout, "unpack", tmp_path / "x.tar", here=True))

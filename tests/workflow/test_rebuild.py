@@ -54,7 +54,7 @@ def sampled(small_study, toolnoise):
 def test_a_run_with_emulated_noise_is_reproduced(sampled):
     line = sampled[0].splitlines()[1]
     assert line.startswith("reproduced: train results/small/runs/smallcnn")
-    assert "/weights.npz: 3 files bit-equal, 2 of them but for times" in line
+    assert "/weights.npz: 3 files bit-equal, 2 of them except times" in line
 
 
 def test_figures_tables_and_notebooks_are_reproduced_byte_for_byte(sampled):
@@ -86,12 +86,10 @@ def test_a_changed_tensor_is_named_though_the_statement_is_met(copied, rebuild):
     weights["conv2/kernel"][0, 0, 1, 2] += np.float32(1e-3)
     arrays.write_npz(copied / NOISY / "weights.npz", weights)
     said, code = rebuild(copied, NOISY)
-    assert said.startswith(
-        f"differs: train {NOISY}/weights.npz: {NOISY}/weights.npz: made again as stated, but the file"
-    )
-    assert "it differs in conv2/kernel, at (0, 0, 1, 2): " in said
+    assert said.startswith(f"differs: train {NOISY}/weights.npz: {NOISY}/weights.npz: rebuilt as stated, but the file")
+    assert "differs in conv2/kernel, at (0, 0, 1, 2): " in said
     assert "from equal initial weights no epoch's digests differ" in said
-    assert "then and now: nothing differs that is recorded" in said
+    assert "then and now: no recorded difference" in said
     assert code == 1
 
 
@@ -102,7 +100,7 @@ def test_a_training_that_comes_out_otherwise_is_told_by_epoch_layer_and_machine(
 
     edit(copied, f"{NOISY}/weights.npz", another_machine)
     said, code = rebuild(copied, NOISY)
-    assert "from equal initial weights they part in epoch 1, first in conv1/kernel" in said
+    assert "from equal initial weights they differ from epoch 1 on, first in conv1/kernel" in said
     assert "then and now: cpu: another one -> " in said
     assert code == 1
 
@@ -120,8 +118,11 @@ def test_an_input_that_has_changed_is_told_and_not_used(copied, rebuild):
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (spec(hardware={"impl_noise": "native"}), "the implementation noise of cpu is native: nobody can replay it"),
-        (spec(hardware={"accelerator": "gpu", "device": "V100"}), "this machine cannot serve cpu: device: "),
+        (
+            spec(hardware={"impl_noise": "native"}),
+            "the implementation noise of cpu is native, so it cannot be replayed",
+        ),
+        (spec(hardware={"accelerator": "gpu", "device": "V100"}), "this machine cannot run cpu: device: "),
     ],
     ids=["native noise", "a device that is not here"],
 )
@@ -158,7 +159,7 @@ def no_data(definition):
     [
         (climb, "'../../outside' lies outside of the folder that the job ran in"),
         (without_spec, "its parameters are not those of a train job"),
-        (other_keys, "the recorded keys are not those that the spec gives"),
+        (other_keys, "the recorded keys do not follow from the spec"),
         (no_data, "the statement has 0 files for --data"),
     ],
 )
@@ -171,7 +172,7 @@ def test_a_statement_that_makes_no_sense_is_one_line(change, says, copied, rebui
 
 def test_what_no_statement_tells_of_is_refused_in_one_line(copied, toolnoise, refusal):
     (copied / "results/small/extra.csv").touch()
-    assert "no statement tells of it" in refusal(toolnoise(copied, "rebuild", "results/small/extra.csv"))
+    assert "has no statement" in refusal(toolnoise(copied, "rebuild", "results/small/extra.csv"))
     assert "nothing to rebuild" in refusal(toolnoise(copied, "rebuild"))
     assert "lies in no study" in refusal(toolnoise(copied, "rebuild", "study.yaml"))
     statement_of(copied, f"{NOISY}/weights.npz").write_text("{")
@@ -182,7 +183,7 @@ def test_what_is_made_again_can_be_kept(copied, rebuild):
     counts = "results/small/metrics/data.csv"
     (copied / counts).unlink()
     said, code = rebuild(copied, counts, "--keep", env={"TMPDIR": str(copied)})
-    assert "data.csv: is not here; it was made again as stated" in said
+    assert "data.csv: is not here; the rebuilt file is as stated" in said
     assert code == 0
     (made,) = copied.glob("toolnoise-rebuild-*/work/" + counts)
     assert f"kept in {made.parents[4]}" in said
@@ -260,7 +261,7 @@ def test_flips_agree_with_the_dump_and_the_labels(small_study, toolnoise):
 def test_control_runs_are_bit_equal_and_cells_say_so(small_study, toolnoise):
     done = toolnoise(small_study, "diff", f"{RUN}/control/1", f"{RUN}/control/2")
     assert done.returncode == 0
-    assert done.stdout.splitlines()[-1] == "bit-equal: weights, history but for times, predictions"
+    assert done.stdout.splitlines()[-1] == "bit-equal: weights, history except times, predictions"
     done = toolnoise(small_study, "diff", f"{RUN}/control", f"{RUN}/impl")
     assert done.returncode == 1
     assert "0 of 2 shared runs bit-equal" in done.stdout
@@ -270,8 +271,8 @@ def test_a_moved_study_is_bit_equal_to_itself(small_study, tmp_path, toolnoise):
     shutil.copytree(small_study / "results/small", tmp_path / "moved")
     done = toolnoise(small_study, "diff", "results/small", tmp_path / "moved")
     assert done.returncode == 0, done.stdout
-    assert done.stdout.splitlines()[-1] == "bit-equal: every file but for times"
-    timed = next(line for line in done.stdout.splitlines() if line.startswith("made of times, not compared: "))
+    assert done.stdout.splitlines()[-1] == "bit-equal: every file except times"
+    timed = next(line for line in done.stdout.splitlines() if line.startswith("measured times, not compared: "))
     assert "metrics/identical.csv" in timed
     assert "report.html" in timed
     assert "stability" not in timed

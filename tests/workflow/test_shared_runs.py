@@ -59,7 +59,7 @@ def test_imported_runs_are_not_trained_again_and_the_study_is_finished(site, sit
     audit = toolnoise(site, "audit", "--strict")
     assert audit.returncode == 0, audit.stdout + audit.stderr
     assert audit.stdout.splitlines()[-1] == "clean"
-    assert imported(toolnoise, site, sites / "a.tar.gz") == "imported nothing; 3 were here before\n"
+    assert imported(toolnoise, site, sites / "a.tar.gz") == "imported nothing; 3 were already here\n"
     assert planned(site) == {}
 
 
@@ -78,7 +78,7 @@ def test_runs_that_take_the_place_of_earlier_ones_are_not_trained_again_either(
     change_study(site, lambda study: study["recipes"]["quick"].update(learning_rate=0.01))
     refused = toolnoise(site, "import", sites / "a.tar.gz", "--study", "study.yaml")
     assert refused.returncode == 2
-    assert "is here with other bytes" in refused.stderr
+    assert "is already here with different bytes" in refused.stderr
     for part in ("runs", "predictions"):
         shutil.rmtree(site / f"results/shared/{part}/smallcnn/digits/cpu", ignore_errors=True)
     imported(toolnoise, site, sites / "a.tar.gz")

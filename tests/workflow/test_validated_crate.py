@@ -161,4 +161,4 @@ def test_a_crate_that_is_refused_says_so_in_one_line(copied, toolnoise, refusal)
     line = refusal(toolnoise(copied, "crate", "results/small", "--out", "crate"))
     assert "table2.csv: has SHA-256" in line and "audit" in line
     assert not (copied / "crate").exists()
-    assert "is there already" in refusal(toolnoise(copied, "crate", "results/small", "--out", "logs"))
+    assert "already exists" in refusal(toolnoise(copied, "crate", "results/small", "--out", "logs"))

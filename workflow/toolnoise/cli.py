@@ -1,7 +1,7 @@
-"""The command line: one verb for each rule, and what a person asks for by hand.
+"""The command line: one verb per rule, and the verbs that people call by hand.
 
-A rule's verb is a job (jobs.py), performed by the recorder, which states what came of it. Bad input ends in one line
-and exit code 2.
+A rule's verb is a job (steps.py). The recorder runs it and writes its statement. Bad input ends in one line and exit
+code 2.
 """
 
 import argparse
@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             options.run(options)
             sys.stdout.flush()
         except BrokenPipeError:
-            # Whoever read what was printed, such as `head`, has seen enough.
+            # The reader of the output, such as `head`, has closed it.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -56,8 +56,8 @@ def _doctor(options: argparse.Namespace) -> None:
 
     hardware = studies.load(options.study).config["hardware"] if options.study else config.registered("hardware")
     found = doctor.examine(hardware)
-    _print(found if options.json else doctor.told(found))
-    # Of a study every tooling is asked for, of the registry any.
+    _print(found if options.json else doctor.as_text(found))
+    # A study needs all its toolings; without a study one of the registry is enough.
     able = [not reason for reason in found["hardware"].values()]
     sys.exit(0 if (all if options.study else any)(able) else 1)
 
@@ -69,7 +69,7 @@ def _estimate(options: argparse.Namespace) -> None:
     if options.measure:
         estimate.measure(study, options.study)
     found = estimate.estimate(study)
-    _print(estimate.as_json(found) if options.json else estimate.told(found, options.study))
+    _print(estimate.as_json(found) if options.json else estimate.as_text(found, options.study))
 
 
 def _status(options: argparse.Namespace) -> None:
@@ -77,14 +77,14 @@ def _status(options: argparse.Namespace) -> None:
 
     study = studies.load(options.study)
     found = status.status(study)
-    _print(status.as_json(found) if options.json else status.told(study, found))
+    _print(status.as_json(found) if options.json else status.as_text(study, found))
 
 
 def _diff(options: argparse.Namespace) -> None:
     from toolnoise.provenance.diff import diff, report
 
     found = diff.diff(options.a, options.b)
-    _print(found if options.json else report.told(found))
+    _print(found if options.json else report.as_text(found))
     sys.stdout.flush()
     sys.exit(0 if found["equal"] else 1)
 
@@ -114,8 +114,8 @@ def _sign(options: argparse.Namespace) -> None:
 def _export(options: argparse.Namespace) -> None:
     from toolnoise.provenance.share import exporting
 
-    told = exporting.export(options.study, options.out, options.hardware, predictions=not options.no_predictions)
-    print(f"exported {told}" + (f"; {told.others} that the study asks for are not made yet" if told.others else ""))
+    counts = exporting.export(options.study, options.out, options.hardware, predictions=not options.no_predictions)
+    print(f"exported {counts}" + (f"; {counts.others} more of the study are not made yet" if counts.others else ""))
 
 
 def _import(options: argparse.Namespace) -> None:
@@ -123,8 +123,10 @@ def _import(options: argparse.Namespace) -> None:
     from toolnoise.provenance.share import importing
 
     signers = signing.AllowedSigners(options.require_signatures) if options.require_signatures else None
-    told = importing.take(options.archive, options.into, options.study, other_code=options.other_code, signers=signers)
-    print(f"imported {told}" + (f"; {told.others} were here before" if told.others else ""))
+    counts = importing.take(
+        options.archive, options.into, options.study, other_code=options.other_code, signers=signers
+    )
+    print(f"imported {counts}" + (f"; {counts.others} were already here" if counts.others else ""))
 
 
 def _audit(options: argparse.Namespace) -> None:
@@ -143,7 +145,7 @@ def _audit(options: argparse.Namespace) -> None:
         from toolnoise.provenance.page import page
 
         page.write(options.html, found, options.strict, rules)
-    _print((examine.as_json if options.json else examine.told)(found, options.strict, rules))
+    _print((examine.as_json if options.json else examine.as_text)(found, options.strict, rules))
     sys.exit(0 if found.is_clean(options.strict) else 1)
 
 
@@ -151,7 +153,7 @@ def _crate(options: argparse.Namespace) -> None:
     from toolnoise.provenance import crate
 
     made = crate.export(Path(options.results), Path(options.out), options.embed)
-    print(f"{options.out}: {made.jobs} jobs, {made.packed} files in it, {made.told} told of")
+    print(f"{options.out}: {made.jobs} jobs, {made.packed} files packed, {made.referenced} referenced only")
 
 
 def _compare(options: argparse.Namespace) -> None:
@@ -163,7 +165,7 @@ def _compare(options: argparse.Namespace) -> None:
     a, b = (prediction_files.read(path, labels, source) for path in (options.a, options.b))
     prediction_files.require_same_classes(a, b)
     found = compare.compare(a, b, labels)
-    _print(compare.as_json(found) if options.json else compare.told(found))
+    _print(compare.as_json(found) if options.json else compare.as_text(found))
 
 
 def _plan(options: argparse.Namespace) -> None:
@@ -177,7 +179,7 @@ def _plan(options: argparse.Namespace) -> None:
         from toolnoise.commands import power_curves
 
         power_curves.draw(found, options.figure)
-    _print(sample_size.as_json(found) if options.json else sample_size.told(found))
+    _print(sample_size.as_json(found) if options.json else sample_size.as_text(found))
 
 
 def _print(found: object) -> None:
@@ -185,7 +187,7 @@ def _print(found: object) -> None:
 
 
 class _Parser(argparse.ArgumentParser):
-    """An argument parser that complains in one line."""
+    """An argument parser whose errors are one line."""
 
     def error(self, message: str) -> NoReturn:
         raise BadInput("command line", "", message, f"see {self.prog} --help")
@@ -200,18 +202,18 @@ def _parser() -> argparse.ArgumentParser:
         if verb != CONFIGURE
         for places in [[name.replace("_", "-") for name in step.place._fields]]
     ]
-    for verb, run, says, names in [*jobs, *_BY_HAND]:
-        one = verbs.add_parser(verb, help=says, description=says, allow_abbrev=False)
+    for verb, run, text, names in [*jobs, *_BY_HAND]:
+        one = verbs.add_parser(verb, help=text, description=text, allow_abbrev=False)
         one.set_defaults(run=run)
         for name in names:
-            # A question mark: it may be left out.
+            # A question mark: optional.
             argument = name.removesuffix("?")
             about = _ARGUMENTS.get((verb, argument), _ARGUMENTS.get(argument, {}))
             step = STEPS.get(verb)
             if step and argument in step.several:
                 optional = argument in step.reads and step.reads[argument].optional
                 about = {"nargs": "*" if optional else "+", **about}
-            # In capitals: it is named by its place.
+            # Capitals: positional.
             if argument.isupper():
                 one.add_argument(argument.lower(), metavar=argument, **about)
             else:
@@ -221,47 +223,47 @@ def _parser() -> argparse.ArgumentParser:
 
 _BY_HAND = [
     ("synthesise", _synthesise, "write a synthetic data set in an official format", ("format", "examples", "out")),
-    ("summary", _summary, "print a study's results", ("study",)),
-    ("doctor", _doctor, "print what this machine is and which toolings it can serve", ("study?", "json?")),
-    ("estimate", _estimate, "print what a study will cost", ("study", "measure?", "json?")),
-    ("status", _status, "print where a study stands", ("study", "json?")),
+    ("summary", _summary, "print a study's results, one line per cell", ("study",)),
+    ("doctor", _doctor, "describe this machine and list the toolings that it can run", ("study?", "json?")),
+    ("estimate", _estimate, "estimate a study's run time, cost and disk space", ("study", "measure?", "json?")),
+    ("status", _status, "print the progress of a study", ("study", "json?")),
     (
         "rebuild",
         _rebuild,
-        "make artifacts again from their statements and compare every bit",
+        "make results again from their statements and compare every bit",
         ("RUNS", "sample?", "seed?", "keep?"),
     ),
-    ("diff", _diff, "print what separates two runs, cells or results", ("A", "B", "json?")),
+    ("diff", _diff, "print the differences between two runs, cells or results folders", ("A", "B", "json?")),
     (
         "audit",
         _audit,
-        "verify every result back to data, code, seed and machine; exit code 1 if something is found",
+        "trace every result back to data, code, seed and machine; exit code 1 if there are findings",
         ("RESULTS", "strict?", "require-signatures?", "json?", "html?", "processes?"),
     ),
     ("sign", _sign, "sign every statement of a results folder with an SSH key", ("RESULTS", "key")),
     (
         "export",
         _export,
-        "write what a study's toolings made into an archive that can be imported elsewhere",
+        "pack a study's runs, dumps, profiles and timings into an archive for another site",
         ("STUDY", "out", "hardware?", "no-predictions?"),
     ),
     (
         "import",
         _import,
-        "verify an archive of runs and put them among the results of their study here",
+        "verify an archive from `toolnoise export` and add its runs to the study's results here",
         ("ARCHIVE", "into?", "study?", "other-code?", "require-signatures?"),
     ),
     ("crate", _crate, "export a study as a Workflow Run RO-Crate", ("RESULTS", "out", "embed?")),
     (
         "compare",
         _compare,
-        "print what separates the runs in two files of predictions, from a study or from anywhere",
+        "compare the runs in two files of predictions, from a study or from anywhere",
         ("A", "B", "labels?", "json?"),
     ),
     (
         "plan",
         _plan,
-        "print how many runs a claim needs, or what some runs can show",
+        "print the number of runs that a claim needs, or the effects that a number of runs can show",
         (
             *("gain?", "ratio?", "margin?", "runs?", "pilot?", "model?", "dataset?", "hardware?", "variant?", "sd?"),
             *("sd-runs?", "power?", "level?", "figure?", "json?"),
@@ -269,82 +271,108 @@ _BY_HAND = [
     ),
 ]
 
-# What an argument is, in every verb or in one.
+# Arguments by name, or by verb and name.
 _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
-    "study": {"help": "a configuration, or the study.json kept with its results", "metavar": "FILE"},
+    "study": {"help": "a configuration, or the study.json among its results", "metavar": "FILE"},
     "seed": {"type": int},
-    "checkpoint": {"help": "where an interrupted run is kept and goes on from; it goes when the run ends"},
-    "planned": {"metavar": "SHA256", "help": "refuse the job if its parameters have another digest than planned"},
-    "A": {"help": "a run, a cell, a study's results, or a results folder"},
-    "B": {"help": "another one"},
+    "checkpoint": {"help": "checkpoint of an interrupted run, to resume from; deleted when the run ends"},
+    "planned": {"metavar": "SHA256", "help": "refuse the job unless its parameters have this digest"},
+    "A": {"help": "a run, a cell, a study's results or a results folder"},
+    "B": {"help": "another of the same kind"},
     ("compare", "A"): {"help": "predicted classes or scores, .npy or CSV: N, run x N, N x class or run x N x class"},
-    ("compare", "B"): {"help": "the same of what may take its place"},
-    "labels": {"help": "the N labels, .npy or CSV; a study's own if A is its dump", "metavar": "FILE"},
-    "RUNS": {"nargs": "*", "help": "runs, other files of results, or folders of them"},
-    "sample": {"type": int, "metavar": "N", "help": "so many jobs at random, of those in RUNS or in results"},
-    ("rebuild", "seed"): {"type": int, "default": 0, "metavar": "K", "help": "another sample for another number (0)"},
-    "keep": {"action": "store_true", "help": "keep what is made, and say where"},
+    ("compare", "B"): {"help": "predictions of the candidate to replace A, in the same form"},
+    "labels": {"help": "the N labels, .npy or CSV; may be left out if A is a study's dump", "metavar": "FILE"},
+    "RUNS": {"nargs": "*", "help": "runs, other result files, or folders of them"},
+    "sample": {"type": int, "metavar": "N", "help": "rebuild N random jobs of RUNS, or of results"},
+    ("rebuild", "seed"): {"type": int, "default": 0, "metavar": "K", "help": "seed of the sample (0)"},
+    "keep": {"action": "store_true", "help": "keep the rebuilt files and print their folder"},
     "RESULTS": {"nargs": "?", "default": "results", "help": "a results folder, or one study's folder in it (results)"},
     "strict": {
         "action": "store_true",
-        "help": "complain of stale results too: those that other code made",
+        "help": "report stale results, made by other code, as findings too",
     },
-    "processes": {"type": int, "metavar": "N", "help": "that read at once (as many as there are cores)"},
-    "html": {"metavar": "FILE", "help": "also write a page that leads from every result down to its data"},
-    "key": {"help": "an SSH key: a private one, or a public one whose private one ssh-agent has", "metavar": "PATH"},
+    "processes": {"type": int, "metavar": "N", "help": "parallel readers (one per core)"},
+    "html": {"metavar": "FILE", "help": "also write a page that links every result to its data"},
+    "key": {"help": "a private SSH key, or the public key of one in ssh-agent", "metavar": "PATH"},
     "require-signatures": {
         "metavar": "ALLOWED_SIGNERS",
-        "help": "complain of statements that none of these people signed; a file as ssh-keygen(1) describes it",
+        "help": "reject statements that none of these people signed; a file as in ssh-keygen(1)",
     },
-    "STUDY": {"help": "a configuration, or the folder of a study's results"},
-    ("export", "out"): {"metavar": "FILE", "help": "a name that ends in .tar, .tar.gz or .tar.xz"},
-    ("export", "hardware"): {"nargs": "+", "metavar": "NAME", "help": "what these toolings made (all)"},
-    "no-predictions": {"action": "store_true", "help": "without dumps of predictions and of layers"},
-    "ARCHIVE": {"help": "what toolnoise export wrote"},
-    "into": {"metavar": "FOLDER", "help": "of the study's results here (results/<study>)"},
-    ("import", "study"): {"metavar": "FILE", "help": "the study as a configuration (the study.json of that folder)"},
-    "other-code": {"action": "store_true", "help": "take also what other code made than the one here"},
-    "json": {"action": "store_true", "help": "for programs"},
-    "measure": {"action": "store_true", "help": "first time some steps of what nobody timed, on this machine"},
+    "STUDY": {"help": "a configuration, or a study's results folder"},
+    ("export", "out"): {"metavar": "FILE", "help": "the archive: .tar, .tar.gz or .tar.xz"},
+    ("export", "hardware"): {
+        "nargs": "+",
+        "metavar": "NAME",
+        "help": "export the results of these toolings only (all)",
+    },
+    "no-predictions": {"action": "store_true", "help": "leave out dumps of predictions and of layers"},
+    "ARCHIVE": {"help": "an archive from `toolnoise export`"},
+    "into": {"metavar": "FOLDER", "help": "the study's results folder here (results/<study>)"},
+    ("import", "study"): {"metavar": "FILE", "help": "the study's configuration (study.json in that folder)"},
+    "other-code": {"action": "store_true", "help": "also accept results made by other code than the present one"},
+    "json": {"action": "store_true", "help": "print JSON"},
+    "measure": {"action": "store_true", "help": "benchmark untimed cells first, on this machine"},
     "mode": {"choices": list(MODES)},
     "repeat": {"type": int},
-    "threads": {"type": int, "default": 1, "required": False, "help": "that decode images (1)", "metavar": "N"},
-    "format": {"help": "cifar-10, cifar-100, celeba, imagenet or image-folder"},
-    "examples": {"type": int, "help": "training examples; a fifth as many are for testing", "metavar": "N"},
+    "threads": {
+        "type": int,
+        "default": 1,
+        "required": False,
+        "help": "threads for decoding images (1)",
+        "metavar": "N",
+    },
+    "format": {"help": "cifar-10, cifar-100, mnist, celeba, imagenet or image-folder"},
+    "examples": {"type": int, "help": "number of training examples; the test set has a fifth as many", "metavar": "N"},
     "records": {"metavar": "JSON"},
     "other-records": {"metavar": "RUN_JSON"},
     "other-hardware": {"help": "the other tooling", "metavar": "NAME"},
-    "exchanged": {"metavar": "NPY", "help": "these runs as predicted on the other tooling, the index beside it"},
-    "other-exchanged": {"metavar": "NPY", "help": "the other's runs as predicted on the first, the index beside it"},
+    "exchanged": {
+        "metavar": "NPY",
+        "help": "predictions of these runs on the other tooling; needs its index beside it",
+    },
+    "other-exchanged": {
+        "metavar": "NPY",
+        "help": "predictions of the other's runs on the first tooling; needs its index beside it",
+    },
     "metrics": {"metavar": "CSV"},
-    "remedied": {"metavar": "NPY", "help": "the cell's dump under remedies, its index beside it, if it has one"},
-    "single": {"metavar": "NPY", "help": "the dump of other runs that it is held against, its index beside it, if any"},
+    "remedied": {"metavar": "NPY", "help": "the cell's dump under remedies, if it has one; needs its index beside it"},
+    "single": {"metavar": "NPY", "help": "the dump of the runs to compare with, if any; needs its index beside it"},
     "read": {
         "action": "append",
         "nargs": "+",
         "metavar": ("KIND", "CSV"),
-        "help": "metric files of a kind that the figure reads; once for each kind",
+        "help": "metric files of one kind for the figure; repeat for each kind",
     },
-    ("render", "out"): {"metavar": "FILE", "help": "what the notebook writes: a path in each format"},
-    "shows": {"metavar": "FILE", "help": "the metric files, figures and tables that the page shows"},
-    ("crate", "RESULTS"): {"help": "a study's results, such as results/demo"},
-    ("crate", "out"): {"help": "a folder that is not there yet, or a .zip file", "metavar": "FOLDER_OR_ZIP"},
-    "embed": {"action": "store_true", "help": "pack large files too"},
-    "gain": {"type": float, "nargs": "+", "metavar": "POINTS", "help": "a difference of mean accuracy to be shown"},
-    "ratio": {"type": float, "nargs": "+", "metavar": "FACTOR", "help": "a ratio of two SDs to be shown"},
+    ("render", "out"): {"metavar": "FILE", "help": "the notebook's outputs: one path per format"},
+    "shows": {"metavar": "FILE", "help": "metric files, figures and tables to show"},
+    ("crate", "RESULTS"): {"help": "a study's results folder, such as results/demo"},
+    ("crate", "out"): {"help": "a new folder, or a .zip file", "metavar": "FOLDER_OR_ZIP"},
+    "embed": {"action": "store_true", "help": "pack large files, too"},
+    "gain": {
+        "type": float,
+        "nargs": "+",
+        "metavar": "POINTS",
+        "help": "difference in mean accuracy to show, in percentage points, such as 0.3",
+    },
+    "ratio": {"type": float, "nargs": "+", "metavar": "FACTOR", "help": "ratio of two SDs to show, such as 1.5"},
     "margin": {
         "type": float,
         "nargs": "+",
         "metavar": "FACTOR",
-        "help": "a factor within which two SDs are to be shown to be equal",
+        "help": "show two SDs to be equal within this factor, such as 1.5",
     },
-    ("plan", "runs"): {"type": int, "nargs": "+", "metavar": "N", "help": "runs per arm: what can they show?"},
-    "pilot": {"metavar": "CSV", "help": "metrics/stability.csv of a study, which has the SD of a cell"},
-    "sd": {"type": float, "metavar": "POINTS", "help": "the SD of accuracy, where there is no pilot"},
-    "sd-runs": {"type": int, "metavar": "N", "help": "runs that --sd was taken from, for its interval"},
-    "power": {"type": float, "default": 0.8, "metavar": "SHARE", "help": "of studies that show it (0.8)"},
-    "level": {"type": float, "default": 0.05, "metavar": "SHARE", "help": "of false alarms (0.05)"},
-    ("plan", "figure"): {"metavar": "FILE", "help": "draw power against runs, as .svg, .png or .pdf"},
+    ("plan", "runs"): {
+        "type": int,
+        "nargs": "+",
+        "metavar": "N",
+        "help": "runs per arm: print the effects that they can show",
+    },
+    "pilot": {"metavar": "CSV", "help": "take the SD of a cell from a study's metrics/stability.csv"},
+    "sd": {"type": float, "metavar": "POINTS", "help": "SD of accuracy in percentage points, without a pilot"},
+    "sd-runs": {"type": int, "metavar": "N", "help": "number of runs behind --sd, for its interval"},
+    "power": {"type": float, "default": 0.8, "metavar": "SHARE", "help": "statistical power (0.8)"},
+    "level": {"type": float, "default": 0.05, "metavar": "SHARE", "help": "significance level (0.05)"},
+    ("plan", "figure"): {"metavar": "FILE", "help": "draw power against runs: .svg, .png or .pdf"},
 }
 
 

@@ -1,1 +1,1 @@
-"""What people ask for by hand: where a study stands, what it costs, what came out, how many runs are needed."""
+"""Commands for people: the progress of a study, its cost, its results, and the number of runs to plan for."""

@@ -1,7 +1,7 @@
-"""Is B better than A, and what changes if it takes A's place? Two sets of runs, measured and put into words.
+"""Is B better than A, and what changes if B replaces A? Two sets of runs, compared in numbers and in words.
 
-Intervals are over runs: they say what training anew would give on these examples. Differences are B - A. An interval
-over examples stands beside that of accuracy: what these very runs would show on other examples of the same kind.
+Differences are B - A. Intervals are over runs: they cover what training again would give on these examples. Accuracy
+also has an interval over examples: it covers what these runs would show on other examples of the same kind.
 """
 
 import math
@@ -22,7 +22,7 @@ from toolnoise.stats.two_means import hedges_g, mean_difference, probability_of_
 
 
 class Arm(NamedTuple):
-    """What one side is by itself; cross-entropy is None if there were no scores, or one is infinite."""
+    """One side alone; cross-entropy is None without scores, or if one is infinite."""
 
     file: str
     n_runs: int
@@ -34,7 +34,7 @@ class Arm(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Two arms and what separates them."""
+    """Two arms and their differences."""
 
     n_examples: int
     a: Arm
@@ -51,12 +51,12 @@ class Comparison(NamedTuple):
 
     @property
     def sentences(self) -> list[str]:
-        """What follows, in plain words."""
+        """The conclusions, as sentences."""
         return [*_better(self), *_changes(self)]
 
 
 def compare(a: Answers, b: Answers, labels: np.ndarray) -> Comparison:
-    """Measure the runs of `b` against those of `a`, on examples with these labels."""
+    """Compare the runs of `b` with those of `a`, on examples with these labels."""
     right = [answers.predicted == labels for answers in (a, b)]
     scores = [accuracies(answers.predicted, labels) for answers in (a, b)]
     entropies = [_finite(answers.entropies) for answers in (a, b)]
@@ -77,12 +77,12 @@ def compare(a: Answers, b: Answers, labels: np.ndarray) -> Comparison:
 
 
 def as_json(found: Comparison) -> dict[str, Any]:
-    """A comparison for programs: accuracy, churn and flips are fractions, what is undefined is null."""
+    """The comparison for programs: accuracy, churn and flips are fractions, undefined values are null."""
     return {name: _plain(value) for name, value in found._asdict().items()} | {"verdict": " ".join(found.sentences)}
 
 
-def told(found: Comparison) -> str:
-    """A comparison for people."""
+def as_text(found: Comparison) -> str:
+    """The comparison for people."""
     a, b = found.a, found.b
     rows = [
         ("", "A", "B", "A to B", "95 % interval"),
@@ -117,12 +117,12 @@ def _arm(answers: Answers, scores: np.ndarray, entropies: np.ndarray | None) -> 
 
 
 def _finite(entropies: np.ndarray | None) -> np.ndarray | None:
-    """Cross-entropies, if there are any and none is infinite, as where a probability is exactly 0."""
+    """The cross-entropies; None if there are none or one is infinite (a probability of exactly 0)."""
     return entropies if entropies is not None and np.isfinite(entropies).all() else None
 
 
 def _difference(a: np.ndarray, b: np.ndarray) -> Result:
-    """Welch's test; of single runs the difference alone."""
+    """Welch's test; with a single run on a side, only the difference."""
     if min(len(a), len(b)) < 2:
         return Result(np.nan, np.nan, Estimate(float(b.mean() - a.mean()), np.nan, np.nan))
     return mean_difference(a, b)
@@ -133,34 +133,34 @@ def _better(found: Comparison) -> list[str]:
     by = f"{100 * abs(value):.2f} points"
     if math.isnan(low):
         above = "as accurate as A" if value == 0 else f"{by} {'above' if value > 0 else 'below'} A"
-        return [f"B is {above} here; with one run of a method nothing tells it from the luck of that run."]
+        return [f"B is {above} here; with one run of a method, luck cannot be ruled out."]
     if low <= 0 <= high:
         if low == high:
-            return ["Every run is as accurate as every other."]
-        return [f"No difference in accuracy is shown: {_interval(low, high)} points (95 % over runs) includes 0."]
+            return ["All runs are equally accurate."]
+        return [f"No significant difference in accuracy: {_interval(low, high)} points (95 % over runs) includes 0."]
     winner, beats = "B", found.probability_of_improvement.value
     if value < 0:
         winner, beats, low, high = "A", 1 - beats, -high, -low
     sentences = [
         f"{winner} is more accurate by {by} ({_interval(low, high)}, 95 % over runs): "
-        f"a run of it beats one of the other in {100 * beats:.0f} % of pairs."
+        f"its run beats the other's in {100 * beats:.0f} % of pairs."
     ]
     over = found.accuracy_difference_over_examples
     if over.low <= 0 <= over.high:
-        sentences.append("On other examples of the same kind it may not be: the interval over examples includes 0.")
+        sentences.append("On other examples of the same kind this may not hold: the interval over examples includes 0.")
     return sentences
 
 
 def _changes(found: Comparison) -> list[str]:
     if found.churn.value == 0:
-        return ["No answer changes if B takes A's place."]
+        return ["No prediction changes if B replaces A."]
     changed, good, bad = (_percent(share.value) for share in (found.churn, found.good_flips, found.bad_flips))
     sentences = [
-        f"If B takes A's place {changed} % of the answers change: "
+        f"If B replaces A, {changed} % of the predictions change: "
         f"{good} % from wrong to right, {bad} % from right to wrong."
     ]
     if not math.isnan(found.a.churn.value):
-        sentences.append(f"If A is trained again {_percent(found.a.churn.value)} % change.")
+        sentences.append(f"If A is trained again, {_percent(found.a.churn.value)} % change.")
     return sentences
 
 

@@ -1,7 +1,7 @@
-"""What this machine is, and which toolings it can serve.
+"""What this machine is, and which toolings it can run.
 
-Nothing is imported to find out, so that it answers on a machine without a framework, a GPU or /proc. Why a tooling
-cannot be served is told in the words in which a run would be refused.
+Nothing is imported, so this works on a machine without a framework, a GPU or /proc. The reason why a tooling cannot
+run has the words in which a run would be refused.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ PACKAGES = "tensorflow|tensorflow-cpu|keras|jax|jaxlib|jax-cuda.*|torch|numpy|nv
 
 
 def examine(hardware: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """This machine, its accelerators and packages, and for each tooling why it cannot be served (empty: it can)."""
+    """This machine, its accelerators and packages, and for each tooling why it cannot run here (empty: it can)."""
     return {
         "machine": environment.machine(),
         "gpus": [gpu._asdict() for gpu in accelerators.gpus()],
@@ -23,8 +23,8 @@ def examine(hardware: dict[str, dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def told(found: dict[str, Any]) -> str:
-    """What was found, for a person."""
+def as_text(found: dict[str, Any]) -> str:
+    """The findings, for a person."""
     machine = found["machine"]
     memory = f", {machine['memory_mib'] / 1024:.1f} GiB" if machine["memory_mib"] else ""
     gpus = [f"{gpu['name']} (driver {gpu['driver'] or 'unknown'})" for gpu in found["gpus"]]

@@ -1,7 +1,7 @@
-"""What a study will cost before anything is submitted: jobs, hours on each tooling, money and disk.
+"""The cost of a study, before anything is submitted: jobs, hours on each tooling, money and disk space.
 
-Hours come from what was measured (see `pace`), prices from the study, sizes from the networks and the prepared data.
-What nobody measured or stated is said to be unknown, counted, and left out of the sums.
+Hours come from earlier measurements (see `run_time`), prices from the study, sizes from the networks and the prepared
+data. Values that nobody measured or stated are reported as unknown, counted, and left out of the sums.
 """
 
 import functools
@@ -35,7 +35,7 @@ UNITS = {"cpu": "core-hours", "gpu": "GPU-hours", "tpu": "TPU-hours"}
 class Task(NamedTuple):
     """Runs that take the same time: one model on one data set and tooling, deterministic or not; or all profiles.
 
-    Seconds are None where nothing was measured; those left include the jobs that dump predictions.
+    Seconds are None without a measurement; `seconds_left` includes the jobs that dump predictions.
     """
 
     hardware: str
@@ -50,7 +50,7 @@ class Task(NamedTuple):
 
 
 class Tooling(NamedTuple):
-    """What is left on one tooling: runs, how many of them nobody can tell the time of, hours of the others, cost."""
+    """Work left on one tooling: runs, how many of these have an unknown time, hours of the others, cost."""
 
     hardware: str
     unit: str
@@ -61,7 +61,7 @@ class Tooling(NamedTuple):
 
 
 class Disk(NamedTuple):
-    """Bytes of the whole study by kind, and what is unknown."""
+    """Bytes of the whole study by kind, and the parts that are unknown."""
 
     weights: int
     predictions: int
@@ -70,7 +70,7 @@ class Disk(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """All of it; `jobs` counts those of the whole study."""
+    """The whole estimate; `jobs` counts the jobs of the whole study."""
 
     jobs: dict[str, int]
     tasks: list[Task]
@@ -79,7 +79,7 @@ class Estimate(NamedTuple):
 
 
 def estimate(study: Study) -> Estimate:
-    """Estimate a study from what lies in this folder."""
+    """Estimate a study from the results in this folder."""
     paces = {cells[0]: run_time.find(_spec(study, cells[0])) for cells in study.alike}
     tasks = [_task(study, cells, paces[cells[0]]) for cells in study.alike]
     measured_on = dict.fromkeys(network.hardware for network in study.networks)
@@ -90,9 +90,9 @@ def estimate(study: Study) -> Estimate:
 
 
 def measure(study: Study, file: str) -> None:
-    """Time what nobody has timed and this machine can serve, each in a process of its own; say what was left out.
+    """Time the cells that nobody has timed and this machine can run, each in its own process; print those left out.
 
-    `file` is where the study was read.
+    `file` is the study's file.
     """
     for first, *_ in study.alike:
         reason = why_not({"name": first.hardware, **study.tooling(first.hardware)})
@@ -104,7 +104,7 @@ def measure(study: Study, file: str) -> None:
 
 
 def _measure_one(study: Study, file: str, cell: Cell) -> str:
-    """Prepare the data if need be and time a cell; return why it failed, or an empty text."""
+    """Prepare the data if necessary and time a cell; return why it failed, or an empty text."""
     data = study.path(layout.DATA, cell)
     names = [part for name, value in cell._asdict().items() for part in (f"--{name}", value)]
     verbs = [["measure-speed", *names, "--data", data, "--out", study.path(layout.SPEED, cell)]]
@@ -138,12 +138,12 @@ def _task(study: Study, cells: tuple[Cell, ...], found: Pace | None) -> Task:
             if remedies := study.remedies(cell):
                 passes.append((layout.REMEDIED, remedy_sets.passes(remedies, count)))
             if cell in study.layers:
-                # A forward pass, of no more than the whole test set, or some where the layers do not fit in memory.
+                # One forward pass over the test set at most; several if the layers do not fit in memory.
                 passes.append((layout.GRAMS, 1))
             for pattern, times in passes:
                 if unfinished or not Path(study.path(pattern, cell)).exists():
                     seconds += found.predictions(len(study.seeds[cell]) * times)
-            # What others have trained and this tooling predicts.
+            # Runs trained on another tooling and predicted on this one.
             for pair in study.exchanged:
                 trained, here = pair.cells
                 if here == cell and (unfinished or not Path(study.path(layout.EXCHANGED, pair)).exists()):
@@ -159,7 +159,7 @@ def _task(study: Study, cells: tuple[Cell, ...], found: Pace | None) -> Task:
 
 
 def _profiles(study: Study, hardware: str, mode: str) -> Task:
-    """The measurements of what determinism costs on a tooling in a mode, of all networks together."""
+    """The measurements of the cost of determinism on a tooling in a mode, all networks together."""
     mine = [profile for profile in study.profiles if (profile.hardware, profile.mode) == (hardware, mode)]
     networks = dict.fromkeys(profile.model for profile in mine)
     each = {model: run_time.profiling(study.profile_spec(Profile(model, hardware, mode, 1))) for model in networks}
@@ -181,14 +181,14 @@ def _profiles(study: Study, hardware: str, mode: str) -> Task:
 
 
 def unfinished_seeds(study: Study, cell: Cell) -> list[int]:
-    """The seeds of a cell whose runs have not left their records."""
+    """The seeds of a cell whose runs have no finished record."""
     paths = zip(study.seeds[cell], study.runs(layout.RECORD, cell), strict=True)
     return [seed for seed, path in paths if not runs.is_finished(path, study.spec(cell, seed))]
 
 
 def _tooling(study: Study, name: str, tasks: list[Task]) -> Tooling:
     entry = study.tooling(name)
-    # What a cluster counts: the cores of a run on CPUs, the device of any other.
+    # Clusters count the cores of a CPU run, and one device otherwise.
     devices = entry["threads"] if entry["accelerator"] == "cpu" else 1
     hours = devices * sum(task.seconds_left or 0.0 for task in tasks) / 3600
     price = study.config["prices"].get(name)
@@ -203,7 +203,7 @@ def _tooling(study: Study, name: str, tasks: list[Task]) -> Tooling:
 
 
 def _jobs(study: Study) -> dict[str, int]:
-    """The number of jobs, in the groups that a person thinks of."""
+    """The number of jobs, in groups for people."""
     counts = {verb: sum(1 for _ in step.places(study)) for verb, step in STEPS.items()}
     dumps = [verb for verb, step in STEPS.items() if step.record == "index"]
     checks = [
@@ -221,7 +221,7 @@ def _jobs(study: Study) -> dict[str, int]:
 
 
 def _disk(study: Study, paces: dict[Cell, Pace | None]) -> Disk:
-    """Weights as large as one like them that was made or built, after each cycle; the rest as large as the data is."""
+    """Disk space: weights as large as a measured or built network's, per cycle; the rest from the size of the data."""
     weights = predictions = data = 0
     unknown = []
     known = {cell[:2]: found.weight_bytes for cell, found in paces.items() if found and found.weight_bytes}
@@ -240,7 +240,7 @@ def _disk(study: Study, paces: dict[Cell, Pace | None]) -> Disk:
             if not each:
                 unknown.append(f"weights of {model} on {name}")
         if dataset is None:
-            unknown.append(f"data and predictions of {name}, which is not prepared")
+            unknown.append(f"data and predictions of {name}, not prepared yet")
             continue
         dumped = sum(len(study.seeds[cell]) * (1 + len(study.remedies(cell))) for cell in cells)
         dumped += sum(len(study.seeds[pair.cells[0]]) for pair in study.exchanged if pair.dataset == name)
@@ -254,7 +254,7 @@ def _runs(study: Study, cells: Sequence[Cell]) -> int:
 
 
 def _weight_bytes(spec: dict[str, Any], dataset: prepared.Data | None) -> int:
-    """The bytes of a network's weights, 0 where it cannot be built: no data, no framework, no such builder."""
+    """The bytes of a network's weights; 0 if it cannot be built: no data, no framework or no such builder."""
     if dataset is None:
         return 0
     try:
@@ -266,7 +266,7 @@ def _weight_bytes(spec: dict[str, Any], dataset: prepared.Data | None) -> int:
 
 @functools.cache
 def _engine() -> engines.Engine:
-    """An engine that builds networks on a CPU: the first that is installed, since all build the same."""
+    """An engine to build networks on a CPU: the first installed one, since all build the same."""
     for name in engines.FRAMEWORKS:
         if importlib.util.find_spec(name):
             engine, possible = engines.load(name), {"kernels": config.KERNELS[name][0], "isa": config.ISAS[name][0]}
@@ -277,7 +277,7 @@ def _engine() -> engines.Engine:
 
 
 def as_json(found: Estimate) -> dict[str, Any]:
-    """The estimate as plain values; what is unknown is null."""
+    """The estimate as plain values; unknown values are null."""
     return {
         "jobs": found.jobs,
         "tasks": [task._asdict() for task in found.tasks],
@@ -286,33 +286,39 @@ def as_json(found: Estimate) -> dict[str, Any]:
     }
 
 
-def told(found: Estimate, file: str) -> str:
-    """The estimate, for a person; `file` is where the study was read."""
+def as_text(found: Estimate, file: str) -> str:
+    """The estimate, for a person; `file` is the study's file."""
     heading = ("hardware", "model", "data set", "deterministic", "runs", "left", "a run", "all left", "measured from")
     rows = [
         (
             *(task.hardware, task.model, task.dataset, "yes" if task.deterministic else "no"),
-            *(str(task.runs), str(task.left), _told(task.seconds_a_run), _told(task.seconds_left), task.measured),
+            *(
+                str(task.runs),
+                str(task.left),
+                _duration(task.seconds_a_run),
+                _duration(task.seconds_left),
+                task.measured,
+            ),
         )
         for task in found.tasks
     ]
     lines = [
         *[", ".join(f"{kind}: {count}" for kind, count in found.jobs.items()), ""],
         *[*aligned([heading, *rows]), ""],
-        *map(_tooling_told, found.hardware),
-        _disk_told(found.disk),
+        *map(_tooling_text, found.hardware),
+        _disk_text(found.disk),
     ]
     if any(tooling.unknown for tooling in found.hardware):
         here = f"toolnoise estimate --measure --study {file}"
-        lines.append(f"to time what is unknown: `snakemake speed`, a short job on each tooling, or here `{here}`")
+        lines.append(f"to time the unknown runs: `snakemake speed`, a short job on each tooling, or here `{here}`")
     return "\n".join(lines)
 
 
-def _told(seconds: float | None) -> str:
+def _duration(seconds: float | None) -> str:
     return "unknown" if seconds is None else span(seconds)
 
 
-def _tooling_told(tooling: Tooling) -> str:
+def _tooling_text(tooling: Tooling) -> str:
     left = f"{tooling.hardware}: {tooling.left} runs left"
     if tooling.unknown == tooling.left > 0:
         return f"{left}, {tooling.unit} and cost unknown"
@@ -322,7 +328,7 @@ def _tooling_told(tooling: Tooling) -> str:
     return f"{left}, {least}{tooling.hours:,.2f} {tooling.unit}{beside}; {cost}"
 
 
-def _disk_told(disk: Disk) -> str:
+def _disk_text(disk: Disk) -> str:
     least = "at least " if disk.unknown else ""
     kinds = ("weights", "predictions", "data")
     parts = [f"{kind} {size(getattr(disk, kind))}" for kind in kinds]

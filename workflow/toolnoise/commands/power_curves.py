@@ -1,4 +1,4 @@
-"""The figure of a plan: power against runs per arm, a panel for each kind of claim, in the style of plots.py."""
+"""The figure of a plan: power against runs per arm, one panel per kind of claim, in the style of plots.py."""
 
 from itertools import cycle
 from pathlib import Path
@@ -11,7 +11,7 @@ from toolnoise.commands.sample_size import Claim, Plan
 from toolnoise.figures import style
 
 TITLES = {"gain": "A gain", "ratio": "SDs that differ", "margin": "SDs that are equal"}
-# What is drawn where nothing is claimed: gains in SDs, and factors.
+# Drawn without a claim: gains in SDs, and factors.
 USUAL_GAINS, USUAL_FACTORS = (0.5, 1, 2), (1.25, 1.5, 2, 3)
 TICKS = tuple(digit * 10**power for power in range(7) for digit in (1, 2, 5))
 
@@ -27,13 +27,13 @@ def draw(plan: Plan, path: str) -> None:
         _curves(panel, plan, [claim for claim in claims if claim.kind == kind])
     notes = [
         f"Two arms of equally many runs, normal; tests at {plan.level:g}, two-sided (equality: two one-sided tests).",
-        f"Dashed: power {plan.power:g}, and where each curve reaches it.",
+        f"Dashed: power {plan.power:g}, and the runs at which each curve reaches it.",
     ]
     if plan.spread:
         known = plan.spread.runs
         band = f" Bands: from one end of its 95 % interval to the other ({known} runs)." if known else ""
         notes.append(f"SD of accuracy, {plan.spread.source}: {plan.spread.sd.value:.3g} points.{band}")
-    style.frame(figure, "What some number of runs can show", notes)
+    style.frame(figure, "Statistical power against runs per arm", notes)
     style.save_as(figure, path)
 
 
@@ -68,4 +68,4 @@ def _curves(panel: Axes, plan: Plan, claims: list[Claim]) -> None:
 
 
 def _label(claim: Claim, reached: int | None) -> str:
-    return f"{claim.says}: " + (f"{reached:,} runs" if reached else "over a million runs")
+    return f"{claim.in_words}: " + (f"{reached:,} runs" if reached else "over a million runs")

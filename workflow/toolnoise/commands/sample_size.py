@@ -1,8 +1,8 @@
-"""How many seeds? What a claim needs and what some number of runs can show, from a pilot's metric file or a guessed SD.
+"""How many seeds? The runs that a claim needs, or the effects that a number of runs can show.
 
-A plan is for two arms of equally many runs. Its formulas are those of stats/power.py. The SD of a pilot is itself
-uncertain, so that what depends on it is told with its range over the SD's 95 % interval. Everything is in percentage
-points of accuracy.
+The SD comes from a pilot's metric file or from the user. A plan is for two arms with the same number of runs; its
+formulas are in stats/power.py. A pilot's SD is itself uncertain, so values that depend on it are given with their
+range over the SD's 95 % interval. Everything is in percentage points of accuracy.
 """
 
 import math
@@ -18,13 +18,13 @@ from toolnoise.stats.estimates import Estimate
 from toolnoise.stats.spread import sd_interval
 from toolnoise.study.cells import Cell
 
-# Where nothing is asked, what these numbers of runs can show.
+# Numbers of runs to report on by default.
 USUAL_RUNS = (3, 5, 10, 20, 50, 100)
 POINTS = 100  # in a fraction
 
 
 class Spread(NamedTuple):
-    """The SD of one arm's runs in points; without interval and runs where it is guessed."""
+    """The SD of one arm's runs in percentage points; a guessed SD has no interval and no runs."""
 
     sd: Estimate
     runs: int | None
@@ -32,14 +32,14 @@ class Spread(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """What is to be shown: a `gain`, a `ratio` of SDs that differ, or a `margin` within which they are equal."""
+    """The effect to show: a `gain`, a `ratio` of two SDs, or a `margin` within which they are equal."""
 
     kind: str
     size: float
 
     @property
-    def says(self) -> str:
-        """The claim in words."""
+    def in_words(self) -> str:
+        """The claim, for people."""
         return {
             "gain": f"a gain of {self.size:g} points",
             "ratio": f"an SD {self.size:g} times the other",
@@ -48,7 +48,7 @@ class Claim(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What was asked; `claims` or, if there are none, numbers of `runs`."""
+    """The question: `claims` or, if there are none, numbers of `runs`."""
 
     spread: Spread | None
     claims: tuple[Claim, ...]
@@ -57,7 +57,7 @@ class Plan(NamedTuple):
     power: float
 
     def power_of(self, claim: Claim, runs: Any, sd: float | None = None) -> Any:
-        """Power to show a claim with so many runs, were the SD another."""
+        """The power to show a claim with this number of runs per arm; `sd` replaces the SD of the plan."""
         if claim.kind == "gain":
             return power.difference_power(runs, claim.size, self.spread.sd.value if sd is None else sd, self.level)
         of = {"ratio": power.ratio_power, "margin": power.equivalence_power}[claim.kind]
@@ -77,7 +77,7 @@ def plan(
     level: float,
     wanted: float,
 ) -> Plan:
-    """Check what was asked."""
+    """Check the question."""
     for name, value in (("level", level), ("power", wanted)):
         if not 0 < value < 1:
             raise BadInput("command line", f"--{name}", f"found {value:g}", "a share between 0 and 1, such as 0.05")
@@ -103,11 +103,11 @@ def plan(
 def spread_of(
     pilot_file: str | None, wanted: dict[str, str | None], sd: float | None, sd_runs: int | None
 ) -> Spread | None:
-    """The SD of a pilot or a given one, or none; options that go with the other are refused."""
+    """The SD of a pilot, a given one or none; options that belong to another source are refused."""
     if pilot_file and sd is not None:
         raise BadInput("command line", "--sd", "given with --pilot", "one of the two")
     if sd is None and sd_runs is not None:
-        raise BadInput("command line", "--sd-runs", "given without --sd", "it says how many runs that SD is from")
+        raise BadInput("command line", "--sd-runs", "given without --sd", "it is the number of runs behind that SD")
     if not pilot_file:
         for key, name in wanted.items():
             if name is not None:
@@ -117,7 +117,7 @@ def spread_of(
 
 
 def guessed(sd: float, runs: int | None = None) -> Spread:
-    """An SD in points that a person gives; with its number of runs it has an interval."""
+    """An SD in percentage points from the user; its number of runs gives it an interval."""
     if not 0 < sd < math.inf:
         raise BadInput("command line", "--sd", f"found {sd:g}", "points above 0, such as 0.25")
     if runs is None:
@@ -128,14 +128,14 @@ def guessed(sd: float, runs: int | None = None) -> Spread:
 
 
 def pilot(path: str, wanted: dict[str, str | None]) -> Spread:
-    """The SD of accuracy of the one cell of a metric file that is asked for, as far as it is."""
+    """The SD of accuracy of one cell of a metric file; `wanted` must match exactly one cell."""
     found = metric_files.read(path, STABILITY)
     found = found[(found["metric"] == "accuracy_sd") & (found["group"] == "all")]
     cells = [Cell(*row[:4]) for row in found.itertuples(index=False)]
     wanted = {key: name for key, name in wanted.items() if name is not None}
     matching = [cell for cell in cells if wanted.items() <= cell._asdict().items()]
     if len(matching) != 1:
-        asked = ", ".join(f"{key} {name}" for key, name in wanted.items()) or "nothing asked for"
+        asked = ", ".join(f"{key} {name}" for key, name in wanted.items()) or "no choice given"
         allowed = "choose by --model, --dataset, --hardware and --variant one of " + ", ".join(map("/".join, cells))
         raise BadInput(path, "cells", f"{len(matching) or 'none'} with {asked}", allowed)
     row = next(row for row in found.itertuples(index=False) if Cell(*row[:4]) == matching[0])
@@ -148,7 +148,7 @@ def pilot(path: str, wanted: dict[str, str | None]) -> Spread:
 
 
 def as_json(found: Plan) -> dict[str, Any]:
-    """The plan for programs; null is what a million runs cannot show, or what rests on an SD or interval not given."""
+    """The plan for programs; null: a million runs cannot show it, or it needs an SD or interval that was not given."""
     spread = found.spread
     bounds = dict(zip(("value", "low", "high"), map(_defined, spread.sd), strict=True)) if spread else {}
     return {
@@ -161,8 +161,8 @@ def as_json(found: Plan) -> dict[str, Any]:
     }
 
 
-def told(found: Plan) -> str:
-    """The plan for people."""
+def as_text(found: Plan) -> str:
+    """The plan, for a person."""
     return "\n".join(_lines(found))
 
 
@@ -171,15 +171,15 @@ def _lines(found: Plan) -> Iterator[str]:
     if spread:
         interval = f" ({spread.sd.low:.3g} to {spread.sd.high:.3g}, from {spread.runs} runs)" if spread.runs else ""
         yield f"SD of accuracy, {spread.source}: {spread.sd.value:.3g} points{interval}"
-    yield f"Two arms of equally many runs; tests at {found.level:.3g}, two-sided, with power {found.power:.3g}."
+    yield f"Two arms with equal numbers of runs; two-sided tests at level {found.level:.3g}, power {found.power:.3g}."
     if found.claims:
         yield ""
         ranged = any("runs_per_arm_low" in entry for entry in about["needed"])
-        rows = [("to show", "runs per arm", *(["over the SD's interval"] if ranged else []))]
+        rows = [("claim", "runs per arm", *(["over the SD's interval"] if ranged else []))]
         for claim, entry in zip(found.claims, about["needed"], strict=True):
             bounds = [entry[f"runs_per_arm_{end}"] for end in ("low", "high")] if "runs_per_arm_low" in entry else []
             over = [f"{_count(bounds[0])} to {_count(bounds[1])}" if bounds else ""] if ranged else []
-            rows.append((claim.says, _count(entry["runs_per_arm"]), *over))
+            rows.append((claim.in_words, _count(entry["runs_per_arm"]), *over))
         yield from aligned(rows)
     if found.runs:
         yield ""
@@ -191,7 +191,7 @@ def _lines(found: Plan) -> Iterator[str]:
 
 
 def _table(shown: Sequence[dict[str, Any]], spread: Spread | None) -> Iterator[tuple[str, ...]]:
-    yield ("runs per arm show", *(["a gain, points"] if spread else []), "a ratio of SDs", "SDs equal within a factor")
+    yield ("runs per arm", *(["a gain, points"] if spread else []), "a ratio of SDs", "SDs equal within a factor")
     for entry in shown:
         gain = [f"{entry['gain']:.3g}" + (_range(entry) if spread.runs else "")] if spread else []
         yield (str(entry["runs_per_arm"]), *gain, f"{entry['ratio']:.2f}", f"{entry['margin']:.2f}")
@@ -202,8 +202,8 @@ def _range(entry: dict[str, Any]) -> str:
 
 
 def _by_chance(claim: Claim, chances: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Is it real? How often nothing but luck makes such a difference."""
-    yield f"If nothing had changed, two arms would still differ by {claim.size:g} points or more, either way,"
+    """How often chance alone makes such a difference."""
+    yield f"Without any change, two arms differ by {claim.size:g} points or more, in either direction,"
     for chance in chances:
         arms = "with one run each" if chance["runs_per_arm"] == 1 else f"with {chance['runs_per_arm']} runs each"
         share = chance["share"]

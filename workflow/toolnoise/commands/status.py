@@ -1,8 +1,8 @@
-"""Where a study stands: what is done, running, waiting, failed and missing, by cell, and how long is left.
+"""The progress of a study: jobs done, running, waiting, failed and missing, by cell, and the time left.
 
-Read from what jobs leave (results, logs) and from who is at work: this machine's processes and, where there is a
-Slurm, its queue. Nothing is guessed from the age of a file: a job that has begun a log, has left no result and that
-nobody works on has failed, whatever ended it.
+It is read from what jobs leave (results, logs) and from the active workers: this machine's processes and, if there is
+one, the Slurm queue. Nothing is guessed from the age of a file. A job with a log, without a result and without a
+worker has failed, whatever ended it.
 """
 
 import os
@@ -26,7 +26,7 @@ from toolnoise.timing import run_time
 from toolnoise.training import runs
 
 STATES = ("done", "running", "waiting", "failed", "missing")
-# What a training says when an epoch ends, and when it goes on from a checkpoint.
+# The lines that a training prints at the end of an epoch, and when it resumes from a checkpoint.
 EPOCH = re.compile(r"^(?:goes on after )?epoch (\d+) of \d+", re.MULTILINE)
 TAIL_BYTES = 4096
 FAILURES_SHOWN = 20
@@ -42,12 +42,12 @@ class Watched(NamedTuple):
 
     @property
     def slurm_comment(self) -> str:
-        """What Snakemake's executor for Slurm writes into the job's comment."""
+        """The comment that Snakemake's Slurm executor gives the job."""
         return f"rule_{self.rule}_wildcards_{'_'.join(self.wildcards)}"
 
 
 class At(NamedTuple):
-    """Where a job stands: one of STATES, the epochs behind it if it trains, and its log's last line if it failed."""
+    """The state of a job: one of STATES, the finished epochs of a training, and the log's last line after a failure."""
 
     state: str
     epoch: int = 0
@@ -55,7 +55,7 @@ class At(NamedTuple):
 
 
 class Workers(NamedTuple):
-    """Who is at work in this folder: arguments of local processes, Slurm's states by comment, Snakemake itself."""
+    """Active in this folder: arguments of local processes, Slurm states by comment, and whether Snakemake runs."""
 
     arguments: set[str]
     queue: dict[str, str]
@@ -63,7 +63,7 @@ class Workers(NamedTuple):
 
 
 class CellStatus(NamedTuple):
-    """A cell: how many of its runs are in which state, its dump and its metrics, and seconds of training left."""
+    """A cell: its runs by state, the states of its dump and its metrics, and the seconds of training left."""
 
     cell: Cell
     runs: dict[str, int]
@@ -73,7 +73,7 @@ class CellStatus(NamedTuple):
 
 
 class Status(NamedTuple):
-    """Every cell, every failure as (job, last line of its log), and what the folder as a whole is at."""
+    """Every cell, every failure as (job, last line of its log), and the state of the folder as a whole."""
 
     cells: list[CellStatus]
     failures: list[tuple[Watched, str]]
@@ -84,7 +84,7 @@ class Status(NamedTuple):
 
 
 def status(study: Study) -> Status:
-    """Look at a study in this folder."""
+    """Find the status of a study in this folder."""
     workers = _workers()
     cells, running = [], 0
     trainings: dict[Cell, list[At]] = {cell: [] for cell in study.cells}
@@ -116,7 +116,7 @@ def status(study: Study) -> Status:
 
 
 def as_json(found: Status) -> dict[str, Any]:
-    """The status as plain values; time that is unknown is null."""
+    """The status as plain values; unknown times are null."""
     return {
         "cells": [{**cell._asdict(), "cell": cell.cell._asdict()} for cell in found.cells],
         "failures": [
@@ -129,7 +129,7 @@ def as_json(found: Status) -> dict[str, Any]:
     }
 
 
-def told(study: Study, found: Status) -> str:
+def as_text(study: Study, found: Status) -> str:
     """The status, for a person."""
     heading = ("model", "data set", "hardware", "variant", *STATES, "predictions", "metrics", "time left")
     rows = [
@@ -144,12 +144,12 @@ def told(study: Study, found: Status) -> str:
     lines = [*aligned([heading, *rows]), ""]
     lines += [f"failed: {job.result}: {line} ({job.log})" for job, line in found.failures[:FAILURES_SHOWN]]
     if len(found.failures) > FAILURES_SHOWN:
-        lines.append(f"failed: {len(found.failures) - FAILURES_SHOWN} jobs more")
+        lines.append(f"failed: {len(found.failures) - FAILURES_SHOWN} more jobs")
     lines.append(_overall(found))
     if found.snakemake:
-        lines.append("Snakemake is at work in this folder")
+        lines.append("Snakemake is running in this folder")
     elif found.locked:
-        lines.append("the folder is locked, and no Snakemake works here: it does elsewhere, or was killed (--unlock)")
+        lines.append("the folder is locked, but no Snakemake runs here: it runs elsewhere, or was killed (--unlock)")
     if found.page:
         lines.append(f"the page: {study.path(layout.REPORT)}")
     return "\n".join(lines)
@@ -165,7 +165,7 @@ def _overall(found: Status) -> str:
         at_once = f" (about {span(known / found.running)} with {found.running} at a time)" if found.running else ""
         parts.append(f"{span(known)} of training left{at_once}")
     if unknown:
-        parts.append(f"time unknown for {unknown} cells: no such run has finished, and none was timed")
+        parts.append(f"time unknown for {unknown} cells: no run like these has finished or was timed")
     return "; ".join(parts)
 
 
@@ -182,7 +182,7 @@ def _jobs(study: Study, verb: str) -> Iterator[tuple[Place, Watched]]:
 def _train_at(study: Study, run: Run, job: Watched, workers: Workers) -> At:
     if not Path(job.result).exists():
         at = _at(job, workers)
-        # What a checkpoint does not hold is trained again.
+        # Epochs that are not in a checkpoint are trained again.
         kept = at.state == "running" or Path(study.path(layout.CHECKPOINT, run)).exists()
         epochs = EPOCH.findall(_tail(job.log)) if kept and at.state != "missing" else []
         return at._replace(epoch=int(epochs[-1]) if epochs else 0)
@@ -190,7 +190,7 @@ def _train_at(study: Study, run: Run, job: Watched, workers: Workers) -> At:
         record = runs.read(job.result).record
     except BadInput as error:
         return At("failed", line=str(error))
-    # The result of another recipe is there until it is made anew.
+    # The result of another recipe stays until it is made again.
     return At("done" if record["spec"] == study.spec(run.cell, run.seed) else "missing")
 
 
@@ -225,7 +225,7 @@ def _seconds_left(study: Study, cell: Cell, unfinished: list[At]) -> float | Non
 def _workers() -> Workers:
     arguments, snakemake, here = set(), False, str(Path.cwd())
     for process in psutil.process_iter(["cmdline", "cwd"]):
-        # Others' processes hide where they work; they do not work on this study.
+        # Other users' processes hide their folder; they do not work on this study.
         if process.info["cwd"] == here and process.info["cmdline"] and process.pid != os.getpid():
             arguments |= set(process.info["cmdline"])
             snakemake |= any(Path(part).name == "snakemake" for part in process.info["cmdline"])
@@ -233,7 +233,7 @@ def _workers() -> Workers:
 
 
 def _queue(here: str) -> dict[str, str]:
-    """The state of this user's Slurm jobs that were submitted from this folder, by their comments."""
+    """The states of this user's Slurm jobs that were submitted from this folder, by comment."""
     try:
         command = ["squeue", "--me", "--noheader", "--format=%T|%Z|%k"]
         asked = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)

@@ -1,4 +1,4 @@
-"""What a person sees when a study is done: one line a cell."""
+"""The summary of a finished study: one line per cell."""
 
 import math
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from toolnoise.study.grid import Study
 
 
 def summarise(study: Study) -> str:
-    """A table of accuracy, churn, weight distance and the control gate, and the path of the page."""
+    """A table with accuracy, churn, weight distance and the control gate, and the path of the page."""
     rows = [("model", "data set", "hardware", "variant", "runs", "accuracy %", "churn %", "L2 (unit)", "control")]
     rows += _rows(study)
     lines = aligned(rows)

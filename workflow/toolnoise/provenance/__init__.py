@@ -1,1 +1,1 @@
-"""Where every artifact comes from: statements, and what is done with them."""
+"""Provenance: statements about the origin of every artifact, and the commands that use them."""

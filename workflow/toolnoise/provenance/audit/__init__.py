@@ -1,1 +1,1 @@
-"""The audit: rules over everything in a results folder."""
+"""The audit: rules that check everything in a results folder."""

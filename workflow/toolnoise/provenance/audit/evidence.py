@@ -1,7 +1,7 @@
-"""What the audit's rules look at: a tree, what its files were when they were read, and what the study expects.
+"""The evidence for the audit's rules: a tree, its files as they were read, and the jobs that the study expects.
 
-The clock, the repository and the files' bytes are read here; rules are functions of what is found. Statements and files
-are material to be judged, so whatever they make Python raise is told as a finding, by `each`.
+The clock, the repository and the files' bytes are read here; rules are functions of this evidence. Statements and
+files are not trusted: if one makes Python raise, `each` reports that as a finding.
 """
 
 import csv
@@ -25,22 +25,22 @@ from toolnoise.training import runs
 
 # The largest record or history that is read into memory: 1000 epochs of 1000 tensors have 13 MB.
 LARGEST_RECORD = 128 * 2**20
-# What the reading and comparing of JSON and CSV from anywhere can raise.
+# Errors that reading and comparing untrusted JSON and CSV can raise.
 ODD = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError, csv.Error, MemoryError)
 
-# What a rule finds: an artifact, by its name in statements, and what is wrong with it.
+# A rule's findings: an artifact, by its name in statements, and what is wrong with it.
 Found = Iterator[tuple[str, str]]
 
 
 class RunFacts(NamedTuple):
-    """What the record and the history of a run say that other runs must agree with."""
+    """The parts of a run's record and history that other runs must agree with."""
 
     name: str  # of its run.json
     path: str  # of its folder in the study
     spec: dict[str, Any]
     data_sha256: str
     initial_sha256: str
-    epochs: tuple[str, ...]  # what the history says of each, but for its seconds, as a digest
+    epochs: tuple[str, ...]  # a digest of each epoch's history row without its seconds
     weights: tuple[str, ...]  # digests by epoch
     draws: tuple[str, ...]
     trainable: tuple[str, ...]  # the paths of its trained tensors
@@ -54,7 +54,7 @@ class RunFacts(NamedTuple):
 
 @dataclass
 class Evidence:
-    """One study as the rules see it. `now` is in UTC, `signatures` are by the paths of statements, where required."""
+    """One study, for the rules. `now` is in UTC; `signatures`, if required, are by the paths of statements."""
 
     tree: Tree
     hashed: dict[str, Hashed]
@@ -63,18 +63,18 @@ class Evidence:
 
     @functools.cached_property
     def jobs(self) -> dict[str, Job]:
-        """The jobs of the study by the name of their first output; none if there is no study.json to say."""
+        """The jobs of the study by the name of their first output; none without a study.json."""
         if self.tree.study is None:
             return {}
         return {job.outputs[0][0]: job for job in steps.jobs(self.tree.study)}
 
     def job(self, statement: Statement) -> Job | None:
-        """The study's job that a statement is of; None if it is of none."""
+        """The study's job that a statement belongs to, or None."""
         job = self.jobs.get(statement.outputs[0].name)
         return job if job and job.verb == statement.verb else None
 
     def output(self, name: str) -> Artifact | None:
-        """An artifact as the statement that made it has it."""
+        """An artifact as its producer's statement describes it."""
         made = self.tree.producer(name)
         return next((one for one in made.statement.outputs if one.name == name), None) if made else None
 
@@ -109,18 +109,18 @@ class Evidence:
 
     @functools.cached_property
     def runs(self) -> tuple[list[RunFacts], list[tuple[str, str]]]:
-        """The facts of every run that says what it is, and of the others why they cannot be read."""
+        """The facts of every readable run, and for the others why they cannot be read."""
         facts, damaged = [], []
         for stated in self.tree.statements:
             if stated.statement.verb == "train":
                 record = next((one.name for one in stated.statement.outputs if one.role == "record"), at(stated))
                 try:
                     one = self.run(record)
-                    # A run that says what no run can say is damaged, not compared.
+                    # A run with impossible values is damaged, so it is not compared.
                     _ = one.task, one.spec["variant"]["varying"], one.spec["recipe"]["batch_size"]
                     facts.append(one)
                 except (BadInput, *ODD) as error:
-                    damaged.append((record, told(error)))
+                    damaged.append((record, reason(error)))
         return facts, damaged
 
     @functools.cached_property
@@ -128,29 +128,29 @@ class Evidence:
         return {}
 
     def weights(self, run: RunFacts) -> list[dict[str, np.ndarray]]:
-        """What a run's weights were after each cycle, mapped into memory."""
+        """A run's weights after each cycle, mapped into memory."""
         name = self.tree.named(f"{run.path}/weights.npz")
         if self.tree.inside(name) not in self.tree.files:
-            raise BadInput(name, "", "is not there", "a file of this study")
+            raise BadInput(name, "", "is missing", "a file of this study")
         return runs.read(self.tree.root / run.path / "run.json").snapshots()
 
     def _once(self, digests: tuple[str, ...]) -> tuple[str, ...]:
-        # Runs that share draws, tensors, or all else, share one object.
+        # Equal tuples of different runs are kept once.
         return self._seen.setdefault(digests, digests)
 
     def _there(self, name: str) -> str:
-        """The path in the study of an artifact that can be read whole."""
+        """The path in the study of an artifact that is small enough to be read at once."""
         path = self.tree.inside(name)
         size = self.tree.files.get(path) if path is not None else None
         if size is None:
-            raise BadInput(name, "", "is not there", "a file of this study")
+            raise BadInput(name, "", "is missing", "a file of this study")
         if size > LARGEST_RECORD:
             raise BadInput(name, "", f"has {size} bytes", f"at most {LARGEST_RECORD}")
         return path
 
 
 def each(check: Callable[[Evidence, Statement], Found]) -> Callable[[Evidence], Found]:
-    """A rule that asks the same of every statement; what cannot even be asked is found at its first output."""
+    """A rule that checks every statement; if the check itself fails, its first output gets the finding."""
 
     @functools.wraps(check)
     def over_all(evidence: Evidence) -> Found:
@@ -161,16 +161,16 @@ def each(check: Callable[[Evidence, Statement], Found]) -> Callable[[Evidence], 
 
 
 def guarded(name: str, check: Callable[[], Iterable[tuple[str, str]]]) -> Found:
-    """What a check finds, and what it stumbles over as a finding about `name`."""
+    """The findings of a check; an error in the check becomes a finding about `name`."""
     try:
         yield from check()
     except (BadInput, *ODD) as error:
-        yield name, told(error)
+        yield name, reason(error)
 
 
-def told(error: Exception) -> str:
-    """Why something cannot be judged."""
-    return str(error) if isinstance(error, BadInput) else f"cannot be judged ({type(error).__name__}: {error})"[:300]
+def reason(error: Exception) -> str:
+    """Why a check was impossible."""
+    return str(error) if isinstance(error, BadInput) else f"cannot be checked ({type(error).__name__}: {error})"[:300]
 
 
 def differences(one: Any, other: Any, at: str = "") -> list[str]:
@@ -186,16 +186,16 @@ def differences(one: Any, other: Any, at: str = "") -> list[str]:
                 else [f"{at}.{name}".lstrip(".")]
             )
         ]
-    # In JSON 1 and true are two values.
+    # In JSON, 1 and true are different values.
     return [] if type(one) is type(other) and one == other else [at or "all"]
 
 
 def at(stated: Stated) -> str:
-    """What a finding about a whole statement is about: its first output."""
+    """The artifact to name in a finding about a whole statement: its first output."""
     return stated.statement.outputs[0].name
 
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{value!r} is no text")
+        raise TypeError(f"{value!r} is not a text")
     return value

@@ -1,7 +1,8 @@
-"""The audit of a results folder: every rule over every study, what it finds, and what is stale.
+"""The audit of a results folder: every rule on every study, the findings, and the stale results.
 
-A finding says that something is wrong or cannot be known. Stale is what other code made than the one here, known to the
-repository: right for its time, and made anew by the next run. It fails an audit only if that is asked for.
+A finding means that something is wrong or cannot be known. A result is stale if other code made it than the present
+one and the repository knows that code. It was right at its time, and the next run makes it again. Stale results fail
+an audit only on request (`strict`).
 """
 
 import os
@@ -20,13 +21,13 @@ from toolnoise.provenance.record.hashing import Hashed, sha256_of_all
 from toolnoise.provenance.record.signing import AllowedSigners, Verdict
 from toolnoise.provenance.record.tree import Results, Tree, open_plain, shown
 
-# What belongs to no study is no plain file of one.
+# Files that belong to no study are reported under this rule.
 STRAY = "nothing-else-is-there"
 SHOWN = 3
 
 
 class Finding(NamedTuple):
-    """What a rule has found: the artifact, by its name in statements, and what is wrong with it."""
+    """A finding: its rule, the artifact by its name in statements, and what is wrong with it."""
 
     rule: str
     artifact: str
@@ -34,21 +35,21 @@ class Finding(NamedTuple):
 
 
 class Coverage(NamedTuple):
-    """How many files there are, how many of these a statement is about, and their bytes."""
+    """The number of files, how many of them have a statement, and their bytes."""
 
     files: int
     stated: int
     bytes: int
 
     def __str__(self) -> str:
-        """In per cent: 100 only if it is all of them."""
+        """In per cent; 100 only if every file has a statement."""
         share = 1000 * self.stated // self.files if self.files else 1000
         text = f"{share // 10} %" if share in (0, 1000) else f"{share / 10:.1f} %"
         return f"{text} of {self.files} files ({size(self.bytes)}) have a statement"
 
 
 class Audit(NamedTuple):
-    """What an audit found at `now` (UTC). `notes`: what could not be looked at here, through no fault of theirs."""
+    """The result of an audit at `now` (UTC). `notes`: checks that were impossible here, not faults."""
 
     results: Results
     evidence: tuple[Evidence, ...]
@@ -59,17 +60,19 @@ class Audit(NamedTuple):
 
     @property
     def signers(self) -> Counter[str]:
-        """How many statements each of those signed who may, where signatures are required."""
-        return Counter(name for one in self.evidence for said in one.signatures.values() for name in said.principals)
+        """The number of statements that each allowed signer signed, if signatures are required."""
+        return Counter(
+            name for one in self.evidence for verdict in one.signatures.values() for name in verdict.principals
+        )
 
     @property
     def coverage(self) -> Coverage:
-        """Of all studies together."""
+        """The coverage of all studies together."""
         of = [_coverage(one) for one in self.results.trees]
         return Coverage(*(sum(numbers) for numbers in zip(*of, strict=True)))
 
     def is_clean(self, strict: bool) -> bool:
-        """Whether there is nothing to complain of."""
+        """Whether there are no findings and, if `strict`, no stale results."""
         return not self.findings and not (strict and self.stale)
 
 
@@ -80,7 +83,7 @@ def examine(
     rules: Sequence[Rule] = RULES,
     signers: AllowedSigners | None = None,
 ) -> Audit:
-    """Audit loaded results, with as many threads as there are cores unless told otherwise."""
+    """Audit loaded results; `threads` is the number of cores by default."""
     now = now or datetime.now(UTC).replace(tzinfo=None)
     hashed = _hashed(results.trees, threads or cores())
     signed = [_signatures(one, signers) if signers else {} for one in results.trees]
@@ -89,7 +92,7 @@ def examine(
     for one in evidence:
         for rule in rules:
             name = one.tree.named("study.json")
-            # A finding about one thing is told once, however many ways lead to it.
+            # Each finding is reported once, even if the rule finds it more than once.
             found = dict.fromkeys(guarded(name, lambda one=one, rule=rule: rule.check(one)))
             findings += [Finding(rule.name, artifact, what) for artifact, what in found]
     stale = tuple(found for one in evidence for found in origins.stale(one))
@@ -120,10 +123,10 @@ def as_json(found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> dict[s
     }
 
 
-def told(found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> str:
+def as_text(found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> str:
     """The audit, for a person."""
     rows = [(rule.name, str(_count(found, rule) or "-"), rule.says) for rule in rules]
-    lines = [*aligned([("rule", "found", "what it says"), *rows]), ""]
+    lines = [*aligned([("rule", "findings", "promise"), *rows]), ""]
     for rule in rules:
         of_rule = [one for one in found.findings if one.rule == rule.name]
         lines += [f"{rule.name}: {shown(one.artifact)}: {shown(one.what)}" for one in of_rule[:SHOWN]]
@@ -131,7 +134,7 @@ def told(found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> str:
             lines.append(f"{rule.name}: and {len(of_rule) - SHOWN} more")
     lines += [""] if found.findings else []
     lines += [f"note: {note}" for note in found.notes]
-    lines += _told_stale(found.stale)
+    lines += _stale_lines(found.stale)
     lines += [f"signed by {shown(name)}: {count} statements" for name, count in found.signers.items()]
     studies = ", ".join(shown(one.name) for one in found.results.trees)
     lines.append(f"{studies}: {found.coverage}")
@@ -140,7 +143,7 @@ def told(found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> str:
 
 
 def cores() -> int:
-    """How many cores this process may use."""
+    """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -153,7 +156,7 @@ def _verdict(found: Audit, strict: bool) -> str:
     return "clean"
 
 
-def _told_stale(stale: Sequence[Stale]) -> list[str]:
+def _stale_lines(stale: Sequence[Stale]) -> list[str]:
     if not stale:
         return []
     changed = Counter(name for one in stale for name in one.changed)
@@ -178,7 +181,7 @@ def _signatures(tree: Tree, signers: AllowedSigners) -> dict[str, Verdict]:
 
 
 def _hashed(trees: Iterable[Tree], threads: int) -> list[dict[str, Hashed]]:
-    """What every artifact is, by study and path; the largest first, so that no thread is left with one at the end."""
+    """The digest of every artifact, by study and path; the largest first, so that no thread ends with a long one."""
     sizes = [(size, number, one.root, path) for number, one in enumerate(trees) for path, size in one.artifacts.items()]
     sizes.sort(reverse=True)
     with progress("reading", sum(size for size, *_ in sizes), "B") as bar:

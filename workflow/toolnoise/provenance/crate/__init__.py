@@ -1,7 +1,7 @@
 """A study as a Workflow Run RO-Crate: Provenance Run Crate 0.5 on RO-Crate 1.1, a folder or a zip file.
 
-Everything it says stands in the study's statements; nothing is measured or made up. Exported again it is the same, byte
-for byte, as long as the study and the program are. Packed files are verified against their statements.
+Everything in it comes from the study's statements; nothing is measured or invented. The same study and program give
+the same bytes. Packed files are verified against their statements.
 """
 
 import os
@@ -31,15 +31,15 @@ VERSION = "1.1"
 
 
 class Export(NamedTuple):
-    """What became of an export: jobs, files in the crate, and files that it only tells of."""
+    """The counts of an export: jobs, files in the crate, and files that are only referenced."""
 
     jobs: int
     packed: int
-    told: int
+    referenced: int
 
 
 def export(study: Path, out: Path, embed: bool) -> Export:
-    """Write the crate of a study's results folder; all its files are packed if `embed`, else the small ones."""
+    """Write the crate of a study's results folder, with all its files if `embed`, otherwise the small ones."""
     _check_place(study, out)
     tree = _finished(trees.load_study(study))
     last = max((one.statement for one in tree.statements), key=lambda statement: statement.finished)
@@ -49,22 +49,22 @@ def export(study: Path, out: Path, embed: bool) -> Export:
     contents = Contents(tree, embed, commit, cited)
     graph = describe(tree, contents, citation.read(cited), citation.read(ROOT / citation.NAME))
     crate = _crate(graph)
-    told = sum(identifier.startswith("#file/") for identifier, _ in graph.entities())
+    referenced = sum(identifier.startswith("#file/") for identifier, _ in graph.entities())
     try:
         _write(crate, out)
     except UnicodeEncodeError as error:
-        raise BadInput(study, "", f"a statement has text that is no Unicode ({error.reason})", "UTF-8") from None
-    return Export(len(tree.statements), len(graph.packed), told)
+        raise BadInput(study, "", f"a statement has invalid Unicode text ({error.reason})", "UTF-8") from None
+    return Export(len(tree.statements), len(graph.packed), referenced)
 
 
 def _check_place(study: Path, out: Path) -> None:
-    """Nothing is written over, but for an archive, and nothing among results, where each file has a statement."""
+    """Refuse to overwrite anything but an archive, and to write among results, where each file has a statement."""
     if out.resolve().is_relative_to(study.resolve()):
         raise BadInput(out, "", "lies among the results", "a folder or .zip file elsewhere")
     if out.suffix == ".zip" and not out.is_dir():
         return
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise BadInput(out, "", "is there already", "a new or empty folder, or a .zip file")
+        raise BadInput(out, "", "already exists", "a new or empty folder, or a .zip file")
 
 
 def _finished(tree: Tree) -> Tree:
@@ -94,7 +94,7 @@ def _crate(graph: Graph) -> ROCrate:
 
 
 def _write(crate: ROCrate, out: Path) -> None:
-    """All of it or nothing: beside its place, then renamed."""
+    """Write all or nothing: beside the final place, then renamed."""
     if out.suffix == ".zip":
         with replacing(out) as scratch, zipfile.ZipFile(scratch, "w", zipfile.ZIP_DEFLATED) as archive:
             _pack(crate, lambda name: _member(archive, name))
@@ -127,7 +127,7 @@ def _file(folder: Path, name: str) -> IO[bytes]:
 
 
 def _member(archive: zipfile.ZipFile, name: str) -> IO[bytes]:
-    # Its date is 1980: an archive of the same files has the same bytes.
+    # The date is 1980, so an archive of the same files has the same bytes.
     about = zipfile.ZipInfo(name)
     about.compress_type = zipfile.ZIP_DEFLATED
     about.external_attr = 0o644 << 16

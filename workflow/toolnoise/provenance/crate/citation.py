@@ -1,4 +1,4 @@
-"""Who made a study and under which licence it may be used: what a CITATION.cff says."""
+"""The authors and the licence of a study, from a CITATION.cff."""
 
 import re
 from pathlib import Path
@@ -24,14 +24,14 @@ class Author(NamedTuple):
 
 
 class Credits(NamedTuple):
-    """The authors and the SPDX identifier of the licence."""
+    """The authors, and the SPDX identifier of the licence."""
 
     authors: tuple[Author, ...]
     licence: str
 
 
 def read(path: Path) -> Credits:
-    """The credits of a CITATION.cff."""
+    """Read the credits in a CITATION.cff."""
     about = config.read_yaml(path)
     authors = about.get("authors") if isinstance(about, dict) else None
     if not isinstance(authors, list) or not authors:

@@ -1,7 +1,7 @@
-"""Which bytes go into a crate: files of the study up to a size, or all of them, and the program's as they were used.
+"""The files in a crate: the study's files up to a size, or all of them, and the program's files as they were used.
 
-Whatever is packed is what a statement says, digest for digest. Data from outside is never packed: it is not the study's
-to give away, and its statement says where it is to be had.
+Every packed file has the digest in its statement. Data from outside is never packed: the study may not be allowed to
+redistribute it, and its statement says where to get it.
 """
 
 import hashlib
@@ -20,18 +20,18 @@ from toolnoise.provenance.record import repository
 from toolnoise.provenance.record.statements import CODE, LOCK, RESOURCE, Artifact
 from toolnoise.provenance.record.tree import Tree, open_plain
 
-# What a figure, a table or the record of a run is; weights, predictions and pictures are more.
+# Figures, tables and records of runs are smaller; weights, predictions and pictures are larger.
 SMALL = 2**20
 CHUNK = 2**20
 ENTRIES = ("Snakefile", "workflow/Snakefile", "LICENSE")
-# The kinds of what belongs to the program.
+# The kinds of dependency that belong to the program.
 PROGRAM = (CODE, RESOURCE, LOCK)
 CONFIGURATION = "configuration"
 
 
 @dataclass(frozen=True)
 class Content:
-    """The bytes of a file, or the file that has them, and the SHA-256 that they must have."""
+    """The bytes of a file, or its path, and the required SHA-256."""
 
     at: Path | bytes
     sha256: str
@@ -39,26 +39,26 @@ class Content:
 
 
 class Packed(File):
-    """A file that is verified as it is packed."""
+    """A file that is verified during packing."""
 
     def __init__(self, crate: ROCrate, name: str, content: Content, properties: dict[str, Any]) -> None:
         super().__init__(crate, dest_path=name, properties=properties)
         self.path, self.content = name, content
 
     def stream(self, chunk_size: int = CHUNK) -> Iterator[tuple[str, bytes]]:
-        """The bytes, each time with the path in the crate, as `rocrate` has it."""
+        """The bytes in chunks, each with the path in the crate, as `rocrate` expects."""
         digest = hashlib.sha256()
         for chunk in _chunks(self.content.at, chunk_size):
             digest.update(chunk)
             yield self.path, chunk
         if digest.hexdigest() != self.content.sha256:
             found = f"has SHA-256 {digest.hexdigest()[:12]}…, not {self.content.sha256[:12]}…"
-            raise BadInput(self.content.at, "", found, "what its statement says; `toolnoise audit` tells more")
+            raise BadInput(self.content.at, "", found, "the digest in its statement; see `toolnoise audit`")
 
 
 @dataclass(frozen=True)
 class Contents:
-    """Where the files of a study, and of the program that made it, are to be found; all of the study's if `embed`."""
+    """Finds the files of a study and of the program that made it; all of the study's files if `embed`."""
 
     tree: Tree
     embed: bool
@@ -66,7 +66,7 @@ class Contents:
     citation: Path
 
     def of(self, artifact: Artifact) -> Content | None:
-        """The content of what a statement names; None if it is not packed."""
+        """The content of an artifact; None if it is not packed."""
         path = self.tree.inside(artifact.name)
         if path is not None:
             return self._of_study(artifact, path)
@@ -75,7 +75,7 @@ class Contents:
         return self._beside(artifact) if artifact.role == CONFIGURATION else None
 
     def program(self) -> dict[str, Content]:
-        """The workflow itself, which no job names, as of the commit that made the study, or else as it is here."""
+        """The workflow itself, which no statement names: from the commit that made the study, or else from here."""
         rules = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "workflow/rules").glob("*.smk"))
         used = {name: in_memory(self._used(name)) for name in (*ENTRIES, *rules)}
         return {**used, self.citation.name: in_memory(self.citation.read_bytes())}
@@ -97,7 +97,7 @@ class Contents:
         size = self.tree.files.get(path)
         if size is None and self.embed:
             found = self.tree.strange.get(path, "no such file")
-            raise BadInput(self.tree.root / path, "", found, "a file, to pack what its statement says")
+            raise BadInput(self.tree.root / path, "", found, "the file in its statement, to pack it")
         if size is None or not (self.embed or size <= SMALL):
             return None
         return Content(self.tree.root / path, artifact.sha256, size)
@@ -109,17 +109,17 @@ class Contents:
         return _if_it_is(repository.show(self.commit, artifact.name), artifact)
 
     def _beside(self, artifact: Artifact) -> Content | None:
-        """A file of the folder that Snakemake ran in, which has results/<study>/ in it."""
+        """A file of the folder in which Snakemake ran, which contains results/<study>/."""
         return _at(self.tree.root.resolve().parent.parent, artifact)
 
 
 def in_memory(found: bytes) -> Content:
-    """Bytes that are to be packed."""
+    """The content for these bytes."""
     return Content(found, hashlib.sha256(found).hexdigest(), len(found))
 
 
 def is_plain(name: str) -> bool:
-    """Whether a name means a file below the folder that it is read from, and one only."""
+    """Whether a name can only mean one file below the folder that it is read from."""
     path = PurePosixPath(name)
     return not path.is_absolute() and str(path) == name and ".." not in path.parts and "\0" not in name
 

@@ -1,4 +1,4 @@
-"""Entities of a crate by their ids, the links between them, and the files that are packed: JSON-LD as it grows."""
+"""The entities of a crate by their ids, the links between them, and the packed files: JSON-LD under construction."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import PurePosixPath
@@ -39,33 +39,33 @@ FORMATS = {
 
 
 class Graph:
-    """The entities by their ids, and what is packed; those that are added first keep their names."""
+    """The entities by their ids, and the packed files; the first file of a name keeps it."""
 
     def __init__(self, published: str) -> None:
         self.published = published
         self.packed: dict[str, tuple[str, Content]] = {}
         self._entities: dict[str, Entity] = {}
-        # In order and each once.
+        # An ordered set of ids per key.
         self._links: dict[str, dict[str, dict[str, None]]] = {}
         self._types: dict[str, set[str]] = {}
         self._files: dict[tuple[str, str], str] = {}
 
     def add(self, identifier: str, kind: str | list[str], **properties: Any) -> str:
-        """Add an entity, if it is not there; links are added one by one."""
+        """Add an entity unless it exists; links are added one by one."""
         if identifier not in self._entities:
             self._entities[identifier] = {"@type": kind, **properties}
         return identifier
 
     def link(self, identifier: str, key: str, *others: str) -> None:
-        """Let an entity refer to others."""
+        """Link an entity to others."""
         self._links.setdefault(identifier, {}).setdefault(key, {}).update(dict.fromkeys(others))
 
     def type_parameter(self, parameter: str, kind: str) -> None:
-        """Say that values of a formal parameter may be of a type."""
+        """Add a type of values to a formal parameter."""
         self._types.setdefault(parameter, set()).add(kind)
 
     def file(self, artifact: Artifact, content: Content | None, **properties: Any) -> str:
-        """A file, packed under its name or only told of; another file of that name is told of too."""
+        """Add a file, packed under its name or only referenced; a second file of that name is only referenced."""
         key = artifact.name, artifact.sha256
         kept = content is not None and is_plain(artifact.name) and artifact.name not in (README, DESCRIPTOR)
         identifier = quote(artifact.name)
@@ -79,7 +79,7 @@ class Graph:
         return self._files[key]
 
     def pack(self, path: str, kind: str | list[str], content: Content, **properties: Any) -> str:
-        """A file of the crate that no statement names."""
+        """Add a packed file that no statement names."""
         self._pack(path, content)
         return self.add(quote(path), kind, **{**self._about(path, content.sha256, content.size), **properties})
 
@@ -94,20 +94,20 @@ class Graph:
             "encodingFormat": FORMATS.get(suffix, "application/octet-stream"),
             "sha256": sha256,
             **({} if size is None else {"contentSize": str(size)}),
-            # On the web, where a crate may be put, each file should say as of when it was told of.
+            # A crate may be put on the web, where each file should have the date of its description.
             "sdDatePublished": self.published,
         }
 
     def knows(self, artifact: Artifact) -> bool:
-        """Whether a file was added before."""
+        """Whether a file has been added."""
         return (artifact.name, artifact.sha256) in self._files
 
     def known(self, artifact: Artifact) -> str:
-        """A file that was added before."""
+        """The id of a file that has been added."""
         return self._files[artifact.name, artifact.sha256]
 
     def entities(self) -> Iterator[tuple[str, Entity]]:
-        """Every entity as JSON-LD has it."""
+        """Every entity as JSON-LD."""
         for identifier, entity in self._entities.items():
             types = sorted(self._types.get(identifier, ()))
             typed = {"additionalType": types[0] if len(types) == 1 else types} if types else {}
@@ -116,6 +116,6 @@ class Graph:
 
 
 def references(identifiers: Iterable[str]) -> Entity | list[Entity]:
-    """The ids as what refers to them has them."""
+    """The ids as a JSON-LD reference, or a list of them."""
     references = [{"@id": one} for one in identifiers]
     return references[0] if len(references) == 1 else references

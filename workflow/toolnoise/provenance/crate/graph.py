@@ -1,8 +1,8 @@
 """A study's statements as the entities of a Provenance Run Crate 0.5: plain JSON-LD, before anything is packed.
 
-What was planned: the workflow, its steps (the rules), their tools (the verbs) and the parameters of these. What was
-done: an action for each job, with what it read, what it was told, what was observed of the machine, and what came out.
-Values and sets of code files that many jobs share are one entity each, so that a crate grows as its jobs do.
+The prospective part: the workflow, its steps (the rules), their tools (the verbs) and the tools' parameters. The
+retrospective part: an action per job, with its inputs, its parameters, the observed machine and its outputs. Values
+and sets of code files that many jobs share are one entity each, so the crate grows only with the number of jobs.
 """
 
 import hashlib
@@ -32,12 +32,12 @@ PROFILES = {
     "https://w3id.org/ro/wfrun/provenance/0.5": "Provenance Run Crate",
     WORKFLOW_CRATE: "Workflow RO-Crate",
 }
-# Workflow Run RO-Crate's own, which the context of RO-Crate 1.1 has not. They stand inline: nothing need be fetched.
+# Workflow Run RO-Crate's own terms, missing in RO-Crate 1.1's context. They are inline, so nothing must be fetched.
 TERMS = {name: f"https://w3id.org/ro/terms/workflow-run#{name}" for name in ("environment", "sha256")}
 
 
 def describe(tree: Tree, contents: Contents, owners: Credits, makers: Credits) -> Graph:
-    """The graph of a study by its owners, made with the program by its makers."""
+    """The graph of a study with its authors (`owners`) and the program's authors (`makers`)."""
     stated = tree.statements
     for one in stated:
         if one.statement.verb not in STEPS:
@@ -61,8 +61,8 @@ def describe(tree: Tree, contents: Contents, owners: Credits, makers: Credits) -
 
 
 def _files(graph: Graph, contents: Contents, statements: list[Statement], program: Entity) -> None:
-    """Every file that a statement names. Of two files of one name, the first is the one of the crate."""
-    # What was made stands before what was read, and the newest first.
+    """Add every file that a statement names. Of two files with one name, the first one is packed."""
+    # Outputs before inputs, and the newest first.
     made = (output for statement in statements for output in statement.outputs)
     needed = (needed for statement in statements for needed in statement.dependencies if needed.kind != COMMIT)
     for one in itertools.chain(made, needed):
@@ -76,7 +76,7 @@ def _root(graph: Graph, tree: Tree, agents: list[str], licence: str) -> None:
         "Dataset",
         name=f"{tree.name}: a study of toolnoise",
         description=f"The study {tree.name!r} of the noise of training deep networks: {len(tree.statements)} jobs with"
-        " all that each was told and made from, as toolnoise stated it when they were done.",
+        " their parameters and inputs, as toolnoise recorded them when they were done.",
         datePublished=graph.published,
         license={"@id": licence},
         mainEntity={"@id": WORKFLOW},
@@ -107,7 +107,7 @@ def _author(graph: Graph, author: Author) -> str:
 def _licence(graph: Graph, name: str) -> str:
     address = f"https://spdx.org/licenses/{quote(name)}"
     return graph.add(
-        address, "CreativeWork", name=name, description=f"The licence {name}, as SPDX has it.", url=address
+        address, "CreativeWork", name=name, description=f"The licence {name}, as listed by SPDX.", url=address
     )
 
 
@@ -118,7 +118,7 @@ def _workflow(graph: Graph, last: Statement, content: Content, authors: list[str
         ["File", "SoftwareSourceCode", "ComputationalWorkflow", "HowTo"],
         content,
         name="toolnoise",
-        description="Measures how much of a trained network is noise: Snakemake's rules around toolnoise's verbs.",
+        description="Measures how much of a trained network is noise: Snakemake rules around toolnoise's verbs.",
         version=commit.sha256 if commit else last.versions.get("toolnoise", "unknown"),
         url={"@id": README},
         **program,
@@ -184,7 +184,7 @@ def _tool(graph: Graph, statement: Statement) -> str:
 
 def _step(graph: Graph, statement: Statement) -> str:
     verb, rule = statement.verb, steps.rule(statement.verb, statement.parameters)
-    # Steps of a verb stand side by side.
+    # Steps of one verb have the same position.
     position = str(list(STEPS).index(verb) + 1)
     step = graph.add(
         f"#step/{quote(rule)}", "HowToStep", name=rule, position=position, workExample={"@id": f"#verb/{verb}"}
@@ -194,7 +194,7 @@ def _step(graph: Graph, statement: Statement) -> str:
 
 
 def _example(graph: Graph, whole: str, way: str, artifact: Artifact) -> str:
-    """A file that a tool, or the workflow, read or wrote, as an example of what it does in that role."""
+    """Link a file that a tool or the workflow read or wrote as an example of the parameter for its role."""
     role = artifact.role or artifact.kind
     scope = whole.removeprefix("#verb/")
     parameter = graph.add(f"#parameter/{scope}/{way}/{quote(role)}", "FormalParameter", name=role)
@@ -206,7 +206,7 @@ def _example(graph: Graph, whole: str, way: str, artifact: Artifact) -> str:
 
 
 def _value(graph: Graph, scope: str, name: str, value: Any, parameter: str = "") -> str:
-    """A value by its name, one for all that have it."""
+    """The entity of a named value; all users of the value share it."""
     text = json.dumps(value)
     key = quote(text) if len(text) <= 64 else hashlib.sha256(text.encode()).hexdigest()
     found = graph.add(f"#value/{scope}/{quote(name, safe='')}/{key}", "PropertyValue", name=name, value=value)
@@ -218,7 +218,7 @@ def _value(graph: Graph, scope: str, name: str, value: Any, parameter: str = "")
 
 
 def _code(graph: Graph, verb: str, code: list[Artifact]) -> str:
-    """The files of the program that a job was made by, one entity for all jobs that were made by these."""
+    """The entity of a job's program files; all jobs with the same files share it."""
     files = sorted(graph.known(one) for one in code)
     main = f"workflow/{STEPS[verb].module.replace('.', '/')}.py"
     entry = next((graph.known(one) for one in code if one.name == main), files[0])
@@ -230,7 +230,7 @@ def _code(graph: Graph, verb: str, code: list[Artifact]) -> str:
 
 
 def _environment(graph: Graph, tool: str, job: str, statement: Statement) -> None:
-    """The variables that were set, and one record of what else is known of machine and program."""
+    """Add the environment variables, and one record of everything else known about machine and program."""
     observed = dict(statement.observed)
     variables = observed.pop("variables", {})
     for name, value in _leaves(variables if isinstance(variables, dict) else {}):
@@ -253,7 +253,7 @@ def _environment(graph: Graph, tool: str, job: str, statement: Statement) -> Non
 
 
 def _statement(graph: Graph, tree: Tree, contents: Contents, path: str) -> str:
-    """The statement that a job's entities were made of."""
+    """Add the statement behind a job's entities."""
     content = contents.statement(path)
     graph.add(TYPE, "CreativeWork", name="in-toto Statement", version="1")
     artifact = Artifact(tree.named(path), content.sha256, content.size)
@@ -261,14 +261,14 @@ def _statement(graph: Graph, tree: Tree, contents: Contents, path: str) -> str:
 
 
 def _run(graph: Graph, stated: tuple[Stated, ...], agents: list[str]) -> None:
-    """The workflow as a whole: from what nobody of it made to what nobody of it read."""
+    """Add the workflow as a whole: from the inputs that no job made to the outputs that no job read."""
     statements = [one.statement for one in stated]
     read = {(needed.name, needed.sha256) for one in statements for needed in one.dependencies}
     run = graph.add(
         "#run/workflow",
         "CreateAction",
         name="run of the workflow",
-        description=f"{len(stated)} jobs, from the first to the last; they need not have been done in one go.",
+        description=f"{len(stated)} jobs, from the first to the last; not necessarily in one session.",
         actionStatus="http://schema.org/CompletedActionStatus",
         instrument={"@id": WORKFLOW},
         **_times(statements),
@@ -300,13 +300,13 @@ def _readme(graph: Graph, tree: Tree, owners: Credits) -> None:
     content = in_memory(
         f"""# {shown(tree.name)}: a study of toolnoise
 
-How much of a trained network is noise: {len(tree.statements)} jobs and what came of them. By {names}; {owners.licence}.
+How much of a trained network is noise: {len(tree.statements)} jobs and their results. By {names}; {owners.licence}.
 
-This is an RO-Crate. ro-crate-metadata.json says of each job which verb of toolnoise it was, what it was told, which
-files it read and wrote, with size and SHA-256, which code it was made by, and on which machine. The workflow is
-{WORKFLOW}. Every job's own statement is in results/{shown(tree.name)}/{FOLDER}/, as an in-toto Statement.
+This is an RO-Crate. For each job, ro-crate-metadata.json lists the verb of toolnoise, the parameters, the files that it
+read and wrote, with size and SHA-256, its code, and its machine. The workflow is {WORKFLOW}.
+Every job's own statement is in results/{shown(tree.name)}/{FOLDER}/, as an in-toto Statement.
 
-A file whose id begins with #file/ is not in here: it is known by its name, its size and its SHA-256.
+A file whose id begins with #file/ is not in this crate: only its name, its size and its SHA-256 are.
 """.encode()
     )
     graph.pack(README, "File", content, about={"@id": "./"})
@@ -331,7 +331,7 @@ def _commit(statement: Statement) -> Artifact | None:
 
 
 def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    """Every single value with its dotted name; a list is the JSON of it, because JSON-LD's have no order."""
+    """Every single value with its dotted name; a list becomes JSON text, because JSON-LD lists have no order."""
     if isinstance(value, dict) and (value or not name):
         for key, below in value.items():
             yield from _leaves(below, f"{name}.{key}" if name else key)

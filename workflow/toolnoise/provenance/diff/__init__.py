@@ -1,1 +1,1 @@
-"""What separates two runs, cells or studies, bit by bit."""
+"""The differences between two runs, cells or studies, bit by bit."""

@@ -1,7 +1,7 @@
-"""Whether two files say the same, but for when and where they were made, and where they first differ.
+"""Comparison of two files except for when and where they were made, and the place where they first differ.
 
-Records hold seconds and what was observed of the machine, histories a column of seconds: these files are compared
-without. All others are compared as bytes.
+Records hold seconds and the observed machine, histories a column of seconds; these are left out. All other files are
+compared as bytes.
 """
 
 import csv
@@ -18,7 +18,7 @@ from toolnoise.base.arrays import read_npy, read_npz
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import readable
 
-# Of records and indexes: how long it took, on what, and where an interrupted run went on.
+# Keys of records and indexes: the duration, the machine, and the epoch at which an interrupted run resumed.
 OCCASION = ("seconds", "observed", "resumed_after")
 BLOCK = 1 << 20
 TEXT = (".csv", ".html", ".ipynb", ".md", ".svg", ".tex")
@@ -26,7 +26,7 @@ SHOWN = 60
 
 
 class Comparison(NamedTuple):
-    """Whether two files say the same; `but` says what was left out, `first` where they first differ."""
+    """Whether two files are the same; `but` names the parts left out, `first` the first difference."""
 
     same: bool
     but: str = ""
@@ -34,7 +34,7 @@ class Comparison(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A value that two nested objects do not share, by its dotted key; None where one has no such key."""
+    """A value that differs between two nested objects, by its dotted key; None if one has no such key."""
 
     key: str
     one: Any
@@ -47,7 +47,7 @@ def compare(one: str | Path, other: str | Path) -> Comparison:
     place = _first_byte(one, other)
     if place is None:
         return Comparison(True)
-    # A damaged file differs where its bytes do.
+    # For a damaged file, report the first byte that differs.
     try:
         return _compared(one, other) or Comparison(False, first=f"at byte {place}")
     except (BadInput, RecursionError):
@@ -55,7 +55,7 @@ def compare(one: str | Path, other: str | Path) -> Comparison:
 
 
 def holds_times(path: str | Path) -> bool:
-    """Whether a file has times in it, so that no digest says whether it was made again."""
+    """Whether a file contains times, so that digests cannot show whether a rebuild succeeded."""
     path = Path(path)
     if path.name == "history.csv":
         return True
@@ -63,7 +63,7 @@ def holds_times(path: str | Path) -> bool:
 
 
 def changes(one: Any, other: Any, key: str = "") -> Iterator[Change]:
-    """What differs between two JSON-like values, in the order of the first one's keys."""
+    """The differences between two JSON-like values, in the order of the first one's keys."""
     if isinstance(one, dict) and isinstance(other, dict):
         for name in dict.fromkeys((*one, *other)):
             yield from changes(one.get(name), other.get(name), f"{key}.{name}" if key else str(name))
@@ -72,7 +72,7 @@ def changes(one: Any, other: Any, key: str = "") -> Iterator[Change]:
 
 
 def shown(value: Any) -> str:
-    """A value in a line, not too long."""
+    """A value on one line, shortened."""
     text = "-" if value is None else value if isinstance(value, str) else json.dumps(value)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
 
@@ -121,10 +121,10 @@ def _json(path: Path) -> Any:
 def _first_array(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> str:
     for name in dict.fromkeys((*one, *other)):
         if name not in one or name not in other:
-            return f"in {name}, which one of them lacks"
+            return f"in {name}, missing in one of them"
         if not bit_equal(one[name], other[name]):
             return f"in {name}, {_first_element(one[name], other[name])}"
-    return "in how the arrays are packed"
+    return "in the packing of the arrays"
 
 
 def _first_element(one: np.ndarray, other: np.ndarray) -> str:
@@ -139,7 +139,7 @@ def _first_element(one: np.ndarray, other: np.ndarray) -> str:
 
 
 def bit_equal(one: np.ndarray, other: np.ndarray) -> bool:
-    """Whether two arrays have the same bits: a zero has a sign, and what is no number can equal itself."""
+    """Whether two arrays have the same bits: zeros have signs, and identical NaNs count as equal."""
     return one.shape == other.shape and one.dtype == other.dtype and np.array_equal(_bytes(one), _bytes(other))
 
 
@@ -148,7 +148,7 @@ def _bytes(array: np.ndarray) -> np.ndarray:
 
 
 def _first_byte(one: Path, other: Path) -> int | None:
-    """Where the bytes first differ; None if they do not."""
+    """The first byte that differs; None if none does."""
     with readable(one, "a file"), one.open("rb") as first, readable(other, "a file"), other.open("rb") as second:
         return _first_difference(first, second)
 

@@ -1,8 +1,8 @@
-"""What separates two runs, two cells or two results trees: what they were made from, and what came of it.
+"""The differences between two runs, two cells or two results trees: in their origins and in their outcomes.
 
-Runs are compared by the digests in their histories, their weights and the dumps of their predictions; cells run by run
-over the seeds that both have; trees file by file. When and where something was made is told, and is no difference of
-results.
+Runs are compared by the digests in their histories, their weights and the dumps of their predictions, cells run by
+run over the shared seeds, and trees file by file. The time and place at which something was made are reported, but do
+not count as a difference of results.
 """
 
 from collections.abc import Mapping
@@ -26,15 +26,15 @@ from toolnoise.training.runs import Run
 RUN, CELL, TREE = "run", "cell", "results"
 WANTED = "two runs, two cells, two studies' results or two results folders"
 CELL_DEPTH = 4
-# What each metric of a pair can be, as in cross_tooling.csv.
+# The range of each metric of a pair, as in cross_tooling.csv.
 RANGES = {"churn": (0, 1), "l2_unit": (0, np.inf), "l2_raw": (0, np.inf), "accuracy_difference": (-1, 1)}
-# Jobs whose outcome is a time, or a page that says when it was written; and outputs of others that have times in them.
+# Jobs whose outcome is a time, or a page with its time of writing; and outputs of other jobs that contain times.
 TIMED = ("measure-speed", "profile", "report")
 TIMED_OUTPUTS = {("measure", "out-identical")}
 
 
 class Dump(NamedTuple):
-    """A cell's predictions by seed and the labels of what was predicted; empty with a reason if they cannot be had."""
+    """A cell's predictions by seed and the labels of the examples; empty, with the reason, if unavailable."""
 
     logits: dict[int, np.ndarray]
     labels: np.ndarray | None
@@ -42,7 +42,7 @@ class Dump(NamedTuple):
 
 
 def diff(one: str | Path, other: str | Path) -> dict[str, Any]:
-    """Everything that separates A (`one`) and B (`other`), as a JSON-like value whose `equal` is the verdict."""
+    """All differences between A (`one`) and B (`other`), as a JSON-like value whose `equal` is the verdict."""
     kinds = [_kind(path) for path in (one, other)]
     if kinds[0][0] != kinds[1][0]:
         raise BadInput(other, "", f"a {kinds[1][0]}, and {one} is a {kinds[0][0]}", WANTED)
@@ -52,12 +52,12 @@ def diff(one: str | Path, other: str | Path) -> dict[str, Any]:
 
 
 def _kind(path: str | Path) -> tuple[str, Path]:
-    """What a path is of, and its folder."""
+    """The kind of a path (run, cell or results), and its folder."""
     folder = Path(path).absolute()
     if folder.name == "run.json" and folder.is_file():
         folder = folder.parent
     if not folder.is_dir():
-        raise BadInput(path, "", "is no folder" if folder.exists() else "no such folder", WANTED)
+        raise BadInput(path, "", "is not a folder" if folder.exists() else "no such folder", WANTED)
     if (folder / "run.json").is_file():
         return RUN, folder
     if seeds_of(folder):
@@ -73,7 +73,7 @@ def seeds_of(cell: Path) -> dict[int, Path]:
 
 
 def study_of(cell: Path) -> Path | None:
-    """The folder of the study that a cell's folder lies in; None if it lies by itself."""
+    """The folder of the study that contains a cell's folder; None if it lies by itself."""
     above = cell.parents[CELL_DEPTH - 1 :]
     return above[1] if len(above) > 1 and above[0].name == "runs" else None
 
@@ -86,7 +86,7 @@ def _runs(one: Path, other: Path) -> dict[str, Any]:
 
 
 def compare_runs(one: Path, other: Path, dumps: tuple[Dump, Dump]) -> dict[str, Any]:
-    """What separates the runs in two folders; `dumps` are of their cells."""
+    """The differences between the runs in two folders; `dumps` are those of their cells."""
     pair = _run(one), _run(other)
     made_of = [origins.of_run(run.record, _statement(run.folder)) for run in pair]
     parted = histories.parting(*pair)
@@ -105,9 +105,9 @@ def _run(folder: Path) -> Run:
     run = runs.read(folder / "run.json")
     spec, trainable = run.record["spec"], run.record["trainable"]
     if not isinstance(spec, dict) or not isinstance(spec.get("seed"), int):
-        raise BadInput(folder / "run.json", "spec", "no spec with a seed", "the record that train wrote")
+        raise BadInput(folder / "run.json", "spec", "no spec with a seed", "a record from train")
     if not isinstance(trainable, list) or not all(isinstance(name, str) for name in trainable):
-        raise BadInput(folder / "run.json", "trainable", "no list of tensors", "the record that train wrote")
+        raise BadInput(folder / "run.json", "trainable", "no list of tensors", "a record from train")
     return run
 
 
@@ -138,16 +138,16 @@ def _predictions(pair: tuple[Run, Run], dumps: tuple[Dump, Dump]) -> dict[str, A
     layers = [dump.logits.get(run.seed) for run, dump in zip(pair, dumps, strict=True)]
     contents = {str(run.record["data_sha256"]) for run in pair if "data_sha256" in run.record}
     if not why and any(layer is None for layer in layers):
-        why = "a run has none: it diverged, or the dump is of other seeds"
+        why = "a run has none: it diverged, or the dump has other seeds"
     elif not why and len(contents) > 1:
-        why = "they are of different data"
+        why = "they are for different data"
     elif not why and layers[0].shape != layers[1].shape:
-        why = f"they are of shapes {layers[0].shape} and {layers[1].shape}"
+        why = f"their shapes are {layers[0].shape} and {layers[1].shape}"
     if why:
         return {"not_compared": why}
     labels = next((dump.labels for dump in dumps if dump.labels is not None), None)
     if labels is not None and len(labels) != len(layers[0]):
-        return {"not_compared": f"of {len(layers[0])} examples, and the data set has {len(labels)}"}
+        return {"not_compared": f"they are for {len(layers[0])} examples, but the data set has {len(labels)}"}
     return histories.flips(*layers, labels)
 
 
@@ -170,17 +170,17 @@ def _cells(one: Path, other: Path) -> dict[str, Any]:
 
 
 def _summary(compared: list[dict[str, Any]]) -> dict[str, Any]:
-    """Means over the shared seeds with their intervals, by the names and formulas of the metric files."""
+    """Means over the shared seeds with their intervals, with the names and formulas of the metric files."""
     values: dict[str, list[float]] = {metric: [] for metric in RANGES}
     for run in compared:
         accuracy = run["parting"]["test_accuracy"]
-        told = {
+        numbers = {
             "churn": run["predictions"].get("churn"),
             "l2_unit": run["parting"]["l2_unit"],
             "l2_raw": run["parting"]["l2_raw"],
             "accuracy_difference": None if None in accuracy else accuracy[1] - accuracy[0],
         }
-        for metric, value in told.items():
+        for metric, value in numbers.items():
             if value is not None:
                 values[metric].append(value)
     parted = [run["parting"]["weights_differ_from_epoch"] for run in compared]
@@ -207,7 +207,7 @@ def _results(one: Path, other: Path) -> dict[str, Any]:
     by_name = [{found.root.name: found for found in results.trees} for results in loaded]
     for folder, found in zip((one, other), by_name, strict=True):
         if not any(study.statements or study.study or _cell_names(study) for study in found.values()):
-            raise BadInput(folder, "", "has no results in it", WANTED)
+            raise BadInput(folder, "", "contains no results", WANTED)
     if all(len(found) == 1 for found in by_name):
         pairs = {"": tuple(found for trees in by_name for found in trees.values())}
         only: list[list[str]] = [[], []]
@@ -215,7 +215,7 @@ def _results(one: Path, other: Path) -> dict[str, Any]:
         pairs = {name: (found, by_name[1][name]) for name, found in by_name[0].items() if name in by_name[1]}
         only = [sorted(name for name in mine if name not in pairs) for mine in by_name]
         if not pairs:
-            raise BadInput(other, "", f"has no study of {one}", "results of at least one study in both")
+            raise BadInput(other, "", f"has no study in common with {one}", "results of at least one study in both")
     studies = [{"name": name or pair[0].name, **_studies(*pair)} for name, pair in pairs.items()]
     return {
         "equal": all(study["equal"] for study in studies) and not any(only),
@@ -265,7 +265,7 @@ def _compared(one: Path, other: Path) -> changes.Comparison:
 
 
 def _timed(study: Tree) -> set[str]:
-    """The artifacts that hold times as their outcome: those of timing jobs, and all that was made from such."""
+    """The artifacts whose outcome is a time: those of timing jobs, and everything made from them."""
     timed: set[str] = set()
     before = -1
     while len(timed) != before:
@@ -285,7 +285,7 @@ def _cell_names(study: Tree) -> list[str]:
 
 
 def _cell_of(one: Tree, other: Tree, cell: str, same: set[str]) -> dict[str, Any]:
-    """One cell of two studies: in which of them it is, whether all its files are the same, and else what parts it."""
+    """One cell of two studies: which has it, whether all files are the same, and otherwise the differences."""
     there = [cell in _cell_names(study) for study in (one, other)]
     if not all(there):
         return {"cell": cell, "only": "a" if there[0] else "b"}
@@ -304,18 +304,18 @@ def _is_of(path: str, cell: str) -> bool:
 
 
 def _made_from(one: Tree, other: Tree) -> dict[str, list[dict[str, Any]] | None]:
-    """What the jobs of two studies were made from: the studies themselves, and job by job all else."""
-    told = []
+    """The differences in origin between two studies: the studies themselves, and everything else job by job."""
+    found_of_jobs = []
     for path, producers in one.producers.items():
         if path in other.producers:
             pair = producers[0].statement, other.producers[path][0].statement
             parts = origins.differences(*map(origins.of_statement, pair))
             if pair[0].verb not in ("fetch", "prepare"):
-                # Of other jobs the data are what earlier jobs made.
+                # The data of other jobs are outputs of earlier jobs.
                 parts["data"] = []
-            told.append(parts)
-    found = origins.merged(told)
+            found_of_jobs.append(parts)
+    found = origins.merged(found_of_jobs)
     paths = [study.root / tree.STUDY_FILE for study in (one, other)]
     if all(path.is_file() for path in paths):
-        found["spec"] = origins.told(*map(files.read_json, paths))
+        found["spec"] = origins.rows(*map(files.read_json, paths))
     return found

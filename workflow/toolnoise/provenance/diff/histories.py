@@ -1,4 +1,4 @@
-"""Where two trainings parted: by the digests in their histories, then in their final weights and predictions."""
+"""Where two trainings first differ: in the digests of their histories, their final weights and their predictions."""
 
 from typing import Any
 
@@ -11,12 +11,12 @@ from toolnoise.metrics.weights import paired_l2, unit
 from toolnoise.provenance.diff.changes import bit_equal
 from toolnoise.training.runs import Run
 
-# What the history tells of an epoch's outcome; seconds are none of it.
+# The columns of a history that are an epoch's outcome; seconds are not.
 OUTCOME = ("train_loss", "train_accuracy", "test_loss", "test_accuracy", "learning_rate", "weights_sha256")
 
 
 def parting(one: Run, other: Run) -> dict[str, Any]:
-    """What separates two runs: the first epochs that differ, and how far they end apart."""
+    """The differences between two runs: the first epochs that differ, and the distances at the end."""
     runs = one, other
     weights = tuple(run.weights() for run in runs)
     histories = tuple(run.history() for run in runs)
@@ -65,7 +65,7 @@ def _initial(one: Run, other: Run) -> bool | None:
 
 
 def _first(one: list[dict[str, str]], other: list[dict[str, str]], *columns: str) -> int | None:
-    """The first epoch that both have and in which a column differs."""
+    """The first epoch, of those in both, in which a column differs."""
     pairs = enumerate(zip(one, other, strict=False), 1)
     return next((epoch for epoch, (a, b) in pairs if any(a.get(name) != b.get(name) for name in columns)), None)
 
@@ -79,11 +79,11 @@ def _tensors(
     """The tensors whose digests differ after an epoch, in the order of the layers."""
     digests = []
     for run, tensors, history in zip(runs, weights, histories, strict=True):
-        told = (history[at - 1]["tensors_sha256"] or "").split()
-        if len(told) != len(tensors):
-            found = f"epoch {at} has {len(told)} digests"
+        listed = (history[at - 1]["tensors_sha256"] or "").split()
+        if len(listed) != len(tensors):
+            found = f"epoch {at} has {len(listed)} digests"
             raise BadInput(run.folder / "history.csv", "tensors_sha256", found, f"{len(tensors)}, as weights.npz has")
-        digests.append(dict(zip(tensors, told, strict=True)))
+        digests.append(dict(zip(tensors, listed, strict=True)))
     names = dict.fromkeys((*digests[0], *digests[1]))
     return [name for name in names if digests[0].get(name) != digests[1].get(name)]
 
@@ -93,7 +93,7 @@ def _ends(histories: tuple[list[dict[str, str]], ...], column: str) -> list[floa
 
 
 def _number(text: str | float | None) -> float | None:
-    """A number, or None for what is none: JSON has no NaN."""
+    """A finite number, or None: JSON has no NaN."""
     try:
         value = float(text)
     except (TypeError, ValueError):
@@ -102,7 +102,7 @@ def _number(text: str | float | None) -> float | None:
 
 
 def _distances(runs: tuple[Run, ...], weights: tuple[dict[str, np.ndarray], ...]) -> dict[str, Any]:
-    """The distance of all that was trained, and of each tensor relative to the norm of the first run's."""
+    """The distance between all trained weights, and per tensor relative to the norm of the first run's."""
     one, other = weights
     shared = [
         name
@@ -123,7 +123,7 @@ def _distances(runs: tuple[Run, ...], weights: tuple[dict[str, np.ndarray], ...]
         if trained[0] == trained[1] and set(trained[0]) <= set(shared):
             a, b = (run.trained_vector()[np.newaxis] for run in runs)
             found = {"l2_unit": _number(paired_l2(unit(a), unit(b))[0]), "l2_raw": _number(paired_l2(a, b)[0])}
-    # What is no number is farther than any number.
+    # NaN sorts as farther than any number.
     tensors.sort(key=lambda row: -np.nan_to_num(row[1], nan=np.inf, posinf=np.inf))
     found["tensors"] = [
         {"tensor": name, "relative_l2": _number(relative), "l2": _number(distance)}

@@ -1,6 +1,6 @@
-"""What a result was made from: spec, code, environment, data and lock, and in which of these two results differ.
+"""The origins of a result (spec, code, environment, data and lock), and the differences between those of two results.
 
-Taken from the statement of the job, and of a run, where there is none, from its record, which knows no code.
+They come from the job's statement. A run without a statement has only its record, which does not cover the code.
 """
 
 from collections.abc import Iterable
@@ -21,14 +21,14 @@ from toolnoise.provenance.record.statements import (
 )
 
 PARTS = ("spec", "code", "environment", "data", "lock")
-# Of two jobs it is told where they ran; of many it would drown the rest.
+# Reported for two jobs only: for many jobs, the places where they ran would drown the rest.
 WHERE = ("host", "slurm")
 
 Differences = dict[str, list[dict[str, Any]] | None]
 
 
 def of_statement(statement: Statement) -> dict[str, Any]:
-    """The parts that a job was made from, each a nested object."""
+    """The origins of a job by part, each a nested object."""
     parameters = statement.parameters
     return {
         "spec": parameters.get("spec", {key: value for key, value in parameters.items() if key != "keys"}),
@@ -37,14 +37,14 @@ def of_statement(statement: Statement) -> dict[str, Any]:
             "files": {one.name: one.sha256 for one in _kinds(statement, CODE, RESOURCE)},
         },
         "environment": {**statement.observed, "programs": statement.versions},
-        # By role: the names of inputs say which study they are of.
+        # By role, because the names of inputs contain the study's name.
         "data": _digests(_kinds(statement, SOURCE, PACKAGE), of_inputs=_kinds(statement, INPUT)),
         "lock": {one.name: one.sha256 for one in _kinds(statement, LOCK)},
     }
 
 
 def of_run(record: dict[str, Any], statement: Statement | None) -> dict[str, Any]:
-    """The parts that a run was made from; None for what nothing is known of."""
+    """The origins of a run by part; None for an unknown part."""
     parts = of_statement(statement) if statement else dict.fromkeys(PARTS)
     environment = {**(record.get("observed") or {}), **({"programs": statement.versions} if statement else {})}
     data = {"content": record.get("data_sha256"), **(parts["data"] or {})}
@@ -52,25 +52,25 @@ def of_run(record: dict[str, Any], statement: Statement | None) -> dict[str, Any
 
 
 def differences(one: dict[str, Any], other: dict[str, Any]) -> Differences:
-    """What differs, part by part; None for a part of which one of the two tells nothing."""
-    return {part: None if None in (one[part], other[part]) else told(one[part], other[part]) for part in PARTS}
+    """The differences by part; None for a part that is unknown for one of the two."""
+    return {part: None if None in (one[part], other[part]) else rows(one[part], other[part]) for part in PARTS}
 
 
-def told(one: Any, other: Any) -> list[dict[str, Any]]:
-    """What differs between two values, each with its dotted key."""
+def rows(one: Any, other: Any) -> list[dict[str, Any]]:
+    """The differences between two values, one row per dotted key."""
     return [{"key": change.key, "a": change.one, "b": change.other} for change in changes(one, other)]
 
 
 def merged(found: Iterable[Differences]) -> Differences:
-    """The differences of many pairs as those of one: each is told once, and where the jobs ran is not."""
+    """The differences of many pairs as those of one: each is listed once, without the places where the jobs ran."""
     parts: Differences = dict.fromkeys(PARTS)
     seen: set[str] = set()
     for differing in found:
-        for part, rows in differing.items():
-            if rows is None:
+        for part, differ in differing.items():
+            if differ is None:
                 continue
             parts[part] = parts[part] or []
-            for row in rows:
+            for row in differ:
                 digest = canonical_sha256([part, row])
                 if digest not in seen and row["key"].partition(".")[0] not in WHERE:
                     seen.add(digest)
@@ -86,5 +86,5 @@ def _digests(sources: list[Artifact], of_inputs: list[Artifact]) -> dict[str, st
     by_role: dict[str, list[str]] = {}
     for one in of_inputs:
         by_role.setdefault(one.role, []).append(one.sha256)
-    told = {role: found[0] if len(found) == 1 else found for role, found in by_role.items()}
-    return {one.name: one.sha256 for one in sources} | told
+    inputs = {role: found[0] if len(found) == 1 else found for role, found in by_role.items()}
+    return {one.name: one.sha256 for one in sources} | inputs

@@ -1,4 +1,4 @@
-"""What diff found, as lines for a person; the whole of it is in its JSON."""
+"""The report of diff as lines for a person; --json has all of it."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -8,20 +8,20 @@ from toolnoise.base.printing import aligned
 from toolnoise.provenance.diff.changes import shown
 from toolnoise.provenance.record.tree import shown as printable
 
-# So many of a long list; --json has all.
+# Items shown of a long list; --json has all.
 SHOWN = 10
 TENSORS_SHOWN = 12
-# Enough of a digest to tell two by eye.
+# Enough digits to distinguish two digests by eye.
 DIGITS = 12
 BIT_EQUAL = {
-    "run": "bit-equal: weights, history but for times, ",
-    "cell": "bit-equal: every run's weights, history but for times, predictions",
-    "results": "bit-equal: every file but for times",
+    "run": "bit-equal: weights, history except times, ",
+    "cell": "bit-equal: every run's weights, history except times, predictions",
+    "results": "bit-equal: every file except times",
 }
 
 
-def told(found: dict[str, Any]) -> str:
-    """What separates A and B."""
+def as_text(found: dict[str, Any]) -> str:
+    """The differences between A and B."""
     lines = [f"A  {printable(found['a'])}", f"B  {printable(found['b'])}", ""]
     if found["kind"] == "run":
         lines += [*_made_from(found["made_from"]), "", *_run(found)]
@@ -46,7 +46,7 @@ def _verdict(found: dict[str, Any]) -> str:
 def _made_from(parts: dict[str, Any]) -> Iterator[str]:
     for part, changes in parts.items():
         if changes is None:
-            yield f"{part:<12} not known of both: a statement is missing"
+            yield f"{part:<12} not known for both: a statement is missing"
         elif not changes:
             yield f"{part:<12} the same"
         else:
@@ -70,7 +70,7 @@ def _short(value: Any) -> str:
 def _run(found: dict[str, Any]) -> Iterator[str]:
     parted, predictions = found["parting"], found["predictions"]
     yield f"initial weights  {_yes(parted['initial_equal'])}"
-    noise = ", the emulated noise among them" if any(parted["emulated_noise"]) else ""
+    noise = ", including the emulated noise" if any(parted["emulated_noise"]) else ""
     yield f"draws            {_since(parted['draws_differ_from_epoch'])}{noise}"
     if parted["moved_bit"][0] != parted["moved_bit"][1]:
         yield f"moved bit        {' -> '.join(map(_moved, parted['moved_bit']))}"
@@ -84,7 +84,7 @@ def _run(found: dict[str, Any]) -> Iterator[str]:
     if parted["history_differs_from_epoch"] and not epoch:
         yield f"history          {_since(parted['history_differs_from_epoch'])}"
     if not epoch and not parted["weights_bit_equal"]:
-        yield "final weights    differ, though the digests in the histories do not"
+        yield "final weights    differ, although the digests in the histories do not"
     for name in ("test_accuracy", "test_loss", "train_loss"):
         yield f"{name.replace('_', ' '):<16} {_ends(parted[name])}"
     yield ""
@@ -104,7 +104,7 @@ def _moved(move: Any) -> str:
 def _tensors(parted: dict[str, Any]) -> Iterator[str]:
     apart = [row for row in parted["tensors"] if row["l2"] != 0]
     if parted["tensors_not_shared"]:
-        yield f"tensors that only one of them has, or has in that shape: {_some(parted['tensors_not_shared'])}"
+        yield f"tensors in only one of them, or with different shapes: {_some(parted['tensors_not_shared'])}"
     if not apart:
         return
     yield f"weights at the end: l2_unit {_number(parted['l2_unit'])}, l2_raw {_number(parted['l2_raw'])}"
@@ -125,9 +125,9 @@ def _flips(predictions: dict[str, Any]) -> Iterator[str]:
         yield f"predictions: churn {_number(predictions['churn'])}, {count} of {examples} examples"
         names = {"a_right_b_wrong": "A right, B wrong", "a_wrong_b_right": "A wrong, B right"}
         names |= {"both_wrong_differently": "both wrong, differently"}
-        for name, says in names.items():
+        for name, label in names.items():
             if name in predictions:
-                yield f"  {says:<24} {len(predictions[name]):>5}  {_some(predictions[name])}".rstrip()
+                yield f"  {label:<24} {len(predictions[name]):>5}  {_some(predictions[name])}".rstrip()
         if "accuracy" not in predictions:
             yield f"  {'without labels':<24} {count:>5}  {_some(predictions['differ'])}"
 
@@ -164,16 +164,16 @@ def _summary(summary: dict[str, Any]) -> Iterator[str]:
 
 def _study(found: dict[str, Any]) -> Iterator[str]:
     differ = [row["path"] for row in found["differ"]]
-    yield f"{found['bit_equal']} files equal, {found['but_for_times']} of them but for times"
+    yield f"{found['bit_equal']} files equal, {found['but_for_times']} of them except times"
     for row in found["differ"][:SHOWN]:
         yield f"differs: {printable(row['path'])}, {printable(row['first'])}"
     if len(differ) > SHOWN:
         yield f"... and {len(differ) - SHOWN} more differ"
     yield from _only(found, "file")
     if found["no_plain_files"]:
-        yield f"no plain files, not read: {_some(found['no_plain_files'])}"
+        yield f"not plain files, not read: {_some(found['no_plain_files'])}"
     if found["not_compared"]:
-        yield f"made of times, not compared: {_some(found['not_compared'])}"
+        yield f"measured times, not compared: {_some(found['not_compared'])}"
     damaged = [cell for cell in found["cells"] if "damaged" in cell]
     for cell in damaged:
         yield f"cannot be compared: {printable(cell['cell'])}: {printable(cell['damaged'])}"
@@ -212,7 +212,7 @@ def _since(epoch: int | None) -> str:
 
 
 def _yes(equal: bool | None) -> str:
-    return {True: "the same", False: "differ", None: "not known of both"}[equal]
+    return {True: "the same", False: "differ", None: "not known for both"}[equal]
 
 
 def _ends(values: Sequence[float | None]) -> str:

@@ -1,1 +1,1 @@
-"""The audit as a page that opens from disk."""
+"""The audit as an HTML page that opens from disk."""

@@ -1,9 +1,9 @@
-"""The audit as one HTML page that needs nothing else: what was found, and the way from every file down to its data.
+"""The audit as one self-contained HTML page: the findings, and the links from every file back to its data.
 
-The page is a template, a style and a script, which are in web/, and a block of JSON that the script draws from.
-Statements share most of what they say, so the block says each thing once: files, values and lists of code are tables,
-and statements are numbers into them. Nothing of it can run: the block is plain ASCII without `<`, `>` and `&`, the
-script makes text nodes of it, and the page's policy allows no other script, style or address than its own.
+The page consists of a template, a style and a script, all in web/, and a block of JSON that the script draws from.
+Statements share most of their content, so the block holds each thing once: files, values and lists of code are tables,
+and statements are indices into them. No data can run as code: the block is plain ASCII without `<`, `>` and `&`, the
+script makes text nodes of it, and the page's policy allows only its own script and style and no address.
 """
 
 import base64
@@ -24,18 +24,18 @@ from toolnoise.provenance.record.tree import Stated, Tree
 from toolnoise.steps import STEPS
 
 FILE = "file"
-# In the order in which they stand in the page, as one script.
+# In the order in which they are joined to one script.
 SCRIPTS = ("data.js", "elements.js", "lineage.js", "views.js", "moving.js")
 DEEPEST = 12
-# Beyond it a browser's numbers are no longer exact.
+# Larger integers are not exact in a browser.
 EXACT = 2**53
 
 
 def write(path: str | Path, found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> None:
     """Write the page of an audit."""
-    # There, it would be what the next audit finds.
+    # Among the results, the next audit would report the page.
     if Path(path).resolve().is_relative_to(found.results.root.resolve()):
-        raise BadInput("command line", "--html", f"{path} lies in the results", "a place outside of what is audited")
+        raise BadInput("command line", "--html", f"{path} lies in the results", "a place outside the audited results")
     try:
         write_text(path, document(data(found, strict, rules)))
     except OSError as error:
@@ -43,19 +43,19 @@ def write(path: str | Path, found: Audit, strict: bool, rules: Sequence[Rule] = 
 
 
 def document(block: dict[str, Any]) -> str:
-    """The page."""
+    """The page, as HTML."""
     style, script = _part("page.css"), '"use strict";\n' + "\n".join(map(_part, SCRIPTS))
     policy = (
         f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; "
         "base-uri 'none'; form-action 'none'"
     )
-    # In one pass, so that nothing that is filled in is ever searched for places to fill in.
+    # In one pass, so that inserted text is never searched for placeholders.
     parts = {"policy": policy, "style": style, "data": escaped(block), "script": script}
     return re.sub(r"\{(policy|style|data|script)\}", lambda place: parts[place[1]], _part("page.html"))
 
 
 def escaped(value: object) -> str:
-    """JSON that may stand in a script element: nothing in it ends the element or begins another."""
+    """JSON that is safe in a script element: it can neither end the element nor begin another."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
     for sign in "<>&":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
@@ -63,9 +63,9 @@ def escaped(value: object) -> str:
 
 
 def data(found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> dict[str, Any]:
-    """All that the page shows, each thing once."""
+    """The page's data, each thing once."""
     packed = _Packed()
-    # Of several studies, each name begins with its study's folder; of one, with what is in it.
+    # With several studies, each name begins with its study's folder.
     trees = found.results.trees
     names = [(tree, f"{tree.root.name}/" if len(trees) > 1 else "") for tree in trees]
     for tree, before in names:
@@ -95,7 +95,7 @@ def data(found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> dict[str,
 
 
 def _audited(found: Audit) -> str:
-    """When, and by which program."""
+    """The time of the audit and the program's version."""
     commit = repository.commit()
     at = f" at commit {commit.sha[:12]}{' with changes' if commit.changes else ''}" if commit else ""
     version = repository.versions("toolnoise").get("toolnoise", "")
@@ -103,7 +103,7 @@ def _audited(found: Audit) -> str:
 
 
 class _Packed:
-    """Tables that statements share, and the statements as numbers into them."""
+    """The tables that statements share, and the statements as indices into them."""
 
     def __init__(self) -> None:
         self.files: list[tuple[str, int]] = []
@@ -115,13 +115,13 @@ class _Packed:
         self._made_by: dict[str, int] = {}
 
     def add(self, tree: Tree, before: str) -> None:
-        """Add the files and statements of a study; `before` goes before its paths."""
+        """Add the files and statements of a study; `before` is the prefix of its paths."""
         self.files += [(before + path, size) for path, size in tree.artifacts.items()]
         for stated in tree.statements:
             self.jobs.append(self._job(tree, stated, before))
 
     def tables(self) -> dict[str, Any]:
-        """The tables, as the page's script reads them."""
+        """The tables, in the form that the page's script reads."""
         names, digests, sizes, kinds, uris = zip(*self._things, strict=True) if self._things else ((),) * 5
         return {
             "files": self.files,
@@ -165,7 +165,7 @@ class _Packed:
         ]
 
     def _thing(self, tree: Tree, one: Artifact, before: str) -> int:
-        """The number of a file with these bytes, whoever names it."""
+        """The index of a file with these bytes; all statements share it."""
         inside = tree.inside(one.name)
         name = one.name if inside is None else before + inside
         kind = FILE if one.kind in ("", INPUT) else one.kind
@@ -173,7 +173,7 @@ class _Packed:
         return self._things.setdefault((name, one.sha256, one.size, kind, one.uri), len(self._things))
 
     def _value(self, value: Any, depth: int = 0) -> int:
-        """The number of a JSON value; objects and lists are of numbers, so that equal parts are kept once."""
+        """The index of a JSON value; objects and lists hold indices, so equal parts are kept once."""
         if depth > DEEPEST:
             packed: Any = "nested too deeply to be shown"
         elif isinstance(value, dict):
@@ -181,7 +181,7 @@ class _Packed:
         elif isinstance(value, list):
             packed = [self._value(each, depth + 1) for each in value]
         elif isinstance(value, float) or (isinstance(value, int) and abs(value) > EXACT):
-            # As it is written: a browser would show 1e-05 and 0.00001, or two large numbers, as the same.
+            # As text: a browser would show 1e-05 and 0.00001, or two large numbers, as the same.
             packed = repr(value)
         else:
             packed = value

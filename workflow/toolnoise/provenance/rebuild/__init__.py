@@ -1,1 +1,1 @@
-"""Results made again from their statements and compared bit for bit."""
+"""Rebuilds: results made again from their statements and compared bit for bit."""

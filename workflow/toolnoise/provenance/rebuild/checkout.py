@@ -1,4 +1,4 @@
-"""The code that a job was made by, as its statement records it: file by file, from here or from the commit it names."""
+"""The code of a job as its statement records it: file by file, from here or from the stated commit."""
 
 import hashlib
 import shutil
@@ -16,7 +16,7 @@ WORKFLOW = PACKAGE.parent.relative_to(ROOT).as_posix()
 
 
 class Code(NamedTuple):
-    """The folder to import the package from and what to call it; or what of it cannot be had."""
+    """The folder to import the package from and a name for it, or the files that are missing."""
 
     folder: Path
     called: str
@@ -24,14 +24,14 @@ class Code(NamedTuple):
 
 
 class Own(NamedTuple):
-    """A user's own module: where it must lie in the folder of a study, and where the recorded version of it is."""
+    """A user's own module: its place in the folder of a study, and its recorded version."""
 
     place: str
     source: Path | bytes | None
 
 
 def package(statement: Statement, scratch: Path) -> Code:
-    """The package as the statement records it: the one here if it is that, else laid out below `scratch`."""
+    """The package as the statement records it: the present one if it matches, else written to `scratch`."""
     recorded = [one for one in statement.dependencies if one.kind in (CODE, RESOURCE) and not _is_own(one)]
     absent = [one for one in recorded if not _is(ROOT / one.name, one)]
     if not absent:
@@ -43,7 +43,7 @@ def package(statement: Statement, scratch: Path) -> Code:
         return Code(PACKAGE.parent, "", tuple(missing))
     repository.extract(commit, scratch)
     for one in recorded:
-        # What was changed when the job ran and has been committed since.
+        # Files that were changed when the job ran and have been committed since.
         if at_commit.get(one.name) != one.sha256:
             (scratch / one.name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(ROOT / one.name, scratch / one.name)
@@ -51,10 +51,10 @@ def package(statement: Statement, scratch: Path) -> Code:
 
 
 def own_modules(statement: Statement, folder: Path) -> Iterator[Own]:
-    """A user's own modules, of a study that ran in `folder`.
+    """The user's own modules for a study that ran in `folder`.
 
-    They were recorded by their path in the repository, if they lie in it, and else in the user's folder. All lie in the
-    folder that the model's builder is imported from.
+    A module in the repository was recorded by its path there, any other by its path in the user's folder. All of them
+    lie in the folder that the model's builder is imported from.
     """
     recorded = [one for one in statement.dependencies if _is_own(one)]
     if not recorded:
@@ -75,7 +75,7 @@ def _is_own(one: Artifact) -> bool:
 
 
 def _folder_of(parameters: dict[str, Any], names: list[str]) -> str:
-    """What stands before the module of the model's builder in its recorded name."""
+    """The prefix of the recorded names before the module path of the model's builder."""
     module = PurePosixPath(*parameters["spec"]["model"]["builder"].partition(":")[0].split(".")).as_posix()
     for ending in (f"{module}.py", f"{module}/__init__.py"):
         for name in names:

@@ -1,9 +1,9 @@
-"""Artifacts made again from their statements, in a scratch folder, and compared bit for bit with what was stated.
+"""Rebuilds of artifacts from their statements, in a scratch folder, compared bit for bit with the stated digests.
 
-A job's outcome follows from its parameters, the files it reads and its code (steps.py). So its inputs are verified and
-laid out under the names that the statement has for them, the recorded code is found, and the job is performed in a
-process of its own in that folder, told what the statement says and nothing else. Files that hold times are compared
-without these with the ones that were stated.
+A job's outcome follows from its parameters, its input files and its code (steps.py). So a rebuild verifies the inputs
+and places them under the names in the statement, finds the recorded code, and performs the job in a process of its own
+in that folder. The job gets the contents of the statement and nothing else. Files with times are compared without
+their times, with the stated files.
 """
 
 import os
@@ -33,13 +33,13 @@ from toolnoise.steps import STEPS, Step
 from toolnoise.training.runs import read as read_run
 
 REPRODUCED, DIFFERS, LACKING, CANNOT = "reproduced", "differs", "not tried", "cannot be replayed"
-# What changes no outcome, as a replay has it.
+# Options without influence on the outcome, with their values for a rebuild.
 ASIDE = {"checkpoint": ".checkpoint.npz", "threads": 1}
 UNREPEATABLE = {verb: step.unrepeatable for verb, step in STEPS.items() if step.unrepeatable}
 
 
 class Outcome(NamedTuple):
-    """What came of making a job's outputs again: the verdict, what there is to say of it, and where it was made."""
+    """The outcome of a rebuild: the verdict, its explanation, and the folder of the rebuilt files."""
 
     made: Made
     verdict: str
@@ -48,11 +48,11 @@ class Outcome(NamedTuple):
 
 
 class Lacking(Exception):  # noqa: N818 (it names what is lacking)
-    """Why a job cannot be tried as it was recorded."""
+    """The reason why a job cannot be rebuilt as it was recorded."""
 
 
 def rebuild(jobs: list[Made], keep: bool) -> Iterator[Outcome]:
-    """Make the outputs of each job again; the scratch folder goes afterwards unless it is to be kept."""
+    """Rebuild the outputs of each job; the scratch folder is deleted afterwards unless `keep`."""
     for number, made in enumerate(jobs, 1):
         took = (made.statement.finished - made.statement.started).total_seconds()
         print(f"{number} of {len(jobs)}: {made.called} (took {took:.0f} s)", file=sys.stderr, flush=True)
@@ -66,7 +66,7 @@ def rebuild(jobs: list[Made], keep: bool) -> Iterator[Outcome]:
 
 
 def report(outcomes: Iterable[Outcome]) -> int:
-    """Print each outcome as it comes, and a count of them; the exit code: 1 if anything differs or was not tried."""
+    """Print each outcome as it comes, then their counts; return the exit code: 1 if any differs or was not tried."""
     verdicts: Counter[str] = Counter()
     for outcome in outcomes:
         verdicts[outcome.verdict] += 1
@@ -113,20 +113,20 @@ def why_not(statement: Statement) -> str:
         return ""
     tooling = spec["hardware"]
     if "impl" in spec["variant"]["varying"] and tooling["impl_noise"] == "native":
-        return f"the implementation noise of {tooling['name']} is native: nobody can replay it"
+        return f"the implementation noise of {tooling['name']} is native, so it cannot be replayed"
     if absent := serving.why_not(tooling):
-        return f"this machine cannot serve {tooling['name']}: {absent}"
+        return f"this machine cannot run {tooling['name']}: {absent}"
     keys = streams.keys(spec["study_seed"], spec["variant"]["varying"], spec["seed"])
     if statement.parameters["keys"] != keys:
-        raise Lacking("the recorded keys are not those that the spec gives")
+        raise Lacking("the recorded keys do not follow from the spec")
     return ""
 
 
-# Laying out what a job reads
+# Placing a job's inputs
 
 
 def _files(step: Step, statement: Statement) -> dict[str, Any]:
-    """The files of a job by option, as its command line named them, from the roles of what it read and wrote."""
+    """The files of a job by command-line option, from the roles of its inputs and outputs."""
     by_role: dict[str, list[str]] = {}
     for one in (*statement.inputs, *statement.outputs):
         _place(one.name)
@@ -147,7 +147,7 @@ def _files(step: Step, statement: Statement) -> dict[str, Any]:
 
 
 def _lay_out(made: Made, scratch: Path) -> Path:
-    """A folder in which every input and source lies under the name that the job knows it by, verified."""
+    """Make a folder with every input and source, verified, under the name that the job uses."""
     statement, user = made.statement, made.tree.root.parent.parent
     own = list(checkout.own_modules(statement, user))
     read = [Path(os.path.normpath(source["path"])) for source in _sources(statement)]
@@ -181,7 +181,7 @@ def _sources(statement: Statement) -> list[dict[str, Any]]:
 
 
 def _place(name: str) -> PurePosixPath:
-    """A name as a place below a folder; what would be no such place is refused."""
+    """A name as a path below a folder; any other name is refused."""
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts or not path.parts or "\0" in name:
         raise Lacking(f"{name!r} lies outside of the folder that the job ran in")
@@ -215,21 +215,21 @@ def _installed(one: Artifact) -> Path:
     return repository.installed_file(found[1], one.name)
 
 
-# Performing it
+# Performing the job
 
 
 def _perform(statement: Statement, given: dict[str, Any], folder: Path, scratch: Path, package: Path) -> str:
-    """Perform the job in its folder; why it failed, if it did."""
-    told, log = scratch / "job.json", scratch / "job.log"
-    files.write_json(told, {"verb": statement.verb, "parameters": statement.parameters, "files": given})
-    # The script by its path: the package that it imports may be an earlier one, which had none.
-    command = [sys.executable, "-P", str(replay.__file__), str(told), str(scratch / "observed.json")]
+    """Perform the job in its folder; returns why it failed, or an empty text."""
+    job, log = scratch / "job.json", scratch / "job.log"
+    files.write_json(job, {"verb": statement.verb, "parameters": statement.parameters, "files": given})
+    # The script is run by its path: an earlier version of the package may not contain it.
+    command = [sys.executable, "-P", str(replay.__file__), str(job), str(scratch / "observed.json")]
     path = os.pathsep.join(filter(None, (str(package), os.environ.get("PYTHONPATH"))))
-    with log.open("wb") as said:
-        # A training says after every epoch where it stands.
-        out = sys.stderr.fileno() if statement.verb == "train" else said
+    with log.open("wb") as output:
+        # A training prints its progress after every epoch.
+        out = sys.stderr.fileno() if statement.verb == "train" else output
         done = subprocess.run(
-            command, cwd=folder, env={**_variables(statement), "PYTHONPATH": path}, stdout=out, stderr=said
+            command, cwd=folder, env={**_variables(statement), "PYTHONPATH": path}, stdout=out, stderr=output
         )
     if done.returncode == 0:
         return ""
@@ -238,15 +238,15 @@ def _perform(statement: Statement, given: dict[str, Any], folder: Path, scratch:
 
 
 def _variables(statement: Statement) -> dict[str, str]:
-    """This process's variables, with those that frameworks see as the job had them."""
+    """This process's environment variables, with the frameworks' variables as the job had them."""
     kept = {name: value for name, value in os.environ.items() if not environment.FRAMEWORK.fullmatch(name)}
     visible = {name: os.environ[name] for name in environment.VISIBLE if name in os.environ}
     return kept | _recorded(statement) | visible
 
 
 def _recorded(statement: Statement) -> dict[str, str]:
-    told = statement.observed.get("variables")
-    recorded = told if isinstance(told, dict) else {}
+    observed = statement.observed.get("variables")
+    recorded = observed if isinstance(observed, dict) else {}
     return {
         name: value
         for name, value in recorded.items()
@@ -254,29 +254,29 @@ def _recorded(statement: Statement) -> dict[str, str]:
     }
 
 
-# Comparing what came of it
+# Comparing the outputs
 
 
 def _compared(made: Made, folder: Path, scratch: Path, code: checkout.Code) -> Outcome:
     differing, notes, equal, but_for_times = [], [], 0, 0
     for one in made.statement.outputs:
-        same, says = _output(made, one, folder / one.name)
+        same, remark = _output(made, one, folder / one.name)
         if not same:
-            differing.append(f"{one.name}: {says}")
+            differing.append(f"{one.name}: {remark}")
             continue
         equal += 1
-        but_for_times += says == "times"
-        notes += [f"{one.name}: {says}"] if says not in ("", "times") else []
+        but_for_times += remark == "times"
+        notes += [f"{one.name}: {remark}"] if remark not in ("", "times") else []
     if differing:
         parted = _parted(made, folder)
         return Outcome(made, DIFFERS, (*differing, *parted, *notes, *_then_and_now(made.statement, scratch, code)))
     count = f"{equal} file{'s' if equal > 1 else ''}"
-    told = f"{count} bit-equal" + (f", {but_for_times} of them but for times" if but_for_times else "")
-    return Outcome(made, REPRODUCED, (f"{told}, by {code.called}", *notes))
+    verdict = f"{count} bit-equal" + (f", {but_for_times} of them except times" if but_for_times else "")
+    return Outcome(made, REPRODUCED, (f"{verdict}, by {code.called}", *notes))
 
 
 def _output(made: Made, one: Artifact, again: Path) -> tuple[bool, str]:
-    """Whether an output was made again as it was stated, and what there is to say of it."""
+    """Whether a rebuilt output is as stated, and a remark."""
     if not again.is_file():
         return False, "was not made"
     inside = made.tree.inside(one.name)
@@ -286,20 +286,20 @@ def _output(made: Made, one: Artifact, again: Path) -> tuple[bool, str]:
         if digest == one.sha256:
             return True, ""
         if here is None:
-            return True, "is not here; it was made again as stated"
+            return True, "is not here; the rebuilt file is as stated"
         first = changes.compare(here, again).first
-        return False, f"made again as stated, but the file here is another one: it differs {first}".rstrip()
+        return False, f"rebuilt as stated, but the file here differs {first}".rstrip()
     if here is None:
-        return False, "was made otherwise than stated, and is not here to be compared with"
+        return False, "the rebuilt file differs from the stated one, which is not here for a comparison"
     compared = changes.compare(here, again)
     stated = digest == one.sha256
     if compared.same:
-        return stated, "times" if stated else "was made again but for times, but the file here is not as stated"
+        return stated, "times" if stated else "rebuilt except times, but the file here is not as stated"
     return False, f"differs {compared.first}" + ("" if stated else "; the file here is not as stated either")
 
 
 def _parted(made: Made, folder: Path) -> list[str]:
-    """Where a training that came out otherwise parted from the one that is here."""
+    """Where a training that differs first departed from the one here."""
     if made.statement.verb != "train":
         return []
     record = next(one.name for one in made.statement.outputs if one.role == "record")
@@ -309,12 +309,12 @@ def _parted(made: Made, folder: Path) -> list[str]:
         return [f"the histories cannot be compared: {error}"]
     initial = {True: "equal", False: "different", None: "unknown"}[parted["initial_equal"]]
     epoch, tensors = parted["weights_differ_from_epoch"], parted["tensors_that_differ_then"]
-    where = f"they part in epoch {epoch}, first in {tensors[0]}" if epoch else "no epoch's digests differ"
+    where = f"they differ from epoch {epoch} on, first in {tensors[0]}" if epoch else "no epoch's digests differ"
     return [f"from {initial} initial weights {where}"]
 
 
 def _then_and_now(statement: Statement, scratch: Path, code: checkout.Code) -> list[str]:
-    """What differs between the machine and programs then and those now."""
+    """The differences between the machine and programs then and now."""
     observed = scratch / "observed.json"
     now = files.read_json(observed) if observed.exists() else None
     now = now or {**recorder.machine(), "variables": _recorded(statement)}
@@ -325,7 +325,7 @@ def _then_and_now(statement: Statement, scratch: Path, code: checkout.Code) -> l
     ]
     found = [change for key, then, here in pairs for change in changes.changes(then, here, key)]
     lines = [f"then and now: {key}: {changes.shown(then)} -> {changes.shown(here)}" for key, then, here in found]
-    return [*(lines or ["then and now: nothing differs that is recorded"]), f"made by {code.called}"]
+    return [*(lines or ["then and now: no recorded difference"]), f"made by {code.called}"]
 
 
 def _lock(statement: Statement) -> str | None:

@@ -1,6 +1,7 @@
-"""Perform one job from a file that gives its parameters and files, in the folder that this process was started in.
+"""Perform one job from a file with its parameters and files, in the current folder.
 
-Run as a program by `rebuild`, on whatever version of the package is first on the path: it imports little else of it.
+`rebuild` runs this as a program, with whatever version of the package is first on the path. So it imports little of
+the package.
 """
 
 import argparse
@@ -11,7 +12,7 @@ from typing import Any
 
 
 def main() -> None:
-    """Perform the job in the file argv[1]; write what was observed, or null, to argv[2]."""
+    """Perform the job in the file argv[1]; write the observed machine, or null, to argv[2]."""
     job = json.loads(Path(sys.argv[1]).read_text("utf-8"))
     Path(sys.argv[2]).write_text(json.dumps(_performed(**job)), "utf-8")
 
@@ -21,7 +22,7 @@ def _performed(verb: str, parameters: dict[str, Any], files: dict[str, Any]) -> 
         from toolnoise import steps
         from toolnoise.base.errors import told_in_one_line
     except ImportError:
-        # Before there were steps.
+        # Versions before steps.py.
         from toolnoise.errors import told_in_one_line
         from toolnoise.jobs import JOBS
 

@@ -1,4 +1,4 @@
-"""The jobs behind a person's files, and a sample of the jobs behind some results: of every kind of job in turn."""
+"""The jobs behind given files, and samples of jobs that take each kind of job in turn."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -11,13 +11,13 @@ from toolnoise.provenance.record import tree
 from toolnoise.provenance.record.statements import FOLDER, SUFFIX, Statement
 from toolnoise.provenance.record.tree import Tree, shown
 
-WANTED = "a run or any file under results that a statement tells of"
-# The first kinds of job that a sample takes, so that a small one has some of each stage; others follow.
+WANTED = "a run, or any file under results that has a statement"
+# The first kinds of job in a sample, so that a small one covers each stage; others follow.
 FIRST = ("train with noise", "picture", "measure", "table", "predict", "train", "prepare", "collect")
 
 
 class Made(NamedTuple):
-    """A job of a study, by its statement."""
+    """A finished job of a study, with its statement."""
 
     tree: Tree
     path: str
@@ -25,12 +25,12 @@ class Made(NamedTuple):
 
     @property
     def called(self) -> str:
-        """The job in a few words."""
+        """A short name of the job."""
         return f"{self.statement.verb} {shown(self.statement.outputs[0].name)}"
 
     @property
     def kind(self) -> str:
-        """The kind of job that a sample counts it among."""
+        """The kind of the job, for samples."""
         verb, parameters = self.statement.verb, self.statement.parameters
         if verb == "render":
             pictures = (".png", ".pdf", ".svg")
@@ -41,7 +41,7 @@ class Made(NamedTuple):
 
 
 def of(paths: Iterable[str]) -> list[Made]:
-    """The jobs that made these files, or all that lies in these folders."""
+    """The jobs that made these files, or everything in these folders."""
     trees: dict[Path, Tree] = {}
     found: dict[Path, Made] = {}
     for path in paths:
@@ -51,7 +51,7 @@ def of(paths: Iterable[str]) -> list[Made]:
 
 
 def sample(jobs: list[Made], count: int, seed: int, leave_out: Iterable[str]) -> list[Made]:
-    """So many of the jobs, kind by kind in turn, at random within a kind; verbs to be left out are."""
+    """Draw `count` jobs, kind by kind in turn and at random within a kind, without the verbs in `leave_out`."""
     kinds: dict[str, list[Made]] = {kind: [] for kind in FIRST}
     for made in sorted(jobs, key=lambda made: (str(made.tree.root), made.path)):
         if made.statement.verb not in leave_out:
@@ -67,7 +67,7 @@ def sample(jobs: list[Made], count: int, seed: int, leave_out: Iterable[str]) ->
 
 
 def kinds(jobs: Iterable[Made]) -> str:
-    """How many of each kind."""
+    """The number of jobs of each kind, as text."""
     return ", ".join(f"{count} {kind}" for kind, count in Counter(made.kind for made in jobs).items())
 
 
@@ -85,15 +85,15 @@ def _of(path: str, trees: dict[Path, Tree]) -> list[Made]:
             trees[root] = tree.load_study(root)
         study = trees[root]
         inside = place.relative_to(root).as_posix()
-        found = [Made(study, *stated) for stated in study.statements if _tells_of(study, *stated, inside)]
+        found = [Made(study, *stated) for stated in study.statements if _states(study, *stated, inside)]
         unreadable = [error for name, error in study.unreadable.items() if name == f"{FOLDER}/{inside}{SUFFIX}"]
     if not found:
-        raise next(iter(unreadable), BadInput(path, "", "no statement tells of it", WANTED))
+        raise next(iter(unreadable), BadInput(path, "", "has no statement", WANTED))
     return found
 
 
-def _tells_of(study: Tree, path: str, statement: Statement, inside: str) -> bool:
-    """Whether an output of a statement is the file, or lies in the folder, at a path; or it is the statement itself."""
+def _states(study: Tree, path: str, statement: Statement, inside: str) -> bool:
+    """Whether `inside` is the statement itself, one of its outputs, or a folder with one of its outputs."""
     outputs = {study.inside(one.name) for one in statement.outputs}
     below = "" if inside == "." else f"{inside}/"
     return path == inside or any(name and (name == inside or name.startswith(below)) for name in outputs)

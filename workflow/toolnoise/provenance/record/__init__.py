@@ -1,1 +1,1 @@
-"""Statements: what each job made, from what, how and where; written, read and signed."""
+"""Statements record each job: outputs, inputs, parameters and machine; they are written, read and signed here."""

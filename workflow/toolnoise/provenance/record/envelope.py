@@ -1,7 +1,7 @@
-"""DSSE envelopes: a statement and the signatures on it, in one JSON file.
+"""DSSE envelopes: a statement and its signatures, in one JSON file.
 
-What is signed is not the statement's bytes alone but DSSE's encoding of them with their type, so that no signature on
-something else can be passed off as one on a statement. The payload is the statement file as it was, byte for byte.
+A signature covers DSSE's encoding of the statement's bytes together with their type. So a signature on something else
+cannot pass for one on a statement. The payload is the statement file, byte for byte.
 """
 
 import base64
@@ -12,31 +12,31 @@ from typing import Any, NamedTuple
 from toolnoise.base.errors import BadInput
 
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
-# Each costs a process to verify.
+# Each takes a process to verify.
 MOST_SIGNATURES = 64
-WANTED = "a DSSE envelope as toolnoise sign writes it"
+WANTED = "a DSSE envelope from toolnoise sign"
 
 
 class Signature(NamedTuple):
-    """A signature, and what its maker says is the key's name: a hint, which nothing relies on."""
+    """A signature, and its key's name according to its maker: a hint that nothing relies on."""
 
     keyid: str
     blob: bytes
 
 
 class Envelope(NamedTuple):
-    """A payload and the signatures on it; a bare statement is one without any."""
+    """A payload and its signatures; a bare statement has none."""
 
     payload: bytes
     signatures: tuple[Signature, ...] = ()
 
     def signed_bytes(self) -> bytes:
-        """What the signatures are on: DSSE's pre-authentication encoding."""
+        """The bytes that are signed: DSSE's pre-authentication encoding."""
         kind = PAYLOAD_TYPE.encode()
         return b"DSSEv1 %d %s %d %s" % (len(kind), kind, len(self.payload), self.payload)
 
     def as_json(self) -> dict[str, Any]:
-        """The envelope itself."""
+        """The envelope as JSON values."""
         signatures = [{"keyid": one.keyid, "sig": base64.b64encode(one.blob).decode()} for one in self.signatures]
         return {
             "payload": base64.b64encode(self.payload).decode(),
@@ -46,7 +46,7 @@ class Envelope(NamedTuple):
 
 
 def unpack(content: bytes, path: str | Path) -> Envelope:
-    """The envelope in a file's bytes; whether its signatures hold is told elsewhere."""
+    """The envelope in a file's bytes; its signatures are verified elsewhere."""
     try:
         value = json.loads(content.decode())
     except (ValueError, RecursionError) as error:
@@ -71,4 +71,4 @@ def _bytes(value: Any, key: str, path: str | Path) -> bytes:
     try:
         return base64.b64decode(value, validate=True)
     except (ValueError, TypeError):
-        raise BadInput(path, key, "is no base64, or not all of it", WANTED) from None
+        raise BadInput(path, key, "is not valid base64", WANTED) from None

@@ -1,4 +1,4 @@
-"""SHA-256 of files: of one, or of many at once."""
+"""SHA-256 of one file, or of many in parallel."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
@@ -6,13 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-# Large enough that threads seldom wait for each other, small enough to stay in a processor's cache.
+# Large enough that threads seldom wait for each other, small enough for a processor's cache.
 BLOCK = 1 << 18
-TOLD_BYTES = 1 << 24
+PROGRESS_BYTES = 1 << 24
 
 
 class Hashed(NamedTuple):
-    """What a file was when it was read: its digest and size, or why it could not be read."""
+    """A file's digest and size when it was read, or why it could not be read."""
 
     sha256: str = ""
     size: int = 0
@@ -28,11 +28,11 @@ def sha256(path: str | Path) -> str:
 def sha256_of_all(
     paths: Iterable[tuple[str, Path]], threads: int, opened: Callable, done: Callable[[int], object]
 ) -> dict[str, Hashed]:
-    """The digests of many files by their names, each file read once; `done` is told every number of bytes read.
+    """The digests of many files by their names, each file read once; `done` is called with each number of bytes read.
 
-    `opened` opens a path for reading. Threads do: hashlib computes without holding the interpreter.
+    `opened` opens a path for reading. Threads are fast enough: hashlib computes without the interpreter lock.
     """
-    # They draw from one iterator, so that none waits at the end for another's share.
+    # All threads draw from one iterator, so none is idle while files are left.
     waiting = iter(list(paths))
 
     def work(_number: int) -> list[tuple[str, Hashed]]:
@@ -44,22 +44,22 @@ def sha256_of_all(
 
 
 def _drawn(waiting: Iterator[tuple[str, Path]]) -> Iterator[tuple[str, Path]]:
-    # A list's iterator hands each item to one thread.
+    # A list's iterator gives each item to only one thread.
     yield from waiting
 
 
 def _hashed(path: Path, opened: Callable, buffer: memoryview, done: Callable[[int], object]) -> Hashed:
-    digest, size, told = hashlib.sha256(), 0, 0
+    digest, size, reported = hashlib.sha256(), 0, 0
     try:
         with opened(path) as file:
             while count := file.readinto(buffer):
                 digest.update(buffer[:count])
                 size += count
-                if size - told >= TOLD_BYTES:
-                    done(size - told)
-                    told = size
+                if size - reported >= PROGRESS_BYTES:
+                    done(size - reported)
+                    reported = size
     except OSError as error:
         return Hashed(why=error.strerror or str(error))
     finally:
-        done(size - told)
+        done(size - reported)
     return Hashed(digest.hexdigest(), size)

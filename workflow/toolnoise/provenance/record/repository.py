@@ -1,6 +1,7 @@
-"""What the program is made of here: the commit, what differs from it, and the lock file of its environment.
+"""The program's origin: the commit, the difference from it, and the lock file of the environment.
 
-A machine for one measurement may have no git. A tree that is packed for it says itself which commit it is of.
+A machine for a single measurement may have no git. A tree that is packed for such a machine records its commit
+itself.
 """
 
 import functools
@@ -20,22 +21,22 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import canonical_sha256, read_json
 from toolnoise.provenance.record.hashing import sha256
 
-# The first that fits is the one: those of one framework come before the one of all. What tests need besides, in dev.txt
-# and jax-dev.txt, decides nothing.
+# The first match counts, so lock files of one framework come before the one of all. The test dependencies in dev.txt
+# and jax-dev.txt do not matter.
 LOCKS = tuple(f"requirements/{name}.txt" for name in ("cpu", "cuda", "jax", "jax-cuda", "torch", "frameworks"))
-# What decides numbers and figures; the other pins follow from these in a lock.
+# Packages that affect numbers and figures; the other pins of a lock follow from these.
 DECISIVE = (
     *("tensorflow", "tensorflow-cpu", "jax", "jaxlib", "torch", "keras", "numpy"),
     *("jax-cuda12-plugin", "jax-cuda13-plugin", "nvidia-cudnn-cu12", "nvidia-cudnn-cu13"),
     *("matplotlib", "pandas", "papermill", "snakemake"),
 )
 SHA = r"[0-9a-f]{40,64}"
-# Of a tree without git: the commit that it was packed from, and the SHA-256 of each of its files.
+# In a tree without git: its commit and the SHA-256 of each of its files.
 PACKED = ROOT / "packed.json"
 
 
 class Commit(NamedTuple):
-    """A commit, and the SHA-256 of the difference between it and the files that it knows; None if there is none."""
+    """A commit, and the SHA-256 of the difference of its files from it; None if there is no difference."""
 
     sha: str
     changes: str | None
@@ -43,7 +44,7 @@ class Commit(NamedTuple):
 
 @functools.cache
 def commit() -> Commit | None:
-    """The commit that is checked out; None where the program is not in a repository of its own."""
+    """The commit that is checked out; None if the program is not in a repository of its own."""
     top = _git("rev-parse", "--show-toplevel", "HEAD")
     if top is None:
         return None
@@ -56,39 +57,39 @@ def commit() -> Commit | None:
 
 @functools.cache
 def packed() -> Commit | None:
-    """The commit that this tree was packed from, and what has changed since; None if it was not packed."""
+    """The commit that this tree was packed from, and the difference from it; None if it was not packed."""
     if not PACKED.exists():
         return None
     about = read_json(PACKED)
     try:
         sha, files = about["commit"], dict(about["files"])
     except (KeyError, TypeError, ValueError):
-        raise BadInput(PACKED, "", "lacks a commit or its files", "what bench/gpu.py pack writes") from None
+        raise BadInput(PACKED, "", "lacks a commit or its files", "a file from bench/gpu.py pack") from None
     there = {name: sha256(ROOT / name) if (ROOT / name).is_file() else None for name in files}
     changed = {name: digest for name, digest in there.items() if digest != files[name]}
     return Commit(sha, canonical_sha256(changed) if changed else None)
 
 
 def tracked(sha: str) -> list[str]:
-    """The names of the plain files of a commit."""
+    """The names of the plain files in a commit."""
     listed = (_git("ls-tree", "-r", "-z", sha) or b"").decode().split("\0")
     return [name for about, _, name in (line.partition("\t") for line in listed) if about.startswith("100")]
 
 
 def show(sha: str, file: str) -> bytes | None:
-    """A file as a commit has it; None where there is no such commit or file."""
+    """A file's content in a commit; None without such a commit or file."""
     return _git("show", f"{sha}:{file}") if re.fullmatch(SHA, sha) else None
 
 
 @functools.cache
 def committed(sha: str) -> datetime | None:
-    """When a commit was made, in UTC; None where there is no such commit."""
-    told = _git("show", "--no-patch", "--format=%ct", f"{sha}^{{commit}}") if re.fullmatch(SHA, sha) else None
-    return datetime.fromtimestamp(int(told), UTC).replace(tzinfo=None) if told else None
+    """The time of a commit in UTC; None if there is no such commit."""
+    seconds = _git("show", "--no-patch", "--format=%ct", f"{sha}^{{commit}}") if re.fullmatch(SHA, sha) else None
+    return datetime.fromtimestamp(int(seconds), UTC).replace(tzinfo=None) if seconds else None
 
 
 def files_of(sha: str, names: Iterable[str]) -> dict[str, str]:
-    """The SHA-256 of these files as a commit has them, of those that it has; asked of git all at once."""
+    """The SHA-256 of those of these files that a commit has; one call of git for all."""
     asked = [name for name in dict.fromkeys(names) if name.isprintable()]
     if not asked or not re.fullmatch(SHA, sha):
         return {}
@@ -96,25 +97,25 @@ def files_of(sha: str, names: Iterable[str]) -> dict[str, str]:
     found, at = {}, 0
     for name in asked:
         end = answer.find(b"\n", at)
-        told = re.fullmatch(rb"[0-9a-f]+ ([a-z]+) (\d+)", answer[at:end])
+        entry = re.fullmatch(rb"[0-9a-f]+ ([a-z]+) (\d+)", answer[at:end])
         at = end + 1
-        if told:
-            size = int(told[2])
-            if told[1] == b"blob":
+        if entry:
+            size = int(entry[2])
+            if entry[1] == b"blob":
                 found[name] = hashlib.sha256(answer[at : at + size]).hexdigest()
             at += size + 1
     return found
 
 
 def extract(sha: str, folder: Path) -> None:
-    """Lay out the files of a commit in a folder."""
+    """Write the files of a commit to a folder."""
     packed = _git("archive", "--format=tar", sha)
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         archive.extractall(folder, filter="data")
 
 
 def versions(*packages: str) -> dict[str, str]:
-    """The versions of these packages, of those that are installed."""
+    """The versions of those of these packages that are installed."""
     found = {}
     for package in packages:
         try:
@@ -125,13 +126,13 @@ def versions(*packages: str) -> dict[str, str]:
 
 
 def installed_file(package: str, file: str) -> Path:
-    """Where a file of an installed package is."""
+    """The path of a file of an installed package."""
     return Path(str(importlib.metadata.distribution(package).locate_file(file)))
 
 
 @functools.cache
 def lock() -> str | None:
-    """The lock file that the decisive packages of this environment are as; None if they are as none."""
+    """The lock file that matches the decisive packages of this environment; None if there is none."""
     here = {package: public(version) for package, version in versions(*DECISIVE).items()}
     for name in LOCKS:
         path = ROOT / name
@@ -141,12 +142,12 @@ def lock() -> str | None:
 
 
 def pins(lock: str) -> dict[str, str]:
-    """The versions that the text of a lock file pins packages to."""
+    """The versions of packages that a lock file's text pins."""
     return dict(re.findall(r"^([a-z0-9.-]+)==([^ ;\\]+)", lock, re.MULTILINE))
 
 
 def public(version: str) -> str:
-    """A version without the name of its build: 2.13.0+cpu is PyTorch 2.13.0, which a lock pins."""
+    """A version without its build tag: a lock pins PyTorch 2.13.0, and 2.13.0+cpu is installed."""
     return version.partition("+")[0]
 
 

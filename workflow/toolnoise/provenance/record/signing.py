@@ -1,9 +1,9 @@
-"""Signatures on statements by the SSH keys that people have, made and verified by `ssh-keygen -Y`.
+"""Signatures on statements by people's SSH keys, made and verified by `ssh-keygen -Y`.
 
-A signed statement is a DSSE envelope in the place of the bare one. Keys stay where they are: in a file, whose
-passphrase ssh-keygen asks for, or with ssh-agent, if the path is that of the public key. Who may sign is what OpenSSH
-calls an allowed signers file. A signature says who vouches for a statement; that its files are as it says is the
-audit's matter.
+A DSSE envelope replaces the bare statement when it is signed. Private keys are never read here: they stay in a file,
+whose passphrase ssh-keygen asks for, or in ssh-agent, if the path is that of the public key. An OpenSSH allowed
+signers file lists who may sign. A signature shows who vouches for a statement; whether the files agree with the
+statement is checked by the audit.
 """
 
 import base64
@@ -24,29 +24,29 @@ from toolnoise.provenance.record import envelope, statements, tree
 from toolnoise.provenance.record.envelope import Envelope, Signature
 from toolnoise.provenance.record.statements import Statement
 
-# What SSH signatures are made for: one made for anything else, such as a commit or a login, counts for nothing here.
+# The purpose of the SSH signatures: one for another purpose, such as a commit or a login, does not count here.
 NAMESPACE = "toolnoise"
 MAGIC, BEGIN, END = b"SSHSIG", "-----BEGIN SSH SIGNATURE-----", "-----END SSH SIGNATURE-----"
-# Statements that one process signs, for which a passphrase is asked for once.
+# Statements per signing process; each process asks for the passphrase once.
 AT_ONCE = 5000
 
 
 class Verdict(NamedTuple):
-    """Who signed a statement, of those who may; if nobody did, one sentence that says why it does not count."""
+    """The allowed signers who signed a statement; if there are none, one sentence with the reason."""
 
     principals: tuple[str, ...]
     why: str = ""
 
 
 class Signer(NamedTuple):
-    """What a signature says of itself: the fingerprint of its key, and what it was made for."""
+    """A signature's own claims: the fingerprint of its key, and its purpose."""
 
     key: str
     namespace: str
 
 
 def sign(folder: str | Path, key: str | Path) -> tuple[int, int]:
-    """Sign every statement below a results folder; returns how many were signed, and how many were by this key."""
+    """Sign every statement in a results folder; returns the numbers of statements signed now and before by this key."""
     paths = list(_statements(folder))
     fingerprint = _fingerprint(key)
     signed = 0
@@ -61,9 +61,9 @@ def sign(folder: str | Path, key: str | Path) -> tuple[int, int]:
             shown.update(len(opened) - len(bare))
             for (path, one), blob in zip(bare.items(), _signatures(bare.values(), key), strict=True):
                 more = one._replace(signatures=(*one.signatures, Signature(fingerprint, blob)))
-                # A job may have been run again meanwhile.
+                # A job may have been run again in the meantime.
                 if _read(path) != one:
-                    raise BadInput(path, "", "changed while it was signed", "a study that nobody runs meanwhile")
+                    raise BadInput(path, "", "changed while it was signed", "a study that is not running")
                 files.write_json(path, more.as_json())
                 shown.update()
             signed += len(bare)
@@ -71,10 +71,10 @@ def sign(folder: str | Path, key: str | Path) -> tuple[int, int]:
 
 
 class AllowedSigners:
-    """Those who may sign: an allowed signers file, as ssh-keygen(1) describes it."""
+    """The people who may sign: an allowed signers file, as in ssh-keygen(1)."""
 
     def __init__(self, path: str | Path) -> None:
-        with files.readable(path, "an allowed signers file, as ssh-keygen(1) describes it"):
+        with files.readable(path, "an allowed signers file, as in ssh-keygen(1)"):
             text = Path(path).read_text("utf-8")
         if not any(line.strip() and not line.lstrip().startswith("#") for line in text.splitlines()):
             raise BadInput(path, "", "names nobody", "lines such as: ann@example.org ssh-ed25519 AAAA...")
@@ -82,22 +82,22 @@ class AllowedSigners:
         self._principals: dict[str, tuple[str, ...]] = {}
 
     def check(self, path: str | Path, statement: Statement | None) -> Verdict:
-        """Whether one of them signed the statement that was read from this file before."""
+        """Whether an allowed signer signed this statement, which was read from this file before."""
         try:
             one = _read(Path(path))
             if statement != statements.parse(one.payload, path):
-                # What is signed counts for that only, whatever a file server shows at which moment.
+                # The verdict holds for the statement that was read, even if the file server shows another one now.
                 return Verdict((), "changed since it was read")
         except BadInput as error:
             return Verdict((), str(error))
         if not one.signatures:
             return Verdict((), "is not signed")
-        said = [self._verify(signature, one.signed_bytes()) for signature in one.signatures]
-        principals = dict.fromkeys(name for verdict in said for name in verdict.principals)
-        return Verdict(tuple(principals), "" if principals else "; ".join(verdict.why for verdict in said))
+        verdicts = [self._verify(signature, one.signed_bytes()) for signature in one.signatures]
+        principals = dict.fromkeys(name for verdict in verdicts for name in verdict.principals)
+        return Verdict(tuple(principals), "" if principals else "; ".join(verdict.why for verdict in verdicts))
 
     def check_all(self, read: Mapping[Path, Statement]) -> dict[Path, Verdict]:
-        """The same for many, in as many processes as there are cores."""
+        """The same for many statements, with one process per core."""
         found = {}
         with ThreadPoolExecutor(os.cpu_count()) as pool, progress("verifying", len(read), "statement") as shown:
             for path, verdict in zip(read, pool.map(self.check, read, read.values()), strict=True):
@@ -108,22 +108,22 @@ class AllowedSigners:
     def _verify(self, signature: Signature, message: bytes) -> Verdict:
         signer = _signer(signature.blob)
         if not signer.key:
-            return Verdict((), "holds no SSH signature")
+            return Verdict((), "has no valid SSH signature")
         if signer.namespace != NAMESPACE:
-            return Verdict((), f"is signed by {signer.key} for {signer.namespace!r} and not for {NAMESPACE!r}")
+            return Verdict((), f"is signed by {signer.key} for {signer.namespace!r}, not for {NAMESPACE!r}")
         with tempfile.TemporaryDirectory() as scratch:
             armoured = Path(scratch, "sig")
             armoured.write_text(_armoured(signature.blob))
-            # Only who may sign at all is asked for each key, not for each signature.
+            # The principals of a key are looked up once per key, not once per signature.
             if signer.key not in self._principals:
                 self._principals[signer.key] = self._find(armoured)
-            why = f"is signed by {signer.key}, who is none of the allowed signers"
+            why = f"is signed by {signer.key}, who is not an allowed signer"
             for principal in self._principals[signer.key]:
                 options = ("-f", self.path, "-I", principal, "-n", NAMESPACE, "-s", armoured)
                 done = _ssh_keygen("-Y", "verify", *options, input=message)
                 if done.returncode == 0:
                     return Verdict((principal,))
-                why = f"has a signature of {principal} that does not hold ({_last_line(done)})"
+                why = f"has an invalid signature of {principal} ({_last_line(done)})"
         return Verdict((), why)
 
     def _find(self, armoured: Path) -> tuple[str, ...]:
@@ -144,7 +144,7 @@ def _read(path: Path) -> Envelope:
 
 
 def _signatures(some: Iterable[Envelope], key: str | Path) -> Iterator[bytes]:
-    """A signature on each, made by one process."""
+    """One signature for each, made by one process."""
     with tempfile.TemporaryDirectory() as scratch:
         names = []
         for number, one in enumerate(some):
@@ -152,7 +152,7 @@ def _signatures(some: Iterable[Envelope], key: str | Path) -> Iterator[bytes]:
             Path(scratch, names[-1]).write_bytes(one.signed_bytes())
         if not names:
             return
-        # Its input is the terminal's, if there is one: a passphrase is asked for there.
+        # Its input is the terminal, if there is one, so that it can ask for a passphrase.
         command = ("-Y", "sign", "-f", Path(key).absolute(), "-n", NAMESPACE, *names)
         done = _ssh_keygen(*command, folder=scratch)
         if done.returncode:
@@ -167,7 +167,7 @@ def _armoured(blob: bytes) -> str:
 
 
 def _signer(blob: bytes) -> Signer:
-    """Read an SSH signature's head (OpenSSH's PROTOCOL.sshsig); its key is empty if it is none."""
+    """Read the head of an SSH signature (OpenSSH's PROTOCOL.sshsig); an empty key means that it is not one."""
     version = len(MAGIC) + 4
     key, rest = _field(blob[version:])
     namespace, _ = _field(rest)

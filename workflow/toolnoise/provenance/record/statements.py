@@ -1,9 +1,9 @@
-"""Statements: in-toto Statement v1 with a SLSA provenance v1 predicate, one for each job.
+"""Statements: in-toto Statement v1 with a SLSA provenance v1 predicate, one per job.
 
-Subjects are a job's outputs and resolved dependencies all that it was made from, by SHA-256; external parameters are
-what the job was asked for, internal ones what was observed of the machine. A statement lies under statements/ in its
-study's folder, at the path of the first output. Written with sorted keys, it differs between two runs of a job in
-times and machine only.
+Subjects are a job's outputs. Resolved dependencies are everything that it was made from, by SHA-256. External
+parameters are the job's parameters, internal ones the observed machine. A statement lies under statements/ in its
+study's folder, at the path of the job's first output. Keys are sorted, so the statements of two runs of a job differ
+only in times and machine.
 """
 
 import json
@@ -24,7 +24,7 @@ FOLDER = "statements"
 TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
 WANTED = "an in-toto Statement v1 with SLSA provenance v1, as toolnoise writes it"
 
-# What a dependency is. Inputs have statements of their own; with all others a chain ends.
+# Kinds of dependency. Inputs have statements of their own; a chain ends with any other kind.
 INPUT, SOURCE, PACKAGE, CODE, RESOURCE, LOCK, COMMIT = (
     "input",
     "source",
@@ -37,7 +37,7 @@ INPUT, SOURCE, PACKAGE, CODE, RESOURCE, LOCK, COMMIT = (
 
 
 class Artifact(NamedTuple):
-    """A file that a statement speaks of: an output or what an output was made from."""
+    """A file in a statement: an output, or a dependency of the outputs."""
 
     name: str
     sha256: str
@@ -47,7 +47,7 @@ class Artifact(NamedTuple):
     uri: str = ""
 
     def descriptor(self) -> dict[str, Any]:
-        """As an in-toto resource descriptor."""
+        """The artifact as an in-toto resource descriptor."""
         notes = {"size": self.size, "role": self.role, "kind": self.kind}
         about = {"name": self.name, "digest": {"gitCommit" if self.kind == COMMIT else "sha256": self.sha256}}
         if self.uri:
@@ -57,7 +57,7 @@ class Artifact(NamedTuple):
 
 
 class Statement(NamedTuple):
-    """What a job says of itself."""
+    """The record of a job."""
 
     verb: str
     outputs: tuple[Artifact, ...]
@@ -67,7 +67,7 @@ class Statement(NamedTuple):
     started: datetime
     finished: datetime
     versions: dict[str, str]
-    changes: str | None = None  # SHA-256 of what differed from the commit, if anything did
+    changes: str | None = None  # SHA-256 of the difference from the commit, if any
 
     @property
     def inputs(self) -> tuple[Artifact, ...]:
@@ -75,7 +75,7 @@ class Statement(NamedTuple):
         return tuple(one for one in self.dependencies if one.kind == INPUT)
 
     def as_json(self) -> dict[str, Any]:
-        """The statement itself."""
+        """The statement as JSON values."""
         dependencies = [one.descriptor() for one in self.dependencies]
         for one in dependencies:
             if one.get("annotations", {}).get("kind") == COMMIT:
@@ -102,7 +102,7 @@ class Statement(NamedTuple):
 
 
 def path_for(output: str | Path) -> Path:
-    """Where the statement of the job whose first output this is lies: beside it, if that is in no study's results."""
+    """The path of a job's statement, from its first output: beside it if that lies outside a study's results."""
     parts = PurePosixPath(output).parts
     if parts[0] == "results" and len(parts) > 2:
         return Path(*parts[:2], FOLDER, *parts[2:-1], parts[-1] + SUFFIX)
@@ -110,13 +110,13 @@ def path_for(output: str | Path) -> Path:
 
 
 def read(path: str | Path) -> Statement:
-    """Read and check a statement, in or out of a signed envelope."""
+    """Read and check a statement, with or without a signed envelope."""
     with readable(path, WANTED):
         return parse(Path(path).read_bytes(), path)
 
 
 def parse(content: bytes, path: str | Path) -> Statement:
-    """The statement in the bytes that were read from `path`, in or out of a signed envelope."""
+    """The statement in bytes read from `path`, with or without a signed envelope."""
     try:
         about = _object(json.loads(envelope.unpack(content, path).payload.decode()), "", path)
     except (ValueError, RecursionError) as error:

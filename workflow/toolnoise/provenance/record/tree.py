@@ -1,8 +1,8 @@
-"""A results folder as it lies there: every file, every statement, and the study that they belong to.
+"""A results folder: every file, every statement, and the study that they belong to.
 
-Nothing is believed and nothing refused. What is no plain file (a link, a pipe, a folder that cannot be read) is listed
-and never opened; a statement or a study that cannot be read is listed with the line that says why. Names, which come
-from statements, are only ever compared with names that were found, and never used as paths.
+Nothing is trusted and nothing refused. Everything that is not a plain file (a link, a pipe, an unreadable folder) is
+listed and never opened. An unreadable statement or study is listed with its error. Names in statements are only
+compared with names that were found, and never used as paths.
 """
 
 import os
@@ -22,14 +22,14 @@ from toolnoise.study.grid import Study
 
 RESULTS = "results"
 STUDY_FILE = PurePosixPath(layout.STUDY).name
-# Of runs that are not finished: they come and go, and no job's outcome is among them.
+# Files of unfinished runs: they are temporary and not outputs of a job.
 CHECKPOINTS = PurePosixPath(layout.CHECKPOINT).parts[2]
-# A page over every figure of the largest study is stated in some hundred kB.
+# The statement of the largest study's page has some hundred kB.
 LARGEST_STATEMENT = 32 * 2**20
 
 
 class Stated(NamedTuple):
-    """A statement and the path in its study of the file that it was read from."""
+    """A statement and the path of its file in the study."""
 
     path: str
     statement: Statement
@@ -39,11 +39,11 @@ class Stated(NamedTuple):
 class Tree:
     """One study's results. All paths are relative to `root`, with slashes.
 
-    `name` is the study's name as study.json has it, or the folder's. `files` maps every plain file to its size,
-    `strange` what is no plain file, or cannot be looked at, to what it is. `statements` are those that could be read,
-    `unreadable` says why the others could not, `producers` maps an artifact to the statements that it is an output of
-    (more than one is a finding; whether the file is there is another question). `study` is None if study.json cannot
-    be read; `why` then says so.
+    `name` is the study's name from study.json, or else the folder's. `files` maps every plain file to its size.
+    `strange` maps everything else, and whatever cannot be examined, to a description. `statements` are the readable
+    ones; `unreadable` maps the others to their errors. `producers` maps an artifact to the statements that list it as
+    an output (more than one is a finding; the file itself may be missing). `study` is None if study.json cannot be
+    read; `why` is the reason.
     """
 
     name: str
@@ -58,19 +58,19 @@ class Tree:
 
     @property
     def artifacts(self) -> dict[str, int]:
-        """The files that some job should have stated, with their sizes."""
+        """The files that should have a statement, with their sizes."""
         return {path: size for path, size in self.files.items() if _is_artifact(path)}
 
     def inside(self, name: str) -> str | None:
-        """The path in the study of what a statement names; None if that is nothing of this study's results."""
+        """The path in the study of a name in a statement; None if it lies outside this study's results."""
         return _inside(self.name, name)
 
     def named(self, path: str) -> str:
-        """What statements call the file at a path in the study."""
+        """The name in statements of the file at a path in the study."""
         return f"{RESULTS}/{self.name}/{path}"
 
     def producer(self, name: str) -> Stated | None:
-        """The statement whose output an artifact is, by the artifact's name in statements."""
+        """The statement that has an artifact, by its name in statements, as an output."""
         path = self.inside(name)
         found = self.producers.get(path, ()) if path is not None else ()
         return found[0] if found else None
@@ -78,7 +78,7 @@ class Tree:
 
 @dataclass(frozen=True)
 class Results:
-    """The studies of a results folder, and what lies beside them and belongs to none."""
+    """The studies of a results folder, and stray files beside them."""
 
     root: Path
     trees: tuple[Tree, ...]
@@ -86,22 +86,22 @@ class Results:
 
 
 def load(folder: str | Path) -> Results:
-    """The results in a folder, which is one study's or has a folder for each."""
+    """The results in a folder: one study's folder, or a folder with one folder per study."""
     root = Path(folder).absolute()
     if not root.is_dir():
-        found = "is no folder" if root.exists() else "no such folder"
+        found = "is not a folder" if root.exists() else "no such folder"
         raise BadInput(folder, "", found, "a results folder, or the folder of one study in it")
     try:
         entries = sorted(os.scandir(root), key=lambda entry: entry.name)
     except OSError as error:
         raise BadInput(folder, "", f"cannot be read ({error.strerror})") from None
     folders = [entry for entry in entries if entry.is_dir(follow_symlinks=False) and not entry.name.startswith(".")]
-    # One that has lost both marks of a study is told by where it lies.
+    # A study without study.json and statements/ is recognised by its place in results/.
     lost = root.resolve().parent.name == RESULTS and not any(_is_study(root / entry.name) for entry in folders)
     if _is_study(root) or lost:
         return Results(root, (load_study(root),), ())
     if not folders:
-        raise BadInput(folder, "", "has no results in it", "a results folder, or the folder of one study in it")
+        raise BadInput(folder, "", "contains no results", "a results folder, or the folder of one study in it")
     strays = tuple(entry.name for entry in entries if entry not in folders)
     return Results(root, tuple(load_study(root / entry.name) for entry in folders), strays)
 
@@ -111,7 +111,7 @@ def load_study(root: Path) -> Tree:
     files, strange = _walk(root)
     study, why = _study(root, files)
     stated, unreadable = [], {}
-    # Dependencies repeat in statement after statement: one object for each, or large studies fill the memory.
+    # Dependencies repeat in many statements: one object for each, or large studies fill the memory.
     seen: dict[Artifact, Artifact] = {}
     for path in sorted(path for path in files if path.startswith(f"{FOLDER}/")):
         try:
@@ -123,16 +123,16 @@ def load_study(root: Path) -> Tree:
 
 
 def open_plain(path: Path) -> BinaryIO:
-    """Open a plain file; OSError if it is a link or has become anything else meanwhile, such as a pipe that waits."""
+    """Open a plain file; OSError if it is a link or has become anything else, such as a pipe that would block."""
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
-        raise OSError("is no plain file")
+        raise OSError("is not a plain file")
     return os.fdopen(handle, "rb", buffering=0)
 
 
 def shown(name: str) -> str:
-    """A name on one line that a terminal can show: what cannot be printed is escaped."""
+    """A name on one line, safe for a terminal: unprintable characters are escaped."""
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in name)
 
 
@@ -160,7 +160,7 @@ def _walk(root: Path) -> tuple[dict[str, int], dict[str, str]]:
             except FileNotFoundError:
                 strange[path] = "gone since the folder was listed"
             except OSError as error:
-                strange[path] = f"cannot be looked at ({error.strerror})"
+                strange[path] = f"cannot be examined ({error.strerror})"
             else:
                 if stat.S_ISDIR(about.st_mode):
                     folders.append(path)
@@ -173,14 +173,14 @@ def _walk(root: Path) -> tuple[dict[str, int], dict[str, str]]:
 
 def _kind(root: Path, path: str, mode: int) -> str:
     if not stat.S_ISLNK(mode):
-        return "no plain file"
+        return "not a plain file"
     try:
-        # Of a circle of links Python 3.11 raises RuntimeError.
+        # For a cycle of links, Python 3.11 raises RuntimeError.
         target = Path(os.path.realpath(root / path))
         inside = target.is_relative_to(root.resolve())
         return f"a symbolic link {'inside' if inside else 'out of'} the tree, to {os.readlink(root / path)}"  # noqa: PTH115
     except (OSError, RuntimeError):
-        return "a symbolic link that leads nowhere"
+        return "a broken symbolic link"
 
 
 def _study(root: Path, files: dict[str, int]) -> tuple[Study | None, str]:
@@ -192,12 +192,12 @@ def _study(root: Path, files: dict[str, int]) -> tuple[Study | None, str]:
     except BadInput as error:
         return None, str(error)
     except RecursionError:
-        return None, str(BadInput(path, "", "nested too deeply", "the study.json that a run of the workflow writes"))
+        return None, str(BadInput(path, "", "nested too deeply", "a study.json from the workflow"))
 
 
 def _statement(root: Path, path: str, size: int) -> Statement:
     if not path.endswith(SUFFIX):
-        raise BadInput(root / path, "", "is no statement", f"names that end in {SUFFIX}")
+        raise BadInput(root / path, "", "is not a statement", f"names that end in {SUFFIX}")
     if size > LARGEST_STATEMENT:
         raise BadInput(root / path, "", f"has {size} bytes", f"statements of at most {LARGEST_STATEMENT}")
     return statements.read(root / path)

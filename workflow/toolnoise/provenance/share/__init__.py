@@ -1,1 +1,1 @@
-"""Results that travel from one site to another."""
+"""Export and import of results between sites."""

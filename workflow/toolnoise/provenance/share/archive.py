@@ -1,8 +1,8 @@
-"""The archive in which a study's runs travel: a tar of plain files, as it is or packed, and nothing else.
+"""The archive format for a study's runs: a tar of plain files, optionally compressed, and nothing else.
 
-The same files give the same bytes. It is read once, from front to end, a block at a time and never extracted; all that
-a tar can hold besides plain files (links, devices, folders, long names, further headers) is refused where it stands,
-and so is whatever follows its end. What names and sizes are right, the reader of the archive knows.
+The same files give the same bytes. An archive is read once, from front to end, one block at a time, and never
+extracted. Everything in a tar except plain files is refused at once (links, devices, folders, long names, further
+headers), and so are bytes after its end. The caller decides which names and sizes are valid.
 """
 
 import gzip
@@ -18,12 +18,12 @@ from toolnoise.base.files import readable, replacing
 from toolnoise.datasets.archives import COMPRESSED
 from toolnoise.provenance.record.tree import shown
 
-WANTED = "an archive as toolnoise export writes it"
+WANTED = "an archive from toolnoise export"
 BLOCK = 1 << 20
 
 
 class Member(NamedTuple):
-    """A file: its name, its size and its bytes, which can be had once and before the next member."""
+    """A file: its name, its size and its bytes, which can be read once, before the next member."""
 
     name: str
     size: int
@@ -31,7 +31,7 @@ class Member(NamedTuple):
 
 
 def _gzip(file: IO[bytes]) -> IO[bytes]:
-    # Neither its name nor the time go into it.
+    # Without name and time, so that the same files give the same bytes.
     return gzip.GzipFile("", "wb", fileobj=file, mtime=0)
 
 
@@ -43,7 +43,7 @@ PACKED: dict[str, Callable[[IO[bytes]], IO[bytes]]] = {".tar": lambda file: file
 
 
 def write(path: str | Path, members: Iterable[Member]) -> None:
-    """Write an archive, packed as its name says."""
+    """Write an archive, compressed according to its suffix."""
     pack = next((pack for suffix, pack in PACKED.items() if str(path).endswith(suffix)), None)
     if pack is None:
         raise BadInput("command line", "--out", f"found {str(path)!r}", f"a name that ends in {', '.join(PACKED)}")
@@ -58,7 +58,7 @@ def write(path: str | Path, members: Iterable[Member]) -> None:
 
 
 def read(path: str | Path) -> Iterator[Member]:
-    """The members of an archive, one after the other."""
+    """The members of an archive, in order."""
     with _unpacked(Path(path)) as tar:
         while (header := _exactly(tar, tarfile.BLOCKSIZE, path)) != bytes(tarfile.BLOCKSIZE):
             with readable(path, WANTED):
@@ -68,12 +68,12 @@ def read(path: str | Path) -> Iterator[Member]:
                 raise BadInput(path, shown(about.name), found, "allowed: plain files")
             yield Member(about.name, about.size, _chunks(tar, about.size, path))
             if any(_exactly(tar, -about.size % tarfile.BLOCKSIZE, path)):
-                raise BadInput(path, shown(about.name), "is followed by bytes that belong to no file", WANTED)
+                raise BadInput(path, shown(about.name), "is followed by bytes outside of any file", WANTED)
         rest = _exactly(tar, tarfile.BLOCKSIZE, path)
         with readable(path, WANTED):
             rest += tar.read(tarfile.RECORDSIZE)
         if len(rest) > tarfile.RECORDSIZE or any(rest):
-            raise BadInput(path, "", "goes on after its end", WANTED)
+            raise BadInput(path, "", "has bytes after its end", WANTED)
 
 
 def _header(member: Member) -> bytes:
@@ -108,7 +108,7 @@ def _chunks(tar: IO[bytes], size: int, path: str | Path) -> Iterator[bytes]:
 def _exactly(tar: IO[bytes], count: int, path: str | Path) -> bytes:
     with readable(path, WANTED):
         found = tar.read(count)
-        # A file that is not packed gives fewer bytes at its end only.
+        # An uncompressed file returns fewer bytes only at its end.
         if len(found) < count:
             raise EOFError("it ends early")
     return found

@@ -1,4 +1,4 @@
-"""Out: what a study has of its toolings, or of some, as one archive; every byte is held against its statement."""
+"""Export: a study's results from all or some toolings as one archive; every byte is checked against its statement."""
 
 import hashlib
 from collections import Counter
@@ -14,15 +14,15 @@ from toolnoise.provenance.record.statements import Artifact
 from toolnoise.provenance.record.tree import Tree
 from toolnoise.provenance.share import archive, sharing
 from toolnoise.provenance.share.archive import Member
-from toolnoise.provenance.share.sharing import Told
+from toolnoise.provenance.share.sharing import Counts
 from toolnoise.steps import Job
 from toolnoise.study import grid as studies
 from toolnoise.study import layout
 from toolnoise.study.grid import Study
 
 
-def export(what: str | Path, out: str | Path, hardware: list[str] | None = None, *, predictions: bool = True) -> Told:
-    """Write the archive of a study, told by its file or its results folder."""
+def export(what: str | Path, out: str | Path, hardware: list[str] | None = None, *, predictions: bool = True) -> Counts:
+    """Write the archive of a study, given by its configuration or its results folder."""
     here, study = _found(Path(what))
     for name in hardware or ():
         if name not in study.config["hardware"]:
@@ -45,7 +45,7 @@ def export(what: str | Path, out: str | Path, hardware: list[str] | None = None,
     with progress("exporting", sum(output.size or 0 for output in owed.values()), "B") as shown:
         archive.write(out, _members(here, contents, owed, shown.update))
     missing = sum(job.needed for job in wanted) - sum(job.needed for job, _ in found.values())
-    return Told(Counter(job.verb for job, _ in found.values()), missing)
+    return Counts(Counter(job.verb for job, _ in found.values()), missing)
 
 
 def _found(what: Path) -> tuple[Tree, Study]:
@@ -57,7 +57,7 @@ def _found(what: Path) -> tuple[Tree, Study]:
 
 
 def _as_expected(here: Tree, job: Job) -> bytes | None:
-    """The statement of a job as it lies there; None if it does not, or is of another form of the study."""
+    """The bytes of a job's statement; None if there is none, or if it belongs to another form of the study."""
     stated = here.producer(job.outputs[0][0])
     if stated is None or sharing.difference(stated.statement, job):
         return None
@@ -65,7 +65,7 @@ def _as_expected(here: Tree, job: Job) -> bytes | None:
     with files.readable(path, statements.WANTED), tree.open_plain(path) as file:
         content = file.readall()
     if statements.parse(content, path) != stated.statement:
-        raise BadInput(path, "", "changed while it was read", "results that nobody writes to meanwhile")
+        raise BadInput(path, "", "changed while it was read", "results that nothing writes to during the export")
     if any(output.size is None for output in stated.statement.outputs):
         raise BadInput(path, "subject", "lacks sizes", statements.WANTED)
     if len(content) > sharing.LARGEST_STATEMENT:
@@ -76,7 +76,7 @@ def _as_expected(here: Tree, job: Job) -> bytes | None:
 def _members(
     here: Tree, contents: dict[str, bytes], owed: dict[str, Artifact], done: Callable[[int], object]
 ) -> Iterator[Member]:
-    # Statements first: who reads the archive knows by then what else may come, and how large it is.
+    # Statements first: from them the reader knows which files may follow, and their sizes.
     for name, content in sorted(contents.items()):
         yield Member(name, len(content), iter([content]))
     for name, output in sorted(owed.items()):
@@ -85,7 +85,7 @@ def _members(
 
 def _read(path: Path, output: Artifact, done: Callable[[int], object]) -> Iterator[bytes]:
     digest, left = hashlib.sha256(), output.size or 0
-    with files.readable(path, "the file that its statement speaks of"), tree.open_plain(path) as file:
+    with files.readable(path, "the file that its statement names"), tree.open_plain(path) as file:
         while left and (chunk := file.read(min(left, archive.BLOCK))):
             left -= len(chunk)
             digest.update(chunk)
@@ -93,4 +93,4 @@ def _read(path: Path, output: Artifact, done: Callable[[int], object]) -> Iterat
             yield chunk
         more = file.read(1)
     if left or more or digest.hexdigest() != output.sha256:
-        raise BadInput(path, "", "is not what its statement says", "results that nobody changed: see toolnoise audit")
+        raise BadInput(path, "", "differs from its statement", "unchanged results: see toolnoise audit")

@@ -1,9 +1,9 @@
-"""In: an archive of runs, verified against the study here and put among its results, all of it or nothing.
+"""Import: an archive of runs is verified against the study here and added to its results, all of it or nothing.
 
-Nothing in an archive is believed that the study here does not expect. Names and specs are those of its own jobs; sizes
-are bounded by statements and these by the number of jobs; the data is that which lies here, and the code too. Files are
-unpacked in a hidden folder beside the results. Only when all are verified do they move, and none takes the place of
-another.
+An archive may contain only what the study here expects. Names and specs are those of the study's own jobs. Statements
+bound the sizes of files, and the number of jobs bounds the statements. The data must be the data here, and so must the
+code. Files are unpacked in a hidden folder beside the results. They move only when all are verified, and no file
+replaces another.
 """
 
 import base64
@@ -30,7 +30,7 @@ from toolnoise.provenance.record.statements import CODE, COMMIT, RESOURCE, Artif
 from toolnoise.provenance.record.tree import RESULTS, shown
 from toolnoise.provenance.share import archive, sharing
 from toolnoise.provenance.share.archive import Member
-from toolnoise.provenance.share.sharing import Told
+from toolnoise.provenance.share.sharing import Counts
 from toolnoise.steps import STEPS, Job
 from toolnoise.study import config, layout
 from toolnoise.study import grid as studies
@@ -40,7 +40,7 @@ SNAKEMAKE = Path(".snakemake")
 
 
 class Coming(NamedTuple):
-    """A job whose files come: as the study here expects it, and as its statement has it."""
+    """A job in the archive: as the study here expects it, and as its statement describes it."""
 
     job: Job
     statement: Statement
@@ -53,10 +53,10 @@ def take(
     *,
     other_code: bool = False,
     signers: AllowedSigners | None = None,
-) -> Told:
-    """Verify an archive and put what it holds among the results of its study; says what was not here before.
+) -> Counts:
+    """Verify an archive and add its files to the results of its study; returns what was not here before.
 
-    The study here is that of a file, or the one kept in the folder `into`.
+    The study is read from the file `study`, or from the study.json in the folder `into`.
     """
     if into is None:
         into = Path(RESULTS, studies.load(study).name if study else _study_named_in(file))
@@ -65,18 +65,18 @@ def take(
         raise BadInput(into, "", "no such folder", "the folder of the study's results, with its data prepared")
     folder = into.absolute().parents[1]
     if (folder / layout.LOCKS).is_dir() and any((folder / layout.LOCKS).iterdir()):
-        raise BadInput(folder, "", "Snakemake is at work here", "a folder that it does not write to")
+        raise BadInput(folder, "", "Snakemake is running here", "a folder that it does not write to")
     here = studies.load(study or into / tree.STUDY_FILE)
-    with _told_in_one_line(into), tempfile.TemporaryDirectory(prefix=".import-", dir=into) as scratch:
+    with _refused_write_errors(into), tempfile.TemporaryDirectory(prefix=".import-", dir=into) as scratch:
         incoming = _Incoming(file, here, into, Path(scratch))
         incoming.verify(other_code=other_code, signers=signers)
         placed = incoming.place()
     _forget(folder / SNAKEMAKE, [name for job in placed for name, _ in job.outputs])
-    return Told(Counter(job.verb for job in placed), len(incoming.coming) - len(placed))
+    return Counts(Counter(job.verb for job in placed), len(incoming.coming) - len(placed))
 
 
 class _Incoming:
-    """An archive on its way in; `coming` are its jobs by the names of their statements."""
+    """An archive during its import; `coming` holds its jobs by the names of their statements."""
 
     def __init__(self, file: str | Path, study: Study, into: Path, scratch: Path) -> None:
         self.file, self.study, self.into, self.scratch = file, study, into, scratch
@@ -84,7 +84,7 @@ class _Incoming:
         self._digests: dict[str, str] = {}
 
     def verify(self, *, other_code: bool, signers: AllowedSigners | None) -> None:
-        """Unpack all of it in the scratch folder, and refuse what does not match."""
+        """Unpack the archive in the scratch folder, and refuse it if anything does not match."""
         with closing(archive.read(self.file)) as members:
             member = self._read_statements(members)
             for name, one in self.coming.items():
@@ -98,18 +98,18 @@ class _Incoming:
             for name in (name for name, role in one.job.outputs if role == "record"):
                 record = files.read_json(self.scratch / name)
                 if not isinstance(record, dict) or record.get("spec") != one.job.parameters["spec"]:
-                    raise self._refusal(name, "has another spec than its statement", "one spec")
+                    raise self._refusal(name, "differs from its statement in its spec", "the same spec")
 
     def place(self) -> list[Job]:
-        """Put everything in its place, or nothing; returns the jobs some of whose files were not here before."""
+        """Move all files to their places, or none; returns the jobs with files that were not here before."""
         placed, moves = [], []
         for name, one in self.coming.items():
             new = [output.name for output in one.statement.outputs if not os.path.lexists(self._target(output.name))]
             if new:
                 placed.append(one.job)
-                # The statement last, as the recorder writes it: what is stated is whole.
+                # The statement last, as in the recorder: a stated result is complete.
                 moves += [(self.scratch / path, self._target(path)) for path in (*new, name)]
-        # All of one age and no older than what is here: then Snakemake, which goes by times, has nothing to make anew.
+        # One time for all, not older than the inputs here: otherwise Snakemake, which compares times, would rerun jobs.
         known = [self._target(name) for name in self._digests]
         stamp = max([time.time_ns(), *(path.stat().st_mtime_ns for path in known)])
         for source, _ in moves:
@@ -129,7 +129,7 @@ class _Incoming:
             content = b"".join(member.chunks)
             statement = statements.parse(content, f"{self.file}: {member.name}")
             if differs := sharing.difference(statement, job):
-                raise self._refusal(member.name, f"has another {differs} than the study here", "runs of one study")
+                raise self._refusal(member.name, f"differs from the study here in its {differs}", "runs of one study")
             if any(output.size is None for output in statement.outputs):
                 raise self._refusal(member.name, "lacks sizes", statements.WANTED)
             if sharing.travels(job):
@@ -138,21 +138,21 @@ class _Incoming:
             elif job.verb == sharing.DATA:
                 self._check_here(member.name, statement.outputs[0])
             else:
-                raise self._refusal(member.name, "is made anywhere from runs", "what is made on a tooling")
+                raise self._refusal(member.name, "can be made anywhere from runs", "results that are made on a tooling")
             member = next(members, None)
         if not self.coming or (member and f"/{statements.FOLDER}/" in member.name):
-            asked = "statements, each once, of jobs that the study here asks for (--study names another form of it)"
-            raise self._refusal(member.name if member else "", "stands where no such thing may", asked)
+            asked = "statements, each once, of jobs of the study here (--study selects another form of it)"
+            raise self._refusal(member.name if member else "", "is out of place", asked)
         return member
 
     def _check_inputs(self, name: str, statement: Statement) -> None:
-        """What a job read comes too, or is here."""
+        """Check that a job's inputs are in the archive or here."""
         outputs = {output.name: output for one in self.coming.values() for output in one.statement.outputs}
         for read in statement.inputs:
             if read.name not in outputs:
                 self._check_here(name, read)
             elif outputs[read.name].sha256 != read.sha256:
-                raise self._refusal(name, f"speaks of another {read.name}", "the one that comes with it")
+                raise self._refusal(name, f"names a different {read.name}", "the one in the archive")
 
     def _check_here(self, name: str, wanted: Artifact) -> None:
         path = self._target(wanted.name)
@@ -160,7 +160,7 @@ class _Incoming:
             data = [self.study.path(layout.DATA, dataset=dataset) for dataset in self.study.datasets]
             if wanted.name in data:
                 raise BadInput(path, "", "no such file", f"prepare the data first: snakemake {wanted.name}")
-            raise self._refusal(name, f"was made from {wanted.name}", "which must be here or come with it")
+            raise self._refusal(name, f"was made from {wanted.name}", "which must be here or in the archive")
         if self._digest(wanted.name) != wanted.sha256:
             found = f"SHA-256 {self._digest(wanted.name)[:12]}..., but {wanted.sha256[:12]}... in {name}"
             raise BadInput(path, "", found, "the same bytes here and there")
@@ -173,20 +173,20 @@ class _Incoming:
             if here.get(file) != there.get(file):
                 commits = [f"commit {read.sha256}" for read in one.statement.dependencies if read.kind == COMMIT]
                 wanted = f"{commits[0] if commits else 'the same code'}, or --other-code"
-                raise self._refusal(name, f"was made by another {shown(file)} than the one here", wanted)
+                raise self._refusal(name, f"was made by a {shown(file)} that differs from the one here", wanted)
 
     def _check_signatures(self, signers: AllowedSigners) -> None:
         verdicts = signers.check_all({self.scratch / name: one.statement for name, one in self.coming.items()})
         for name, verdict in zip(self.coming, verdicts.values(), strict=True):
             if verdict.why:
-                raise self._refusal(name, verdict.why, "statements signed by those who may")
+                raise self._refusal(name, verdict.why, "statements by allowed signers")
 
     def _read_files(self, member: Member | None, members: Iterator[Member]) -> None:
-        """Unpack what the statements speak of, each file as large as they say and no larger."""
+        """Unpack the files in the statements, each with exactly its stated size."""
         owed = {output.name: output for one in self.coming.values() for output in one.statement.outputs}
         for name, output in owed.items():
             if os.path.lexists(self._target(name)) and self._digest(name) != output.sha256:
-                raise BadInput(self._target(name), "", "is here with other bytes", "an equal file, or none")
+                raise BadInput(self._target(name), "", "is already here with different bytes", "an equal file, or none")
         size, free = sum(output.size or 0 for output in owed.values()), shutil.disk_usage(self.scratch).free
         if size > free:
             raise self._refusal("", f"holds {size} bytes", f"{free} are free for {self.into}")
@@ -194,15 +194,15 @@ class _Incoming:
             while member:
                 output = owed.pop(member.name, None)
                 if output is None:
-                    found = "is no file that the statements in it speak of, or stands twice"
+                    found = "is not named by a statement in the archive, or occurs twice"
                     raise self._refusal(member.name, found, archive.WANTED)
                 if member.size != output.size:
                     raise self._refusal(member.name, f"has {member.size} bytes", f"{output.size} in its statement")
                 if self._write(member.name, _counted(member.chunks, counter.update)) != output.sha256:
-                    raise self._refusal(member.name, "is not what its statement says", "the SHA-256 in its statement")
+                    raise self._refusal(member.name, "differs from its statement", "the SHA-256 in its statement")
                 member = next(members, None)
         if owed:
-            raise self._refusal(min(owed), "is missing", "every file that the statements in it speak of")
+            raise self._refusal(min(owed), "is missing", "every file that its statements name")
 
     def _write(self, name: str, chunks: Iterator[bytes] | list[bytes]) -> str:
         """Write a file of the scratch folder; returns its digest."""
@@ -223,7 +223,7 @@ class _Incoming:
         return self._digests[name]
 
     def _target(self, name: str) -> Path:
-        """Where a file of the study lies here; names are those of its jobs, never an archive's own."""
+        """The place of a file of the study; names come from the study's jobs, never from an archive."""
         return self.into / PurePosixPath(name).relative_to(RESULTS, self.study.name)
 
     def _refusal(self, name: str, found: str, wanted: str) -> BadInput:
@@ -241,12 +241,12 @@ def _study_named_in(file: str | Path) -> str:
         first = next(members, None)
     parts = PurePosixPath(first.name if first else "").parts
     if len(parts) < 3 or parts[0] != RESULTS or not re.search(config.schema()["$defs"]["name"]["pattern"], parts[1]):
-        raise BadInput(file, shown(first.name) if first else "", "is no study's", archive.WANTED)
+        raise BadInput(file, shown(first.name) if first else "", "belongs to no study", archive.WANTED)
     return parts[1]
 
 
 @contextmanager
-def _told_in_one_line(into: Path) -> Iterator[None]:
+def _refused_write_errors(into: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -255,7 +255,7 @@ def _told_in_one_line(into: Path) -> Iterator[None]:
 
 
 def _move(moves: list[tuple[Path, Path]], aside: Path) -> None:
-    """Move files to their places; if one cannot be, all is as it was before."""
+    """Move files to their places; after a failure, everything is as before."""
     aside.mkdir()
     made: list[Path] = []
     moved: list[tuple[Path, Path, Path]] = []
@@ -267,7 +267,7 @@ def _move(moves: list[tuple[Path, Path]], aside: Path) -> None:
             before = aside / str(number)
             moved.append((source, target, before))
             if target.exists():
-                # A statement whose files are gone.
+                # An old statement whose files are gone.
                 target.replace(before)
             source.replace(target)
     except BaseException:
@@ -282,10 +282,10 @@ def _move(moves: list[tuple[Path, Path]], aside: Path) -> None:
 
 
 def _forget(folder: Path, names: list[str]) -> None:
-    """Take from Snakemake what it recorded of earlier files of these names: it would make these anew for it."""
+    """Delete Snakemake's records of earlier files with these names; they would make it rerun their jobs."""
     for name in names:
         encoded = base64.urlsafe_b64encode(name.encode()).decode()
-        # As Snakemake does: what is too long for a file's name is a path, whose folders start with @.
+        # Snakemake's rule: a name too long for a file is a path, whose folders start with @.
         parts = [encoded[start : start + 254] for start in range(0, len(encoded), 254)]
         for record in ("metadata", "incomplete"):
             Path(folder, record, *(f"@{part}" for part in parts[:-1]), parts[-1]).unlink(missing_ok=True)

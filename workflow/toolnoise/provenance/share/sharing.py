@@ -1,7 +1,7 @@
-"""What of a study travels from one cluster to another: what was made on a tooling, which others may not have.
+"""The results that travel between clusters: those made on a tooling, which other sites may not have.
 
 These are runs, dumps of predictions and of layers, profiles and times of steps, each with its statement. Everything
-else can be made from them anywhere; of the prepared data only the statements go along.
+else can be made from them anywhere. Of the prepared data, only the statements are included.
 """
 
 from collections import Counter
@@ -10,16 +10,16 @@ from typing import NamedTuple
 from toolnoise.provenance.record.statements import Statement, path_for
 from toolnoise.steps import STEPS, Job
 
-# A statement of a run has some ten kB, one of a dump some hundred bytes more for each run.
+# A run's statement has about 10 kB, a dump's some hundred bytes more per run.
 LARGEST_STATEMENT = 4 * 2**20
-# What such jobs' files are called, and which of them are dumps; of the prepared data the statements go along.
+# What to call the files of such jobs; which are dumps; and the verb of which only the statements travel.
 NAMED = {verb: step.travels for verb, step in STEPS.items() if step.travels}
 DUMPS = tuple(verb for verb, step in STEPS.items() if step.record == "index")
 DATA = "prepare"
 
 
-class Told(NamedTuple):
-    """How many jobs' files were exported or imported, by verb, and how many were not."""
+class Counts(NamedTuple):
+    """The number of jobs whose files were exported or imported, by verb, and the number of the others."""
 
     jobs: Counter[str]
     others: int
@@ -34,17 +34,17 @@ def travels(job: Job) -> bool:
 
 
 def hardware(job: Job) -> str:
-    """The tooling that such a job's files are made on."""
+    """The tooling that a job's files are made on."""
     return job.parameters["spec"]["hardware"]["name"]
 
 
 def statement_name(job: Job) -> str:
-    """What the statement of a job is called, as statements call files."""
+    """The name of a job's statement, in the form of names in statements."""
     return path_for(job.outputs[0][0]).as_posix()
 
 
 def difference(statement: Statement, job: Job) -> str:
-    """In what a statement is another than a job of the study must have; empty if in nothing."""
+    """The part in which a statement differs from a job of the study; empty if none."""
     if statement.verb != job.verb:
         return "verb"
     if statement.parameters != job.parameters:

@@ -1,4 +1,4 @@
-"""The audit's rules: each has a name, one sentence (its function's) and a check that yields what is wrong."""
+"""The audit's rules: each has a name, one sentence (its function's docstring) and a check that yields findings."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -8,14 +8,14 @@ from toolnoise.provenance.audit.rules import chains, draws, files, machines, ori
 
 
 class Rule(NamedTuple):
-    """A rule by its name."""
+    """A rule, with its name."""
 
     name: str
     check: Callable[[Evidence], Found]
 
     @property
     def says(self) -> str:
-        """What holds where nothing is found."""
+        """The promise that holds without findings."""
         return (self.check.__doc__ or "").strip()
 
 
@@ -23,7 +23,7 @@ def _rule(check: Callable[[Evidence], Found]) -> Rule:
     return Rule(check.__name__.replace("_", "-"), check)
 
 
-# In the order in which a person wants to know: what is wrong with the files explains most of what follows.
+# In reading order: problems with files explain most of the later findings.
 RULES = tuple(
     _rule(check)
     for check in (
@@ -61,5 +61,5 @@ RULES = tuple(
     )
 )
 
-# Only where signatures are required: there it is one more.
+# An additional rule, if signatures are required.
 SIGNED = _rule(signatures.statements_are_signed)

@@ -1,4 +1,4 @@
-"""Rules about chains: from every artifact a way leads back, digest by digest, to data and code from outside."""
+"""Rules about chains: every artifact can be traced, digest by digest, to data and code from outside."""
 
 from pathlib import Path
 from typing import Any
@@ -21,28 +21,28 @@ from toolnoise.provenance.record.statements import (
 )
 from toolnoise.steps import CONFIGURE, STEPS
 
-# Where a chain may end, and of whose statements it may end there.
+# The kinds of dependency at which a chain may end, and the verbs whose chains may end there.
 ENDS = {SOURCE: (CONFIGURE, "fetch", "prepare"), PACKAGE: ("prepare",)}
 REPOSITORY = (CODE, RESOURCE, LOCK, COMMIT)
 
 
 @each
 def inputs_are_what_was_made(evidence: Evidence, statement: Statement) -> Found:
-    """Every input has the digest and the size that the statement that made it gives."""
+    """Every input has the digest and the size in the statement of the job that made it."""
     for one in statement.inputs:
         made = evidence.output(one.name)
         if made is None:
-            yield statement.outputs[0].name, f"its input {one.name} is made by no statement"
+            yield statement.outputs[0].name, f"no statement made its input {one.name}"
         elif (made.sha256, made.size) != (one.sha256, one.size):
-            yield one.name, f"is another than the one that {statement.outputs[0].name} was made from ({one.sha256})"
+            yield one.name, f"differs from the file that {statement.outputs[0].name} was made from ({one.sha256})"
 
 
 @each
 def inputs_are_the_jobs(evidence: Evidence, statement: Statement) -> Found:
-    """Every job was given the files that the study gives it, in their roles and order."""
+    """Every job had the inputs that the study defines for it, with their roles and in their order."""
     job = evidence.job(statement)
     found = tuple((one.name, one.role) for one in statement.inputs)
-    # The page's inputs have no order.
+    # The order of the page's inputs does not matter.
     same = sorted if job and job.verb == "report" else tuple
     if job and same(found) != same(job.inputs):
         other = sorted(set(found) ^ set(job.inputs))
@@ -52,22 +52,22 @@ def inputs_are_the_jobs(evidence: Evidence, statement: Statement) -> Found:
 
 @each
 def chains_end_in_sources(evidence: Evidence, statement: Statement) -> Found:
-    """Every chain ends in declared data, in a package's file or in the repository, and none leads nowhere."""
+    """Every chain ends in declared data, in a package's file or in the repository; none breaks off."""
     name, verb = statement.outputs[0].name, statement.verb
     for one in statement.dependencies:
         if one.kind not in (INPUT, *ENDS, *REPOSITORY):
-            yield name, f"was made from {one.name}, which is of the unknown kind {one.kind!r}"
+            yield name, f"was made from {one.name}, of unknown kind {one.kind!r}"
         elif one.kind in ENDS and verb not in ENDS[one.kind]:
-            yield name, f"a {verb} is made from no {one.kind}, such as {one.name}"
+            yield name, f"a {verb} job cannot be made from a {one.kind}, such as {one.name}"
         elif one.kind != INPUT and evidence.tree.inside(one.name) is not None:
-            yield name, f"gives out {one.name}, a result, for a {one.kind}"
+            yield name, f"calls {one.name}, a result, a {one.kind}"
     if verb in STEPS and STEPS[verb].reads and not statement.inputs:
-        yield name, f"a {verb} from nothing"
+        yield name, f"a {verb} job without inputs"
 
 
 @each
 def data_is_the_declared(evidence: Evidence, statement: Statement) -> Found:
-    """Data sets come from the files that the study declares, with the published digests, as recorded when fetched."""
+    """Data sets come from the files that the study declares, with the published and the recorded digests."""
     job, name = evidence.job(statement), statement.outputs[0].name
     if job is None or statement.verb not in ("fetch", "prepare"):
         return
@@ -81,18 +81,18 @@ def data_is_the_declared(evidence: Evidence, statement: Statement) -> Found:
             yield name, f"comes from {one.name}; the study declares {source['path']}"
         published = source.get("checksum", "").removeprefix("sha256:").lower()
         if source.get("checksum", "").startswith("sha256:") and published != one.sha256:
-            yield name, f"comes from another {one.name} than the published one"
+            yield name, f"comes from a {one.name} that differs from the published one"
     yield from _as_fetched(evidence, statement, stated)
     embedded, packages = sources.bundled(entry), _of(statement, PACKAGE)
     if statement.verb == "prepare" and [one.name for one in packages] != ([embedded[1]] if embedded else []):
         yield name, f"comes from {', '.join(one.name for one in packages) or 'no package'}"
     for one in packages:
         if embedded and one.uri == _uri(embedded[0]) and one.sha256 != _installed(*embedded):
-            yield name, f"comes from another {one.name} than {one.uri} has"
+            yield name, f"comes from a {one.name} that differs from the one in {one.uri}"
 
 
 def chains_have_no_circle(evidence: Evidence) -> Found:
-    """No artifact is, at whatever distance, made from itself."""
+    """No artifact is made from itself, directly or through others."""
     waits_for, needed_by, free = {}, {}, []
     for number, stated in enumerate(evidence.tree.statements):
         makers = [evidence.tree.producer(one.name) for one in stated.statement.inputs]
@@ -113,11 +113,11 @@ def chains_have_no_circle(evidence: Evidence) -> Found:
                 free.append(number)
     for number, stated in enumerate(evidence.tree.statements):
         if number not in reached:
-            yield stated.statement.outputs[0].name, "is made from itself, or from what is"
+            yield stated.statement.outputs[0].name, "is made from itself, or from an artifact that is"
 
 
 def _as_fetched(evidence: Evidence, statement: Statement, stated: list[Artifact]) -> Found:
-    """What was prepared, and the record of what was fetched, are what was fetched."""
+    """The prepared data and the record of fetching name the files that were fetched."""
     if not stated:
         return
     record = statement.outputs[0].name if statement.verb == "fetch" else _record_of(evidence, statement)
@@ -128,9 +128,9 @@ def _as_fetched(evidence: Evidence, statement: Statement, stated: list[Artifact]
 
 
 def _fetched(source: sources.Source, one: Artifact) -> dict[str, Any]:
-    """What the record of fetching says of a file."""
-    told = {key: source[key] for key in ("url", "page", "checksum") if source.get(key) not in (None, NOT_CHECKED)}
-    return {"path": str(Path(source["path"])), "bytes": one.size, "sha256": one.sha256, **told}
+    """A file's entry in the record of fetching."""
+    known = {key: source[key] for key in ("url", "page", "checksum") if source.get(key) not in (None, NOT_CHECKED)}
+    return {"path": str(Path(source["path"])), "bytes": one.size, "sha256": one.sha256, **known}
 
 
 def _record_of(evidence: Evidence, statement: Statement) -> str:

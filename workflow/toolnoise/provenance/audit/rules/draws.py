@@ -1,4 +1,4 @@
-"""Rules about draws: runs that must share one do, on whatever tooling; and what nothing may vary is bit-equal."""
+"""Rules about draws: runs that must share one do, on every tooling, and control runs are bit-equal."""
 
 import itertools
 from collections import Counter
@@ -21,39 +21,39 @@ def runs_can_be_read(evidence: Evidence) -> Found:
 
 
 def runs_share_their_data(evidence: Evidence) -> Found:
-    """All runs on a data set were trained on the same one."""
+    """All runs on a data set were trained on the same data."""
     for dataset, runs in _groups(evidence, lambda run: run.task[1]):
         for run, other in _odd_ones(runs, lambda run: run.data_sha256):
-            yield run.name, f"was trained on another {dataset} than {other.name}"
+            yield run.name, f"was trained on a different {dataset} than {other.name}"
 
 
 def initial_weights_are_shared(evidence: Evidence) -> Found:
-    """Runs of a model start from the same weights where its init replicate is the same, and from others where not."""
+    """Runs of a model have the same initial weights if they have the same init replicate, and different ones if not."""
     for _, runs in _groups(evidence, _start):
         for run, other in _odd_ones(runs, lambda run: run.initial_sha256):
-            yield run.name, f"starts from other weights than {other.name}"
+            yield run.name, f"starts from different weights than {other.name}"
     for _, runs in _groups(evidence, lambda run: run.task):
         seen: dict[str, RunFacts] = {}
         for run in runs:
             other = seen.setdefault(run.initial_sha256, run)
             if _start(other) != _start(run):
-                yield run.name, f"starts from the weights of {other.name}, which has another replicate of init"
+                yield run.name, f"starts from the weights of {other.name}, which has a different init replicate"
 
 
 def draws_are_shared(evidence: Evidence) -> Found:
-    """Runs with the same replicates of all that is drawn in training drew the same in every epoch."""
+    """Runs with the same replicates of all random sources in training have the same draws in every epoch."""
     for _, runs in _groups(evidence, _drawn):
         blamed = set()
         for epoch in range(max(len(run.draws) for run in runs)):
-            # A run that diverged has drawn less.
+            # A run that diverged has fewer draws.
             drew = [run for run in runs if epoch < len(run.draws) and run.name not in blamed]
             for run, other in _odd_ones(drew, lambda run, epoch=epoch: run.draws[epoch]):
                 blamed.add(run.name)
-                yield run.name, f"drew otherwise than {other.name}, from epoch {epoch + 1} on"
+                yield run.name, f"has different draws than {other.name} from epoch {epoch + 1} on"
 
 
 def control_is_bit_equal(evidence: Evidence) -> Found:
-    """Runs in which nothing may vary are equal, bit for bit: weights, histories and logits, as the gate says."""
+    """Control runs are bit-equal: weights, histories and logits, in agreement with the gate's verdict."""
     study = evidence.tree.study
     runs = {(*run.task, run.spec["hardware"]["name"], run.spec["seed"]): run for run in evidence.runs[0] if _fixed(run)}
     for cell in study.controls if study else ():
@@ -67,18 +67,18 @@ def _equal(evidence: Evidence, cell: Cell, runs: list[RunFacts]) -> Found:
         pairs = enumerate(itertools.zip_longest(runs[0].epochs, run.epochs), 1)
         parted = next((epoch for epoch, (one, other) in pairs if one != other), None)
         if parted:
-            yield run.name, f"parts from {runs[0].name} in epoch {parted}"
+            yield run.name, f"differs from {runs[0].name} from epoch {parted} on"
         if hashed.get(f"{run.path}/weights.npz") != hashed.get(f"{runs[0].path}/weights.npz"):
-            yield run.name, f"has other weights than {runs[0].name}"
+            yield run.name, f"has different weights than {runs[0].name}"
     logits = study.path(layout.LOGITS, cell)
     path = evidence.tree.inside(logits)
     if path in evidence.tree.files:
         stack = arrays.read_npy(evidence.tree.root / path)
         if len(stack) != len(study.seeds[cell]):
-            yield logits, f"is of {len(stack)} runs; the study has {len(study.seeds[cell])}"
+            yield logits, f"has {len(stack)} runs; the study has {len(study.seeds[cell])}"
         for seed, layer in zip(study.seeds[cell][1:], stack[1:], strict=False):
             if not _same_bytes(stack[0], layer):
-                yield logits, f"has other logits for seed {seed} than for seed {study.seeds[cell][0]}"
+                yield logits, f"has different logits for seeds {seed} and {study.seeds[cell][0]}"
     yield from _gate(evidence, study, cell, runs)
 
 
@@ -93,7 +93,7 @@ def _gate(evidence: Evidence, study: Study, cell: Cell, runs: list[RunFacts]) ->
         "weights_sha256": runs[0].weights[-1],
     }
     if evidence.record(name) != wanted:
-        yield name, "the gate's verdict is not the one that its runs give"
+        yield name, "the gate's verdict does not follow from its runs"
 
 
 def _same_bytes(one: np.ndarray, other: np.ndarray) -> bool:
@@ -108,7 +108,7 @@ def _groups(evidence: Evidence, key: Any) -> Iterator[tuple[Any, list[RunFacts]]
 
 
 def _odd_ones(runs: list[RunFacts], key: Callable[[RunFacts], str]) -> Iterator[tuple[RunFacts, RunFacts]]:
-    """The runs that differ from most of these, with one of the others; all of them if there is no such most."""
+    """The runs that differ from the majority, each with one of the others; all runs if there is no majority."""
     values = Counter(map(key, runs)).most_common(2)
     if len(values) > 1:
         usual = values[0][0] if values[0][1] > values[1][1] else None
@@ -122,7 +122,7 @@ def _start(run: RunFacts) -> tuple[Any, ...]:
 
 
 def _drawn(run: RunFacts) -> tuple[Any, ...]:
-    """All that a run's plan follows from, but for its rates."""
+    """Everything that determines a run's plan, except its learning rates."""
     recipe, hardware = run.spec["recipe"], run.spec["hardware"]
     emulated = _replicate(run, "impl") if hardware["impl_noise"] == "reduction-order" else 0
     replicates = (_replicate(run, source) for source in ("shuffle", "augment", "dropout"))

@@ -1,4 +1,4 @@
-"""Rules about files: every one is stated, none is missing, none has changed, and none is anything but a file."""
+"""Rules about files: each has a statement, none is missing, none has changed, and all are plain files."""
 
 from toolnoise.provenance.audit.evidence import Evidence, Found, at, each, guarded
 from toolnoise.provenance.record.statements import Statement, path_for
@@ -7,7 +7,7 @@ from toolnoise.study import layout
 
 
 def statements_can_be_read(evidence: Evidence) -> Found:
-    """Every file under statements/ is a statement in the form that the recorder writes."""
+    """Every file under statements/ is a statement in the recorder's format."""
     for path, error in evidence.tree.unreadable.items():
         yield evidence.tree.named(path), str(error)
 
@@ -19,23 +19,24 @@ def every_file_is_stated(evidence: Evidence) -> Found:
         makers = tree.producers.get(path, ())
         if len(makers) != 1:
             several = ", ".join(one.path for one in makers[:3])
-            yield tree.named(path), f"is an output of {len(makers)} statements: {several}" if makers else "no statement"
+            found = f"is an output of {len(makers)} statements: {several}" if makers else "has no statement"
+            yield tree.named(path), found
 
 
 @each
 def every_output_is_there(evidence: Evidence, statement: Statement) -> Found:
-    """No statement is without its files."""
+    """Every file in a statement exists."""
     for one in statement.outputs:
         path = evidence.tree.inside(one.name)
         if path is None:
-            yield one.name, f"is nothing of the study {evidence.tree.name!r}, which states it"
+            yield one.name, f"lies outside the study {evidence.tree.name!r}, whose statement names it"
         elif path not in evidence.tree.files:
-            yield one.name, "is stated and not there"
+            yield one.name, "is stated but missing"
 
 
 @each
 def digests_match(evidence: Evidence, statement: Statement) -> Found:
-    """Every file has the size and the SHA-256 that its statement gives."""
+    """Every file has the size and the SHA-256 in its statement."""
     for one in statement.outputs:
         path = evidence.tree.inside(one.name)
         if path not in evidence.tree.files:
@@ -52,32 +53,32 @@ def digests_match(evidence: Evidence, statement: Statement) -> Found:
 
 
 def only_plain_files(evidence: Evidence) -> Found:
-    """There is no symbolic link, scratch file, or folder that cannot be read."""
+    """There are no symbolic links, scratch files or unreadable folders."""
     tree = evidence.tree
     for path, what in tree.strange.items():
         yield tree.named(path), f"is {what}" if not what.startswith(("gone", "cannot")) else what
     for path in tree.files:
         if any(part.startswith(".") for part in path.split("/")):
-            yield tree.named(path), "is hidden: scratch that a broken-off job left, or put there"
+            yield tree.named(path), "is hidden: left by an interrupted job, or put there"
 
 
 def nothing_else_is_there(evidence: Evidence) -> Found:
-    """There is no file and no statement that the study does not name."""
+    """The study names every file and every statement."""
     tree = evidence.tree
     if tree.study is None:
         return
     named = {name for job in evidence.jobs.values() for name, _ in job.outputs}
     for path in tree.artifacts:
         if tree.named(path) not in named:
-            yield tree.named(path), "is nothing that the study names"
+            yield tree.named(path), "is not part of the study"
     study = tree.study
     unfinished = {path for cell in study.cells for path in study.runs(layout.CHECKPOINT, cell)}
     for path in tree.files:
         if path.startswith(f"{CHECKPOINTS}/") and tree.named(path) not in unfinished:
-            yield tree.named(path), "is no checkpoint of a run of the study"
+            yield tree.named(path), "is not a checkpoint of one of the study's runs"
     for one in tree.statements:
         if evidence.job(one.statement) is None:
-            yield at(one), f"states a {one.statement.verb} that the study does not name"
+            yield at(one), f"states a {one.statement.verb} job that is not part of the study"
 
 
 def no_checkpoint_is_left(evidence: Evidence) -> Found:
@@ -90,7 +91,7 @@ def no_checkpoint_is_left(evidence: Evidence) -> Found:
 
 
 def study_is_complete(evidence: Evidence) -> Found:
-    """The study can be read, and all that it names is there."""
+    """The study can be read, and every file that it names exists."""
     tree = evidence.tree
     if tree.study is None:
         yield tree.named("study.json"), tree.why
@@ -102,7 +103,7 @@ def study_is_complete(evidence: Evidence) -> Found:
 
 
 def statements_lie_in_place(evidence: Evidence) -> Found:
-    """Every statement lies at the path that its first output gives."""
+    """Every statement lies at the path that follows from its first output."""
     for one in evidence.tree.statements:
         yield from guarded(at(one), lambda one=one: _place(evidence, one))
 

@@ -1,4 +1,4 @@
-"""Rules about machines: what a job ran on is what its tooling declares."""
+"""Rules about machines: each job ran on a machine and with settings that its tooling declares."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
-"""Rules about origins: the code, the lock file and the commit that a result was made by are known.
+"""Rules about origins: the code, the lock file and the commit behind each result are known.
 
-A file of the repository is known if the one here has its digest, or if the stated commit has it so. In the second case
-other code made the result than the one here: it is stale, which is no fault of the result.
+A file of the repository is known if the present one has its digest, or if the one in the stated commit has. In the
+second case other code made the result than the present one: the result is stale, which is not its fault.
 """
 
 import functools
@@ -19,16 +19,16 @@ from toolnoise.provenance.record.statements import CODE, COMMIT, LOCK, PACKAGE, 
 from toolnoise.provenance.record.tree import open_plain
 from toolnoise.steps import STEPS
 
-# How a file stands that a result was made by. Denied: it is here, and the commit that is given out for it has another.
+# Standings of a file that made a result. Denied: the file is here, but the stated commit has a different one.
 CURRENT, CHANGED, UNKNOWN, DENIED = "current", "changed", "unknown", "denied"
 # The folders whose files are the repository's, wherever a study ran.
 REPOSITORY = {("workflow",), ("notebooks",), ("resources",), ("requirements",)}
-# Under which names a lock file has what a job observes; TensorFlow for CPUs is TensorFlow without its GPU kernels.
+# Names in lock files of an observed package; tensorflow-cpu is TensorFlow without its GPU kernels.
 PINNED_AS = {"tensorflow": ("tensorflow", "tensorflow-cpu")}
 
 
 class Stale(NamedTuple):
-    """An artifact that other code made than the one here, and the files that have changed since."""
+    """An artifact that other code made than the present one, and the files that have changed since."""
 
     artifact: str
     changed: tuple[str, ...]
@@ -36,24 +36,24 @@ class Stale(NamedTuple):
 
 @each
 def code_is_known(evidence: Evidence, statement: Statement) -> Found:
-    """Every module, resource and lock file that a result was made by is the one here, or the stated commit has it."""
+    """Every module, resource and lock file behind a result is the present one or is in the stated commit."""
     name, standings = statement.outputs[0].name, _standings(evidence, statement)
     for one, standing in standings:
         if standing == UNKNOWN:
             yield name, f"was made by a {one.name} that is neither here nor in its commit"
         elif standing == DENIED:
-            yield name, f"was made by another {one.name} than its commit has, and states no difference from it"
+            yield name, f"was made by a {one.name} that differs from its commit, but states no difference"
     if not any(one.kind == CODE for one, _ in standings):
         yield name, "was made by no code"
 
 
 @each
 def code_is_whole(evidence: Evidence, statement: Statement) -> Found:
-    """Every module and resource that a verb's job is made by is stated."""
+    """Every module and resource that a job uses is stated."""
     job, standings = evidence.job(statement), _standings(evidence, statement)
     if not job or job.verb not in STEPS or job.parameters != statement.parameters:
         return
-    # Of other code than this nothing here knows what it imported.
+    # The imports of other code than the present one are unknown here.
     if all(standing == CURRENT for _, standing in standings):
         verb = STEPS[job.verb]
         wanted = _in_repository(verb.modules(job.parameters), verb.files(job.parameters))
@@ -64,24 +64,24 @@ def code_is_whole(evidence: Evidence, statement: Statement) -> Found:
 
 @each
 def commit_is_known(_evidence: Evidence, statement: Statement) -> Found:
-    """The stated commit is in this repository, and a result without one was not made here."""
+    """Every result states a commit that is in this repository."""
     commit, name = _commit(statement), statement.outputs[0].name
     if repository.commit() is None:
         return
     if commit is None:
         yield name, "states no commit"
     elif repository.committed(commit) is None:
-        yield name, f"was made by the commit {commit}, which is not in this repository"
+        yield name, f"was made by commit {commit}, which is not in this repository"
     elif not isinstance(statement.changes, str | None) or not re.fullmatch(r"|[0-9a-f]{64}", statement.changes or ""):
-        yield name, "says of the difference from its commit what is no digest"
+        yield name, "states a difference from its commit that is not a digest"
 
 
 @each
 def lock_is_kept(_evidence: Evidence, statement: Statement) -> Found:
-    """Every job ran in an environment that a lock file describes, with the versions that it pins."""
+    """Every job ran in an environment that a lock file describes, with its pinned versions."""
     name, locks = statement.outputs[0].name, [one for one in statement.dependencies if one.kind == LOCK]
     if len(locks) != 1 or locks[0].name not in repository.LOCKS:
-        yield name, f"was made in an environment that is as none of {', '.join(repository.LOCKS)}"
+        yield name, f"was made in an environment that matches none of {', '.join(repository.LOCKS)}"
         return
     pins = _pins(locks[0].name, locks[0].sha256, _commit(statement))
     for package, version in statement.observed.get("versions", {}).items():
@@ -92,7 +92,7 @@ def lock_is_kept(_evidence: Evidence, statement: Statement) -> Found:
 
 
 def stale(evidence: Evidence) -> Iterator[Stale]:
-    """Every first output of a statement that other code made than the one here, with what has changed."""
+    """The first output of every statement by other code than the present one, with the changed files."""
     for stated in evidence.tree.statements:
         made_by = stated.statement
         changed = [one.name for one, standing in _standings(evidence, made_by) if standing == CHANGED]
@@ -102,7 +102,7 @@ def stale(evidence: Evidence) -> Iterator[Stale]:
 
 
 def _standings(evidence: Evidence, statement: Statement) -> list[tuple[Artifact, str]]:
-    """What the result was made by in the repository, and how each such file stands."""
+    """The files of the repository that made the result, each with its standing."""
     made_by = tuple(one for one in statement.dependencies if one.kind in (CODE, RESOURCE, LOCK))
     clean = statement.changes is None
     return list(zip(made_by, _judged(made_by, _commit(statement), clean, evidence.tree.root), strict=True))
@@ -110,11 +110,11 @@ def _standings(evidence: Evidence, statement: Statement) -> list[tuple[Artifact,
 
 @functools.cache
 def _in_repository(modules: tuple[str, ...], files: tuple[str, ...]) -> frozenset[str]:
-    """What modules and files a job is made by, but for those of the folder that a study runs in."""
+    """The modules and files that a job uses, without those in the folder that the study ran in."""
     return frozenset(name for name in code_digest.sources(*modules, files=files) if (code_digest.ROOT / name).exists())
 
 
-# Runs of one model are made by the same code: it is judged once.
+# Runs of one model share their code, so it is judged once.
 @functools.cache
 def _judged(made_by: tuple[Artifact, ...], commit: str | None, clean: bool, root: Path) -> tuple[str, ...]:
     then = repository.files_of(commit, [one.name for one in made_by]) if commit else {}
@@ -129,9 +129,9 @@ def _judged(made_by: tuple[Artifact, ...], commit: str | None, clean: bool, root
 
 @functools.cache
 def _here(name: str, root: Path) -> str | None:
-    """The digest of the file of that name in the repository, or else where the study ran, which has results/<study>.
+    """The digest of the file with that name in the repository, or else in the folder where the study ran.
 
-    Where the study ran may be another checkout of the repository: its code is not the code here.
+    That folder contains results/<study>. It may be another checkout, whose code is not the present one.
     """
     path = Path(name)
     if path.is_absolute() or ".." in path.parts or not name.isprintable():
@@ -152,7 +152,7 @@ def _commit(statement: Statement) -> str | None:
 
 @functools.cache
 def _pins(name: str, digest: str, commit: str | None) -> dict[str, str]:
-    """What a lock file pins; nothing if it is not known, which is a finding of its own."""
+    """The versions that a lock file pins; empty if the file is unknown, which is a finding of its own."""
     path = code_digest.ROOT / name
     if path.exists() and sha256(path) == digest:
         return repository.pins(path.read_text("utf-8"))
@@ -166,6 +166,6 @@ def _is_installed(uri: str) -> bool:
 
 
 def notes() -> Iterator[str]:
-    """What cannot be known here of any result."""
+    """What cannot be checked here for any result."""
     if repository.commit() is None:
-        yield "this program is in no repository of its own: commits, and code that has changed since, are not known"
+        yield "this program is not in a repository of its own: commits and changed code cannot be checked"

@@ -1,10 +1,10 @@
-"""The rule about signatures, for results that are to be believed on somebody's word."""
+"""The rule about signatures, for results whose signers must be known."""
 
 from toolnoise.provenance.audit.evidence import Evidence, Found, at
 
 
 def statements_are_signed(evidence: Evidence) -> Found:
-    """Every statement is signed by somebody who may."""
+    """Every statement has a signature by an allowed signer."""
     for one in evidence.tree.statements:
         if why := evidence.signatures[one.path].why:
             yield at(one), why

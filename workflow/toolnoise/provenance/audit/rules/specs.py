@@ -1,4 +1,4 @@
-"""Rules about what was asked for: parameters, paths, records and the study say the same."""
+"""Rules about specifications: parameters, paths, records and the study agree."""
 
 from toolnoise import streams
 from toolnoise.provenance.audit.evidence import Evidence, Found, differences, each
@@ -10,17 +10,17 @@ from toolnoise.study.variants import Variant, variant
 
 @each
 def path_says_the_spec(evidence: Evidence, statement: Statement) -> Found:
-    """The outputs of a statement are those of its verb, at the paths that its parameters give."""
+    """The outputs of a statement are those of its verb, at the paths that follow from its parameters."""
     found = tuple((one.name, one.role) for one in statement.outputs)
     wanted = outputs(statement.verb, statement.parameters, evidence.tree.name)
     if found != wanted:
         other = next((one for one in found if one not in wanted), found[0])
-        yield other[0], f"is not what its parameters say: {', '.join(name for name, _ in wanted)}"
+        yield other[0], f"does not follow from its parameters: {', '.join(name for name, _ in wanted)}"
 
 
 @each
 def records_agree(evidence: Evidence, statement: Statement) -> Found:
-    """The record that lies with a result has the spec and the observations of its statement."""
+    """The record of a result has the spec and the observations in its statement."""
     role = STEPS[statement.verb].record if statement.verb in STEPS else ""
     name = next((one.name for one in statement.outputs if one.role == role), None)
     if not role or name is None:
@@ -31,19 +31,19 @@ def records_agree(evidence: Evidence, statement: Statement) -> Found:
         job = evidence.job(statement)
         seeds = [evidence.record(path)["spec"]["seed"] for path, of in (job.inputs if job else ()) if of == "records"]
         if job and record["seeds"] != seeds:
-            yield name, f"is of the seeds {record['seeds']}; stated: {seeds}"
-    said_by = {"spec": spec, "observed": statement.observed}
+            yield name, f"has the seeds {record['seeds']}; stated: {seeds}"
+    stated = {"spec": spec, "observed": statement.observed}
     if "trained_on" in statement.parameters:
-        said_by["trained_on"] = statement.parameters["trained_on"]
-    for key, said in said_by.items():
-        other = differences(record[key], said)
+        stated["trained_on"] = statement.parameters["trained_on"]
+    for key, value in stated.items():
+        other = differences(record[key], value)
         if other:
-            yield name, f"has another {key} than its statement: {', '.join(other[:5])}"
+            yield name, f"differs from its statement in {key}: {', '.join(other[:5])}"
 
 
 @each
 def made_for_this_study(evidence: Evidence, statement: Statement) -> Found:
-    """Every job has the parameters that study.json gives today; a finding names those that differ."""
+    """Every job has the parameters that follow from the present study.json; a finding names the differences."""
     job = evidence.job(statement)
     other = differences(job.parameters, statement.parameters) if job else []
     if other:
@@ -56,15 +56,15 @@ def keys_follow(_evidence: Evidence, statement: Statement) -> Found:
     if "spec" not in statement.parameters and "keys" not in statement.parameters:
         return
     spec, name = statement.parameters["spec"], statement.outputs[0].name
-    said = spec["variant"]
-    known = Variant(MODES[said["name"]]) if statement.verb == "profile" else variant(said["name"])
+    given = spec["variant"]
+    known = Variant(MODES[given["name"]]) if statement.verb == "profile" else variant(given["name"])
     if known is None:
-        yield name, f"there is no variant {said['name']!r}"
+        yield name, f"there is no variant {given['name']!r}"
         return
-    if said["varying"] != list(known.varying):
-        yield name, f"the variant {said['name']} lets {', '.join(known.varying) or 'nothing'} vary"
-    if said.get("bit_after") != (known.bit_after if "bit" in known.varying else None):
-        yield name, f"the variant {said['name']} does not move a bit after {said.get('bit_after')} epochs"
+    if given["varying"] != list(known.varying):
+        yield name, f"the variant {given['name']} lets {', '.join(known.varying) or 'nothing'} vary"
+    if given.get("bit_after") != (known.bit_after if "bit" in known.varying else None):
+        yield name, f"the variant {given['name']} does not move a bit after {given.get('bit_after')} epochs"
     other = differences(streams.keys(spec["study_seed"], known.varying, spec["seed"]), statement.parameters["keys"])
     if other:
-        yield name, f"has other keys than its seeds give: {', '.join(other[:5])}"
+        yield name, f"has keys that do not follow from its seeds: {', '.join(other[:5])}"

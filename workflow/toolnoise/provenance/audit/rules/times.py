@@ -1,4 +1,4 @@
-"""Rules about times: nothing was made before what it was made from, and nothing in the future."""
+"""Rules about times: nothing is older than its inputs, and nothing comes from the future."""
 
 from datetime import timedelta
 
@@ -7,13 +7,13 @@ from toolnoise.provenance.record import repository
 from toolnoise.provenance.record.statements import COMMIT, TIME, Statement
 from toolnoise.steps import STEPS
 
-# By how much the clocks of machines that share work may differ.
+# The largest difference between the clocks of machines that share work.
 CLOCKS = timedelta(minutes=2)
 
 
 @each
 def times_are_possible(evidence: Evidence, statement: Statement) -> Found:
-    """Every job began after its inputs and its commit were made, ended later than it began, and not in the future."""
+    """Every job began after its inputs and its commit were made, ended after it began, and not in the future."""
     name = statement.outputs[0].name
     if statement.finished < statement.started:
         yield name, f"ended at {statement.finished:{TIME}}, before it began at {statement.started:{TIME}}"
@@ -21,7 +21,7 @@ def times_are_possible(evidence: Evidence, statement: Statement) -> Found:
         yield name, f"ended at {statement.finished:{TIME}}, in the future"
     for one in statement.inputs:
         made = evidence.tree.producer(one.name)
-        # Runs of another cluster come to lie beside the same data as it was prepared here, whenever that was.
+        # Runs from another cluster lie beside data that was prepared here, perhaps later.
         elsewhere = made and made.statement.verb == "prepare" and STEPS[statement.verb].travels
         if made and not elsewhere and made.statement.finished > statement.started + CLOCKS:
             yield name, f"began at {statement.started:{TIME}}, before its input {one.name} was made"

@@ -1,6 +1,6 @@
-"""Rules about weights: those after each cycle are what the history says, and a moved bit is the one that was drawn.
+"""Rules about weights: those after each cycle agree with the history, and a moved bit is the drawn one.
 
-Only runs of which this is asked have their weights read once more.
+Only runs with several cycles or a moved bit have their weights read a second time.
 """
 
 from typing import Any
@@ -13,14 +13,14 @@ from toolnoise.training.runs import weight_digests
 
 
 def snapshots_are_the_histories(evidence: Evidence) -> Found:
-    """A run of several cycles has the weights after each that ended, with the digests that its history gives."""
+    """A run of several cycles has the weights after each finished cycle, with the digests in its history."""
     for run in evidence.runs[0]:
         name = evidence.tree.named(f"{run.path}/weights.npz")
         yield from guarded(name, lambda name=name, run=run: _snapshots(evidence, name, run))
 
 
 def moved_bits_are_the_drawn(evidence: Evidence) -> Found:
-    """The weight that a run moved is the one that its seeds and its tensors give; runs without `bit` moved none."""
+    """The weight whose bit a run moved follows from its seeds and tensors; runs without `bit` moved none."""
     for run in evidence.runs[0]:
         yield from guarded(run.name, lambda run=run: _moved_bit(evidence, run))
 
@@ -32,13 +32,13 @@ def _snapshots(evidence: Evidence, name: str, run: RunFacts) -> Found:
     epochs = [*snapshots.snapshot_epochs(recipe, len(run.weights)), len(run.weights)]
     for epoch, weights in zip(epochs, evidence.weights(run), strict=True):
         if weight_digests(weights)[0] != run.weights[epoch - 1]:
-            yield name, f"has other weights after epoch {epoch} than its history"
+            yield name, f"has weights after epoch {epoch} that differ from its history"
 
 
 def _moved_bit(evidence: Evidence, run: RunFacts) -> Found:
     other = differences({"moved_bit": _drawn(evidence, run)}, {"moved_bit": run.moved_bit})
     if other:
-        yield run.name, f"has another moved_bit than its seeds and tensors give: {', '.join(other)}"
+        yield run.name, f"has a moved_bit that does not follow from its seeds and tensors: {', '.join(other)}"
 
 
 def _drawn(evidence: Evidence, run: RunFacts) -> dict[str, Any] | None:
