@@ -82,7 +82,7 @@ def test_another_run_s_checkpoint_is_told_and_training_starts_anew(here):
     (kept,) = here.folder.glob("checkpoints/mine.npz")
     kept.rename(kept.with_name("other.npz"))
     said = here.finish("control", 2, "cpu", "other")
-    assert "checkpoints/other.npz: spec: of another run" in said
+    assert "checkpoints/other.npz: spec: from another run" in said
     assert "epoch 1 of 8" in said
     assert here.read("other").record["resumed_after"] == []
 

@@ -4,7 +4,7 @@ import shlex
 import sys
 
 from toolnoise import steps
-from toolnoise.base.errors import told_in_one_line
+from toolnoise.base.errors import errors_in_one_line
 from toolnoise.datasets import sources
 from toolnoise.steps import STEPS
 from toolnoise.study import catalogue, config as configuration, grid, layout
@@ -13,14 +13,14 @@ from toolnoise.study.cells import MODES, Cell, Pair
 # The study file: the last --configfile, else config.yaml. --config is laid over it. A profile may name it by way of a link.
 FILE = os.path.realpath(workflow.configfiles[-1]) if workflow.configfiles else "config.yaml"
 
-with told_in_one_line():
+with errors_in_one_line():
     configuration.read_yaml(FILE)
 
 
 configfile: FILE
 
 
-with told_in_one_line():
+with errors_in_one_line():
     study = grid.build(configuration.resolve(config, FILE), FILE)
 
 # What is measured on the study as a whole, and its figures by name.
@@ -146,7 +146,7 @@ def get_files(some):
 
 def get_target(name):
     def get_its_files(_wildcards):
-        with told_in_one_line():
+        with errors_in_one_line():
             return list(get_files(catalogue.of_target(name, study.figures, FILE)))
 
     return get_its_files

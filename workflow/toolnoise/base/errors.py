@@ -20,7 +20,7 @@ class BadInput(Exception):  # noqa: N818 (it names the input, not the program's 
 
 
 @contextmanager
-def told_in_one_line() -> Iterator[None]:
+def errors_in_one_line() -> Iterator[None]:
     """End the process with the line and exit code 2 if the block meets bad input."""
     try:
         yield

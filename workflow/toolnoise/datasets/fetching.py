@@ -57,9 +57,9 @@ def _download(source: Source) -> None:
         wanted = place.format(source["url"])
         raise BadInput(path, "", f"no such file, and it cannot be downloaded ({error})", wanted) from None
     except OSError as error:
-        raise BadInput(path, "", f"cannot be written ({error})", "a place with room for it") from None
+        raise BadInput(path, "", f"cannot be written ({error})", "a writable folder with free space") from None
     except ValueError:  # pooch's word for another checksum
-        raise BadInput(source["url"], "", "what was downloaded has another checksum", f"expected {checksum}") from None
+        raise BadInput(source["url"], "", "the downloaded file has another checksum", f"expected {checksum}") from None
 
 
 class _Resuming:

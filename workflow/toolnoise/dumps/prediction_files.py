@@ -43,7 +43,7 @@ def read_labels(path: str) -> np.ndarray:
         return prepared.load(path).test.labels
     found = _read(path, 2)
     if not found.size or max(found.shape) != found.size:
-        raise BadInput(path, "", f"found shape {found.shape}", "one label an example")
+        raise BadInput(path, "", f"found shape {found.shape}", "one label per example")
     return _classes(path, found.ravel(), "label")
 
 
@@ -52,7 +52,7 @@ def labels_of(dump: str) -> str:
     _, dataset, _, _, study = [*Path(dump).resolve().parents, *[Path("/")] * 5][:5]
     data = study / "data" / f"{dataset.name}.npz"
     if not (_is_dump(Path(dump)) and data.is_file()):
-        raise BadInput("command line", "--labels", f"{dump} is no dump of a study", "a file with the labels")
+        raise BadInput("command line", "--labels", f"{dump} is not a dump of a study", "a file with the labels")
     return str(data)
 
 
@@ -112,7 +112,7 @@ def _read(path: str, most: int) -> np.ndarray:
     if _begins(path, b"\x93NUMPY"):
         found = arrays.read_npy(path)
     elif Path(path).suffix == ".npy" or zipped(path):
-        raise BadInput(path, "", "no array of NumPy's", "a .npy file that numpy.save wrote, or CSV")
+        raise BadInput(path, "", "not a NumPy array", "a .npy file that numpy.save wrote, or CSV")
     else:
         found = _read_csv(path)
     if found.dtype.kind not in "biuf" or found.ndim not in range(1, most + 1):
@@ -151,18 +151,20 @@ def _is_number(text: str) -> bool:
 def _by_run(path: str, names: list[str], table: np.ndarray) -> np.ndarray:
     """Lines of one example each as run x example (x class), in the order of runs and examples."""
     _require_numbers(path, table)
-    told = [names.index(name) for name in ("run", "example") if name in names]
-    answers = np.delete(table, told, axis=1)
-    order = np.lexsort(table[:, told[::-1]].T)
-    runs, counts = np.unique(table[:, told[0]], return_counts=True)
+    axes = [names.index(name) for name in ("run", "example") if name in names]
+    answers = np.delete(table, axes, axis=1)
+    order = np.lexsort(table[:, axes[::-1]].T)
+    runs, counts = np.unique(table[:, axes[0]], return_counts=True)
     if len(set(counts)) > 1:
         few, many = counts.argmin(), counts.argmax()
-        found = f"{counts[few]} examples of run {runs[few]:g}, {counts[many]} of run {runs[many]:g}"
-        raise BadInput(path, "run", found, "the same examples of each run")
-    if len(told) == 2:
-        examples = table[order, told[1]].reshape(len(runs), -1)
+        found = f"{counts[few]} examples in run {runs[few]:g}, {counts[many]} in run {runs[many]:g}"
+        raise BadInput(path, "run", found, "the same examples in each run")
+    if len(axes) == 2:
+        examples = table[order, axes[1]].reshape(len(runs), -1)
         if (examples != examples[0]).any() or len(np.unique(examples[0])) != len(examples[0]):
-            raise BadInput(path, "example", "not the same of each run, or one twice", "the same examples of each run")
+            raise BadInput(
+                path, "example", "differs between runs, or repeats within one", "the same examples in each run"
+            )
     stacked = answers[order].reshape(len(runs), counts[0], -1)
     return stacked[..., 0] if stacked.shape[-1] == 1 else stacked
 

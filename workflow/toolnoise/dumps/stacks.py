@@ -73,8 +73,8 @@ def _read_stack(
             raise BadInput(index, key, "no such key", f"the index that {verb} wrote")
     stack = arrays.read_npy(logits)
     if list(stack.shape) != found["shape"] or stack.dtype != np.float32:
-        told = f"found {stack.dtype} of shape {stack.shape}"
-        raise BadInput(logits, "", told, f"float32 of shape {tuple(found['shape'])}, as {Path(index).name} says")
+        stored = f"found {stack.dtype} of shape {stack.shape}"
+        raise BadInput(logits, "", stored, f"float32 of shape {tuple(found['shape'])}, as {Path(index).name} says")
     for key, axis in axes.items():
         if len(found[key]) != stack.shape[axis]:
             what = "runs" if key in ("seeds", "diverged") else key

@@ -51,13 +51,13 @@ def choose(tooling: dict[str, Any], names: Sequence[str]) -> int:
         if is_called(tooling["device"], name):
             return place
     kind = tooling["accelerator"].upper()
-    found = f"found {', '.join(dict.fromkeys(names))}" if names else f"this machine shows no {kind}"
+    found = f"found {', '.join(dict.fromkeys(names))}" if names else f"no {kind} is visible on this machine"
     raise BadInput(f"hardware {tooling['name']}", "device", found, f"wanted: {tooling['device'] or f'any {kind}'}")
 
 
 def gpus() -> list[Gpu]:
     """The GPUs of this machine that a scheduler or a user left visible."""
-    present = _asked_of_nvidia_smi() or _told_by_the_driver()
+    present = _from_nvidia_smi() or _from_driver_files()
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if visible is None:
         return present
@@ -77,11 +77,11 @@ def tpu() -> list[str]:
 
     Cloud hosts tell its type in TPU_ACCELERATOR_TYPE; where a device is there and its type is not told, it is `TPU`.
     """
-    told = os.environ.get("TPU_ACCELERATOR_TYPE", "")
-    return [f"TPU {told}".strip()] if told or TPU.exists() else []
+    kind = os.environ.get("TPU_ACCELERATOR_TYPE", "")
+    return [f"TPU {kind}".strip()] if kind or TPU.exists() else []
 
 
-def _asked_of_nvidia_smi() -> list[Gpu]:
+def _from_nvidia_smi() -> list[Gpu]:
     query = ["nvidia-smi", "--query-gpu=name,driver_version,memory.total,uuid", "--format=csv,noheader,nounits"]
     try:
         asked = subprocess.run(query, capture_output=True, text=True, check=True, timeout=30)
@@ -91,11 +91,11 @@ def _asked_of_nvidia_smi() -> list[Gpu]:
     return [Gpu(*row) for row in rows if len(row) == len(Gpu._fields)]
 
 
-def _told_by_the_driver() -> list[Gpu]:
+def _from_driver_files() -> list[Gpu]:
     """Where nvidia-smi is not to be had, as in many containers, the kernel still tells the models."""
     version = NVIDIA / "version"
-    told = re.search(r"\s(\d+\.\d+(\.\d+)?)\s", version.read_text()) if version.exists() else None
-    driver = told[1] if told else ""
+    match = re.search(r"\s(\d+\.\d+(\.\d+)?)\s", version.read_text()) if version.exists() else None
+    driver = match[1] if match else ""
     abouts = [path.read_text() for path in sorted(NVIDIA.glob("gpus/*/information"))]
     models = [re.search(r"^Model:\s*(.+?)\s*$", about, re.MULTILINE) for about in abouts]
     uuids = [re.search(r"^GPU UUID:\s*(\S+)", about, re.MULTILINE) for about in abouts]

@@ -12,5 +12,5 @@ GLIBC = {"M_MMAP_MAX": (-4, 0), "M_TRIM_THRESHOLD": (-1, 2**31 - 1), "M_TOP_PAD"
 
 def keep_freed_memory() -> bool:
     """Keep freed memory for the next step; whether the C library is one that can be told to."""
-    tell = getattr(ctypes.CDLL(None), "mallopt", None)
-    return tell is not None and {tell(*setting) for setting in GLIBC.values()} == {1}
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    return mallopt is not None and {mallopt(*setting) for setting in GLIBC.values()} == {1}

@@ -63,12 +63,12 @@ def require_cpu(tooling: dict[str, Any]) -> None:
     name = f"hardware {tooling['name']}"
     if tooling["precision"] != "float32" and tooling["kernels"] == "onednn":
         # There frameworks ask the processor, and not the pinned instruction set, whether oneDNN computes.
-        found = f"{tooling['precision']} with kernels onednn depends on the processor, whatever isa says"
+        found = f"{tooling['precision']} with kernels onednn depends on the processor, not on isa alone"
         raise BadInput(name, "precision", found, f"allowed: kernels {WITHOUT_ONEDNN[tooling['engine']]}")
     flags = _cpuinfo("flags").split()
     if FLAGS[tooling["isa"]] not in flags:
         able = [isa for isa, flag in FLAGS.items() if flag in flags]
-        found = f"{tooling['isa']} is not to be had on this CPU ({machine()['cpu']})"
+        found = f"{tooling['isa']} is not available on this CPU ({machine()['cpu']})"
         raise BadInput(name, "isa", found, f"it has: {', '.join(able) or 'none of them'}")
 
 
@@ -84,8 +84,8 @@ def _cpuinfo(field: str) -> str:
         found = re.search(rf"^{field}\s*: (.*)$", CPUINFO.read_text(), re.MULTILINE)
         return found[1].strip() if found else ""
     # macOS; an Apple chip has a name and none of these flags.
-    told = [_sysctl(name) for name in SYSCTL[field]]
-    return " ".join(told) if field == "model name" else " ".join(told).lower().replace(".", "_")
+    values = [_sysctl(name) for name in SYSCTL[field]]
+    return " ".join(values) if field == "model name" else " ".join(values).lower().replace(".", "_")
 
 
 def _sysctl(name: str) -> str:

@@ -134,12 +134,12 @@ class KerasEngine(abc.ABC):
         names = [name for name, _ in seen]
         place = accelerators.choose(self.tooling, names)
         self._use_gpu(place)
-        told = next((gpu for gpu in present if gpu.name == names[place]), None)
+        match = next((gpu for gpu in present if gpu.name == names[place]), None)
         return {
             "device": names[place],
             "compute_capability": seen[place][1],
-            "driver": told.driver if told else "",
-            "device_memory_mib": told.memory_mib if told else "",
+            "driver": match.driver if match else "",
+            "device_memory_mib": match.memory_mib if match else "",
             "libraries": environment.installed("nvidia-.*"),
         }
 

@@ -29,7 +29,7 @@ def why_not(tooling: dict[str, Any]) -> str:
             accelerators.choose(tooling, [gpu.name for gpu in accelerators.gpus()])
             if not _computes_on_gpus(engine):
                 wanted = accelerators.INSTALL[engine]
-                return f"engine: the {engine} that is installed computes on CPUs alone; {wanted}"
+                return f"engine: the installed {engine} computes only on CPUs; {wanted}"
     except BadInput as error:
         return str(error).removeprefix(f"hardware {tooling['name']}: ")
     return ""

@@ -215,7 +215,7 @@ class Engine(KerasEngine):
         planes = xplane.of_proto(space)
         found = xplane.gpu_kernels(planes) if on_gpu else xplane.cpu_operators(planes)
         if not found or xplane.lacks(space):
-            reason = xplane.lacks(space) or "it saw no kernel"
+            reason = xplane.lacks(space) or "recorded no kernel"
             driver = "CUPTI and a driver that lets users profile (NVreg_RestrictProfilingToAdminUsers=0)"
             wanted = driver if on_gpu else "TensorFlow with its host tracer"
             raise BadInput(f"hardware {self.tooling['name']}", "profiler", reason, f"it needs {wanted}")

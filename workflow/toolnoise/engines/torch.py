@@ -117,8 +117,8 @@ class Engine(KerasEngine):
             try:
                 taken, *of_step = self._step(batch, part.labels[order[number]], rate, powers)
             except RuntimeError as error:
-                op, told, _ = str(error).partition(" does not have a deterministic implementation")
-                if not told:
+                op, found, _ = str(error).partition(" does not have a deterministic implementation")
+                if not found:
                     raise
                 raise BadInput(f"hardware {self.tooling['name']}", op, "no deterministic kernel") from None
             # Adam's powers count the updates that were made.
@@ -196,7 +196,7 @@ class Engine(KerasEngine):
         ]
         if not rows:
             wanted = "CUPTI and a driver that lets users profile (NVreg_RestrictProfilingToAdminUsers=0)"
-            raise BadInput(f"hardware {self.tooling['name']}", "profiler", "it saw no kernel", f"it needs {wanted}")
+            raise BadInput(f"hardware {self.tooling['name']}", "profiler", "recorded no kernel", f"it needs {wanted}")
         return tuple(sorted(rows, key=lambda row: (-row.microseconds, row.name)))
 
 

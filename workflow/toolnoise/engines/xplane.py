@@ -31,7 +31,7 @@ class Event(NamedTuple):
     name: str
     start: int
     duration: int
-    told: frozenset[str]
+    stats: frozenset[str]
 
 
 class Plane(NamedTuple):
@@ -93,7 +93,7 @@ def gpu_kernels(planes: Iterable[Plane]) -> tuple[Kernel, ...]:
         if plane.name.startswith(GPU)
         for line in plane.lines
         for event in line
-        if LAUNCH in event.told
+        if LAUNCH in event.stats
     )
 
 
@@ -109,7 +109,7 @@ def cpu_instructions(planes: Iterable[Plane]) -> tuple[Kernel, ...]:
 
 def _kind_of_instruction(event: Event) -> str | None:
     # Names are of the form "dot.5"; one "end: dot.5" marks where work that was handed on has ended.
-    return re.sub(r"\.\d+$", "", event.name) if INSTRUCTION in event.told else None
+    return re.sub(r"\.\d+$", "", event.name) if INSTRUCTION in event.stats else None
 
 
 def _on_host(planes: Iterable[Plane], kind: Callable[[Event], str | None]) -> tuple[Kernel, ...]:

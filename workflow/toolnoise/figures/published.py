@@ -82,7 +82,7 @@ def read(path: str | Path = FILE) -> list[Number]:
     with readable(path, "published numbers"):
         rows = list(csv.reader(Path(path).read_text("utf-8").splitlines()))
     if not rows or tuple(rows[0]) != Number._fields:
-        raise BadInput(path, "line 1", "other columns", f"expected {','.join(Number._fields)}")
+        raise BadInput(path, "line 1", "unexpected columns", f"expected {','.join(Number._fields)}")
     return [_number(path, line, row) for line, row in enumerate(rows[1:], 2)]
 
 

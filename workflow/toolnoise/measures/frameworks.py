@@ -44,7 +44,7 @@ def measure(
     for home, away, path in zip(own, there, dumps, strict=True):
         if (home.seeds, home.logits.shape) != (away.seeds, away.logits.shape):
             found = f"found the seeds {away.seeds} and logits of shape {away.logits.shape}"
-            raise BadInput(path, "", found, f"{home.seeds} and {home.logits.shape}, as on the tooling of training")
+            raise BadInput(path, "", found, f"{home.seeds} and {home.logits.shape}, as on the training tooling")
     one, other = own
     if one.logits.shape[1:] != other.logits.shape[1:]:
         raise BadInput(other_logits, "", f"found logits of shape {other.logits.shape[1:]}", f"those of {logits}")
@@ -119,9 +119,9 @@ def _compared(one: Run, other: Run) -> tuple[list[str], np.ndarray, np.ndarray, 
         found = "found another shape, or none" if odd else "found them in another order"
         wanted = f"the tensors of {one.folder / 'weights.npz'}"
         raise BadInput(other.folder / "weights.npz", odd[0][0] if odd else "", found, wanted)
-    told = [_told(run, len(weights[0])) for run in (one, other)]
-    digests = frameworks.first_epochs(*(digests for digests, _ in told))
-    courses = [np.array(course) for _, course in told]
+    histories = [_from_history(run, len(weights[0])) for run in (one, other)]
+    digests = frameworks.first_epochs(*(digests for digests, _ in histories))
+    courses = [np.array(course) for _, course in histories]
     pairs = zip(*(tensors.values() for tensors in weights), strict=True)
     apart = [frameworks.relative_distances(*(tensor.reshape(1, -1) for tensor in pair))[0] for pair in pairs]
     course_apart = frameworks.relative_distances(*(course.reshape(-1, 1) for course in courses))
@@ -134,7 +134,7 @@ def _compared(one: Run, other: Run) -> tuple[list[str], np.ndarray, np.ndarray, 
     )
 
 
-def _told(run: Run, tensors: int) -> tuple[list[list[str]], list[list[float]]]:
+def _from_history(run: Run, tensors: int) -> tuple[list[list[str]], list[list[float]]]:
     """What a history tells after each epoch: a digest of every tensor, and how training goes."""
     path, digests, course = run.folder / "history.csv", [], []
     for row in run.history():
@@ -145,6 +145,6 @@ def _told(run: Run, tensors: int) -> tuple[list[list[str]], list[list[float]]]:
         try:
             course.append([float(row[name]) for name in COURSE])
         except (KeyError, TypeError, ValueError):
-            found = "a column that is missing or holds what is no number"
+            found = "a column is missing or holds something other than numbers"
             raise BadInput(path, "", found, "the history that train wrote") from None
     return digests, course

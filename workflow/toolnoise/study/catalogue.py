@@ -386,7 +386,7 @@ def chosen(
     """The figures of the kinds that a study asks for, or of every kind; one that cannot be fed is refused."""
     for kind in possible if kinds is None else kinds:
         if kinds and not possible[kind]:
-            raise BadInput(file, "figures", f"{kind!r} cannot be fed by the grid", f"it needs {KINDS[kind].needs}")
+            raise BadInput(file, "figures", f"the grid has no data for {kind!r}", f"it needs {KINDS[kind].needs}")
         yield from possible[kind]
 
 

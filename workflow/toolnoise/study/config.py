@@ -38,7 +38,7 @@ class _StrictLoader(yaml.SafeLoader):
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode):
                 if key.value in written:
-                    raise yaml.composer.ComposerError(None, None, f"key {key.value!r} stands twice", key.start_mark)
+                    raise yaml.composer.ComposerError(None, None, f"key {key.value!r} is repeated", key.start_mark)
                 written.add(key.value)
         return node
 
@@ -67,7 +67,7 @@ def _json(text: str, path: str | Path) -> Any:
     def mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         for key, count in Counter(key for key, _ in pairs).items():
             if count > 1:
-                raise ValueError(f"key {key!r} stands twice")
+                raise ValueError(f"key {key!r} is repeated")
         return dict(pairs)
 
     try:
@@ -151,7 +151,9 @@ def complete(value: object, rules: Mapping[str, Any], file: str | Path) -> Any:
     try:
         value = json.loads(json.dumps(value))
     except (TypeError, ValueError) as error:
-        raise BadInput(file, "", f"holds what JSON cannot ({error})", "plain numbers, text, lists") from None
+        raise BadInput(
+            file, "", f"has a value that JSON cannot hold ({error})", "allowed: plain numbers, text, lists"
+        ) from None
     errors = sorted(validator.iter_errors(value), key=lambda error: [str(part) for part in error.absolute_path])
     if errors:
         raise _complaint(errors[0], file)

@@ -215,7 +215,7 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
             if "impl" in found.varying:
                 _require_noise(cell, resolved["hardware"][cell.hardware], f"{where}.variants", file)
             if cell in seeds:
-                raise BadInput(file, where, f"{'/'.join(cell)} stands in an earlier block", "each cell stands once")
+                raise BadInput(file, where, f"{'/'.join(cell)} is already in an earlier block", "each cell once")
             seeds[cell] = tuple(block_seeds)
             minutes[cell] = block["minutes"] * (DETERMINISM if is_deterministic(cell) else 1)
             if "remedies" in block:
@@ -230,7 +230,7 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
             if recipe != before:
                 task = "/".join(cell[:2])
                 found = f"{task} has recipe {recipe!r} here and {before!r} before"
-                raise BadInput(file, f"{where}.recipe", found, "one recipe for a model on a data set in a study")
+                raise BadInput(file, f"{where}.recipe", found, "one recipe per model and data set in a study")
     for number, hardware in enumerate(resolved.get("overhead", {}).get("hardware", [])):
         if resolved["hardware"][hardware]["accelerator"] == "tpu":
             found = f"{hardware!r} is a TPU, which is deterministic either way"

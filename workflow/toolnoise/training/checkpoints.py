@@ -60,11 +60,11 @@ class Checkpoints:
         if not self.path.exists():
             return None
         if not self.path.is_file():
-            raise BadInput(self.path, "", "is no file", "remove what lies in the checkpoint's place")
+            raise BadInput(self.path, "", "not a file", "remove it: a checkpoint belongs there")
         try:
             return self._read(started, digest)
         except BadInput as error:
-            print(f"toolnoise: {error}; training starts anew", file=sys.stderr, flush=True)
+            print(f"toolnoise: {error}; training starts over", file=sys.stderr, flush=True)
             return None
 
     def write(self, progress: Callable[[], Progress]) -> None:
@@ -103,8 +103,10 @@ class Checkpoints:
         for key, wanted in self.identity.items():
             if (found := identity.get(key)) != wanted:
                 if key in NAMES:
-                    raise BadInput(self.path, key, f"found {found!r}, another run's", f"expected {wanted!r}")
-                raise BadInput(self.path, key, "of another run, or of this one as it was", "expected this run's")
+                    raise BadInput(self.path, key, f"found {found!r}, from another run", f"expected {wanted!r}")
+                raise BadInput(
+                    self.path, key, "from another run, or from an earlier version of this one", "expected this run's"
+                )
         groups: dict[str, Weights] = {}
         for name, tensor in tensors.items():
             group, _, path = name.partition(" ")

@@ -81,7 +81,7 @@ def train(
         rows.append(_epoch(engine, spec, dataset, timings, len(rows)))
         if not _has_ended(rows, spec["recipe"]["epochs"]) and len(rows) % cycle_length(spec["recipe"]) == 0:
             snapshots.append(engine.weights())
-        print(_told(rows[-1], spec["recipe"]["epochs"]), flush=True)
+        print(_epoch_line(rows[-1], spec["recipe"]["epochs"]), flush=True)
     arrays.write_npz(weights, {**engine.weights(), **packed(snapshots)})
     files.write_text(history, _as_csv(rows))
     files.write_json(
@@ -149,7 +149,7 @@ def _has_diverged(row: dict[str, Any]) -> bool:
     return not np.isfinite([row["train_loss"], row["test_loss"]]).all()
 
 
-def _told(row: dict[str, Any], epochs: int) -> str:
+def _epoch_line(row: dict[str, Any], epochs: int) -> str:
     return (
         f"epoch {row['epoch']} of {epochs}: train loss {row['train_loss']:.4g}, "
         f"test accuracy {row['test_accuracy']:.4f}, {row['seconds']:.1f} s"

@@ -35,15 +35,17 @@ def build_model(engine: Engine, spec: dict[str, Any], dataset: prepared.Data) ->
         return engine.build(builder, model["options"], shape, classes)
     except ValueError as error:
         # Images that pooling has used up, a size that a network does not come in, ...
-        found = f"{model['builder']} gives no network for images of {' x '.join(map(str, shape))} ({_reason(error)})"
+        found = (
+            f"{model['builder']} cannot build a network for images of {' x '.join(map(str, shape))} ({_reason(error)})"
+        )
         raise BadInput(f"model {model['name']}", "builder", found, "larger images, or another network") from None
 
 
 def _reason(error: ValueError) -> str:
     """The line of Keras's complaint that says what is wrong, without its colours."""
     lines = [re.sub(r"\x1b\[[0-9;]*m", "", line).strip() for line in str(error).splitlines()]
-    told = [line for line in lines if line and not line.startswith("Exception encountered")]
-    return told[0] if told else type(error).__name__
+    reasons = [line for line in lines if line and not line.startswith("Exception encountered")]
+    return reasons[0] if reasons else type(error).__name__
 
 
 def emulated_noise(spec: dict[str, Any]) -> str | None:

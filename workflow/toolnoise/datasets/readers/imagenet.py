@@ -33,12 +33,12 @@ def read(name: str, entry: dict[str, Any], threads: int) -> Iterator[Raw]:
         if any("/" in file for file in test):
             test_files = by_class(test, "", FORM)
         else:
-            test_files = _told_by_devkit(test, *paths_of(name, entry, "devkit"))
+            test_files = _labelled_by_devkit(test, *paths_of(name, entry, "devkit"))
         parts = (part_of(*part, classes, decoder) for part in ((train, train_files), (test, test_files)))
         yield Raw(*parts, classes, margin=decoder.margin)
 
 
-def _told_by_devkit(test: Members, devkit: Path) -> list[tuple[str, str]]:
+def _labelled_by_devkit(test: Members, devkit: Path) -> list[tuple[str, str]]:
     """The class and the name of each validation image, which are numbered in the order of their names."""
     with opened(devkit) as members:
         files = {file: member for member in members for file in (TRUTH, SYNSETS) if member.endswith(file)}

@@ -19,16 +19,16 @@ def main() -> None:
 def _performed(verb: str, parameters: dict[str, Any], files: dict[str, Any]) -> dict[str, Any] | None:
     try:
         from toolnoise import steps
-        from toolnoise.base.errors import told_in_one_line
+        from toolnoise.base.errors import errors_in_one_line
     except ImportError:
         # Before there were steps.
-        from toolnoise.errors import told_in_one_line
+        from toolnoise.errors import errors_in_one_line
         from toolnoise.jobs import JOBS
 
         given = argparse.Namespace(**{option.replace("-", "_"): paths for option, paths in files.items()})
-        with told_in_one_line():
+        with errors_in_one_line():
             return JOBS[verb].perform(parameters, given)
-    with told_in_one_line():
+    with errors_in_one_line():
         return steps.perform(verb, parameters, files)
 
 
