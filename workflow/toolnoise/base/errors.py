@@ -1,7 +1,7 @@
-"""What a person did wrong, told in one line.
+"""User errors, reported in one line.
 
-Everything that bad input can cause is raised as `BadInput`; the command line prints its text and exits with 2.
-A traceback therefore always means a defect of this program.
+Everything that bad input can cause is raised as `BadInput`; the command line prints its text and exits with 2. A
+traceback therefore always means a defect of this program.
 """
 
 import sys
