@@ -1,4 +1,4 @@
-# The study, read and checked, and what the rules ask of it; all the work is in the package.
+# The study, read and checked, and helpers of the rules; all the work is in the package.
 import os
 import shlex
 import sys
@@ -39,7 +39,7 @@ wildcard_constraints:
     repeat=r"[1-9][0-9]*",
 
 
-# What follows from the row of a verb, for the job of some wildcards.
+# Inputs, outputs and parameters of a job, from its verb's row and its wildcards.
 
 
 def get_place(verb, wildcards):
@@ -96,7 +96,7 @@ def get_resources(verb):
 
 
 def get_arguments(verb):
-    """What the verb of a generated rule is called with, beside the study: its place, inputs and outputs."""
+    """The arguments of a generated rule's verb, besides the study: its place, inputs and outputs."""
     step = STEPS[verb]
 
     def get_them(wildcards, input, output):

@@ -94,7 +94,7 @@ def remedy(number: Number) -> str:
 def compare(
     numbers: Sequence[Number], stability: pd.DataFrame, data: pd.DataFrame, overhead: pd.DataFrame | None = None
 ) -> list[Comparison]:
-    """Each published number beside the one in a study's metric files."""
+    """Each published number with the one in a study's metric files."""
     spreads = {number[1:5]: number for number in numbers if number.metric == "accuracy_sd" and number.item == "table2"}
     return [_compared(number, spreads, stability, data, overhead) for number in numbers]
 

@@ -1,8 +1,8 @@
 """ImageNet (ILSVRC 2012): the official archives, or folders.
 
-Training images come as a tar of tars, one a class, or as a folder (or tar) with a folder a class. Validation images,
-the test set of every study here, come as one tar of numbered images, whose classes the development kit tells; or, as a
-person may have sorted them, with a folder a class. Classes are the WordNet ids in order.
+Training images come as a tar of tars, one per class, or as a folder (or tar) with a folder per class. Validation
+images, the test set of every study here, come as one tar of numbered images, with their classes in the development kit;
+or, sorted by the user, with a folder per class. Classes are the WordNet ids in order.
 """
 
 import io
