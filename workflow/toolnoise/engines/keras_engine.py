@@ -284,7 +284,7 @@ class KerasEngine(abc.ABC):
         return ahead(lambda start: split.middle(slice(start, start + EVALUATION_BATCH)), starts)
 
     def layers(self) -> dict[str, int]:
-        """Every layer with weights of its own, in the order in which they compute, with output sizes for one blank image."""
+        """Every layer with weights of its own, in order of computation, with output sizes for one blank image."""
         names: list[str] = []
 
         def watched(images: Any) -> list[Any]:

@@ -25,8 +25,8 @@ def paired_churn(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def normalised_churn(churn: np.ndarray, errors: np.ndarray) -> np.ndarray:
     """The position of every two runs' churn, [S, S], within the range that their error rates, [S], allow.
 
-    Two runs disagree on at least the difference of their error counts and at most the sum: 0 is the minimum and 1 the
-    maximum. NaN where the range is a single value, as for two runs without errors.
+    Two runs' churn is at least the difference of their error rates and at most the sum (no more than 1): 0 is the
+    minimum and 1 the maximum. NaN where the range is a single value, as for two runs without errors.
     """
     least = np.abs(errors[:, np.newaxis] - errors)
     most = np.minimum(errors[:, np.newaxis] + errors, 1)
