@@ -29,7 +29,7 @@ sys.path[:0] = PACKAGES
 
 from toolnoise import steps  # noqa: E402
 from toolnoise.base import code_digest, files  # noqa: E402
-from toolnoise.base.errors import BadInput, told_in_one_line  # noqa: E402
+from toolnoise.base.errors import BadInput, errors_in_one_line  # noqa: E402
 from toolnoise.base.printing import size, span  # noqa: E402
 from toolnoise.commands import doctor  # noqa: E402
 from toolnoise.datasets import sources  # noqa: E402
@@ -83,7 +83,7 @@ def main() -> None:
         else:
             one.add_argument("archives", nargs="+", type=Path, metavar="FILES", help="archives from `run`")
     options = parser.parse_args()
-    with told_in_one_line():
+    with errors_in_one_line():
         options.perform(options)
 
 

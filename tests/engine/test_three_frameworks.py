@@ -219,6 +219,6 @@ def test_a_checkpoint_of_another_framework_is_refused_in_one_line(smooth, toolin
     done = other.attempt("control", 1, out="begun")
     assert done.returncode == 0
     (line,) = [line for line in done.stderr.splitlines() if "checkpoint" in line]
-    found = f"engine: found {next(iter(smooth))!r}, another run's; expected {framework!r}; training starts anew"
+    found = f"engine: found {next(iter(smooth))!r}, from another run; expected {framework!r}; training starts over"
     assert line == f"toolnoise: checkpoints/begun.npz: {found}"
     assert other.read("begun").record["resumed_after"] == []

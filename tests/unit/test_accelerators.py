@@ -70,7 +70,7 @@ def test_a_wrong_device_is_one_line_with_what_was_found_and_what_was_wanted(refu
 @pytest.mark.parametrize(("accelerator", "device", "wanted"), [("gpu", "", "any GPU"), ("tpu", "TPU v2", "TPU v2")])
 def test_no_device_is_one_line(accelerator, device, wanted, refused):
     line = refused(accelerators.choose, {"name": "mine", "accelerator": accelerator, "device": device}, [])
-    assert line == f"hardware mine: device: this machine shows no {accelerator.upper()}; wanted: {wanted}"
+    assert line == f"hardware mine: device: no {accelerator.upper()} is visible on this machine; wanted: {wanted}"
 
 
 SMI = """\

@@ -156,8 +156,8 @@ BAD = {
     "complex numbers": (np.zeros(5, complex), "found complex128 of shape (5,); numbers in"),
     "a record": (np.zeros(5, [("a", "f4")]), "found [('a', '<f4')] of shape (5,); numbers in 1 to 3"),
     "objects": (np.array([0, 1, 2, 1, None]), "damaged or truncated ("),
-    "a pickle": (pickle.dumps(LOGITS), "no array of NumPy's; a .npy file that numpy.save wrote, or CSV"),
-    "no bytes": (b"", "no array of NumPy's"),
+    "a pickle": (pickle.dumps(LOGITS), "not a NumPy array; a .npy file that numpy.save wrote, or CSV"),
+    "no bytes": (b"", "not a NumPy array"),
     "only its magic": (b"\x93NUMPY", "damaged or truncated ("),
 }
 
@@ -184,10 +184,10 @@ BAD_CSV = {
     "an index without a name": (",a,b\n0,1,2\n1,1,2", "column 1: no name; a name for each column, and no index"),
     "fewer names than fields": ("a,b\n" + TABLE, "line 2: 3 fields; expected 2"),
     "binary": (b"\xff\xfe\x00\x01" * 9, "damaged or truncated ("),
-    "runs of unequal length": ("run,a\n1,0\n1,1\n2,0\n", "run: 1 examples of run 2, 2 of run 1; the same examples of"),
+    "runs of unequal length": ("run,a\n1,0\n1,1\n2,0\n", "run: 1 examples in run 2, 2 in run 1; the same examples in"),
     "an example twice": (
         "run,example,a\n1,0,0\n1,0,1\n2,0,0\n2,1,0",
-        "example: not the same of each run, or one twice",
+        "example: differs between runs, or repeats within one",
     ),
     "a run that is no number": ("run,a\nnan,0\n1,1", "[0, 0]: found nan; finite numbers"),
 }
@@ -205,8 +205,8 @@ def test_bad_csv_is_refused_in_one_line(saved, refused, text, line):
         (np.array([0, 1, 3, 1, 0]), "[2]: found 3; 0 to 2, the classes of "),
         (np.array([0, 1, -1, 1, 0]), "[2]: found -1; expected a label: 0, 1, ..."),
         (np.array([0, 1, np.nan, 1, 0]), "[2]: found nan; finite numbers"),
-        (np.eye(5), "found shape (5, 5); one label an example"),
-        (np.zeros(0), "found shape (0,); one label an example"),
+        (np.eye(5), "found shape (5, 5); one label per example"),
+        (np.zeros(0), "found shape (0,); one label per example"),
         (b"PK\x03\x04 and no more", "damaged or truncated ("),
     ],
 )
@@ -269,7 +269,7 @@ def test_only_dumps_of_a_study_have_labels_of_their_own(saved, refused, tmp_path
     dump = str(study / "predictions/m/digits/cpu/algo.npy")
     assert (
         refused(prediction_files.labels_of, dump)
-        == f"command line: --labels: {dump} is no dump of a study; a file with the labels"
+        == f"command line: --labels: {dump} is not a dump of a study; a file with the labels"
     )
     files.write_text(study / "data/digits.npz", "")
     assert prediction_files.labels_of(dump) == str(study / "data/digits.npz")

@@ -93,13 +93,13 @@ def starts_anew(path, capsys, identity=IDENTITY):
     said = capsys.readouterr().err
     assert said.count("\n") == 1
     assert said.startswith(f"toolnoise: {path}: ")
-    assert said.endswith("; training starts anew\n")
+    assert said.endswith("; training starts over\n")
     return said
 
 
 @pytest.mark.parametrize("key", IDENTITY)
 def test_a_checkpoint_of_something_else_is_never_used(key, written, capsys):
-    told = f"found {IDENTITY[key]!r}, another run's; expected 'another'" if key in NAMES else "of another run"
+    told = f"found {IDENTITY[key]!r}, from another run; expected 'another'" if key in NAMES else "from another run"
     assert f": {key}: {told}" in starts_anew(written, capsys, IDENTITY | {key: "another"})
 
 
@@ -107,7 +107,7 @@ def test_a_checkpoint_of_something_else_is_never_used(key, written, capsys):
 def test_a_truncated_checkpoint_is_never_used(share, written, capsys):
     content = written.read_bytes()
     written.write_bytes(content[: int(len(content) * share)])
-    assert "training starts anew" in starts_anew(written, capsys)
+    assert "training starts over" in starts_anew(written, capsys)
 
 
 def test_a_flipped_bit_anywhere_is_noticed(written, capsys):
@@ -117,7 +117,7 @@ def test_a_flipped_bit_anywhere_is_noticed(written, capsys):
         damaged[place] ^= 1 << place % 8
         written.write_bytes(bytes(damaged))
         assert read(written) is None, place
-    assert capsys.readouterr().err.count("training starts anew") == len(content)
+    assert capsys.readouterr().err.count("training starts over") == len(content)
 
 
 def without(tensors, name):
@@ -151,7 +151,7 @@ def test_weights_that_are_not_those_of_the_checkpoint_s_own_last_epoch_are_never
 
 def test_a_folder_in_a_checkpoint_s_place_is_refused(path):
     path.mkdir(parents=True)
-    with pytest.raises(BadInput, match="is no file; remove what lies in the checkpoint's place"):
+    with pytest.raises(BadInput, match="not a file; remove it: a checkpoint belongs there"):
         read(path)
 
 

@@ -187,8 +187,8 @@ BAD_FILES = {
     "empty": ("", "found null"),
     "list": ("- study: tiny\n", 'found [{"study": "tiny"}]'),
     "text": ("study", 'found "study"'),
-    "repeated key": (GRID + "study: other\n", "line 10: key 'study' stands twice"),
-    "repeated deep key": (GRID + "recipes:\n  digits:\n    crop: 1\n    crop: 2\n", "line 13: key 'crop' stands twice"),
+    "repeated key": (GRID + "study: other\n", "line 10: key 'study' is repeated"),
+    "repeated deep key": (GRID + "recipes:\n  digits:\n    crop: 1\n    crop: 2\n", "line 13: key 'crop' is repeated"),
     "broken": (GRID + "seed: [1\n", "line 11: "),
     "tab": (GRID + "\tseed: 1\n", r"line 10: found character '\t'"),
     "two documents": (GRID + "---\n" + GRID, "found another document"),
@@ -311,7 +311,7 @@ def test_a_number_with_an_exponent_needs_no_point_and_no_sign_in_yaml(text, tmp_
 
 @pytest.mark.parametrize(
     ("text", "found"),
-    [("{", "Expecting property name"), ('{"a": 1, "a": 2}', "key 'a' stands twice"), ("a: 1", "expected JSON")],
+    [("{", "Expecting property name"), ('{"a": 1, "a": 2}', "key 'a' is repeated"), ("a: 1", "expected JSON")],
 )
 def test_json_that_is_none_is_one_line(text, found, tmp_path, refused):
     path = tmp_path / "study.json"

@@ -70,15 +70,15 @@ def of_type(kind, name="a/linked", target="/etc/passwd"):
 
 
 BAD_MEMBERS = {
-    "above": ([regular("../outside", b"1")], "../outside: a member that climbs out of its folder"),
-    "above in the middle": ([regular("a/../../outside", b"1")], "a/../../outside: a member that climbs out"),
-    "absolute": ([regular("/tmp/outside", b"1")], "/tmp/outside: a member that climbs out of its folder"),
-    "another system's": ([regular("..\\outside", b"1")], "..\\outside: a member that climbs out of its folder"),
+    "above": ([regular("../outside", b"1")], "../outside: a member outside its folder"),
+    "above in the middle": ([regular("a/../../outside", b"1")], "a/../../outside: a member outside"),
+    "absolute": ([regular("/tmp/outside", b"1")], "/tmp/outside: a member outside its folder"),
+    "another system's": ([regular("..\\outside", b"1")], "..\\outside: a member outside its folder"),
     "symbolic link": (of_type(tarfile.SYMTYPE), "a/linked: a link, a device or the like"),
     "hard link": (of_type(tarfile.LNKTYPE), "a/linked: a link, a device or the like"),
     "device": (of_type(tarfile.CHRTYPE), "a/linked: a link, a device or the like"),
     "pipe": (of_type(tarfile.FIFOTYPE), "a/linked: a link, a device or the like"),
-    "twice": ([regular("a", b"1"), regular("./a", b"2")], "./a: a member that stands twice"),
+    "twice": ([regular("a", b"1"), regular("./a", b"2")], "./a: a repeated member"),
 }
 
 
@@ -93,7 +93,7 @@ def test_a_tar_with_a_bad_member_is_one_line_before_anything_is_read(members, fo
 @pytest.mark.parametrize("name", ["../outside", "a/../../outside", "/tmp/outside"])
 def test_a_zip_that_climbs_out_is_one_line(name, tmp_path, refused):
     path = write_zip(tmp_path / "bad.zip", {"good": b"1", name: b"2"})
-    assert refused(read, path).startswith(f"{path}: {name}: a member that climbs out of its folder")
+    assert refused(read, path).startswith(f"{path}: {name}: a member outside its folder")
 
 
 def test_a_link_in_a_zip_is_one_line(tmp_path, refused):

@@ -167,7 +167,7 @@ def test_no_network_is_one_line_with_the_file_where_to_get_it_and_where_to_put_i
 
 def test_a_download_with_another_checksum_is_one_line_and_goes(server, fetch, tmp_path, refused):
     line = refused(lambda: fetch(url=server.url, checksum="md5:" + "0" * 32))
-    assert line == f"{server.url}: what was downloaded has another checksum; expected md5:{'0' * 32}"
+    assert line == f"{server.url}: the downloaded file has another checksum; expected md5:{'0' * 32}"
     assert here(tmp_path) == []
 
 

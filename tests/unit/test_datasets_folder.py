@@ -120,8 +120,8 @@ BAD_FILES = {
         {"train/cat/0.png": encoded(np.zeros((6, 9), np.uint16))},
         "train/cat/0.png: an image of mode I;16; allowed: 8 bits a channel",
     ),
-    "no class": ({"train/0.png": TINY}, "train/0.png: an image that is in no class's folder; expected train/<class>/"),
-    "too deep": ({"train/cat/tom/0.png": TINY}, "train/cat/tom/0.png: an image that is in no class's folder"),
+    "no class": ({"train/0.png": TINY}, "train/0.png: an image outside the class folders; expected train/<class>/"),
+    "too deep": ({"train/cat/tom/0.png": TINY}, "train/cat/tom/0.png: an image outside the class folders"),
     "class of tests alone": ({"test/fox/0.png": TINY}, "test/fox/0.png: class 'fox' has no training image"),
     "class without test": ({"train/fox/0.png": encoded(PICTURES["train/dog/a.png"])}, "test_labels: class fox has no"),
 }

@@ -117,7 +117,7 @@ def test_a_cifar_without_a_member_is_one_line(cifar, prepare, tmp_path, refused)
         (tmp_path / "cifar.tar").write_bytes(packed({key: value for key, value in members.items() if key != name}))
         line = refused(lambda: prepare("cifar", path=str(tmp_path / "cifar.tar")))
         assert line.startswith(f"{tmp_path / 'cifar.tar'}: ")
-        assert name.rpartition("/")[2] in line or "no CIFAR in binary form" in line
+        assert name.rpartition("/")[2] in line or "not CIFAR in binary form" in line
     assert not (tmp_path / "out.npz").exists()
 
 

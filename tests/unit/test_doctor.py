@@ -110,7 +110,7 @@ def test_a_framework_without_gpu_kernels_serves_no_gpu_and_what_to_install_is_to
     assert why_not("cpu") == ""
     entry = {"name": "v100", **config.registered("hardware")["v100"], "engine": engine}
     wanted = accelerators.INSTALL[engine]
-    assert serving.why_not(entry) == f"engine: the {engine} that is installed computes on CPUs alone; {wanted}"
+    assert serving.why_not(entry) == f"engine: the installed {engine} computes only on CPUs; {wanted}"
     project = tomllib.loads((config.ROOT / "pyproject.toml").read_text())["project"]
     assert set(re.findall("`(.*)`", wanted)) <= set(project["optional-dependencies"])
 

@@ -97,7 +97,7 @@ def test_a_cpu_serves_its_own_instruction_set_and_older_ones(isa, cpu):
 def test_an_instruction_set_that_the_cpu_lacks_is_one_line(isa, flags, has, cpu, refused):
     cpu(flags)
     line = refused(environment.require_cpu, TOOLING | {"isa": isa})
-    assert line == f"hardware mine: isa: {isa} is not to be had on this CPU (Some CPU); it has: {has}"
+    assert line == f"hardware mine: isa: {isa} is not available on this CPU (Some CPU); it has: {has}"
 
 
 @pytest.mark.parametrize("precision", ["mixed_float16", "mixed_bfloat16"])

@@ -130,7 +130,7 @@ def test_a_figure_that_the_grid_cannot_feed_is_refused_if_asked_for_and_left_out
     written["figures"] = [kind]
     line = refused(built, written)
     needs = catalogue.KINDS[kind].needs
-    assert line == f"tiny.yaml: figures: '{kind}' cannot be fed by the grid; it needs {needs}"
+    assert line == f"tiny.yaml: figures: the grid has no data for '{kind}'; it needs {needs}"
 
 
 def test_figures_asked_for_are_the_ones_there_are(written, built):

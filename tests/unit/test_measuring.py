@@ -101,7 +101,7 @@ def test_a_record_without_versions_is_one_line(measured, refused, tmp_path):
 def test_a_history_that_holds_no_numbers_is_one_line(spoilt, measured, refused, tmp_path):
     path = tmp_path / "runs/2/history.csv"
     line = refused(measured, 2, (), ALL, observed, lambda: path.write_text(path.read_text().replace(*spoilt)))
-    assert line.startswith(f"{path}: a column that is missing or holds what is no number")
+    assert line.startswith(f"{path}: a column is missing or holds something other than numbers")
     assert not list(tmp_path.glob("*.csv"))
 
 

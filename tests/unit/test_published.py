@@ -179,7 +179,7 @@ GOOD = "t,m,d,h,v,,all,,churn,1,percent,5,,P,somewhere"
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("a,b\n", f"line 1: other columns; expected {HEAD}"),
+        ("a,b\n", f"line 1: unexpected columns; expected {HEAD}"),
         (f"{HEAD}\nt,m\n", "line 2: 2 fields; expected 15"),
         (f"{HEAD}\n{GOOD.replace(',P,', ',M,')}\n", "line 2, evidence: found 'M'; allowed: P, C, R, W, D"),
         (f"{HEAD}\n{GOOD.replace('percent', 'miles')}\n", "line 2, unit: found 'miles'; allowed: "),

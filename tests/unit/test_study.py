@@ -191,7 +191,7 @@ def test_a_bit_is_moved_before_training_ends(written, built, refused):
 def test_a_cell_stands_in_one_block_only(written, built, refused):
     written["grid"].append(written["grid"][0] | {"hardware": ["noisy"], "variants": ["algo"]})
     line = refused(built, written)
-    assert line == "tiny.yaml: grid[1]: smallcnn/digits/noisy/algo stands in an earlier block; each cell stands once"
+    assert line == "tiny.yaml: grid[1]: smallcnn/digits/noisy/algo is already in an earlier block; each cell once"
 
 
 def test_a_task_has_one_recipe(written, built, refused):

@@ -66,7 +66,7 @@ def test_measuring_by_hand_prepares_the_data_and_times_what_this_machine_serves(
     done = toolnoise(folder, "estimate", "--study", "study.yaml", "--measure")
     assert done.returncode == 0, done.stderr
     assert "timing smallcnn/digits/cpu/control" in done.stderr
-    assert "not timed: smallcnn/digits/tpu-v2-8/control: device: this machine shows no TPU" in done.stderr
+    assert "not timed: smallcnn/digits/tpu-v2-8/control: device: no TPU is visible on this machine" in done.stderr
     assert "tpu-v2-8: 2 runs left, TPU-hours and cost unknown" in done.stdout
     assert "steps timed: " in done.stdout
 
@@ -95,7 +95,7 @@ def test_a_run_on_a_machine_without_its_device_fails_and_status_says_why(write_s
     assert snakemake(folder, record, env={"CUDA_VISIBLE_DEVICES": "-1"}).returncode == 1
     done = toolnoise(folder, "status", "--study", "results/one/study.json")
     assert done.returncode == 0, done.stderr
-    wanted = "toolnoise: hardware v100: device: this machine shows no GPU; wanted: V100"
+    wanted = "toolnoise: hardware v100: device: no GPU is visible on this machine; wanted: V100"
     assert f"failed: {record}: {wanted}" in done.stdout
 
 
@@ -107,7 +107,7 @@ def test_a_run_that_is_started_again_finds_its_checkpoint_where_snakemake_leaves
     (copied / f"results/small/runs/{CELL}/1/run.json").unlink()
     done = snakemake(copied, f"results/small/runs/{CELL}/1/run.json")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "training starts anew" in (copied / f"logs/small/train/{CELL}/1.log").read_text()
+    assert "training starts over" in (copied / f"logs/small/train/{CELL}/1.log").read_text()
     assert not kept.exists()
 
 

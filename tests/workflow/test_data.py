@@ -78,7 +78,7 @@ def failed(folder, snakemake):
 def test_another_checksum_is_one_line_and_leaves_nothing(server, written, snakemake, tmp_path):
     folder = written(tmp_path / "here", checksum="md5:" + "0" * 32)
     line = failed(folder, snakemake)
-    assert line == f"toolnoise: {server[0]}: what was downloaded has another checksum; expected md5:{'0' * 32}"
+    assert line == f"toolnoise: {server[0]}: the downloaded file has another checksum; expected md5:{'0' * 32}"
     assert list((folder / "data").iterdir()) == []
 
 

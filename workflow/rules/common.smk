@@ -1,10 +1,10 @@
-# The study, read and checked, and what the rules ask of it; all the work is in the package.
+# The study, read and checked, and helpers of the rules; all the work is in the package.
 import os
 import shlex
 import sys
 
 from toolnoise import steps
-from toolnoise.base.errors import told_in_one_line
+from toolnoise.base.errors import errors_in_one_line
 from toolnoise.datasets import sources
 from toolnoise.steps import STEPS
 from toolnoise.study import catalogue, config as configuration, grid, layout
@@ -13,14 +13,14 @@ from toolnoise.study.cells import MODES, Cell, Pair
 # The study file: the last --configfile, else config.yaml. --config is laid over it. A profile may name it by way of a link.
 FILE = os.path.realpath(workflow.configfiles[-1]) if workflow.configfiles else "config.yaml"
 
-with told_in_one_line():
+with errors_in_one_line():
     configuration.read_yaml(FILE)
 
 
 configfile: FILE
 
 
-with told_in_one_line():
+with errors_in_one_line():
     study = grid.build(configuration.resolve(config, FILE), FILE)
 
 # What is measured on the study as a whole, and its figures by name.
@@ -39,7 +39,7 @@ wildcard_constraints:
     repeat=r"[1-9][0-9]*",
 
 
-# What follows from the row of a verb, for the job of some wildcards.
+# Inputs, outputs and parameters of a job, from its verb's row and its wildcards.
 
 
 def get_place(verb, wildcards):
@@ -146,7 +146,7 @@ def get_files(some):
 
 def get_target(name):
     def get_its_files(_wildcards):
-        with told_in_one_line():
+        with errors_in_one_line():
             return list(get_files(catalogue.of_target(name, study.figures, FILE)))
 
     return get_its_files

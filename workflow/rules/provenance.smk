@@ -1,7 +1,7 @@
-# What is done with the statements that every job leaves. None is an input or an output of a rule: they change no plan.
+# Work on the statements that every job leaves. None is an input or an output of a rule: they change no plan.
 
 
-# Prints what it finds, and fails if that is anything.
+# Prints its findings, and fails if there are any.
 rule audit:
     log:
         study.path("logs/{study}/audit.log"),

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
-from toolnoise.base.errors import BadInput, told_in_one_line
+from toolnoise.base.errors import BadInput, errors_in_one_line
 from toolnoise.steps import CONFIGURE, STEPS
 from toolnoise.study import grid as studies
 from toolnoise.study.cells import MODES, Cell
@@ -22,7 +22,7 @@ MOST_PROCESSES = 256
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one verb."""
-    with told_in_one_line():
+    with errors_in_one_line():
         options = _parser().parse_args(arguments)
         try:
             options.run(options)

@@ -1,6 +1,6 @@
-"""What an epoch does, decided before the engine sees it: order, augmentation and learning rates as arrays.
+"""The content of an epoch, decided before the engine sees it: order, augmentation and learning rates as arrays.
 
-A plan follows from the spec and the number of the epoch alone.
+A plan depends only on the spec and the number of the epoch.
 """
 
 import hashlib
@@ -71,7 +71,7 @@ def plan_epoch(spec: dict[str, Any], examples: int, epoch: int, margin: int = 0)
         return streams.key(spec["study_seed"], source, replicate(source, varying, spec["seed"]), *what)
 
     order = streams.permutation(stream("shuffle", epoch), examples)[: steps * batch].reshape(steps, batch)
-    # Augmentation is drawn for each example, not for its place in the order: shuffling alone changes no picture.
+    # Augmentation is drawn per example, not per place in the order: shuffling alone changes no picture.
     offsets = streams.integers(stream("augment", epoch, "crop"), (examples, 2), margin + 2 * recipe["crop"] + 1)
     flips = streams.integers(stream("augment", epoch, "flip"), (examples,), 2).astype(bool) & recipe["flip"]
     slots = np.tile(np.arange(batch), (steps, 1))

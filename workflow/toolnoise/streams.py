@@ -21,7 +21,7 @@ QUANTILE_P = (-0.012198171277867, 0.292778860102870, -1.588095332768931, 3.46778
               1.196288015084657)  # fmt: skip
 QUANTILE_Q = (-0.034773279545203, 0.447048135362574, -1.873996844678355, 3.504553017664593, -3.040599599294981,
               1.0)  # fmt: skip
-# So many draws at a time stay in a processor's cache.
+# This number of draws at a time fits a processor's cache.
 BLOCK = 1 << 15
 
 # What resampling in the analysis and synthetic data draw from: no sources of noise in any training.

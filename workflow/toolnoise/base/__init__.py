@@ -1,1 +1,1 @@
-"""What everything stands on: errors, files, arrays, metric files, digests of code. Nothing here knows a study."""
+"""The base layer: errors, files, arrays, metric files, digests of code. Nothing here knows a study."""

@@ -13,7 +13,7 @@ from toolnoise.base.files import readable, replacing
 
 
 class Rows(NamedTuple):
-    """An array that is written row by row as it is made, so that it never need fit into memory."""
+    """An array that is written row by row as it is computed, so it need not fit into memory."""
 
     shape: tuple[int, ...]
     dtype: np.dtype
@@ -25,14 +25,14 @@ def write_npz(
 ) -> None:
     """Write arrays as one uncompressed .npz; the same arrays give the same bytes.
 
-    Pairs are asked for one after the other, so that a later array may be made of what an earlier one's rows were.
+    Pairs are consumed one after the other, so a later array may be computed from the rows of an earlier one.
     """
     with replacing(path) as scratch, scratch.open("wb") as file:
         pack(file, arrays)
 
 
 def pack(file: IO[bytes], arrays: Mapping[str, np.ndarray | Rows] | Iterable[tuple[str, np.ndarray | Rows]]) -> None:
-    """Write arrays as an .npz into a file that is open, from where it stands."""
+    """Write arrays as an .npz into an open file, from its current position."""
     with zipfile.ZipFile(file, "w") as archive:
         for name, array in arrays.items() if isinstance(arrays, Mapping) else arrays:
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
@@ -58,7 +58,7 @@ def _write(file: IO[bytes], array: np.ndarray | Rows) -> None:
 
 @contextmanager
 def filling_npy(path: str | Path, shape: tuple[int, ...]) -> Iterator[np.ndarray]:
-    """Give a float32 array that lies in a file, to be filled; when the block succeeds it is the .npy at `path`."""
+    """Yield a float32 array mapped to a file, to be filled; when the block succeeds it is the .npy at `path`."""
     with replacing(path) as scratch:
         array = np.lib.format.open_memmap(scratch, "w+", np.float32, shape)
         yield array
@@ -72,7 +72,7 @@ def npz_names(path: str | Path) -> list[str]:
 
 
 def read_npz(path: str | Path, mapped: Collection[str] = ()) -> dict[str, np.ndarray]:
-    """Read every array of an .npz file in its order; those `mapped` stay in the file, mapped into memory read-only."""
+    """Read every array of an .npz file in order; those in `mapped` stay in the file, memory-mapped read-only."""
     with (
         readable(path, "a whole .npz file"),
         Path(path).open("rb") as file,
@@ -82,7 +82,7 @@ def read_npz(path: str | Path, mapped: Collection[str] = ()) -> dict[str, np.nda
 
 
 def unpack(file: IO[bytes]) -> dict[str, np.ndarray]:
-    """Read every array of an .npz that lies in an open file, at its end."""
+    """Read every array of an .npz at the end of an open file."""
     with np.lib.npyio.NpzFile(file, allow_pickle=False) as archive:
         return {name: archive[name] for name in archive.files}
 

@@ -1,8 +1,8 @@
-"""Digests of code: what a result was made by, so that a change to it makes the result anew and nothing else does.
+"""Digests of code: a result is remade if the code that made it changes, and only then.
 
-A digest covers the source of the given modules and of every module that they import, at whatever depth and wherever in
-their text, of this package and of the folder that the study runs in, where a person's own models lie. Installed
-packages are the lock file's business. Nothing is imported to find out.
+A digest covers the source of the given modules and of every module that they import, at any depth and anywhere in their
+text, of this package and of the folder that the study runs in, where users' own models lie. Installed packages are
+covered by the lock file. Nothing is imported to compute a digest.
 """
 
 import ast
@@ -59,7 +59,7 @@ def _name(path: Path) -> str:
 
 
 def _followed() -> tuple[Path, Path]:
-    """The folders whose modules are looked into."""
+    """The folders whose modules are followed."""
     return PACKAGE.parent, Path.cwd()
 
 
@@ -91,7 +91,7 @@ def _imported(tree: ast.Module) -> tuple[str, ...]:
 
 
 def _source(module: str, folders: list[Path] | tuple[Path, ...]) -> Path | None:
-    """Where a module's source is; None for what is no module (a name imported from one) or lies elsewhere."""
+    """Where a module's source is; None if the name is not a module (imported from one) or lies elsewhere."""
     for folder in folders:
         path = folder.joinpath(*module.split("."))
         for candidate in (path / "__init__.py", path.with_name(f"{path.name}.py")):

@@ -1,7 +1,7 @@
-"""What a person did wrong, told in one line.
+"""User errors, reported in one line.
 
-Everything that bad input can cause is raised as `BadInput`; the command line prints its text and exits with 2.
-A traceback therefore always means a defect of this program.
+Everything that bad input can cause is raised as `BadInput`; the command line prints its text and exits with 2. A
+traceback therefore always means a defect of this program.
 """
 
 import sys
@@ -20,7 +20,7 @@ class BadInput(Exception):  # noqa: N818 (it names the input, not the program's 
 
 
 @contextmanager
-def told_in_one_line() -> Iterator[None]:
+def errors_in_one_line() -> Iterator[None]:
     """End the process with the line and exit code 2 if the block meets bad input."""
     try:
         yield

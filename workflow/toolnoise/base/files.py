@@ -1,8 +1,8 @@
-"""Files, written whole or not at all, and read with one-line complaints.
+"""Files: written whole or not at all, read with one-line errors.
 
-Every output is written beside its place and renamed into it, so that a crash, a full disk or a `kill -9` leaves
-the old file, no file, or the whole new one. File and folder are synced, so that a power cut does no more than that.
-Nothing heavy is imported: the Snakefile reads this module.
+Every output is written next to its destination and renamed, so a crash, a full disk or a `kill -9` leaves the old file,
+no file, or the whole new one. File and folder are synced, so the same holds in a power cut. Nothing heavy is imported:
+the Snakefile reads this module.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ from typing import Any
 
 from toolnoise.base.errors import BadInput
 
-# What NumPy, json and the readers of archives raise on damaged bytes.
+# Exceptions that NumPy, json and the archive readers raise on damaged bytes.
 DAMAGED = (
     ValueError,
     EOFError,
@@ -37,7 +37,7 @@ DAMAGED = (
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
-    """Give a scratch path in the same folder; when the block succeeds it becomes `path`, else it goes."""
+    """Yield a scratch path in the same folder; it becomes `path` when the block succeeds and is removed otherwise."""
     path = Path(path)
     _make_folder(path.parent)
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent)
@@ -55,14 +55,14 @@ def replacing(path: str | Path) -> Iterator[Path]:
 
 
 def discard(path: str | Path) -> None:
-    """Remove a file, and the scratch files of killed processes that were writing it."""
+    """Remove a file, and the scratch files that killed processes left of it."""
     path = Path(path)
     for one in (path, *path.parent.glob(f".{path.name}.*")):
         one.unlink(missing_ok=True)
 
 
 def _make_folder(folder: Path) -> None:
-    """Make a folder and those above it, each entry on disk before anything lies in it."""
+    """Make a folder and its parents; each entry is on disk before anything is put in it."""
     if not folder.is_dir():
         _make_folder(folder.parent)
         folder.mkdir(exist_ok=True)
@@ -70,7 +70,7 @@ def _make_folder(folder: Path) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Put the names in a folder on disk: a rename alone is lost in a power cut."""
+    """Sync the names in a folder to disk: a power cut can lose a rename that was not synced."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(handle)
@@ -79,7 +79,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write `text` as UTF-8 with the line ends it has."""
+    """Write `text` as UTF-8, line ends unchanged."""
     with replacing(path) as scratch:
         scratch.write_bytes(text.encode())
 
@@ -97,7 +97,7 @@ def read_json(path: str | Path) -> Any:
 
 @contextmanager
 def readable(path: str | Path, wanted: str) -> Iterator[None]:
-    """Tell in one line what is wrong with a file that the block reads."""
+    """Report in one line what is wrong with a file that the block reads."""
     try:
         yield
     except FileNotFoundError:

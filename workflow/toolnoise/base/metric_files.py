@@ -1,8 +1,8 @@
-"""Metric files: the contract between measuring and everything that is drawn from the measures.
+"""Metric files: the contract between measuring and everything drawn from the measures.
 
-A file is CSV below one comment with the version. Numbers are the shortest text that reads back as the same
-float, an undefined number is an empty field, and the same rows give the same bytes. A file is read whole
-and as promised, or refused in one line.
+A file is CSV below one comment with the version. Numbers are the shortest text that reads back as the same float, an
+undefined number is an empty field, and the same rows give the same bytes. A file is read whole and valid, or refused in
+one line.
 """
 
 import csv
@@ -35,7 +35,7 @@ Cell = str | int | float
 
 
 def columns(named: str) -> Columns:
-    """The columns that stand in a module under a name, as module:NAME."""
+    """The columns defined in a module, given as module:NAME."""
     module, _, name = named.partition(":")
     return getattr(importlib.import_module(module), name)
 
@@ -63,7 +63,7 @@ def concatenate(paths: Iterable[str | Path], columns: Columns, out: str | Path) 
 
 
 def part_of(group: str) -> str:
-    """What a row is of, by its group: `all` examples, a `class`, whose index it is, or a `group`, whose name it is."""
+    """What a row covers, by its group: `all` examples, a `class` (its index) or a `group` (its name)."""
     if group == "all":
         return "all"
     return "class" if group.isascii() and group.isdigit() else "group"

@@ -1,4 +1,4 @@
-"""Work done ahead of who needs it: threads make the next results while the last ones are used."""
+"""Prefetching: threads compute the next results while the current one is used."""
 
 import threading
 from collections import deque
@@ -11,7 +11,7 @@ Result = TypeVar("Result")
 
 
 def ahead(function: Callable[[Item], Result], items: Iterable[Item], threads: int = 1) -> Iterator[Result]:
-    """`function(item)` of each item, in order; beyond the result in use at most one a thread is made or waits."""
+    """`function(item)` for each item, in order; at most one result per thread is in the making or waiting."""
     pending: deque[Future[Result]] = deque()
     pool, user = ThreadPoolExecutor(threads), threading.get_ident()
     try:

@@ -1,4 +1,4 @@
-"""Seconds by what they went into."""
+"""Seconds by activity."""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 
 class Timings(dict[str, float]):
-    """Seconds by what they went into."""
+    """Seconds by activity."""
 
     @contextmanager
     def measure(self, what: str) -> Iterator[None]:

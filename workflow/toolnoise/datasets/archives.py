@@ -1,6 +1,6 @@
 """Files in a folder, a tar or a zip, by name: read one at a time, never extracted and never unpickled.
 
-An archive with a member that climbs out of its folder, or that is a link or a device, is refused as a whole. So is one
+An archive with a member outside its folder, or that is a link or a device, is refused as a whole. So is one
 that ends early: every member of a tar and its end are looked for before the first is read.
 """
 
@@ -137,9 +137,9 @@ def _add(path: str | Path, places: dict[str, Any], name: str, place: Any, *, pla
     if not plain:
         raise BadInput(path, name, "a link, a device or the like", "allowed: files and folders")
     if ".." in parts or name.startswith("/") or "\\" in name or "\0" in name:
-        raise BadInput(path, name, "a member that climbs out of its folder", "allowed: names of files below it")
+        raise BadInput(path, name, "a member outside its folder", "allowed: names of files below it")
     if not folder:
         clean = "/".join(parts)
         if clean in places:
-            raise BadInput(path, name, "a member that stands twice", "each file once")
+            raise BadInput(path, name, "a repeated member", "each file once")
         places[clean] = place

@@ -1,8 +1,8 @@
-"""Getting the files of a data set: looked for in their place, downloaded if they may be, verified and recorded.
+"""Getting the files of a data set: looked for in place, downloaded if allowed, verified and recorded.
 
-A download that breaks off goes on where it was, in this run or the next one: what has come so far stays beside the
-file's place until all of it is there. A file with another checksum than the published one is never used; one that was
-downloaded goes, one that a person put there stays and is named.
+An interrupted download resumes in this run or the next one: the part stays next to the destination until it is
+complete. A file whose checksum is not the published one is never used; a downloaded one is removed, one that a user put
+there stays and is named in the error.
 """
 
 import contextlib
@@ -57,9 +57,9 @@ def _download(source: Source) -> None:
         wanted = place.format(source["url"])
         raise BadInput(path, "", f"no such file, and it cannot be downloaded ({error})", wanted) from None
     except OSError as error:
-        raise BadInput(path, "", f"cannot be written ({error})", "a place with room for it") from None
+        raise BadInput(path, "", f"cannot be written ({error})", "a writable folder with free space") from None
     except ValueError:  # pooch's word for another checksum
-        raise BadInput(source["url"], "", "what was downloaded has another checksum", f"expected {checksum}") from None
+        raise BadInput(source["url"], "", "the downloaded file has another checksum", f"expected {checksum}") from None
 
 
 class _Resuming:
@@ -96,7 +96,7 @@ class _Resuming:
         headers = {"Accept-Encoding": "identity", **({"Range": f"bytes={there}-"} if there else {})}
         with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT) as answer:
             if answer.status_code == requests.codes.requested_range_not_satisfiable:
-                # All of it is there already, or more: the checksum will say.
+                # The file is complete already, or too long: the checksum decides.
                 return
             answer.raise_for_status()
             # A server that knows no ranges sends everything again.

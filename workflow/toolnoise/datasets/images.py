@@ -14,7 +14,7 @@ from toolnoise.base.prefetch import ahead
 from toolnoise.base.progress import progress
 from toolnoise.datasets.archives import Members
 
-# Those that a data set of photographs or drawings comes in: each further decoder is one more that bad bytes can reach.
+# The formats of data sets of photographs or drawings: every further decoder is exposed to damaged files.
 FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
 DEEPER = ("I", "F")
 BROKEN = (OSError, SyntaxError, ValueError, EOFError, struct.error, zlib.error, Image.DecompressionBombError)

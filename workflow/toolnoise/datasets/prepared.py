@@ -164,7 +164,7 @@ def check(
             raise BadInput(source, f"{part}_images", f"found shape {shape}", "example x height x width (x channel)")
         if labels.shape != shape[:1] or labels.dtype.kind not in "iu":
             found = f"found {labels.dtype} of shape {labels.shape}"
-            raise BadInput(source, f"{part}_labels", found, f"{shape[0]} integers, one an image")
+            raise BadInput(source, f"{part}_labels", found, f"{shape[0]} integers, one per image")
         absent = sorted(set(range(len(classes))) - set(np.unique(labels).tolist()))
         if absent:
             found = f"class {classes[absent[0]]} has no example"

@@ -1,1 +1,1 @@
-"""What trained networks compute on test examples, written once and read by every measure."""
+"""Outputs of trained networks on test examples, written once and read by every measure."""

@@ -1,9 +1,9 @@
-"""How a cell's runs represent some test examples, layer by layer: the Gram matrices of what each layer gives of them.
+"""The layer representations of a cell's runs: Gram matrices of each layer's output on some test examples.
 
-A Gram matrix (example x example) says all that linear CKA asks of a layer, whatever the layer's size, so that any two
-runs can be compared without their activations. It is of centred columns, summed in float64 and kept in float32: CKA is
-a cosine between two of these, and such rounding moves a distance 1 - CKA of 1e-10 by less than a thousandth of it. A
-diverged run is there as NaN.
+A Gram matrix (example x example) is all that linear CKA needs of a layer, whatever its size, so any two runs can be
+compared without their activations. Columns are centred; sums are float64, stored as float32. CKA is a cosine between
+two such matrices, and this rounding changes a distance 1 - CKA of 1e-10 by less than a thousandth of it. A diverged run
+is stored as NaN.
 """
 
 from collections.abc import Iterator
@@ -21,14 +21,14 @@ from toolnoise.dumps import prediction_dump
 from toolnoise.engines import Engine, some_at_a_time
 from toolnoise.training import runs
 
-AT_A_TIME = 2**28  # numbers of activations in memory: a GiB
-BLOCK = 2**18  # of these in float64: they stay in a processor's cache
+AT_A_TIME = 2**28  # activations in memory: a GiB
+BLOCK = 2**18  # activations in float64: they fit a processor's cache
 
 
 def drawn(study_seed: int, dataset: str, examples: int, available: int) -> np.ndarray:
-    """Which test examples are looked at, in their order.
+    """The test examples to use, in their order.
 
-    They are drawn, because a data set may be sorted by class; for a data set once, so that all cells can be compared.
+    They are drawn, because a data set may be sorted by class; once per data set, so that all cells can be compared.
     """
     if examples > available:
         allowed = f"from 4 to the {available} test examples of {dataset}"
@@ -40,9 +40,9 @@ def drawn(study_seed: int, dataset: str, examples: int, available: int) -> np.nd
 def dump(
     spec: dict[str, Any], examples: int, data: str | Path, records: list[str], grams: str | Path, index: str | Path
 ) -> dict[str, Any]:
-    """Show every network of a cell some test examples, on the cell's tooling; `spec` is of any of its runs.
+    """Run every network of a cell on some test examples, on the cell's tooling; `spec` is that of any of its runs.
 
-    Return what was observed of the machine.
+    Return the observed machine.
     """
     timings = Timings()
     cell = [runs.read(record) for record in records]
@@ -71,11 +71,12 @@ def gram(activations: np.ndarray) -> np.ndarray:
     examples, columns = activations.shape
     found = np.zeros((examples, examples))
     step = max(1, BLOCK // examples)
-    # A layer whose numbers overflowed has a matrix of NaN, and no CKA.
+    # A layer whose values overflowed has a matrix of NaN, and no CKA.
     with np.errstate(invalid="ignore", over="ignore"):
         for start in range(0, columns, step):
             block = activations[:, start : start + step].astype(np.float64)
-            # Counted from the first example: the mean of equal floats can be off by a rounding, that of zeros not.
+            # Relative to the first example: the mean of equal floats can be off by a rounding, the mean of zeros
+            # cannot.
             block -= block[:1].copy()
             block -= block.mean(axis=0)
             found += block @ block.T

@@ -1,6 +1,6 @@
-"""A cell's predictions: the logits of every run on the test set, stacked in one array that maps into memory.
+"""A cell's predictions: the logits of every run on the test set, stacked in one memory-mapped array.
 
-The index beside it says which seed each layer of the stack is; a diverged run is there as NaN, so that nothing shifts.
+The index next to it has the seed of each layer of the stack; a diverged run is stored as NaN, so nothing shifts.
 """
 
 from pathlib import Path
@@ -19,7 +19,7 @@ from toolnoise.training.network import build_model, start_engine
 
 
 class Network(NamedTuple):
-    """What the runs of a cell are predicted with: a started engine, its empty network, the data and the machine."""
+    """The means to predict with a cell's runs: a started engine, its empty network, the data and the machine."""
 
     engine: Engine
     parameters: tuple[Parameter, ...]
@@ -36,7 +36,7 @@ class Network(NamedTuple):
 
 
 def build(spec: dict[str, Any], data: str | Path, timings: Timings) -> Network:
-    """Start what a cell is computed on and build its network; `spec` is of any of its runs."""
+    """Start a cell's engine and build its network; `spec` is that of any of its runs."""
     with timings.measure("start_up"):
         dataset = prepared.load(data, spec["recipe"]["normalise"])
         engine, observed = start_engine(spec)
@@ -52,10 +52,10 @@ def dump(
     index: str | Path,
     trained_on: str = "",
 ) -> dict[str, Any]:
-    """Run every network of a cell on the test set, on the tooling that `spec` names; it is of any of the cell's runs.
+    """Run every network of a cell on the test set, on the tooling of `spec`, the spec of any of the cell's runs.
 
-    Runs that were `trained_on` another tooling are predicted as those of this one would be: what differs from their own
-    dump is inference alone. Return what was observed of the machine.
+    Runs `trained_on` another tooling are predicted in the same way as those of this one: only inference differs from
+    their own dump. Return the observed machine.
     """
     timings = Timings()
     cell = [runs.read(record) for record in records]
@@ -76,7 +76,7 @@ def dump(
 def about(
     spec: dict[str, Any], cell: list[runs.Run], shape: tuple[int, ...], observed: dict[str, Any], timings: Timings
 ) -> dict[str, Any]:
-    """What stands beside a dump."""
+    """The index of a dump."""
     return {
         "spec": {key: value for key, value in spec.items() if key != "seed"},
         "seeds": [run.seed for run in cell],

@@ -1,9 +1,9 @@
-"""What networks answered, in files from anywhere: predicted classes or scores of one run or several, and labels.
+"""Predictions from any source, in files: predicted classes or scores of one run or several, and labels.
 
-A file is `.npy` or CSV, told apart by its first bytes; nothing is ever unpickled. With N labels its shape says what it
-holds: N or run x N are predicted classes, N x class or run x N x class are scores. Scores that are never negative and
-sum to 1 are probabilities, others logits. A CSV may begin with column names; if one is `run`, each line is one example
-of that run, and a column `example` says which.
+A file is `.npy` or CSV, recognised by its first bytes; nothing is ever unpickled. With N labels its shape determines
+its content: N or run x N are predicted classes, N x class or run x N x class are scores. Scores that are never negative
+and sum to 1 are probabilities, others logits. A CSV may begin with column names; with a column `run`, each line is one
+example of that run, which a column `example` may identify.
 """
 
 import csv
@@ -21,12 +21,12 @@ from toolnoise.metrics.accuracy import predictions
 from toolnoise.metrics.entropy import cross_entropies
 
 MOST_CLASSES = 2**31
-# How far from 1 probabilities may sum: half precision rounds each of them by up to 0.0005.
+# The tolerance of a sum of probabilities around 1: half precision rounds each of them by up to 0.0005.
 SUM = 0.005
 
 
 class Answers(NamedTuple):
-    """Predicted classes of each run, [S, N]; cross-entropies, [S], and the number of classes if there were scores."""
+    """Predicted classes of each run, [S, N]; with scores, also cross-entropies, [S], and the number of classes."""
 
     file: str
     predicted: np.ndarray
@@ -36,28 +36,28 @@ class Answers(NamedTuple):
 
 
 def read_labels(path: str) -> np.ndarray:
-    """The labels, [N], in a file of one column or row, or those of the test set of a study's data."""
+    """The labels, [N], in a file of one column or row, or those of the test set in a study's data."""
     if zipped(path):
         from toolnoise.datasets import prepared
 
         return prepared.load(path).test.labels
     found = _read(path, 2)
     if not found.size or max(found.shape) != found.size:
-        raise BadInput(path, "", f"found shape {found.shape}", "one label an example")
+        raise BadInput(path, "", f"found shape {found.shape}", "one label per example")
     return _classes(path, found.ravel(), "label")
 
 
 def labels_of(dump: str) -> str:
-    """The data of a study whose dump this is, which has its labels."""
+    """The data file, which has the labels, of the study that a dump belongs to."""
     _, dataset, _, _, study = [*Path(dump).resolve().parents, *[Path("/")] * 5][:5]
     data = study / "data" / f"{dataset.name}.npz"
     if not (_is_dump(Path(dump)) and data.is_file()):
-        raise BadInput("command line", "--labels", f"{dump} is no dump of a study", "a file with the labels")
+        raise BadInput("command line", "--labels", f"{dump} is not a dump of a study", "a file with the labels")
     return str(data)
 
 
 def read(path: str, labels: np.ndarray, source: str) -> Answers:
-    """The answers in a file, to the examples with these labels, which were read from `source`."""
+    """The predictions in a file for the examples with these labels, which were read from `source`."""
     values, missing = _read(path, 3), 0
     if _is_dump(Path(path)):
         dump = stacks.read_predictions(path, Path(path).with_suffix(".json"))
@@ -81,7 +81,7 @@ def read(path: str, labels: np.ndarray, source: str) -> Answers:
 
 
 def require_same_classes(one: Answers, other: Answers) -> None:
-    """Refuse two that answer different questions."""
+    """Refuse two files whose classes do not match."""
     for known, asked in ((one, other), (other, one)):
         if known.classes and asked.classes not in (None, known.classes):
             raise BadInput(asked.file, "", f"found {asked.classes} classes", f"the {known.classes} of {known.file}")
@@ -92,7 +92,7 @@ def require_same_classes(one: Answers, other: Answers) -> None:
 
 
 def zipped(path: str) -> bool:
-    """Whether a file is an archive, as a study's data is."""
+    """Whether a file is a zip archive, like a study's data."""
     return _begins(path, b"PK\x03\x04")
 
 
@@ -102,7 +102,7 @@ def _begins(path: str | Path, mark: bytes) -> bool:
 
 
 def _is_dump(path: Path) -> bool:
-    """Whether it is a dump that predict wrote, by the index beside it."""
+    """Whether it is a dump that predict wrote, judged by the index next to it."""
     index = path.with_suffix(".json")
     about = files.read_json(index) if path.suffix == ".npy" and index.is_file() else None
     return isinstance(about, dict) and {"spec", "seeds", "diverged", "shape"} <= about.keys()
@@ -112,7 +112,7 @@ def _read(path: str, most: int) -> np.ndarray:
     if _begins(path, b"\x93NUMPY"):
         found = arrays.read_npy(path)
     elif Path(path).suffix == ".npy" or zipped(path):
-        raise BadInput(path, "", "no array of NumPy's", "a .npy file that numpy.save wrote, or CSV")
+        raise BadInput(path, "", "not a NumPy array", "a .npy file that numpy.save wrote, or CSV")
     else:
         found = _read_csv(path)
     if found.dtype.kind not in "biuf" or found.ndim not in range(1, most + 1):
@@ -130,7 +130,7 @@ def _read_csv(path: str) -> np.ndarray:
         if "" in names:
             raise BadInput(path, f"column {names.index('') + 1}", "no name", "a name for each column, and no index")
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # of no data below the names: it is said below
+            warnings.simplefilter("ignore", UserWarning)  # no data below the names: reported below
             how = {"delimiter": ",", "ndmin": 2, "comments": None, "quotechar": '"', "encoding": "utf-8-sig"}
             found = np.loadtxt(path, skiprows=1 if names else 0, **how)
     if not found.size:
@@ -149,20 +149,22 @@ def _is_number(text: str) -> bool:
 
 
 def _by_run(path: str, names: list[str], table: np.ndarray) -> np.ndarray:
-    """Lines of one example each as run x example (x class), in the order of runs and examples."""
+    """Lines of one example each as run x example (x class), sorted by run and example."""
     _require_numbers(path, table)
-    told = [names.index(name) for name in ("run", "example") if name in names]
-    answers = np.delete(table, told, axis=1)
-    order = np.lexsort(table[:, told[::-1]].T)
-    runs, counts = np.unique(table[:, told[0]], return_counts=True)
+    axes = [names.index(name) for name in ("run", "example") if name in names]
+    answers = np.delete(table, axes, axis=1)
+    order = np.lexsort(table[:, axes[::-1]].T)
+    runs, counts = np.unique(table[:, axes[0]], return_counts=True)
     if len(set(counts)) > 1:
         few, many = counts.argmin(), counts.argmax()
-        found = f"{counts[few]} examples of run {runs[few]:g}, {counts[many]} of run {runs[many]:g}"
-        raise BadInput(path, "run", found, "the same examples of each run")
-    if len(told) == 2:
-        examples = table[order, told[1]].reshape(len(runs), -1)
+        found = f"{counts[few]} examples in run {runs[few]:g}, {counts[many]} in run {runs[many]:g}"
+        raise BadInput(path, "run", found, "the same examples in each run")
+    if len(axes) == 2:
+        examples = table[order, axes[1]].reshape(len(runs), -1)
         if (examples != examples[0]).any() or len(np.unique(examples[0])) != len(examples[0]):
-            raise BadInput(path, "example", "not the same of each run, or one twice", "the same examples of each run")
+            raise BadInput(
+                path, "example", "differs between runs, or repeats within one", "the same examples in each run"
+            )
     stacked = answers[order].reshape(len(runs), counts[0], -1)
     return stacked[..., 0] if stacked.shape[-1] == 1 else stacked
 
@@ -179,7 +181,7 @@ def _whole(values: np.ndarray) -> bool:
 
 
 def _classes(path: str, values: np.ndarray, what: str) -> np.ndarray:
-    """Numbers as classes, if they are."""
+    """Numbers as classes, if they are valid classes."""
     _require_numbers(path, values)
     wrong = (values < 0) | (values >= MOST_CLASSES)
     if values.dtype.kind == "f":
@@ -200,7 +202,7 @@ def _require_labels(source: str, labels: np.ndarray, classes: int, path: str) ->
 
 
 def _logits(scores: np.ndarray) -> np.ndarray:
-    """Scores of a run as logits, which the logarithms of probabilities are."""
+    """Scores of a run as logits; probabilities are turned into their logarithms."""
     scores = scores.astype(np.float64)
     if scores.min() >= 0 and np.abs(scores.sum(axis=1) - 1).max() <= SUM:
         with np.errstate(divide="ignore"):

@@ -1,7 +1,7 @@
-"""A cell's predictions under remedies for noise: the logits of each run averaged over views, over snapshots, or both.
+"""A cell's predictions under remedies for noise: each run's logits averaged over views, over snapshots, or both.
 
-Each view of each snapshot is computed once and added, in float64, to every remedy that has it (views.py). Predictions
-without a remedy are the ordinary dump (prediction.py), and not repeated here.
+Each view of each snapshot is computed once and added, in float64, to every remedy that includes it (remedy_sets.py).
+Predictions without a remedy are the ordinary dump (prediction_dump.py) and not repeated here.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,7 +19,7 @@ from toolnoise.dumps.prediction_dump import Network
 from toolnoise.study.remedy_sets import Remedy, View, remedy
 from toolnoise.training import runs
 
-# Whole batches of every engine, so that each image is computed in the batch that the ordinary dump has it in.
+# Whole batches of every engine: each image is computed in the same batch as in the ordinary dump.
 PART = 1024
 
 
@@ -31,9 +31,9 @@ def dump(
     logits: str | Path,
     index: str | Path,
 ) -> dict[str, Any]:
-    """Run every network of a cell on every view of the test set, on the cell's tooling; `spec` is of any of its runs.
+    """Run every network of a cell on every view of the test set, on the cell's tooling; `spec` is that of any run.
 
-    Return what was observed of the machine.
+    Return the observed machine.
     """
     timings = Timings()
     cell = [runs.read(record) for record in records]
@@ -58,9 +58,9 @@ def dump(
 
 
 def seen(images: np.ndarray, margin: int, views: Iterable[View]) -> Iterator[tuple[View, np.ndarray]]:
-    """Each view of images [N, H, W, C], which are higher and wider by `margin` than what the network sees.
+    """Each view of images [N, H, W, C], which are higher and wider by `margin` than the network's input.
 
-    As training makes its crops: of the normalised image, with zeros around it, another window is taken.
+    Views are made as training makes its crops: another window of the normalised image, padded with zeros.
     """
     views = tuple(views)
     reach = max((max(abs(view.down), abs(view.right)) for view in views), default=0)

@@ -1,4 +1,4 @@
-"""What dumps hold, and how they are read: arrays that map into memory, each with an index that says what lies where."""
+"""Dumps and how they are read: memory-mapped arrays, each with an index of its contents."""
 
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ class Predictions(NamedTuple):
 
     @property
     def finished(self) -> np.ndarray:
-        """Which runs can be measured."""
+        """The runs that can be measured."""
         return ~np.array(self.diverged, bool)
 
 
@@ -41,7 +41,7 @@ class Representations(NamedTuple):
 
     @property
     def finished(self) -> np.ndarray:
-        """Which runs can be measured."""
+        """The runs that can be measured."""
         return ~np.array(self.diverged, bool)
 
 
@@ -66,15 +66,15 @@ def read_layers(grams: str | Path, index: str | Path) -> Representations:
 def _read_stack(
     logits: str | Path, index: str | Path, axes: dict[str, int], verb: str
 ) -> tuple[np.ndarray, dict[str, Any]]:
-    """Read a dump that a verb wrote and its index, whose lists name what lies along these axes of it."""
+    """Read a verb's dump and its index, whose lists name the entries along these axes of the dump."""
     found = files.read_json(index)
     for key in (*axes, "shape"):
         if key not in found:
             raise BadInput(index, key, "no such key", f"the index that {verb} wrote")
     stack = arrays.read_npy(logits)
     if list(stack.shape) != found["shape"] or stack.dtype != np.float32:
-        told = f"found {stack.dtype} of shape {stack.shape}"
-        raise BadInput(logits, "", told, f"float32 of shape {tuple(found['shape'])}, as {Path(index).name} says")
+        stored = f"found {stack.dtype} of shape {stack.shape}"
+        raise BadInput(logits, "", stored, f"float32 of shape {tuple(found['shape'])}, as {Path(index).name} says")
     for key, axis in axes.items():
         if len(found[key]) != stack.shape[axis]:
             what = "runs" if key in ("seeds", "diverged") else key

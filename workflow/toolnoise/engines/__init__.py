@@ -1,4 +1,4 @@
-"""Engines: the only place that imports a framework, one module for each behind one small protocol."""
+"""Engines: the only place that imports a framework, one module for each, all with one small protocol."""
 
 import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,7 +10,7 @@ from toolnoise.datasets.prepared import Split
 from toolnoise.epoch_plan import Plan
 from toolnoise.models.initial import Parameter
 
-# The engines, each named as the module that it imports.
+# The engines, each named after the module that it imports.
 FRAMEWORKS = ("tensorflow", "jax", "torch")
 
 Weights = dict[str, np.ndarray]
@@ -28,14 +28,14 @@ class State(NamedTuple):
 
 
 class EpochResult(NamedTuple):
-    """Mean training loss and accuracy over an epoch, as it went along."""
+    """Mean training loss and accuracy over an epoch, measured during the epoch."""
 
     loss: float
     accuracy: float
 
 
 class Kernel(NamedTuple):
-    """What a device did under one name: how often, and for how long in all."""
+    """The calls and the total time of one kernel."""
 
     name: str
     calls: int
@@ -43,10 +43,10 @@ class Kernel(NamedTuple):
 
 
 class Engine(Protocol):
-    """What training needs of a framework. One engine serves one process and one model."""
+    """The protocol that training needs of a framework. One engine serves one process and one model."""
 
     def variables(self, tooling: dict[str, Any], deterministic: bool) -> dict[str, str]:
-        """The environment variables by which a tooling sets the framework; nothing needs to be installed to say."""
+        """The environment variables that a tooling sets for the framework; the framework need not be installed."""
 
     def start(self, tooling: dict[str, Any], deterministic: bool) -> dict[str, Any]:
         """Import and configure the framework; return what was observed of machine and framework."""
@@ -54,7 +54,7 @@ class Engine(Protocol):
     def build(
         self, builder: Callable[..., Any], options: dict[str, Any], shape: tuple[int, ...], classes: int
     ) -> tuple[Parameter, ...]:
-        """Build the network and say which tensors it has, in the order of its layers."""
+        """Build the network and return its tensors, in the order of its layers."""
 
     def compile(self, recipe: dict[str, Any], train: Split) -> None:
         """Compile the epoch, and put the training set on the device unless it is streamed."""
@@ -66,21 +66,23 @@ class Engine(Protocol):
         """Train one epoch: in one compiled call, or in one for each part of streamed data."""
 
     def profile(self, plan: Plan) -> tuple[Kernel, ...]:
-        """Train one epoch under the framework's own profiler; its kernels, the longest first."""
+        """Train one epoch under the framework's own profiler; return its kernels, the longest first."""
 
     def logits(self, split: Split) -> np.ndarray:
-        """Logits of the network as it is on the middle of every image, float32."""
+        """Logits of the current network on the middle of every image, float32."""
 
     def layers(self) -> dict[str, int]:
-        """Every layer with weights of its own, in the order in which they compute, and how much each gives of an image.
+        """Every layer with weights of its own, in the order of computation, and the size of its output for one image.
 
-        Layers inside of other layers count, and what holds them does not. One that computes twice is there twice.
+        Nested layers count, their containers do not. A layer that computes twice is listed twice.
         """
 
     def activations(self, split: Split, layers: Sequence[str]) -> list[np.ndarray]:
-        """What each of these layers gives of every image's middle, as the network is: [example, number], float32.
+        """The output of each of these layers on every image's middle, for the current network: [example, number],
+        float32.
 
-        A layer's own activation function is part of it. What `logits` promises of bits holds here, of the same layers.
+        A layer's own activation function is included. The bits are as reproducible as those of `logits`, for the same
+        layers.
         """
 
     def weights(self) -> Weights:
@@ -91,7 +93,7 @@ class Engine(Protocol):
 
 
 def some_at_a_time(sizes: Mapping[str, int], most: int) -> Iterator[list[str]]:
-    """Layers in their order, so many at a time that their sizes add up to `most` at most; a larger one comes alone."""
+    """Layers in order, in groups whose sizes sum to at most `most`; a larger layer is a group of its own."""
     some: list[str] = []
     for name, size in sizes.items():
         if some and sum(sizes[one] for one in some) + size > most:
@@ -103,13 +105,13 @@ def some_at_a_time(sizes: Mapping[str, int], most: int) -> Iterator[list[str]]:
 
 
 def decay(path: str, recipe: dict[str, Any]) -> float:
-    """How many times a trained tensor is added to its gradient."""
+    """The L2 coefficient of a trained tensor: its multiple that is added to its gradient."""
     spared = _kind(path) in ("gamma", "beta") and not recipe["decay_normalisation"]
     return 0 if spared else recipe["weight_decay"]
 
 
 def rate_factor(path: str, recipe: dict[str, Any]) -> float:
-    """How many times the learning rate a trained tensor's is."""
+    """The learning-rate multiplier of a trained tensor."""
     factors = {"bias": recipe["bias_rate"], "beta": recipe["bias_rate"], "gamma": recipe["scale_rate"]}
     return factors.get(_kind(path), 1)
 

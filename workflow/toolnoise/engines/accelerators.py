@@ -1,7 +1,7 @@
-"""Accelerators: what a machine has, as its drivers name it, and which of it a tooling means.
+"""Accelerators: the devices of a machine, as its drivers name them, and which of them a tooling means.
 
-Nothing here needs a framework, so that `doctor` answers where none is installed. An engine asks its framework for the
-names that it sees and chooses among them by the same rule.
+Nothing here needs a framework, so `doctor` works where none is installed. An engine gets the device names from its
+framework and chooses among them by the same rule.
 """
 
 import csv
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from toolnoise.base.errors import BadInput
 
-# What to install where an engine cannot compute on GPUs.
+# What to install if an engine cannot compute on GPUs.
 INSTALL = {
     "tensorflow": "install the extra `cuda`",
     "jax": "install the extra `jax-cuda`",
@@ -25,7 +25,7 @@ TPU = Path("/dev/accel0")
 
 
 class Gpu(NamedTuple):
-    """One GPU as its driver tells it; what the driver does not tell is empty."""
+    """One GPU as its driver reports it; unknown fields are empty."""
 
     name: str
     driver: str
@@ -34,9 +34,9 @@ class Gpu(NamedTuple):
 
 
 def is_called(wanted: str, name: str) -> bool:
-    """Whether a device's name has the wanted one in it, as whole words: a GH200 is no H200.
+    """Whether a device's name contains the wanted one, as whole words: a GH200 is not an H200.
 
-    A slice of a GPU (MIG) has fewer cores than the GPU and is meant only by a tooling that says so.
+    A slice of a GPU (MIG) has fewer cores than the GPU and matches only a tooling that names MIG.
     """
     found, sought = (re.findall(r"[A-Z0-9]+", text.upper()) for text in (name, wanted))
     places = range(len(found) - len(sought) + 1)
@@ -46,22 +46,22 @@ def is_called(wanted: str, name: str) -> bool:
 
 
 def choose(tooling: dict[str, Any], names: Sequence[str]) -> int:
-    """The place of the first device that a tooling means among the devices that a run sees."""
+    """The index of the first device that matches a tooling, among the devices that a run sees."""
     for place, name in enumerate(names):
         if is_called(tooling["device"], name):
             return place
     kind = tooling["accelerator"].upper()
-    found = f"found {', '.join(dict.fromkeys(names))}" if names else f"this machine shows no {kind}"
+    found = f"found {', '.join(dict.fromkeys(names))}" if names else f"no {kind} is visible on this machine"
     raise BadInput(f"hardware {tooling['name']}", "device", found, f"wanted: {tooling['device'] or f'any {kind}'}")
 
 
 def gpus() -> list[Gpu]:
     """The GPUs of this machine that a scheduler or a user left visible."""
-    present = _asked_of_nvidia_smi() or _told_by_the_driver()
+    present = _from_nvidia_smi() or _from_driver_files()
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if visible is None:
         return present
-    # As CUDA reads it: numbers or identifiers up to the first that names no device.
+    # CUDA's rule: numbers or identifiers up to the first that names no device.
     chosen = []
     for device in visible.split(","):
         by_number = device.strip().isdecimal() and int(device) < len(present)
@@ -75,13 +75,13 @@ def gpus() -> list[Gpu]:
 def tpu() -> list[str]:
     """The name of this machine's TPU, as a list of one or none.
 
-    Cloud hosts tell its type in TPU_ACCELERATOR_TYPE; where a device is there and its type is not told, it is `TPU`.
+    Cloud hosts set its type in TPU_ACCELERATOR_TYPE; a device of unknown type is `TPU`.
     """
-    told = os.environ.get("TPU_ACCELERATOR_TYPE", "")
-    return [f"TPU {told}".strip()] if told or TPU.exists() else []
+    kind = os.environ.get("TPU_ACCELERATOR_TYPE", "")
+    return [f"TPU {kind}".strip()] if kind or TPU.exists() else []
 
 
-def _asked_of_nvidia_smi() -> list[Gpu]:
+def _from_nvidia_smi() -> list[Gpu]:
     query = ["nvidia-smi", "--query-gpu=name,driver_version,memory.total,uuid", "--format=csv,noheader,nounits"]
     try:
         asked = subprocess.run(query, capture_output=True, text=True, check=True, timeout=30)
@@ -91,11 +91,11 @@ def _asked_of_nvidia_smi() -> list[Gpu]:
     return [Gpu(*row) for row in rows if len(row) == len(Gpu._fields)]
 
 
-def _told_by_the_driver() -> list[Gpu]:
-    """Where nvidia-smi is not to be had, as in many containers, the kernel still tells the models."""
+def _from_driver_files() -> list[Gpu]:
+    """The GPUs from the kernel driver's files, for containers without nvidia-smi."""
     version = NVIDIA / "version"
-    told = re.search(r"\s(\d+\.\d+(\.\d+)?)\s", version.read_text()) if version.exists() else None
-    driver = told[1] if told else ""
+    match = re.search(r"\s(\d+\.\d+(\.\d+)?)\s", version.read_text()) if version.exists() else None
+    driver = match[1] if match else ""
     abouts = [path.read_text() for path in sorted(NVIDIA.glob("gpus/*/information"))]
     models = [re.search(r"^Model:\s*(.+?)\s*$", about, re.MULTILINE) for about in abouts]
     uuids = [re.search(r"^GPU UUID:\s*(\S+)", about, re.MULTILINE) for about in abouts]

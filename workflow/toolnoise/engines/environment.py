@@ -1,8 +1,8 @@
-"""The process environment that a framework sees: what the tooling sets, and nothing else.
+"""The process environment that a framework sees: the tooling's settings, and nothing else.
 
-A variable left over in somebody's shell can change kernels and with them bits. So every variable that frameworks and
-their libraries read is removed before the framework is imported, but for those that say which devices a scheduler or
-a user made visible; what remains is recorded.
+A variable left over in a user's shell can change kernels and with them bits. So every variable that frameworks and
+their libraries read is removed before the framework is imported, except those by which a scheduler or a user makes
+devices visible. The variables that remain are recorded.
 """
 
 import importlib.metadata
@@ -37,7 +37,7 @@ FLAGS = {"sse41": "sse4_1", "avx2": "avx2", "avx512": "avx512f"}
 
 
 def impose(settings: dict[str, str]) -> dict[str, str]:
-    """Make `settings` all that frameworks see; return them with what a scheduler or user made visible."""
+    """Remove all framework variables except `settings` and `VISIBLE`; return those that remain."""
     for name in [name for name in os.environ if FRAMEWORK.fullmatch(name) and name not in VISIBLE]:
         del os.environ[name]
     os.environ.update(settings)
@@ -45,7 +45,7 @@ def impose(settings: dict[str, str]) -> dict[str, str]:
 
 
 def machine() -> dict[str, Any]:
-    """What this machine is."""
+    """A description of this machine."""
     return {
         "host": platform.node(),
         "system": f"{platform.system()} {platform.release()}",
@@ -59,21 +59,21 @@ def machine() -> dict[str, Any]:
 
 
 def require_cpu(tooling: dict[str, Any]) -> None:
-    """Refuse a tooling whose instruction set this machine's CPU does not have, or which none can pin."""
+    """Refuse a tooling whose instruction set this CPU lacks, or whose precision no instruction set can pin."""
     name = f"hardware {tooling['name']}"
     if tooling["precision"] != "float32" and tooling["kernels"] == "onednn":
-        # There frameworks ask the processor, and not the pinned instruction set, whether oneDNN computes.
-        found = f"{tooling['precision']} with kernels onednn depends on the processor, whatever isa says"
+        # For these precisions frameworks query the processor, not the pinned instruction set, to decide about oneDNN.
+        found = f"{tooling['precision']} with kernels onednn depends on the processor, not on isa alone"
         raise BadInput(name, "precision", found, f"allowed: kernels {WITHOUT_ONEDNN[tooling['engine']]}")
     flags = _cpuinfo("flags").split()
     if FLAGS[tooling["isa"]] not in flags:
         able = [isa for isa, flag in FLAGS.items() if flag in flags]
-        found = f"{tooling['isa']} is not to be had on this CPU ({machine()['cpu']})"
+        found = f"{tooling['isa']} is not available on this CPU ({machine()['cpu']})"
         raise BadInput(name, "isa", found, f"it has: {', '.join(able) or 'none of them'}")
 
 
 def installed(names: str) -> dict[str, str]:
-    """Versions of the installed packages whose whole name fits a pattern, found without importing any."""
+    """Versions of the installed packages whose whole name matches a pattern; none is imported."""
     packages = importlib.metadata.distributions()
     found = {(package.metadata["Name"] or "").lower().replace("_", "-"): package.version for package in packages}
     return {name: version for name, version in sorted(found.items()) if re.fullmatch(names, name)}
@@ -83,9 +83,9 @@ def _cpuinfo(field: str) -> str:
     if CPUINFO.exists():
         found = re.search(rf"^{field}\s*: (.*)$", CPUINFO.read_text(), re.MULTILINE)
         return found[1].strip() if found else ""
-    # macOS; an Apple chip has a name and none of these flags.
-    told = [_sysctl(name) for name in SYSCTL[field]]
-    return " ".join(told) if field == "model name" else " ".join(told).lower().replace(".", "_")
+    # macOS; an Apple chip has a name but none of these flags.
+    values = [_sysctl(name) for name in SYSCTL[field]]
+    return " ".join(values) if field == "model name" else " ".join(values).lower().replace(".", "_")
 
 
 def _sysctl(name: str) -> str:

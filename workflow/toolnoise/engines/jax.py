@@ -1,8 +1,8 @@
 """JAX: a whole epoch is one compiled loop on an accelerator; on a CPU each step is one compiled call.
 
-There XLA's convolutions are tens of times slower inside a loop than outside. The training set, or the part of it that
-the next steps need, lies on the device with the plan; a step gathers its batch, crops and mirrors it as planned, and
-updates the weights, whose memory it uses again. All randomness comes in with the plan.
+On a CPU, XLA's convolutions are tens of times slower inside a loop than outside. The training set, or the part of it
+for the next steps, is on the device with the plan. A step gathers its batch, crops and mirrors it as planned, and
+updates the weights in place. All randomness comes with the plan.
 """
 
 import tempfile
@@ -31,7 +31,7 @@ from toolnoise.epoch_plan import Plan, steps_per_epoch
 
 ISA = {"avx2": "AVX2", "avx512": "AVX512"}
 PLATFORMS = {"cpu": "cpu", "gpu": "cuda", "tpu": "tpu"}
-# Plans are made to be of a power of two of steps, at least of this one.
+# The number of steps in a plan is padded to a power of two, at least this one.
 FEWEST_STEPS = 128
 
 
@@ -46,7 +46,7 @@ class Engine(KerasEngine):
         if tooling["accelerator"] == "cpu":
             flags = [f"--xla_cpu_max_isa={ISA[tooling['isa']]}"]
         else:
-            # It also leaves out the timing of kernels, which chooses among them in every process anew.
+            # It also disables the timing of kernels, by which XLA chooses among them anew in every process.
             flags = ["--xla_gpu_deterministic_ops=true"] if deterministic and tooling["accelerator"] == "gpu" else []
         full = "tensorfloat32" if tooling["tf32"] else "highest"
         return {
@@ -54,7 +54,7 @@ class Engine(KerasEngine):
             "JAX_ENABLE_COMPILATION_CACHE": "false",
             "JAX_PLATFORMS": PLATFORMS[tooling["accelerator"]],
             "KERAS_BACKEND": "jax",
-            # What XLA takes for the number of processors, and so of threads.
+            # XLA takes this as the number of processors, and so of threads.
             "NPROC": str(tooling["threads"]),
             "OMP_NUM_THREADS": str(tooling["threads"]),
             "TF_CPP_MIN_LOG_LEVEL": "2",
@@ -102,14 +102,14 @@ class Engine(KerasEngine):
         return lambda images: compiled(self.tensors, images)
 
     def _called(self, tensors: dict[str, Any], function: Callable[[], Any]) -> tuple[Any, dict[str, Any]]:
-        """What a function gives with these tensors in the model's variables, and what they are after it."""
+        """The result of a function with these tensors in the model's variables, and the variables' values after it."""
         weights = self.model.weights
         with self.keras.StatelessScope(state_mapping=[(one, tensors[one.path]) for one in weights]) as scope:
             given = function()
         return given, {one.path: scope.get_current_value(one) for one in weights}
 
     def _batches(self, split: Split) -> Iterator[np.ndarray]:
-        # XLA compiles for one size of batch: the last one is filled up.
+        # XLA compiles for one batch size: the last batch is padded.
         size = min(EVALUATION_BATCH, len(split.labels))
         return (_filled(images, size) for images in super()._batches(split))
 
@@ -129,7 +129,7 @@ class Engine(KerasEngine):
     def _compile(self) -> None:
         self._loops = self.tooling["accelerator"] != "cpu"
         self._advance = self.jax.jit(self._loop if self._loops else self._step, donate_argnums=0)
-        # A step whose outcome is dropped compiles what training calls.
+        # A step whose result is discarded compiles the functions that training calls.
         batch, copy = (1, self.recipe["batch_size"]), self.jax.numpy.array
         plan = Plan(
             np.zeros(batch, np.int32),
@@ -148,7 +148,7 @@ class Engine(KerasEngine):
         self.tensors, self.slots = kept
 
     def _train(self, part: Part, sums: Sums) -> Sums:
-        # A part of another length compiles nothing anew: each is filled up to the same power of two.
+        # A part of another length needs no new compilation: each is padded to the same power of two.
         plan, count = part.plan, len(part.steps)
         size = 2 ** (max(FEWEST_STEPS, self._steps, count) - 1).bit_length()
         planned = plan.order, plan.offsets, plan.flips, plan.slots, part.steps, part.rates
@@ -165,7 +165,7 @@ class Engine(KerasEngine):
                 raise
             raise BadInput(f"hardware {self.tooling['name']}", "", f"no deterministic kernel ({line})") from None
         tensors, self.slots, *summed = carried
-        # JAX gives dictionaries back sorted; these keep the order of the layers.
+        # JAX returns dictionaries sorted; these keep the order of the layers.
         self.tensors = {path: tensors[path] for path in self.tensors}
         return Sums(*map(np.asarray, summed))
 
@@ -187,7 +187,7 @@ class Engine(KerasEngine):
 
         trained = {path: tensors[path] for path in self.trainable}
         gradients, (loss, logits, after) = self.jax.grad(objective, has_aux=True)(trained)
-        # Adam's powers count the updates that were made.
+        # Adam's powers count the updates made.
         made = number - (counts[loss_scale.LEFT_OUT] - left_out) if counts else number
         rates = planned[-1][number, 0], *planned[-1][made, 1:]
         if counts:
@@ -206,7 +206,7 @@ class Engine(KerasEngine):
         new, new_slots = {}, {slot: dict(tensors) for slot, tensors in slots.items()}
         for path, gradient in gradients.items():
             tensor = trained[path]
-            # Where a factor is 1 or 0 nothing is computed: other operations would be other bits.
+            # Where a factor is 1 or 0 nothing is computed: other operations would give other bits.
             if times := decay(path, self.recipe):
                 gradient = gradient + times * tensor
             factor = rate_factor(path, self.recipe)
@@ -238,7 +238,7 @@ class Engine(KerasEngine):
         return array.at[places].get(mode="promise_in_bounds")
 
     def _set(self, tensor: Any, values: np.ndarray) -> Any:
-        # A copy: training gives its memory back.
+        # A copy: training reuses its memory.
         return self.jax.numpy.array(values, tensor.dtype)
 
     def profile(self, plan: Plan) -> tuple[Kernel, ...]:
@@ -256,11 +256,11 @@ class Engine(KerasEngine):
         if not found:
             driver = "CUPTI and a driver that lets users profile (NVreg_RestrictProfilingToAdminUsers=0)"
             wanted = driver if on_gpu else "JAX with its host tracer"
-            raise BadInput(f"hardware {self.tooling['name']}", "profiler", "it saw no kernel", f"it needs {wanted}")
+            raise BadInput(f"hardware {self.tooling['name']}", "profiler", "recorded no kernel", f"it needs {wanted}")
         return found
 
 
 def _filled(values: np.ndarray, length: int) -> np.ndarray:
-    """An array with zeros after it, up to a length."""
+    """An array padded with zeros to a length."""
     missing = length - len(values)
     return np.concatenate([values, np.zeros((missing, *values.shape[1:]), values.dtype)]) if missing else values

@@ -1,7 +1,7 @@
-"""What the engines share, since Keras builds the network for each of them: everything but the training step itself.
+"""The parts that the engines share, since Keras builds the network for each of them: all but the training step itself.
 
-An engine is a subclass that says how its framework is set up, holds tensors, compiles functions and trains the steps of
-a plan. Tensors have the paths that Keras gives them, which are the same on every framework.
+A subclass sets up its framework, holds tensors, compiles functions and trains the steps of a plan. Tensors have the
+paths that Keras gives them, which are the same on every framework.
 """
 
 import abc
@@ -26,13 +26,14 @@ SLOTS = {"adam": ("m", "v"), "sgd": ("momentum",)}
 LOSS_SCALE = "loss_scale"
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-7
 EVALUATION_BATCH = 512
-# What Keras and the frameworks import if they find it and training never uses: half of the time to import them.
+# Packages that Keras and the frameworks import if present and training never uses: half of the import time.
 UNUSED = ("h5py", "IPython", "matplotlib", "pandas", "PIL", "sklearn")
 
 
 class Part(NamedTuple):
-    """Steps to train: the images and labels on the device that the plan is of; of each step its number since training
-    began, [T], and its learning rate and the powers of Adam's betas, [T, 3].
+    """Steps to train: the part's images and labels on the device, and its plan.
+
+    For each step, its number since training began, [T], and its learning rate and powers of Adam's betas, [T, 3].
     """
 
     images: Any
@@ -43,7 +44,7 @@ class Part(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """Of the steps so far of an epoch: the losses, and how many images were told right."""
+    """Sums over the steps of an epoch so far: the losses, and the number of correct predictions."""
 
     loss: np.float32
     correct: np.int32
@@ -52,15 +53,15 @@ class Sums(NamedTuple):
 class KerasEngine(abc.ABC):
     """Trains one Keras model in this process."""
 
-    # What Keras computes with, which is also the name of the module and of the engine.
+    # Keras's backend, which is also the name of the module and of the engine.
     framework: str
-    # Beside UNUSED: what this framework would import and training never uses.
+    # Like UNUSED: packages that only this framework would import and training never uses.
     unused: tuple[str, ...] = ()
-    # Whether the variables of the model are what the framework trains.
+    # Whether the framework trains the model's variables themselves.
     trains_variables = True
 
     def start(self, tooling: dict[str, Any], deterministic: bool) -> dict[str, Any]:
-        """Import the framework under the tooling's settings and nothing else's."""
+        """Import the framework with only the tooling's settings in the environment."""
         self.tooling = tooling
         if tooling["accelerator"] == "cpu":
             environment.require_cpu(tooling)
@@ -68,11 +69,11 @@ class KerasEngine(abc.ABC):
             raise RuntimeError(f"{self.framework} was imported before the tooling's settings were made")
         imposed = environment.impose(self.variables(tooling, deterministic))
         self.library, self.keras = self._import()
-        # Keras would take these from a file in the user's home.
+        # Keras would read these from a file in the user's home.
         self.keras.config.set_floatx("float32")
         self.keras.config.set_epsilon(EPSILON)
         self.keras.config.set_image_data_format("channels_last")
-        # Weights are float32 in every precision; layers compute in the tooling's.
+        # Weights are float32 in every precision; layers compute in the tooling's precision.
         self.keras.config.set_dtype_policy(tooling["precision"])
         self._set_up(deterministic)
         claim = getattr(self, f"_claim_{tooling['accelerator']}")
@@ -93,7 +94,7 @@ class KerasEngine(abc.ABC):
 
     @abc.abstractmethod
     def variables(self, tooling: dict[str, Any], deterministic: bool) -> dict[str, str]:
-        """The environment variables by which a tooling sets the framework and its libraries."""
+        """The environment variables that a tooling sets for the framework and its libraries."""
 
     def _import(self) -> tuple[Any, Any]:
         """Import the framework and Keras without what they would import for others, other frameworks among it."""
@@ -112,21 +113,21 @@ class KerasEngine(abc.ABC):
 
     @abc.abstractmethod
     def _set_up(self, deterministic: bool) -> None:
-        """What is set in the framework once it is imported."""
+        """Configure the framework after its import."""
 
     @abc.abstractmethod
     def _allows_tf32(self) -> bool:
-        """Whether the framework says that float32 products may use TensorFloat-32."""
+        """Whether the framework reports that float32 products may use TensorFloat-32."""
 
     def _about(self) -> dict[str, Any]:
-        """What else is observed of the framework."""
+        """Further observations of the framework."""
         return {}
 
     def _claim_cpu(self) -> dict[str, Any]:
         return {"device": "cpu"}
 
     def _claim_gpu(self) -> dict[str, Any]:
-        """Of the GPUs that the scheduler or the user made visible, the first that the tooling means, and no other."""
+        """Use the first visible GPU that matches the tooling, and no other."""
         seen, present = self._gpus(), accelerators.gpus()
         if present and not seen:
             found = f"{self.framework} cannot use the {present[0].name} of this machine"
@@ -134,12 +135,12 @@ class KerasEngine(abc.ABC):
         names = [name for name, _ in seen]
         place = accelerators.choose(self.tooling, names)
         self._use_gpu(place)
-        told = next((gpu for gpu in present if gpu.name == names[place]), None)
+        match = next((gpu for gpu in present if gpu.name == names[place]), None)
         return {
             "device": names[place],
             "compute_capability": seen[place][1],
-            "driver": told.driver if told else "",
-            "device_memory_mib": told.memory_mib if told else "",
+            "driver": match.driver if match else "",
+            "device_memory_mib": match.memory_mib if match else "",
             "libraries": environment.installed("nvidia-.*"),
         }
 
@@ -149,20 +150,20 @@ class KerasEngine(abc.ABC):
 
     @abc.abstractmethod
     def _use_gpu(self, place: int) -> None:
-        """Compute on this one of them from here on."""
+        """Compute on this GPU from now on."""
 
     def build(
         self, builder: Callable[..., Any], options: dict[str, Any], shape: tuple[int, ...], classes: int
     ) -> tuple[Parameter, ...]:
-        """Build the network; its own initial numbers are never used."""
+        """Build the network; its own initial values are never used."""
         from toolnoise.models.dropout import Dropout
 
         self.slots, self.step, self.shape, self.loss_scaled = {}, 0, shape, False
-        # In a stateless scope Keras leaves weights to be drawn at its end: until then each knows its initialiser.
+        # In a stateless scope Keras initialises weights at the end: until then each has its initialiser.
         with self.keras.StatelessScope(initialize_variables=self.trains_variables):
             self.model = builder(shape, classes, **options)
             initializers = {variable.path: variable._initializer for variable in self.model.weights}
-        # Classes whose logits differ by less than half precision shows would tie, and the lower number win.
+        # Logits that differ by less than half precision resolves would tie, and the lower class would win.
         for layer in reversed(self.model.layers):
             layer.dtype_policy = "float32"
             if layer.weights:
@@ -187,7 +188,7 @@ class KerasEngine(abc.ABC):
         )
 
     def _tensor(self, variable: Any) -> Any:
-        """What holds a variable's values in training."""
+        """The object that holds a variable's values in training."""
         return variable.value
 
     @abc.abstractmethod
@@ -207,18 +208,18 @@ class KerasEngine(abc.ABC):
 
     @abc.abstractmethod
     def _on_device(self, images: np.ndarray, labels: np.ndarray) -> tuple[Any, Any]:
-        """Images and labels where training reads them."""
+        """Images and labels as training reads them."""
 
     @abc.abstractmethod
     def _zeros(self, like: Any) -> Any:
-        """A tensor of zeros that training changes, of the shape and type of another or of an array."""
+        """A trainable-state tensor of zeros, with the shape and type of another tensor or of an array."""
 
     @abc.abstractmethod
     def _compile(self) -> None:
         """Compile everything that training and evaluating need."""
 
     def restore(self, state: State) -> None:
-        """Take weights, slots and step; slots are all given, or none, and then zero."""
+        """Take weights, slots and step; either all slots are given, or none, and then they are zero."""
         for path, tensor in self.tensors.items():
             self.tensors[path] = self._set(tensor, state.weights[path])
         for slot, tensors in self.slots.items():
@@ -229,11 +230,11 @@ class KerasEngine(abc.ABC):
 
     @abc.abstractmethod
     def _set(self, tensor: Any, values: np.ndarray) -> Any:
-        """What holds these values, in the tensor's type, from here on: the tensor, or a new one for it."""
+        """Return the holder of these values, in the tensor's type: the tensor itself, or a new one."""
 
     def epoch(self, plan: Plan) -> EpochResult:
-        """Train one epoch; Adam's powers are computed here, so that no step count lives on the device."""
-        # The sums go on from part to part, so that they are rounded as in one.
+        """Train one epoch; Adam's powers are computed here, so the device keeps no step count."""
+        # The sums continue from part to part, so they round as if there were one part.
         sums = Sums(np.float32(0), np.int32(0))
         for images, labels, some in self._parts(plan):
             steps = self.step + 1 + np.arange(len(some.order))
@@ -245,7 +246,7 @@ class KerasEngine(abc.ABC):
 
     @abc.abstractmethod
     def _train(self, part: Part, sums: Sums) -> Sums:
-        """Train the steps of a part; return the sums, gone on from those given."""
+        """Train the steps of a part; return the given sums continued."""
 
     def _parts(self, plan: Plan) -> Iterator[tuple[Any, Any, Plan]]:
         if self.held:
@@ -258,7 +259,7 @@ class KerasEngine(abc.ABC):
         return self.keras.ops.cast(self.model(images, training=training), "float32")
 
     def _augmented(self, pixels: Any, indices: Any, offsets: Any, flips: Any) -> Any:
-        """A batch, cropped and mirrored: pixels are moved and never computed, so every engine makes the same bits."""
+        """A batch, cropped and mirrored: pixels are moved and never computed, so all engines give the same bits."""
         ops, pad = self.keras.ops, self.recipe["crop"]
         height, width, channels = self.train.shape
         padded = ops.pad(self._gathered(pixels, indices), ((0, 0), (pad, pad), (pad, pad), (0, 0)))
@@ -269,21 +270,21 @@ class KerasEngine(abc.ABC):
         return self._gathered(ops.reshape(padded, (-1, channels)), places)
 
     def _gathered(self, array: Any, places: Any) -> Any:
-        """The entries at these places of the first axis, all of which exist."""
+        """The entries at these indices of the first axis; all of them exist."""
         return array[places]
 
     def logits(self, split: Split) -> np.ndarray:
-        """Logits of the network as it is, in batches of a fixed size."""
+        """Logits of the current network, in batches of a fixed size."""
         found = [self._read(self._forward(images)) for images in self._batches(split)]
         return np.concatenate(found)[: len(split.labels)]
 
     def _batches(self, split: Split) -> Iterator[np.ndarray]:
-        """The middles of all images, so many at a time; after the last one others may follow, to fill up the batch."""
+        """The middles of all images in batches; after the last image others may follow, to fill the batch."""
         starts = range(0, len(split.labels), EVALUATION_BATCH)
         return ahead(lambda start: split.middle(slice(start, start + EVALUATION_BATCH)), starts)
 
     def layers(self) -> dict[str, int]:
-        """Every layer with weights of its own, in the order in which they compute, by what one blank image gives."""
+        """Every layer with weights of its own, in order of computation, with output sizes for one blank image."""
         names: list[str] = []
 
         def watched(images: Any) -> list[Any]:
@@ -295,7 +296,7 @@ class KerasEngine(abc.ABC):
         return {name: int(values.shape[1]) for name, values in zip(names, given, strict=True)}
 
     def activations(self, split: Split, layers: Sequence[str]) -> list[np.ndarray]:
-        """What each of these layers gives of every image; what no layer among them needs is not computed."""
+        """The output of each of these layers on every image; nothing else is computed."""
         layers = tuple(layers)
         if layers not in self._watching:
             self._watching[layers] = self._of_images(lambda images: list(map(self._watched(images).get, layers)))
@@ -303,7 +304,7 @@ class KerasEngine(abc.ABC):
         start = 0
         for images in self._batches(split):
             some = [self._read(values) for values in self._watching[layers](images)]
-            # Filled batch by batch: to put batches together at the end would take twice the memory.
+            # Filled batch by batch: concatenating batches at the end would take twice the memory.
             found = found or [np.empty((len(split.labels), values.shape[1]), np.float32) for values in some]
             for whole, values in zip(found, some, strict=True):
                 whole[start : start + len(values)] = values[: len(whole) - start]
@@ -311,7 +312,7 @@ class KerasEngine(abc.ABC):
         return found
 
     def _watched(self, images: Any) -> dict[str, Any]:
-        """What each layer with weights of its own gives, by name, as the network is called."""
+        """The output of each layer with weights of its own, by name, recorded during a call of the network."""
         ops, watched, call = self.keras.ops, {}, self.keras.Layer.__call__
 
         def watching(layer, *args, **options):  # noqa: ANN001, ANN002, ANN003, ANN202
@@ -323,7 +324,7 @@ class KerasEngine(abc.ABC):
                 watched[f"{layer.path}#{times + 1}" if times else layer.path] = flat
             return values
 
-        # A functional model, a sequential one and a class of one's own all call their layers, nested ones too.
+        # Functional, sequential and user-defined models all call their layers, nested ones included.
         with mock.patch.object(self.keras.Layer, "__call__", watching):
             self.model(images, training=False)
         return watched
@@ -333,7 +334,7 @@ class KerasEngine(abc.ABC):
         return {path: self._read(tensor) for path, tensor in self.tensors.items()}
 
     def state(self) -> State:
-        """A copy of everything that training carries."""
+        """A copy of the training state."""
         slots = {slot: {path: self._read(one) for path, one in tensors.items()} for slot, tensors in self.slots.items()}
         return State(self.weights(), slots, self.step)
 

@@ -1,4 +1,4 @@
-"""Which toolings this machine can serve: nothing is imported to find out, frameworks' files say what they are for."""
+"""Which toolings this machine can serve: decided from the frameworks' files, without importing them."""
 
 import importlib.util
 import re
@@ -8,7 +8,7 @@ from typing import Any
 from toolnoise.base.errors import BadInput
 from toolnoise.engines import accelerators, environment
 
-# Where a framework's build says what it computes on, and what it says if that is GPUs.
+# The file that describes a framework's build, and the pattern in it that means GPU support.
 BUILDS = {
     "tensorflow": ("python/platform/build_info.py", r"is_(cuda|rocm)_build', True"),
     "torch": ("version.py", r"^(cuda|hip)\b.*= *['\"]"),
@@ -16,7 +16,7 @@ BUILDS = {
 
 
 def why_not(tooling: dict[str, Any]) -> str:
-    """Why a tooling cannot be served here, or an empty text."""
+    """The reason why a tooling cannot be served here, or an empty text."""
     engine = tooling["engine"]
     if not importlib.util.find_spec(engine):
         return f"engine: {engine} is not installed"
@@ -29,16 +29,16 @@ def why_not(tooling: dict[str, Any]) -> str:
             accelerators.choose(tooling, [gpu.name for gpu in accelerators.gpus()])
             if not _computes_on_gpus(engine):
                 wanted = accelerators.INSTALL[engine]
-                return f"engine: the {engine} that is installed computes on CPUs alone; {wanted}"
+                return f"engine: the installed {engine} computes only on CPUs; {wanted}"
     except BadInput as error:
         return str(error).removeprefix(f"hardware {tooling['name']}: ")
     return ""
 
 
 def _computes_on_gpus(engine: str) -> bool:
-    """Whether the framework that is installed has kernels for GPUs, as its own files say, read without importing it."""
+    """Whether the installed framework has GPU kernels, according to its own files; it is not imported."""
     if engine == "jax":
-        # A plugin brings them: JAX itself has none.
+        # A plugin provides them: JAX itself has none.
         return bool(environment.installed(r"jax-(cuda|rocm)\d*-plugin"))
     file, gpu = BUILDS[engine]
     about = Path(importlib.util.find_spec(engine).origin).parent / file

@@ -1,8 +1,8 @@
-"""TensorFlow: a whole epoch is one compiled call, or one for each part of data that is streamed.
+"""TensorFlow: a whole epoch is one compiled call; with streamed data, one call per part.
 
-The training set, or the part of it that the next steps need, lies on the device; a compiled loop over the steps gathers
-each batch, crops and mirrors it as planned, and updates the weights with TensorFlow's fused optimiser kernels. All
-randomness comes in with the plan.
+The training set, or the part of it for the next steps, is on the device. A compiled loop over the steps gathers each
+batch, crops and mirrors it as planned, and updates the weights with TensorFlow's fused optimiser kernels. All
+randomness comes with the plan.
 """
 
 import os
@@ -27,7 +27,7 @@ class Engine(KerasEngine):
 
     framework = "tensorflow"
     unused = ("scipy",)
-    # Functions are placed on a TPU whole, as XLA compiles them; elsewhere TensorFlow's own kernels compute.
+    # On a TPU whole functions are compiled by XLA; elsewhere TensorFlow's own kernels compute.
     _jit_compile: bool | None = None
 
     def variables(self, tooling: dict[str, Any], deterministic: bool) -> dict[str, str]:  # noqa: ARG002
@@ -49,7 +49,7 @@ class Engine(KerasEngine):
         tf.config.threading.set_inter_op_parallelism_threads(1)
         tf.config.experimental.enable_tensor_float_32_execution(self.tooling["tf32"])
         if deterministic:
-            # Where it is off, TensorFlow's default lets cuDNN time its algorithms and choose in every process anew.
+            # If off, TensorFlow's default lets cuDNN time its algorithms and choose anew in every process.
             tf.config.experimental.enable_op_determinism()
 
     def _allows_tf32(self) -> bool:
@@ -87,7 +87,7 @@ class Engine(KerasEngine):
             reason = str(error).partition(".")[0]
             found = f"TensorFlow cannot connect to the {names[place]} ({reason})"
             raise BadInput(f"hardware {self.tooling['name']}", "device", found, "a TensorFlow built for TPUs") from None
-        # For the rest of the process: what is made from here on is made there.
+        # For the rest of the process: everything is created there from now on.
         tf.device("/TPU:0").__enter__()
         self._jit_compile = True
         return {"device": names[place]}
@@ -118,9 +118,9 @@ class Engine(KerasEngine):
             tf.TensorSpec((), tf.float32),
             tf.TensorSpec((), tf.int32),
         ]
-        # AutoGraph is off: rewriting the loop from its source would take as long as all the rest of compilation.
+        # AutoGraph is off: rewriting the loop from its source would take as long as the rest of the compilation.
         self._epoch = tf.function(self._loop, input_signature=signature, autograph=False, jit_compile=self._jit_compile)
-        # An epoch of no steps compiles everything and changes nothing.
+        # An epoch without steps compiles everything and changes nothing.
         self._run(*(np.zeros([n or 0 for n in spec.shape], spec.dtype.as_numpy_dtype) for spec in signature))
         self._forward(tf.zeros((1, *train.shape)))
 
@@ -152,7 +152,7 @@ class Engine(KerasEngine):
                 loss = tf.reduce_mean(self._losses(labels, logits))
                 objective = loss * self._loss_scale() if self.loss_scaled else loss
             gradients = tape.gradient(objective, trained)
-            # Adam's powers count the updates that were made.
+            # Adam's powers count the updates made.
             made = step - (self._left_out() - left_out) if self.loss_scaled else step
             update = partial(self._update, rate=rates[step, 0], powers=rates[made, 1:])
             if self.loss_scaled:
@@ -176,7 +176,7 @@ class Engine(KerasEngine):
     def _update(self, gradients, rate, powers):  # noqa: ANN001, ANN202
         apply = self.tf.raw_ops
         for path, gradient in zip(self.trainable, gradients, strict=True):
-            # Where a factor is 1 or 0 nothing is computed: other operations would be other bits.
+            # Where a factor is 1 or 0 nothing is computed: other operations would give other bits.
             if times := decay(path, self.recipe):
                 gradient += times * self.tensors[path]
             factor = rate_factor(path, self.recipe)
@@ -206,7 +206,7 @@ class Engine(KerasEngine):
         from tensorflow.tsl.profiler.protobuf.xplane_pb2 import XSpace
 
         tf, on_gpu = self.tf, self.tooling["accelerator"] == "gpu"
-        # Its options (such as the level of detail on the host) are not passed: TensorFlow 2.21 ignores them.
+        # Its options (such as the host's level of detail) are not passed: TensorFlow 2.21 ignores them.
         with tempfile.TemporaryDirectory() as folder:
             with tf.profiler.experimental.Profile(folder):
                 self.epoch(plan)
@@ -215,7 +215,7 @@ class Engine(KerasEngine):
         planes = xplane.of_proto(space)
         found = xplane.gpu_kernels(planes) if on_gpu else xplane.cpu_operators(planes)
         if not found or xplane.lacks(space):
-            reason = xplane.lacks(space) or "it saw no kernel"
+            reason = xplane.lacks(space) or "recorded no kernel"
             driver = "CUPTI and a driver that lets users profile (NVreg_RestrictProfilingToAdminUsers=0)"
             wanted = driver if on_gpu else "TensorFlow with its host tracer"
             raise BadInput(f"hardware {self.tooling['name']}", "profiler", reason, f"it needs {wanted}")
@@ -246,7 +246,7 @@ class Engine(KerasEngine):
 
 
 class _Pixels:
-    """An array that TensorFlow copies once: of an ndarray it makes two copies, the second page by slow page."""
+    """An array that TensorFlow copies once: it copies an ndarray twice, the second time slowly, page by page."""
 
     def __init__(self, values: np.ndarray) -> None:
         self.values = values

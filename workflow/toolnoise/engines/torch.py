@@ -1,8 +1,8 @@
-"""PyTorch: each step is called from Python, kernel by kernel, on data that lies on the device.
+"""PyTorch: each step is called from Python, kernel by kernel, on data on the device.
 
-Convolutions and pooling see Keras's channels-last tensors as such, and copy nothing. A step gathers its batch, crops
-and mirrors it as planned, and updates the weights with kernels that take all of them at once. All randomness comes in
-with the plan.
+Convolutions and pooling take Keras's channels-last tensors directly, without copies. A step gathers its batch, crops
+and mirrors it as planned, and updates the weights with kernels that take all of them at once. All randomness comes with
+the plan.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from toolnoise.epoch_plan import Plan
 
 ISA = {"avx2": "AVX2", "avx512": "AVX512"}
 ONEDNN_ISA = {"avx2": "AVX2", "avx512": "AVX512_CORE"}
-# Per precision of float32 arithmetic on a GPU, what PyTorch calls it.
+# PyTorch's names for the precisions of float32 arithmetic on a GPU.
 FULL, TF32 = "ieee", "tf32"
 
 
@@ -37,7 +37,7 @@ class Engine(KerasEngine):
             "OMP_NUM_THREADS": threads,
         }
         if on_cpu:
-            # MKL would choose by the processor, and by where in memory an array lies.
+            # Otherwise MKL would choose by the processor and by the memory address of an array.
             isa = {"MKL_CBWR": ISA[tooling["isa"]], "ONEDNN_MAX_CPU_ISA": ONEDNN_ISA[tooling["isa"]]}
             return settings | isa | {"ATEN_CPU_CAPABILITY": tooling["isa"]}
         # Without it cuBLAS may add in the order in which its streams finish.
@@ -45,7 +45,7 @@ class Engine(KerasEngine):
 
     def _set_up(self, deterministic: bool) -> None:
         self.torch = torch = self.library
-        # Keras would copy what it hands to convolutions and pooling into channels-first memory, and from there back.
+        # Otherwise Keras would copy the inputs of convolutions and pooling to channels-first memory and back.
         self.keras.src.backend.torch.nn._transpose_spatial_inputs = _channels_first
         torch.set_num_threads(self.tooling["threads"])
         torch.set_num_interop_threads(1)
@@ -54,7 +54,7 @@ class Engine(KerasEngine):
         torch.backends.cuda.matmul.fp32_precision = torch.backends.cudnn.conv.fp32_precision = float32
         torch.use_deterministic_algorithms(deterministic)
         torch.backends.cudnn.deterministic = deterministic
-        # cuDNN times its algorithms and chooses in every process anew: what `impl` is about.
+        # cuDNN times its algorithms and chooses anew in every process: this is the noise of `impl`.
         torch.backends.cudnn.benchmark = not deterministic
 
     def _allows_tf32(self) -> bool:
@@ -85,7 +85,7 @@ class Engine(KerasEngine):
         return called
 
     def _moved(self, values: np.ndarray) -> Any:
-        # Without a copy on a CPU, but of what cannot be written to PyTorch makes no tensor.
+        # No copy on a CPU, except of read-only arrays, from which PyTorch makes no tensor.
         values = values if values.flags.writeable else values.copy()
         return self.torch.as_tensor(values).to(self.keras.src.backend.torch.core.get_device())
 
@@ -102,7 +102,7 @@ class Engine(KerasEngine):
 
     def _train(self, part: Part, sums: Sums) -> Sums:
         plan = part.plan
-        # Of 64 bits where they are of 32: PyTorch does not compute with unsigned integers.
+        # 64 bits instead of 32: PyTorch does not compute with unsigned integers.
         order, slots, dropout = (
             self._moved(values.astype(np.int64)) for values in (plan.order, plan.slots, plan.dropout)
         )
@@ -117,17 +117,17 @@ class Engine(KerasEngine):
             try:
                 taken, *of_step = self._step(batch, part.labels[order[number]], rate, powers)
             except RuntimeError as error:
-                op, told, _ = str(error).partition(" does not have a deterministic implementation")
-                if not told:
+                op, found, _ = str(error).partition(" does not have a deterministic implementation")
+                if not found:
                     raise
                 raise BadInput(f"hardware {self.tooling['name']}", op, "no deterministic kernel") from None
-            # Adam's powers count the updates that were made.
+            # Adam's powers count the updates made.
             made += taken
             totals = [total + one for total, one in zip(totals, of_step, strict=True)]
         return Sums(*map(self._read, totals))
 
     def _step(self, images: Any, labels: Any, rate: np.float32, powers: np.ndarray) -> tuple[bool, Any, Any]:
-        """Train one step; return whether it was taken, its loss, and how many it got right."""
+        """Train one step; return whether it was made, its loss, and its number of correct predictions."""
         torch, trained = self.torch, [self.tensors[path] for path in self.trainable]
         logits = self._logits(images, training=True)
         smoothing = self.recipe["label_smoothing"]
@@ -167,7 +167,7 @@ class Engine(KerasEngine):
         return loss_scale.bits(self.slots[LOSS_SCALE][loss_scale.DOUBLINGS], sign).view(self.torch.float32)
 
     def _scaled_back(self, gradients: tuple[Any, ...]) -> bool:
-        """Undo the loss scale in gradients, and count the step; whether all of them were finite."""
+        """Undo the loss scale in gradients and count the step; return whether all gradients were finite."""
         torch, counts = self.torch, self.slots[LOSS_SCALE]
         finite = all(torch.stack([torch.isfinite(gradient).all() for gradient in gradients]).tolist())
         torch._foreach_mul_(gradients, self._loss_scale(-1))
@@ -182,7 +182,7 @@ class Engine(KerasEngine):
         return tensor.detach().cpu().numpy().copy()
 
     def profile(self, plan: Plan) -> tuple[Kernel, ...]:
-        """Train one epoch under PyTorch's profiler: on a CPU its operators, each without those inside of it."""
+        """Train one epoch under PyTorch's profiler; on a CPU, operators exclude the operators nested in them."""
         from torch.profiler import DeviceType, ProfilerActivity, profile
 
         on_gpu = self.tooling["accelerator"] == "gpu"
@@ -196,10 +196,10 @@ class Engine(KerasEngine):
         ]
         if not rows:
             wanted = "CUPTI and a driver that lets users profile (NVreg_RestrictProfilingToAdminUsers=0)"
-            raise BadInput(f"hardware {self.tooling['name']}", "profiler", "it saw no kernel", f"it needs {wanted}")
+            raise BadInput(f"hardware {self.tooling['name']}", "profiler", "recorded no kernel", f"it needs {wanted}")
         return tuple(sorted(rows, key=lambda row: (-row.microseconds, row.name)))
 
 
 def _channels_first(inputs: Any) -> Any:
-    """The same memory, its axes in the order in which PyTorch names them."""
+    """The same memory, with axes in PyTorch's order."""
     return inputs.permute(0, inputs.ndim - 1, *range(1, inputs.ndim - 1))

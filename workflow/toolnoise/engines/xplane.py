@@ -1,15 +1,15 @@
-"""From a profiler's trace to kernel times, for engines whose framework writes an XSpace (TensorFlow and JAX do).
+"""Kernel times from a profiler's trace, for engines whose framework writes an XSpace (TensorFlow and JAX).
 
-A trace is planes of lines of events: a line is a stream of a GPU or a thread of the host. What counts as a kernel:
+A trace has planes with lines of events: a line is a stream of a GPU or a thread of the host. Counted as kernels are:
 
-* On a GPU, an event of a stream for which the driver told launch details. Copies between memories have none, and what a
-  viewer would derive from kernels (a line of operators, of name scopes, of steps) is not there or has none either.
-* On a CPU, which launches nothing, an event of an operator, counted as its operator's type: the thread that runs it
-  spends this time there, and threads that help it are not added. An operator inside of another is taken out of the
-  outer one. One that TensorFlow has found to take a microsecond or two is not traced, and is missing in the sum.
-  Of JAX it is an instruction that XLA has compiled, which may be many operators in one, counted as its kind.
+* On a GPU, an event of a stream with launch details from the driver. Copies between memories have none; lines that a
+  viewer would derive from kernels (operators, name scopes, steps) are absent or have none either.
+* On a CPU, which launches nothing, an event of an operator, counted under its operator's type: the time of the thread
+  that runs it, without the threads that help. The time of a nested operator is subtracted from the outer one. Operators
+  that TensorFlow has found to take a microsecond or two are not traced and missing from the sum. For JAX it is an
+  instruction compiled by XLA, which may combine many operators, counted under its kind.
 
-So no time is counted twice, and the sum is what the profiler saw in kernels and nothing else.
+So no time is counted twice, and the sum is exactly the time that the profiler saw in kernels.
 """
 
 import re
@@ -26,12 +26,12 @@ HOST, GPU = "/host:CPU", "/device:GPU:"
 
 
 class Event(NamedTuple):
-    """Something that took from `start` so many picoseconds, and the names of what is told of it."""
+    """An event: start and duration in picoseconds, and the names of its statistics."""
 
     name: str
     start: int
     duration: int
-    told: frozenset[str]
+    stats: frozenset[str]
 
 
 class Plane(NamedTuple):
@@ -93,23 +93,23 @@ def gpu_kernels(planes: Iterable[Plane]) -> tuple[Kernel, ...]:
         if plane.name.startswith(GPU)
         for line in plane.lines
         for event in line
-        if LAUNCH in event.told
+        if LAUNCH in event.stats
     )
 
 
 def cpu_operators(planes: Iterable[Plane]) -> tuple[Kernel, ...]:
-    """TensorFlow's operators by type on the host of a trace, each without those inside of it."""
+    """TensorFlow's operators by type on the host of a trace, without nested operators."""
     return _on_host(planes, lambda event: (match := OPERATOR.fullmatch(event.name)) and match[1])
 
 
 def cpu_instructions(planes: Iterable[Plane]) -> tuple[Kernel, ...]:
-    """XLA's instructions by kind on the host of a trace, each without those inside of it."""
+    """XLA's instructions by kind on the host of a trace, without nested instructions."""
     return _on_host(planes, _kind_of_instruction)
 
 
 def _kind_of_instruction(event: Event) -> str | None:
-    # Names are of the form "dot.5"; one "end: dot.5" marks where work that was handed on has ended.
-    return re.sub(r"\.\d+$", "", event.name) if INSTRUCTION in event.told else None
+    # Names have the form "dot.5"; an "end: dot.5" marks the end of work that was handed on.
+    return re.sub(r"\.\d+$", "", event.name) if INSTRUCTION in event.stats else None
 
 
 def _on_host(planes: Iterable[Plane], kind: Callable[[Event], str | None]) -> tuple[Kernel, ...]:
@@ -128,14 +128,14 @@ def _on_host(planes: Iterable[Plane], kind: Callable[[Event], str | None]) -> tu
 
 
 def lacks(space: Any) -> str:
-    """Why a trace is not whole, in the profiler's own words; empty if it is."""
+    """Why a trace is incomplete, in the profiler's own words; empty if complete."""
     return " ".join([*space.errors, *(warning for warning in space.warnings if "dropped" in warning)])
 
 
 def _own_times(events: list[tuple[int, int, str]]) -> Iterator[tuple[str, int]]:
-    """Each event's name and its time outside of the events within it."""
+    """Each event's name and its time without nested events."""
     open_events: list[list[Any]] = []
-    # An event comes after the one that it lies in, which starts no later and ends no earlier.
+    # An event follows the one it is nested in, which starts no later and ends no earlier.
     for start, end, name in sorted(events, key=lambda event: (event[0], -event[1])):
         while open_events and open_events[-1][0] <= start:
             yield tuple(open_events.pop()[1:])

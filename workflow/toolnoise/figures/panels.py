@@ -105,7 +105,7 @@ def lines(panel: Axes, rows: pd.DataFrame, label: str, falls: bool = False) -> N
 def along(panel: Axes, rows: pd.DataFrame, title: str) -> None:
     """A similarity as dots with intervals, joined by a line for each variant, along the `place`s in their order.
 
-    A dot at exactly 1 is open, and so is told from one very near.
+    A dot at exactly 1 is open, to distinguish it from one very near.
     """
     measure = MEASURES[rows["metric"].iloc[0]]
     places, variants = unique(rows["place"]), unique(rows["variant"])

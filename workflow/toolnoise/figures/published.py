@@ -82,7 +82,7 @@ def read(path: str | Path = FILE) -> list[Number]:
     with readable(path, "published numbers"):
         rows = list(csv.reader(Path(path).read_text("utf-8").splitlines()))
     if not rows or tuple(rows[0]) != Number._fields:
-        raise BadInput(path, "line 1", "other columns", f"expected {','.join(Number._fields)}")
+        raise BadInput(path, "line 1", "unexpected columns", f"expected {','.join(Number._fields)}")
     return [_number(path, line, row) for line, row in enumerate(rows[1:], 2)]
 
 
@@ -94,7 +94,7 @@ def remedy(number: Number) -> str:
 def compare(
     numbers: Sequence[Number], stability: pd.DataFrame, data: pd.DataFrame, overhead: pd.DataFrame | None = None
 ) -> list[Comparison]:
-    """Each published number beside the one in a study's metric files."""
+    """Each published number with the one in a study's metric files."""
     spreads = {number[1:5]: number for number in numbers if number.metric == "accuracy_sd" and number.item == "table2"}
     return [_compared(number, spreads, stability, data, overhead) for number in numbers]
 

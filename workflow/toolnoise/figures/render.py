@@ -32,7 +32,7 @@ def render(
     """
     del figure  # its name is in the paths
     stem = os.path.splitext(out[0])[0]  # noqa: PTH122 (Path would tidy what the command line said)
-    # In this order they stand in the executed notebook, whatever order a statement has them in.
+    # The order of parameters in the executed notebook, whatever their order in a statement.
     order = ("hardware", "tasks", "emulated", "batch_sizes")
     parameters = {
         **{name: files for name, *files in read},

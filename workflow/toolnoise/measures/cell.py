@@ -26,9 +26,9 @@ def measure(
     out_identical: str | Path,
     out_ensembles: str | Path,
 ) -> None:
-    """Write what is measured on one cell: its stability, on it as identical runs, and on ensembles of its runs.
+    """Write the measures of one cell: its stability, its runs as identical runs, and ensembles of its runs.
 
-    `identical` is what the study says of identical runs. Diverged runs are left out and counted as missing.
+    `identical` are the study's settings for identical runs. Diverged runs are excluded and counted as missing.
     """
     dump, dataset = predictions_of(data, logits, index)
     finished = dump.finished
@@ -39,7 +39,7 @@ def measure(
     found = stability(stack, test.labels, dataset.members(test), trained_vectors(measured), stream)
     count, missing = counts(finished)
     of_runs = rows(cell, runs.read(records[0]), measured, stack, dataset, identical, missing)
-    # Of each size two ensembles at least, so that they have an SD; where there are too few runs, the runs alone.
+    # At least two ensembles of each size, so that they have an SD; with too few runs, single runs only.
     sizes = by_size(stack, test.labels, max(1, len(measured) // 2), stream)
     metric_files.write(out, STABILITY, [(*cell, *names, *estimate, count, missing) for *names, estimate in found])
     metric_files.write(out_identical, IDENTICAL, of_runs)

@@ -1,7 +1,7 @@
 """The control gate: runs in which nothing may vary must be bit-equal, or the tooling is not under control.
 
-Compared are the digests of all weights after every epoch, the final weights and the logits, as bytes. When they
-differ the gate says which runs, the first epoch and the first layer that differ.
+It compares the digests of all weights after every epoch, the final weights and the logits, as bytes. If they differ,
+the gate reports the runs and the first epoch and layer that differ.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ def check(cell: Sequence[str], records: list[str], logits: str | Path, index: st
         {
             "cell": name,
             "seeds": [run.seed for run in replicates],
-            # One run has nothing to be compared with: no verdict is not a pass.
+            # One run has no other to compare with: no verdict is not a pass.
             "bit_equal": True if others else None,
             "weights_sha256": first.history()[-1]["weights_sha256"],
         },

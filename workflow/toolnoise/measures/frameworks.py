@@ -1,4 +1,4 @@
-"""From dumps and runs to metric files: what separates two frameworks, of a pair of toolings that compute with them."""
+"""From dumps and runs to metric files: the differences between the two frameworks of a pair of toolings."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +17,7 @@ from toolnoise.study.variants import variant
 from toolnoise.training import runs
 from toolnoise.training.runs import Run
 
-# What a history tells of how training goes, and what stands for whichever tensor is the first to differ.
+# The columns of a history that describe training, and the name for the first tensor to differ.
 COURSE = ("train_loss", "test_loss", "test_accuracy")
 ANY = "any"
 
@@ -35,16 +35,16 @@ def measure(
     out: str | Path,
     out_partings: str | Path,
 ) -> None:
-    """Write what separates two frameworks in inference alone and in training, and where and when their runs part.
+    """Write the differences of two frameworks in inference and in training, and where and when their runs diverge.
 
-    Of each tooling come the dump of its runs, that of the same runs as predicted on the other, and the runs.
+    Each tooling contributes the dump of its runs, the dump of the same runs on the other tooling, and the runs.
     """
     pair, dumps = Pair(*pair), (exchanged, other_exchanged)
     own, there = ([_dump(path) for path in paths] for paths in ((logits, other_logits), dumps))
     for home, away, path in zip(own, there, dumps, strict=True):
         if (home.seeds, home.logits.shape) != (away.seeds, away.logits.shape):
             found = f"found the seeds {away.seeds} and logits of shape {away.logits.shape}"
-            raise BadInput(path, "", found, f"{home.seeds} and {home.logits.shape}, as on the tooling of training")
+            raise BadInput(path, "", found, f"{home.seeds} and {home.logits.shape}, as on the training tooling")
     one, other = own
     if one.logits.shape[1:] != other.logits.shape[1:]:
         raise BadInput(other_logits, "", f"found logits of shape {other.logits.shape[1:]}", f"those of {logits}")
@@ -54,7 +54,7 @@ def measure(
     kept = [place[finished] for place in places]
     missing, examples = int((~finished).sum()), one.logits.shape[1]
     both = [Predicted(*(dump.logits[place] for dump in dumps)) for *dumps, place in zip(own, there, kept, strict=True)]
-    # Where nothing may vary replicates are bit-equal, as the gate says.
+    # If nothing may vary, replicates are bit-equal; the control gate has checked it.
     over = RUNS if variant(pair.variant).varying else EXAMPLES
     rows = [(pair, *row) for row in frameworks.total(*both, over)]
     for way, predicted in zip((pair, pair.reversed), both, strict=True):
@@ -84,14 +84,14 @@ def _dump(logits: str) -> Predictions:
 
 
 def _partings(pairs: Sequence[tuple[Run, Run]]) -> list[Part]:
-    """Where and when runs of equal draws part: by tensor, in the order of the layers, and in how training goes."""
+    """Where and when runs of equal draws diverge: by tensor, in layer order, and in losses and accuracies."""
     if not pairs:
         return [(ANY, 0, metric, estimate, count) for metric, estimate, count in frameworks.parting(np.empty(0))]
     compared = [_compared(*pair) for pair in pairs]
     names = compared[0][0]
     tensors, courses, apart, course_apart = (np.array(part) for part in list(zip(*compared, strict=True))[1:])
     last = course_apart.shape[1]
-    # A tensor that never differs is later than any epoch.
+    # A tensor that never differs counts as later than any epoch.
     rows = _first(ANY, last, np.fmin.reduce(tensors, axis=1))
     for place, name in enumerate(names):
         rows += _first(name, last, tensors[:, place])
@@ -119,9 +119,9 @@ def _compared(one: Run, other: Run) -> tuple[list[str], np.ndarray, np.ndarray, 
         found = "found another shape, or none" if odd else "found them in another order"
         wanted = f"the tensors of {one.folder / 'weights.npz'}"
         raise BadInput(other.folder / "weights.npz", odd[0][0] if odd else "", found, wanted)
-    told = [_told(run, len(weights[0])) for run in (one, other)]
-    digests = frameworks.first_epochs(*(digests for digests, _ in told))
-    courses = [np.array(course) for _, course in told]
+    histories = [_from_history(run, len(weights[0])) for run in (one, other)]
+    digests = frameworks.first_epochs(*(digests for digests, _ in histories))
+    courses = [np.array(course) for _, course in histories]
     pairs = zip(*(tensors.values() for tensors in weights), strict=True)
     apart = [frameworks.relative_distances(*(tensor.reshape(1, -1) for tensor in pair))[0] for pair in pairs]
     course_apart = frameworks.relative_distances(*(course.reshape(-1, 1) for course in courses))
@@ -134,8 +134,8 @@ def _compared(one: Run, other: Run) -> tuple[list[str], np.ndarray, np.ndarray, 
     )
 
 
-def _told(run: Run, tensors: int) -> tuple[list[list[str]], list[list[float]]]:
-    """What a history tells after each epoch: a digest of every tensor, and how training goes."""
+def _from_history(run: Run, tensors: int) -> tuple[list[list[str]], list[list[float]]]:
+    """A history's content after each epoch: a digest of every tensor, and the columns in COURSE."""
     path, digests, course = run.folder / "history.csv", [], []
     for row in run.history():
         digests.append((row["tensors_sha256"] or "").split())
@@ -145,6 +145,6 @@ def _told(run: Run, tensors: int) -> tuple[list[list[str]], list[list[float]]]:
         try:
             course.append([float(row[name]) for name in COURSE])
         except (KeyError, TypeError, ValueError):
-            found = "a column that is missing or holds what is no number"
+            found = "a column is missing or holds something other than numbers"
             raise BadInput(path, "", found, "the history that train wrote") from None
     return digests, course

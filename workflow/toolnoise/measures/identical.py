@@ -43,5 +43,5 @@ def _history(run: Run) -> History:
     try:
         return History.of(run.history())
     except (KeyError, TypeError, ValueError):
-        found = "a column that is missing or holds what is no number"
+        found = "a column is missing or holds something other than numbers"
         raise BadInput(run.folder / "history.csv", "", found, "the history that train wrote") from None

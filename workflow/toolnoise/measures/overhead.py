@@ -27,7 +27,7 @@ def measure(
     repeats = range(1, overhead["repeats"] + 1)
     for profile in found:
         if profile[:2] != subject or profile.mode not in MODES or profile.repeat not in repeats:
-            what = f"{'/'.join(map(str, profile))} is none of its measurements"
+            what = f"{'/'.join(map(str, profile))} is not one of its measurements"
             raise BadInput("study", "overhead", what, f"records of {' on '.join(subject)}")
     whole = [repeat for repeat in repeats if all((*subject, mode, repeat) in found for mode in MODES)]
     runs = {mode: [found[*subject, mode, repeat] for repeat in whole] for mode in MODES}

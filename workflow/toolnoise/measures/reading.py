@@ -1,4 +1,4 @@
-"""What every measure begins with: a dump beside its data, and the runs that finished."""
+"""The common start of all measures: a dump with its data, and the runs that finished."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ from toolnoise.training.runs import Run
 
 
 def predictions_of(data: str | Path, logits: str | Path, index: str | Path) -> tuple[Predictions, prepared.Data]:
-    """A dump of predictions and the data set that it is of."""
+    """A dump of predictions and its data set."""
     dump, dataset = stacks.read_predictions(logits, index), prepared.load(data)
     if dump.logits.shape[1] != (examples := len(dataset.test.labels)):
         raise BadInput(logits, "", f"found {dump.logits.shape[1]} examples", f"the {examples} of {data}")

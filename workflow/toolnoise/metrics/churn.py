@@ -23,10 +23,10 @@ def paired_churn(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def normalised_churn(churn: np.ndarray, errors: np.ndarray) -> np.ndarray:
-    """Where the churn of every two runs, [S, S], lies in the range that their shares of errors, [S], leave it.
+    """The position of every two runs' churn, [S, S], within the range that their error rates, [S], allow.
 
-    Two runs disagree on no fewer examples than their errors differ by, and on no more than both err on together: 0 is
-    the least and 1 the most. NaN where the range is a single value, as that of two runs without an error.
+    Two runs' churn is at least the difference of their error rates and at most the sum (no more than 1): 0 is the
+    minimum and 1 the maximum. NaN where the range is a single value, as for two runs without errors.
     """
     least = np.abs(errors[:, np.newaxis] - errors)
     most = np.minimum(errors[:, np.newaxis] + errors, 1)

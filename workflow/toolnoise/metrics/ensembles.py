@@ -15,7 +15,7 @@ from toolnoise.metrics.entropy import cross_entropies
 from toolnoise.metrics.groups import spread_rows
 from toolnoise.stats.jackknife import pairwise_jackknife
 
-# Ensembles of so many members each; n_runs is the number of ensembles.
+# Ensembles of `members` runs each; n_runs is the number of ensembles.
 ENSEMBLES: Columns = {**CELL, "members": int, **MEASURE}
 
 EXAMPLES = 2**19  # logits of all runs at a time

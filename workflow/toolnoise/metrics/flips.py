@@ -1,7 +1,7 @@
-"""What changes if one training method takes the place of another: each run of `a` against each run of `b`.
+"""The changes if one training method replaces another: each run of `a` against each run of `b`.
 
-A good flip is an example that a run of `a` has wrong and one of `b` right, a bad flip the other way round; their
-difference is that of the accuracies. Churn counts both and, besides, the examples that both have wrong, differently.
+A good flip is an example that a run of `a` has wrong and one of `b` right, a bad flip the reverse; their difference is
+the difference of the accuracies. Churn counts both, and also examples that both have wrong, but differently.
 """
 
 import numpy as np

@@ -1,11 +1,11 @@
-"""What separates two frameworks: what inference alone changes, what training makes of it, where and when they part.
+"""Differences between two frameworks: by inference alone, by training, and where and when runs diverge.
 
-Run s of one and run s of the other start from the same weights and see the same batches, so that the framework alone
-differs. The runs of each are predicted on the other too: from its own predictions these differ by inference alone.
-What the trained runs differ by beyond that is training's part.
+Run s of one and run s of the other start from the same weights and see the same batches, so only the framework differs.
+The runs of each are predicted on the other too: these predictions differ from their own by inference alone. The rest of
+the difference between trained runs is training's part.
 
-Where all algorithmic draws are fixed, replicates are bit-equal and an interval over runs has no width. There, what is a
-mean over test examples has an interval over these: what other examples would have shown of the same two networks.
+With all algorithmic draws fixed, replicates are bit-equal and an interval over runs has no width. There, a mean over
+test examples has an interval over examples: the range if other examples were used with the same two networks.
 """
 
 from collections.abc import Sequence
@@ -45,7 +45,7 @@ def total(one: Predicted, other: Predicted, over: str) -> list[tuple[str, Estima
 
 
 def inference(runs: Predicted, over: str) -> list[tuple[str, Estimate]]:
-    """What the other tooling changes in the predictions of the very same networks."""
+    """The changes in the predictions of the same networks on the other tooling."""
     largest, relative = np.zeros(len(runs.own)), np.zeros(runs.own.shape[:2])
     for run, both in enumerate(zip(*runs, strict=True)):
         here, there = (logits.astype(np.float64) for logits in both)
@@ -71,18 +71,18 @@ def relative_distances(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def first_epochs(one: Sequence[Any], other: Sequence[Any]) -> np.ndarray:
-    """The first epoch, counted from 1, after which each thing is told otherwise of two runs; NaN where none is.
+    """The first epoch, counted from 1, after which each thing differs between two runs; NaN if it never does.
 
-    From what is told of each thing after each epoch, [E, T].
+    From the values of each thing after each epoch, [E, T].
     """
     differ = np.array(one) != np.array(other)
     return np.where(differ.any(axis=0), differ.argmax(axis=0) + 1.0, np.nan)
 
 
 def parting(first: np.ndarray) -> list[tuple[str, Estimate, int]]:
-    """The share of runs that part in a thing, and the mean of these runs' first epochs; with how many runs each is of.
+    """The share of runs that diverge in a thing, and the mean of their first epochs; each with its number of runs.
 
-    From the first epoch of each run, [S], NaN of one that does not part.
+    From the first epoch of each run, [S], NaN for a run that does not diverge.
     """
     parted = first[~np.isnan(first)]
     return [

@@ -53,9 +53,9 @@ def part_rows(rate: str, group: str, part: Rate, whole: Rate, stream: int) -> li
 
 
 def unlike_by_size(parts: Sequence[tuple[Rate, Rate]]) -> np.ndarray:
-    """Of some parts, each beside its whole: the p-value that its SD is another than its size makes it.
+    """For each part with its whole: the p-value for an SD other than expected from its size.
 
-    Adjusted for how many are asked at once (Holm), since the most striking of many parts is striking by chance.
+    Adjusted for the number of tests (Holm), since the most striking of many parts is striking by chance.
     """
     shares = [part.examples / max(whole.examples, 1) for part, whole in parts]
     pairs = zip(parts, shares, strict=True)

@@ -107,9 +107,9 @@ REFERENCES = ("zero", "chance", "median", "best")
 
 
 class Weak(NamedTuple):
-    """Which runs are too weak to count: those with an accuracy below `reference` + `margin`.
+    """Runs excluded as weak: those with an accuracy below `reference` + `margin`.
 
-    The reference is 0, chance (always saying the commonest class), or the median or best accuracy of the runs.
+    The reference is 0, chance (always predicting the most common class), or the median or best accuracy of the runs.
     """
 
     reference: str

@@ -1,7 +1,7 @@
-"""What determinism costs: time of a training step by mode and by kernel, and deterministic over default.
+"""The cost of determinism: time of a training step by mode and by kernel, and deterministic over default.
 
-Runs are processes; every time is of one step. A row is (metric, estimate), and no row is ever left out: where too few
-runs are left the estimate is NaN.
+Runs are processes; every time is that of one step. A row is (metric, estimate), and no row is ever left out: with too
+few runs the estimate is NaN.
 """
 
 from collections.abc import Mapping, Sequence

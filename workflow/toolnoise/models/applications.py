@@ -1,8 +1,8 @@
 """Networks of keras.applications: untrained, giving logits, every random number from the streams.
 
-They are Keras's own but for three things. Dropout is toolnoise's. A layer that Keras named by counting the layers of
-the process is counted within the network, since a tensor's name is the key of its initial weights. And where a network
-begins by scaling pixels, that is left to the recipe, which says for every network how pixels come.
+They are Keras's own with three exceptions. Dropout is toolnoise's. Layers that Keras names by a process-wide count are
+counted within the network, since a tensor's name is the key of its initial weights. And pixel scaling at the start of a
+network is left to the recipe, which defines the scaling of pixels for every network.
 """
 
 import re

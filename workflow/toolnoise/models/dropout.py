@@ -1,8 +1,8 @@
 """Dropout whose masks follow from the streams.
 
-What is kept is a hash of the run's dropout key, the step, the layer's number, and the element's place in the planned
-batch. An engine tells each layer of these in `plan` before it calls the model in training; reordering the examples
-within a batch therefore moves their masks with them.
+The mask is a hash of the run's dropout key, the step, the layer's number, and the element's place in the planned batch.
+An engine passes these to each layer through `plan` before it calls the model in training; so reordering the examples
+within a batch moves their masks with them.
 """
 
 import math

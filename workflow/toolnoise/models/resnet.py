@@ -20,7 +20,7 @@ def build(input_shape: tuple[int, int, int], classes: int, pool_size: int = 0, d
     images = keras.Input(input_shape, name="images")
     values = layers.ReLU(name="stem_relu")(_convolved(images, 64, 3, 1, "stem"))
     if depth not in BLOCKS:
-        raise ValueError(f"depth {depth} is none of {', '.join(map(str, BLOCKS))}")
+        raise ValueError(f"depth {depth} is not one of {', '.join(map(str, BLOCKS))}")
     for stage, (filters, blocks) in enumerate(zip((64, 128, 256, 512), BLOCKS[depth], strict=True), 1):
         for block in range(1, blocks + 1):
             values = _block(values, filters, f"stage{stage}_block{block}", halve=stage > 1 and block == 1)

@@ -12,7 +12,7 @@ def build(input_shape: tuple[int, int, int], classes: int, depth: int) -> keras.
     """Build the network of 20, 26, 32, 38, ... layers; it gives logits."""
     blocks, rest = divmod(depth - 2, 6)
     if blocks < 1 or rest:
-        raise ValueError(f"no depth of {depth}; it is 6 n + 2")
+        raise ValueError(f"depth {depth} is not 6 n + 2")
     images = keras.Input(input_shape, name="images")
     values = layers.ReLU(name="stem_relu")(_convolved(images, 16, 1, "stem"))
     for stage, filters in enumerate((16, 32, 64), 1):

@@ -16,7 +16,7 @@ def build(input_shape: tuple[int, int, int], classes: int, depth: int, width: in
     """Build the network; it gives logits. `dropout` is the rate between the two convolutions of a block."""
     blocks, rest = divmod(depth - 4, 6)
     if blocks < 1 or rest:
-        raise ValueError(f"no depth of {depth}; it is 6 n + 4")
+        raise ValueError(f"depth {depth} is not 6 n + 4")
     images = keras.Input(input_shape, name="images")
     values = _convolved(images, 16, 3, 1, "stem_conv")
     for stage, filters in enumerate((16 * width, 32 * width, 64 * width), 1):

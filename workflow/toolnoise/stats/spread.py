@@ -129,7 +129,7 @@ def sd_ratio_by_size_test(part: np.ndarray, whole: np.ndarray, share: float) -> 
 
 
 def largest_sd_ratio_by_size(sizes: np.ndarray, runs: int, stream: int) -> Estimate:
-    """The largest ratio among parts of these sizes, which make up the whole, where they differ by size alone.
+    """The largest ratio among parts of these sizes, which make up the whole, if they differ by size alone.
 
     The median, and the bounds that hold 95 %, of studies simulated with draws from `stream`.
     """

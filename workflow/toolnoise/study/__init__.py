@@ -1,1 +1,1 @@
-"""A study: its configuration, the places of its grid, its variants, paths, figures and remedies."""
+"""A study: its configuration, grid, variants, paths, figures and remedies."""

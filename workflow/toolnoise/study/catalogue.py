@@ -21,15 +21,15 @@ Subject = Cell | Network
 TABLE_2, FIGURES, TABLES, PUBLISHED = "1 Table 2: accuracy", "2 Figures", "3 Further tables", "4 Published and ours"
 
 
-# The cells or networks that a kind shows, and the part of its figure's name that splits them into figures.
+# Selects the cells or networks that a kind shows, and the part of the figure's name that splits them into figures.
 Feed = tuple[Iterable[Subject], Callable[[Any], str] | None]
 
 
 class Kind(NamedTuple):
-    """A notebook: the metric files that it reads, what feeds it, where the page shows it and with which caption.
+    """A notebook: the metric files it reads, the cells it needs, its category on the page and its caption.
 
-    `also` are metric files that it reads if the study has them, `files` those of the repository that it reads.
-    `batch_sizes` says that it is given the batch size of each model.
+    `also` lists metric files that it reads if the study has them, `files` those of the repository that it reads.
+    `batch_sizes` is true if it takes the batch size of each model.
     """
 
     reads: tuple[str, ...]
@@ -52,7 +52,7 @@ def _tooling(place: Subject) -> str:
 
 
 def _by_kernel_size(networks: Iterable[Cell]) -> Callable[[Cell], str]:
-    """Where a network is shown: models named M-k1, M-k3, ... together, the others in a figure of their own."""
+    """The figure that shows a network: models named M-k1, M-k3, ... share one figure, the others have another."""
     members = Counter(_family(model) for model in {cell.model for cell in networks})
 
     def part(cell: Cell) -> str:
@@ -333,7 +333,7 @@ side the range is wide: agreement does not mean equality.
     ),
 }
 
-# The paper's items, by the names that their figures have in a study with the paper's grid; and its numbers beside ours.
+# The paper's items, each with the names of its figures in a study with the paper's grid; and its numbers beside ours.
 TARGETS = {
     "table2": ("table2",),
     "table3": ("table3",),
@@ -376,22 +376,22 @@ def notebook_of(kind: str) -> str:
 
 
 def possible(grid: Grid) -> dict[str, tuple[Figure, ...]]:
-    """The figures of each kind that a study's cells and networks can feed."""
+    """The figures of each kind that a study's cells and networks have data for."""
     return {name: tuple(_figures(name, *kind.feed(grid))) for name, kind in KINDS.items()}
 
 
 def chosen(
     possible: Mapping[str, tuple[Figure, ...]], kinds: Sequence[str] | None, file: str | Path
 ) -> Iterator[Figure]:
-    """The figures of the kinds that a study asks for, or of every kind; one that cannot be fed is refused."""
+    """The figures of the kinds that a study requests, or of every kind; a requested kind without data is refused."""
     for kind in possible if kinds is None else kinds:
         if kinds and not possible[kind]:
-            raise BadInput(file, "figures", f"{kind!r} cannot be fed by the grid", f"it needs {KINDS[kind].needs}")
+            raise BadInput(file, "figures", f"the grid has no data for {kind!r}", f"it needs {KINDS[kind].needs}")
         yield from possible[kind]
 
 
 def by_target(figures: Iterable[Figure]) -> dict[str, tuple[Figure, ...]]:
-    """What each item of the paper is in a study: its own figures or, off the paper's grid, all of its kind."""
+    """The figures for each item of the paper: the item's own or, off the paper's grid, all of its kind."""
     papers = {name for names in TARGETS.values() for name in names}
     found = {}
     for target, names in TARGETS.items():
@@ -402,7 +402,7 @@ def by_target(figures: Iterable[Figure]) -> dict[str, tuple[Figure, ...]]:
 
 
 def of_target(target: str, figures: Iterable[Figure], file: str | Path) -> tuple[Figure, ...]:
-    """The figures that an item of the paper is in a study; that there is none is told in one line."""
+    """The figures of a study for an item of the paper; without any, the error is one line."""
     found = by_target(figures)[target]
     if not found:
         others = [figure.name for figure in figures if figure.notebook == _kind(target)]

@@ -1,8 +1,8 @@
-"""The places of a study: what a job is about, by the names that stand in its paths and on its command line."""
+"""The places of a study: the subject of a job, by the names in its paths and on its command line."""
 
 from typing import NamedTuple
 
-# What the cost of determinism is measured between; as a variant, a mode is what may vary.
+# The two modes that the cost of determinism compares; as a variant, a mode lists the sources that may vary.
 MODES = {"default": ("impl",), "deterministic": ()}
 
 
@@ -81,7 +81,7 @@ class Pair(NamedTuple):
 
 
 class Profile(NamedTuple):
-    """One measurement of what a training step takes: a network on a tooling in a mode, in a process of its own."""
+    """One measurement of a training step: a network on a tooling in a mode, in a process of its own."""
 
     model: str
     hardware: str
@@ -90,7 +90,7 @@ class Profile(NamedTuple):
 
 
 class Network(NamedTuple):
-    """What profiles are measurements of: a network on a tooling, with no data set and in both modes."""
+    """The subject of profiles: a network on a tooling, with no data set and in both modes."""
 
     model: str
     hardware: str

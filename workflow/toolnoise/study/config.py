@@ -1,8 +1,8 @@
-"""Configuration: read strictly, completed from the registries and the schema's defaults, checked, told in one line.
+"""Configuration: read strictly, completed with registry entries and defaults, checked; errors are one line.
 
-`resolve` turns what a person wrote into a complete study: every name it uses is followed into its registry entry and
-every default is written out. What it returns is itself a valid configuration that resolves to itself, so that the
-copy kept with the results says everything.
+`resolve` turns a user's configuration into a complete study: every name is replaced by its registry entry and every
+default is written out. The result is itself a valid configuration and resolves to itself, so the copy kept with the
+results is complete.
 """
 
 import difflib
@@ -33,21 +33,21 @@ class _StrictLoader(yaml.SafeLoader):
     """YAML in which a repeated key is an error instead of a silent loss."""
 
     def compose_mapping_node(self, anchor: str | None) -> yaml.MappingNode:
-        # Here the keys are as written; later, merging has put other mappings' keys among them.
+        # Keys are as written at this point; later, YAML merging adds the keys of other mappings.
         node = super().compose_mapping_node(anchor)
         written = set()
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode):
                 if key.value in written:
-                    raise yaml.composer.ComposerError(None, None, f"key {key.value!r} stands twice", key.start_mark)
+                    raise yaml.composer.ComposerError(None, None, f"key {key.value!r} is repeated", key.start_mark)
                 written.add(key.value)
         return node
 
 
 def read_yaml(path: str | Path) -> Any:
-    """Read a YAML or JSON file; a syntax error or a repeated key is told with its line.
+    """Read a YAML or JSON file; a syntax error or a repeated key is reported with its line.
 
-    What ends in .json is JSON: YAML 1.1 takes JSON's 5e-05 for text.
+    Files that end in .json are read as JSON: YAML 1.1 reads JSON's 5e-05 as text.
     """
     try:
         text = Path(path).read_text("utf-8")
@@ -57,7 +57,7 @@ def read_yaml(path: str | Path) -> Any:
         return _json(text, path)
     try:
         return yaml.load(text, _StrictLoader)  # noqa: S506 (derived from SafeLoader)
-    # ValueError, KeyError: what looks like a date, number or boolean and is none.
+    # ValueError, KeyError: text that looks like a date, number or boolean but is not one.
     except (yaml.YAMLError, ValueError, KeyError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f"line {mark.line + 1}" if mark else ""
@@ -68,7 +68,7 @@ def _json(text: str, path: str | Path) -> Any:
     def mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         for key, count in Counter(key for key, _ in pairs).items():
             if count > 1:
-                raise ValueError(f"key {key!r} stands twice")
+                raise ValueError(f"key {key!r} is repeated")
         return dict(pairs)
 
     try:
@@ -83,7 +83,7 @@ def read(path: str | Path) -> Config:
 
 
 def resolve(config: object, file: str | Path) -> Config:
-    """Complete and check a configuration; `file` is what complaints call it."""
+    """Complete and check a configuration; errors name it as `file`."""
     config = complete(_over_registries(config), schema(), file)
     if not config["grid"] and "overhead" not in config:
         raise BadInput(file, "grid", "found []", "allowed: a list of blocks; empty if there is `overhead` to measure")
@@ -112,7 +112,7 @@ def resolve(config: object, file: str | Path) -> Config:
 
 
 def _mentions(config: Config) -> Iterator[tuple[str, str, list[str]]]:
-    """Where a configuration names entries of a registry, but for recipes: the key, the registry and the names."""
+    """The places where a configuration names registry entries (recipes excepted): key, registry and names."""
     for number, block in enumerate(config["grid"]):
         for registry in ("models", "datasets", "hardware"):
             yield f"grid[{number}].{registry}", registry, block[registry]
@@ -122,13 +122,13 @@ def _mentions(config: Config) -> Iterator[tuple[str, str, list[str]]]:
 
 
 def recipe_for(recipe: str, model: str, dataset: str, known: Container[str]) -> str | None:
-    """The recipe that a block's `recipe` means for a model on a data set: of that name, or of a family of that name."""
+    """The recipe that a block's `recipe` means for a model on a data set: the one of that name, or of that family."""
     names = (f"{recipe}-{model}-{dataset}", f"{recipe}-{dataset}", recipe)
     return next((name for name in names if name in known), None)
 
 
 def narrowed(config: Config, file: str | Path) -> Config:
-    """A resolved configuration without what runs on other toolings than those that its `only` names."""
+    """A resolved configuration restricted to the toolings named in its `only`."""
     only, blocks = config["only"], [*config["grid"], *([config["overhead"]] if "overhead" in config else [])]
     known = list(dict.fromkeys(name for block in blocks for name in block["hardware"]))
     for name in only:
@@ -141,7 +141,7 @@ def narrowed(config: Config, file: str | Path) -> Config:
 
 
 def _on(toolings: list[str], blocks: list[Config]) -> list[Config]:
-    """Blocks without other toolings, and no block that had only those."""
+    """Blocks restricted to these toolings; a block that has none of them is dropped."""
     kept = (block | {"hardware": [name for name in block["hardware"] if name in toolings]} for block in blocks)
     return [block for block in kept if block["hardware"]]
 
@@ -152,7 +152,9 @@ def complete(value: object, rules: Mapping[str, Any], file: str | Path) -> Any:
     try:
         value = json.loads(json.dumps(value))
     except (TypeError, ValueError) as error:
-        raise BadInput(file, "", f"holds what JSON cannot ({error})", "plain numbers, text, lists") from None
+        raise BadInput(
+            file, "", f"has a value that JSON cannot hold ({error})", "allowed: plain numbers, text, lists"
+        ) from None
     errors = sorted(validator.iter_errors(value), key=lambda error: [str(part) for part in error.absolute_path])
     if errors:
         raise _complaint(errors[0], file)
@@ -161,7 +163,7 @@ def complete(value: object, rules: Mapping[str, Any], file: str | Path) -> Any:
 
 @functools.cache
 def schema() -> Config:
-    """The schema of a configuration, with the readers and the remedies that there are."""
+    """The schema of a configuration, with the available readers and remedies."""
     found = read_yaml(ROOT / "workflow/schemas/config.schema.yaml")
     found["$defs"]["dataset"]["properties"]["reader"]["enum"] = list(READERS)
     found["$defs"]["block"]["properties"]["remedies"]["items"]["enum"] = list(SETS)
@@ -169,7 +171,7 @@ def schema() -> Config:
 
 
 def _over_registries(config: object) -> object:
-    """Lay each entry that a configuration gives over the registry's entry of that name, key by key."""
+    """Merge each entry of a configuration into the registry's entry of that name, key by key."""
     if not isinstance(config, dict):
         return config
     laid = {}
@@ -204,7 +206,7 @@ def _require_whole_cycles(recipes: Config, at: str, file: str | Path) -> None:
             raise BadInput(file, key, f"found {count}", f"a divisor of its {recipe['epochs']} epochs")
 
 
-# Per engine, what computes on a CPU and for which instruction sets it can be told to.
+# Per engine, the CPU kernel libraries and the instruction sets it can be restricted to.
 KERNELS = {"tensorflow": ("onednn", "eigen"), "jax": ("xla",), "torch": ("onednn", "native")}
 ISAS = {"tensorflow": ("sse41", "avx2", "avx512"), "jax": ("avx2", "avx512"), "torch": ("avx2", "avx512")}
 
@@ -222,7 +224,7 @@ def _require_possible_toolings(toolings: Config, at: str, file: str | Path) -> N
                 )
 
 
-# What YAML 1.1 takes for text, because it has no point or its exponent no sign.
+# Numbers that YAML 1.1 reads as text, because they lack a point or their exponent lacks a sign.
 _EXPONENT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+", re.ASCII)
 
 
@@ -249,12 +251,12 @@ def _read_exponent(instance: Config, name: str, rule: Any) -> None:
 
 
 def _is_integer(_checker: object, value: object) -> bool:
-    # JSON Schema lets 5.0 pass for an integer; a number of seeds or epochs should be written as one.
+    # JSON Schema accepts 5.0 as an integer; a number of seeds or epochs should be written as an integer.
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _is_number(_checker: object, value: object) -> bool:
-    # YAML's .nan and .inf are no numbers to train with.
+    # YAML's .nan and .inf are not numbers to train with.
     return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < math.inf
 
 

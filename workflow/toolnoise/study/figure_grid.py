@@ -1,4 +1,4 @@
-"""What a study has to show: its cells and networks, and the groups of them that kinds of figures ask for."""
+"""The parts of a study that figures show: its cells and networks, and the groups that kinds of figures need."""
 
 import functools
 import json
@@ -10,7 +10,7 @@ from typing import Any
 from toolnoise.study.cells import Cell, Network, Pair
 from toolnoise.study.variants import variant
 
-# Ensembles of up to half the runs: three sizes, and of the largest still two ensembles.
+# Ensembles of up to half the runs: three sizes, and still two ensembles of the largest.
 RUNS_FOR_ENSEMBLES = 6
 
 
@@ -30,8 +30,8 @@ class Grid:
     ) -> None:
         """Take a study's parts.
 
-        `remedied` maps cells under remedies to those that they are held against, `layers` are the cells whose layers
-        are compared, `frameworks` those of the pairs that compute with two frameworks.
+        `remedied` maps cells under remedies to the cells they are compared with, `layers` are the cells whose layers
+        are compared, `frameworks` the pairs whose toolings use two frameworks.
         """
         self.config, self.cells, self.recipe_of = config, tuple(seeds), recipe_of
         self.networks, self.remedied, self.layers = networks, remedied, layers
@@ -39,7 +39,7 @@ class Grid:
 
     @functools.cached_property
     def order(self) -> dict[Cell, Cell]:
-        """Cells that differ in nothing but their batch size, and whose runs in nothing but the order of the data.
+        """Cells that differ only in batch size and whose runs differ only in the order of the data.
 
         Maps each cell to its family's first cell.
         """
@@ -55,7 +55,7 @@ class Grid:
 
     @functools.cached_property
     def usual(self) -> tuple[Cell, ...]:
-        """Cells without the tasks that are there for the figure of the order alone."""
+        """Cells without those that serve only the figure of the order."""
         ordered = {cell.task for cell in self.order} - {cell.task for cell in self.cells if cell.variant != "shuffle"}
         return tuple(cell for cell in self.cells if cell.task not in ordered) or self.cells
 
@@ -72,7 +72,7 @@ class Grid:
 
     @property
     def framed(self) -> list[Cell]:
-        """Cells of tasks on toolings that compute with two frameworks."""
+        """Cells of tasks on toolings that use two frameworks."""
         framed = {(*pair.task, name) for pair in self._frameworks for name in (pair.hardware, pair.other_hardware)}
         return [cell for cell in self.usual if cell[:3] in framed]
 
@@ -83,7 +83,7 @@ class Grid:
 
     @property
     def isolating(self) -> list[Cell]:
-        """Cells of data sets on toolings that have two variants or more of a single source."""
+        """Cells of data sets on toolings that have two or more variants with a single source."""
         places = _several(self.usual, lambda cell: cell[1:3], lambda varying: len(varying) == 1)
         return [cell for cell in self.usual if cell[1:3] in places]
 
@@ -95,7 +95,7 @@ class Grid:
 
     @property
     def with_and_without_bn(self) -> list[Cell]:
-        """The cells of models M for which there is an M-bn, and of those."""
+        """The cells of models M that have an M-bn, and the cells of those M-bn."""
         cells = self.usual
         without = {cell for cell in cells if cell._replace(model=f"{cell.model}-bn") in cells}
         with_bn = {cell._replace(model=f"{cell.model}-bn") for cell in without}
@@ -109,7 +109,7 @@ def _has_groups(dataset: Mapping[str, Any]) -> bool:
 def _several(
     cells: Iterable[Cell], part: Callable[[Cell], tuple[str, ...]], wanted: Callable[[tuple[str, ...]], bool]
 ) -> set[tuple[str, ...]]:
-    """The parts of a study with two variants or more of what is wanted."""
+    """The parts of a study with at least two of the wanted variants."""
     found = {(part(cell), cell.variant) for cell in cells if wanted(variant(cell.variant).varying)}
     counts = Counter(place for place, _ in found)
     return {place for place, count in counts.items() if count > 1}

@@ -1,7 +1,7 @@
 """A study: from a resolved configuration to its cells, runs, specs, figures and targets.
 
-Pure: nothing here reads or writes, and nothing heavy is imported, because the Snakefile is read again in every
-cluster job. A spec is everything that may influence a run, so that its digest tells whether to train again.
+Pure: nothing here reads or writes, and nothing heavy is imported, because every cluster job reads the Snakefile again.
+A spec is everything that may influence a run, so its digest decides whether to train again.
 """
 
 import itertools
@@ -17,10 +17,10 @@ from toolnoise.study.cells import MODES, Cell, Network, Pair, Place, Profile
 from toolnoise.study.figure_grid import Grid
 from toolnoise.study.variants import ALLOWED, variant
 
-# Without implementation noise two toolings can be compared run by run: every algorithmic draw is equal.
+# Without implementation noise two toolings can be compared run by run: all algorithmic draws are equal.
 PAIRABLE = ("control", "algo")
 
-# How many times as long a deterministic run may take. Zhuang et al. measured up to 2.11 (figure 9a: networks, P100).
+# The allowed slowdown of a deterministic run. Zhuang et al. measured up to 2.11 (figure 9a: networks, P100).
 DETERMINISM = 2
 
 Spec = dict[str, Any]
@@ -30,9 +30,8 @@ Spec = dict[str, Any]
 class Study:
     """A named grid: `seeds` maps each cell to its seeds and `recipe_of` each (model, dataset) to its recipe.
 
-    `minutes` says how long a run of each cell may take on a cluster, `views` maps the cells that remedies are asked for
-    to the sets of views that their block names, `layers` those whose layers are compared to the number of
-    test examples.
+    `minutes` is the time limit of a run of each cell on a cluster. `views` maps the cells with remedies to the sets of
+    views that their block names, `layers` maps the cells whose layers are compared to the number of test examples.
     """
 
     name: str
@@ -51,17 +50,17 @@ class Study:
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
-        """Every two toolings under a variant that leaves only the implementation to differ."""
+        """Every two toolings under a variant in which they differ only by the implementation."""
         return _pairs(self.seeds)
 
     @property
     def frameworks(self) -> tuple[Pair, ...]:
-        """Those of the pairs that compute with two frameworks."""
+        """The pairs whose toolings use two frameworks."""
         return tuple(pair for pair in self.pairs if is_of_frameworks(pair, self.config))
 
     @property
     def exchanged(self) -> tuple[Pair, ...]:
-        """What is trained on the first of two toolings and predicted on the other, of each of these both ways."""
+        """Runs trained on the first of two toolings and predicted on the other: each of these pairs, both ways."""
         return tuple(way for pair in self.frameworks for way in (pair, pair.reversed))
 
     @property
@@ -76,7 +75,7 @@ class Study:
 
     @property
     def networks(self) -> tuple[Network, ...]:
-        """What these are measurements of."""
+        """The subjects of these measurements."""
         return _networks(self.config)
 
     @property
@@ -85,21 +84,21 @@ class Study:
         return tuple(cell for cell in self.seeds if cell.variant == "control")
 
     def remedies(self, cell: Cell) -> tuple[str, ...]:
-        """The remedies that are applied to the runs of a cell, by name."""
+        """The names of the remedies that are applied to the runs of a cell."""
         if cell not in self.views:
             return ()
         return remedy_sets.remedies(self.views[cell], self.config["recipes"][self.recipe_of[cell[:2]]]["cycles"])
 
     def single(self, cell: Cell) -> Cell:
-        """The cell whose runs, without a remedy, those of a cell under remedies are held against.
+        """The cell whose runs, without a remedy, are the reference for a cell under remedies.
 
-        Of a model M-snapshots it is that of M, if remedies are asked for it too.
+        For a model M-snapshots it is the cell of M, if remedies are requested for that too.
         """
         return _single(cell, self.views)
 
     @property
     def alike(self) -> tuple[tuple[Cell, ...], ...]:
-        """The cells in groups whose runs take the same time: of one task on one tooling, deterministic or not."""
+        """Groups of cells whose runs take the same time: one task on one tooling, deterministic or not."""
         groups: dict[tuple[str, str, str, bool], tuple[Cell, ...]] = {}
         for cell in self.seeds:
             key = (*cell[:3], is_deterministic(cell))
@@ -124,7 +123,7 @@ class Study:
         return tuple(name for name, entry in self.config["hardware"].items() if _emulates(entry))
 
     def spec(self, cell: Cell, seed: int) -> Spec:
-        """Everything that may influence a run, but for the data and the code, which have digests of their own."""
+        """Everything that may influence a run, except data and code, which have their own digests."""
         recipe = self.recipe_of[cell[:2]]
         return {
             "study_seed": self.config["seed"],
@@ -137,11 +136,11 @@ class Study:
         }
 
     def _computing(self, hardware: str) -> Spec:
-        """A tooling as far as it may influence a run: what a site's scheduler calls its GPU may not."""
+        """A tooling as far as it may influence a run: without the name that a site's scheduler has for its GPU."""
         return {"name": hardware} | {key: value for key, value in self.tooling(hardware).items() if key != "gpu_model"}
 
     def profile_spec(self, profile: Profile) -> Spec:
-        """Everything that may influence a measurement: what a run's spec has, with images instead of a data set."""
+        """Everything that may influence a measurement: the spec of a run, with images instead of a data set."""
         block = self.config["overhead"]
         # Adam at Keras's own rate, as in the authors' overhead_test.py.
         recipe = {"epochs": 1, "batch_size": block["batch_size"], "optimizer": "adam", "learning_rate": 0.001}
@@ -175,13 +174,13 @@ class Study:
 
 
 def is_of_frameworks(pair: Pair, resolved: config.Config) -> bool:
-    """Whether two toolings compute with two frameworks."""
+    """Whether two toolings use two frameworks."""
     one, other = (resolved["hardware"][hardware]["engine"] for hardware in (pair.hardware, pair.other_hardware))
     return one != other
 
 
 def is_deterministic(cell: Cell) -> bool:
-    """Whether the runs of a cell switch determinism on."""
+    """Whether the runs of a cell are deterministic."""
     return "impl" not in variant(cell.variant).varying
 
 
@@ -191,9 +190,9 @@ def load(path: str | Path) -> Study:
 
 
 def build(resolved: config.Config, file: str | Path) -> Study:
-    """The study of a resolved configuration; an impossible grid is told in one line that names `file`."""
+    """The study of a resolved configuration; an impossible grid is a one-line error that names `file`."""
     whole = _build(resolved, file)
-    # What `only` leaves out has been checked by then, under the places at which it stands in the file.
+    # The part that `only` excludes has been checked at this point, under its places in the file.
     return _build(config.narrowed(resolved, file), file) if "only" in resolved else whole
 
 
@@ -215,7 +214,7 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
             if "impl" in found.varying:
                 _require_noise(cell, resolved["hardware"][cell.hardware], f"{where}.variants", file)
             if cell in seeds:
-                raise BadInput(file, where, f"{'/'.join(cell)} stands in an earlier block", "each cell stands once")
+                raise BadInput(file, where, f"{'/'.join(cell)} is already in an earlier block", "each cell once")
             seeds[cell] = tuple(block_seeds)
             minutes[cell] = block["minutes"] * (DETERMINISM if is_deterministic(cell) else 1)
             if "remedies" in block:
@@ -230,7 +229,7 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
             if recipe != before:
                 task = "/".join(cell[:2])
                 found = f"{task} has recipe {recipe!r} here and {before!r} before"
-                raise BadInput(file, f"{where}.recipe", found, "one recipe for a model on a data set in a study")
+                raise BadInput(file, f"{where}.recipe", found, "one recipe per model and data set in a study")
     for number, hardware in enumerate(resolved.get("overhead", {}).get("hardware", [])):
         if resolved["hardware"][hardware]["accelerator"] == "tpu":
             found = f"{hardware!r} is a TPU, which is deterministic either way"
@@ -246,14 +245,14 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
         if kind not in possible:
             raise BadInput(file, f"figures[{number}]", f"found {kind!r}", f"allowed: {', '.join(sorted(possible))}")
     if kinds and "only" in resolved:
-        # What is left need not feed every figure that was asked for.
+        # The remaining grid need not have data for every requested figure.
         kinds = [kind for kind in kinds if possible[kind]]
     figures = tuple(catalogue.chosen(possible, kinds, file))
     return Study(resolved["study"], resolved, seeds, minutes, sets, recipe_of, layers, figures)
 
 
 def _product(block: config.Config) -> Iterator[Cell]:
-    # The variant turns fastest: a reader of a metric file finds what to compare side by side.
+    # The variant varies fastest: rows to compare are adjacent in a metric file.
     return itertools.starmap(
         Cell, itertools.product(block["models"], block["datasets"], block["hardware"], block["variants"])
     )

@@ -1,6 +1,6 @@
-"""Where everything lies that more than one module speaks of: path patterns.
+"""Path patterns that more than one module uses.
 
-What a measure writes is said in its row of `steps`, and so are logs.
+The outputs of a measure are in its row of `steps`, and so are logs.
 """
 
 STUDY = "results/{study}/study.json"
@@ -13,7 +13,7 @@ RUN = "results/{study}/runs/" + CELL + "/{seed}"
 WEIGHTS = RUN + "/weights.npz"
 HISTORY = RUN + "/history.csv"
 RECORD = RUN + "/run.json"
-# No rule's output: Snakemake removes those before it runs a job again.
+# Not the output of a rule: Snakemake removes outputs before it runs a job again.
 CHECKPOINT = "results/{study}/checkpoints/" + CELL + "/{seed}.npz"
 SPEED = "results/{study}/speed/" + CELL + ".json"
 
@@ -30,7 +30,7 @@ GATE = "results/{study}/control/{model}/{dataset}/{hardware}.json"
 PROFILE = "results/{study}/overhead/{model}/{hardware}/{mode}/{repeat}"
 PROFILE_RECORD = PROFILE + ".json"
 
-# The metric files of a study as a whole; `file` is the kind, but for those that FILE_OF names.
+# The metric files of a study as a whole; `file` is the kind, except for those in FILE_OF.
 COLLECTED = "results/{study}/metrics/{file}.csv"
 FILE_OF = {"counts": "data"}
 
@@ -38,7 +38,7 @@ FIGURE = "results/{study}/figures/{figure}"
 NOTEBOOK = "results/{study}/notebooks/{figure}.ipynb"
 REPORT = "results/{study}/report.html"
 
-# The captions of kinds of figures, as Snakemake reads them for its report.
+# The captions of kinds of figures, in the form that Snakemake reads for its report.
 CAPTION = ".snakemake/captions/{kind}.rst"
-# Where Snakemake says that it is at work.
+# Snakemake's lock folder.
 LOCKS = ".snakemake/locks"

@@ -1,7 +1,7 @@
-"""Remedies for noise, by name: what a run's prediction of an image is averaged over.
+"""Remedies for noise, by name: the set that a run's prediction of an image is averaged over.
 
-A remedy is a set of views of the image, moved, mirrored or both; or `snapshots`, the weights at the end of each of the
-run's cosine cycles; or both, as in `snapshots+flip`. The image as it is belongs to every set. The sets are Summers &
+A remedy is a set of views of the image (shifted, mirrored or both); or `snapshots`, the weights at the end of each of
+the run's cosine cycles; or both, as in `snapshots+flip`. Every set includes the original image. The sets are Summers &
 Dinneen's: for CIFAR-10 those of 25 and 81 crops, for MNIST that of 9. Nothing heavy is imported: the Snakefile reads
 this module.
 """
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class View(NamedTuple):
-    """The window this many pixels further down and to the right than the middle, and whether it is mirrored."""
+    """A window shifted by this many pixels down and right of the middle, mirrored or not."""
 
     down: int
     right: int
@@ -36,30 +36,30 @@ SETS = {
     **_CROPS,
     **{f"flip+{name}": _and_mirrored(views) for name, views in _CROPS.items()},
 }
-SNAPSHOTS = "snapshots"  # and how a model is named that is trained for them: M-snapshots
+SNAPSHOTS = "snapshots"  # also the suffix of a model trained for them: M-snapshots
 
 
 class Remedy(NamedTuple):
-    """What is averaged: these views, of all of a run's snapshots or of the last one alone."""
+    """The average over these views, with all of a run's snapshots or only the last."""
 
     all_snapshots: bool
     views: tuple[View, ...]
 
 
 def remedies(sets: Iterable[str], cycles: int) -> tuple[str, ...]:
-    """The remedies for runs of so many cosine cycles, if these sets of views are asked for."""
+    """The remedies for runs with this number of cosine cycles, if these sets of views are requested."""
     sets = tuple(sets)
     return (*sets, SNAPSHOTS, *(f"{SNAPSHOTS}+{name}" for name in sets)) if cycles > 1 else sets
 
 
 def remedy(name: str) -> Remedy:
-    """What a remedy of that name averages."""
+    """The remedy of that name."""
     alone = name.removeprefix(SNAPSHOTS).removeprefix("+")
     return Remedy(name != alone, SETS[alone] if alone else (PLAIN,))
 
 
 def passes(names: Iterable[str], cycles: int) -> int:
-    """How often these remedies have a network go over the test set, for a run of so many cycles."""
+    """The number of passes over the test set that these remedies need, for a run with this number of cycles."""
     wanted = [remedy(name) for name in names]
     every = set().union(*(one.views for one in wanted if one.all_snapshots))
     return (cycles - 1) * len(every) + len(every.union(*(one.views for one in wanted)))

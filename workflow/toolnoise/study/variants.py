@@ -1,11 +1,11 @@
-"""Which sources of noise a variant lets vary."""
+"""The sources of noise that a variant lets vary."""
 
 import re
 from typing import NamedTuple
 
 from toolnoise.base.noise_sources import ALGORITHMIC, SOURCES
 
-# The variants that have a name of their own.
+# The variants with a name of their own.
 VARIANTS = {
     "algo_impl": (*ALGORITHMIC, "impl"),
     "algo": ALGORITHMIC,
@@ -20,7 +20,7 @@ ALLOWED = (
 
 
 class Variant(NamedTuple):
-    """What may vary from run to run; and the number of epochs after which one bit is moved, if `bit` is in it."""
+    """The sources that may vary between runs; with `bit` among them, the number of epochs before it is moved."""
 
     varying: tuple[str, ...]
     bit_after: int = 0
@@ -33,7 +33,7 @@ def variant(name: str) -> Variant | None:
     *others, last = name.split("+")
     later = re.fullmatch("bit_([1-9][0-9]{0,5})", last)
     varying = (*others, "bit" if later else last)
-    # One spelling of each: known sources in this order, each once.
+    # One spelling for each: known sources, in this order, once each.
     if varying != tuple(source for source in SOURCES if source in varying):
         return None
     return Variant(varying, int(later[1]) if later else 0)

@@ -1,8 +1,8 @@
-"""What a training step takes, kernel by kernel: one network on one tooling in one mode, in a process of its own.
+"""The time of a training step, kernel by kernel: one network on one tooling in one mode, in a process of its own.
 
-The step is the one that trains: the same compiled loop, forward, backward and optimiser, on images drawn for the
-purpose. Some steps warm it up (memory, autotuning); as many as asked are timed by the clock; as many again run under
-the framework's profiler, which itself takes time and so is kept away from the clock.
+The step is the training step: the same compiled loop, forward, backward and optimiser, on images drawn for the purpose.
+Some steps warm it up (memory, autotuning); the requested number is timed by the clock; the same number runs under the
+framework's profiler, which itself takes time and is therefore kept apart from the clock.
 """
 
 from pathlib import Path
@@ -54,7 +54,7 @@ def profile(spec: dict[str, Any], out: str | Path, record: str | Path) -> dict[s
 
 
 def _drawn(spec: dict[str, Any]) -> Data:
-    """One batch of noise: what is in the images does not change what is done to them."""
+    """One batch of noise: the content of images does not change the computation."""
     count, size, classes = spec["recipe"]["batch_size"], spec["images"]["image_size"], spec["images"]["classes"]
     stream = streams.key(spec["study_seed"], streams.ANALYSIS, 0, "profile")
     pixels = streams.integers(stream, (count, size, size, spec["images"]["channels"]), 256).astype(np.uint8)

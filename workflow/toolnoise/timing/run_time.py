@@ -1,7 +1,7 @@
-"""How long a run takes, from what was measured: finished runs of the same work, or else some steps timed by `speed`.
+"""The time of a run, from measurements: finished runs of the same work, else some steps timed by `speed`.
 
-Same work is the same model, data set and tooling, determinism switched on or off alike, and batches of one size. Runs
-of other studies in this folder count too. What nobody measured is not guessed.
+Same work means the same model, data set and tooling, determinism on or off alike, and the same batch size. Runs of
+other studies in this folder count too. Nothing is guessed without a measurement.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ from toolnoise.epoch_plan import cycles
 from toolnoise.study import layout
 
 ONCE = ("start_up", "compile")
-# More runs of one kind say nothing new.
+# More runs of one kind add no information.
 LOOKED_AT = 10
 
 
@@ -86,7 +86,7 @@ def _like(spec: dict[str, Any], pattern: str) -> Iterator[tuple[Path, dict[str, 
             if _work(record["spec"]) == _work(spec) and record["epochs"] > 0 and record["seconds"]:
                 yield path, record
         except (BadInput, KeyError, TypeError):
-            continue  # status tells of damaged records
+            continue  # status reports damaged records
 
 
 def _work(spec: dict[str, Any]) -> list[Any]:

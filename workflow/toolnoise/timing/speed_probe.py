@@ -1,7 +1,7 @@
-"""How fast a tooling trains a task, from a few steps of it: what `estimate` knows before the first run is finished.
+"""The speed of a tooling on a task, from a few steps: the basis of `estimate` before the first run is finished.
 
-The engine does what training does, on the first steps of the first epoch, and stops after some seconds; nothing is
-learned or kept but times and sizes.
+The engine trains as usual on the first steps of the first epoch and stops after some seconds; only times and sizes are
+kept.
 """
 
 import time
@@ -15,7 +15,7 @@ from toolnoise.epoch_plan import Plan, plan_epoch, steps_per_epoch
 from toolnoise.training.loop import Timings, build_model, initial_state, start_engine, weight_digests
 
 SECONDS = 5.0
-# Kernels are chosen and memory is found in the first steps.
+# The first steps choose kernels and allocate memory.
 WARM_UP_STEPS = 2
 EVALUATED = 512
 

@@ -1,8 +1,8 @@
-"""One bit: one weight of a run moved to the next number there is, up or down.
+"""One bit: one weight of a run moved to the adjacent floating-point number, up or down.
 
-Of the weights that are multiplied with what comes in, kernels, each is as likely as any other; biases and scales start
-from constants such as 0, where the next number is too small to count. Which weight and which way follow from the
-replicate alone, so that moving it later moves the same one.
+The weight is drawn uniformly from all kernels (weights that multiply inputs); biases and scales start from constants
+such as 0, where the adjacent number is too small to matter. The weight and the direction depend only on the replicate,
+so moving it later moves the same weight.
 """
 
 import math
@@ -17,7 +17,7 @@ from toolnoise.models.initial import Parameter
 
 
 class Move(NamedTuple):
-    """The weight to move, by its tensor's path and its index in it, and whether up or down."""
+    """The weight to move, by its tensor's path and its index in it, and the direction."""
 
     tensor: str
     index: tuple[int, ...]
@@ -38,17 +38,19 @@ def of_run(parameters: Sequence[Parameter], spec: dict[str, Any]) -> Move | None
 
 
 def recorded(move: Move | None, spec: dict[str, Any], epochs: int) -> dict[str, Any] | None:
-    """What the record of a run of so many epochs says of its move; one that diverged before it made none."""
+    """The entry on its move in the record of a run of `epochs` epochs; None if the run diverged before the move."""
     if move is None or epochs <= spec["variant"]["bit_after"]:
         return None
     return {**move._asdict(), "index": list(move.index), "after_epoch": spec["variant"]["bit_after"]}
 
 
 def drawn(parameters: Sequence[Parameter], study_seed: int, replicate: int, model: str) -> Move:
-    """Draw the move of a replicate; `model` is what complaints call it."""
+    """Draw the move of a replicate; errors name the model as `model`."""
     kernels = [parameter for parameter in parameters if parameter.trainable and len(parameter.shape) > 1]
     if not kernels:
-        raise BadInput(f"model {model}", "", "no trained tensor of two axes or more", "one whose weight can be moved")
+        raise BadInput(
+            f"model {model}", "", "no trained tensor of two axes or more", "expected one to move a weight in"
+        )
     which, way = map(int, streams.raw(streams.key(study_seed, "bit", replicate, "weight"), 2))
     place = which * sum(math.prod(kernel.shape) for kernel in kernels) >> 64
     for kernel in kernels:

@@ -1,10 +1,10 @@
-"""Checkpoints: where an interrupted training goes on, bit for bit.
+"""Checkpoints: an interrupted training resumes from one, bit for bit.
 
-One file a run, written whole or not at all, at most once a minute, so that a short run pays nothing. The recorder
-removes it when the run's statement is on disk. It begins with a digest of the rest of it and names what it belongs to
-(spec, data, code, framework, device). A checkpoint is used only if every byte of it is as it was written, it belongs to
-this run, it has exactly the tensors that the engine asks for, and its weights are those of its own last epoch.
-Otherwise the log says why, and training starts anew.
+One file per run, written whole or not at all, at most once a minute, so that a short run pays nothing. The recorder
+removes it when the run's statement is on disk. The file starts with a digest of the rest and names what it belongs to
+(spec, data, code, framework, device). A checkpoint is used only if every byte is as written, it belongs to this run, it
+has exactly the tensors that the engine needs, and its weights are those of its own last epoch. Otherwise the log gives
+the reason, and training starts over.
 """
 
 import hashlib
@@ -23,10 +23,10 @@ from toolnoise.engines import State, Weights
 from toolnoise.training.snapshots import packed, unpacked
 
 SECONDS_BETWEEN = 60.0
-# What of an identity is told as it is; the rest are digests.
+# The parts of an identity that errors quote; the rest are digests.
 NAMES = ("engine", "device", "driver")
 ABOUT, WEIGHTS, SNAPSHOTS = "about", "weights", "snapshots"
-# The first line: what the file is, and the SHA-256 of all that follows.
+# The first line: the type of the file, and the SHA-256 of everything after the line.
 HEADER = "toolnoise checkpoint 2 sha256 {}\n"
 WANTED = "expected a checkpoint that train wrote"
 
@@ -52,23 +52,23 @@ class Checkpoints:
         self.last = time.monotonic()
 
     def read(self, started: Callable[[], State], digest: Callable[[Weights], str]) -> Progress | None:
-        """What the run can go on from, if there is something.
+        """The progress from which the run can resume, if any.
 
-        `started` gives the engine's state at the start: a checkpoint must have the same tensors. `digest` is how the
-        rows of a history digest weights.
+        `started` gives the engine's state at the start: a checkpoint must have the same tensors. `digest` computes the
+        digest of weights as the rows of a history have it.
         """
         if not self.path.exists():
             return None
         if not self.path.is_file():
-            raise BadInput(self.path, "", "is no file", "remove what lies in the checkpoint's place")
+            raise BadInput(self.path, "", "not a file", "remove it: a checkpoint belongs there")
         try:
             return self._read(started, digest)
         except BadInput as error:
-            print(f"toolnoise: {error}; training starts anew", file=sys.stderr, flush=True)
+            print(f"toolnoise: {error}; training starts over", file=sys.stderr, flush=True)
             return None
 
     def write(self, progress: Callable[[], Progress]) -> None:
-        """Keep a run's progress if the last time is long enough ago."""
+        """Save a run's progress if the last save is at least SECONDS_BETWEEN ago."""
         if time.monotonic() - self.last < SECONDS_BETWEEN:
             return
         state, rows, seconds, resumed, snapshots = progress()
@@ -84,7 +84,7 @@ class Checkpoints:
                 file.seek(0)
                 file.write(_header(whole))
         except OSError as error:
-            # A full disk ends a run when it writes its results, not when it takes precautions.
+            # A full disk ends a run when it writes its results, not when it writes a checkpoint.
             print(f"toolnoise: {self.path}: no checkpoint ({error})", file=sys.stderr, flush=True)
         self.last = time.monotonic()
 
@@ -103,8 +103,10 @@ class Checkpoints:
         for key, wanted in self.identity.items():
             if (found := identity.get(key)) != wanted:
                 if key in NAMES:
-                    raise BadInput(self.path, key, f"found {found!r}, another run's", f"expected {wanted!r}")
-                raise BadInput(self.path, key, "of another run, or of this one as it was", "expected this run's")
+                    raise BadInput(self.path, key, f"found {found!r}, from another run", f"expected {wanted!r}")
+                raise BadInput(
+                    self.path, key, "from another run, or from an earlier version of this one", "expected this run's"
+                )
         groups: dict[str, Weights] = {}
         for name, tensor in tensors.items():
             group, _, path = name.partition(" ")
@@ -117,7 +119,7 @@ class Checkpoints:
         return Progress(state, rows, seconds, resumed, snapshots)
 
     def _require_tensors(self, state: State, snapshots: list[Weights], started: State) -> None:
-        """Every tensor of the engine, of its shape and type, and no other; a snapshot has those of the weights."""
+        """Require exactly the engine's tensors, of their shapes and types; a snapshot has those of the weights."""
         wanted, found = ({WEIGHTS: one.weights, **one.slots} for one in (started, state))
         found |= {f"snapshot {number}": snapshot for number, snapshot in enumerate(snapshots, 1)}
         wanted |= {f"snapshot {number}": started.weights for number in range(1, len(snapshots) + 1)}
@@ -136,6 +138,6 @@ def _header(digest: str) -> bytes:
 
 
 def _digest(file: IO[bytes]) -> str:
-    """The SHA-256 of what follows the header."""
+    """The SHA-256 of everything after the header."""
     file.seek(len(_header("0" * 64)))
     return hashlib.file_digest(file, "sha256").hexdigest()

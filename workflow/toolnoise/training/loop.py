@@ -1,9 +1,9 @@
-"""The loop over epochs: engine-neutral, one run a process.
+"""The loop over epochs: engine-neutral, one run per process.
 
-The history says after every epoch how training stands and what the weights are, tensor by tensor, as digests: two
-runs can be compared epoch by epoch without keeping their weights. A run whose loss or weights stop being numbers ends
-there and is recorded as diverged; that is a result, not an error. A run that was interrupted goes on from its last
-checkpoint and ends with the bits that it would have had. A recipe of several cycles keeps the weights after each.
+After every epoch the history records losses and accuracies and, as digests, the weights tensor by tensor: two runs can
+be compared epoch by epoch without keeping their weights. A run whose loss or weights are no longer finite ends there
+and is recorded as diverged; that is a result, not an error. An interrupted run resumes from its last checkpoint and
+ends with the same bits as without the interruption. With a recipe of several cycles the weights after each are kept.
 """
 
 import csv
@@ -49,8 +49,8 @@ def train(
 ) -> dict[str, Any]:
     """Train the run that `spec` describes; write its weights, history and record; return what was observed.
 
-    An interrupted run of the same spec, data and code goes on where `checkpoint` has it. The checkpoint stays until the
-    caller has the results safe.
+    An interrupted run of the same spec, data and code resumes from `checkpoint`. The checkpoint stays until the caller
+    has stored the results safely.
     """
     timings = Timings()
     with timings.measure("start_up"):
@@ -81,7 +81,7 @@ def train(
         rows.append(_epoch(engine, spec, dataset, timings, len(rows)))
         if not _has_ended(rows, spec["recipe"]["epochs"]) and len(rows) % cycle_length(spec["recipe"]) == 0:
             snapshots.append(engine.weights())
-        print(_told(rows[-1], spec["recipe"]["epochs"]), flush=True)
+        print(_epoch_line(rows[-1], spec["recipe"]["epochs"]), flush=True)
     arrays.write_npz(weights, {**engine.weights(), **packed(snapshots)})
     files.write_text(history, _as_csv(rows))
     files.write_json(
@@ -104,7 +104,7 @@ def train(
 
 
 def _identity(spec: dict[str, Any], dataset: prepared.Data, observed: dict[str, Any]) -> dict[str, Any]:
-    """All that an epoch's bits follow from, but for its plan: what a checkpoint must share with the run it is for."""
+    """Everything that determines an epoch's bits, except its plan: a checkpoint must share it with the run."""
     return {
         "engine": spec["hardware"]["engine"],
         "spec": files.canonical_sha256(spec),
@@ -149,7 +149,7 @@ def _has_diverged(row: dict[str, Any]) -> bool:
     return not np.isfinite([row["train_loss"], row["test_loss"]]).all()
 
 
-def _told(row: dict[str, Any], epochs: int) -> str:
+def _epoch_line(row: dict[str, Any], epochs: int) -> str:
     return (
         f"epoch {row['epoch']} of {epochs}: train loss {row['train_loss']:.4g}, "
         f"test accuracy {row['test_accuracy']:.4f}, {row['seconds']:.1f} s"

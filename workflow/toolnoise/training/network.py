@@ -1,4 +1,4 @@
-"""From a spec to a network that computes: the engine started, the network built, its first weights drawn."""
+"""From a spec to a ready network: engine started, network built, initial weights drawn."""
 
 import importlib
 import inspect
@@ -34,16 +34,18 @@ def build_model(engine: Engine, spec: dict[str, Any], dataset: prepared.Data) ->
     try:
         return engine.build(builder, model["options"], shape, classes)
     except ValueError as error:
-        # Images that pooling has used up, a size that a network does not come in, ...
-        found = f"{model['builder']} gives no network for images of {' x '.join(map(str, shape))} ({_reason(error)})"
+        # For example, the images are too small for its pooling, or the network does not come in this size.
+        found = (
+            f"{model['builder']} cannot build a network for images of {' x '.join(map(str, shape))} ({_reason(error)})"
+        )
         raise BadInput(f"model {model['name']}", "builder", found, "larger images, or another network") from None
 
 
 def _reason(error: ValueError) -> str:
-    """The line of Keras's complaint that says what is wrong, without its colours."""
+    """The line of Keras's error that gives the reason, without colour codes."""
     lines = [re.sub(r"\x1b\[[0-9;]*m", "", line).strip() for line in str(error).splitlines()]
-    told = [line for line in lines if line and not line.startswith("Exception encountered")]
-    return told[0] if told else type(error).__name__
+    reasons = [line for line in lines if line and not line.startswith("Exception encountered")]
+    return reasons[0] if reasons else type(error).__name__
 
 
 def emulated_noise(spec: dict[str, Any]) -> str | None:
@@ -53,14 +55,14 @@ def emulated_noise(spec: dict[str, Any]) -> str | None:
 
 
 def initial_state(parameters: Sequence[Parameter], spec: dict[str, Any]) -> State:
-    """Where the run that `spec` describes starts from."""
+    """The initial state of the run that `spec` describes."""
     drawn_for = replicate("init", spec["variant"]["varying"], spec["seed"])
     return State(initial_weights(parameters, spec["study_seed"], drawn_for, spec["model"]["name"]), {}, 0)
 
 
 def _builder(model: dict[str, Any]) -> Callable[..., Any]:
     module, _, function = model["builder"].partition(":")
-    # A study may name modules that lie in the folder it runs in, whatever program was started.
+    # A study may name modules in its working folder, whichever program was started.
     if (here := str(Path.cwd())) not in sys.path:
         sys.path.append(here)
     try:

@@ -1,4 +1,4 @@
-"""Reading what a run left: its record, weights and history, with one line for a damaged one."""
+"""Reading a run's outputs: record, weights and history; a damaged one is a one-line error."""
 
 import csv
 import hashlib
@@ -33,7 +33,7 @@ class Run(NamedTuple):
 
     @property
     def diverged(self) -> bool:
-        """Whether its loss stopped being a number."""
+        """Whether its loss stopped being finite."""
         return self.record["status"] == "diverged"
 
     def weights(self) -> dict[str, np.ndarray]:
@@ -42,9 +42,9 @@ class Run(NamedTuple):
         return self._tensors(mapped=[name for name in names if name.endswith(snapshots.MARK)])[0]
 
     def snapshots(self) -> list[dict[str, np.ndarray]]:
-        """The weights after each cycle, the final ones last; all of them stay in the file, mapped into memory.
+        """The weights after each cycle, the final ones last; all of them stay in the file, memory-mapped.
 
-        A diverged run has those of the cycles that it ended before, and those that it diverged with.
+        A diverged run has those of the cycles completed before, and the weights at divergence.
         """
         final, packs = self._tensors(mapped=npz_names(self.folder / "weights.npz"))
         kept = len(snapshots.snapshot_epochs(self.record["spec"]["recipe"], self.record["epochs"]))
@@ -71,7 +71,7 @@ class Run(NamedTuple):
         return np.concatenate([weights[path].ravel() for path in self.record["trainable"]])
 
     def history(self) -> list[dict[str, str]]:
-        """One row an epoch."""
+        """One row per epoch."""
         path = self.folder / "history.csv"
         with readable(path, "the history that train wrote"):
             text = path.read_text("utf-8")
@@ -86,7 +86,7 @@ class Run(NamedTuple):
 
 
 def is_finished(record: str | Path, spec: dict[str, Any]) -> bool:
-    """Whether the run that `spec` describes, and not an earlier form of it, has left its record."""
+    """Whether the run that `spec` describes, not an earlier version of it, has left its record."""
     try:
         return read(record).record["spec"] == spec
     except BadInput:

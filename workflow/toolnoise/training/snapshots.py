@@ -1,8 +1,8 @@
-"""Cycles: a training in equal parts, in each of which the learning rate falls to 0, and the weights at their ends.
+"""Cycles: equal parts of a training, in each of which the learning rate falls to 0, and the weights at their ends.
 
-The weights after every cycle but the last are a run's snapshots; the last one's are its final weights. A run that
-diverges has the snapshots of the cycles that it ended before. In a file the snapshots of a tensor are one array, one
-after the other, under the tensor's path and a "/": no path ends so, because no tensor's own name is empty.
+The weights after every cycle but the last are a run's snapshots; those after the last are its final weights. A diverged
+run has the snapshots of the cycles completed before. In a file, the snapshots of a tensor are stacked in one array
+under the tensor's path and a "/": no path ends like this, because no tensor has an empty name.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,12 +17,12 @@ MARK = "/"
 
 
 def snapshot_epochs(recipe: Mapping[str, Any], epochs: int) -> list[int]:
-    """The epochs after which a run that trained for so many has a snapshot."""
+    """The epochs after which a run of `epochs` epochs has a snapshot."""
     return list(range(cycle_length(recipe), epochs, cycle_length(recipe)))
 
 
 def packed(snapshots: Sequence[Mapping[str, np.ndarray]]) -> dict[str, Rows]:
-    """Snapshots as the arrays of a file, which are never held as such."""
+    """Snapshots as the arrays of a file, written row by row and never held in memory as such."""
     first = snapshots[0] if snapshots else {}
     return {
         path + MARK: Rows((len(snapshots), *tensor.shape), tensor.dtype, [snapshot[path] for snapshot in snapshots])

@@ -65,7 +65,7 @@ def read_faces(attributes: Path, partition: Path, target: str, groups: dict[str,
     for part in PARTS:
         chosen = [place for place, face in enumerate(names) if part_of.get(face) == PARTITION[part]]
         if not chosen:
-            raise BadInput(partition, part, "no face of this part", f"{PARTITION[part]} beside a face's name")
+            raise BadInput(partition, part, "no face of this part", f"{PARTITION[part]} after a face's name")
         parts[part] = Faces([names[place] for place in chosen], labels[chosen], member[chosen])
     return parts
 

@@ -41,7 +41,7 @@ def read(name: str, entry: dict[str, Any], _threads: int) -> Iterator[Raw]:
         files = {member.rpartition("/")[2]: member for member in members}
         form = next((form for form in FORMS if form.train[0] in files), None)
         if form is None:
-            raise BadInput(path, "", "no CIFAR in binary form", f"expected {' or '.join(f.train[0] for f in FORMS)}")
+            raise BadInput(path, "", "not CIFAR in binary form", f"expected {' or '.join(f.train[0] for f in FORMS)}")
         for file in (*form.train, *form.test, form.classes):
             if file not in files:
                 raise BadInput(path, file, "no such member", f"expected {', '.join(form.train + form.test)}")

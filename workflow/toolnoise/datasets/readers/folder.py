@@ -48,7 +48,7 @@ def by_class(members: Members, start: str, form: str) -> list[tuple[str, str]]:
         if name.startswith(start):
             kind, _, file = name.removeprefix(start).partition("/")
             if not file or "/" in file:
-                raise BadInput(members.path, name, "an image that is in no class's folder", f"expected {form}")
+                raise BadInput(members.path, name, "an image outside the class folders", f"expected {form}")
             files.append((kind, name))
     if not files:
         raise BadInput(members.path, start, "no image found", f"expected {form}")

@@ -1,8 +1,8 @@
 """ImageNet (ILSVRC 2012): the official archives, or folders.
 
-Training images come as a tar of tars, one a class, or as a folder (or tar) with a folder a class. Validation images,
-the test set of every study here, come as one tar of numbered images, whose classes the development kit tells; or, as a
-person may have sorted them, with a folder a class. Classes are the WordNet ids in order.
+Training images come as a tar of tars, one per class, or as a folder (or tar) with a folder per class. Validation
+images, the test set of every study here, come as one tar of numbered images, with their classes in the development kit;
+or, sorted by the user, with a folder per class. Classes are the WordNet ids in order.
 """
 
 import io
@@ -33,12 +33,12 @@ def read(name: str, entry: dict[str, Any], threads: int) -> Iterator[Raw]:
         if any("/" in file for file in test):
             test_files = by_class(test, "", FORM)
         else:
-            test_files = _told_by_devkit(test, *paths_of(name, entry, "devkit"))
+            test_files = _labelled_by_devkit(test, *paths_of(name, entry, "devkit"))
         parts = (part_of(*part, classes, decoder) for part in ((train, train_files), (test, test_files)))
         yield Raw(*parts, classes, margin=decoder.margin)
 
 
-def _told_by_devkit(test: Members, devkit: Path) -> list[tuple[str, str]]:
+def _labelled_by_devkit(test: Members, devkit: Path) -> list[tuple[str, str]]:
     """The class and the name of each validation image, which are numbered in the order of their names."""
     with opened(devkit) as members:
         files = {file: member for member in members for file in (TRUTH, SYNSETS) if member.endswith(file)}
