@@ -31,8 +31,8 @@ from toolnoise import steps  # noqa: E402
 from toolnoise.base import code_digest, files  # noqa: E402
 from toolnoise.base.errors import BadInput, errors_in_one_line  # noqa: E402
 from toolnoise.base.printing import size, span  # noqa: E402
-from toolnoise.commands import doctor  # noqa: E402
 from toolnoise.datasets import sources  # noqa: E402
+from toolnoise.engines import serving  # noqa: E402
 from toolnoise.provenance.record import recorder, repository, statements  # noqa: E402
 from toolnoise.provenance.record.hashing import sha256  # noqa: E402
 from toolnoise.provenance.share import archive, sharing  # noqa: E402
@@ -153,7 +153,7 @@ def run(options: argparse.Namespace) -> None:
 def _served(file: Path) -> studies.Study:
     """The study on the toolings that this machine can run; its name contains the GPU."""
     whole = config.read(file)
-    reasons = {name: doctor.why_not({"name": name, **entry}) for name, entry in whole["hardware"].items()}
+    reasons = {name: serving.why_not({"name": name, **entry}) for name, entry in whole["hardware"].items()}
     able = [name for name, reason in reasons.items() if not reason]
     if not able:
         raise BadInput(file, "hardware", f"this machine can run none: {next(iter(reasons.values()))}")

@@ -41,12 +41,12 @@ def prepare_npz(tmp_path):
     return prepare
 
 
-def test_a_folder_of_arrays_is_prepared_as_an_archive_of_them_is(prepare_npz, mine, tmp_path):
+def test_a_folder_of_arrays_is_prepared_as_an_archive_of_them_is(prepare_npz, outside, tmp_path):
     (tmp_path / "mine").mkdir()
-    for name, array in mine.items():
+    for name, array in outside.items():
         np.save(tmp_path / "mine" / f"{name}.npy", array)
     preparation.prepare("mine", {"reader": "npy", "path": str(tmp_path / "mine")}, tmp_path / "of_folder.npz")
-    assert (tmp_path / "of_folder.npz").read_bytes() == prepare_npz(mine).read_bytes()
+    assert (tmp_path / "of_folder.npz").read_bytes() == prepare_npz(outside).read_bytes()
 
 
 def test_a_folder_that_lacks_an_array_is_one_line(tmp_path, refused):

@@ -46,7 +46,7 @@ CELL = {"1": Run(seed=1, diverged=False), "2": Run(seed=2, diverged=True), "5": 
 def dumped(tmp_path, monkeypatch):
     """Dump three runs, of which the second diverged; return the two files."""
     data = Data(TEST, TEST, tuple("abc"), (), "")
-    network = prediction_dump.Network(Dense(), (), data, {"device": "none"})
+    network = prediction_dump.Predictor(Dense(), (), data, {"device": "none"})
     monkeypatch.setattr(prediction_dump, "build", lambda *_: network)
     monkeypatch.setattr(runs, "read", CELL.get)
     monkeypatch.setattr(remedy_dump, "PART", 8)  # three parts

@@ -32,8 +32,8 @@ from toolnoise.study.cells import (
     Pair,
     Place,
     Profile,
-    Run,
     Shown,
+    Training,
     Whole,
 )
 from toolnoise.study.grid import Study
@@ -175,8 +175,8 @@ def _with_sources(study: Study) -> Iterator[Dataset]:
     return (Dataset(name) for name in study.datasets if sources.sources(study.config["datasets"][name]))
 
 
-def _runs(study: Study) -> Iterator[Run]:
-    return (Run(*cell, seed) for cell, seeds in study.seeds.items() for seed in seeds)
+def _runs(study: Study) -> Iterator[Training]:
+    return (Training(*cell, seed) for cell, seeds in study.seeds.items() for seed in seeds)
 
 
 # What options name
@@ -254,7 +254,7 @@ def _everything_shown(study: Study, _: Whole) -> list[str]:
     return [*collected(study).values(), *(name for place in figures for name, _ in outputs_at("render", study, place))]
 
 
-def _training_minutes(study: Study, place: Cell | Run) -> int:
+def _training_minutes(study: Study, place: Cell | Training) -> int:
     return study.minutes[Cell(*place[:4])]
 
 
@@ -322,7 +322,7 @@ STEPS = {
     "train": Step(
         "train_run",
         "train one run",
-        place=Run,
+        place=Training,
         places=_runs,
         parameters=lambda study, run: _spec(study, run.cell, run.seed),
         reads=DATA,
@@ -633,12 +633,12 @@ def asked(verb: str, study: Study, file: str | Path, names: Mapping[str, Any]) -
     step = STEPS[verb]
     place = step.place(*(names[name] for name in step.place._fields))
     if place not in set(step.places(study)):
-        cell = Cell(*place[:4]) if isinstance(place, Cell | Run) else None
+        cell = Cell(*place[:4]) if isinstance(place, Cell | Training) else None
         if cell and cell not in study.seeds:
             raise BadInput(
                 file, "grid", f"no cell {'/'.join(cell)}", "allowed: model/dataset/hardware/variant of its grid"
             )
-        if isinstance(place, Run):
+        if isinstance(place, Training):
             seeds = ", ".join(map(str, study.seeds[cell]))
             raise BadInput(file, "seeds", f"no seed {place.seed} of {'/'.join(cell)}", f"allowed: {seeds}")
         key, wanted = step.wanted

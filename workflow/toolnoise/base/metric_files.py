@@ -31,7 +31,7 @@ MEASURE: Columns = {"metric": str, "group": str, **ESTIMATE}
 _NUMBER = re.compile(r"-?(\d+(\.\d+)?(e[-+]?\d+)?|inf)", re.ASCII)
 _COUNT = re.compile(r"\d+", re.ASCII)
 
-Cell = str | int | float
+Value = str | int | float
 
 
 def columns(named: str) -> Columns:
@@ -40,7 +40,7 @@ def columns(named: str) -> Columns:
     return getattr(importlib.import_module(module), name)
 
 
-def write(path: str | Path, columns: Columns, rows: Iterable[Sequence[Cell]]) -> None:
+def write(path: str | Path, columns: Columns, rows: Iterable[Sequence[Value]]) -> None:
     """Write rows in the order of `columns`, such as `(*cell, metric, group, *estimate, runs, missing)`."""
     text = io.StringIO()
     print(VERSION, file=text)
@@ -69,13 +69,13 @@ def part_of(group: str) -> str:
     return "class" if group.isascii() and group.isdigit() else "group"
 
 
-def _text(kind: type, cell: Cell) -> str:
+def _text(kind: type, cell: Value) -> str:
     if kind is float:
         return "" if np.isnan(cell) else repr(float(cell))
     return str(cell)
 
 
-def _rows(path: str | Path, columns: Columns) -> list[list[Cell]]:
+def _rows(path: str | Path, columns: Columns) -> list[list[Value]]:
     version, _, body = _whole(path).partition("\n")
     if version != VERSION:
         raise BadInput(path, "line 1", f"found {version[:60]!r}", f"expected {VERSION!r}")
@@ -117,7 +117,7 @@ def _check_header(path: str | Path, found: Sequence[str], columns: Columns) -> N
         raise BadInput(path, "columns", f"found {', '.join(found)}", allowed)
 
 
-def _cell(path: str | Path, where: str, kind: type, text: str) -> Cell:
+def _cell(path: str | Path, where: str, kind: type, text: str) -> Value:
     if kind is float:
         if text == "":
             return np.nan

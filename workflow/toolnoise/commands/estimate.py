@@ -32,7 +32,7 @@ NUMBER_BYTES = 4
 UNITS = {"cpu": "core-hours", "gpu": "GPU-hours", "tpu": "TPU-hours"}
 
 
-class Task(NamedTuple):
+class Workload(NamedTuple):
     """Runs that take the same time: one model on one data set and tooling, deterministic or not; or all profiles.
 
     Seconds are None without a measurement; `seconds_left` includes the jobs that dump predictions.
@@ -69,24 +69,24 @@ class Disk(NamedTuple):
     unknown: list[str]
 
 
-class Estimate(NamedTuple):
+class StudyCost(NamedTuple):
     """The whole estimate; `jobs` counts the jobs of the whole study."""
 
     jobs: dict[str, int]
-    tasks: list[Task]
+    tasks: list[Workload]
     hardware: list[Tooling]
     disk: Disk
 
 
-def estimate(study: Study) -> Estimate:
-    """Estimate a study from the results in this folder."""
+def estimate(study: Study) -> StudyCost:
+    """StudyCost a study from the results in this folder."""
     paces = {cells[0]: run_time.find(_spec(study, cells[0])) for cells in study.alike}
     tasks = [_task(study, cells, paces[cells[0]]) for cells in study.alike]
     measured_on = dict.fromkeys(network.hardware for network in study.networks)
     tasks += [_profiles(study, hardware, mode) for hardware in measured_on for mode in MODES]
     names = dict.fromkeys(task.hardware for task in tasks)
     toolings = [_tooling(study, name, [task for task in tasks if task.hardware == name]) for name in names]
-    return Estimate(_jobs(study), tasks, toolings, _disk(study, paces))
+    return StudyCost(_jobs(study), tasks, toolings, _disk(study, paces))
 
 
 def measure(study: Study, file: str) -> None:
@@ -125,7 +125,7 @@ def _spec(study: Study, cell: Cell) -> dict[str, Any]:
     return study.spec(cell, study.seeds[cell][0])
 
 
-def _task(study: Study, cells: tuple[Cell, ...], found: Pace | None) -> Task:
+def _task(study: Study, cells: tuple[Cell, ...], found: Pace | None) -> Workload:
     first, left, seconds = cells[0], 0, 0.0
     recipe = _spec(study, first)["recipe"]
     epochs, count = recipe["epochs"], cycles(recipe)
@@ -148,7 +148,7 @@ def _task(study: Study, cells: tuple[Cell, ...], found: Pace | None) -> Task:
                 trained, here = pair.cells
                 if here == cell and (unfinished or not Path(study.path(layout.EXCHANGED, pair)).exists()):
                     seconds += found.predictions(len(study.seeds[trained]))
-    return Task(
+    return Workload(
         *(first.hardware, first.model, first.dataset, is_deterministic(first)),
         runs=_runs(study, cells),
         left=left,
@@ -158,7 +158,7 @@ def _task(study: Study, cells: tuple[Cell, ...], found: Pace | None) -> Task:
     )
 
 
-def _profiles(study: Study, hardware: str, mode: str) -> Task:
+def _profiles(study: Study, hardware: str, mode: str) -> Workload:
     """The measurements of the cost of determinism on a tooling in a mode, all networks together."""
     mine = [profile for profile in study.profiles if (profile.hardware, profile.mode) == (hardware, mode)]
     networks = dict.fromkeys(profile.model for profile in mine)
@@ -170,7 +170,7 @@ def _profiles(study: Study, hardware: str, mode: str) -> Task:
     ]
     known = [seconds for seconds in each.values() if seconds is not None]
     whole = len(known) == len(each)
-    return Task(
+    return Workload(
         *(hardware, f"{len(networks)} networks", "-", mode == "deterministic"),
         runs=len(mine),
         left=len(left),
@@ -186,7 +186,7 @@ def unfinished_seeds(study: Study, cell: Cell) -> list[int]:
     return [seed for seed, path in paths if not runs.is_finished(path, study.spec(cell, seed))]
 
 
-def _tooling(study: Study, name: str, tasks: list[Task]) -> Tooling:
+def _tooling(study: Study, name: str, tasks: list[Workload]) -> Tooling:
     entry = study.tooling(name)
     # Clusters count the cores of a CPU run, and one device otherwise.
     devices = entry["threads"] if entry["accelerator"] == "cpu" else 1
@@ -276,7 +276,7 @@ def _engine() -> engines.Engine:
     raise ModuleNotFoundError("no framework is installed")
 
 
-def as_json(found: Estimate) -> dict[str, Any]:
+def as_json(found: StudyCost) -> dict[str, Any]:
     """The estimate as plain values; unknown values are null."""
     return {
         "jobs": found.jobs,
@@ -286,7 +286,7 @@ def as_json(found: Estimate) -> dict[str, Any]:
     }
 
 
-def as_text(found: Estimate, file: str) -> str:
+def as_text(found: StudyCost, file: str) -> str:
     """The estimate, for a person; `file` is the study's file."""
     heading = ("hardware", "model", "data set", "deterministic", "runs", "left", "a run", "all left", "measured from")
     rows = [

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from toolnoise.base.errors import BadInput
-from toolnoise.commands.sample_size import Claim, Plan
+from toolnoise.commands.sample_size import Claim, SampleSize
 from toolnoise.figures import style
 
 TITLES = {"gain": "A gain", "ratio": "SDs that differ", "margin": "SDs that are equal"}
@@ -16,7 +16,7 @@ USUAL_GAINS, USUAL_FACTORS = (0.5, 1, 2), (1.25, 1.5, 2, 3)
 TICKS = tuple(digit * 10**power for power in range(7) for digit in (1, 2, 5))
 
 
-def draw(plan: Plan, path: str) -> None:
+def draw(plan: SampleSize, path: str) -> None:
     """Write the figure; the suffix is the format."""
     if Path(path).suffix[1:] not in style.FORMATS:
         raise BadInput("command line", "--figure", f"found {path}", f"a name ending in .{', .'.join(style.FORMATS)}")
@@ -37,13 +37,13 @@ def draw(plan: Plan, path: str) -> None:
     style.save_as(figure, path)
 
 
-def _usual(plan: Plan) -> list[Claim]:
+def _usual(plan: SampleSize) -> list[Claim]:
     sd = plan.spread.sd.value if plan.spread else None
     gains = [Claim("gain", float(f"{times * sd:.2g}")) for times in USUAL_GAINS] if sd else []
     return gains + [Claim(kind, factor) for kind in ("ratio", "margin") for factor in USUAL_FACTORS]
 
 
-def _curves(panel: Axes, plan: Plan, claims: list[Claim]) -> None:
+def _curves(panel: Axes, plan: SampleSize, claims: list[Claim]) -> None:
     needed = [plan.needed(claim) for claim in claims]
     most = max([30, *(2 * runs for runs in needed if runs)])
     runs = np.unique(np.geomspace(2, most, 200).round().astype(int))

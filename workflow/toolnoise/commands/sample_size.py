@@ -47,7 +47,7 @@ class Claim(NamedTuple):
         }[self.kind]
 
 
-class Plan(NamedTuple):
+class SampleSize(NamedTuple):
     """The question: `claims` or, if there are none, numbers of `runs`."""
 
     spread: Spread | None
@@ -76,7 +76,7 @@ def plan(
     runs: Sequence[int] | None,
     level: float,
     wanted: float,
-) -> Plan:
+) -> SampleSize:
     """Check the question."""
     for name, value in (("level", level), ("power", wanted)):
         if not 0 < value < 1:
@@ -97,7 +97,7 @@ def plan(
         raise BadInput("command line", "--gain", "how many runs depends on the SD", "give --pilot or --sd")
     asked = (("gain", gains), ("ratio", ratios), ("margin", margins))
     claims = tuple(Claim(kind, value) for kind, values in asked for value in values or ())
-    return Plan(spread, claims, tuple(runs or (() if claims else USUAL_RUNS)), level, wanted)
+    return SampleSize(spread, claims, tuple(runs or (() if claims else USUAL_RUNS)), level, wanted)
 
 
 def spread_of(
@@ -147,7 +147,7 @@ def pilot(path: str, wanted: dict[str, str | None]) -> Spread:
     return Spread(Estimate(*(POINTS * part for part in (row.value, row.ci_low, row.ci_high))), int(row.n_runs), name)
 
 
-def as_json(found: Plan) -> dict[str, Any]:
+def as_json(found: SampleSize) -> dict[str, Any]:
     """The plan for programs; null: a million runs cannot show it, or it needs an SD or interval that was not given."""
     spread = found.spread
     bounds = dict(zip(("value", "low", "high"), map(_defined, spread.sd), strict=True)) if spread else {}
@@ -161,12 +161,12 @@ def as_json(found: Plan) -> dict[str, Any]:
     }
 
 
-def as_text(found: Plan) -> str:
+def as_text(found: SampleSize) -> str:
     """The plan, for a person."""
     return "\n".join(_lines(found))
 
 
-def _lines(found: Plan) -> Iterator[str]:
+def _lines(found: SampleSize) -> Iterator[str]:
     spread, about = found.spread, as_json(found)
     if spread:
         interval = f" ({spread.sd.low:.3g} to {spread.sd.high:.3g}, from {spread.runs} runs)" if spread.runs else ""
@@ -216,7 +216,7 @@ def _percent(share: float) -> str:
     return f"{100 * share:.0f}" if share >= 0.1 else f"{100 * share:.2g}"
 
 
-def _needed(found: Plan, claim: Claim) -> dict[str, Any]:
+def _needed(found: SampleSize, claim: Claim) -> dict[str, Any]:
     entry = {"claim": claim.kind, "size": claim.size, "runs_per_arm": found.needed(claim)}
     if claim.kind != "gain":
         return entry
@@ -234,7 +234,7 @@ def _needed(found: Plan, claim: Claim) -> dict[str, Any]:
     }
 
 
-def _shown(found: Plan, runs: int) -> dict[str, Any]:
+def _shown(found: SampleSize, runs: int) -> dict[str, Any]:
     entry = {"runs_per_arm": runs}
     if found.spread:
         a_unit = power.detectable_difference(runs, 1, found.level, found.power)

@@ -20,7 +20,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import aligned, span
 from toolnoise.steps import STEPS
 from toolnoise.study import layout
-from toolnoise.study.cells import Cell, Place, Run
+from toolnoise.study.cells import Cell, Place, Training
 from toolnoise.study.grid import Study
 from toolnoise.timing import run_time
 from toolnoise.training import runs
@@ -179,7 +179,7 @@ def _jobs(study: Study, verb: str) -> Iterator[tuple[Place, Watched]]:
         yield place, Watched(rule, (study.name, *wildcards), result, study.path(log, place))
 
 
-def _train_at(study: Study, run: Run, job: Watched, workers: Workers) -> At:
+def _train_at(study: Study, run: Training, job: Watched, workers: Workers) -> At:
     if not Path(job.result).exists():
         at = _at(job, workers)
         # Epochs that are not in a checkpoint are trained again.

@@ -18,7 +18,7 @@ from toolnoise.training import runs
 from toolnoise.training.network import build_model, start_engine
 
 
-class Network(NamedTuple):
+class Predictor(NamedTuple):
     """The means to predict with a cell's runs: a started engine, its empty network, the data and the machine."""
 
     engine: Engine
@@ -35,13 +35,13 @@ class Network(NamedTuple):
         self.engine.restore(State(weights, {}, 0))
 
 
-def build(spec: dict[str, Any], data: str | Path, timings: Timings) -> Network:
+def build(spec: dict[str, Any], data: str | Path, timings: Timings) -> Predictor:
     """Start a cell's engine and build its network; `spec` is that of any of its runs."""
     with timings.measure("start_up"):
         dataset = prepared.load(data, spec["recipe"]["normalise"])
         engine, observed = start_engine(spec)
     with timings.measure("compile"):
-        return Network(engine, build_model(engine, spec, dataset), dataset, observed)
+        return Predictor(engine, build_model(engine, spec, dataset), dataset, observed)
 
 
 def dump(

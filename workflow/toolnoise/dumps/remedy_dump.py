@@ -15,7 +15,7 @@ from toolnoise.base.progress import progress
 from toolnoise.base.timings import Timings
 from toolnoise.datasets.prepared import Split
 from toolnoise.dumps import prediction_dump
-from toolnoise.dumps.prediction_dump import Network
+from toolnoise.dumps.prediction_dump import Predictor
 from toolnoise.study.remedy_sets import Remedy, View, remedy
 from toolnoise.training import runs
 
@@ -74,7 +74,7 @@ def seen(images: np.ndarray, margin: int, views: Iterable[View]) -> Iterator[tup
 
 
 def _averages(
-    network: Network, run: runs.Run, snapshots: list[dict[str, np.ndarray]], part: Split, wanted: list[Remedy]
+    network: Predictor, run: runs.Run, snapshots: list[dict[str, np.ndarray]], part: Split, wanted: list[Remedy]
 ) -> np.ndarray:
     """The mean logits of some examples under each remedy, [remedy, N, C]."""
     sums = np.zeros((len(wanted), len(part.labels), len(network.dataset.classes)))

@@ -23,8 +23,8 @@ from toolnoise.engines.keras_engine import (
     EPSILON,
     EVALUATION_BATCH,
     LOSS_SCALE,
+    Chunk,
     KerasEngine,
-    Part,
     Sums,
 )
 from toolnoise.epoch_plan import Plan, steps_per_epoch
@@ -143,11 +143,11 @@ class Engine(KerasEngine):
         data = self.held or self._on_device(blank, np.zeros(1, np.int32))
         kept = self.tensors, self.slots
         self.tensors, self.slots = self.jax.tree.map(copy, kept)
-        step = Part(*data, plan, np.ones(1, np.uint32), np.zeros((1, 3), np.float32))
+        step = Chunk(*data, plan, np.ones(1, np.uint32), np.zeros((1, 3), np.float32))
         self._train(step, Sums(np.float32(0), np.int32(0)))
         self.tensors, self.slots = kept
 
-    def _train(self, part: Part, sums: Sums) -> Sums:
+    def _train(self, part: Chunk, sums: Sums) -> Sums:
         # A part of another length needs no new compilation: each is padded to the same power of two.
         plan, count = part.plan, len(part.steps)
         size = 2 ** (max(FEWEST_STEPS, self._steps, count) - 1).bit_length()

@@ -30,7 +30,7 @@ EVALUATION_BATCH = 512
 UNUSED = ("h5py", "IPython", "matplotlib", "pandas", "PIL", "sklearn")
 
 
-class Part(NamedTuple):
+class Chunk(NamedTuple):
     """Steps to train: the part's images and labels on the device, and its plan.
 
     For each step, its number since training began, [T], and its learning rate and powers of Adam's betas, [T, 3].
@@ -240,12 +240,12 @@ class KerasEngine(abc.ABC):
             steps = self.step + 1 + np.arange(len(some.order))
             updates = steps - (int(self.slots[LOSS_SCALE][loss_scale.LEFT_OUT]) if self.loss_scaled else 0)
             rates = np.stack([some.rates, BETA_1**updates, BETA_2**updates], axis=1).astype(np.float32)
-            sums = self._train(Part(images, labels, some, steps.astype(np.uint32), rates), sums)
+            sums = self._train(Chunk(images, labels, some, steps.astype(np.uint32), rates), sums)
             self.step += len(some.order)
         return EpochResult(float(sums.loss) / len(plan.order), int(sums.correct) / plan.order.size)
 
     @abc.abstractmethod
-    def _train(self, part: Part, sums: Sums) -> Sums:
+    def _train(self, part: Chunk, sums: Sums) -> Sums:
         """Train the steps of a part; return the given sums continued."""
 
     def _parts(self, plan: Plan) -> Iterator[tuple[Any, Any, Plan]]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from toolnoise.base.errors import BadInput
 from toolnoise.engines import Kernel, accelerators, decay, loss_scale, rate_factor, xplane
-from toolnoise.engines.keras_engine import BETA_1, BETA_2, EPSILON, LOSS_SCALE, SLOTS, KerasEngine, Part, Sums
+from toolnoise.engines.keras_engine import BETA_1, BETA_2, EPSILON, LOSS_SCALE, SLOTS, Chunk, KerasEngine, Sums
 from toolnoise.epoch_plan import Plan
 
 ISA = {"sse41": "SSE41", "avx2": "AVX2", "avx512": "AVX512_CORE"}
@@ -124,7 +124,7 @@ class Engine(KerasEngine):
         self._run(*(np.zeros([n or 0 for n in spec.shape], spec.dtype.as_numpy_dtype) for spec in signature))
         self._forward(tf.zeros((1, *train.shape)))
 
-    def _train(self, part: Part, sums: Sums) -> Sums:
+    def _train(self, part: Chunk, sums: Sums) -> Sums:
         return self._run(part.images, part.labels, *part.plan[:-1], part.steps, part.rates, *sums)
 
     def _run(self, *arrays: Any) -> Sums:

@@ -12,7 +12,7 @@ import numpy as np
 
 from toolnoise.base.errors import BadInput
 from toolnoise.engines import Kernel, allocation, decay, loss_scale, rate_factor
-from toolnoise.engines.keras_engine import BETA_1, BETA_2, EPSILON, LOSS_SCALE, SLOTS, KerasEngine, Part, Sums
+from toolnoise.engines.keras_engine import BETA_1, BETA_2, EPSILON, LOSS_SCALE, SLOTS, Chunk, KerasEngine, Sums
 from toolnoise.epoch_plan import Plan
 
 ISA = {"avx2": "AVX2", "avx512": "AVX512"}
@@ -100,7 +100,7 @@ class Engine(KerasEngine):
     def _compile(self) -> None:
         self._forward(np.zeros((1, *self.shape), np.float32))
 
-    def _train(self, part: Part, sums: Sums) -> Sums:
+    def _train(self, part: Chunk, sums: Sums) -> Sums:
         plan = part.plan
         # 64 bits instead of 32: PyTorch does not compute with unsigned integers.
         order, slots, dropout = (

@@ -60,7 +60,7 @@ class Number(NamedTuple):
         return amount * math.sqrt(runs / (runs - 1)) if self.ddof == "0" else amount
 
 
-class Comparison(NamedTuple):
+class BesidePublished(NamedTuple):
     """A published number and, if the study has it, its own: with the range for the published one, and its runs."""
 
     number: Number
@@ -93,7 +93,7 @@ def remedy(number: Number) -> str:
 
 def compare(
     numbers: Sequence[Number], stability: pd.DataFrame, data: pd.DataFrame, overhead: pd.DataFrame | None = None
-) -> list[Comparison]:
+) -> list[BesidePublished]:
     """Each published number with the one in a study's metric files."""
     spreads = {number[1:5]: number for number in numbers if number.metric == "accuracy_sd" and number.item == "table2"}
     return [_compared(number, spreads, stability, data, overhead) for number in numbers]
@@ -105,12 +105,12 @@ def _compared(
     stability: pd.DataFrame,
     data: pd.DataFrame,
     overhead: pd.DataFrame | None,
-) -> Comparison:
+) -> BesidePublished:
     if number.metric in ("count", "share"):
         return _counted(number, data)
     rows = _times(number, overhead) if number.metric == "kernel_ratio" else _rows(number, stability)
     if rows.empty:
-        return Comparison(number)
+        return BesidePublished(number)
     row = rows.iloc[0]
     found, runs, others = Estimate(row["value"], row["ci_low"], row["ci_high"]), int(row["n_runs"]), number.n_runs
     if number.metric == "accuracy_mean":
@@ -120,7 +120,7 @@ def _compared(
         found = sd_range(found.value, runs, int(others))
     elif number.metric.endswith("_sd_ratio") and number.group != LARGEST:
         found = sd_ratio_range(found.value, runs, int(others))
-    return Comparison(number, found, runs)
+    return BesidePublished(number, found, runs)
 
 
 def _rows(number: Number, stability: pd.DataFrame) -> pd.DataFrame:
@@ -146,17 +146,17 @@ def _times(number: Number, overhead: pd.DataFrame | None) -> pd.DataFrame:
     return rows[rows["model"] == number.model]
 
 
-def _counted(number: Number, data: pd.DataFrame) -> Comparison:
+def _counted(number: Number, data: pd.DataFrame) -> BesidePublished:
     rows = data[(data["dataset"] == number.dataset) & (data["split"] == number.split)]
     count = rows[(rows["group"] == number.group) & (rows["label"] == number.label)]["count"]
     if count.empty:
-        return Comparison(number)
+        return BesidePublished(number)
     found = float(count.iloc[0])
     if number.metric == "count":
-        return Comparison(number, Estimate(found, found, found))
+        return BesidePublished(number, Estimate(found, found, found))
     share = found / float(rows[(rows["group"] == "all") & (rows["label"] == "all")]["count"].iloc[0])
     digit = 0.1 ** len(number.value.partition(".")[2]) / SCALES[number.unit]  # the last one printed
-    return Comparison(number, Estimate(share, share - digit, share + digit))
+    return BesidePublished(number, Estimate(share, share - digit, share + digit))
 
 
 def _number(path: str | Path, line: int, row: Sequence[str]) -> Number:

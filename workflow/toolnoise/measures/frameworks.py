@@ -21,7 +21,7 @@ from toolnoise.training.runs import Run
 COURSE = ("train_loss", "test_loss", "test_accuracy")
 ANY = "any"
 
-Part = tuple[str, int, str, Estimate, int]  # what, epoch, metric, estimate, number of runs
+PartingRow = tuple[str, int, str, Estimate, int]  # what, epoch, metric, estimate, number of runs
 
 
 def measure(
@@ -83,7 +83,7 @@ def _dump(logits: str) -> Predictions:
     return stacks.read_predictions(logits, Path(logits).with_suffix(".json"))
 
 
-def _partings(pairs: Sequence[tuple[Run, Run]]) -> list[Part]:
+def _partings(pairs: Sequence[tuple[Run, Run]]) -> list[PartingRow]:
     """Where and when runs of equal draws diverge: by tensor, in layer order, and in losses and accuracies."""
     if not pairs:
         return [(ANY, 0, metric, estimate, count) for metric, estimate, count in frameworks.parting(np.empty(0))]
@@ -102,7 +102,7 @@ def _partings(pairs: Sequence[tuple[Run, Run]]) -> list[Part]:
     return rows
 
 
-def _first(what: str, last: int, epochs: np.ndarray) -> list[Part]:
+def _first(what: str, last: int, epochs: np.ndarray) -> list[PartingRow]:
     return [(what, last, metric, estimate, count) for metric, estimate, count in frameworks.parting(epochs)]
 
 

@@ -21,7 +21,7 @@ def rows(
     dataset: prepared.Data,
     block: dict[str, Any],
     missing: int,
-) -> list[list[metric_files.Cell]]:
+) -> list[list[metric_files.Value]]:
     """One row for each criterion that the study asks for, of the runs that can be measured."""
     histories, weak = [_history(run) for run in measured], Weak(**block["weak"])
     try:

@@ -26,7 +26,7 @@ class Cell(NamedTuple):
         return self.model, self.dataset
 
 
-class Run(NamedTuple):
+class Training(NamedTuple):
     """One training of a cell, in a process of its own."""
 
     model: str
@@ -117,4 +117,4 @@ class Whole(NamedTuple):
     """The study as a whole."""
 
 
-Place = Dataset | Cell | Run | Control | Pair | Profile | Network | Metric | Shown | Whole
+Place = Dataset | Cell | Training | Control | Pair | Profile | Network | Metric | Shown | Whole

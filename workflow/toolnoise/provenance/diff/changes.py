@@ -1,4 +1,4 @@
-"""Comparison of two files except for when and where they were made, and the place where they first differ.
+"""FileDifference of two files except for when and where they were made, and the place where they first differ.
 
 Records hold seconds and the observed machine, histories a column of seconds; these are left out. All other files are
 compared as bytes.
@@ -25,7 +25,7 @@ TEXT = (".csv", ".html", ".ipynb", ".md", ".svg", ".tex")
 SHOWN = 60
 
 
-class Comparison(NamedTuple):
+class FileDifference(NamedTuple):
     """Whether two files are the same; `but` names the parts left out, `first` the first difference."""
 
     same: bool
@@ -41,17 +41,17 @@ class Change(NamedTuple):
     other: Any
 
 
-def compare(one: str | Path, other: str | Path) -> Comparison:
+def compare(one: str | Path, other: str | Path) -> FileDifference:
     """Compare two files."""
     one, other = Path(one), Path(other)
     place = _first_byte(one, other)
     if place is None:
-        return Comparison(True)
+        return FileDifference(True)
     # For a damaged file, report the first byte that differs.
     try:
-        return _compared(one, other) or Comparison(False, first=f"at byte {place}")
+        return _compared(one, other) or FileDifference(False, first=f"at byte {place}")
     except (BadInput, RecursionError):
-        return Comparison(False, first=f"at byte {place}")
+        return FileDifference(False, first=f"at byte {place}")
 
 
 def holds_times(path: str | Path) -> bool:
@@ -77,30 +77,30 @@ def shown(value: Any) -> str:
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
 
 
-def _compared(one: Path, other: Path) -> Comparison | None:
+def _compared(one: Path, other: Path) -> FileDifference | None:
     if one.name == "history.csv":
         return _compared_values(*(list(_history(path)) for path in (one, other)), "times")
     if one.suffix == ".json":
         return _compared_values(*(_without_occasion(_json(path)) for path in (one, other)), "times and machine")
     if one.suffix == ".npz":
-        return Comparison(False, first=_first_array(read_npz(one), read_npz(other)))
+        return FileDifference(False, first=_first_array(read_npz(one), read_npz(other)))
     if one.suffix == ".npy":
-        return Comparison(False, first=_first_element(read_npy(one), read_npy(other)))
+        return FileDifference(False, first=_first_element(read_npy(one), read_npy(other)))
     if one.suffix in TEXT:
         with readable(one, "text"):
             lines = [path.read_text("utf-8").split("\n") for path in (one, other)]
         pairs = enumerate(zip_longest(*lines), 1)
-        return next((Comparison(False, first=f"in line {number}") for number, (a, b) in pairs if a != b), None)
+        return next((FileDifference(False, first=f"in line {number}") for number, (a, b) in pairs if a != b), None)
     return None
 
 
-def _compared_values(one: Any, other: Any, times: str) -> Comparison:
+def _compared_values(one: Any, other: Any, times: str) -> FileDifference:
     if isinstance(one, list) and isinstance(other, list):
         one, other = ({f"line {number}": row for number, row in enumerate(rows, 2)} for rows in (one, other))
     change = next(changes(one, other), None)
     if change:
-        return Comparison(False, first=f"in {change.key}: {shown(change.one)} and {shown(change.other)}")
-    return Comparison(True, but=times)
+        return FileDifference(False, first=f"in {change.key}: {shown(change.one)} and {shown(change.other)}")
+    return FileDifference(True, but=times)
 
 
 def _history(path: Path) -> Iterator[dict[str, str]]:

@@ -257,11 +257,11 @@ def _studies(one: Tree, other: Tree) -> dict[str, Any]:
     }
 
 
-def _compared(one: Path, other: Path) -> changes.Comparison:
+def _compared(one: Path, other: Path) -> changes.FileDifference:
     try:
         return changes.compare(one, other)
     except BadInput as error:
-        return changes.Comparison(False, first=str(error))
+        return changes.FileDifference(False, first=str(error))
 
 
 def _timed(study: Tree) -> set[str]:
