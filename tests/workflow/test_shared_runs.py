@@ -9,7 +9,7 @@ STUDY = {
     "study": "shared",
     "grid": [CELL | {"hardware": ["cpu", "cpu-eigen"]}],
     "recipes": {"quick": {"epochs": 1, "batch_size": 64, "learning_rate": 0.01}},
-    "figures": ["table2", "across_toolings"],
+    "figures": ["across_toolings"],
 }
 DUMP = "results/shared/predictions/smallcnn/digits/cpu/control.npy"
 DATA = "results/shared/data/digits.npz"
