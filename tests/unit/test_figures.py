@@ -165,8 +165,13 @@ def test_every_kind_has_a_notebook_a_caption_and_something_to_read_and_no_notebo
 
 
 def test_a_figures_name_begins_with_its_kind_and_kinds_are_not_mistaken_for_one_another():
-    for kind in catalogue.KINDS:
+    many = cells(("smallcnn", "smallcnn-bn"), ("digits", "faces"), ("cpu", "noisy"), ("init", "shuffle", "control"))
+    shown = found(many, runs=6)
+    assert {kind for kind, figures in shown.items() if figures} >= {"per_class", "batch_norm", "sources", "subgroups"}
+    for kind, figures in shown.items():
         assert "-" not in kind
+        assert all(figure.name == kind or figure.name.startswith(f"{kind}-") for figure in figures)
+        assert {figure.notebook for figure in figures} <= {kind}
 
 
 def test_remedies_are_shown_by_tooling_and_by_the_task_that_they_are_held_against():
