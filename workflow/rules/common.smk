@@ -1,4 +1,5 @@
 # The study, read and checked, and helpers of the rules; all the work is in the package.
+import functools
 import os
 import shlex
 import sys
@@ -47,8 +48,14 @@ def get_place(verb, wildcards):
     return place(*(int(wildcards[name]) if name in ("seed", "repeat") else wildcards[name] for name in place._fields))
 
 
+@functools.lru_cache(maxsize=64)
+def get_parameters_at(verb, place):
+    # Asked for twice in a row of each job.
+    return STEPS[verb].parameters(study, place)
+
+
 def get_parameters(verb, wildcards):
-    return STEPS[verb].parameters(study, get_place(verb, wildcards))
+    return get_parameters_at(verb, get_place(verb, wildcards))
 
 
 def get_inputs(verb):
