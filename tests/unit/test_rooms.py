@@ -1,0 +1,29 @@
+"""The package has rooms, and no module imports itself, at whatever distance."""
+
+import graphlib
+
+import grimp
+import pytest
+
+from toolnoise.base.code_digest import PACKAGE
+
+
+@pytest.fixture(scope="module")
+def imports():
+    graph = grimp.build_graph(PACKAGE.name, cache_dir=None)
+    return {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+
+
+def test_no_module_imports_itself_through_others(imports):
+    assert len(list(graphlib.TopologicalSorter(imports).static_order())) == len(imports)
+
+
+def test_at_most_eight_modules_lie_outside_of_the_rooms():
+    assert len(list(PACKAGE.glob("*.py"))) <= 8
+
+
+def test_every_room_says_what_it_is_for():
+    rooms = [path for path in PACKAGE.rglob("__init__.py") if path.parent != PACKAGE]
+    assert rooms
+    for room in rooms:
+        assert room.read_text().startswith('"""'), room
