@@ -56,7 +56,7 @@ def test_saving_twice_gives_the_same_bytes_in_all_formats(tmp_path):
 
 def test_another_process_on_another_day_gives_the_same_bytes(tmp_path):
     style.save(drawn(three_bars()), f"{tmp_path}/here")
-    script = "import sys; import test_plots as t; t.style.save(t.drawn(t.three_bars()), sys.argv[1])"
+    script = "import sys; import test_style as t; t.style.save(t.drawn(t.three_bars()), sys.argv[1])"
     path = os.pathsep.join([str(Path(__file__).parent), str(ROOT / "workflow")])
     elsewhere = {"PYTHONHASHSEED": "7", "SOURCE_DATE_EPOCH": "86400", "PYTHONPATH": path}
     command = [sys.executable, "-c", script, f"{tmp_path}/there"]
