@@ -24,6 +24,7 @@ def forget():
     """What a new process would not remember."""
     code_digest.sources.cache_clear()
     code_digest._read.cache_clear()
+    code_digest._source.cache_clear()
 
 
 def digest(*modules, **options):

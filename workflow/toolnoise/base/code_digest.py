@@ -42,7 +42,7 @@ def sources(*modules: str, files: tuple[str, ...] = ()) -> dict[str, str]:
     """The SHA-256 of each of these files, by its path in the repository or in the folder that the study runs in."""
     found: dict[Path, str] = {}
     for module in modules:
-        path = _source(module, [*_followed(), *map(Path, sys.path)])
+        path = _source(module, (*_followed(), *map(Path, sys.path)))
         if path:
             _follow(path, found)
     named = {file: hashlib.sha256((ROOT / file).read_bytes()).hexdigest() for file in files}
@@ -90,7 +90,8 @@ def _imported(tree: ast.Module) -> tuple[str, ...]:
     return tuple(sorted(names))
 
 
-def _source(module: str, folders: list[Path] | tuple[Path, ...]) -> Path | None:
+@functools.cache
+def _source(module: str, folders: tuple[Path, ...]) -> Path | None:
     """Where a module's source is; None if the name is not a module (imported from one) or lies elsewhere."""
     for folder in folders:
         path = folder.joinpath(*module.split("."))

@@ -1,5 +1,9 @@
 """What is measured on the runs of a cell: pure functions from arrays to rows of a metric file."""
 
-from toolnoise.stats.estimates import Estimate
+from typing import TYPE_CHECKING
 
-Row = tuple[str, str, Estimate]  # metric, group, estimate
+if TYPE_CHECKING:
+    # It brings SciPy, which takes half a second to import.
+    from toolnoise.stats.estimates import Estimate
+
+Row = tuple[str, str, "Estimate"]  # metric, group, estimate
