@@ -50,6 +50,7 @@ def test_the_papers_small_network_has_its_parameters_and_batch_normalisation_add
     # REFERENCE: 15,722 follow from the authors' smallcnn.py, which pools globally (31,082 with Flatten).
     assert found["smallcnn"][0]["parameters"] == 15_722
     assert found["smallcnn-bn"][0]["parameters"] == 15_722 + 4 * (16 + 32 + 32)
+    assert found["smallcnn-bn-nobias"][0]["parameters"] == 15_722 + 3 * (16 + 32 + 32)
 
 
 def test_resnet18_trains_as_many_parameters_as_the_common_form_for_cifar(found):
@@ -164,7 +165,7 @@ def test_efficientnet_trains_as_many_parameters_as_torchvisions(found):
 
 def test_every_model_of_the_registry_is_counted_here(found):
     counted = {*PADDED, *PUBLISHED, *SHALLOW, "resnet38", "resnet56", "smallcnn-dropout"}
-    counted |= {*KERAS, *MEDIUMCNN, "smallcnn", "smallcnn-bn", "resnet18", "resnet34"}
+    counted |= {*KERAS, *MEDIUMCNN, "smallcnn", "smallcnn-bn", "smallcnn-bn-nobias", "resnet18", "resnet34"}
     assert set(config.registered("models")) == counted == set(found) - {"again", "pooled", "pixels"}
 
 

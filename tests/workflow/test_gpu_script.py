@@ -189,7 +189,7 @@ def test_runs_whose_weights_stayed_behind_are_trained_again_only_for_what_needs_
     assert work.lacking(measure) is None
     (tree / RESULTS / f"metrics/cells/{TASK}/control.csv").unlink()
     assert work.lacking(measure).verb == "train"
-    monkeypatch.setattr(gpu.code, "sources", lambda *_, **__: {"other": "code"})
+    monkeypatch.setattr(gpu.code_digest, "sources", lambda *_, **__: {"other": "code"})
     assert work.lacking(measure).verb == "prepare"
     monkeypatch.undo()
     monkeypatch.chdir(tree)

@@ -11,6 +11,7 @@ CIFAR10, CIFAR100, MNIST = ((32, 32, 3), 10), ((32, 32, 3), 100), ((28, 28, 1), 
 TASKS = {
     "smallcnn": [CIFAR10],
     "smallcnn-bn": [CIFAR10],
+    "smallcnn-bn-nobias": [CIFAR10],
     "smallcnn-dropout": [CIFAR10],
     "resnet18": [CIFAR10, CIFAR100],
     **{
