@@ -1,7 +1,8 @@
-"""Would two studies of the same thing differ this much? Where the other's number lies if only chance differs.
+"""Agreement between two studies of the same quantity: the range of the other's value if only chance differs.
 
-Each function gives our value with the bounds that hold, in 95 % of cases, the value of another study of `others` runs
-that draws from the same distribution. The other study's runs are not at hand, only what it published.
+Each function returns our value with prediction bounds. In 95 % of cases these bounds contain the value of another study
+with `others` runs from the same distribution. Only the published numbers of the other study are available, not its
+runs.
 """
 
 import numpy as np
@@ -11,7 +12,7 @@ from toolnoise.stats.estimates import TAIL, Estimate
 
 
 def mean_range(mean: float, sd: float, runs: int, other_sd: float, others: int) -> Estimate:
-    """Of another mean of normal runs, by Welch's interval: the two SDs need not be equal."""
+    """Range of another mean of normal runs, by Welch's interval: the two SDs need not be equal."""
     if runs < 2:
         return Estimate(mean, np.nan, np.nan)
     ours, theirs = sd**2 / runs, other_sd**2 / others
@@ -23,7 +24,7 @@ def mean_range(mean: float, sd: float, runs: int, other_sd: float, others: int) 
 
 
 def sd_range(sd: float, runs: int, others: int) -> Estimate:
-    """Of another sample SD of normal runs: the ratio of two variances has the F distribution."""
+    """Range of another sample SD of normal runs: the ratio of two variances follows the F distribution."""
     if runs < 2:
         return Estimate(sd, np.nan, np.nan)
     low, high = sd * np.sqrt(stats.f.ppf([TAIL, 1 - TAIL], others - 1, runs - 1))
@@ -31,9 +32,10 @@ def sd_range(sd: float, runs: int, others: int) -> Estimate:
 
 
 def sd_ratio_range(ratio: float, runs: int, others: int) -> Estimate:
-    """Of another ratio of a part's SD to the whole's, on a log scale and taking part and whole for independent.
+    """Range of another ratio of a part's SD to the whole's, on a log scale, as if both were independent.
 
-    They are not, so that the range is too wide rather than too narrow: how far is not published.
+    Part and whole are not independent, so the range is too wide rather than too narrow. The extent of their dependence
+    is not published.
     """
     if runs < 2:
         return Estimate(ratio, np.nan, np.nan)

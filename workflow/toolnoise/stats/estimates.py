@@ -1,7 +1,7 @@
 """A value with its interval, and the mean of runs.
 
-Every statistic of this package is an `Estimate`. What cannot be known from the runs there are is NaN, never a
-guess nor a warning: one run has a mean but no interval. Equal values give an interval of exactly zero width.
+Every statistic of this package is an `Estimate`. A quantity that the available runs cannot determine is NaN, never a
+guess or a warning: one run has a mean but no interval. Equal values give an interval of exactly zero width.
 """
 
 from typing import NamedTuple
@@ -21,7 +21,7 @@ class Estimate(NamedTuple):
     high: float
 
     def within(self, lowest: float, highest: float) -> "Estimate":
-        """Clip the bounds to the values that the measure can take; the value is left alone."""
+        """Clip the bounds to the range of the measure; the value itself is unchanged."""
         low, high = np.clip([self.low, self.high], lowest, highest)
         return Estimate(self.value, float(low), float(high))
 
@@ -40,7 +40,7 @@ def mean_t(values: np.ndarray) -> Estimate:
     count = len(values)
     if count == 0:
         return UNDEFINED
-    # Counted from the first value, so that equal values have exactly their own mean.
+    # Computed relative to the first value, so that the mean of equal values is exactly that value.
     mean = values[0] + np.mean(values - values[0])
     if count == 1:
         return Estimate(float(mean), np.nan, np.nan)
@@ -52,7 +52,8 @@ def standard_deviation(values: np.ndarray) -> np.ndarray:
     count = values.shape[-1]
     if count < 2:
         return np.full(values.shape[:-1], np.nan)
-    # Counted from the first value: the mean of equal floats can be off by a rounding, that of zeros not.
+    # Computed relative to the first value: the mean of equal floats can have a rounding error, the mean of zeros
+    # cannot.
     shifted = values - values[..., :1]
     squares = np.square(shifted - shifted.mean(axis=-1, keepdims=True))
     return np.sqrt(squares.sum(axis=-1) / (count - 1))

@@ -1,7 +1,7 @@
 """Intervals by leaving out one run at a time.
 
-The pairs of n runs are not n(n-1)/2 independent observations, since each run is in n-1 of them; what varies
-independently are the runs (Arvesen 1969).
+The pairs of n runs are not n(n-1)/2 independent observations, since each run is in n-1 of them. The independent
+observations are the runs (Arvesen 1969).
 """
 
 import numpy as np
@@ -16,14 +16,14 @@ def standard_error(without: np.ndarray) -> float:
 
 
 def pairwise_jackknife(matrix: np.ndarray) -> Estimate:
-    """Mean over the pairs of runs of a distance (symmetric, zero to itself), its lower bound clipped at 0."""
+    """Mean distance over the pairs of runs (symmetric, zero diagonal), with its lower bound clipped at 0."""
     return pairwise_mean(matrix).within(0, np.inf)
 
 
 def pairwise_mean(matrix: np.ndarray) -> Estimate:
-    """Mean over the pairs of runs of what may be negative (symmetric, zero of a run with itself).
+    """Mean over the pairs of runs of a measure that may be negative (symmetric, zero diagonal).
 
-    One run has no pair; two have a value but no interval.
+    One run has no pair. Two runs have a value but no interval.
     """
     count = len(matrix)
     if count < 2:
@@ -35,22 +35,22 @@ def pairwise_mean(matrix: np.ndarray) -> Estimate:
 
 
 def pairwise_similarity(matrix: np.ndarray) -> Estimate:
-    """Mean over the pairs of runs of what is 1 for equal ones, and for a run with itself."""
+    """Mean over the pairs of runs of a similarity that is 1 for equal runs and for a run with itself."""
     distance = pairwise_mean(1 - matrix)
     return Estimate(1 - distance.value, 1 - distance.high, 1 - distance.low)
 
 
 def pairs_without_each(matrix: np.ndarray) -> np.ndarray:
-    """The mean over the pairs of three runs or more without the first run, without the second, and so on."""
+    """The mean over pairs without the first run, without the second, and so on; needs at least three runs."""
     count = len(matrix)
     pairs = (np.sum(matrix) - np.trace(matrix)) / 2
     return (pairs - (matrix.sum(axis=1) - np.diag(matrix))) / ((count - 1) * (count - 2) / 2)
 
 
 def cross_jackknife(matrix: np.ndarray) -> Estimate:
-    """Mean over every run of one arm with every run of another, [A, B]; each arm's runs vary independently.
+    """Mean over all pairs of a run of one arm and a run of another, [A, B]; each arm's runs vary independently.
 
-    An arm of a single run says nothing of how its runs vary: then there is no interval.
+    A single run does not show how the runs of its arm vary, so there is no interval then.
     """
     if not matrix.size:
         return UNDEFINED

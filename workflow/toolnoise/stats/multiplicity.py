@@ -1,7 +1,8 @@
-"""Many tests at once: p-values adjusted for how many were made, across classes, sub-groups or tasks.
+"""Multiple testing: p-values adjusted for the number of tests, across classes, sub-groups or tasks.
 
-Compared with a level, an adjusted p-value keeps the chance of any false alarm (Holm), or the share of false alarms
-among all alarms (Benjamini and Hochberg), below it. An undefined p-value is no test: it stays NaN and does not count.
+Comparing adjusted p-values with a level keeps an error rate below that level: the chance of any false positive (Holm),
+or the share of false positives among all positives (Benjamini and Hochberg). An undefined p-value is no test: it stays
+NaN and does not count.
 """
 
 from collections.abc import Callable
@@ -10,12 +11,12 @@ import numpy as np
 
 
 def holm(pvalues: np.ndarray) -> np.ndarray:
-    """Adjusted by Holm's (1979) steps, valid however the tests depend on one another."""
+    """Adjust by Holm's (1979) steps, valid under any dependence between the tests."""
     return _adjusted(pvalues, lambda ordered: np.maximum.accumulate(ordered * np.arange(len(ordered), 0, -1)))
 
 
 def benjamini_hochberg(pvalues: np.ndarray) -> np.ndarray:
-    """Adjusted by Benjamini and Hochberg's (1995) steps, valid for tests that are independent or depend positively."""
+    """Adjust by Benjamini and Hochberg's (1995) steps, valid for independent or positively dependent tests."""
 
     def from_the_largest(ordered: np.ndarray) -> np.ndarray:
         scaled = ordered * len(ordered) / np.arange(1, len(ordered) + 1)

@@ -1,7 +1,7 @@
-"""How many runs a claim needs, and what some number of runs can show; two arms of equally many runs.
+"""Power analysis: the runs that a claim needs, and the effects that a number of runs shows; two arms of equal size.
 
 The distributions are exact for normal runs: noncentral t for a difference of means, F for a ratio of SDs and for the
-two one-sided tests of their equivalence. Effects are in the SD's unit; a ratio may be given either way round.
+two one-sided tests of equivalence of SDs. Effects are in the unit of the SD. A ratio may be given either way round.
 """
 
 from collections.abc import Callable
@@ -11,16 +11,16 @@ from scipy import optimize, stats
 
 LEVEL, POWER = 0.05, 0.8
 MOST_RUNS = 1_000_000
-# A difference in SDs between which its power is computed: beyond, nothing changes, and SciPy errs at 0.
+# Limits, in SDs, of the differences for which power is computed: nothing changes beyond them, and SciPy is wrong at 0.
 FEWEST_SDS, MOST_SDS = 1e-9, 1000
 
 Runs = int | np.ndarray
 
 
 def difference_power(runs: Runs, difference: float, sd: float, level: float = LEVEL) -> float | np.ndarray:
-    """Power of the two-sided t test of two means of runs with one SD."""
+    """Power of the two-sided t test of two means; both arms have the same SD."""
     freedom = 2 * (np.asarray(runs, float) - 1)
-    # The square of a noncentral t is a noncentral F, which has both tails in one.
+    # The square of a noncentral t is a noncentral F, which combines both tails in one.
     shift = np.clip(difference / sd, FEWEST_SDS, MOST_SDS) ** 2 * np.asarray(runs) / 2
     return stats.ncf.sf(stats.f.isf(level, 1, freedom), 1, freedom, shift)
 
@@ -33,14 +33,14 @@ def ratio_power(runs: Runs, ratio: float, level: float = LEVEL) -> float | np.nd
 
 
 def equivalence_power(runs: Runs, margin: float, ratio: float = 1, level: float = LEVEL) -> float | np.ndarray:
-    """Power to claim that a ratio of SDs lies between 1 / margin and margin, where it is truly `ratio`."""
+    """Power to claim that a ratio of SDs lies between 1 / margin and margin, if the true ratio is `ratio`."""
     null = stats.f(np.asarray(runs) - 1, np.asarray(runs) - 1)
     reach = margin**2 / null.isf(level)
     return np.maximum(null.cdf(reach / ratio**2) - null.cdf(1 / (reach * ratio**2)), 0)
 
 
 def runs_needed(power_of: Callable[[int], float], power: float = POWER) -> int | None:
-    """The fewest runs per arm with this power, at least 2; None if a million are too few."""
+    """The smallest number of runs per arm with this power, at least 2; None if a million are too few."""
     if power_of(MOST_RUNS) < power:
         return None
     low, high = 1, 2
@@ -53,42 +53,43 @@ def runs_needed(power_of: Callable[[int], float], power: float = POWER) -> int |
 
 
 def detectable_difference(runs: int, sd: float, level: float = LEVEL, power: float = POWER) -> float:
-    """The difference of means that so many runs show with this power."""
+    """The difference of means that `runs` runs per arm detect with this power."""
     return sd * _effect(lambda difference: difference_power(runs, difference, 1, level), power)
 
 
 def detectable_ratio(runs: int, level: float = LEVEL, power: float = POWER) -> float:
-    """The ratio of SDs, above 1, that so many runs show with this power."""
+    """The ratio of SDs, above 1, that `runs` runs per arm detect with this power."""
     return 1 + _effect(lambda excess: ratio_power(runs, 1 + excess, level), power)
 
 
 def claimable_margin(runs: int, level: float = LEVEL, power: float = POWER) -> float:
-    """The narrowest margin that equal SDs can be claimed to lie within with this power."""
+    """The narrowest margin within which equal SDs can be claimed to lie with this power."""
     null = stats.f(runs - 1, runs - 1)
     return float(np.sqrt(null.isf(level) * null.ppf((1 + power) / 2)))
 
 
 def smallest_significant_ratio(runs: int, level: float = LEVEL) -> float:
-    """The ratio of two sample SDs from which on the F test calls them different."""
+    """The smallest ratio of two sample SDs that the F test calls different."""
     return float(np.sqrt(stats.f.isf(level / 2, runs - 1, runs - 1)))
 
 
 def approximate_equivalence_runs(margin: float, level: float = LEVEL, power: float = POWER) -> float:
-    """Runs per arm to claim equal SDs, by the normal approximation of log SDs; a little fewer than exactly needed."""
+    """Runs per arm to claim equal SDs, by the normal approximation of log SDs; slightly below the exact number."""
     return 1 + float((stats.norm.isf(level) + stats.norm.isf((1 - power) / 2)) / np.log(margin)) ** 2
 
 
 def chance_difference(difference: float, sd: float, runs: int, pilot_runs: int | None = None) -> float:
-    """How often means of so many runs of the same thing differ by this much or more, in either direction.
+    """Probability that two means of `runs` runs of the same thing differ by this much or more, either way.
 
-    Student's t if the SD is from so many runs of a pilot, normal if it is taken for known.
+    The distribution is Student's t if the SD comes from a pilot of `pilot_runs` runs, and normal if the SD is taken as
+    known.
     """
     distance = difference / (sd * np.sqrt(2 / runs))
     return float(2 * (stats.norm.sf(distance) if pilot_runs is None else stats.t.sf(distance, pilot_runs - 1)))
 
 
 def _effect(power_of: Callable[[float], float], power: float) -> float:
-    """The effect above 0 with this power, which grows with it."""
+    """The effect above 0 that reaches this power; power grows with the effect."""
     high = 1.0
     while power_of(high) < power:
         high *= 2

@@ -1,4 +1,4 @@
-"""A share of examples with its interval: what other examples, drawn as these were, would have shown."""
+"""A share of examples with its interval: the range for other examples drawn in the same way."""
 
 import numpy as np
 from scipy import stats

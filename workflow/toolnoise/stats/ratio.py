@@ -1,4 +1,4 @@
-"""One positive quantity over another, each measured in runs of its own."""
+"""The ratio of two positive quantities, each measured on its own runs."""
 
 import numpy as np
 from scipy import stats
@@ -9,7 +9,7 @@ from toolnoise.stats.estimates import TAIL, UNDEFINED, Estimate, standard_deviat
 def ratio_of_means(numerator: np.ndarray, denominator: np.ndarray) -> Estimate:
     """Mean over mean, with Welch's interval of the ratio's logarithm (delta method); both must be positive.
 
-    No ratio without a run of each; no interval with a single one of either.
+    The ratio is undefined unless both have at least one run. There is no interval if either has only one run.
     """
     counts = np.array([len(numerator), len(denominator)])
     if counts.min() == 0:
@@ -22,9 +22,10 @@ def ratio_of_means(numerator: np.ndarray, denominator: np.ndarray) -> Estimate:
 
 
 def ratio_of_estimates(numerator: Estimate, runs: int, denominator: Estimate, others: int) -> Estimate:
-    """One mean over another, likewise, from their own intervals by Student's t with so many runs less one.
+    """One mean over another, as in `ratio_of_means`, from their Student's t intervals.
 
-    As of means and of pairwise measures by the jackknife. No ratio to zero; no interval where either has none.
+    Each interval has one degree of freedom fewer than its runs: the intervals of means and, by the jackknife, of
+    pairwise measures do. A ratio to zero is undefined. There is no interval if either estimate has none.
     """
     if not denominator.value > 0 or np.isnan(numerator.value):
         return UNDEFINED
@@ -32,7 +33,7 @@ def ratio_of_estimates(numerator: Estimate, runs: int, denominator: Estimate, ot
     if ratio == 0 or np.isnan([numerator.low, denominator.low]).any():
         return Estimate(ratio, np.nan, np.nan)
     counts = np.array([runs, others])
-    # The upper half: the lower one may have been clipped at zero.
+    # Use the upper half-width: the lower one may have been clipped at zero.
     halves = np.array([(one.high - one.value) / one.value for one in (numerator, denominator)])
     return _interval(ratio, (halves / stats.t.ppf(1 - TAIL, counts - 1)) ** 2, counts)
 

@@ -1,4 +1,4 @@
-"""What a test found, in SciPy's manner: its statistic, its p-value, and how large the effect is with its interval."""
+"""The result of a test in SciPy's style: its statistic, its p-value, and the effect size with its interval."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ class Interval(NamedTuple):
 
 
 class Result(NamedTuple):
-    """A two-sided test. `effect` is the quantity in question, a difference or a ratio, with its 95 % interval."""
+    """A two-sided test. `effect` is the tested quantity, a difference or a ratio, with its 95 % interval."""
 
     statistic: float
     pvalue: float

@@ -1,12 +1,11 @@
-"""How far runs scatter: the SD with two intervals, and one SD over another, beside what size alone makes of it.
+"""Spread of runs: the SD with its intervals, and ratios of SDs with the ratio expected from size alone.
 
-The chi-square interval assumes normal runs; the bootstrap does not, and is reported beside it because
-accuracies are bounded and discrete. Bounds of an SD are never negative, and an SD of exactly 0 has the
-interval [0, 0].
+The chi-square interval assumes normal runs. The bootstrap does not; both are reported because accuracies are bounded
+and discrete. Bounds of an SD are never negative, and an SD of exactly 0 has the interval [0, 0].
 
-A rate over few examples scatters more than one over many. If examples err independently and are equally noisy, its SD
-goes with 1 / sqrt(examples), and a part of the test set shows a ratio above 1 without being special in any way. What
-that null says is an estimate too: its value is the ratio expected, its bounds hold the ratio in 95 % of studies.
+A rate over few examples varies more than a rate over many. If examples err independently and are equally noisy, the SD
+is proportional to 1 / sqrt(examples). A part of the test set then shows a ratio above 1 without being special in any
+way. This null is an estimate too: its value is the expected ratio, and its bounds contain the ratio in 95 % of studies.
 """
 
 import numpy as np
@@ -17,10 +16,10 @@ from toolnoise.stats.estimates import TAIL, UNDEFINED, Estimate, standard_deviat
 from toolnoise.stats.jackknife import standard_error
 
 RESAMPLES = 9_999
-STUDIES = 4_000  # imagined ones, from which the range of a largest ratio is read
+STUDIES = 4_000  # simulated studies, which give the range of a largest ratio
 
-# SDs closer than this, relative to the SD of all runs, are equal: accuracies are discrete, many resamples
-# tie with the runs themselves, and the order of a sum must not decide on which side of a tie they fall.
+# SDs closer than this, relative to the SD of all runs, count as equal. Accuracies are discrete, so many resamples tie
+# with the runs themselves, and the order of a sum must not decide the side of a tie.
 ROUNDING = 1e-12
 
 
@@ -36,16 +35,16 @@ def sd_interval(sd: float, runs: int) -> Estimate:
 
 
 def range_in_sds(runs: int) -> float:
-    """Largest less smallest of so many normal values, on average, in SDs: it grows without end."""
+    """The expected range (largest minus smallest) of `runs` normal values, in SDs; it grows without bound."""
     places = np.linspace(-10, 10, 4001)
     below, above = stats.norm.cdf(places), stats.norm.sf(places)
     return float(np.trapezoid(1 - below**runs - above**runs, places))
 
 
 def sd_bootstrap(values: np.ndarray, stream: int) -> Estimate:
-    """SD of the runs with the BCa bootstrap interval over runs, its resamples drawn from `stream`.
+    """SD of the runs with the BCa bootstrap interval over runs; resamples are drawn from `stream`.
 
-    Fewer than three runs that differ have no interval: the acceleration needs the SD without each run.
+    Fewer than three runs have no interval unless they are equal: the acceleration needs the SD without each run.
     """
     sd = float(standard_deviation(values))
     if sd == 0:
@@ -64,10 +63,11 @@ def sd_bootstrap(values: np.ndarray, stream: int) -> Estimate:
 
 
 def sd_robust(values: np.ndarray) -> Estimate:
-    """SD of the runs with Bonett's (2006) interval, which takes the tails of their distribution from the runs.
+    """SD of the runs with Bonett's (2006) interval, which estimates the tails of the distribution from the runs.
 
-    With ten runs it holds the SD in about 95 % of cases whether they are normal or not (bench/coverage.py); the
-    chi-square interval does so for normal runs only, and BCa's, of so few, in some 80 %. Fewer than five have none.
+    With ten runs it contains the SD in about 95 % of cases, whether the runs are normal or not (bench/coverage.py). The
+    chi-square interval does so for normal runs only. The BCa interval of so few runs does so in some 80 % of cases.
+    Fewer than five runs have no interval.
     """
     count = len(values)
     sd = float(standard_deviation(values))
@@ -88,7 +88,8 @@ def sd_robust(values: np.ndarray) -> Estimate:
 def sd_ratio(part: np.ndarray, whole: np.ndarray) -> Estimate:
     """SD of `part` over SD of `whole`, both of the same runs, with the jackknife interval of its logarithm.
 
-    No ratio to an SD of 0; no interval where either SD is 0, with all runs or without one of them.
+    A ratio to an SD of 0 is undefined. There is no interval if either SD is 0, over all runs or without any one of
+    them.
     """
     sd_part, sd_whole = standard_deviation(part), standard_deviation(whole)
     if not sd_whole > 0:
@@ -104,10 +105,10 @@ def sd_ratio(part: np.ndarray, whole: np.ndarray) -> Estimate:
 
 
 def sd_ratio_by_size(part: int, whole: int, runs: int) -> Estimate:
-    """The ratio that `sd_ratio` shows where a rate over `part` of `whole` examples differs from it by size alone.
+    """The expected `sd_ratio` if a rate over `part` of `whole` examples differs from the whole by size alone.
 
-    Exact for normal runs: both SDs are of the same runs, in which a part of p of w examples correlates with the whole
-    by sqrt(p / w). Then sinh(log(ratio / expected)) / sqrt((1 - p / w) / (runs - 1)) has Student's distribution.
+    It is exact for normal runs. Both SDs are over the same runs, in which a part of p of w examples correlates with the
+    whole by sqrt(p / w). Then sinh(log(ratio / expected)) / sqrt((1 - p / w) / (runs - 1)) has Student's distribution.
     """
     if part == 0:
         return UNDEFINED
@@ -119,7 +120,7 @@ def sd_ratio_by_size(part: int, whole: int, runs: int) -> Estimate:
 
 
 def sd_ratio_by_size_test(part: np.ndarray, whole: np.ndarray, share: float) -> float:
-    """The p-value, two-sided, of the null of `sd_ratio_by_size`: a part of this share of examples is like the rest."""
+    """The two-sided p-value of the null of `sd_ratio_by_size`: a part of this share of examples is like the rest."""
     sd_part, sd_whole = standard_deviation(part), standard_deviation(whole)
     freedom = len(part) - 1
     if not (sd_part > 0 and sd_whole > 0 and 0 < share < 1):
@@ -131,7 +132,7 @@ def sd_ratio_by_size_test(part: np.ndarray, whole: np.ndarray, share: float) -> 
 def largest_sd_ratio_by_size(sizes: np.ndarray, runs: int, stream: int) -> Estimate:
     """The largest ratio among parts of these sizes, which make up the whole, if they differ by size alone.
 
-    The median, and the bounds that hold 95 %, of studies simulated with draws from `stream`.
+    The value is the median of studies simulated with draws from `stream`; the bounds contain 95 % of them.
     """
     sizes = sizes[sizes > 0]
     if runs < 2 or len(sizes) == 0:

@@ -1,8 +1,8 @@
-"""What the size of a test set alone makes of an SD, and what is left: does a run have good and bad luck as a whole?
+"""The SD of accuracy due to the size of the test set alone, and the rest: are some runs better as a whole?
 
-Even runs that are equally good on all the examples there could be score differently on the few that there are. If
-examples err independently of one another, the SD of the error rate follows from how often each errs. What the variance
-exceeds that by, runs that are better or worse on the distribution, is the distribution-wise variance (Jordan 2023,
+Even runs that are equally good on all possible examples may score differently on the few of a test set. If examples err
+independently of one another, the SD of the error rate follows from how often each example errs. The variance beyond
+that comes from runs that are better or worse on the distribution. It is the distribution-wise variance (Jordan 2023,
 arXiv:2304.01910, theorem 2).
 """
 
@@ -13,31 +13,32 @@ from toolnoise.stats.spread import sd_robust
 
 
 def binomial_sd(rate: float, examples: int) -> float:
-    """SD of a rate over examples that all err alike; an upper bound, since some are easier than others."""
+    """SD of a rate over examples that all err equally often; an upper bound, since some are easier than others."""
     return float(np.sqrt(rate * (1 - rate) / examples))
 
 
 def calibrated_sd(error: float, examples: int) -> float:
-    """SD of the error over examples whose own chances of two classes are calibrated (Jordan's theorem 3)."""
+    """SD of the error if each example's own probabilities of two classes are calibrated (Jordan's theorem 3)."""
     return float(np.sqrt(error / (2 * examples)))
 
 
 def independent_errors_sd(right: np.ndarray) -> float:
-    """SD over runs of the accuracy if each example erred as often as it does, but independently of the others.
+    """SD of accuracy over runs if each example erred as often as it does, but independently of the others.
 
-    From which of the examples each run has right, [S, N]; NaN for fewer than two runs.
+    `right` [S, N] marks the examples that each run classifies correctly. The result is NaN for fewer than two runs.
     """
     return float(np.sqrt(_independent_variance(right)))
 
 
 def distribution_wise_variance(right: np.ndarray) -> Estimate:
-    """The variance over runs of the accuracy on all the examples there could be, from runs [S, N]; unbiased.
+    """The variance over runs of the accuracy on all possible examples, from runs [S, N]; unbiased.
 
-    It is the mean covariance of two examples over runs, every variance with the divisor S - 1. Being a difference it
-    can be negative, which says that there is none to be seen, and so can its bounds: clipping would hide that.
+    It is the mean covariance of two examples over runs; every variance has the divisor S - 1. It is a difference, so it
+    can be negative, which means that no such variance is visible. Its bounds can be negative too: clipping would hide
+    that.
 
-    The interval is that of the variance of accuracy (`sd_robust`, squared), less what independent errors make, which
-    is known far better: it is a mean over all the examples.
+    The interval is that of the variance of accuracy (`sd_robust`, squared), minus the variance from independent errors.
+    The latter is known far better, because it is a mean over all the examples.
     """
     runs, examples = right.shape
     if runs < 2 or examples < 2:

@@ -1,6 +1,6 @@
-"""Is one arm better than the other? The difference of their means, in points, in SDs, and as a chance.
+"""Is one arm better than the other? The difference of their means in points, in SDs, and as a probability.
 
-Differences are of the second arm less the first, as in metrics/cross_tooling.py.
+Differences are second arm minus first, as in metrics/cross_tooling.py.
 """
 
 import numpy as np
@@ -9,13 +9,13 @@ from scipy import optimize, special, stats
 from toolnoise.stats.estimates import TAIL, UNDEFINED, Estimate, standard_deviation, t_interval
 from toolnoise.stats.result import UNDECIDED, Result
 
-QUANTILES = 2000  # of a chi-square: a noncentral t is then right to 0.00002
+QUANTILES = 2000  # of a chi-square: a noncentral t is then accurate to 0.00002
 
 
 def mean_difference(a: np.ndarray, b: np.ndarray) -> Result:
     """Welch's test of two means, whose SDs need not be equal, with his interval of their difference.
 
-    Arms without any noise differ or they do not: the interval has no width, and the p-value is 0 or 1.
+    Arms without any noise either differ or do not: the interval has no width, and the p-value is 0 or 1.
     """
     if min(len(a), len(b)) < 2:
         return UNDECIDED
@@ -31,10 +31,10 @@ def mean_difference(a: np.ndarray, b: np.ndarray) -> Result:
 
 
 def hedges_g(a: np.ndarray, b: np.ndarray) -> Estimate:
-    """The difference of the means in pooled SDs, without its bias in few runs (Hedges 1981).
+    """The difference of the means in pooled SDs, corrected for its bias with few runs (Hedges 1981).
 
-    The interval is exact for normal runs of one SD: it holds the differences under which the t statistic found is not
-    among the outer ones of its noncentral distribution.
+    The interval is exact for normal runs with equal SDs. It contains the differences for which the observed t statistic
+    is not in the tails of its noncentral distribution.
     """
     freedom = len(a) + len(b) - 2
     if min(len(a), len(b)) < 2:
@@ -45,7 +45,7 @@ def hedges_g(a: np.ndarray, b: np.ndarray) -> Estimate:
     scale = np.sqrt(1 / len(a) + 1 / len(b))
     statistic = float((b.mean() - a.mean()) / (pooled * scale))
     unbiased = np.exp(special.gammaln(freedom / 2) - special.gammaln((freedom - 1) / 2)) / np.sqrt(freedom / 2)
-    # The noncentral t over the quantiles of the pooled SD: SciPy's own gives NaN here and there.
+    # Computed over the quantiles of the pooled SD: SciPy's own noncentral t sometimes returns NaN.
     quantiles = stats.chi2.ppf((np.arange(QUANTILES) + 0.5) / QUANTILES, freedom)
     standard = statistic * np.sqrt(quantiles / freedom)
 
@@ -58,10 +58,10 @@ def hedges_g(a: np.ndarray, b: np.ndarray) -> Estimate:
 
 
 def probability_of_improvement(a: np.ndarray, b: np.ndarray) -> Estimate:
-    """The chance that a run of the second arm is better than one of the first; ties count half.
+    """The probability that a run of the second arm is better than a run of the first; ties count half.
 
-    The interval is Newcombe's (2006, method 5): it inverts a score test, with Hanley and McNeil's variance, so that it
-    has a width even where every run of one arm beats every run of the other.
+    The interval is Newcombe's (2006, method 5). It inverts a score test with Hanley and McNeil's variance, so it has a
+    width even if every run of one arm beats every run of the other.
     """
     if min(len(a), len(b)) < 1:
         return UNDEFINED
@@ -74,7 +74,7 @@ def probability_of_improvement(a: np.ndarray, b: np.ndarray) -> Estimate:
         variance = true * (1 - true) * (1 + others * ((1 - true) / (2 - true) + true / (1 + true))) / pairs
         return (chance - true) ** 2 - z**2 * variance
 
-    # 0 and 1 solve it trivially where they are what was found.
+    # If the observed chance is 0 or 1, it is a trivial root.
     low = optimize.brentq(excess, 0, min(chance, 1 - 1e-9)) if chance > 0 else 0.0
     high = optimize.brentq(excess, max(chance, 1e-9), 1) if chance < 1 else 1.0
     return Estimate(chance, float(low), float(high))

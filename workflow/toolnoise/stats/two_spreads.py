@@ -1,11 +1,11 @@
-"""Do two arms scatter equally? Three tests that they do, and one that they differ by no more than a margin.
+"""Do two arms have equal spread? Three tests of equality, and one of equivalence within a margin.
 
-All are two-sided: which arm scatters more is never read off before the side is chosen. The effect is the first arm's
-SD over the second's. An arm of equal runs has no ratio, since accuracies are discrete and an SD of 0 is then what was
-seen rather than what is, so that nothing is decided.
+All are two-sided: the side is never chosen after seeing which arm varies more. The effect is the first arm's SD over
+the second's. An arm of equal runs has no ratio, and the test is then undecided: accuracies are discrete, so an observed
+SD of 0 does not mean a true SD of 0.
 
-The F test has its level for normal runs alone. Brown and Forsythe's and the permutations hold it for others too, and
-have a little less power.
+The F test holds its significance level for normal runs only. The Brown-Forsythe test and the permutation test hold it
+for other distributions too, with slightly less power.
 """
 
 import numpy as np
@@ -20,12 +20,12 @@ from toolnoise.stats.spread import RESAMPLES, ROUNDING, sd_without_each
 
 
 def f_test(a: np.ndarray, b: np.ndarray) -> Result:
-    """The F test of two variances, with the exact interval of the ratio of SDs of normal runs."""
+    """The F test of two variances, with the interval of the ratio of SDs that is exact for normal runs."""
     return f_test_from_sds(float(standard_deviation(a)), len(a), float(standard_deviation(b)), len(b))
 
 
 def f_test_from_sds(sd_a: float, runs_a: int, sd_b: float, runs_b: int) -> Result:
-    """`f_test` where only SDs and numbers of runs were published."""
+    """`f_test` for studies that published only SDs and numbers of runs."""
     if not (sd_a > 0 and sd_b > 0):
         return UNDECIDED
     ratio = sd_a / sd_b
@@ -38,9 +38,9 @@ def f_test_from_sds(sd_a: float, runs_a: int, sd_b: float, runs_b: int) -> Resul
 def brown_forsythe(a: np.ndarray, b: np.ndarray) -> Result:
     """Brown and Forsythe's test: do runs lie equally far from the median of their arm, on average?
 
-    Its effect is the ratio of those mean distances. A median makes one distance of an arm, or the difference of two,
-    zero by construction, and with ten runs the plain test then rejects in 3 % where it should in 5 %. These zeros are
-    left out (Hines and Hines 2000).
+    Its effect is the ratio of those mean distances. The median makes one distance of an arm, or the difference of two
+    distances, zero by construction. With these zeros and ten runs, the plain test rejects in 3 % of cases instead of 5
+    %. They are left out (Hines and Hines 2000).
     """
     if min(len(a), len(b)) < 2 or len(a) + len(b) < 5:
         return UNDECIDED
@@ -55,20 +55,20 @@ def brown_forsythe(a: np.ndarray, b: np.ndarray) -> Result:
 
 
 def permutation_test(a: np.ndarray, b: np.ndarray, stream: int) -> Result:
-    """Does the ratio of SDs stand out among those of the same runs, dealt out anew?
+    """Is the ratio of SDs extreme among those of the same runs, randomly reassigned to the arms?
 
-    Runs are counted from the mean of their arm, since it is not their means that are in question. The interval of the
-    ratio is the jackknife's, of its logarithm.
+    Runs are centred on the mean of their arm, since their means are not in question. The interval of the ratio is the
+    jackknife interval of its logarithm.
     """
     sds = [standard_deviation(arm) for arm in (a, b)]
     if not all(sd > 0 for sd in sds):
         return UNDECIDED
     size = len(a) + len(b)
-    # What is left of a run beside its mean is smaller the fewer the runs of the arm.
+    # Deviations from the arm's mean are smaller in an arm of fewer runs; the factor corrects this.
     pool = np.concatenate([(arm - arm.mean()) * np.sqrt(len(arm) / (len(arm) - 1)) for arm in (a, b)]) / max(sds)
     dealt = pool[np.argsort(streams.raw(stream, RESAMPLES * size).reshape(RESAMPLES, size), axis=1)]
     logs = np.log(sds[0] / sds[1])
-    with np.errstate(divide="ignore"):  # an arm of equal runs is as extreme as can be
+    with np.errstate(divide="ignore"):  # an arm of equal runs is as extreme as possible
         others = np.log(standard_deviation(dealt[:, : len(a)])) - np.log(standard_deviation(dealt[:, len(a) :]))
     extreme = int(np.count_nonzero(np.abs(others) >= abs(logs) - ROUNDING))
     return Result(float(logs), (extreme + 1) / (RESAMPLES + 1), _jackknife_ratio(a, b, float(sds[0] / sds[1])))
@@ -77,7 +77,8 @@ def permutation_test(a: np.ndarray, b: np.ndarray, stream: int) -> Result:
 def equivalence(a: np.ndarray, b: np.ndarray, margin: float) -> Result:
     """Two one-sided tests that the ratio of SDs of normal runs lies between 1 / margin and margin.
 
-    A small p-value speaks for it: at 5 % exactly if the 90 % interval of the ratio lies within the margin.
+    A small p-value supports equivalence. It is below 5 % exactly if the 90 % interval of the ratio lies within the
+    margin.
     """
     found = f_test(a, b)
     null = stats.f(len(a) - 1, len(b) - 1)
@@ -86,10 +87,10 @@ def equivalence(a: np.ndarray, b: np.ndarray, margin: float) -> Result:
 
 
 def _distances(arm: np.ndarray) -> np.ndarray:
-    """How far runs lie from their median, without what is zero by construction: one value fewer than runs."""
+    """Distances of the runs from their median, without the value that is zero by construction: one fewer than runs."""
     distances = np.sort(np.abs(arm - np.median(arm)))[1:]
     if len(arm) % 2 == 0:
-        # The middle two are equally far: their sum over sqrt(2) stays, their difference goes.
+        # The two middle distances are equal: their sum over sqrt(2) is kept, their difference is dropped.
         distances[0] *= np.sqrt(2)
     return distances
 

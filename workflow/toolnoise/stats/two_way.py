@@ -1,10 +1,10 @@
-"""Pairwise measures of other runs on other examples: an interval from drawing both anew.
+"""Intervals of pairwise measures for other runs on other examples, by resampling both.
 
-The jackknife over runs speaks of the test set at hand. For another of the same kind the examples vary too. What comes
-of runs and what comes of examples add up, but the luck of a run on an example is in both, and drawing both anew counts
-it three times (Owen 2007, the pigeonhole bootstrap), which makes an interval too wide. Bootstraps over runs, over
-examples and over both have variances R + I, E + I and R + E + 3 I, from which I follows. What runs make is then the
-jackknife's, since a bootstrap of ten runs understates it by a tenth and more.
+The jackknife over runs describes the test set at hand. On another test set of the same kind, the examples vary too. The
+variances from runs and from examples add up, but the interaction of a run with an example is in both. Resampling both
+counts it three times (Owen 2007, the pigeonhole bootstrap), which makes an interval too wide. Bootstraps over runs,
+over examples and over both have variances R + I, E + I and R + E + 3 I, which determine I. The variance from runs is
+then the jackknife's, since a bootstrap of ten runs understates it by a tenth or more.
 """
 
 from collections.abc import Callable
@@ -20,9 +20,9 @@ RESAMPLES = 999
 def two_way_bootstrap(
     measure: Callable[[np.ndarray], np.ndarray], runs: int, examples: int, stream: int, resamples: int = RESAMPLES
 ) -> Estimate:
-    """Mean over the pairs of runs of a symmetric `measure`, [S, S], of the examples whose indices it is given.
+    """Mean over the pairs of runs of a symmetric `measure`, [S, S], which takes the indices of examples.
 
-    Where a run is drawn twice, its pair with itself is left out. Fewer than three runs have no interval.
+    If a run is drawn twice, its pair with itself is left out. Fewer than three runs have no interval.
     """
     if runs < 2:
         return UNDEFINED
