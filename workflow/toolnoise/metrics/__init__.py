@@ -1,4 +1,4 @@
-"""What is measured on the runs of a cell: pure functions from arrays to rows of a metric file."""
+"""Measures of a cell's runs: pure functions from arrays to rows of a metric file."""
 
 from typing import TYPE_CHECKING
 

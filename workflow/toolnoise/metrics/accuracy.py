@@ -1,16 +1,16 @@
 """Accuracy of each run, over all examples and per class.
 
-Everything is a fraction between 0 and 1, never percent, and exactly count / number: runs with equally many
-right answers have bit-equal accuracies.
+All values are fractions between 0 and 1, never percent, and exactly count / number: runs with equally many correct
+predictions have bit-equal accuracies.
 """
 
 import numpy as np
 
 
 def predictions(logits: np.ndarray) -> np.ndarray:
-    """The class of each run and example, [S, N], from logits [S, N, C]; the first of equal logits wins."""
+    """The predicted class of each run and example, [S, N], from logits [S, N, C]; ties go to the first class."""
     found = np.empty(logits.shape[:-1], np.intp)
-    for run, classes in zip(logits, found, strict=True):  # NumPy copies what is mapped read-only: one run at a time
+    for run, classes in zip(logits, found, strict=True):  # one run at a time: NumPy copies a read-only memory map
         np.argmax(run, axis=-1, out=classes)
     return found
 

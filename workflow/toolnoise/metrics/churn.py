@@ -1,7 +1,7 @@
 """Churn: the share of examples that two runs classify differently.
 
-It is disagreement between runs, right or wrong, and exactly count / number of examples, so that equal
-predictions have a churn of exactly 0.
+It counts disagreement between runs, right or wrong. It is exactly count / number of examples, so equal predictions have
+a churn of exactly 0.
 """
 
 import numpy as np

@@ -1,11 +1,11 @@
 """Correlation of the logits of two runs, over all examples and classes at once.
 
-As Summers & Dinneen do, the logits of a run are one long vector of examples x classes, raw: neither softmax nor
-centring by example comes first. Pearson's r is of these values, Spearman's of their ranks, where equal values share
-the mean of their ranks. A run whose logits are all equal correlates with nothing: its r is NaN.
+As in Summers & Dinneen, the logits of a run form one long vector of examples x classes. They are raw: there is neither
+softmax nor centring by example before. Pearson's r uses these values, Spearman's r uses their ranks, and equal values
+share the mean of their ranks. A run whose logits are all equal has no correlation: its r is NaN.
 
-Each product of two runs, and of a run with itself, is one and the same sum, never an entry of a matrix product, whose
-order of summation depends on the place: equal runs have an r of exactly 1.
+Each product of two runs, or of a run with itself, is computed by the same summation. It is never an entry of a matrix
+product, where the order of summation depends on the position. So equal runs have an r of exactly 1.
 """
 
 from collections.abc import Iterator
@@ -13,13 +13,14 @@ from collections.abc import Iterator
 import numpy as np
 
 BLOCK = 2**12  # values of each run at a time: small enough for a CPU's cache with 100 runs
-TILES = 4  # ranks of two parts of the runs are held at a time: half the memory of the logits
+TILES = 4  # parts of the runs; ranks of two parts are held at a time: half the memory of the logits
 
 
 def pairwise_pearson(logits: np.ndarray) -> np.ndarray:
     """Pearson's r of every two runs, [S, S], from logits [S, N, C]."""
     values = _flat(logits)
-    # Counted from the first value: the mean of equal floats can be off by a rounding, that of zeros not.
+    # Computed relative to the first value: the mean of equal floats can have a rounding error, the mean of zeros
+    # cannot.
     shifts = values[:, :1].astype(np.float64)
     shifts += sum(part.sum(axis=1, keepdims=True) for part in _blocks(values, shifts)) / values.shape[1]
     products = np.zeros((len(values), len(values)))
@@ -46,7 +47,7 @@ def _flat(logits: np.ndarray) -> np.ndarray:
 
 
 def _blocks(values: np.ndarray, shifts: np.ndarray | int = 0) -> Iterator[np.ndarray]:
-    """The values less the shift of each run, in float64, some columns at a time."""
+    """The values minus the shift of each run, in float64, some columns at a time."""
     for start in range(0, values.shape[1], BLOCK):
         yield np.subtract(values[:, start : start + BLOCK], shifts, dtype=np.float64)
 
@@ -57,7 +58,7 @@ def _rank_products(ranks: np.ndarray, others: np.ndarray) -> np.ndarray:
 
 
 def _products(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """The sum of products of each row with each."""
+    """The sum of products of each row of `one` with each row of `other`."""
     return np.array([np.einsum("sp,p->s", other, row) for row in one]).reshape(len(one), len(other))
 
 
@@ -71,7 +72,7 @@ def _correlation(products: np.ndarray) -> np.ndarray:
 
 
 def _ranks(values: np.ndarray, runs: np.ndarray) -> np.ndarray:
-    """Twice the rank of each value of these runs, counted from the mean rank: a whole number even if shared."""
+    """Twice the rank of each value of these runs, relative to the mean rank: an integer even for shared ranks."""
     count = values.shape[1]
     ranks = np.empty((len(runs), count), np.int32)
     for row, run in zip(ranks, runs, strict=True):

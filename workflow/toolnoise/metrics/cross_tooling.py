@@ -1,8 +1,7 @@
-"""How far two toolings are apart: each run on one against the run of the same seed on the other.
+"""Differences between two toolings: each run on one is compared with the run of the same seed on the other.
 
-Both have the same initial weights and batches, so under `control` the implementation alone differs; then
-every seed gives the same bits, and the intervals have zero width. Bounds are clipped to the range of each
-metric.
+Both runs have the same initial weights and batches, so under `control` only the implementation differs. Every seed then
+gives the same bits, and the intervals have zero width. Bounds are clipped to the range of each metric.
 """
 
 import numpy as np
@@ -24,7 +23,7 @@ def cross_tooling(
     vectors_a: np.ndarray,
     vectors_b: np.ndarray,
 ) -> list[Row]:
-    """Measure run s of `a` against run s of `b`, aligned by seed; the accuracy difference is b - a."""
+    """Compare run s of `a` with run s of `b`, aligned by seed; the accuracy difference is b - a."""
     predicted_a, predicted_b = predictions(logits_a), predictions(logits_b)
     difference = accuracies(predicted_b, labels) - accuracies(predicted_a, labels)
     return [

@@ -1,8 +1,8 @@
-"""Ensembles: what averaging the logits of several runs gains over its members.
+"""Ensembles: the gain from averaging the logits of several runs.
 
-The logits are averaged, not the probabilities, as Summers & Dinneen do. Of a pair the change is that of the ensemble
-over the mean of its two members. That of cross-entropy is never above 0, and the labels cancel in it: with L the log
-of the sum of exponentials, it is the mean over examples of L((a + b) / 2) - (L(a) + L(b)) / 2, and L is convex.
+The logits are averaged, not the probabilities, as in Summers & Dinneen. The change of a pair is the ensemble's value
+minus the mean of its two members. The change of cross-entropy is never above 0, and the labels cancel in it: with L the
+log of the sum of exponentials, it is the mean over examples of L((a + b) / 2) - (L(a) + L(b)) / 2, and L is convex.
 """
 
 import numpy as np
@@ -19,17 +19,17 @@ from toolnoise.stats.jackknife import pairwise_jackknife
 ENSEMBLES: Columns = {**CELL, "members": int, **MEASURE}
 
 EXAMPLES = 2**19  # logits of all runs at a time
-# A product of exponentials below this one is worked out again by its logarithm, before it loses digits.
+# Sums of products of exponentials below this are recomputed from logarithms, before they lose digits.
 SMALL = 1e-290
 
 
 def pairwise_accuracy_change(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """The accuracy of each pair's ensemble less the mean of its members', [S, S], from logits [S, N, C].
+    """The accuracy of each pair's ensemble minus its members' mean, [S, S], from logits [S, N, C].
 
-    Where both members say the same so does their mean, so that only the other examples are looked at.
+    If both members predict the same class, so does their mean. Only the other examples are computed.
     """
     runs, examples, _ = logits.shape
-    gained = np.zeros((runs, runs), np.int64)  # twice, so that the mean of two members is a whole number
+    gained = np.zeros((runs, runs), np.int64)  # doubled, so that the mean of two members is an integer
     for rows in _rows(logits):
         block, wanted = logits[:, rows], labels[rows]
         said = predictions(block)
@@ -44,7 +44,7 @@ def pairwise_accuracy_change(logits: np.ndarray, labels: np.ndarray) -> np.ndarr
 
 
 def pairwise_cross_entropy_change(logits: np.ndarray) -> np.ndarray:
-    """The cross-entropy of each pair's ensemble less the mean of its members', [S, S], from logits [S, N, C].
+    """The cross-entropy of each pair's ensemble minus its members' mean, [S, S], from logits [S, N, C].
 
     e^((a + b) / 2) is e^(a / 2) times e^(b / 2): one exponential for each logit serves all pairs.
     """
@@ -55,7 +55,7 @@ def pairwise_cross_entropy_change(logits: np.ndarray) -> np.ndarray:
         halves -= halves.max(axis=-1, keepdims=True)
         exponentials = np.exp(halves)
         for run in range(runs):
-            # By one and the same sum for every pair, a run with itself too: equal runs gain exactly nothing.
+            # The same summation for every pair, and for a run with itself: equal runs gain exactly 0.
             sums = np.einsum("snc,nc->sn", exponentials[run:], exponentials[run])
             logarithms = np.log(np.maximum(sums, SMALL))
             for other, example in zip(*np.nonzero(sums < SMALL), strict=True):
@@ -67,10 +67,12 @@ def pairwise_cross_entropy_change(logits: np.ndarray) -> np.ndarray:
 
 
 def ensembles(logits: np.ndarray, members: int) -> np.ndarray:
-    """Ensembles of `members` runs each, [S // members, N, C], from logits [S, N, C] in the order of the runs.
+    """Ensembles of `members` runs each, [S
 
-    No run is in two of them, so that they are independent as runs are, and whatever is measured on runs can be
-    measured on them. What is left over is in none.
+    members, N, C], from logits [S, N, C] in the order of the runs.
+
+    No run is in two ensembles, so they are as independent as runs, and every measure of runs applies to them. Leftover
+    runs are not used.
     """
     count = len(logits) // members
     together = np.empty((count, *logits.shape[1:]), np.float32)
@@ -80,22 +82,22 @@ def ensembles(logits: np.ndarray, members: int) -> np.ndarray:
 
 
 def average(logits: np.ndarray) -> np.ndarray:
-    """The mean over the first axis, in float64: members of an ensemble, snapshots of a run, views of an image."""
+    """The mean over the first axis, in float64: of members of an ensemble, snapshots of a run, views of an image."""
     return logits.mean(axis=0, dtype=np.float64)
 
 
 def _rows(logits: np.ndarray) -> list[slice]:
-    """Examples, some at a time."""
+    """Slices of the examples, some examples at a time."""
     runs, examples, classes = logits.shape
     step = max(1, EXAMPLES // max(1, runs * classes))
     return [slice(start, start + step) for start in range(0, examples, step)]
 
 
 def by_size(logits: np.ndarray, labels: np.ndarray, largest: int, stream: int) -> list[tuple[int, Row, int]]:
-    """Ensembles of 1, 2, ... `largest` runs each: their size, a measure of them, and how many there are of them.
+    """Measures of ensembles of 1, 2, ... `largest` runs each, as (size, row, number of ensembles).
 
-    Accuracy and cross-entropy with their SDs, and churn between ensembles, all as of runs. A size of which there is
-    only one ensemble has means alone.
+    The measures are accuracy and cross-entropy with their SDs, and churn between ensembles, all as for runs. A size
+    with only one ensemble has means only.
     """
     rows = []
     for members in range(1, largest + 1):

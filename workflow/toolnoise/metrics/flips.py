@@ -1,28 +1,29 @@
 """The changes if one training method replaces another: each run of `a` against each run of `b`.
 
-A good flip is an example that a run of `a` has wrong and one of `b` right, a bad flip the reverse; their difference is
-the difference of the accuracies. Churn counts both, and also examples that both have wrong, but differently.
+A good flip is an example that a run of `a` gets wrong and a run of `b` gets right. A bad flip is the reverse. Their
+difference is the difference of the accuracies. Churn counts both, and also examples that both get wrong in different
+ways.
 """
 
 import numpy as np
 
 
 def good_flips(right_a: np.ndarray, right_b: np.ndarray) -> np.ndarray:
-    """The share of examples wrong in a run of `a`, [A, N], and right in a run of `b`, [B, N], of every two: [A, B]."""
+    """The share of examples wrong in a run of `a`, [A, N], and right in a run of `b`, [B, N], per pair: [A, B]."""
     return _together(~right_a, right_b)
 
 
 def bad_flips(right_a: np.ndarray, right_b: np.ndarray) -> np.ndarray:
-    """The share of examples right in a run of `a`, [A, N], and wrong in a run of `b`, [B, N], of every two: [A, B]."""
+    """The share of examples right in a run of `a`, [A, N], and wrong in a run of `b`, [B, N], per pair: [A, B]."""
     return _together(right_a, ~right_b)
 
 
 def cross_churn(predicted_a: np.ndarray, predicted_b: np.ndarray) -> np.ndarray:
-    """The share of examples that a run of `a`, [A, N], and one of `b`, [B, N], classify differently: [A, B]."""
+    """The share of examples that a run of `a`, [A, N], and a run of `b`, [B, N], classify differently: [A, B]."""
     different = np.array([np.count_nonzero(predicted_b != run, axis=1) for run in predicted_a])
     return different / predicted_a.shape[1]
 
 
 def _together(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    # Whole numbers below 2^53, so that a product of matrices counts exactly.
+    # Integers below 2^53, so a matrix product counts exactly.
     return one.astype(np.float64) @ other.T.astype(np.float64) / one.shape[1]

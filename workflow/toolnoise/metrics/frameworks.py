@@ -1,11 +1,11 @@
 """Differences between two frameworks: by inference alone, by training, and where and when runs diverge.
 
-Run s of one and run s of the other start from the same weights and see the same batches, so only the framework differs.
-The runs of each are predicted on the other too: these predictions differ from their own by inference alone. The rest of
-the difference between trained runs is training's part.
+Run s of one framework and run s of the other start from the same weights and see the same batches, so only the
+framework differs. Each framework also predicts with the other's runs: these predictions differ from the runs' own by
+inference alone. The rest of the difference between trained runs is due to training.
 
-With all algorithmic draws fixed, replicates are bit-equal and an interval over runs has no width. There, a mean over
-test examples has an interval over examples: the range if other examples were used with the same two networks.
+With all algorithmic draws fixed, replicates are bit-equal and an interval over runs has no width. In that case, a mean
+over test examples has an interval over examples: the range if other examples were used with the same two networks.
 """
 
 from collections.abc import Sequence
@@ -19,25 +19,26 @@ from toolnoise.metrics.churn import paired_churn
 from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t
 from toolnoise.stats.proportion import wilson
 
-# Of runs of two frameworks or, in what inference alone changes, of what is trained on `hardware` and predicted on
-# `other_hardware`; of so many test examples, with an interval over `runs` or over `examples`.
+# Rows compare runs of two frameworks. Rows of inference alone compare predictions of the same runs, trained on
+# `hardware`, with those on `other_hardware`. `examples` is the number of test examples; `interval` is over `runs` or
+# over `examples`.
 FRAMEWORKS: Columns = {**PAIR, "examples": int, "interval": str, **MEASURE}
-# Of such runs in a tensor, or in a column of their histories: after an epoch, or within so many.
+# The same pairs of runs in one tensor, or in one column of their histories: after an epoch, or within that many epochs.
 PARTINGS: Columns = {**PAIR, "what": str, "epoch": int, **MEASURE}
 
-# What an interval is over.
+# The units that an interval is over.
 RUNS, EXAMPLES = "runs", "examples"
 
 
 class Predicted(NamedTuple):
-    """Logits [S, N, C] of runs on the tooling that they were trained on, and on the other one."""
+    """Logits [S, N, C] of runs on their training tooling, and on the other one."""
 
     own: np.ndarray
     elsewhere: np.ndarray
 
 
 def total(one: Predicted, other: Predicted, over: str) -> list[tuple[str, Estimate]]:
-    """The churn between run s of each, and how much of it inference alone does not make."""
+    """The churn between run s of each framework, and the part of it that inference alone does not explain."""
     (a, a_elsewhere), (b, b_elsewhere) = (tuple(map(predictions, both)) for both in (one, other))
     moved = (a != a_elsewhere).astype(np.int8) + (b != b_elsewhere)
     rest = (a != b) - moved / 2
@@ -59,9 +60,9 @@ def inference(runs: Predicted, over: str) -> list[tuple[str, Estimate]]:
 
 
 def relative_distances(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """How far each row of `b` [N, P] is from that of `a`, over the root mean square of both lengths.
+    """The distance between each row of `a` and of `b` [N, P], over the root mean square of both lengths.
 
-    Neither comes first, and none is infinite: opposites are 2 apart, unrelated rows of one length the root of 2.
+    It is symmetric and never infinite: opposite rows have 2, unrelated rows of equal length the square root of 2.
     """
     # In float64: the length of a float32 difference may overflow or vanish.
     a, b = a.astype(np.float64), b.astype(np.float64)
@@ -71,18 +72,18 @@ def relative_distances(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def first_epochs(one: Sequence[Any], other: Sequence[Any]) -> np.ndarray:
-    """The first epoch, counted from 1, after which each thing differs between two runs; NaN if it never does.
+    """The first epoch, counted from 1, after which each quantity differs between two runs; NaN if it never does.
 
-    From the values of each thing after each epoch, [E, T].
+    Both arguments hold the value of each quantity after each epoch, [E, T].
     """
     differ = np.array(one) != np.array(other)
     return np.where(differ.any(axis=0), differ.argmax(axis=0) + 1.0, np.nan)
 
 
 def parting(first: np.ndarray) -> list[tuple[str, Estimate, int]]:
-    """The share of runs that diverge in a thing, and the mean of their first epochs; each with its number of runs.
+    """The share of runs that diverge in a quantity, and their mean first epoch; each with its number of runs.
 
-    From the first epoch of each run, [S], NaN for a run that does not diverge.
+    `first` is the first epoch of each run, [S]; it is NaN for a run that does not diverge.
     """
     parted = first[~np.isnan(first)]
     return [
@@ -98,12 +99,12 @@ def _churn(a: np.ndarray, b: np.ndarray, over: str) -> Estimate:
 
 
 def _mean(values: np.ndarray, over: str) -> Estimate:
-    """The mean of values of each run and example, [S, N]."""
+    """The mean of values [S, N], one for each run and example."""
     if not len(values):
         return UNDEFINED
     return mean_t(values.mean(axis=1) if over == RUNS else values[0])
 
 
 def _largest(values: np.ndarray) -> Estimate:
-    """The largest of all runs, [S], which has no interval."""
+    """The largest value of all runs, [S]; it has no interval."""
     return Estimate(float(values.max()), np.nan, np.nan) if len(values) else UNDEFINED

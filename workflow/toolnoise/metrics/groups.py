@@ -1,9 +1,9 @@
-"""How unstable a part of the test set is, a class or a sub-group of people, against all of it.
+"""Instability of a part of the test set, a class or a sub-group of people, relative to the whole test set.
 
-Three rates, each a share of examples: accuracy of all of them and, with two classes, of which 1 is the positive one,
-FPR = FP / (FP + TN) of the negative and FNR = FN / (FN + TP) of the positive ones. Each part's SD comes with its ratio
-to the SD over all examples, and that with the ratio to expect from the number of examples alone. A rate over no
-example is undefined.
+There are three rates, each a share of examples. Accuracy is over all of them. With two classes, of which 1 is the
+positive one, FPR = FP / (FP + TN) is over the negative examples and FNR = FN / (FN + TP) over the positive ones. Each
+part's SD comes with its ratio to the SD over all examples, and with the ratio expected from the number of examples
+alone. A rate over no examples is undefined.
 """
 
 from collections.abc import Sequence
@@ -18,14 +18,14 @@ from toolnoise.stats.spread import sd_bootstrap, sd_chi2, sd_ratio, sd_ratio_by_
 
 
 class Rate(NamedTuple):
-    """A rate of each run, [S], and the number of examples that it is over."""
+    """A rate of each run, [S], and its number of examples."""
 
     values: np.ndarray
     examples: int
 
 
 def rates(predictions: np.ndarray, labels: np.ndarray, classes: int, member: np.ndarray) -> dict[str, Rate]:
-    """The rates of each run on the examples that are `member`, from predictions [S, N], labels and members [N]."""
+    """The rates of each run on the examples marked by `member`, from predictions [S, N], labels and members [N]."""
     wrong = predictions != labels
     found = {"accuracy": _share(~wrong, member)}
     if classes == 2:
@@ -34,7 +34,7 @@ def rates(predictions: np.ndarray, labels: np.ndarray, classes: int, member: np.
 
 
 def spread_rows(rate: str, group: str, values: np.ndarray, stream: int, highest: float = 1) -> list[Row]:
-    """Mean and SD over runs of a rate, or of what else lies between 0 and `highest`."""
+    """Mean and SD over runs of a rate, or of another quantity between 0 and `highest`."""
     return [
         (f"{rate}_mean", group, mean_t(values).within(0, highest)),
         (f"{rate}_sd", group, sd_chi2(values)),
@@ -44,7 +44,7 @@ def spread_rows(rate: str, group: str, values: np.ndarray, stream: int, highest:
 
 
 def part_rows(rate: str, group: str, part: Rate, whole: Rate, stream: int) -> list[Row]:
-    """Mean and SD of a part's rate, its SD over that of the whole, and what that ratio would be by size alone."""
+    """Mean and SD of a part's rate, its SD over the whole's SD, and the expected ratio from size alone."""
     return [
         *spread_rows(rate, group, part.values, stream),
         (f"{rate}_sd_ratio", group, sd_ratio(part.values, whole.values)),
@@ -53,9 +53,9 @@ def part_rows(rate: str, group: str, part: Rate, whole: Rate, stream: int) -> li
 
 
 def unlike_by_size(parts: Sequence[tuple[Rate, Rate]]) -> np.ndarray:
-    """For each part with its whole: the p-value for an SD other than expected from its size.
+    """The p-value of each part for an SD that differs from the one expected from its size, given the whole.
 
-    Adjusted for the number of tests (Holm), since the most striking of many parts is striking by chance.
+    It is adjusted for the number of tests (Holm), since the most extreme of many parts is extreme by chance.
     """
     shares = [part.examples / max(whole.examples, 1) for part, whole in parts]
     pairs = zip(parts, shares, strict=True)

@@ -1,12 +1,14 @@
-"""Identical runs: how far runs of one training end apart, in accuracy, class by class, and in time (Pham et al. 2020).
+"""Identical training runs: their differences in accuracy, per-class accuracy, and time (Pham et al. 2020).
 
-The measures are those of the table that the paper's authors published, under its columns, so that tables compare:
-largest less smallest, SD and mean over the runs. A range grows with the number of runs: it compares only with one of
-as many. Accuracies are fractions, times seconds, SDs have ddof 1, all as in the authors' code.
+The measures and column names are those of the table that the paper's authors published, so tables can be compared. They
+are the range (largest minus smallest), SD and mean over the runs. A range grows with the number of runs, so it compares
+only with a range over the same number. Accuracies are fractions, times are in seconds, and SDs have ddof 1, all as in
+the authors' code.
 
-Convergence is a setting: a criterion of `CRITERIA` says at which epoch a run has converged. Three of them are the
-authors' (best_acc, best_loss and epoch, on a validation set); accuracies, other than theirs, are always those of the
-end. What they call a weak model is in nothing that could be read: `Weak` says which runs are left out.
+Convergence is a setting: a criterion of `CRITERIA` gives the epoch at which a run has converged. Three of the criteria
+are the authors' (best_acc, best_loss and epoch, on a validation set). Accuracies are always those at the end of
+training, unlike theirs. No source that could be read defines their "weak model": `Weak` defines which runs are
+excluded.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -48,7 +50,7 @@ IDENTICAL: Columns = {
 
 
 class History(NamedTuple):
-    """What a run was like after each epoch, [E]; `seconds` is what each epoch took."""
+    """The metrics of a run after each epoch, [E]; `seconds` is the duration of each epoch."""
 
     train_loss: np.ndarray
     test_loss: np.ndarray
@@ -57,7 +59,7 @@ class History(NamedTuple):
 
     @classmethod
     def of(cls, rows: Sequence[Mapping[str, str]]) -> "History":
-        """From the rows of a history.csv."""
+        """Take the columns from the rows of a history.csv."""
         return cls(*(np.array([float(row[name]) for row in rows]) for name in cls._fields))
 
 
@@ -123,7 +125,7 @@ class Weak(NamedTuple):
         return f"accuracy below {what}{sign}{abs(self.margin) if what else self.margin:g}"
 
     def among(self, found: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        """Which of the runs with these accuracies, [S], are weak."""
+        """Mark the weak runs among those with these accuracies, [S]."""
         if not len(found):
             return np.zeros(0, bool)
         references = {
@@ -146,9 +148,9 @@ def identical(
     criterion: str,
     weak: Weak = NONE_WEAK,
 ) -> dict[str, str | int | float]:
-    """The columns of `table.IDENTICAL` that are measured, of runs with predictions [S, N] and these histories.
+    """The measured columns of `IDENTICAL`, from runs with predictions [S, N] and these histories.
 
-    A run that has not converged by the criterion is left out of the convergence columns alone.
+    A run that has not converged by the criterion is excluded from the convergence columns only.
     """
     overall = accuracies(predictions, labels)
     kept = ~weak.among(overall, labels)
@@ -186,9 +188,9 @@ def _spread(name: str, values: np.ndarray, epoch: str = "") -> dict[str, float]:
 
 
 def _labels(found: np.ndarray, labels: np.ndarray) -> dict[str, str | int | float]:
-    """The class whose accuracy differs most between runs, [S, C], that with the largest SD, and their examples."""
+    """The class with the largest accuracy range over runs, [S, C], the class with the largest SD, and their sizes."""
     sizes = np.bincount(labels, minlength=found.shape[1])
-    # The first of equal classes; one without examples has no accuracy and is never the one.
+    # Ties go to the first class. A class without examples has no accuracy and is never chosen.
     there = np.flatnonzero(sizes)
     if not len(found):
         nothing = dict.fromkeys(("max_per_label_acc_diff", "max_label_accuracy", "min_label_accuracy"), np.nan)
@@ -222,7 +224,7 @@ def _least(values: np.ndarray) -> float:
 
 
 def experiment(record: Mapping[str, Any]) -> dict[str, str]:
-    """The columns of `table.IDENTICAL` that say what the runs were, from the run.json of one of them."""
+    """The columns of `IDENTICAL` that describe the runs, from the run.json of one of them."""
     spec, observed = record["spec"], record["observed"]
     engine, build = spec["hardware"]["engine"], observed.get("build", {})
     fixed = set(spec["variant"]["varying"]) <= {"impl"}

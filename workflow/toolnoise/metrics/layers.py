@@ -1,9 +1,9 @@
-"""How similar the runs of a cell represent the same examples in corresponding layers: linear CKA from Gram matrices.
+"""Similarity of corresponding layers of a cell's runs on the same examples: linear CKA from Gram matrices.
 
-CKA is the cosine between two Gram matrices, both centred so that rows and columns sum to 0 (Kornblith et al. 2019). The
-debiased one is the cosine between them U-centred: without their diagonals, and so that rows and columns still sum to 0.
-The product of two of these is the unbiased HSIC of Song et al. (2012) but for a factor that cancels (Székely and Rizzo
-2014). metrics/similarity.py has the same of columns, where these are few.
+CKA is the cosine between two Gram matrices, both centred so that rows and columns sum to 0 (Kornblith et al. 2019).
+Debiased CKA is the cosine between the U-centred matrices: their diagonals are removed, and rows and columns still sum
+to 0. The product of two U-centred matrices is the unbiased HSIC of Song et al. (2012) up to a factor that cancels
+(Székely and Rizzo 2014). metrics/similarity.py computes the same from columns, for a small number of columns.
 """
 
 from collections.abc import Sequence
@@ -14,12 +14,12 @@ from toolnoise.base.metric_files import CELL, MEASURE, Columns
 from toolnoise.stats.estimates import Estimate
 from toolnoise.stats.jackknife import pairwise_similarity
 
-# The number of examples bears on how large CKA is.
+# The number of examples affects the size of CKA.
 LAYERS: Columns = {**CELL, "examples": int, "layer": str, **MEASURE}
 
 
 def layers(names: Sequence[str], grams: np.ndarray) -> list[tuple[str, str, Estimate]]:
-    """Both kinds of CKA of each layer, the mean over pairs of runs, from Gram matrices [S, layer, N, N]."""
+    """CKA and debiased CKA of each layer, the mean over pairs of runs, from Gram matrices [S, layer, N, N]."""
     rows = []
     for place, name in enumerate(names):
         of_runs = grams[:, place]
@@ -32,13 +32,13 @@ def layers(names: Sequence[str], grams: np.ndarray) -> list[tuple[str, str, Esti
 def pairwise_gram_cka(grams: np.ndarray, debiased: bool = False) -> np.ndarray:
     """Linear CKA of every two runs, [S, S], from Gram matrices [S, N, N] of at least 4 examples.
 
-    A run with itself has 1; one that is constant, or not finite, has NaN with every other.
+    The CKA of a run with itself is 1. A run that is constant, or not finite, has NaN with every other run.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         flat = (_u_centred if debiased else _centred)(grams.astype(np.float64)).reshape(len(grams), grams.shape[1] ** 2)
         products = np.zeros((len(flat), len(flat)))
         for run in range(len(flat)):
-            # A product of matrices, and einsum, round a sum otherwise from place to place: equal runs would not have 1.
+            # Matrix products and einsum round a sum differently by position: equal runs would not have exactly 1.
             products[run, run:] = (flat[run:] * flat[run]).sum(axis=1)
         alone = np.diag(products)
         found = np.triu(np.where(alone * alone[:, np.newaxis] > 0, products, np.nan) / np.sqrt(np.outer(alone, alone)))

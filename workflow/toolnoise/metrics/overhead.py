@@ -1,7 +1,7 @@
-"""The cost of determinism: time of a training step by mode and by kernel, and deterministic over default.
+"""The cost of determinism: time of a training step by mode and kernel, and the ratio deterministic / default.
 
-Runs are processes; every time is that of one step. A row is (metric, estimate), and no row is ever left out: with too
-few runs the estimate is NaN.
+Runs are processes; every time is per step. A row is (metric, estimate), and no row is ever left out: with too few runs
+the estimate is NaN.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,19 +13,20 @@ from toolnoise.base.metric_files import ESTIMATE, Columns
 from toolnoise.stats.estimates import Estimate, mean_t
 from toolnoise.stats.ratio import ratio_of_means
 
-# What a step takes: of one run, kernel by kernel; of a mode, its longest kernels; of a network on a tooling.
+# The cost of a step: PROFILE by kernel in one run, KERNELS the longest kernels of a mode, OVERHEAD of a network on a
+# tooling.
 PROFILE: Columns = {"kernel": str, "calls": int, "total_us": float, "share": float}
 CONDITIONS = ("batch_size", "image_size", "steps")
 _NETWORK: Columns = {"model": str, "hardware": str, "accelerator": str, **dict.fromkeys(CONDITIONS, int)}
 KERNELS: Columns = {**_NETWORK, "mode": str, "rank": str, "kernel": str, "calls_per_step": float, **ESTIMATE}
 OVERHEAD: Columns = {**_NETWORK, "metric": str, **ESTIMATE}
 
-TOP = 20  # kernels that the paper's figure 8 shows
+TOP = 20  # kernels shown in the paper's figure 8
 REST = "rest"
 
 
 class Cost(NamedTuple):
-    """What a step cost in one run: seconds by the clock, and calls and seconds of each kernel."""
+    """The cost of a step in one run: wall-clock seconds, and the calls and seconds of each kernel."""
 
     wall: float
     calls: Mapping[str, float]
@@ -38,7 +39,7 @@ class Cost(NamedTuple):
 
 
 class KernelRow(NamedTuple):
-    """One kernel's place among those of a mode: its calls and seconds a step, over runs."""
+    """One kernel with its rank in a mode, its calls and its seconds per step, over runs."""
 
     rank: str
     kernel: str
@@ -47,7 +48,7 @@ class KernelRow(NamedTuple):
 
 
 def costs(default: Sequence[Cost], deterministic: Sequence[Cost]) -> list[tuple[str, Estimate]]:
-    """Seconds a step in either mode and their ratio, in kernels and by the clock."""
+    """Seconds per step in both modes and their ratio, in kernels and by the wall clock."""
     rows = []
     for metric, attribute in (("kernel", "kernels"), ("wall", "wall")):
         one, other = (np.array([getattr(run, attribute) for run in runs]) for runs in (default, deterministic))
@@ -60,9 +61,9 @@ def costs(default: Sequence[Cost], deterministic: Sequence[Cost]) -> list[tuple[
 
 
 def longest(runs: Sequence[Cost]) -> list[KernelRow]:
-    """The `TOP` kernels that take longest over these runs, and the sum of the rest.
+    """The `TOP` kernels with the longest time over these runs, and the sum of the rest.
 
-    A run that never called a kernel (another process may choose others) spent no time in it.
+    A run that never called a kernel spent no time in it: another process may choose other kernels.
     """
     if not runs:
         return []

@@ -1,8 +1,9 @@
-"""How much of the variability between runs a remedy takes away: measure by measure, and in one number.
+"""The reduction of variability between runs by a remedy: measure by measure, and in one number.
 
-Summers & Dinneen report a "variability reduction" without a formula. That it is the mean, over their five measures,
-of the share by which each one shrinks, correlation taken as its distance from 1, was found from their table: it gives
-all eight of their values (resources/published-remedies.csv). With correlation itself in its place they come out lower.
+Summers & Dinneen report a "variability reduction" without a formula. The formula was inferred from their table: the
+mean, over their five measures, of the relative reduction of each, with correlation taken as its distance from 1. It
+gives all eight of their values (resources/published-remedies.csv). With correlation itself in its place, the values
+come out lower.
 """
 
 from collections.abc import Mapping
@@ -28,16 +29,16 @@ from toolnoise.stats.jackknife import (
 )
 from toolnoise.stats.spread import sd_without_each
 
-# Of a remedy for noise, or of `single` runs, which have none.
+# Rows are of a remedy for noise, or of `single` runs without one.
 REMEDIES: Columns = {**CELL, "remedy": str, **MEASURE}
 
-# Each is 0 where runs are equal, but for correlation, which is 1 there. Which correlation theirs is, is not published.
+# Each is 0 for equal runs, except correlation, which is 1. The paper does not say which correlation it uses.
 MEASURES = ("accuracy_sd", "cross_entropy_sd", "churn", "correlation", "ensemble_accuracy_change")
-FEWEST = 3  # runs of which the measures without one run can be had
+FEWEST = 3  # runs needed for the measures without one run
 
 
 class Measured(NamedTuple):
-    """What is measured of some runs: accuracy and cross-entropy of each, [S], and of each pair the rest, [S, S]."""
+    """Measures of some runs: accuracy and cross-entropy of each run, [S]; the rest of each pair, [S, S]."""
 
     accuracies: np.ndarray
     cross_entropies: np.ndarray
@@ -97,15 +98,16 @@ def measure(logits: np.ndarray, labels: np.ndarray) -> Measured:
 
 
 def variability_reduction(single: Mapping[str, Any], remedied: Mapping[str, Any]) -> Any:
-    """The mean relative reduction of the five measures from single runs to remedied ones: 1 takes all away."""
+    """The mean relative reduction of the five measures from single to remedied runs; 1 removes all variability."""
     return sum(1 - _distance(remedied, name) / _distance(single, name) for name in MEASURES) / len(MEASURES)
 
 
 def reduction(single: Measured, remedied: Measured, *, same_runs: bool) -> Estimate:
     """The reduction with its interval by the jackknife over runs.
 
-    A remedy of the very runs that `single` measures loses a run together with them; other runs are a sample of their
-    own, and the variances add. Where a measure of the single runs is 0, or unknown, there is nothing to reduce.
+    If the remedy uses the very runs that `single` measures, both leave out the same run together. Other runs are an
+    independent sample, and the variances add. If a measure of the single runs is 0 or unknown, there is nothing to
+    reduce.
     """
     before, after = single.measures, remedied.measures
     if not _is_noisy(before):
@@ -127,5 +129,5 @@ def _is_noisy(measures: Mapping[str, Any]) -> bool:
 
 
 def _distance(measures: Mapping[str, Any], name: str) -> Any:
-    # Averaging two runs may also do harm, and is then as far from doing nothing as if it did as much good.
+    # Averaging two runs may also do harm, which counts as much as a gain of the same size.
     return 1 - measures[name] if name == "correlation" else abs(measures[name])

@@ -1,10 +1,10 @@
-"""Linear CKA: how similar two runs represent the same examples, whatever rotates or scales the representation.
+"""Linear CKA: similarity of two runs' representations of the same examples, invariant to rotation and scaling.
 
 CKA is HSIC(X, Y) / sqrt(HSIC(X, X) HSIC(Y, Y)) of two matrices of the same examples (Kornblith et al. 2019). With
-centred columns the linear HSIC is |X'Y|^2, summed over all entries. It is biased upwards where examples are few for the
-number of columns: of independent noise it is far from 0. The debiased one (Song et al. 2012; Nguyen et al. 2021) takes
-the unbiased HSIC instead, is near 0 there, and can be below it. Both work from columns, never from the examples x
-examples matrices that they are defined by.
+centred columns the linear HSIC is |X'Y|^2, summed over all entries. It is biased upwards if examples are few for the
+number of columns: independent noise then has a CKA far from 0. Debiased CKA (Song et al. 2012; Nguyen et al. 2021) uses
+the unbiased HSIC instead. It is near 0 for such noise, and can be negative. Both are computed from columns, never from
+the examples x examples matrices that define them.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ BLOCK = 2**19  # values of all runs at a time
 
 
 def cka(X: np.ndarray, Y: np.ndarray, debiased: bool = False) -> float:
-    """Linear CKA of X [N, P] and Y [N, Q]; NaN if one of them is constant, or of too few examples (4, debiased)."""
+    """Linear CKA of X [N, P] and Y [N, Q]; NaN if one is constant or, debiased, has fewer than 4 examples."""
     assert len(X) == len(Y), f"{len(X)} examples against {len(Y)}"
     both = [_Centred(values[np.newaxis], debiased) for values in (X, Y)]
     ((joint,),) = (_hsic(*both, 0),)
@@ -22,7 +22,7 @@ def cka(X: np.ndarray, Y: np.ndarray, debiased: bool = False) -> float:
 
 
 def pairwise_cka(stack: np.ndarray, debiased: bool = False) -> np.ndarray:
-    """Linear CKA of every two runs, [S, S], from activations or logits [S, N, P]; a run with itself has 1."""
+    """Linear CKA of every two runs, [S, S], from activations or logits [S, N, P]; 1 for a run with itself."""
     runs = _Centred(stack, debiased)
     joint = np.zeros((len(stack), len(stack)))
     for run in range(len(stack)):
@@ -33,11 +33,12 @@ def pairwise_cka(stack: np.ndarray, debiased: bool = False) -> np.ndarray:
 
 
 class _Centred:
-    """Runs with centred columns, and what the unbiased HSIC needs of each example in each of them."""
+    """Runs with centred columns, and the terms of each run and example that the unbiased HSIC needs."""
 
     def __init__(self, stack: np.ndarray, debiased: bool) -> None:
         self.stack = stack
-        # Counted from the first example: the mean of equal floats can be off by a rounding, that of zeros not.
+        # Computed relative to the first example: the mean of equal floats can have a rounding error, the mean of zeros
+        # cannot.
         self.means = stack[:, :1].astype(np.float64)
         self.means += (
             sum(self.block(slice(None), rows).sum(axis=1, keepdims=True) for rows in self.rows()) / stack.shape[1]
@@ -54,25 +55,25 @@ class _Centred:
         return self.stack[runs, rows] - self.means[runs]
 
     def rows(self) -> list[slice]:
-        """Examples, some at a time: the same of every pair, so that equal runs have equal sums."""
+        """Slices of the examples: the same for every pair, so that equal runs have equal sums."""
         runs, examples, columns = self.stack.shape
         step = max(1, BLOCK // max(1, runs * columns))
         return [slice(start, start + step) for start in range(0, examples, step)]
 
 
 def _hsic(one: _Centred, others: _Centred, run: int) -> np.ndarray:
-    """HSIC of a run of `one` with that of `others` and with those after it."""
+    """HSIC of run `run` of `one` with the same run of `others` and with each later one."""
     later = slice(run, None)
     count = len(others.stack) - run
     products = np.zeros((count, one.stack.shape[2], others.stack.shape[2]))
     for rows in others.rows():
         products += np.matmul(one.block(slice(run, run + 1), rows).transpose(0, 2, 1), others.block(later, rows))
-    # Not by einsum, which rounds a long sum otherwise where it is the only one: equal runs would not have 1.
+    # Not by einsum, which rounds a long sum differently if it is the only one: equal runs would not have 1.
     inner = np.square(products).reshape(count, -1).sum(axis=1)
     if not one.debiased:
         return inner
-    # The same sums over pairs of two different examples. Columns are centred, so that each row of XX' sums to 0,
-    # and without its diagonal to what that lacks.
+    # The same sums over pairs of two different examples. Columns are centred, so each row of XX' sums to 0, and without
+    # its diagonal to the negative of the diagonal entry.
     examples = one.stack.shape[1]
     if examples < 4:
         return np.full(count, np.nan)

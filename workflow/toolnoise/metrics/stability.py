@@ -1,8 +1,7 @@
-"""How stable one cell is: the spread of its runs, over all examples, per class and per sub-group.
+"""Stability of one cell: the spread of its runs, over all examples, per class and per sub-group.
 
-A row is (metric, group, estimate), and no row is ever left out: where too few runs are left the estimate is
-NaN. Bounds are clipped here, where the range of each measure is known. What each measure is stands in
-docs/measures.md.
+A row is (metric, group, estimate), and no row is ever left out: with too few runs the estimate is NaN. Bounds are
+clipped here, where the range of each measure is known. docs/measures.md defines each measure.
 """
 
 from collections.abc import Mapping
@@ -30,7 +29,7 @@ STABILITY: Columns = {**CELL, **MEASURE}
 def stability(
     logits: np.ndarray, labels: np.ndarray, groups: Mapping[str, np.ndarray], vectors: np.ndarray, stream: int
 ) -> list[Row]:
-    """Measure the runs of a cell from logits [S, N, C], labels [N], members of groups [N] and trained weights [S, P].
+    """Measure the runs of a cell from logits [S, N, C], labels [N], group members [N] and trained weights [S, P].
 
     Every part is bootstrapped with the same resamples of the runs, so one stream serves all.
     """
@@ -69,7 +68,7 @@ def stability(
 def _diversity(
     logits: np.ndarray, labels: np.ndarray, predicted: np.ndarray, accuracies: np.ndarray, stream: int
 ) -> list[Row]:
-    """How far apart the predictions of runs are: the measures of Summers & Dinneen, and churn in its range."""
+    """Differences between the predictions of runs: the measures of Summers & Dinneen, and normalised churn."""
     churn = pairwise_churn(predicted)
     found = [
         ("churn", pairwise_jackknife(churn).within(0, 1)),

@@ -1,8 +1,7 @@
 """Distance between the weights of runs.
 
-Distances are sums of squared differences in float64: never by way of a Gram matrix, whose cancellation
-would give equal weights a distance. Equal weights are exactly 0 apart, and going block by block needs
-little memory.
+Distances come from sums of squared differences in float64, never from a Gram matrix, whose cancellation would give
+equal weights a distance. Equal weights have a distance of exactly 0. Working block by block needs little memory.
 """
 
 from collections.abc import Iterator
@@ -34,7 +33,7 @@ def paired_l2(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def unit(vectors: np.ndarray) -> np.ndarray:
     """Each vector scaled to norm 1; a zero vector stays zero.
 
-    In float64, because rounding to float32 moves each vector by more than the first bits of a divergence do.
+    The result is in float64: rounding to float32 moves each vector by more than the first bits of a divergence do.
     """
     squares = np.zeros(len(vectors))
     for block in _blocks(vectors):
