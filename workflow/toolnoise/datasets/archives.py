@@ -1,7 +1,7 @@
 """Files in a folder, a tar or a zip, by name: read one at a time, never extracted and never unpickled.
 
-An archive with a member outside its folder, or that is a link or a device, is refused as a whole. So is one
-that ends early: every member of a tar and its end are looked for before the first is read.
+An archive is refused as a whole if a member lies outside its folder, or is a link or a device. It is also refused if it
+ends early: every member of a tar and its end are located before the first is read.
 """
 
 import bz2
@@ -23,7 +23,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import readable
 
 WANTED = "a folder, a .tar (.gz, .bz2 or .xz) or a .zip"
-# A compressed tar can only be read from its start. So its tar is laid out once, in memory up to this many bytes.
+# A compressed tar can only be read from its start. So it is decompressed once, in memory up to this many bytes.
 IN_MEMORY = 1 << 30
 COMPRESSED = {b"\x1f\x8b": gzip.open, b"BZ": bz2.open, b"\xfd7": lzma.open}
 ZIP = b"PK"
@@ -33,7 +33,7 @@ class Members(Mapping[str, bytes]):
     """The content of each file by its name, in the order of the names; hidden files are left out."""
 
     def __init__(self, path: Path, places: dict[str, Any], read: Callable[[Any], bytes]) -> None:
-        """`places` says of each name what `read` needs."""
+        """`places` maps each name to the argument that `read` needs."""
         self.path, self._read = path, read
         self._places = {name: places[name] for name in sorted(places) if "/." not in f"/{name}"}
 
@@ -106,7 +106,7 @@ def _tar(path: Path, file: IO[bytes]) -> Members:
     places = {}
     for name, (start, size) in _tar_places(path, file, 0, None).items():
         if name.endswith(".tar"):
-            # A tar in a tar, as ImageNet has one for each class: a folder of that name.
+            # A tar in a tar, such as ImageNet's one per class, counts as a folder of that name.
             for inner, place in _tar_places(f"{path}: {name}", file, start, start + size).items():
                 places[f"{name.removesuffix('.tar')}/{inner}"] = place
         else:
@@ -115,18 +115,18 @@ def _tar(path: Path, file: IO[bytes]) -> Members:
 
 
 def _tar_places(path: str | Path, file: IO[bytes], start: int, stop: int | None) -> dict[str, tuple[int, int]]:
-    """Where in `file` each member of the tar from `start` to `stop` lies, and its size."""
+    """The position in `file` and the size of each member of the tar from `start` to `stop`."""
     places: dict[str, tuple[int, int]] = {}
     file.seek(start)
     with tarfile.open(fileobj=file, mode="r:") as archive:
         while member := archive.next():
-            # Only places are kept: what tarfile knows of a million members would fill the memory.
+            # Only positions are kept: tarfile's entries of a million members would fill the memory.
             archive.members = []
             plain = member.isdir() or (member.isreg() and not member.issparse())
             _add(path, places, member.name, (member.offset_data, member.size), plain=plain, folder=member.isdir())
         end = archive.offset
     file.seek(end)
-    # tarfile takes a file that ends between two members for whole.
+    # tarfile accepts a file that ends between two members as complete.
     if file.read(tarfile.BLOCKSIZE) != tarfile.NUL * tarfile.BLOCKSIZE or (stop is not None and end >= stop):
         raise EOFError("the end of the archive is missing")
     return places

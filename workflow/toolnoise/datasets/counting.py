@@ -1,4 +1,4 @@
-"""How many examples of each label a data set has, in all and in each of its groups."""
+"""Counts of the examples of each label in a data set, overall and in each of its groups."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,8 +1,8 @@
-"""Getting the files of a data set: looked for in place, downloaded if allowed, verified and recorded.
+"""Getting the files of a data set: found in place, or downloaded if allowed; verified and recorded.
 
-An interrupted download resumes in this run or the next one: the part stays next to the destination until it is
-complete. A file whose checksum is not the published one is never used; a downloaded one is removed, one that a user put
-there stays and is named in the error.
+An interrupted download resumes in this run or the next one: the partial file stays next to the destination until it is
+complete. A file whose checksum differs from the published one is never used. If it was downloaded, it is removed. If a
+user put it there, it stays and is named in the error.
 """
 
 import contextlib
@@ -21,15 +21,15 @@ from toolnoise.base.progress import progress
 from toolnoise.datasets.archives import opened
 from toolnoise.datasets.sources import NOT_CHECKED, Source, is_own, sources
 
-# Attempts without a single new byte between them, and the seconds before each further one.
+# Seconds before each further attempt, counted over attempts without a single new byte between them.
 PAUSES = (1, 5, 20)
 TIMEOUT = 60
-# Of a block that breaks off nothing is kept.
+# Nothing is kept of an incomplete block.
 NETWORK_BLOCK, BLOCK = 1 << 16, 1 << 20
 
 
 def fetch(dataset: str, entry: dict[str, Any], out: str | Path) -> None:
-    """Have every file of a data set in its place, and write what each is."""
+    """Put every file of a data set in its place, and write a record of each."""
     records = []
     for source in sources(entry):
         if not Path(source["path"]).exists():
@@ -58,18 +58,18 @@ def _download(source: Source) -> None:
         raise BadInput(path, "", f"no such file, and it cannot be downloaded ({error})", wanted) from None
     except OSError as error:
         raise BadInput(path, "", f"cannot be written ({error})", "a writable folder with free space") from None
-    except ValueError:  # pooch's word for another checksum
+    except ValueError:  # pooch raises this for a wrong checksum
         raise BadInput(source["url"], "", "the downloaded file has another checksum", f"expected {checksum}") from None
 
 
 class _Resuming:
-    """A downloader for pooch that goes on from the part that is there."""
+    """A downloader for pooch that resumes from an existing partial file."""
 
     def __init__(self, part: Path) -> None:
         self.part = part
 
     def __call__(self, url: str, out: str, _pooch: object) -> None:
-        """Download into the part, however often the connection breaks, then make it `out`."""
+        """Download into the partial file, however often the connection breaks, then rename it to `out`."""
         pauses = iter(PAUSES)
         while True:
             before = self._size()
@@ -99,7 +99,7 @@ class _Resuming:
                 # The file is complete already, or too long: the checksum decides.
                 return
             answer.raise_for_status()
-            # A server that knows no ranges sends everything again.
+            # A server without support for ranges sends everything again.
             goes_on = answer.headers.get("Content-Range", "").startswith(f"bytes {there}-")
             there = there if goes_on else 0
             length = answer.headers.get("Content-Length")
@@ -113,7 +113,7 @@ class _Resuming:
 
 
 def verified(source: Source) -> dict[str, Any]:
-    """What a file is; refused unless its checksum is the published one."""
+    """The record of a file; it is refused unless its checksum is the published one."""
     path = Path(source["path"])
     wanted = source.get("checksum", NOT_CHECKED)
     algorithm, _, expected = wanted.partition(":")
@@ -140,7 +140,7 @@ def _digest_file(path: Path, digests: dict[str, Any]) -> int:
 
 
 def _digest_folder(path: Path, digests: dict[str, Any]) -> int:
-    """The digest of a folder is of the name and the SHA-256 of each of its files."""
+    """Digest the name and the SHA-256 of each file in a folder."""
     size = 0
     with opened(path) as members:
         for name, content in members.items():

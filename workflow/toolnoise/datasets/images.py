@@ -1,4 +1,4 @@
-"""Encoded images to pixels: decoded by Pillow, as RGB, and brought to one size."""
+"""Decoding of images to pixels: by Pillow, as RGB, and at one size."""
 
 import io
 import struct
@@ -14,7 +14,7 @@ from toolnoise.base.prefetch import ahead
 from toolnoise.base.progress import progress
 from toolnoise.datasets.archives import Members
 
-# The formats of data sets of photographs or drawings: every further decoder is exposed to damaged files.
+# The formats of data sets of photographs or drawings. Each further decoder would be exposed to damaged files.
 FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
 DEEPER = ("I", "F")
 BROKEN = (OSError, SyntaxError, ValueError, EOFError, struct.error, zlib.error, Image.DecompressionBombError)
@@ -23,7 +23,7 @@ Fit = Callable[[Image.Image, int], Image.Image]
 
 
 def middle(image: Image.Image, size: int) -> Image.Image:
-    """The middle, as a square of `size` pixels, of the image scaled until its shorter side is that long."""
+    """Scale the image until its shorter side has `size` pixels, and crop the square in its middle."""
     scale = size / min(image.size)
     if scale != 1:
         image = image.resize([max(size, round(side * scale)) for side in image.size], Image.Resampling.BILINEAR)
@@ -32,15 +32,15 @@ def middle(image: Image.Image, size: int) -> Image.Image:
 
 
 def whole(image: Image.Image, size: int) -> Image.Image:
-    """The whole image as a square of `size` pixels, whatever its shape was."""
+    """Resize the whole image to a square of `size` pixels, whatever its shape."""
     return image.resize((size, size), Image.Resampling.BILINEAR)
 
 
 class Decoder:
     """Decodes the images of a data set: each as RGB, all of one size.
 
-    With `image_size` in the data set's entry `fit` brings each to that size; or, with `stored_size` as well, to that
-    one, which leaves a `margin` to choose windows of `image_size` from.
+    If the data set's entry has `image_size`, `fit` brings each image to that size. If it has `stored_size` as well,
+    `fit` brings each image to `stored_size`, which leaves a `margin` for choosing windows of `image_size`.
     """
 
     def __init__(self, name: str, entry: dict[str, Any], threads: int, fit: Fit = middle) -> None:

@@ -1,6 +1,6 @@
-"""Official data sets before they are there: how large they are and what shape, with nothing in them.
+"""Official data sets before they are downloaded: their size and shape, without content.
 
-Known by the checksums of their archives, so that what a person put in their place is not taken for them.
+They are recognised by the checksums of their archives, so that a user's file in their place is not taken for them.
 """
 
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ from toolnoise.datasets.sources import sources
 
 
 class Size(NamedTuple):
-    """Examples to train and to test with, classes, the side of an image where the archive decides it, and colours."""
+    """Training examples, test examples, classes, the image side if the archive fixes it, and colour channels."""
 
     train: int
     test: int
@@ -34,7 +34,7 @@ SIZES = {
 
 
 def blank(entry: dict[str, Any], registry: dict[str, Any]) -> Data | None:
-    """A data set of the size of the official one of the registry that an entry describes, all zero, in no memory."""
+    """The official data set of the registry that an entry describes: its size, all zero, in no memory."""
     name = next((name for name in SIZES if _checksums(registry[name]) == _checksums(entry)), None)
     if name is None:
         return None

@@ -1,4 +1,4 @@
-"""From a registry entry to prepared data: read by the entry's reader, checked and written as it is read."""
+"""Prepare the data set of a registry entry: read it with the entry's reader, and check and write it while reading."""
 
 import importlib
 import itertools
@@ -16,7 +16,7 @@ from toolnoise.datasets.readers import READERS
 
 
 def prepare(dataset: str, entry: dict[str, Any], out: str | Path, threads: int = 1) -> None:
-    """Read a data set, check it and write its prepared form; images are decoded by so many threads."""
+    """Read a data set, check it and write its prepared form; `threads` threads decode images."""
     module, _, function = READERS[entry["reader"]].partition(":")
     with getattr(importlib.import_module(module), function)(dataset, entry, threads) as raw:
         images = {part: _rows(getattr(raw, part)) for part in PARTS}
@@ -27,7 +27,7 @@ def prepare(dataset: str, entry: dict[str, Any], out: str | Path, threads: int =
 
 
 def _rows(part: Part) -> Rows:
-    """The images of a part, of which the first must be made to know their shape."""
+    """The images of a part; the first image must be made to know their shape."""
     if isinstance(part.images, np.ndarray):
         return Rows(part.images.shape, part.images.dtype, part.images)
     images = iter(part.images)

@@ -1,4 +1,4 @@
-"""The prepared form of a data set: checked once when it is written, and again, for damage, when it is read."""
+"""The prepared form of a data set: checked once when it is written, and checked for damage when it is read."""
 
 import functools
 import hashlib
@@ -13,13 +13,13 @@ from toolnoise.base.arrays import Rows, npz_names, read_npz
 from toolnoise.base.errors import BadInput
 from toolnoise.datasets.raw import PARTS
 
-# Mean and standard deviation of a data set's pixels, of 1, by channel: red, green, blue, or grey.
+# Mean and standard deviation of a data set's pixels on a scale from 0 to 1, by channel: red, green, blue, or grey.
 CHANNELS = {
     "cifar10": ((0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010)),
     "imagenet": ((0.485, 0.456, 0.406), (0.229, 0.224, 0.225)),
     "mnist": ((0.1307,), (0.3081,)),
 }
-# In the order in which they are written and digested.
+# Names of arrays, in the order in which they are written and digested.
 REQUIRED = ("train_images", "train_labels", "test_images", "test_labels", "maximum", "classes")
 OPTIONAL = ("groups", "train_groups", "test_groups", "margin")
 BLOCK = 256
@@ -27,10 +27,10 @@ BLOCK = 256
 
 @dataclass(frozen=True)
 class Split:
-    """One part of a data set: pixels as stored, labels, and how pixels become what a network sees.
+    """One part of a data set: pixels as stored, labels, and the settings that turn pixels into a network's input.
 
-    `groups` says of each example (row) which group (column) it belongs to. With `checks`, a CRC-32 of each image, the
-    pixels lie in `file`, too many for memory, and are read as they are needed.
+    `groups` marks for each example (row) the groups (column) to which it belongs. With `checks`, a CRC-32 of each
+    image, the pixels are too large for memory: they stay in `file` and are read when they are needed.
     """
 
     pixels: np.ndarray
@@ -49,17 +49,17 @@ class Split:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Height, width and channels of what a network sees."""
+        """Height, width and channels of a network's input."""
         height, width, channels = self.pixels.shape[1:]
         return height - self.margin, width - self.margin, channels
 
     @functools.cached_property
     def images(self) -> np.ndarray:
-        """All pixels, float32, normalised; computed when first asked for, since many readers want labels alone."""
+        """All pixels, float32, normalised; computed on first use, since many readers need only labels."""
         return self.take(slice(None)) if self.streamed else _normalised(self.pixels, self.maximum, self.normalise)
 
     def take(self, which: np.ndarray | slice) -> np.ndarray:
-        """Some of `images`; of streamed data only these are read."""
+        """Some of `images`; for streamed data, only these are read."""
         if not self.streamed:
             return self.images[which]
         pixels = self.pixels[which]
@@ -69,7 +69,7 @@ class Split:
         return _normalised(pixels, self.maximum, self.normalise)
 
     def first(self, count: int) -> "Split":
-        """The first examples, as many as asked for or as there are."""
+        """The first `count` examples, or all examples if there are fewer."""
         return self.some(slice(count))
 
     def some(self, which: np.ndarray | slice) -> "Split":
@@ -78,7 +78,7 @@ class Split:
         return replace(self, **{name: values[which] for name, values in per_example.items() if values is not None})
 
     def showing(self, images: np.ndarray) -> "Split":
-        """The same examples with these images, float32 and as a network sees them, in place of their own."""
+        """The same examples with other images in place of their own: float32, as a network sees them."""
         return replace(self, pixels=images, normalise="none", margin=0, checks=None)
 
     def middle(self, which: np.ndarray | slice) -> np.ndarray:
@@ -90,7 +90,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Data:
-    """A data set; `sha256` is of its pixels and labels as prepared, whatever file they lie in."""
+    """A data set; `sha256` is the digest of its pixels and labels as prepared, independent of the file."""
 
     train: Split
     test: Split
@@ -99,7 +99,7 @@ class Data:
     sha256: str
 
     def members(self, split: Split) -> dict[str, np.ndarray]:
-        """Which examples of a part belong to each group."""
+        """For each group, a mask of the examples of a part that belong to it."""
         return dict(zip(self.groups, split.groups.T, strict=True))
 
 
@@ -110,7 +110,7 @@ class Fingerprint:
         self._digest = hashlib.sha256()
 
     def begin(self, name: str, array: np.ndarray | Rows) -> None:
-        """Go on to an array whose bytes are added next."""
+        """Start the next array; its bytes are added after this."""
         self._digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
 
     def add(self, values: np.ndarray) -> None:
@@ -118,12 +118,12 @@ class Fingerprint:
         self._digest.update(np.ascontiguousarray(values).data)
 
     def hexdigest(self) -> str:
-        """The digest of all that was added."""
+        """The digest of everything added so far."""
         return self._digest.hexdigest()
 
 
 def load(path: str | Path, normalise: str = "unit") -> Data:
-    """Read prepared data; it is normalised on the host, where every engine gets the same bits."""
+    """Read prepared data and normalise it on the host, so that every engine gets the same bits."""
     streamed = "sha256" in npz_names(path)
     arrays = read_npz(path, mapped=("train_images", "test_images") if streamed else ())
     missing = [name for name in REQUIRED if name not in arrays]
@@ -155,7 +155,7 @@ def check(
     shapes: Mapping[str, tuple[int, ...]],
     arrays: Mapping[str, np.ndarray],
 ) -> None:
-    """Refuse images and labels that no network could be trained on; `shapes` are of the images of each part."""
+    """Refuse images and labels that no network could be trained on; `shapes` are those of each part's images."""
     if len(classes) < 2:
         raise BadInput(source, "classes", f"found {len(classes)}", "at least two classes")
     for part in PARTS:
@@ -198,7 +198,7 @@ def _normalised(pixels: np.ndarray, maximum: int, normalise: str) -> np.ndarray:
         return (scaled - np.float32(mean)) / np.float32(spread)
     for start in range(0, len(scaled), BLOCK):
         block = scaled[start : start + BLOCK]
-        # In float64 from the start: sums that NumPy casts as it goes may depend on how many images are summed at once.
+        # In float64 from the start: sums that NumPy casts on the fly may depend on how many images are summed at once.
         exact = block.reshape(len(block), -1).astype(np.float64)
         exact -= exact.mean(axis=1, keepdims=True)
         # As in tf.image.per_image_standardization: a flat image is divided by 1/sqrt(pixels), not by 0.

@@ -1,4 +1,4 @@
-"""What a reader finds outside, on its way to the prepared form."""
+"""A data set as read from its source files, before it is brought to the prepared form."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -9,9 +9,9 @@ PARTS = ("train", "test")
 
 
 class Part(NamedTuple):
-    """One part of a data set: images (uint8, height x width x channel, all of one shape) that are made as asked for.
+    """One part of a data set: images (uint8, height x width x channel, all of one shape), made on demand.
 
-    `groups` says of each example (row) which of the data set's groups (column) it belongs to.
+    `groups` marks for each example (row) the groups of the data set (column) to which it belongs.
     """
 
     images: Iterable[np.ndarray]
@@ -22,7 +22,7 @@ class Part(NamedTuple):
 class Raw(NamedTuple):
     """A data set as read: `maximum` is the pixel value that stands for 1.
 
-    Images are `margin` pixels higher and wider than what a network sees of them.
+    Images are `margin` pixels higher and wider than the window that a network sees.
     """
 
     train: Part

@@ -1,4 +1,4 @@
-"""The files that a data set is prepared from, as its registry entry names them. Nothing heavy: the Snakefile asks."""
+"""The source files of a data set, as its registry entry names them. No heavy imports: the Snakefile uses this."""
 
 from pathlib import Path
 from typing import Any
@@ -16,19 +16,19 @@ def sources(entry: dict[str, Any]) -> list[Source]:
 
 
 def is_own(source: Source) -> bool:
-    """Whether nobody but the user can know where this file is to be had, so that it must be there from the start."""
+    """Whether only the user can know where this file comes from, so that it must exist from the start."""
     return "url" not in source and "page" not in source
 
 
 def path_of(name: str, entry: dict[str, Any], wanted: str) -> Path:
-    """Where the one file of a data set is."""
+    """The path of the only file of a data set."""
     if "path" not in entry:
         raise BadInput(f"dataset {name}", "path", "missing", wanted)
     return Path(entry["path"])
 
 
 def paths_of(name: str, entry: dict[str, Any], *roles: str) -> list[Path]:
-    """Where the files of a data set are, by their roles."""
+    """The paths of the files of a data set, by their roles."""
     files = entry.get("files", {})
     for role in roles:
         if role not in files:
@@ -37,5 +37,5 @@ def paths_of(name: str, entry: dict[str, Any], *roles: str) -> list[Path]:
 
 
 def bundled(entry: dict[str, Any]) -> tuple[str, str] | None:
-    """The installed package that embedded data comes with, and the file in it; nothing for data that is drawn."""
+    """The installed package of embedded data, and the file in it; None for data that is drawn."""
     return ("scikit-learn", "sklearn/datasets/data/digits.csv.gz") if entry["reader"] == "digits" else None

@@ -8,18 +8,19 @@ from toolnoise.base.prefetch import ahead
 from toolnoise.datasets.prepared import Split
 from toolnoise.epoch_plan import Plan
 
-# Of float32 images in one part; at least one step. Three parts exist at once: one in use and one a thread.
+# Bytes of float32 images in one part, which has at least one step. Three parts exist at once: one in use and one per
+# thread.
 PART_BYTES = 256 << 20
 THREADS = 2
 
 
 def steps_in_part(train: Split, batch: int) -> int:
-    """How many steps of so many images a part has; the last one of an epoch may have fewer."""
+    """The number of steps of `batch` images in a part; the last part of an epoch may have fewer."""
     return max(1, PART_BYTES // (batch * 4 * int(np.prod(train.pixels.shape[1:]))))
 
 
 def parts(train: Split, plan: Plan) -> Iterator[tuple[np.ndarray, np.ndarray, Plan]]:
-    """Cut an epoch into parts of whole steps: images, labels and a plan whose `order` is of these images."""
+    """Cut an epoch into parts of whole steps: images, labels and a plan whose `order` indexes these images."""
     length = steps_in_part(train, plan.order.shape[1])
 
     def read(start: int) -> tuple[np.ndarray, np.ndarray, Plan]:

@@ -1,8 +1,8 @@
-"""Synthetic data sets, the same on every machine: faces to train on, and every official format to try a reader with.
+"""Synthetic data sets, the same on every machine: faces for training, and every official format for readers.
 
-Faces stand in for CelebA: the label is blond hair, and labels, sexes and ages are as frequent as in CelebA's training
-set (table 3 of Zhuang et al.). What a network has to see differs between groups as it does there: a man's short hair
-shows in few pixels, and an old person's turns grey, whatever it was.
+Faces stand in for CelebA. The label is blond hair, and labels, sexes and ages are as frequent as in CelebA's training
+set (table 3 of Zhuang et al.). As in CelebA, the visible evidence differs between groups: a man's short hair covers few
+pixels, and an old person's hair turns grey, whatever its colour was. The official formats are for trying out a reader.
 """
 
 import gzip
@@ -29,7 +29,7 @@ TABLE_3 = {
     0: {"Male": 66874, "Female": 71629, "Young": 106558, "Old": 31945},
 }
 GROUPS = ("Male", "Female", "Young", "Old")
-# Of CelebA's attribute file, in its order.
+# The attributes of CelebA's attribute file, in its order.
 ATTRIBUTES = """
 5_o_Clock_Shadow Arched_Eyebrows Attractive Bags_Under_Eyes Bald Bangs Big_Lips Big_Nose Black_Hair Blond_Hair Blurry
 Brown_Hair Bushy_Eyebrows Chubby Double_Chin Eyeglasses Goatee Gray_Hair Heavy_Makeup High_Cheekbones Male
@@ -58,7 +58,7 @@ def read_faces(name: str, entry: dict[str, Any], _threads: int) -> Iterator[Raw]
 
 
 def draw_people(part: str, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Labels and groups (person x group) of so many people, in the proportions of table 3; its own count gives it."""
+    """Labels and groups (person x group) of `count` people, in the proportions of table 3; exact for its own count."""
     cells = [(label, sex) for label in (1, 0) for sex in ("Male", "Female")]
     labels, male, old = [], [], []
     for (label, sex), number in zip(cells, _shares(count, [TABLE_3[label][sex] for label, sex in cells]), strict=True):
@@ -67,7 +67,7 @@ def draw_people(part: str, count: int) -> tuple[np.ndarray, np.ndarray]:
     for label in (1, 0):
         young_and_old = _shares(labels.count(label), [TABLE_3[label]["Young"], TABLE_3[label]["Old"]])
         ages = np.repeat([False, True], young_and_old)
-        # Which age goes with which sex the table does not say: any with any.
+        # The table does not relate age to sex, so they are combined at random.
         old += ages[streams.permutation(_stream(part, "ages", label), len(ages))].tolist()
     order = streams.permutation(_stream(part, "order"), count)
     male, old = np.array(male)[order], np.array(old)[order]
@@ -75,13 +75,13 @@ def draw_people(part: str, count: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def draw_faces(part: str, labels: np.ndarray, groups: np.ndarray, size: int) -> np.ndarray:
-    """Pictures of these people: a head with hair before a background, in all kinds of light."""
+    """Pictures of these people: a head with hair in front of a background, in varied light."""
 
     def between(low: float, high: float, what: str, *shape: int) -> np.ndarray:
         return low + (high - low) * streams.uniform(_stream(part, what), (len(labels), *shape))
 
     male, old = (groups[:, GROUPS.index(group), None, None] for group in ("Male", "Old"))
-    # From -1 to 1 over the picture; heads are not all in its middle.
+    # Coordinates from -1 to 1 over the picture; not all heads are in its middle.
     axis = (2 * np.arange(size, dtype=np.float32) + 1) / size - 1
     down = axis[:, None] + between(-0.125, 0.125, "down", 1, 1)
     across = axis + between(-0.125, 0.125, "across", 1, 1)
@@ -91,7 +91,7 @@ def draw_faces(part: str, labels: np.ndarray, groups: np.ndarray, size: int) -> 
 
     face = ellipse(0.75, 0.5) & (down > -0.35)
     hair = np.where(male, ellipse(0.85, 0.6) & (down < -0.35), ellipse(0.95, 0.8) & ~face)
-    # Dark or light hair: what the label says, in shades that nearly overlap; age makes it grey.
+    # The label decides between dark and light hair, in shades that nearly overlap; age makes it grey.
     lightness = 0.5 * labels[:, None, None, None] + between(0, 0.55, "light", 1, 1, 1)
     greyness = old[..., None] * between(0.2, 0.8, "grey", 1, 1, 1)
     colour = DARK + (BLOND - DARK) * lightness
@@ -104,7 +104,7 @@ def draw_faces(part: str, labels: np.ndarray, groups: np.ndarray, size: int) -> 
 
 
 def draw_pictures(part: str, classes: int, count: int, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """So many grainy squares, each of the colour of its class, and their labels."""
+    """`count` grainy squares, each in the colour of its class, and their labels."""
     labels = (streams.permutation(_stream(part, "labels"), count) % classes).astype(np.int32)
     colours = streams.integers(_stream("colours"), (classes, 1, 1, 3), 128)
     grain = streams.integers(_stream(part, "grain"), (count, size, size, 3), 128)
@@ -112,12 +112,15 @@ def draw_pictures(part: str, classes: int, count: int, size: int) -> tuple[np.nd
 
 
 def write_cifar(folder: Path, count: int, classes: int) -> None:
-    """CIFAR-10's or CIFAR-100's archive, `count` training images and a fifth as many test images, at least a class."""
+    """Write the archive of CIFAR-10 or CIFAR-100.
+
+    It has `count` training images and a fifth as many test images, but at least one for each class.
+    """
     form, name = {10: (cifar.FORMS[0], "cifar-10-batches-bin"), 100: (cifar.FORMS[1], "cifar-100-binary")}[classes]
     members = {f"{name}/{form.classes}": "".join(f"class_{number}\n" for number in range(classes)).encode()}
     for part, files in (("train", form.train), ("test", form.test)):
         images, labels = draw_pictures(part, classes, _count(part, count, classes), cifar.SIZE)
-        # Of CIFAR-100 the coarse label comes first.
+        # In CIFAR-100, the coarse label comes first.
         head = np.stack([labels // 5, labels][-form.label_bytes :], axis=1).astype(np.uint8)
         records = np.concatenate([head, images.transpose(0, 3, 1, 2).reshape(len(images), -1)], axis=1)
         for file, batch in zip(files, np.array_split(records, len(files)), strict=True):
@@ -126,7 +129,10 @@ def write_cifar(folder: Path, count: int, classes: int) -> None:
 
 
 def write_celeba(folder: Path, count: int) -> None:
-    """CelebA's three files: `count` training faces of 178 x 218 pixels and a fifth as many for validation and test."""
+    """Write CelebA's three files.
+
+    They have `count` training faces of 178 x 218 pixels, and a fifth as many for validation and for test.
+    """
     attributes = ATTRIBUTES.split()
     rows, partition, images = [], [], {}
     for number, (part, total) in enumerate({"train": count, "validation": count // 5, "test": count // 5}.items()):
@@ -147,11 +153,11 @@ def write_celeba(folder: Path, count: int) -> None:
 
 
 def write_imagenet(folder: Path, count: int, classes: int = 4) -> None:
-    """ImageNet's three archives with few classes and images of many sizes."""
+    """Write ImageNet's three archives with few classes and images of many sizes."""
     from scipy.io import savemat
 
     kinds = [f"n{1000 + 7 * number:08}" for number in range(classes)]
-    # Official numbers are in another order than the names of the classes.
+    # The official numbers are in a different order from the names of the classes.
     numbers = (np.arange(classes) + 1)[::-1]
     images, labels = draw_pictures("train", classes, _count("train", count, classes), 64)
     tars: dict[str, dict[str, bytes]] = {kind: {} for kind in kinds}
@@ -165,11 +171,11 @@ def write_imagenet(folder: Path, count: int, classes: int = 4) -> None:
     }
     _write(folder / "ILSVRC2012_img_val.tar", _tar(pictures))
     synsets = [(number, kind, 0) for number, kind in zip(numbers, kinds, strict=True)]
-    synsets.append((classes + 1, "n00000001", classes))  # what all are kinds of
+    synsets.append((classes + 1, "n00000001", classes))  # the parent of all classes
     table = np.array(synsets, [("ILSVRC2012_ID", object), ("WNID", object), ("num_children", object)])
     meta = io.BytesIO()
     savemat(meta, {"synsets": table[:, None]})
-    # MATLAB's files begin with 116 bytes of text, in which SciPy writes the time.
+    # MATLAB files begin with 116 bytes of text, in which SciPy writes the time.
     matlab = b"MATLAB 5.0 MAT-file".ljust(116) + meta.getvalue()[116:]
     truth = "".join(f"{numbers[label]}\n" for label in labels).encode()
     root = "ILSVRC2012_devkit_t12"
@@ -178,7 +184,10 @@ def write_imagenet(folder: Path, count: int, classes: int = 4) -> None:
 
 
 def write_mnist(folder: Path, count: int) -> None:
-    """MNIST's four files, grey, `count` training images and a fifth as many test images, at least a class."""
+    """Write MNIST's four files of grey images.
+
+    They have `count` training images and a fifth as many test images, but at least one for each class.
+    """
     for part, name in (("train", "train"), ("test", "t10k")):
         images, labels = draw_pictures(part, 10, _count(part, count, 10), 28)
         for kind, values in (("images", images[..., 0]), ("labels", labels.astype(np.uint8))):
@@ -188,7 +197,7 @@ def write_mnist(folder: Path, count: int) -> None:
 
 
 def write_image_folder(folder: Path, count: int, classes: int = 4) -> None:
-    """A tar of an image folder."""
+    """Write a tar of an image folder."""
     members = {}
     for part in PARTS:
         images, labels = draw_pictures(part, classes, _count(part, count, classes), 32)
@@ -198,7 +207,7 @@ def write_image_folder(folder: Path, count: int, classes: int = 4) -> None:
 
 
 def write(form: str, count: int, folder: str | Path) -> None:
-    """Write a data set of about `count` training examples into a folder, in the files of that official format."""
+    """Write a data set of about `count` training examples into a folder, in the official format `form`."""
     writers: dict[str, Callable[[Path, int], None]] = {
         "cifar-10": lambda folder, count: write_cifar(folder, count, 10),
         "cifar-100": lambda folder, count: write_cifar(folder, count, 100),
@@ -209,7 +218,7 @@ def write(form: str, count: int, folder: str | Path) -> None:
     }
     if form not in writers:
         raise BadInput("command line", "--format", f"found {form!r}", f"allowed: {', '.join(writers)}")
-    # Fewer faces than this have no blond one among the test faces.
+    # With fewer faces, no test face would be blond.
     if count < FEWEST:
         raise BadInput("command line", "--examples", f"found {count}", f"allowed: {FEWEST} or more")
     writers[form](Path(folder), count)

@@ -1,6 +1,7 @@
-"""One module for each format that data sets come in. The schema's list of readers follows from this table."""
+"""One module for each format of data sets. The schema's list of readers follows from this table."""
 
-# Each is called as read(name, entry, threads) and opens a raw data set. Imported when it reads: the Snakefile asks.
+# Each is called as read(name, entry, threads) and opens a raw data set. A reader is imported only when it reads,
+# because the Snakefile uses this table.
 READERS = {
     "celeba": "toolnoise.datasets.readers.celeba:read",
     "cifar": "toolnoise.datasets.readers.cifar:read",

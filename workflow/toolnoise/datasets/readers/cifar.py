@@ -1,7 +1,7 @@
 """CIFAR-10 and CIFAR-100 in their binary version: fixed records, nothing pickled.
 
-A record is the label (of CIFAR-100 the coarse label, then the fine one, which is used) and the red, green and blue
-planes of 32 x 32 pixels (https://www.cs.toronto.edu/~kriz/cifar.html).
+A record is the label and the red, green and blue planes of 32 x 32 pixels. CIFAR-100 has the coarse label, then the
+fine label, which is used (https://www.cs.toronto.edu/~kriz/cifar.html).
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ SIZE = 32
 
 
 class Form(NamedTuple):
-    """What the files of a data set are called, and how many bytes of labels a record begins with."""
+    """The file names of a data set, and the number of label bytes at the start of each record."""
 
     train: tuple[str, ...]
     test: tuple[str, ...]

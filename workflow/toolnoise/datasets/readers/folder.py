@@ -1,6 +1,6 @@
 """An image folder, `train/<class>/*` and `test/<class>/*`, or a tar or zip of one.
 
-Classes and files count in the order of their names. The two folders may lie in one that holds nothing else.
+Classes and files are in the order of their names. The two folders may lie in a folder that holds nothing else.
 """
 
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ def part_of(members: Members, files: list[tuple[str, str]], classes: list[str], 
 
 
 def by_class(members: Members, start: str, form: str) -> list[tuple[str, str]]:
-    """The class and the name of each file below `start`, where there must be a folder a class."""
+    """The class and the name of each file below `start`, which must have one folder per class."""
     files = []
     for name in members:
         if name.startswith(start):

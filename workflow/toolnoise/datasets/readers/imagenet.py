@@ -1,8 +1,8 @@
 """ImageNet (ILSVRC 2012): the official archives, or folders.
 
-Training images come as a tar of tars, one per class, or as a folder (or tar) with a folder per class. Validation
-images, the test set of every study here, come as one tar of numbered images, with their classes in the development kit;
-or, sorted by the user, with a folder per class. Classes are the WordNet ids in order.
+Training images come as a tar of tars, one per class, or as a folder (or tar) with a folder per class. Validation images
+are the test set of every study here. They come as one tar of numbered images, with their classes in the development
+kit. If the user has sorted them, they come with a folder per class. Classes are the WordNet ids in order.
 """
 
 import io
@@ -39,7 +39,7 @@ def read(name: str, entry: dict[str, Any], threads: int) -> Iterator[Raw]:
 
 
 def _labelled_by_devkit(test: Members, devkit: Path) -> list[tuple[str, str]]:
-    """The class and the name of each validation image, which are numbered in the order of their names."""
+    """The class and the name of each validation image; images are numbered in the order of their names."""
     with opened(devkit) as members:
         files = {file: member for member in members for file in (TRUTH, SYNSETS) if member.endswith(file)}
         for file in (TRUTH, SYNSETS):
@@ -62,5 +62,5 @@ def _synsets(members: Members, name: str) -> dict[str, str]:
         found = loadmat(io.BytesIO(members[name]), squeeze_me=True, variable_names=["synsets"])["synsets"]
         leaves = found[found["num_children"] == 0]
         return {str(number): str(kind) for number, kind in leaves[["ILSVRC2012_ID", "WNID"]].tolist()}
-    except Exception as error:  # whatever bytes that are none make SciPy raise
+    except Exception as error:  # SciPy may raise anything for bytes that are no MATLAB file
         raise BadInput(members.path, name, f"damaged ({error})", "MATLAB's synsets with their WNID") from None

@@ -1,7 +1,7 @@
-"""MNIST, and what comes in its form: four idx files, packed with gzip or not.
+"""MNIST and data sets in its format: four idx files, compressed with gzip or not.
 
-An idx file is two zero bytes, the kind of number (8 for unsigned bytes), the number of axes, the length of each axis as
-four bytes, the highest first, and then the numbers (LeCun et al., "The MNIST database").
+An idx file consists of two zero bytes, the kind of number (8 for unsigned bytes), the number of axes, the length of
+each axis as four bytes (highest byte first), and the numbers (LeCun et al., "The MNIST database").
 """
 
 import gzip
@@ -41,7 +41,7 @@ def _part(images_path: Path, labels_path: Path) -> Part:
 
 
 def _numbers(path: Path, axes: int) -> np.ndarray:
-    """What an idx file of unsigned bytes holds."""
+    """The array in an idx file of unsigned bytes."""
     wanted = f"an idx file of unsigned bytes with {axes} {'axis' if axes == 1 else 'axes'}"
     with readable(path, wanted):
         content = path.read_bytes()

@@ -1,4 +1,4 @@
-"""A folder of .npy files, the arrays of the reader npz one by one, mapped into memory: data may be larger than that."""
+"""A folder of .npy files with the arrays of the reader npz, mapped into memory: data may be larger than memory."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

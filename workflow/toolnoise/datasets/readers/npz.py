@@ -1,4 +1,4 @@
-"""Arrays that somebody brings, in an .npz file."""
+"""A user's own arrays, in an .npz file."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,7 +23,7 @@ def read(name: str, entry: dict[str, Any], _threads: int) -> Iterator[Raw]:
 
 
 def raw_of(path: Path, found: dict[str, np.ndarray]) -> Raw:
-    """The raw data set in these arrays, which come from `path`; what it lacks is refused."""
+    """The raw data set in these arrays, which come from `path`; a missing array is an error."""
     for array in ARRAYS:
         if array not in found:
             raise BadInput(path, array, "no such array", "required: " + ", ".join(ARRAYS))
