@@ -1,6 +1,6 @@
 """Panels of a figure: one metric as bars, dots, lines or a square, with intervals that stay readable.
 
-A value of exactly zero is marked "0" and an undefined one "n/a", so neither is taken for the other.
+A value of exactly zero is marked "0" and an undefined value "n/a", so neither is taken for the other.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,9 +14,9 @@ from matplotlib.ticker import MaxNLocator
 
 from toolnoise.figures.style import FLAT, INK, MEASURES, NOISE, PALETTE, SD_NULL, SOFT, colour, cycle, unique
 
-NARROW = 0.12  # of a place: a bar over which a number is written upwards, beside others
-UNSEEN = 0.012  # of an axis: a bar no higher than its line, over which the value is written
-MOST_NAMES = 60  # along an axis: of more places only some have their names written
+NARROW = 0.12  # of a place: beside others, a narrower bar has its number written upwards
+UNSEEN = 0.012  # of an axis: a lower bar is no higher than its line, so its value is written over it
+MOST_NAMES = 60  # along an axis: with more places, only some names are written
 
 
 def bars(
@@ -26,15 +26,15 @@ def bars(
     palette: Mapping[str, str] = PALETTE,
     nulls: Mapping[tuple[str, str], float] | None = None,
 ) -> None:
-    """One metric as bars with intervals: a group a `place`, a bar a variant, in order of appearance.
+    """One metric as bars with intervals: a group per `place`, a bar per variant, in order of appearance.
 
-    `nulls` are the values that a bar would have by chance alone, by place and variant.
+    `nulls` are the values that bars would have by chance alone, by place and variant.
     """
     measure = MEASURES[rows["metric"].iloc[0]]
     places = unique(rows["place"])
     slot = 0.84 / rows.groupby("place")["variant"].nunique().max()
     top = head_room(panel, rows)
-    # What may be negative is shown down to what there is room for above.
+    # Negative values are shown as far below zero as there is room above.
     bottom = max(measure.scale * rows[["value", "ci_low"]].min().min(), -top)
     if bottom < 0:
         panel.set_ylim(bottom=1.1 * bottom)
@@ -62,7 +62,7 @@ def bars(
 
 
 def noise(panels: Sequence[Axes], rows: pd.DataFrame, label: str) -> None:
-    """The three measures of noise side by side, for what `label` names; the SD with its `SD_NULL`, if that is there."""
+    """The three measures of noise side by side, under `label`; the SD has its `SD_NULL`, if there is one."""
     nulls = rows[rows["metric"] == SD_NULL].set_index(["place", "variant"])["value"].to_dict()
     for panel, metric in zip(panels, NOISE, strict=True):
         beside = nulls if metric == "accuracy_sd" else None
@@ -70,10 +70,10 @@ def noise(panels: Sequence[Axes], rows: pd.DataFrame, label: str) -> None:
 
 
 def lines(panel: Axes, rows: pd.DataFrame, label: str, falls: bool = False) -> None:
-    """One metric with intervals against the number of `members`: a line a variant, side by side at each number.
+    """One metric with intervals against the number of `members`: a line per variant, side by side at each number.
 
-    Where it `falls`, a dashed line shows the first value over the square root of the number. Accuracy does not start at
-    zero: its axis has room for the values and, at either end, for twice their span.
+    With `falls`, a dashed line shows the first value divided by the square root of the number. The axis of accuracy
+    does not start at zero: it has room for the values and, at either end, for twice their span.
     """
     measure = MEASURES[rows["metric"].iloc[0]]
     variants = unique(rows["variant"])
@@ -83,7 +83,7 @@ def lines(panel: Axes, rows: pd.DataFrame, label: str, falls: bool = False) -> N
         bottom = max(least - room, measure.scale * rows[["value", "ci_low"]].min().min())
         top = min(most + room, measure.scale * rows[["value", "ci_high"]].max().max())
         edge = 0.05 * (top - bottom) or 0.1
-        low, high = panel.get_ylim()  # of panels above, which share the axis
+        low, high = panel.get_ylim()  # the limits of panels above, which share the axis
         ends = (bottom - edge, top + edge) if high <= FLAT else (min(low, bottom - edge), max(high, top + edge))
         panel.set_ylim(*ends)
     else:
@@ -105,11 +105,11 @@ def lines(panel: Axes, rows: pd.DataFrame, label: str, falls: bool = False) -> N
 def along(panel: Axes, rows: pd.DataFrame, title: str) -> None:
     """A similarity as dots with intervals, joined by a line for each variant, along the `place`s in their order.
 
-    A dot at exactly 1 is open, to distinguish it from one very near.
+    A dot at exactly 1 is open, to distinguish it from a value very near 1.
     """
     measure = MEASURES[rows["metric"].iloc[0]]
     places, variants = unique(rows["place"]), unique(rows["variant"])
-    # The axis ends above 1, the most there is, and below what is shown: never further down than the values need.
+    # The axis ends above 1, the largest possible value, and below the values shown: never further down than they need.
     lowest = rows["value"].min() if rows["value"].notna().any() else 0.0
     room = max(1 - lowest, 1e-3)
     bottom = max(np.nanmin([lowest, rows["ci_low"].min()]), lowest - room)
@@ -137,16 +137,16 @@ def along(panel: Axes, rows: pd.DataFrame, title: str) -> None:
 def matrix(
     panel: Axes, names: Sequence[str], values: np.ndarray, words: Sequence[Sequence[Sequence[str]]], title: str
 ) -> None:
-    """A square of values, [row, column], the larger the darker, and in each field its words: a bold line, then others.
+    """A square of values, [row, column]: larger is darker. Each field has its words: a bold line, then others.
 
-    A field whose value is undefined is left blank but for its words.
+    A field with an undefined value is blank except for its words.
     """
     highest = np.nanmax(values, initial=0)
     panel.grid(visible=False)
     for row, column in np.ndindex(values.shape):
         value = values[row, column]
         share = value / highest if highest and value > 0 else 0
-        # Never so dark that words cannot be read on it.
+        # Never too dark for the words to be read.
         tint = matplotlib.colormaps["Blues"](0.05 + 0.4 * share)
         place = (column - 0.5, row - 0.5)
         shape = {"facecolor": "#F4F4F4" if np.isnan(value) else tint, "edgecolor": "white", "linewidth": 1.5}
@@ -165,7 +165,7 @@ def matrix(
 
 
 def courses(panel: Axes, rows: pd.DataFrame, title: str, tints: Sequence[str]) -> None:
-    """Relative differences in per cent against the `epoch`, a line for each `place`; none where they are exactly 0."""
+    """Relative differences in per cent against the `epoch`, a line per `place`; exact zeros are not drawn."""
     if rows.empty:
         panel.set_axis_off()
         return
@@ -183,7 +183,7 @@ def courses(panel: Axes, rows: pd.DataFrame, title: str, tints: Sequence[str]) -
 
 
 def expected(panel: Axes, rows: pd.DataFrame) -> None:
-    """Behind the bars of each `place`, in the same order: the values expected, as a line on a band of their range."""
+    """Draw the expected values behind the bars of each `place`, in the same order: a line on a band of their range."""
     panel.set_ylim(0, max(panel.get_ylim()[1], 1.1 * rows["value"].max()))
     top = panel.get_ylim()[1]
     for x, (low, value, high) in enumerate(zip(rows["ci_low"], rows["value"], rows["ci_high"], strict=True)):
@@ -193,7 +193,7 @@ def expected(panel: Axes, rows: pd.DataFrame) -> None:
 
 
 def head_room(panel: Axes, rows: pd.DataFrame) -> float:
-    """Make room for the values and, up to four times the largest, their intervals; return where those end.
+    """Make room for the values and for intervals up to four times the largest value; return where these end.
 
     Two runs have an SD interval up to 32 times the SD: shown whole, it would flatten everything else.
     """
@@ -218,7 +218,7 @@ def interval(panel: Axes, x: float, low: float, high: float, top: float, bottom:
 
 
 def mark(panel: Axes, x: float, value: float, end: float = 0) -> None:
-    """Write "0" over an exact zero and its interval's end, "n/a" over an undefined value: no place is just empty."""
+    """Write "0" over an exact zero and its interval's end, "n/a" over an undefined value, so that no place is empty."""
     if value == 0 or np.isnan(value):
         write(panel, x, end, *(("0", 0) if value == 0 else ("n/a", 90)))
 

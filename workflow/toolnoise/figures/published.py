@@ -1,9 +1,9 @@
-"""The paper's numbers beside a study's own, and whether they agree.
+"""The paper's numbers compared with a study's own, and whether they agree.
 
-resources/published.csv has each number as it was printed, its unit, the runs and the divisor behind it (ddof 1 is
-n - 1; empty where unknown), the evidence for it ([P]aper's text, authors' [C]ode, [R]eplication, public [W]eb page,
-[D]erived) and its source. A study's number is the one of the same model, data set, tooling and variant, by name. The
-two agree if the published number is within the range where it would lie if both were draws of the same.
+resources/published.csv has each number as it was printed, its unit, its runs and its divisor (ddof 1 is n - 1; empty if
+unknown), the evidence for it ([P]aper's text, authors' [C]ode, [R]eplication, public [W]eb page, [D]erived) and its
+source. It is compared with the study's number of the same model, data set, tooling and variant, by name. The two agree
+if the published number is within the range expected if both are draws from the same distribution.
 """
 
 import csv
@@ -23,14 +23,14 @@ from toolnoise.stats.estimates import Estimate
 
 FILE = Path(__file__).parents[3] / "resources/published.csv"
 SOURCES = FILE.with_name("published-sources.csv")  # of Summers & Dinneen and their replication: each source alone
-SOURCES_MODEL = "resnet14"  # what most of those numbers are of
+SOURCES_MODEL = "resnet14"  # the model of most of those numbers
 IDENTICAL = FILE.with_name("published-identical.csv")  # of Pham et al.: the headlines of identical runs
-REMEDIES = FILE.with_name("published-remedies.csv")  # of Summers & Dinneen: what a remedy leaves of the noise
+REMEDIES = FILE.with_name("published-remedies.csv")  # of Summers & Dinneen: the noise that remains with a remedy
 SCALES = {"percent": 100, "points": 100, "ratio": 1, "examples": 1, "nats": 1}
-LARGEST, SMALLEST = "largest", "smallest"  # in the column of the group: of all classes, or of all networks
+LARGEST, SMALLEST = "largest", "smallest"  # in the column `group`: of all classes, or of all networks
 PUBLISHED_VARIANTS = ("algo_impl", "algo", "impl")
 OVERHEAD_AT = {"batch_size": 64, "image_size": 224}  # of figures 8 and 9
-EVIDENCE = ("P", "C", "R", "W", "D")  # what is only remembered is never quoted
+EVIDENCE = ("P", "C", "R", "W", "D")  # a number from memory is never quoted
 
 
 class Number(NamedTuple):
@@ -61,7 +61,7 @@ class Number(NamedTuple):
 
 
 class BesidePublished(NamedTuple):
-    """A published number and, if the study has it, its own: with the range for the published one, and its runs."""
+    """A published number and, if the study has one, its own with the range for the published one, and its runs."""
 
     number: Number
     ours: Estimate | None = None
@@ -69,7 +69,7 @@ class BesidePublished(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """Whether they agree, in a word or two."""
+        """Whether the two numbers agree, in a word or two."""
         if self.ours is None:
             return "not run"
         if np.isnan(self.ours.low):
@@ -87,14 +87,14 @@ def read(path: str | Path = FILE) -> list[Number]:
 
 
 def remedy(number: Number) -> str:
-    """The remedy that a number of `REMEDIES` is of, as metric files name it."""
+    """The remedy of a number of `REMEDIES`, under its name in metric files."""
     return number.item.partition("/")[2].replace("snapshot5", "snapshots").replace("_", "+").replace("crop", "crops")
 
 
 def compare(
     numbers: Sequence[Number], stability: pd.DataFrame, data: pd.DataFrame, overhead: pd.DataFrame | None = None
 ) -> list[BesidePublished]:
-    """Each published number with the one in a study's metric files."""
+    """Pair each published number with the corresponding number in a study's metric files."""
     spreads = {number[1:5]: number for number in numbers if number.metric == "accuracy_sd" and number.item == "table2"}
     return [_compared(number, spreads, stability, data, overhead) for number in numbers]
 
@@ -124,7 +124,7 @@ def _compared(
 
 
 def _rows(number: Number, stability: pd.DataFrame) -> pd.DataFrame:
-    """The study's row of a published number, or none; the largest comes first."""
+    """The study's rows for a published number, or none; the largest comes first."""
     rows = stability[stability["metric"] == number.metric]
     for column in ("model", "dataset", "hardware"):
         rows = rows[rows[column] == getattr(number, column)]
@@ -135,7 +135,7 @@ def _rows(number: Number, stability: pd.DataFrame) -> pd.DataFrame:
 
 
 def _times(number: Number, overhead: pd.DataFrame | None) -> pd.DataFrame:
-    """The study's row of a published ratio of times, or none; the smallest comes first."""
+    """The study's rows for a published ratio of times, or none; the smallest comes first."""
     if overhead is None:
         return pd.DataFrame()
     rows = overhead[(overhead["metric"] == number.metric) & (overhead["hardware"] == number.hardware)]
@@ -155,7 +155,7 @@ def _counted(number: Number, data: pd.DataFrame) -> BesidePublished:
     if number.metric == "count":
         return BesidePublished(number, Estimate(found, found, found))
     share = found / float(rows[(rows["group"] == "all") & (rows["label"] == "all")]["count"].iloc[0])
-    digit = 0.1 ** len(number.value.partition(".")[2]) / SCALES[number.unit]  # the last one printed
+    digit = 0.1 ** len(number.value.partition(".")[2]) / SCALES[number.unit]  # the last printed digit
     return BesidePublished(number, Estimate(share, share - digit, share + digit))
 
 

@@ -1,8 +1,8 @@
-"""What the figures share: words, colours, the places of panels, notes, and files with fixed bytes.
+"""Shared parts of the figures: wording, colours, the places of panels, notes, and files with fixed bytes.
 
-Promises: the same rows give the same bytes (PDF, SVG and PNG). Every figure says how many runs it rests on, how many
-are missing and what its intervals are. Colours are the Okabe-Ito palette, which stays apart under every common colour
-blindness; control, the absence of noise, is grey.
+The same rows give the same bytes (PDF, SVG and PNG). Every figure states its number of runs, its number of missing runs
+and the kind of its intervals. Colours are the Okabe-Ito palette, which stays distinguishable under every common colour
+blindness. Control, the absence of noise, is grey.
 """
 
 import textwrap
@@ -24,7 +24,7 @@ from toolnoise.base.metric_files import part_of
 
 
 class Measure(NamedTuple):
-    """How a metric is shown: its name, its unit, and the factor from the file's unit to this one."""
+    """The display of a metric: its name, its unit, and the factor from the file's unit to this one."""
 
     name: str
     unit: str
@@ -45,8 +45,8 @@ MEASURES = {
     "wall_ratio": Measure("Time by the clock", "deterministic / default", 1),
 }
 NOISE = ("accuracy_sd", "churn", "l2_unit")  # the three measures of the paper's figures 2, 3, 6, 11 and 13
-PARTS = {"all": "over all examples", "class": "by class", "group": "by sub-group"}  # see table.part_of
-SD_NULL = "accuracy_sd_independent_null"  # beside the first of them
+PARTS = {"all": "over all examples", "class": "by class", "group": "by sub-group"}  # see metric_files.part_of
+SD_NULL = "accuracy_sd_independent_null"  # shown with the first of them
 HOW = (
     "SD: sample SD over runs; dotted: what it would be if examples erred independently, as often as they do. "
     "Churn and L2: mean over pairs of runs."
@@ -67,14 +67,14 @@ PALETTE = {
 }
 NAMES = {"algo_impl": "ALGO+IMPL", "algo": "ALGO", "impl": "IMPL", "control": "Control"}
 FRAMEWORKS = {"tensorflow": "TensorFlow", "jax": "JAX", "torch": "PyTorch"}
-LATEST = "#C0A8FF"  # what the colour of a bit tends to
-# For what has no colour of its own, in order of appearance.
+LATEST = "#C0A8FF"  # the colour that a bit tends to the later it is moved
+# For names without a colour of their own, in order of appearance.
 CYCLE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#F0E442")
 GREY = "#BBBBBB"
 DAGGER = "†"
 EMULATED = f"{DAGGER} implementation noise emulated: reduction order"
 
-WIDEST = 16.5  # inches of a figure: shown on a page, its words can still be read
+WIDEST = 16.5  # inches of a figure: its text can still be read on a page
 FLAT = 1e-12  # the height of an axis that shows nothing yet
 INK, SOFT = "#222222", "#555555"
 STYLE = {
@@ -103,7 +103,7 @@ STYLE = {
     "ytick.major.size": 0,
     "legend.frameon": False,
     "pdf.fonttype": 42,  # TrueType: text stays text in the PDF
-    "svg.hashsalt": "toolnoise",  # else element ids are random
+    "svg.hashsalt": "toolnoise",  # without it, element ids are random
 }
 FORMATS = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}  # no dates in the bytes
 
@@ -114,7 +114,7 @@ def variant_name(variant: str) -> str:
 
 
 def colour(variant: str, palette: Mapping[str, str] = PALETTE) -> str:
-    """The variant's colour, the same in every figure: of sources together the mean of theirs; else light grey."""
+    """The variant's colour, the same in every figure: the mean colour for combined sources, light grey for others."""
     if variant in palette:
         return palette[variant]
     parts = [_tint(part, palette) for part in variant.split("+")]
@@ -122,7 +122,7 @@ def colour(variant: str, palette: Mapping[str, str] = PALETTE) -> str:
 
 
 def _tint(source: str, palette: Mapping[str, str]) -> np.ndarray | None:
-    """The colour of a single source, of a bit that is moved after N epochs (bit_N) the lighter the later."""
+    """The colour of a single source; a bit that is moved after N epochs (bit_N) is lighter the later it is moved."""
     name, _, epochs = source.partition("_")
     if name not in palette or (epochs and not epochs.isdigit()):
         return None
@@ -141,7 +141,7 @@ def tooling_name(hardware: str, emulated: Sequence[str]) -> str:
 
 
 def framework_name(engine: str, version: str = "") -> str:
-    """A framework as its makers write it, and its version."""
+    """A framework's name in its makers' spelling, and its version."""
     return f"{FRAMEWORKS.get(engine, engine)} {version}".rstrip()
 
 
@@ -158,7 +158,7 @@ def select(
     tasks: Sequence[Sequence[str]],
     part: str = "all",
 ) -> pd.DataFrame:
-    """Rows of one metric on these toolings and tasks, of one of `PARTS`; each tooling must have some.
+    """Rows of one metric for these toolings and tasks, of one of `PARTS`; each tooling must have some.
 
     `paths` are the files that the table was read from.
     """
@@ -176,7 +176,7 @@ def select(
 
 
 def named(paths: str | Sequence[str]) -> str:
-    """What to call some files in a complaint."""
+    """The name of some files in an error message."""
     first, *more = [paths] if isinstance(paths, str) else paths
     return f"{first} and {len(more)} more" if more else first
 
@@ -191,12 +191,12 @@ def _listed(names: pd.Series) -> str:
 
 
 def unique(names: pd.Series) -> list[str]:
-    """The names in order of appearance, which is the study's."""
+    """The names in order of appearance, which is the order of the study."""
     return list(names.unique())
 
 
 def width(rows: pd.DataFrame) -> float:
-    """Inches that a panel of bars needs, so that neither its bars nor its labels touch."""
+    """The width in inches that a panel of bars needs, so that neither its bars nor its labels touch."""
     bars_a_place = rows.groupby("place", sort=False)["variant"].nunique()
     most = bars_a_place.max()
     label = max(len(line) for place in bars_a_place.index for line in place.split("\n"))
@@ -206,7 +206,7 @@ def width(rows: pd.DataFrame) -> float:
 def grid(lines: int, widths: Sequence[float], height: float = 2.3, share: str = "col") -> tuple[Figure, np.ndarray]:
     """An empty figure of panels that start at zero, as [line][column]; a column (or row) shares its y axis.
 
-    A line that would be wider than a page has its panels below one another.
+    If a line would be wider than a page, its panels are placed below one another.
     """
     _restyle()
     beside = sum(widths) <= WIDEST
@@ -228,7 +228,7 @@ def grid(lines: int, widths: Sequence[float], height: float = 2.3, share: str = 
 def mosaic(lines: Sequence[tuple[float, Sequence[float]]]) -> tuple[Figure, list[Axes]]:
     """An empty figure of lines of panels, each line with its height and its panels' widths; no two share an axis.
 
-    A line that would be wider than a page has its panels below one another.
+    If a line would be wider than a page, its panels are placed below one another.
     """
     _restyle()
     fitting: list[tuple[float, Sequence[float]]] = []
@@ -240,7 +240,7 @@ def mosaic(lines: Sequence[tuple[float, Sequence[float]]]) -> tuple[Figure, list
     outer = figure.add_gridspec(len(fitting), height_ratios=[high for high, _ in fitting])
     panels = []
     for place, (_, widths) in zip(outer, fitting, strict=True):
-        # What a narrow line leaves of the page stays empty.
+        # The rest of the page beside a narrow line stays empty.
         spare = size[0] - sum(widths)
         ratios = [*widths, *([spare] if spare > 0.1 else [])]
         inner = place.subgridspec(1, len(ratios), width_ratios=ratios)
@@ -263,7 +263,7 @@ def noise_rows(
 
 
 def runs_note(rows: pd.DataFrame) -> str:
-    """How many runs the rows rest on, which variants have others, and how many are missing; then of pairs of runs."""
+    """The number of runs, the variants with another number, and the missing runs; then the same for pairs of runs."""
     across = rows["other_hardware"].notna() if "other_hardware" in rows else pd.Series(data=False, index=rows.index)
     parts = {"Runs": rows[~across], "Pairs of equal runs on two toolings": rows[across]}
     return " ".join(_counts_note(what, part) for what, part in parts.items() if len(part))
@@ -286,7 +286,7 @@ def _spread(counts: pd.Series) -> str:
 
 
 def steps_note(rows: pd.DataFrame) -> str:
-    """What was timed, of rows of a metric file of steps: on which images, for how long, and what a kernel is."""
+    """The conditions of timed steps, from rows of their metric file: images, steps, and the meaning of a kernel."""
     notes = []
     for batch, size, steps in rows[["batch_size", "image_size", "steps"]].drop_duplicates().itertuples(index=False):
         notes.append(f"{steps} training steps a run, each on {batch} images of {size} x {size} pixels.")
@@ -296,7 +296,7 @@ def steps_note(rows: pd.DataFrame) -> str:
 
 
 def marks_note(figure: Figure, rows: pd.DataFrame) -> str:
-    """What the lines and marks in the figure mean; only those that occur."""
+    """The meaning of the lines and marks that occur in the figure."""
     texts = {text.get_text() for panel in figure.axes for text in panel.texts}
     markers = {line.get_marker() for panel in figure.axes for line in panel.lines}
     none = rows["ci_low"].isna() | (rows["ci_low"] == rows["ci_high"]) & (rows["value"] != 0)
@@ -322,8 +322,8 @@ def finish(
 ) -> None:
     """Put title and legend above the panels and notes below, in bands of their own, so that nothing overlaps.
 
-    `rows` are all those shown; `how` says how the values were made from runs. The legend has the variants of `keys`, or
-    all.
+    `rows` are all rows shown. `how` describes how the values were made from runs. The legend has the variants of
+    `keys`, or all variants.
     """
     variants = unique(rows["variant"]) if keys is None else keys
     notes = [f"{how} {marks_note(figure, rows)}", runs_note(rows)]

@@ -11,7 +11,7 @@ from toolnoise.stats.estimates import Estimate
 
 
 class Entry(NamedTuple):
-    """One entry of a table: its number and, smaller, the runs it rests on."""
+    """One entry of a table: its number and, in smaller type, the runs behind it or its interval."""
 
     text: str
     detail: str = ""
@@ -22,7 +22,7 @@ class Entry(NamedTuple):
 
 
 def mean_and_sd(mean: float, sd: float, runs: int, missing: int) -> Entry:
-    """Mean ± SD of accuracy in percent, saying when it rests on one run, on none, or on too few."""
+    """Mean ± SD of accuracy in percent; it states if there is one run, no run, or too few runs."""
     detail = f"n = {runs} of {runs + missing}" if missing else f"n = {runs}"
     if runs == 0 or np.isnan(mean):
         return Entry("no run" if runs == 0 else "n/a", detail)
@@ -30,16 +30,15 @@ def mean_and_sd(mean: float, sd: float, runs: int, missing: int) -> Entry:
         return Entry(f"{100 * mean:.2f}", f"one run of {1 + missing}" if missing else "one run")
     if np.isnan(sd):
         return Entry(f"{100 * mean:.2f} (SD n/a)", detail)
-    # A bare 0 is exact: every run alike. A small SD that rounds to zero reads 0.00.
+    # A bare 0 is exact: all runs are equal. A small SD that rounds to zero is written as 0.00.
     return Entry(f"{100 * mean:.2f} ± {'0' if sd == 0 else f'{100 * sd:.2f}'}", detail)
 
 
 def with_interval(estimate: Estimate, scale: float, digits: int) -> Entry:
-    """A number and, smaller, its interval; `n/a` where it is undefined."""
+    """A number and, in smaller type, its interval; `n/a` if it is undefined."""
     if np.isnan(estimate.value):
         return Entry("n/a")
-    # A bare 0 is exact, as above.
-    # Of what rounds to zero from below no sign is left.
+    # A bare 0 is exact, as above. A negative number that rounds to zero loses its sign.
     value, low, high = (
         "0" if number == 0 else f"{round(scale * number, digits) + 0.0:.{digits}f}" for number in estimate
     )
@@ -101,7 +100,7 @@ def _escaped(text: str) -> str:
 
 
 def _names(rows: Sequence, columns: Sequence[str]) -> list[bool]:
-    """Which columns hold names, which are set left, rather than numbers."""
+    """Whether each column holds names, which are left-aligned, rather than numbers."""
     return [all(not isinstance(row[index], Entry) for row in rows) for index in range(len(columns))]
 
 
