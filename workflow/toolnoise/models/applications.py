@@ -1,7 +1,7 @@
 """Networks of keras.applications: untrained, giving logits, every random number from the streams.
 
 They are Keras's own with three exceptions. Dropout is toolnoise's. Layers that Keras names by a process-wide count are
-counted within the network, since a tensor's name is the key of its initial weights. And pixel scaling at the start of a
+counted within the network, since a tensor's name is the key of its initial weights. Pixel scaling at the start of a
 network is left to the recipe, which defines the scaling of pixels for every network.
 """
 
@@ -23,7 +23,7 @@ def build(input_shape: tuple[int, int, int], classes: int, architecture: str) ->
 
 
 def _remade(model: keras.Model) -> Callable[[keras.layers.Layer], keras.layers.Layer]:
-    """The function that makes each layer of a network anew."""
+    """The function that recreates each layer of a network."""
     counted = {layer.name: count for layer in model.layers if (count := _count(layer))}
     first = {kind: min(number for other, number in counted.values() if other == kind) for kind, _ in counted.values()}
 

@@ -1,8 +1,8 @@
 """Dropout whose masks follow from the streams.
 
 The mask is a hash of the run's dropout key, the step, the layer's number, and the element's place in the planned batch.
-An engine passes these to each layer through `plan` before it calls the model in training; so reordering the examples
-within a batch moves their masks with them.
+An engine passes these to each layer through `plan` before it calls the model in training. So if the examples within a
+batch are reordered, their masks move with them.
 """
 
 import math
@@ -26,7 +26,7 @@ class Dropout(keras.layers.Layer):
         self.rate, self.whole = rate, whole
 
     def plan(self, key_words: Any, step: Any, number: int, slots: Any) -> None:
-        """What the next call draws from: uint32 tensors of its engine, and the layer's number in the model."""
+        """Set the inputs of the next call's mask: uint32 tensors of the engine, and the layer's number in the model."""
         self.drawn_from = (key_words, step, number, slots)
 
     def call(self, values: Any, training: bool = False) -> Any:
@@ -39,5 +39,5 @@ class Dropout(keras.layers.Layer):
         inside = ops.reshape(ops.cast(ops.arange(size, dtype="int32"), "uint32"), (1, *shape))
         elements = streams.low_word(ops, ops.reshape(slots, (-1, *(1 for _ in shape))) * size + inside)
         keep = streams.keep_mask(ops, key_words, (step, np.uint32(number), elements), self.rate)
-        # Multiplied, because compilers turn a division by a constant into that, or not.
+        # Multiply, because only some compilers turn a division by a constant into a multiplication.
         return ops.where(keep, values * (1 / (1 - self.rate)), ops.zeros_like(values))

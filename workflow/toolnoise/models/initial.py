@@ -1,7 +1,8 @@
 """Initial weights, drawn from the streams before any framework sees them.
 
-Each tensor has a key of its own, so that layers of equal shape start different. Drawn are the initialisers that need
-no maths library (constants, uniforms, and normals cut off at two standard deviations), the same on every platform.
+Each tensor has its own key, so layers of equal shape start with different weights. Only initialisers that need no maths
+library are drawn: constants, uniforms, and normals truncated at two standard deviations. They are the same on every
+platform.
 """
 
 import math
@@ -14,13 +15,14 @@ from toolnoise import streams
 from toolnoise.base.errors import BadInput
 
 CONSTANTS = {"Zeros": 0.0, "Ones": 1.0}
-# Keras's names for cases of VarianceScaling: variance scale / fan, the fan being of inputs, outputs or their mean.
+# Keras's names for cases of VarianceScaling: the variance is scale / fan, and the fan is that of the inputs, of the
+# outputs, or their mean.
 SCALED = {
     f"{name}{kind}": {"scale": scale, "mode": mode, "distribution": distribution}
     for name, scale, mode in (("Glorot", 1.0, "fan_avg"), ("He", 2.0, "fan_in"), ("Lecun", 1.0, "fan_in"))
     for kind, distribution in (("Uniform", "uniform"), ("Normal", "truncated_normal"))
 }
-# The standard deviation that a standard normal has when it is cut off at two: Keras's constant, digit for digit.
+# The standard deviation of a standard normal that is truncated at two: Keras's constant, digit for digit.
 CUT_OFF_SPREAD = 0.87962566103423978
 
 
@@ -37,7 +39,7 @@ class Parameter(NamedTuple):
 def initial_weights(
     parameters: Sequence[Parameter], study_seed: int, replicate: int, model: str
 ) -> dict[str, np.ndarray]:
-    """Draw every tensor of a model; `model` is what complaints call it."""
+    """Draw every tensor of a model; `model` is its name in error messages."""
     return {
         parameter.path: _draw(parameter, streams.key(study_seed, "init", replicate, parameter.path), model)
         for parameter in parameters
@@ -77,7 +79,8 @@ def _normal(stream: int, shape: tuple[int, ...], mean: float, spread: float) -> 
 
 
 def _variance(shape: tuple[int, ...], config: dict[str, Any]) -> float:
-    # Keras's convention: the last two axes are inputs and outputs, the others a receptive field; or a layer says which.
+    # Keras's convention: the last two axes are inputs and outputs, the others a receptive field; or the layer names its
+    # axes.
     if config.get("input_axes") is not None:
         fans = [[shape[axis] for axis in config[axes]] for axes in ("input_axes", "output_axes")]
     elif len(shape) < 2:

@@ -1,7 +1,7 @@
 """LeNet-1, LeNet-4 and LeNet-5 as trained in Keras on MNIST (Pei et al., "DeepXplore"; their MNIST/Model1.py to 3.py).
 
-Two padded 5x5 convolutions, each with ReLU and 2x2 max-pooling, and no, one or two hidden dense layers. LeCun et al.'s
-own of 1998 neither pad nor max-pool.
+They have two padded 5x5 convolutions, each with ReLU and 2x2 max-pooling, and no, one or two hidden dense layers. LeCun
+et al.'s own networks of 1998 use neither padding nor max-pooling.
 """
 
 import keras

@@ -1,8 +1,8 @@
 """Layers with PyTorch's defaults, for networks whose authors trained them there.
 
-Weights and biases are uniform within 1 / sqrt(fan-in) unless a network says otherwise; batch normalisation averages
-with momentum 0.9 (PyTorch's 0.1) and epsilon 1e-5. A convolution with a stride pads both sides alike, as PyTorch's
-does: Keras's "same" pads an even image at its far end only, which looks one pixel further on.
+Weights and biases are uniform within 1 / sqrt(fan-in) unless a network sets another initialiser. Batch normalisation
+averages with momentum 0.9 (PyTorch's 0.1) and epsilon 1e-5. A convolution with a stride pads both sides alike, as in
+PyTorch. Keras's "same" pads an even image at its far end only, which moves the windows one pixel further on.
 """
 
 import math
@@ -20,7 +20,7 @@ def convolved(
     padded: bool = True,
     initializer: initializers.Initializer | None = None,
 ) -> KerasTensor:
-    """A convolution with an odd kernel; if `padded`, by half of it on every side."""
+    """A convolution with an odd kernel; if `padded`, every side is padded by half of the kernel."""
     uniform = _uniform(kernel**2 * values.shape[-1])
     values, padding = _padded(values, kernel, strides, name) if padded else (values, "valid")
     return layers.Conv2D(

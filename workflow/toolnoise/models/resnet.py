@@ -14,8 +14,8 @@ BLOCKS = {18: (2, 2, 2, 2), 34: (3, 4, 6, 3)}
 def build(input_shape: tuple[int, int, int], classes: int, pool_size: int = 0, depth: int = 18) -> keras.Model:
     """Build the network; it gives logits.
 
-    `pool_size` is the side of the windows that the last average is over, 0 for the whole map. The authors' is 4, which
-    is the same for 32x32 images and leaves 4x4 windows of 128x128 ones: 8,192 features for the classifier, not 512.
+    `pool_size` is the side of the windows of the last average pooling; 0 is the whole map. The authors use 4, which is
+    the same for 32x32 images. On 128x128 images it leaves 4x4 windows: 8,192 features for the classifier, not 512.
     """
     images = keras.Input(input_shape, name="images")
     values = layers.ReLU(name="stem_relu")(_convolved(images, 64, 3, 1, "stem"))

@@ -1,9 +1,10 @@
 """Summers and Dinneen's ResNets for small images (their resnet_cifar.py).
 
-A 3x3 stem, then stages of two blocks, each stage with half the image and twice the filters of the one before. Where a
-stage halves, the shortcut takes every second pixel, normalises, and fills the new channels with zeros: it has no
-convolution. The last batch normalisation of a block starts with scale 0, so that every block starts as the identity.
-Convolutions start normal (He et al., by fan-out), here cut off at two standard deviations.
+The network has a 3x3 stem, then stages of two blocks. Each stage has half the image and twice the filters of the stage
+before. If a stage halves the image, the shortcut takes every second pixel, normalises, and fills the new channels with
+zeros: it has no convolution. The last batch normalisation of a block starts with scale 0, so every block starts as the
+identity. Convolutions start from a normal distribution (He et al., by fan-out), here truncated at two standard
+deviations.
 """
 
 import keras

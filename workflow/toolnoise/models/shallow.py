@@ -1,6 +1,6 @@
-"""Summers and Dinneen's shallow networks (their mnist_models.py; the same, but for `cnn`, in resnet_cifar.py).
+"""Summers and Dinneen's shallow networks (their mnist_models.py; the same, except `cnn`, in resnet_cifar.py).
 
-From nothing hidden to two convolutions: how simple a network can be and still drift apart.
+They range from no hidden layer to two convolutions, and show how simple a network can be and still diverge.
 """
 
 import keras

@@ -1,7 +1,7 @@
 """ShuffleNetV2 x0.5 in the form for small images (Summers and Dinneen's shufflenetv2.py, after pytorch-cifar).
 
-A 3x3 stem with stride 1, three stages of which the first block halves the image, a 1x1 convolution, global pooling. A
-block works on half of the channels and then deals them out anew, alternately from either half.
+It has a 3x3 stem with stride 1, three stages, a 1x1 convolution and global pooling. The first block of each stage
+halves the image. A block works on half of the channels and then interleaves the channels of both halves.
 """
 
 import keras

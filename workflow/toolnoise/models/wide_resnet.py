@@ -1,8 +1,8 @@
 """Wide residual networks (Zagoruyko and Komodakis, 2016), such as WRN-28-10.
 
-Three stages of (depth - 4) / 6 blocks with 16, 32 and 64 times `width` filters. Normalisation and ReLU come before each
-convolution; what is added to is not normalised, but for where the filters change: there a 1x1 convolution of the
-normalised values is. No convolution has a bias.
+They have three stages of (depth - 4) / 6 blocks with 16, 32 and 64 times `width` filters. Normalisation and ReLU come
+before each convolution. The shortcut is not normalised, except where the filters change: there it is a 1x1 convolution
+of the normalised values. No convolution has a bias.
 """
 
 import keras
