@@ -17,10 +17,10 @@ from toolnoise.base.noise_sources import replicate
 class Plan(NamedTuple):
     """One epoch of T steps of B examples.
 
-    `order` [T, B] are indices into the training set, `offsets` [T, B, 2] the row and column at which the window of each
-    zero-padded image begins, `flips` [T, B] whether it is mirrored, `slots` [T, B] the place in the batch that each
-    example was planned for (whatever place it has), `dropout` the key words of the run's masks, `rates` [T] the
-    learning rate of each step.
+    `order` [T, B] has indices into the training set. `offsets` [T, B, 2] has the row and column at which the window of
+    each zero-padded image begins. `flips` [T, B] marks the images that are mirrored. `slots` [T, B] has the place in
+    the batch that each example was planned for (whatever its actual place). `dropout` has the key words of the run's
+    masks. `rates` [T] has the learning rate of each step.
     """
 
     order: np.ndarray
@@ -31,28 +31,28 @@ class Plan(NamedTuple):
     rates: np.ndarray
 
     def steps(self, start: int, stop: int) -> "Plan":
-        """The plan of some of its steps."""
+        """The plan of the steps from `start` to before `stop`."""
         cut = {name: values[start:stop] for name, values in self._asdict().items() if name != "dropout"}
         return self._replace(**cut)
 
     def digest(self) -> str:
-        """SHA-256 of everything in it that was drawn."""
+        """SHA-256 of all drawn parts of the plan."""
         drawn = self.order, self.offsets, self.flips, self.slots, self.dropout
         return hashlib.sha256(b"".join(np.ascontiguousarray(part).tobytes() for part in drawn)).hexdigest()
 
 
 def cycles(recipe: Mapping[str, Any]) -> int:
-    """The number of cosine cycles; one in a recipe from before there were any."""
+    """The number of cosine cycles; one in a recipe that is older than this setting."""
     return recipe.get("cycles", 1)
 
 
 def cycle_length(recipe: Mapping[str, Any]) -> int:
-    """The epochs of a cycle."""
+    """The number of epochs of a cycle."""
     return recipe["epochs"] // cycles(recipe)
 
 
 def steps_per_epoch(recipe: dict[str, Any], examples: int) -> int:
-    """Whole batches in an epoch; the incomplete one is left out (each epoch's order leaves out others)."""
+    """Whole batches in an epoch; the incomplete batch is left out (each epoch's order leaves out other examples)."""
     if recipe["batch_size"] > examples:
         found = f"found {recipe['batch_size']}"
         raise BadInput(f"recipe {recipe['name']}", "batch_size", found, f"at most the {examples} training examples")
@@ -60,9 +60,9 @@ def steps_per_epoch(recipe: dict[str, Any], examples: int) -> int:
 
 
 def plan_epoch(spec: dict[str, Any], examples: int, epoch: int, margin: int = 0) -> Plan:
-    """The plan of epoch `epoch` (from 0) on a training set of so many examples.
+    """The plan of epoch `epoch` (from 0) on a training set of `examples` examples.
 
-    Its images are higher and wider by `margin` than what the network sees of them.
+    The images are higher and wider by `margin` than the window that the network sees.
     """
     recipe, varying = spec["recipe"], spec["variant"]["varying"]
     steps, batch = steps_per_epoch(recipe, examples), recipe["batch_size"]
@@ -90,7 +90,7 @@ def plan_epoch(spec: dict[str, Any], examples: int, epoch: int, margin: int = 0)
 
 def learning_rates(recipe: dict[str, Any], steps: int, epoch: int) -> np.ndarray:
     """The rate of each step of an epoch, float32."""
-    # In epochs since the cycle began.
+    # Progress in epochs since the start of the cycle.
     progress = epoch % cycle_length(recipe) + np.arange(steps) / steps
     rates = np.full(steps, recipe["learning_rate"], np.float64)
     if recipe["schedule"] == "step":
@@ -104,5 +104,5 @@ def learning_rates(recipe: dict[str, Any], steps: int, epoch: int) -> np.ndarray
 
 
 def _within_batches(stream: int, steps: int, batch: int) -> np.ndarray:
-    # The same examples in another order: the same gradient on paper, another order of its floating-point sum.
+    # The same examples in another order: the same gradient on paper, but its floating-point sum has another order.
     return np.argsort(streams.raw(stream, steps * batch).reshape(steps, batch), axis=1, kind="stable")

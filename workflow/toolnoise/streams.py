@@ -1,10 +1,9 @@
 """Algorithmic randomness as data.
 
-Every algorithmic draw is a pure function of (study seed, source, replicate, what is drawn): the key of a Philox
-generator, which gives the same raw integers on every platform. Uniforms, normals, integers and permutations are made
-from those integers here, by operations that are exact or that IEEE 754 rounds in one way only, so that neither a NumPy
-release nor a maths library nor a number of threads can change a draw. Asking for epoch 7 needs nothing from epoch 6: a
-run can be resumed anywhere.
+Every algorithmic draw is a pure function of (study seed, source, replicate, name of the draw). These form the key of a
+Philox generator, which gives the same raw integers on every platform. Uniforms, normals, integers and permutations are
+made from those integers here. The operations are exact, or IEEE 754 rounds them in one way only. So no NumPy release,
+maths library or number of threads can change a draw. Epoch 7 needs nothing from epoch 6: a run can be resumed anywhere.
 """
 
 import hashlib
@@ -15,8 +14,9 @@ import numpy as np
 
 from toolnoise.base.noise_sources import SOURCES, replicate
 
-# Coefficients of P and Q, highest power first. Of the standard normals within two standard deviations, a share |v| lies
-# nearer to zero than v P(v^2) / Q(v^2). A minimax fit: relative error below 1.6e-9, where float32 rounds by up to 6e-8.
+# Coefficients of P and Q, highest power first. Among the standard normals within two standard deviations, a share |v|
+# lies nearer to zero than v P(v^2) / Q(v^2). It is a minimax fit with a relative error below 1.6e-9, whereas float32
+# rounds by up to 6e-8.
 QUANTILE_P = (-0.012198171277867, 0.292778860102870, -1.588095332768931, 3.467786875116782, -3.352097387246814,
               1.196288015084657)  # fmt: skip
 QUANTILE_Q = (-0.034773279545203, 0.447048135362574, -1.873996844678355, 3.504553017664593, -3.040599599294981,
@@ -24,12 +24,12 @@ QUANTILE_Q = (-0.034773279545203, 0.447048135362574, -1.873996844678355, 3.50455
 # This number of draws at a time fits a processor's cache.
 BLOCK = 1 << 15
 
-# What resampling in the analysis and synthetic data draw from: no sources of noise in any training.
+# Streams for resampling in the analysis and for synthetic data. They are not sources of noise in any training.
 ANALYSIS, DATA = "analysis", "data"
 
 
 def keys(study_seed: int, varying: list[str] | tuple[str, ...], seed: int) -> dict[str, dict[str, int | str]]:
-    """The replicate that each source of a run is drawn for, and the key that all its streams are made under."""
+    """For each source of a run: the replicate that it is drawn for, and the key of all its streams."""
     drawn_for = {source: replicate(source, varying, seed) for source in SOURCES}
     return {
         source: {"replicate": number, "key": f"{key(study_seed, source, number):032x}"}
@@ -87,21 +87,21 @@ def words(stream: int) -> np.ndarray:
 
 
 def keep_mask(xp: Any, key_words: Any, counters: tuple[Any, ...], rate: float) -> Any:
-    """Which elements dropout keeps: a hash of the key and of each element's counters, compared with `rate`.
+    """The elements that dropout keeps: a hash of the key and of each element's counters, compared with `rate`.
 
-    `xp` is numpy or keras.ops and the arrays are its own, all uint32: the same integer operations everywhere, so that
-    every engine, device and number of threads keeps the same elements. PyTorch, which does not compute with uint32, has
+    `xp` is numpy or keras.ops, and the arrays are its own, all uint32. The integer operations are the same everywhere,
+    so every engine, device and number of threads keeps the same elements. PyTorch does not compute with uint32 and has
     them in int64. `counters` (such as step, layer and element) broadcast against one another.
     """
     state = key_words[0]
     for number, counter in enumerate(counters):
         state = low_word(xp, _mixed(xp, xp.bitwise_xor(state, counter)) + key_words[(number + 1) % 4])
-    # 24 bits, as in `uniform`: 0 keeps everything and nothing rounds.
+    # 24 bits, as in `uniform`: a rate of 0 keeps everything, and nothing rounds.
     return xp.right_shift(_mixed(xp, state), np.uint32(8)) >= _scalar(state, round(rate * 2**24))
 
 
 def low_word(xp: Any, value: Any) -> Any:
-    """The 32 lowest bits of each integer, where they have more."""
+    """The 32 lowest bits of each integer, if it has more."""
     return xp.bitwise_and(value, 0xFFFFFFFF) if _is_wide(value) else value
 
 
@@ -122,7 +122,7 @@ def _mixed(xp: Any, value: Any) -> Any:
 
 
 def _scalar(beside: Any, word: int) -> Any:
-    # Of int64 the factor that is the same modulo 2^32 and nearer to 0, so that no product overflows.
+    # For int64, the factor that is equal modulo 2^32 and nearer to 0, so that no product overflows.
     return (word + 2**31) % 2**32 - 2**31 if _is_wide(beside) else np.uint32(word)
 
 
