@@ -1,4 +1,4 @@
-"""What is measured on one cell: its stability, its runs as identical runs, and ensembles of them."""
+"""The measures of one cell: its stability, its runs as identical runs, and ensembles of its runs."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -35,7 +35,7 @@ def measure(
     measured = finished_runs(records, finished)
     stream = streams.key(study_seed, streams.ANALYSIS, 0, "bootstrap", *cell)
     test = dataset.test
-    stack = dump.logits if finished.all() else dump.logits[finished]  # whole, it stays in its file
+    stack = dump.logits if finished.all() else dump.logits[finished]  # the whole dump stays in its file
     found = stability(stack, test.labels, dataset.members(test), trained_vectors(measured), stream)
     count, missing = counts(finished)
     of_runs = rows(cell, runs.read(records[0]), measured, stack, dataset, identical, missing)

@@ -35,7 +35,7 @@ def check(cell: Sequence[str], records: list[str], logits: str | Path, index: st
         {
             "cell": name,
             "seeds": [run.seed for run in replicates],
-            # One run has no other to compare with: no verdict is not a pass.
+            # A single run has no other to compare with; no verdict is not a pass.
             "bit_equal": True if others else None,
             "weights_sha256": first.history()[-1]["weights_sha256"],
         },

@@ -111,7 +111,7 @@ def _apart(distances: np.ndarray) -> tuple[str, Estimate, int]:
 
 
 def _compared(one: Run, other: Run) -> tuple[list[str], np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The tensors of two runs; when these first differ and when the course does; how far both are apart, relatively."""
+    """The tensors of two runs, the first epochs where tensors and course differ, and both relative distances."""
     weights = one.weights(), other.weights()
     shapes = [[(name, tensor.shape) for name, tensor in tensors.items()] for tensors in weights]
     if shapes[0] != shapes[1]:

@@ -1,4 +1,4 @@
-"""A cell as identical runs, in the form of Pham et al.: how far its runs end apart, and when they converge."""
+"""A cell as identical runs, in the form of Pham et al.: differences at the end of its runs, and their convergence."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -22,7 +22,7 @@ def rows(
     block: dict[str, Any],
     missing: int,
 ) -> list[list[metric_files.Value]]:
-    """One row for each criterion that the study asks for, of the runs that can be measured."""
+    """One row for each criterion of the study, over the runs that can be measured."""
     histories, weak = [_history(run) for run in measured], Weak(**block["weak"])
     try:
         about = experiment(any_run.record)

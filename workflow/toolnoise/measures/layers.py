@@ -1,4 +1,4 @@
-"""How similar corresponding layers of a cell's runs are."""
+"""Similarity of corresponding layers of a cell's runs."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +10,7 @@ from toolnoise.metrics.layers import LAYERS, layers
 
 
 def measure(cell: Sequence[str], grams: str | Path, index: str | Path, out: str | Path) -> None:
-    """Write how similar corresponding layers of a cell's runs are; diverged runs count as missing."""
+    """Write the similarity of corresponding layers of a cell's runs; diverged runs count as missing."""
     dump = stacks.read_layers(grams, index)
     finished = dump.finished
     rows = layers(dump.layers, dump.grams if finished.all() else dump.grams[finished])

@@ -1,4 +1,4 @@
-"""What determinism costs a network on a tooling, from the profiles of its training steps."""
+"""The cost of determinism for a network on a tooling, from the profiles of its training steps."""
 
 from pathlib import Path
 from typing import Any
@@ -18,9 +18,9 @@ def measure(
     out_overhead: str | Path,
     out_kernels: str | Path,
 ) -> None:
-    """Write what determinism costs and the longest kernels of each mode; a repeat that lacks a mode is missing.
+    """Write the cost of determinism and the longest kernels of each mode; a repeat that lacks a mode is missing.
 
-    `overhead` is what the study says of it.
+    `overhead` is the study's settings for it.
     """
     subject = model, hardware
     found = dict(_read_cost(record) for record in records)

@@ -1,4 +1,4 @@
-"""What separates two toolings that train from equal draws."""
+"""Differences between two toolings that train from equal draws."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,7 +22,7 @@ def measure(
     other_records: list[str],
     out: str | Path,
 ) -> None:
-    """Write what separates run s on one tooling from run s on the other."""
+    """Write the differences between run s on one tooling and run s on the other."""
     one, dataset = predictions_of(data, logits, index)
     other, _ = predictions_of(data, other_logits, other_index)
     shared = [seed for seed in one.seeds if seed in other.seeds]

@@ -22,12 +22,12 @@ def predictions_of(data: str | Path, logits: str | Path, index: str | Path) -> t
 
 
 def finished_runs(records: list[str], finished: np.ndarray) -> list[Run]:
-    """Those runs that did not diverge."""
+    """The runs that did not diverge."""
     return [runs.read(record) for record, keep in zip(records, finished, strict=True) if keep]
 
 
 def counts(finished: np.ndarray) -> tuple[int, int]:
-    """The number of runs that finished and of those that did not."""
+    """The number of runs that finished, and the number of runs that did not."""
     return int(finished.sum()), int((~finished).sum())
 
 

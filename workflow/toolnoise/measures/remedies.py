@@ -1,4 +1,4 @@
-"""What remedies leave of a cell's noise."""
+"""The noise of a cell that remains with remedies."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,10 +24,10 @@ def measure(
     single: list[str],
     out: str | Path,
 ) -> None:
-    """Write what remedies leave of a cell's noise, and what is there without one.
+    """Write the noise of a cell that remains with remedies, and its noise without a remedy.
 
-    `remedied` is the dump under remedies, `single` that of other runs which these are held against; either may be none.
-    Diverged runs are left out and counted as missing.
+    `remedied` is the dump under remedies. `single` is the dump of other runs, with which these are compared. Either may
+    be empty. Diverged runs are excluded and counted as missing.
     """
     dump, dataset = predictions_of(data, logits, index)
     stream = streams.key(study_seed, streams.ANALYSIS, 0, "bootstrap", *cell)
