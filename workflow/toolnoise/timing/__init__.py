@@ -1,1 +1,1 @@
-"""How long things take: training steps by kernel, speed probes, run times."""
+"""Timing: training steps by kernel, speed probes, and run times."""

@@ -22,7 +22,7 @@ from toolnoise.training.network import build_model, start_engine
 
 
 def profile(spec: dict[str, Any], out: str | Path, record: str | Path) -> dict[str, Any]:
-    """Measure what `spec` describes; write its table of kernels and its record; return what was observed."""
+    """Measure the network and mode of `spec`; write its table of kernels and its record; return the observations."""
     timings = Timings()
     with timings.measure("start_up"):
         engine, observed = start_engine(spec)
@@ -63,7 +63,7 @@ def _drawn(spec: dict[str, Any]) -> Data:
 
 
 def _plan(spec: dict[str, Any], steps: int) -> Plan:
-    """An epoch of so many steps, each over the one batch there is."""
+    """An epoch of `steps` steps, each over the same single batch."""
     batch = spec["recipe"]["batch_size"]
     plan = plan_epoch(spec, steps * batch, epoch=0)
     return plan._replace(order=plan.order % batch)

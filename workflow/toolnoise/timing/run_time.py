@@ -1,7 +1,7 @@
 """The time of a run, from measurements: finished runs of the same work, else some steps timed by `speed`.
 
-Same work means the same model, data set and tooling, determinism on or off alike, and the same batch size. Runs of
-other studies in this folder count too. Nothing is guessed without a measurement.
+Same work means the same model, data set, tooling, determinism setting (on or off) and batch size. Runs of other studies
+in this folder count too. Nothing is guessed without a measurement.
 """
 
 import contextlib
@@ -22,9 +22,9 @@ LOOKED_AT = 10
 
 
 class Pace(NamedTuple):
-    """Seconds before the first epoch, of an epoch with its evaluation, and of an evaluation; where from.
+    """Seconds before the first epoch, per epoch with its evaluation, and per evaluation; and their source.
 
-    `weight_bytes` are those of the weights after a cycle: a run keeps them after each.
+    `weight_bytes` is the size of the weights after a cycle: a run keeps the weights after each cycle.
     """
 
     start: float
@@ -38,7 +38,7 @@ class Pace(NamedTuple):
         return self.start + epochs * self.epoch
 
     def predictions(self, runs: int) -> float:
-        """Seconds of the job that dumps the predictions of so many runs."""
+        """Seconds of the job that dumps the predictions of `runs` runs."""
         return self.start + runs * self.evaluation
 
 

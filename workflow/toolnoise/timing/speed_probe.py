@@ -21,7 +21,7 @@ EVALUATED = 512
 
 
 def measure(spec: dict[str, Any], data: str | Path, out: str | Path) -> dict[str, Any]:
-    """Time some steps of the run that `spec` describes and write a whole one's time; return what was observed."""
+    """Time some steps of the run that `spec` describes and write the time of a whole run; return the observations."""
     timings = Timings()
     with timings.measure("start_up"):
         dataset = prepared.load(data, spec["recipe"]["normalise"])
@@ -60,7 +60,7 @@ def measure(spec: dict[str, Any], data: str | Path, out: str | Path) -> dict[str
 
 
 def _time_steps(engine: Engine, plan: Plan) -> tuple[float, int]:
-    """Seconds a step, and how many steps they are the mean of: all of an epoch, or as many as fill some seconds."""
+    """Mean seconds per step, and the number of steps timed: all of an epoch, or as many as fill some seconds."""
     engine.epoch(plan.steps(0, WARM_UP_STEPS))
     count = 1
     while True:
