@@ -1,9 +1,9 @@
-# Metric files of the study as a whole; it is measured only if its control cells pass the gate.
-# Counts of examples and times of steps are of no runs.
+# Metric files of the whole study, which is measured only if its control cells pass the gate. Counts of examples and
+# times of steps do not come from runs.
 GATED = set(METRICS) - {"counts", "overhead", "kernels"}
 
 
-# One rule a kind, so that `snakemake -n` names them.
+# One rule per kind, so that `snakemake -n` names the kinds.
 for kind in METRICS:
 
     rule:

@@ -1,4 +1,4 @@
-# The study, read and checked, and helpers of the rules; all the work is in the package.
+# The study, read and checked, and helpers of the rules. All the work is in the package.
 import functools
 import os
 import shlex
@@ -11,7 +11,7 @@ from toolnoise.steps import STEPS
 from toolnoise.study import catalogue, config as configuration, grid, layout
 from toolnoise.study.cells import MODES, Cell, Pair
 
-# The study file: the last --configfile, else config.yaml. --config is laid over it. A profile may name it by way of a link.
+# The study file: the last --configfile, else config.yaml. --config overrides it. A profile may name it through a link.
 FILE = os.path.realpath(workflow.configfiles[-1]) if workflow.configfiles else "config.yaml"
 
 with errors_in_one_line():
@@ -24,11 +24,11 @@ configfile: FILE
 with errors_in_one_line():
     study = grid.build(configuration.resolve(config, FILE), FILE)
 
-# What is measured on the study as a whole, and its figures by name.
+# The metrics of the whole study, and its figures by name.
 METRICS = steps.collected(study)
 FIGURES = {figure.name: figure for figure in study.figures}
 
-# Verbs are found in the environment that Snakemake itself runs in, activated or not.
+# Verbs are looked up in the environment that Snakemake itself runs in, activated or not.
 shell.prefix(f"set -euo pipefail; export PATH={shlex.quote(os.path.dirname(sys.executable))}:$PATH; ")
 
 
@@ -50,7 +50,7 @@ def get_place(verb, wildcards):
 
 @functools.lru_cache(maxsize=64)
 def get_parameters_at(verb, place):
-    # Asked for twice in a row of each job.
+    # Each job needs these twice in a row.
     return STEPS[verb].parameters(study, place)
 
 
@@ -63,7 +63,7 @@ def get_inputs(verb):
 
 
 def get_planned(verb):
-    # The verb checks it: another Snakemake may have written another study of the same name by then.
+    # The verb checks it: by then, another Snakemake may have written another study of the same name.
     return lambda wildcards: steps.planned(get_parameters(verb, wildcards))
 
 
@@ -83,8 +83,8 @@ def get_memory(wildcards, attempt):
     return 16_000 * attempt
 
 
-# What a job needs of a cluster; the profile says where the site has it. A tooling that names a scheduler's GPU model
-# goes to that model's nodes, whatever it computes on there. What computes on no tooling has the profile's defaults.
+# The resources that a job needs on a cluster; the profile maps them to the site. A tooling that names a scheduler's GPU
+# model goes to that model's nodes, whatever it computes on there. Jobs without a tooling have the profile's defaults.
 def get_resources(verb):
     step = STEPS[verb]
 
@@ -103,7 +103,7 @@ def get_resources(verb):
 
 
 def get_arguments(verb):
-    # Beside the study: the place of the job, its inputs and its outputs.
+    # Besides the study: the place of the job, its inputs and its outputs.
     step = STEPS[verb]
 
     def get_them(wildcards, input, output):
@@ -119,7 +119,7 @@ def get_arguments(verb):
 
 
 def get_own_files(wildcards):
-    # Files that can be had elsewhere are none: a plan needs them not, and Snakemake must not touch them.
+    # Files that can be obtained elsewhere are not listed: a plan does not need them, and Snakemake must not touch them.
     return [one["path"] for one in sources.sources(study.config["datasets"][wildcards.dataset]) if sources.is_own(one)]
 
 
@@ -129,7 +129,7 @@ def get_fetched(wildcards):
 
 
 def get_preparing_threads(wildcards):
-    # Data too large for memory has many images to decode; of the rest, reading is the lesser part.
+    # Data too large for memory has many images to decode; for other data, reading is the smaller part of the work.
     return 8 if study.config["datasets"][wildcards.dataset]["streamed"] else 1
 
 

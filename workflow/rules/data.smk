@@ -1,7 +1,7 @@
 # Data sets: fetched and verified, and brought to their prepared form.
 
 
-# Downloads need the network, which is where Snakemake runs and often not where its jobs do.
+# Downloads need the network. It is available where Snakemake runs, but often not where its jobs run.
 localrules:
     fetch_data,
 

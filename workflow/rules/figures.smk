@@ -1,5 +1,5 @@
-# Figures, tables and the page, from metric files alone. One rule a notebook: each kind has a caption of its own. A
-# figure needs the cells that it shows and no others: `snakemake fig3` trains what figure 3 is about.
+# Figures, tables and the page, from metric files alone. There is one rule per notebook, because each kind has its own
+# caption. A figure needs only the cells that it shows: `snakemake fig3` trains only the cells of figure 3.
 import re
 
 
@@ -35,7 +35,7 @@ for kind in study.figure_kinds:
         params:
             study=study.path(layout.STUDY),
             planned=get_planned("render"),
-            # As a digest, not as an input: touching a notebook changes nothing.
+            # A digest, not an input: touching a notebook changes nothing.
             code=get_code("render"),
             metrics=get_options,
         shell:

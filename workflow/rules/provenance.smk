@@ -1,4 +1,4 @@
-# Work on the statements that every job leaves. None is an input or an output of a rule: they change no plan.
+# Rules that read the statements of all jobs. No statement is an input or an output of a rule: they change no plan.
 
 
 # Prints its findings, and fails if there are any.

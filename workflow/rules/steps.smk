@@ -1,5 +1,5 @@
-# What is dumped, checked, timed and measured: one rule for each such row of toolnoise.steps, under the name in it.
-# The others differ in kind, and are written out.
+# Dumps, checks, timings and measures: one rule for each such row of toolnoise.steps, under the rule name in that row.
+# The other rows differ in kind, and their rules are written out.
 for verb in STEPS.keys() - {steps.CONFIGURE, "fetch", "prepare", "train", "collect", "render", "report"}:
 
     rule:
@@ -22,7 +22,7 @@ for verb in STEPS.keys() - {steps.CONFIGURE, "fetch", "prepare", "train", "colle
             code=get_code(verb),
             verb=verb,
             arguments=get_arguments(verb),
-        # A job's shell command is made when `verb` has long been another: so it has only what is in params.
+        # A job's shell command is made after `verb` has changed, so it may use only what is in params.
         shell:
             "toolnoise {params.verb} --study {params.study:q} {params.arguments:q} --planned {params.planned:q}"
             " >{log:q} 2>&1"

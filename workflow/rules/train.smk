@@ -1,4 +1,4 @@
-# One run: one training in one process of its own.
+# One run: one training in its own process.
 
 
 rule train_run:
@@ -10,7 +10,8 @@ rule train_run:
         record=layout.RECORD,
     log:
         STEPS["train"].log("train"),
-    # Before all short jobs: at the end these share the cores, where a last training would leave all but one idle.
+    # Trainings go before all short jobs. At the end, short jobs share the cores, where a last training would leave all
+    # but one core idle.
     priority: 1
     conda:
         "../../environment.yml"
