@@ -24,8 +24,8 @@ def ratio_of_means(numerator: np.ndarray, denominator: np.ndarray) -> Estimate:
 def ratio_of_estimates(numerator: Estimate, runs: int, denominator: Estimate, others: int) -> Estimate:
     """One mean over another, as in `ratio_of_means`, from their Student's t intervals.
 
-    Each interval has one degree of freedom fewer than its runs: the intervals of means and, by the jackknife, of
-    pairwise measures do. A ratio to zero is undefined. There is no interval if either estimate has none.
+    The intervals have one degree of freedom fewer than `runs` and `others`. Intervals of means do, and jackknife
+    intervals of pairwise measures. A ratio to zero is undefined. There is no interval if either estimate has none.
     """
     if not denominator.value > 0 or np.isnan(numerator.value):
         return UNDEFINED

@@ -39,8 +39,8 @@ def brown_forsythe(a: np.ndarray, b: np.ndarray) -> Result:
     """Brown and Forsythe's test: do runs lie equally far from the median of their arm, on average?
 
     Its effect is the ratio of those mean distances. The median makes one distance of an arm, or the difference of two
-    distances, zero by construction. With these zeros and ten runs, the plain test rejects in 3 % of cases instead of 5
-    %. They are left out (Hines and Hines 2000).
+    distances, zero by construction. With these zeros and ten runs, the plain test rejects in 3 % of cases, not in 5 %.
+    The zeros are left out (Hines and Hines 2000).
     """
     if min(len(a), len(b)) < 2 or len(a) + len(b) < 5:
         return UNDECIDED

@@ -1,10 +1,10 @@
 """Intervals of pairwise measures for other runs on other examples, by resampling both.
 
 The jackknife over runs describes the test set at hand. On another test set of the same kind, the examples vary too. The
-variances from runs and from examples add up, but the interaction of a run with an example is in both. Resampling both
-counts it three times (Owen 2007, the pigeonhole bootstrap), which makes an interval too wide. Bootstraps over runs,
-over examples and over both have variances R + I, E + I and R + E + 3 I, which determine I. The variance from runs is
-then the jackknife's, since a bootstrap of ten runs understates it by a tenth or more.
+variances from runs and from examples add up, but the interaction of a run with an example contributes to both.
+Resampling both counts it three times (Owen 2007, the pigeonhole bootstrap), which makes an interval too wide.
+Bootstraps over runs, over examples and over both have variances R + I, E + I and R + E + 3 I, which determine I. The
+variance from runs is then taken from the jackknife, since a bootstrap of ten runs understates it by a tenth or more.
 """
 
 from collections.abc import Callable
