@@ -67,9 +67,7 @@ def pairwise_cross_entropy_change(logits: np.ndarray) -> np.ndarray:
 
 
 def ensembles(logits: np.ndarray, members: int) -> np.ndarray:
-    """Ensembles of `members` runs each, [S
-
-    members, N, C], from logits [S, N, C] in the order of the runs.
+    """Ensembles of `members` runs each, [S // members, N, C], from logits [S, N, C] in the order of the runs.
 
     No run is in two ensembles, so they are as independent as runs, and every measure of runs applies to them. Leftover
     runs are not used.

@@ -1,7 +1,7 @@
 """Differences between two frameworks: by inference alone, by training, and where and when runs diverge.
 
 Run s of one framework and run s of the other start from the same weights and see the same batches, so only the
-framework differs. Each framework also predicts with the other's runs: these predictions differ from the runs' own by
+framework differs. The runs of each framework also predict on the other: these predictions differ from their own by
 inference alone. The rest of the difference between trained runs is due to training.
 
 With all algorithmic draws fixed, replicates are bit-equal and an interval over runs has no width. In that case, a mean

@@ -1,9 +1,9 @@
 """Instability of a part of the test set, a class or a sub-group of people, relative to the whole test set.
 
-There are three rates, each a share of examples. Accuracy is over all of them. With two classes, of which 1 is the
-positive one, FPR = FP / (FP + TN) is over the negative examples and FNR = FN / (FN + TP) over the positive ones. Each
-part's SD comes with its ratio to the SD over all examples, and with the ratio expected from the number of examples
-alone. A rate over no examples is undefined.
+There are three rates, each a share of examples. Accuracy is over all examples. With two classes, of which 1 is the
+positive one, FPR = FP / (FP + TN) is over the negative examples and FNR = FN / (FN + TP) is over the positive ones.
+Each part's SD comes with its ratio to the SD over all examples. This ratio comes with the one expected from the number
+of examples alone. A rate over no examples is undefined.
 """
 
 from collections.abc import Sequence
@@ -53,7 +53,7 @@ def part_rows(rate: str, group: str, part: Rate, whole: Rate, stream: int) -> li
 
 
 def unlike_by_size(parts: Sequence[tuple[Rate, Rate]]) -> np.ndarray:
-    """The p-value of each part for an SD that differs from the one expected from its size, given the whole.
+    """The p-value of each part, given with its whole, for an SD that differs from the one expected from its size.
 
     It is adjusted for the number of tests (Holm), since the most extreme of many parts is extreme by chance.
     """

@@ -63,7 +63,7 @@ def costs(default: Sequence[Cost], deterministic: Sequence[Cost]) -> list[tuple[
 def longest(runs: Sequence[Cost]) -> list[KernelRow]:
     """The `TOP` kernels with the longest time over these runs, and the sum of the rest.
 
-    A run that never called a kernel spent no time in it: another process may choose other kernels.
+    A run that never called a kernel (another process may choose other kernels) spent no time in it.
     """
     if not runs:
         return []
