@@ -114,7 +114,7 @@ def variant_name(variant: str) -> str:
 
 
 def colour(variant: str, palette: Mapping[str, str] = PALETTE) -> str:
-    """The variant's colour, the same in every figure: the mean colour for combined sources, light grey for others."""
+    """The variant's colour, the same in every figure: the mean colour for combined sources, light grey if unknown."""
     if variant in palette:
         return palette[variant]
     parts = [_tint(part, palette) for part in variant.split("+")]
