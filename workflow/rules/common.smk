@@ -9,7 +9,7 @@ from toolnoise.base.errors import errors_in_one_line
 from toolnoise.datasets import sources
 from toolnoise.steps import STEPS
 from toolnoise.study import catalogue, config as configuration, grid, layout
-from toolnoise.study.cells import MODES, Cell, Pair
+from toolnoise.study.cells import MODES, Cell, Metric, Pair, Shown
 
 # The study file: the last --configfile, else config.yaml. --config overrides it. A profile may name it through a link.
 FILE = os.path.realpath(workflow.configfiles[-1]) if workflow.configfiles else "config.yaml"
@@ -148,7 +148,7 @@ def get_options(_wildcards, input):
 def get_files(some):
     """Every file of some figures."""
     for figure in some:
-        yield from (name for name, _ in steps.outputs_at("render", study, steps.Shown(figure.name)))
+        yield from (name for name, _ in steps.outputs_at("render", study, Shown(figure.name)))
 
 
 def get_target(name):

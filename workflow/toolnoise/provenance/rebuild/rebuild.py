@@ -1,6 +1,6 @@
 """Rebuilds of artifacts from their statements, in a scratch folder, compared bit for bit with the stated digests.
 
-A job's outcome follows from its parameters, its input files and its code (steps.py). So a rebuild verifies the inputs
+A job's outcome follows from its parameters, its input files and its code (toolnoise.steps). So a rebuild verifies the inputs
 and places them under the names in the statement, finds the recorded code, and performs the job in a process of its own
 in that folder. The job gets the contents of the statement and nothing else. Files with times are compared without
 their times, with the stated files.

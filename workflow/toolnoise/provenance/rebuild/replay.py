@@ -29,7 +29,7 @@ def _performed(verb: str, parameters: dict[str, Any], files: dict[str, Any]) -> 
     try:
         from toolnoise import steps
     except ImportError:
-        # Versions before steps.py.
+        # Versions before toolnoise.steps.
         from toolnoise.jobs import JOBS
 
         given = argparse.Namespace(**{option.replace("-", "_"): paths for option, paths in files.items()})

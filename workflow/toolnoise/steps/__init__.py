@@ -1,0 +1,144 @@
+"""The job graph, stated once: every kind of job as a row.
+
+A row says where its jobs are in a study, what they read and write, which parameters follow from the study, and which
+function does the work. The rules of dumps and measures, the verbs of the command line, what the audit expects, what
+`status` and `estimate` count and the steps of a crate all follow from this table. A new measure is a row here and a
+module that computes.
+
+The outcome of a job follows from its parameters (plain JSON), the files it reads and the code of its modules. `perform`
+is given nothing else, so that a statement that records the three can be checked against the study, and a job can be
+performed again from its statement alone. Light: the Snakefile reads this module, and work is imported when it runs.
+"""
+
+import importlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from toolnoise.base.errors import BadInput
+from toolnoise.base.files import canonical_sha256
+from toolnoise.steps import table, whole
+from toolnoise.steps.step import Files, Names, Parameters, Step, followed, inputs, names_in, outputs_of
+from toolnoise.steps.table import COLUMNS, CONFIGURE
+from toolnoise.steps.whole import collected, gates, metric_files
+from toolnoise.study.cells import Cell, Metric, Place, Shown, Training
+from toolnoise.study.grid import Study
+
+__all__ = [
+    "COLUMNS",
+    "CONFIGURE",
+    "STEPS",
+    "Files",
+    "Job",
+    "Step",
+    "asked",
+    "collected",
+    "followed",
+    "gates",
+    "inputs",
+    "jobs",
+    "metric_files",
+    "names_in",
+    "outputs",
+    "outputs_at",
+    "perform",
+    "planned",
+    "result",
+    "rule",
+    "stated",
+]
+
+# By the verb of the command line, in the order of the data.
+STEPS = table.ROWS | whole.ROWS
+
+
+class Job(NamedTuple):
+    """One job of a study: its verb, where it is, its parameters, what it reads and writes by name and role."""
+
+    verb: str
+    place: Place
+    parameters: Parameters
+    inputs: Names
+    outputs: Names
+
+    @property
+    def needed(self) -> bool:
+        """Whether a whole study has it; if not, it is there if somebody asked for it."""
+        return STEPS[self.verb].needed
+
+
+def jobs(study: Study) -> Iterator[Job]:
+    """Every job of a study, step by step."""
+    for verb, step in STEPS.items():
+        for place in step.places(study):
+            parameters = stated(step.parameters(study, place))
+            read = inputs(step, step.given(study, place))
+            yield Job(verb, place, parameters, tuple(read), outputs(verb, parameters, study.name))
+
+
+def asked(verb: str, study: Study, file: str | Path, names: Mapping[str, Any]) -> Place:
+    """The place of a job that a command line names; one that the study does not have is refused in one line."""
+    step = STEPS[verb]
+    place = step.place(*(names[name] for name in step.place._fields))
+    if place not in set(step.places(study)):
+        cell = Cell(*place[:4]) if isinstance(place, Cell | Training) else None
+        if cell and cell not in study.seeds:
+            raise BadInput(
+                file, "grid", f"no cell {'/'.join(cell)}", "allowed: model/dataset/hardware/variant of its grid"
+            )
+        if isinstance(place, Training):
+            seeds = ", ".join(map(str, study.seeds[cell]))
+            raise BadInput(file, "seeds", f"no seed {place.seed} of {'/'.join(cell)}", f"allowed: {seeds}")
+        key, wanted = step.wanted
+        known = [one[0] for one in step.places(study)] if len(place) == 1 else []
+        allowed = f"{wanted}: {', '.join(known) or 'it has none'}" if len(place) == 1 else wanted
+        raise BadInput(file, key, f"no {verb} of {'/'.join(map(str, place))}", f"allowed: {allowed}")
+    return place
+
+
+def planned(parameters: Parameters) -> str:
+    """The digest of what a job is planned with: the rule has it, and the verb checks it."""
+    return canonical_sha256(parameters)
+
+
+def stated(parameters: Parameters) -> Parameters:
+    """Parameters as a statement has them: beside a spec, the keys of all draws that follow from it."""
+    if "spec" not in parameters:
+        return parameters
+    from toolnoise import streams
+
+    spec = parameters["spec"]
+    return parameters | {"keys": streams.keys(spec["study_seed"], spec["variant"]["varying"], spec["seed"])}
+
+
+def perform(verb: str, parameters: Parameters, files: Files) -> dict[str, Any] | None:
+    """Do the work of a job; return what was observed of the machine, if a framework took part.
+
+    `files` are the inputs, the outputs and what is aside, by option.
+    """
+    module, _, function = STEPS[verb].work.partition(":")
+    plain = {name: value for name, value in parameters.items() if name != "keys"} | STEPS[verb].implied(parameters)
+    named = {option.replace("-", "_"): paths for option, paths in files.items()}
+    return getattr(importlib.import_module(module), function)(**plain, **named)
+
+
+def outputs(verb: str, parameters: Parameters, study: str) -> Names:
+    """What a job with these parameters writes, in its order, with its roles."""
+    return outputs_of(STEPS[verb], parameters, study)
+
+
+def outputs_at(verb: str, study: Study, place: Place) -> Names:
+    """What the job at a place of a study writes."""
+    return outputs(verb, STEPS[verb].parameters(study, place), study.name)
+
+
+def result(verb: str, study: Study, place: Place) -> str:
+    """The last file that the job at a place writes: when it is there, all are."""
+    if isinstance(place, Metric | Shown):
+        return outputs_at(verb, study, place)[-1][0]
+    return study.path(list(STEPS[verb].writes.values())[-1], place)
+
+
+def rule(verb: str, parameters: Parameters) -> str:
+    """The name of the rule that a job with these parameters is of."""
+    return STEPS[verb].rule.format(kind=parameters.get("kind"), notebook=parameters.get("notebook"))

@@ -1,0 +1,409 @@
+"""The rows of the job graph that download, prepare, train, dump and measure. A new measure is a row here."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from toolnoise.datasets import sources
+from toolnoise.datasets.readers import READERS
+from toolnoise.steps.step import Parameters, Read, Step
+from toolnoise.study import layout
+from toolnoise.study.cells import Cell, Control, Dataset, Network, Pair, Profile, Training, Whole
+from toolnoise.study.grid import Study
+
+A_DAY = 24 * 60  # minutes
+# Files that lie beside the one that an option names, and are read too: whole names, or suffixes in place of its own.
+RUN_FILES, WEIGHTS, INDEX, KERNEL_TIMES = ("weights.npz", "history.csv"), ("weights.npz",), (".json",), (".csv",)
+
+# Parameters
+
+
+def _spec(study: Study, cell: Cell, seed: int | None = None) -> Parameters:
+    return {"spec": study.spec(cell, study.seeds[cell][0] if seed is None else seed)}
+
+
+def _exchange(study: Study, way: Pair) -> Parameters:
+    # The spec is that of what computes: runs of the same cell there.
+    trained, elsewhere = way.cells
+    return _spec(study, elsewhere, study.seeds[trained][0]) | {"trained_on": trained.hardware}
+
+
+def _measured(study: Study, cell: Cell) -> Parameters:
+    return {"cell": list(cell), "study_seed": study.config["seed"]}
+
+
+def _overhead(study: Study, network: Network) -> Parameters:
+    accelerator = study.tooling(network.hardware)["accelerator"]
+    return {**network._asdict(), "accelerator": accelerator, "overhead": study.config["overhead"]}
+
+
+def _data(study: Study, place: Dataset) -> Parameters:
+    return {"dataset": place.dataset, "entry": study.config["datasets"][place.dataset]}
+
+
+# Places
+
+
+def _with_sources(study: Study) -> Iterator[Dataset]:
+    return (Dataset(name) for name in study.datasets if sources.sources(study.config["datasets"][name]))
+
+
+def _runs(study: Study) -> Iterator[Training]:
+    return (Training(*cell, seed) for cell, seeds in study.seeds.items() for seed in seeds)
+
+
+# What options name
+
+
+def _at(pattern: str, beside: tuple[str, ...] = ()) -> Read:
+    return Read(lambda study, place: study.path(pattern, place), beside)
+
+
+def _of(cell_of: Callable[[Any], Cell], pattern: str, beside: tuple[str, ...] = ()) -> Read:
+    return Read(lambda study, place: study.path(pattern, cell_of(place)), beside)
+
+
+def _records_of(cell_of: Callable[[Any], Cell], beside: tuple[str, ...]) -> Read:
+    return Read(lambda study, place: study.runs(layout.RECORD, cell_of(place)), beside, several=True)
+
+
+def _dump_of(cell_of: Callable[[Any], Cell]) -> dict[str, Read]:
+    return {
+        "logits": _of(cell_of, layout.LOGITS),
+        "index": _of(cell_of, layout.PREDICTIONS),
+        "records": _records_of(cell_of, RUN_FILES),
+    }
+
+
+def _other(reads: Mapping[str, Read]) -> dict[str, Read]:
+    return {f"other-{option}": read for option, read in reads.items()}
+
+
+def _same(cell: Cell) -> Cell:
+    return cell
+
+
+def _first(pair: Pair) -> Cell:
+    return pair.cells[0]
+
+
+def _second(pair: Pair) -> Cell:
+    return pair.cells[1]
+
+
+def _control(place: Control) -> Cell:
+    return place.cell
+
+
+def _back(pattern: str, beside: tuple[str, ...]) -> Read:
+    return Read(lambda study, pair: study.path(pattern, pair.reversed), beside)
+
+
+def _remedied(study: Study, cell: Cell) -> list[str]:
+    # A cell without a remedy of its own has no dump of them.
+    return [study.path(layout.REMEDIED, cell)] if study.remedies(cell) else []
+
+
+def _single(study: Study, cell: Cell) -> list[str]:
+    # A cell that is its own single runs is held against no other dump.
+    single = study.single(cell)
+    return [study.path(layout.LOGITS, single)] if single != cell else []
+
+
+def _profiles(study: Study, network: Network) -> list[str]:
+    mine = [profile for profile in study.profiles if (profile.model, profile.hardware) == network]
+    return [study.path(layout.PROFILE_RECORD, profile) for profile in mine]
+
+
+def _training_minutes(study: Study, place: Cell | Training) -> int:
+    return study.minutes[Cell(*place[:4])]
+
+
+DATA = {"data": _at(layout.DATA)}
+TRAINED = DATA | {"records": _records_of(_same, WEIGHTS)}
+_CELL = ("grid", "model/dataset/hardware/variant of its grid")
+_TOOLINGS = ("grid", "two toolings that train one task under control or algo")
+_FRAMEWORKS = ("grid", "two toolings of different engines that train one task under control or algo")
+
+# The one step that no verb performs: Snakemake writes study.json before the first job.
+CONFIGURE = "configure"
+# By the verb of the command line, in the order of the data.
+ROWS = {
+    CONFIGURE: Step(
+        "onstart",
+        "resolve a study file",
+        place=Whole,
+        places=lambda _: (Whole(),),
+        parameters=lambda _study, _place: {},
+        reads={},
+        writes={"out": layout.STUDY},
+        work="toolnoise.study.config:resolve",
+        wanted=("study", "its configuration"),
+        unrepeatable="Snakemake writes the study from its configuration and its command line before the first job",
+    ),
+    "fetch": Step(
+        "fetch_data",
+        "download or find the files of a data set, and verify them",
+        place=Dataset,
+        places=_with_sources,
+        parameters=_data,
+        reads={},
+        writes={"out": layout.SOURCES},
+        work="toolnoise.datasets.fetching:fetch",
+        wanted=("datasets", "a data set that is prepared from files"),
+        unrepeatable="a download; what was downloaded is verified when data is prepared again",
+    ),
+    "prepare": Step(
+        "prepare_data",
+        "read a data set and write its prepared form",
+        place=Dataset,
+        places=lambda study: map(Dataset, study.datasets),
+        parameters=_data,
+        reads={},
+        writes={"out": layout.DATA},
+        work="toolnoise.datasets.preparation:prepare",
+        wanted=("datasets", "a data set of its grid"),
+        # ImageNet's 1.3 million pictures.
+        minutes=lambda _study, _place: A_DAY,
+        further=lambda parameters: (READERS[parameters["entry"]["reader"]].partition(":")[0],),
+        aside=("threads",),
+    ),
+    "train": Step(
+        "train_run",
+        "train one run",
+        place=Training,
+        places=_runs,
+        parameters=lambda study, run: _spec(study, run.cell, run.seed),
+        reads=DATA,
+        writes={"weights": layout.WEIGHTS, "history": layout.HISTORY, "record": layout.RECORD},
+        work="toolnoise.training.loop:train",
+        wanted=("grid", "model/dataset/hardware/variant of its grid and one of its seeds"),
+        tooling=lambda run: run.hardware,
+        minutes=_training_minutes,
+        aside=("checkpoint",),
+        record="record",
+        travels="runs",
+    ),
+    "measure-speed": Step(
+        "measure_speed",
+        "time some training steps of a cell; only estimates depend on them",
+        place=Cell,
+        places=lambda study: study.cells,
+        parameters=_spec,
+        reads=DATA,
+        writes={"out": layout.SPEED},
+        work="toolnoise.timing.speed_probe:measure",
+        wanted=_CELL,
+        tooling=lambda cell: cell.hardware,
+        needed=False,
+        record="out",
+        travels="times of steps",
+        unrepeatable="what it made are times",
+    ),
+    "predict": Step(
+        "dump_predictions",
+        "dump a cell's predictions",
+        place=Cell,
+        places=lambda study: study.cells,
+        parameters=_spec,
+        reads=TRAINED,
+        writes={"logits": layout.LOGITS, "index": layout.PREDICTIONS},
+        work="toolnoise.dumps.prediction_dump:dump",
+        wanted=_CELL,
+        tooling=lambda cell: cell.hardware,
+        record="index",
+        travels="dumps of predictions",
+    ),
+    # What was trained on one framework, predicted on another: the difference of inference alone.
+    "predict-elsewhere": Step(
+        "exchange_predictions",
+        "dump a cell's predictions on a tooling with another framework than the one it was trained on",
+        place=Pair,
+        places=lambda study: study.exchanged,
+        parameters=_exchange,
+        reads=DATA | {"records": _records_of(_first, WEIGHTS)},
+        writes={"logits": layout.EXCHANGED, "index": layout.EXCHANGED_INDEX},
+        work="toolnoise.dumps.prediction_dump:dump",
+        wanted=_FRAMEWORKS,
+        tooling=lambda way: way.other_hardware,
+        record="index",
+        travels="dumps of exchanged predictions",
+    ),
+    "remedy": Step(
+        "dump_remedies",
+        "dump a cell's predictions under remedies for noise",
+        place=Cell,
+        places=lambda study: (cell for cell in study.views if study.remedies(cell)),
+        parameters=lambda study, cell: _spec(study, cell) | {"remedies": list(study.remedies(cell))},
+        reads=TRAINED,
+        writes={"logits": layout.REMEDIED, "index": layout.REMEDIED_INDEX},
+        work="toolnoise.dumps.remedy_dump:dump",
+        wanted=("remedies", "a cell whose block has remedies, or snapshots"),
+        tooling=lambda cell: cell.hardware,
+        # Hundreds of views of all of a cell's runs: the time of a training, not of a dump.
+        minutes=_training_minutes,
+        record="index",
+        travels="dumps of remedied predictions",
+    ),
+    "dump-layers": Step(
+        "dump_layers",
+        "dump how a cell's runs represent some test examples, layer by layer",
+        place=Cell,
+        places=lambda study: study.layers,
+        parameters=lambda study, cell: _spec(study, cell) | {"examples": study.layers[cell]},
+        reads=TRAINED,
+        writes={"grams": layout.GRAMS, "index": layout.LAYERS_INDEX},
+        work="toolnoise.dumps.layer_dump:dump",
+        wanted=("layers", "a cell whose block has the key layers"),
+        tooling=lambda cell: cell.hardware,
+        # Up to a forward pass for every GiB of what the layers of each run give.
+        minutes=_training_minutes,
+        record="index",
+        travels="dumps of layers",
+    ),
+    "check-control": Step(
+        "check_control",
+        "compare control runs bit for bit",
+        place=Control,
+        places=lambda study: (Control(*cell[:3]) for cell in study.controls),
+        parameters=lambda _, place: {"cell": list(place.cell)},
+        reads=_dump_of(_control),
+        writes={"out": layout.GATE},
+        work="toolnoise.measures.control_gate:check",
+        wanted=("grid", "model/dataset/hardware with the variant control"),
+    ),
+    "measure": Step(
+        "measure_cell",
+        "measure a cell",
+        place=Cell,
+        places=lambda study: study.cells,
+        parameters=lambda study, cell: _measured(study, cell) | {"identical": study.config["identical"]},
+        reads=DATA | _dump_of(_same),
+        writes={
+            "out": "results/{study}/metrics/cells/" + layout.CELL + ".csv",
+            "out-identical": "results/{study}/metrics/identical/" + layout.CELL + ".csv",
+            "out-ensembles": "results/{study}/metrics/ensembles/" + layout.CELL + ".csv",
+        },
+        work="toolnoise.measures.cell:measure",
+        wanted=_CELL,
+        metrics={
+            "out": ("stability", "toolnoise.metrics.stability:STABILITY"),
+            "out-identical": ("identical", "toolnoise.metrics.identical:IDENTICAL"),
+            "out-ensembles": ("ensembles", "toolnoise.metrics.ensembles:ENSEMBLES"),
+        },
+    ),
+    "count": Step(
+        "count_data",
+        "count the examples of a data set",
+        place=Dataset,
+        places=lambda study: map(Dataset, study.datasets),
+        parameters=lambda _, place: {"dataset": place.dataset},
+        reads=DATA,
+        writes={"out": "results/{study}/metrics/data/{dataset}.csv"},
+        work="toolnoise.datasets.counting:count",
+        wanted=("datasets", "a data set of its grid"),
+        metrics={"out": ("counts", "toolnoise.datasets.counting:COUNTS")},
+    ),
+    "measure-pair": Step(
+        "measure_pair",
+        "measure what separates two toolings",
+        place=Pair,
+        places=lambda study: study.pairs,
+        parameters=lambda _, pair: {"pair": list(pair)},
+        reads=DATA | _dump_of(_first) | _other(_dump_of(_second)),
+        writes={"out": "results/{study}/metrics/pairs/" + layout.PAIR + ".csv"},
+        work="toolnoise.measures.pair:measure",
+        wanted=_TOOLINGS,
+        metrics={"out": ("cross_tooling", "toolnoise.metrics.cross_tooling:CROSS_TOOLING")},
+    ),
+    "measure-frameworks": Step(
+        "measure_frameworks",
+        "measure what separates two frameworks, in training and in inference alone",
+        place=Pair,
+        places=lambda study: study.frameworks,
+        parameters=lambda _, pair: {"pair": list(pair)},
+        reads={
+            "logits": _of(_first, layout.LOGITS, INDEX),
+            "exchanged": _at(layout.EXCHANGED, INDEX),
+            "records": _records_of(_first, RUN_FILES),
+            "other-logits": _of(_second, layout.LOGITS, INDEX),
+            "other-exchanged": _back(layout.EXCHANGED, INDEX),
+            "other-records": _records_of(_second, RUN_FILES),
+        },
+        writes={
+            "out": "results/{study}/metrics/frameworks/" + layout.PAIR + ".csv",
+            "out-partings": "results/{study}/metrics/partings/" + layout.PAIR + ".csv",
+        },
+        work="toolnoise.measures.frameworks:measure",
+        wanted=_FRAMEWORKS,
+        metrics={
+            "out": ("frameworks", "toolnoise.metrics.frameworks:FRAMEWORKS"),
+            "out-partings": ("partings", "toolnoise.metrics.frameworks:PARTINGS"),
+        },
+    ),
+    "measure-remedies": Step(
+        "measure_remedies",
+        "measure what remedies leave of a cell's noise",
+        place=Cell,
+        places=lambda study: study.views,
+        parameters=_measured,
+        reads=DATA
+        | {"logits": _at(layout.LOGITS), "index": _at(layout.PREDICTIONS)}
+        | {
+            "remedied": Read(_remedied, INDEX, several=True, optional=True),
+            "single": Read(_single, INDEX, several=True, optional=True),
+        },
+        writes={"out": "results/{study}/metrics/remedies/" + layout.CELL + ".csv"},
+        work="toolnoise.measures.remedies:measure",
+        wanted=("remedies", "a cell whose block has that key"),
+        metrics={"out": ("remedies", "toolnoise.metrics.remedies:REMEDIES")},
+    ),
+    "measure-layers": Step(
+        "measure_layers",
+        "measure how similar corresponding layers of a cell's runs are",
+        place=Cell,
+        places=lambda study: study.layers,
+        parameters=lambda _, cell: {"cell": list(cell)},
+        reads={"grams": _at(layout.GRAMS), "index": _at(layout.LAYERS_INDEX)},
+        writes={"out": "results/{study}/metrics/layers/" + layout.CELL + ".csv"},
+        work="toolnoise.measures.layers:measure",
+        wanted=("layers", "a cell whose block has the key layers"),
+        metrics={"out": ("layers", "toolnoise.metrics.layers:LAYERS")},
+    ),
+    # What determinism costs: training steps timed kernel by kernel, in either mode, each time in a process of its own.
+    "profile": Step(
+        "profile_step",
+        "time a training step kernel by kernel",
+        place=Profile,
+        places=lambda study: study.profiles,
+        parameters=lambda study, profile: {"spec": study.profile_spec(profile)},
+        reads={},
+        writes={"out": layout.PROFILE + ".csv", "record": layout.PROFILE_RECORD},
+        work="toolnoise.timing.profile:profile",
+        wanted=("overhead", "model/hardware/mode/repeat of its overhead"),
+        tooling=lambda profile: profile.hardware,
+        record="record",
+        travels="profiles",
+        unrepeatable="what it made are times",
+    ),
+    "measure-overhead": Step(
+        "measure_overhead",
+        "measure what determinism costs",
+        place=Network,
+        places=lambda study: study.networks,
+        parameters=_overhead,
+        reads={"records": Read(_profiles, KERNEL_TIMES, several=True)},
+        writes={
+            "out-overhead": "results/{study}/metrics/overhead/{model}/{hardware}.csv",
+            "out-kernels": "results/{study}/metrics/kernels/{model}/{hardware}.csv",
+        },
+        work="toolnoise.measures.overhead:measure",
+        wanted=("overhead", "a model and a tooling of its overhead"),
+        metrics={
+            "out-overhead": ("overhead", "toolnoise.metrics.overhead:OVERHEAD"),
+            "out-kernels": ("kernels", "toolnoise.metrics.overhead:KERNELS"),
+        },
+    ),
+}
+
+# The columns of each kind of metric file of a study as a whole, by the name of the kind.
+COLUMNS = {kind: columns for step in ROWS.values() for kind, columns in step.metrics.values()}

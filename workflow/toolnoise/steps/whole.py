@@ -1,0 +1,122 @@
+"""The study as a whole: the metric files of all its parts, and the rows that collect, render and report them."""
+
+from toolnoise.base import code_digest
+from toolnoise.base.errors import BadInput
+from toolnoise.steps.step import Files, Names, Parameters, Read, Step, outputs_of
+from toolnoise.steps.table import COLUMNS
+from toolnoise.steps.table import ROWS as PARTS
+from toolnoise.study import catalogue, layout
+from toolnoise.study.catalogue import KINDS, Figure
+from toolnoise.study.cells import Metric, Shown, Whole
+from toolnoise.study.grid import Study
+
+
+def metric_files(study: Study, figure: Figure | None = None) -> dict[str, list[str]]:
+    """The metric files of every part of the study, or of what a figure shows, by kind."""
+    found: dict[str, list[str]] = {}
+    for step in PARTS.values():
+        for option, (kind, _) in step.metrics.items():
+            places = [place for place in step.places(study) if figure is None or figure.shows(place)]
+            found[kind] = [study.path(step.writes[option], place) for place in places]
+    return found
+
+
+def collected(study: Study) -> dict[str, str]:
+    """The metric files of the study as a whole, by kind."""
+    there = (kind for kind, files in metric_files(study).items() if files)
+    return {kind: study.path(layout.COLLECTED, file=layout.FILE_OF.get(kind, kind)) for kind in there}
+
+
+def gates(study: Study, figure: Figure | None = None) -> list[str]:
+    """The verdicts on the control cells of the study, or on those that a figure shows."""
+    return [study.path(layout.GATE, cell) for cell in study.controls if figure is None or figure.shows(cell)]
+
+
+def _figure(study: Study, place: Shown) -> Parameters:
+    figure = study.figure(place.figure)
+    parameters = {
+        "figure": figure.name,
+        "notebook": figure.notebook,
+        "hardware": list(figure.hardware),
+        "tasks": [list(task) for task in figure.tasks],
+        "emulated": list(study.emulated()),
+    }
+    if KINDS[figure.notebook].batch_sizes:
+        sizes = {model: study.batch_size(model, dataset) for model, dataset in figure.tasks}
+        parameters["batch_sizes"] = dict(sorted(sizes.items()))
+    return parameters
+
+
+def _shown(study: Study, place: Shown) -> list[list[str]]:
+    figure = study.figure(place.figure)
+    kind, found = KINDS[figure.notebook], metric_files(study, figure)
+    also = [name for name in kind.also if name in collected(study)]
+    return [[name, *found[name]] for name in (*kind.reads, *also)]
+
+
+def _everything_shown(study: Study, _: Whole) -> list[str]:
+    figures = (Shown(figure.name) for figure in study.figures)
+    return [*collected(study).values(), *(name for place in figures for name, _ in _rendered(study, place))]
+
+
+def _rendered(study: Study, place: Shown) -> Names:
+    return outputs_of(ROWS["render"], _figure(study, place), study.name)
+
+
+def _check_rendered(parameters: Parameters, files: Files) -> None:
+    """A notebook writes each of its formats under one name, and reads the kinds of metric files that it needs."""
+    kind, out = KINDS[parameters["notebook"]], files["out"]
+    if {f"{out[0].rpartition('.')[0]}.{suffix}" for suffix in kind.formats} != set(out):
+        wanted = f"one path with each of {', '.join(kind.formats)}"
+        raise BadInput("command line", "--out", f"found {', '.join(out)}", wanted)
+    found = [name for name, *_ in files["read"]]
+    if not set(kind.reads) <= set(found) <= {*kind.reads, *kind.also}:
+        wanted = f"it reads {', '.join(kind.reads)}" + (f", and may read {', '.join(kind.also)}" if kind.also else "")
+        raise BadInput("command line", "--read", f"{parameters['figure']} given {', '.join(found)}", wanted)
+
+
+ROWS = {
+    "collect": Step(
+        "collect_{kind}",
+        "put metric files together",
+        place=Metric,
+        places=lambda study: map(Metric, collected(study)),
+        parameters=lambda _, place: {"kind": place.kind},
+        reads={"metrics": Read(lambda study, place: metric_files(study)[place.kind], several=True)},
+        writes={"out": layout.COLLECTED},
+        work="toolnoise.measures.collect:collect",
+        wanted=("grid", "a kind of metric file that it measures"),
+        implied=lambda parameters: {"columns": COLUMNS[parameters["kind"]]},
+        further=lambda parameters: (COLUMNS[parameters["kind"]].partition(":")[0],),
+    ),
+    "render": Step(
+        "render_{notebook}",
+        "execute a notebook",
+        place=Shown,
+        places=lambda study: (Shown(figure.name) for figure in study.figures),
+        parameters=_figure,
+        reads={"read": Read(_shown, several=True)},
+        writes={"out": layout.FIGURE + ".{suffix}", "executed": layout.NOTEBOOK},
+        work="toolnoise.figures.render:render",
+        check=_check_rendered,
+        wanted=("figures", "a figure or table that its grid can feed"),
+        further=lambda parameters: code_digest.imports_of(catalogue.notebook_of(parameters["notebook"])),
+        files=lambda parameters: (
+            catalogue.notebook_of(parameters["notebook"]),
+            *KINDS[parameters["notebook"]].files,
+        ),
+    ),
+    "report": Step(
+        "write_report",
+        "write a study's page",
+        place=Whole,
+        places=lambda _: (Whole(),),
+        parameters=lambda study, _: {"study": study.name, "figure_kinds": list(study.figure_kinds)},
+        reads={"shows": Read(_everything_shown, several=True)},
+        writes={"out": layout.REPORT},
+        work="toolnoise.figures.report:write",
+        wanted=("study", "its page"),
+        files=lambda _: ("workflow/report/workflow.rst", "workflow/report/metrics.rst"),
+        unrepeatable="the page says when Snakemake wrote it",
+    ),
+}
