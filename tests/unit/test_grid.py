@@ -32,11 +32,21 @@ def test_the_demo_is_the_grid_that_it_says():
     )
     assert demo.pairs == tuple(
         Pair(model, "digits", "cpu", "cpu-eigen", variant)
-        for variant in ("algo", "control")
         for model in ("smallcnn", "smallcnn-bn")
+        for variant in ("algo", "control")
     )
     assert [cell.variant for cell in demo.controls] == ["control"] * 5
     assert demo.emulated() == ("cpu", "cpu-eigen")
+
+
+def test_cells_of_a_task_on_a_tooling_stand_together(written, built):
+    block = written["grid"][0] | {"hardware": ["noisy", "cpu"], "variants": ["algo"]}
+    written["grid"] = [block, block | {"variants": ["control"]}]
+    models = list(dict.fromkeys(cell.model for cell in built(written).cells))
+    found = [(cell.model, cell.hardware, cell.variant) for cell in built(written).cells if cell.model == models[0]]
+    assert found[:4] == [
+        (models[0], tooling, variant) for tooling in ("noisy", "cpu") for variant in ("algo", "control")
+    ]
 
 
 def test_seeds_may_be_listed(written, built):

@@ -5,7 +5,7 @@ A spec is everything that may influence a run, so its digest decides whether to 
 """
 
 import itertools
-from collections.abc import Container, Iterator
+from collections.abc import Collection, Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -249,6 +249,7 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
         if resolved["hardware"][hardware]["accelerator"] == "tpu":
             found = f"{hardware!r} is a TPU, which is deterministic either way"
             raise BadInput(file, f"overhead.hardware[{number}]", found, "toolings whose accelerator is cpu or gpu")
+    seeds = {cell: seeds[cell] for cell in _together(seeds)}
     remedied = {cell: _single(cell, sets) for cell in sets}
     pairs = _pairs(seeds)
     frameworks = tuple(pair for pair in pairs if is_of_frameworks(pair, resolved))
@@ -271,6 +272,15 @@ def _product(block: config.Config) -> Iterator[Cell]:
     return itertools.starmap(
         Cell, itertools.product(block["models"], block["datasets"], block["hardware"], block["variants"])
     )
+
+
+def _together(cells: Collection[Cell]) -> list[Cell]:
+    """Cells of one task on one tooling one after another, whichever blocks they are in; otherwise in their order."""
+    first: dict[tuple[str, ...], int] = {}
+    for place, cell in enumerate(cells):
+        for part in (cell[:2], cell[:3]):
+            first.setdefault(part, place)
+    return sorted(cells, key=lambda cell: (first[cell[:2]], first[cell[:3]]))
 
 
 def _networks(resolved: config.Config) -> tuple[Network, ...]:
