@@ -19,12 +19,12 @@ from toolnoise.base.prefetch import ahead
 from toolnoise.datasets import streaming
 from toolnoise.datasets.prepared import Split
 from toolnoise.engines import FRAMEWORKS, EpochResult, State, Weights, accelerators, environment, loss_scale
+from toolnoise.engines.formulas import BETA_1, BETA_2, EPSILON
 from toolnoise.epoch_plan import Plan
 from toolnoise.models.initial import Parameter
 
 SLOTS = {"adam": ("m", "v"), "sgd": ("momentum",)}
 LOSS_SCALE = "loss_scale"
-BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-7
 EVALUATION_BATCH = 512
 # Packages that Keras and the frameworks import if present and training never uses: half of the import time.
 UNUSED = ("h5py", "IPython", "matplotlib", "pandas", "PIL", "sklearn")
@@ -238,11 +238,15 @@ class KerasEngine(abc.ABC):
         sums = Sums(np.float32(0), np.int32(0))
         for images, labels, some in self._parts(plan):
             steps = self.step + 1 + np.arange(len(some.order))
-            updates = steps - (int(self.slots[LOSS_SCALE][loss_scale.LEFT_OUT]) if self.loss_scaled else 0)
+            updates = steps - self._left_out_so_far()
             rates = np.stack([some.rates, BETA_1**updates, BETA_2**updates], axis=1).astype(np.float32)
             sums = self._train(Chunk(images, labels, some, steps.astype(np.uint32), rates), sums)
             self.step += len(some.order)
         return EpochResult(float(sums.loss) / len(plan.order), int(sums.correct) / plan.order.size)
+
+    def _left_out_so_far(self) -> int:
+        """The number of steps that overflowed and were left out."""
+        return int(self.slots[LOSS_SCALE][loss_scale.LEFT_OUT]) if self.loss_scaled else 0
 
     @abc.abstractmethod
     def _train(self, part: Chunk, sums: Sums) -> Sums:

@@ -209,12 +209,15 @@ def _require_whole_cycles(recipes: Config, at: str, file: str | Path) -> None:
 # Per engine, the CPU kernel libraries and the instruction sets it can be restricted to.
 KERNELS = {"tensorflow": ("onednn", "eigen"), "jax": ("xla",), "torch": ("onednn", "native")}
 ISAS = {"tensorflow": ("sse41", "avx2", "avx512"), "jax": ("avx2", "avx512"), "torch": ("avx2", "avx512")}
+# The formulas of its optimisers that an engine knows.
+FORMULAS = {"tensorflow": ("common",), "jax": ("common", "shipped"), "torch": ("common", "shipped")}
 
 
 def _require_possible_toolings(toolings: Config, at: str, file: str | Path) -> None:
     for name, tooling in toolings.items():
         engine = tooling["engine"]
         possible = {"kernels": KERNELS[engine], "isa": ISAS[engine]} if tooling["accelerator"] == "cpu" else {}
+        possible["formulas"] = FORMULAS[engine]
         if engine == "torch":
             possible["accelerator"] = ("cpu", "gpu")
         for key, allowed in possible.items():
