@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from toolnoise import streams
-from toolnoise.metrics.groups import Rate, part_rows, rates, unlike_by_size
-from toolnoise.stats.spread import sd_chi2, sd_ratio, sd_ratio_by_size
+from toolnoise.metrics.groups import Rate, of_difficulty, of_size, part_rows, rates, unlike
+from toolnoise.stats.sd_ratio import by_difficulty, by_size, sd_ratio
+from toolnoise.stats.spread import sd_chi2
+from toolnoise.stats.testset import independent_errors_sd
 
 STREAM = streams.key(0, "init", 1)
 EVERYONE = np.ones(8, bool)
@@ -16,13 +18,13 @@ SOME = np.array([1, 1, 0, 0, 0, 1, 0, 0], bool)
 def test_rates_are_shares_of_the_examples_that_they_are_over():
     # Run 0 takes two negatives for positives and one positive for a negative; run 1 is always right.
     predicted = np.array([[1, 0, 1, 0, 0, 0, 1, 1], LABELS])
-    found = rates(predicted, LABELS, 2, EVERYONE)
+    found = rates(predicted, LABELS, 2, EVERYONE, equal=False)
     assert {name: (rate.values.tolist(), rate.examples) for name, rate in found.items()} == {
         "accuracy": ([5 / 8, 1.0], 8),
         "fpr": ([2 / 5, 0.0], 5),  # FP / (FP + TN)
         "fnr": ([1 / 3, 0.0], 3),  # FN / (FN + TP); the authors' code divides by FP + TN
     }
-    found = rates(predicted, LABELS, 2, SOME)
+    found = rates(predicted, LABELS, 2, SOME, equal=False)
     assert {name: (rate.values.tolist(), rate.examples) for name, rate in found.items()} == {
         "accuracy": ([1 / 3, 1.0], 3),
         "fpr": ([1 / 2, 0.0], 2),
@@ -31,27 +33,38 @@ def test_rates_are_shares_of_the_examples_that_they_are_over():
 
 
 def test_more_than_two_classes_have_no_positive_one():
-    assert list(rates(LABELS[np.newaxis], LABELS, 3, EVERYONE)) == ["accuracy"]
+    assert list(rates(LABELS[np.newaxis], LABELS, 3, EVERYONE, equal=True)) == ["accuracy"]
 
 
 def test_a_rate_over_no_example_is_undefined():
-    found = rates(LABELS[np.newaxis], LABELS, 2, EVERYONE & (LABELS == 0))
+    found = rates(LABELS[np.newaxis], LABELS, 2, EVERYONE & (LABELS == 0), equal=True)
     assert np.isnan(found["fnr"].values).all()
     assert found["fpr"].values.tolist() == [0.0]
-    rows = part_rows("fnr", "nobody", found["fnr"], Rate(np.zeros(1), 3), STREAM)
+    rows = part_rows("fnr", "nobody", found["fnr"], Rate(np.zeros(1), 3, np.nan, 0), STREAM)
     assert np.isnan([estimate for *_, estimate in rows]).all()
 
 
-def test_a_part_has_its_spread_its_ratio_and_what_size_alone_makes_of_it():
+def test_a_rate_knows_the_sd_of_independent_errors_and_its_smallest_difference():
+    predicted = np.array([[1, 0, 1, 0, 0, 0, 1, 1], LABELS])
+    found = rates(predicted, LABELS, 2, EVERYONE, equal=False)
+    assert found["fpr"].independent_sd == independent_errors_sd((predicted == LABELS)[:, LABELS == 0]) > 0
+    assert found["fpr"].step == 1 / 5
+    assert rates(predicted, LABELS, 2, EVERYONE, equal=True)["fpr"].step == 0
+
+
+def test_a_part_has_its_spread_its_ratio_and_what_size_and_difficulty_make_of_it():
     generator = np.random.Generator(np.random.Philox(1))
-    part, whole = Rate(generator.normal(0.9, 0.02, 10), 25), Rate(generator.normal(0.9, 0.01, 10), 100)
+    part = Rate(generator.normal(0.9, 0.02, 10), 25, 0.03, 1 / 25)
+    whole = Rate(generator.normal(0.9, 0.01, 10), 100, 0.01, 1 / 100)
     rows = {metric: estimate for metric, group, estimate in part_rows("fpr", "Old", part, whole, STREAM)}
     assert list(rows) == [
-        f"fpr_{what}" for what in ("mean", "sd", "sd_bootstrap", "sd_robust", "sd_ratio", "sd_ratio_null")
+        f"fpr_{what}"
+        for what in ("mean", "sd", "sd_bootstrap", "sd_robust", "sd_ratio", "sd_ratio_null", "sd_ratio_difficulty_null")
     ]
     assert rows["fpr_sd"] == sd_chi2(part.values)
     assert rows["fpr_sd_ratio"] == sd_ratio(part.values, whole.values)
-    assert rows["fpr_sd_ratio_null"] == sd_ratio_by_size(25, 100, 10)
+    assert rows["fpr_sd_ratio_null"] == by_size(25, 100).range(10)
+    assert rows["fpr_sd_ratio_difficulty_null"] == by_difficulty(0.03, 25, 0.01, 100).range(10)
 
 
 # CelebA's test set, blond (positive) or not, male and female: the counts that group-DRO (Sagawa et al. 2020) lists.
@@ -74,14 +87,14 @@ def test_group_sizes_alone_make_most_of_the_papers_ratios_for_celeba(rate, group
     male = np.repeat([True, False, True, False], [*BLOND.values(), *OTHER.values()])
     member = male if group == "Male" else ~male
     predicted = labels[np.newaxis]
-    part = rates(predicted, labels, 2, member)[rate]
-    whole = rates(predicted, labels, 2, np.ones(len(labels), bool))[rate]
-    assert round(sd_ratio_by_size(part.examples, whole.examples, 10).value, 2) == ratio
+    part = rates(predicted, labels, 2, member, equal=True)[rate]
+    whole = rates(predicted, labels, 2, np.ones(len(labels), bool), equal=True)[rate]
+    assert round(of_size(part, whole).expected, 2) == ratio
 
 
 @pytest.mark.parametrize("published", [4.60, 4.66, 3.61])
 def test_the_papers_fnr_of_men_is_within_what_their_number_makes(published):
-    _, low, high = sd_ratio_by_size(BLOND["Male"], sum(BLOND.values()), 10)
+    _, low, high = by_size(BLOND["Male"], sum(BLOND.values())).range(10)
     assert low < published < high
 
 
@@ -89,10 +102,14 @@ def test_of_parts_that_differ_by_size_alone_few_stand_out_and_the_one_that_does_
     generator = np.random.Generator(np.random.Philox(2))
     classes = generator.normal(0, 0.05, (10, 10))
     classes[3] *= 15
-    whole = Rate(classes.mean(axis=0), 1000)
-    pvalues = unlike_by_size([(Rate(values, 100), whole) for values in classes])
-    assert pvalues[3] < 0.01
-    assert np.isnan(unlike_by_size([(Rate(np.full(10, np.nan), 0), whole)])).all()
-    alike = [generator.normal(0, 1, (10, 10)) for _ in range(300)]
-    smallest = [unlike_by_size([(Rate(v, 10), Rate(runs.mean(axis=0), 100)) for v in runs]).min() for runs in alike]
-    assert np.mean(np.array(smallest) < 0.05) < 0.09  # any of the ten
+
+    def smallest(null, classes, independent_sd):
+        whole = Rate(classes.mean(axis=0), 100, independent_sd / np.sqrt(10), 0.01)
+        return unlike(null, [(Rate(values, 10, independent_sd, 0.1), whole) for values in classes])
+
+    for null in (of_size, of_difficulty):
+        assert smallest(null, classes, 0.05)[3] < 0.01
+        nothing = Rate(np.full(10, np.nan), 0, np.nan, np.nan)
+        assert np.isnan(unlike(null, [(nothing, Rate(classes[0], 100, 0.05, 0.01))])).all()
+        alike = [generator.normal(0, 1, (10, 10)) for _ in range(300)]
+        assert np.mean([smallest(null, runs, 1.0).min() < 0.05 for runs in alike]) < 0.09  # any of the ten
