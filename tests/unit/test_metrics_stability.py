@@ -8,7 +8,6 @@ from toolnoise.metrics.churn import normalised_churn, pairwise_churn
 from toolnoise.metrics.correlation import pairwise_pearson, pairwise_spearman
 from toolnoise.metrics.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
 from toolnoise.metrics.entropy import cross_entropies
-from toolnoise.metrics.equal_runs import bit_equal
 from toolnoise.metrics.example_churn import example_churn
 from toolnoise.metrics.groups import of_difficulty, rates
 from toolnoise.metrics.similarity import pairwise_cka
@@ -36,7 +35,7 @@ def noisy(runs):
 
 
 def measured(logits, vectors, labels=LABELS, groups=None):
-    rows = stability(logits, labels, groups or {}, vectors, bit_equal(logits), STREAM)
+    rows = stability(logits, labels, groups or {}, vectors, STREAM)
     found = {(metric, group): estimate for metric, group, estimate in rows}
     assert len(found) == len(rows)
     return found
@@ -79,7 +78,7 @@ def test_a_sub_group_is_measured_on_its_own_examples_against_all():
     labels, old = np.arange(60) % 2, np.arange(60) < 20
     found = measured(logits[..., :2], vectors, labels, {"Old": old})
     predicted = predictions(logits[..., :2])
-    part, whole = (rates(predicted, labels, 2, member, equal=False)["fnr"] for member in (old, np.ones(60, bool)))
+    part, whole = (rates(predicted, labels, 2, member)["fnr"] for member in (old, np.ones(60, bool)))
     assert found["fnr_sd", "Old"] == sd_chi2(part.values)
     assert found["fnr_sd_ratio", "Old"] == sd_ratio(part.values, whole.values)
     assert found["fnr_sd_ratio_null", "Old"] == by_size(10, 30).range(8)
@@ -167,13 +166,13 @@ def test_a_class_without_examples_is_undefined_and_disturbs_nothing():
     logits, vectors = noisy(4)
     logits[..., 2] = -9
     padded = np.pad(logits, ((0, 0), (0, 0), (0, 1)), constant_values=-9)
-    wider = stability(padded, LABELS, {}, vectors, False, STREAM)
+    wider = stability(padded, LABELS, {}, vectors, STREAM)
     count = len(PER_PART)
     # Correlation and cross-entropy are of the logits, and see one more of them.
     answers = [
         row for row in wider[:-count] if not row[0].startswith(("c", "ensemble_c")) or row[0].startswith("churn")
     ]
-    before = {row[:2]: row for row in stability(logits, LABELS, {}, vectors, False, STREAM)}
+    before = {row[:2]: row for row in stability(logits, LABELS, {}, vectors, STREAM)}
     assert_equal(answers, [before[row[:2]] for row in answers])
     assert len(before) - len(answers) == 9
     assert [group for _, group, _ in wider[-count:]] == ["3"] * count

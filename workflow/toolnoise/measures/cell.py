@@ -9,7 +9,6 @@ from toolnoise.base import metric_files
 from toolnoise.measures.identical import rows
 from toolnoise.measures.reading import counts, finished_runs, predictions_of, trained_vectors
 from toolnoise.metrics.ensembles import ENSEMBLES, by_size
-from toolnoise.metrics.equal_runs import bit_equal
 from toolnoise.metrics.identical import IDENTICAL
 from toolnoise.metrics.stability import STABILITY, stability
 from toolnoise.training import runs
@@ -37,13 +36,11 @@ def measure(
     stream = streams.key(study_seed, streams.ANALYSIS, 0, "bootstrap", *cell)
     test = dataset.test
     stack = dump.logits if finished.all() else dump.logits[finished]  # the whole dump stays in its file
-    vectors = trained_vectors(measured)
-    equal = bit_equal(stack) and bit_equal(vectors)
-    found = stability(stack, test.labels, dataset.members(test), vectors, equal, stream)
+    found = stability(stack, test.labels, dataset.members(test), trained_vectors(measured), stream)
     count, missing = counts(finished)
     of_runs = rows(cell, runs.read(records[0]), measured, stack, dataset, identical, missing)
     # At least two ensembles of each size, so that they have an SD; with too few runs, single runs only.
-    sizes = by_size(stack, test.labels, max(1, len(measured) // 2), equal, stream)
+    sizes = by_size(stack, test.labels, max(1, len(measured) // 2), stream)
     metric_files.write(out, STABILITY, [(*cell, *names, *estimate, count, missing) for *names, estimate in found])
     metric_files.write(out_identical, IDENTICAL, of_runs)
     metric_files.write(

@@ -12,7 +12,7 @@ from toolnoise.metrics import Row
 from toolnoise.metrics.accuracy import accuracies, predictions
 from toolnoise.metrics.churn import pairwise_churn
 from toolnoise.metrics.entropy import cross_entropies
-from toolnoise.metrics.equal_runs import rate_step, value_step, with_width
+from toolnoise.metrics.equal_runs import bit_equal, rate_step, value_step, with_width
 from toolnoise.metrics.groups import spread_rows
 from toolnoise.stats.jackknife import pairwise_jackknife
 
@@ -92,15 +92,14 @@ def _rows(logits: np.ndarray) -> list[slice]:
     return [slice(start, start + step) for start in range(0, examples, step)]
 
 
-def by_size(
-    logits: np.ndarray, labels: np.ndarray, largest: int, equal: bool, stream: int
-) -> list[tuple[int, Row, int]]:
+def by_size(logits: np.ndarray, labels: np.ndarray, largest: int, stream: int) -> list[tuple[int, Row, int]]:
     """Measures of ensembles of 1, 2, ... `largest` runs each, as (size, row, number of ensembles).
 
     The measures are accuracy and cross-entropy with their SDs, and churn between ensembles, all as for runs. A size
-    with only one ensemble has means only. `equal` states whether the runs are bit-equal, and then so are ensembles.
+    with only one ensemble has means only.
     """
-    rows, step = [], rate_step(len(labels), equal)
+    rows, equal = [], bit_equal(logits)  # ensembles of bit-equal runs are bit-equal
+    step = rate_step(len(labels), equal)
     for members in range(1, largest + 1):
         stack = ensembles(logits, members) if members > 1 else logits
         predicted = predictions(stack)

@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 
 from toolnoise.metrics import Row
-from toolnoise.metrics.equal_runs import rate_step
 from toolnoise.stats.estimates import mean_t
 from toolnoise.stats.multiplicity import holm
 from toolnoise.stats.sd_ratio import Null, by_difficulty, by_size, sd_ratio
@@ -21,27 +20,21 @@ from toolnoise.stats.testset import independent_errors_sd
 
 
 class Rate(NamedTuple):
-    """A rate of each run, [S], its number of examples, the SD of independent errors, and its `step` (rate_step)."""
+    """A rate of each run, [S], its number of examples, and the SD that it would have if these erred independently."""
 
     values: np.ndarray
     examples: int
     independent_sd: float
-    step: float
 
 
-def rates(
-    predictions: np.ndarray, labels: np.ndarray, classes: int, member: np.ndarray, equal: bool
-) -> dict[str, Rate]:
-    """The rates of each run on the examples marked by `member`, from predictions [S, N], labels and members [N].
-
-    `equal` states whether the runs are bit-equal.
-    """
+def rates(predictions: np.ndarray, labels: np.ndarray, classes: int, member: np.ndarray) -> dict[str, Rate]:
+    """The rates of each run on the examples marked by `member`, from predictions [S, N], labels and members [N]."""
     wrong = predictions != labels
-    found = {"accuracy": _share(~wrong, member, equal)}
+    found = {"accuracy": _share(~wrong, member)}
     if classes == 2:
         found |= {
-            "fpr": _share(wrong, member & (labels == 0), equal),
-            "fnr": _share(wrong, member & (labels == 1), equal),
+            "fpr": _share(wrong, member & (labels == 0)),
+            "fnr": _share(wrong, member & (labels == 1)),
         }
     return found
 
@@ -56,11 +49,11 @@ def spread_rows(rate: str, group: str, values: np.ndarray, step: float, stream: 
     ]
 
 
-def part_rows(rate: str, group: str, part: Rate, whole: Rate, stream: int) -> list[Row]:
+def part_rows(rate: str, group: str, part: Rate, whole: Rate, step: float, stream: int) -> list[Row]:
     """Mean and SD of a part's rate, its SD over the whole's SD, and the ratios expected from size and difficulty."""
     runs = len(part.values)
     return [
-        *spread_rows(rate, group, part.values, part.step, stream),
+        *spread_rows(rate, group, part.values, step, stream),
         (f"{rate}_sd_ratio", group, sd_ratio(part.values, whole.values)),
         (f"{rate}_sd_ratio_null", group, of_size(part, whole).range(runs)),
         (f"{rate}_sd_ratio_difficulty_null", group, of_difficulty(part, whole).range(runs)),
@@ -85,9 +78,9 @@ def unlike(null: Callable[[Rate, Rate], Null], parts: Sequence[tuple[Rate, Rate]
     return holm(np.array([null(part, whole).pvalue(part.values, whole.values) for part, whole in parts]))
 
 
-def _share(hits: np.ndarray, among: np.ndarray, equal: bool) -> Rate:
-    examples, step = int(np.count_nonzero(among)), rate_step(int(np.count_nonzero(among)), equal)
+def _share(hits: np.ndarray, among: np.ndarray) -> Rate:
+    examples = int(np.count_nonzero(among))
     if not examples:
-        return Rate(np.full(len(hits), np.nan), 0, np.nan, step)
+        return Rate(np.full(len(hits), np.nan), 0, np.nan)
     hits = hits[:, among]
-    return Rate(np.count_nonzero(hits, axis=1) / examples, examples, independent_errors_sd(hits), step)
+    return Rate(np.count_nonzero(hits, axis=1) / examples, examples, independent_errors_sd(hits))

@@ -15,9 +15,9 @@ from toolnoise.metrics.churn import normalised_churn, pairwise_churn
 from toolnoise.metrics.correlation import pairwise_pearson, pairwise_spearman
 from toolnoise.metrics.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
 from toolnoise.metrics.entropy import cross_entropies
-from toolnoise.metrics.equal_runs import value_step, with_width
+from toolnoise.metrics.equal_runs import bit_equal, rate_step, value_step, with_width
 from toolnoise.metrics.example_churn import example_churn
-from toolnoise.metrics.groups import of_difficulty, of_size, part_rows, rates, spread_rows, unlike
+from toolnoise.metrics.groups import Rate, of_difficulty, of_size, part_rows, rates, spread_rows, unlike
 from toolnoise.metrics.similarity import pairwise_cka
 from toolnoise.metrics.weights import pairwise_l2, unit
 from toolnoise.stats.estimates import Estimate
@@ -30,28 +30,27 @@ STABILITY: Columns = {**CELL, **MEASURE}
 
 
 def stability(
-    logits: np.ndarray,
-    labels: np.ndarray,
-    groups: Mapping[str, np.ndarray],
-    vectors: np.ndarray,
-    equal: bool,
-    stream: int,
+    logits: np.ndarray, labels: np.ndarray, groups: Mapping[str, np.ndarray], vectors: np.ndarray, stream: int
 ) -> list[Row]:
     """Measure the runs of a cell from logits [S, N, C], labels [N], group members [N] and trained weights [S, P].
 
-    `equal` states whether the runs are bit-equal. Every part is bootstrapped with the same resamples of the runs, so
-    one stream serves all.
+    Every part is bootstrapped with the same resamples of the runs, so one stream serves all.
     """
     predicted, classes = predictions(logits), logits.shape[-1]
-    whole = rates(predicted, labels, classes, np.ones(len(labels), bool), equal)
+    equal = bit_equal(logits) and bit_equal(vectors)
+
+    def step(rate: Rate) -> float:
+        return rate_step(rate.examples, equal)
+
+    whole = rates(predicted, labels, classes, np.ones(len(labels), bool))
     accuracy = whole["accuracy"]
     sizes = np.bincount(labels, minlength=classes)
-    rows = [row for rate, found in whole.items() for row in spread_rows(rate, "all", found.values, found.step, stream)]
+    rows = [row for rate, found in whole.items() for row in spread_rows(rate, "all", found.values, step(found), stream)]
     rows += spread_rows("cross_entropy", "all", cross_entropies(logits, labels), value_step(equal), stream, np.inf)
     rows += _diversity(logits, labels, predicted, accuracy.values, stream)
     right = predicted == labels
     errors = np.mean(~right) if len(right) else np.nan
-    variance = distribution_wise_variance(right, accuracy.step)
+    variance = distribution_wise_variance(right, step(accuracy))
     rows += [
         ("accuracy_sd_binomial_null", "all", _plain(binomial_sd(errors, len(labels)))),
         ("accuracy_sd_independent_null", "all", _plain(accuracy.independent_sd)),
@@ -62,20 +61,20 @@ def stability(
         ("accuracy_sd_ratio_largest_null", "all", largest_by_size(sizes, len(logits))),
     ]
     of_classes = [
-        ("accuracy", str(index), rates(predicted, labels, classes, labels == index, equal)["accuracy"])
+        ("accuracy", str(index), rates(predicted, labels, classes, labels == index)["accuracy"])
         for index in range(classes)
     ]
     of_groups = [
         (rate, name, found)
         for name, member in groups.items()
-        for rate, found in rates(predicted, labels, classes, member, equal).items()
+        for rate, found in rates(predicted, labels, classes, member).items()
     ]
     for family in (of_classes, of_groups):
         pairs = [(part, whole[rate]) for rate, _, part in family]
         adjusted = zip(unlike(of_size, pairs), unlike(of_difficulty, pairs), strict=True)
         for (rate, group, part), (size, difficulty) in zip(family, adjusted, strict=True):
             rows += [
-                *part_rows(rate, group, part, whole[rate], stream),
+                *part_rows(rate, group, part, whole[rate], step(part), stream),
                 (f"{rate}_sd_ratio_holm", group, _plain(size)),
                 (f"{rate}_sd_ratio_difficulty_holm", group, _plain(difficulty)),
             ]
