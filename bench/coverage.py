@@ -17,9 +17,12 @@ import numpy as np
 from scipy import stats
 
 from toolnoise.metrics.churn import pairwise_churn
+from toolnoise.metrics.components import PARTS
+from toolnoise.metrics.components import rows as component_rows
 from toolnoise.metrics.example_churn import example_churn
 from toolnoise.metrics.groups import of_difficulty, of_size, rates, unlike
 from toolnoise.metrics.remedies import Measured, measure, reduction
+from toolnoise.stats.components import components
 from toolnoise.stats.estimates import Estimate, mean_t
 from toolnoise.stats.jackknife import pairwise_jackknife
 from toolnoise.stats.multiplicity import benjamini_hochberg, holm
@@ -87,6 +90,49 @@ def spreads(draws: np.random.Generator) -> None:
         covered(f"chi-square, {kind}", (sd_chi2(arm) for arm in arms), sd)
         covered(f"Bonett, {kind}", (sd_robust(arm) for arm in arms), sd)
         covered(f"BCa, {kind}", (sd_bootstrap(arm, study) for study, arm in enumerate(arms[:SLOW_STUDIES])), sd)
+
+
+def of_components(rows: int, columns: int, draws: np.random.Generator, examples: int = 1000) -> None:
+    """Components of accuracy from normal effects, and of correctness and churn from classifiers of two classes.
+
+    Run (a, r) is right on an example if its difficulty plus noise of draw a plus noise of the run is above 0; both
+    noises are of the example, so no implementation draw is better than another.
+    """
+    scales = {"algo": 1.0, "impl_alone": 0.3, "interaction": 0.5}
+    truth = {name: scale**2 for name, scale in scales.items()}
+    shapes_of = {"algo": (rows, 1), "impl_alone": (1, columns), "interaction": (rows, columns)}
+    found = []
+    for _ in range(STUDIES):
+        effects_of = [scale * draws.standard_normal(shapes_of[name]) for name, scale in scales.items()]
+        found.append(components(sum(effects_of), crossed=True))
+    for name, part in PARTS.items():
+        wanted = truth.get(name, truth["impl_alone"] + truth["interaction"])
+        covered(f"variance of accuracy, {name}", (getattr(one, part) for one in found), wanted)
+    difficulty, of_draw, of_run = draws.normal(1.5, 1.5, examples), 0.6, 0.3
+    # Given a draw, an example is right with probability p; the draws' p is integrated over.
+    chances = stats.norm.cdf((difficulty + of_draw * NODES[:, np.newaxis]) / of_run)
+    within = np.mean(WEIGHTS @ (chances * (1 - chances)))
+    between = np.mean(WEIGHTS @ chances**2 - (WEIGHTS @ chances) ** 2)
+    truth = {
+        "correctness_variance_algo": between,
+        "correctness_variance_impl": within,
+        "correctness_variance_impl_alone": 0.0,
+        "correctness_variance_interaction": within,
+        "churn_same_draw": 2 * within,
+        "churn_other_draw": 2 * (within + between),
+        "churn_impl_share": within / (within + between),
+    }
+    table = np.arange(rows * columns).reshape(rows, columns)
+    found = {name: [] for name in truth}
+    for _ in range(SLOW_STUDIES):
+        noise = of_draw * draws.standard_normal((rows, 1, examples))
+        margins = difficulty + noise + of_run * draws.standard_normal((rows, columns, examples))
+        right = (margins > 0).reshape(-1, examples).astype(np.int64)
+        for metric, _, estimate in component_rows(right, np.ones(examples, np.int64), table, crossed=True):
+            if metric in found:
+                found[metric].append(estimate)
+    for metric, wanted in truth.items():
+        covered(metric.replace("_", " "), found[metric], wanted)
 
 
 def shapes(draws: np.random.Generator) -> dict[str, tuple[Callable, float]]:
@@ -274,6 +320,8 @@ SECTIONS: dict[str, tuple[str, Callable[[np.random.Generator], None]]] = {
     "easy": ("intervals of classes near 100 %", easy_classes),
     "churn": (f"intervals of churn and of the distribution-wise variance, {RUNS} runs", new_examples),
     "remedies": (f"intervals of the effect of a remedy, {RUNS} runs per arm", reductions),
+    "few-draws": ("components of noise, 4 draws of 5 runs", lambda draws: of_components(4, 5, draws)),
+    "many-draws": ("components of noise, 10 draws of 10 runs", lambda draws: of_components(10, 10, draws)),
     "effects": (f"intervals of effects, {RUNS} runs per arm", effects),
     "tests": (f"tests at 5 % without an effect, {RUNS} runs per arm", tests),
     "tiny": ("Welch's test at 5 % of accuracies with tiny SDs, without an effect", tiny_spreads),

@@ -139,6 +139,7 @@ SMALL = {
     "grid": [
         _block("smallcnn", "plain", "cpu", "algo_impl", "impl", "control"),
         _block("smallcnn-bn", "normed", "cpu", "algo_impl", "control"),
+        _block("smallcnn-bn", "normed", "cpu", "impl") | {"draws": 2},
         _block("smallcnn", "plain", "cpu-eigen", "control"),
     ],
     "recipes": {"plain": TRAINING, "normed": dict(TRAINING)},

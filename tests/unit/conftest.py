@@ -8,6 +8,7 @@ from hypothesis import settings
 
 from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
+from toolnoise.base.noise_sources import SOURCES
 from toolnoise.study import config, grid
 from toolnoise.study.grid import Cell
 from toolnoise.study.variants import VARIANTS
@@ -109,7 +110,8 @@ def make_dump(tmp_path):
         paths = tmp_path / "control.npy", tmp_path / "control.json"
         arrays.write_npy(paths[0], logits)
         seeds = list(range(1, len(logits) + 1))
-        about = {"seeds": seeds, "diverged": [False] * len(seeds), "shape": list(logits.shape)} | index
+        about = {"spec": {"study_seed": 0}, "seeds": seeds, "draws": dict.fromkeys(SOURCES, seeds)}
+        about |= {"diverged": [False] * len(seeds), "shape": list(logits.shape)} | index
         files.write_json(paths[1], {key: value for key, value in about.items() if value is not None})
         return paths
 

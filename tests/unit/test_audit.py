@@ -171,8 +171,8 @@ def test_what_is_no_variant_is_told(combined):
 
 def drawn(parameters):
     """What a run of these parameters says of its draws; its weights are what their stream is."""
-    spec, varying = parameters["spec"], parameters["spec"]["variant"]["varying"]
-    start = f"{streams.key(spec['study_seed'], 'init', replicate('init', varying, spec['seed'])):x}"
+    spec = parameters["spec"]
+    start = f"{streams.key(spec['study_seed'], 'init', replicate('init', spec)):x}"
     epochs = tuple(plan_epoch(spec, 50, epoch).digest() for epoch in range(2))
     name = f"{spec['variant']['name']}/{spec['seed']}"
     return RunFacts(name, name, spec, "data", start, (), (), epochs, (), None)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolnoise import steps
+from toolnoise import steps, streams
 from toolnoise.base.files import canonical_sha256
 from toolnoise.datasets import sources
 from toolnoise.steps import STEPS
@@ -16,10 +16,20 @@ from toolnoise.study.variants import VARIANTS
 
 def test_the_demo_is_the_grid_that_it_says():
     demo = grid.load(config.ROOT / "config.yaml")
-    digits, faces, order = 2 * 1 * 2 * 4, 4, 3
+    digits, faces, order = 2 * 2 * 4, 4, 3
     assert len(demo.cells) == len(set(demo.cells)) == digits + faces + order
     assert demo.cells[:2] == (Cell("smallcnn", "digits", "cpu", "algo_impl"), Cell("smallcnn", "digits", "cpu", "algo"))
-    assert set(demo.seeds.values()) == {(1, 2, 3, 4, 5), (1, 2, 3, 4)}
+    assert {cell.variant for cell in demo.draws} == {"impl"}
+    assert demo.seeds[Cell("smallcnn", "digits", "cpu-eigen", "impl")] == (
+        10001,
+        10002,
+        20001,
+        20002,
+        30001,
+        30002,
+        40001,
+        40002,
+    )
     assert demo.pairs == tuple(
         Pair(model, "digits", "cpu", "cpu-eigen", variant)
         for model in ("smallcnn", "smallcnn-bn")
@@ -27,6 +37,16 @@ def test_the_demo_is_the_grid_that_it_says():
     )
     assert [cell.variant for cell in demo.controls] == ["control"] * 5
     assert demo.emulated() == ("cpu", "cpu-eigen")
+
+
+def test_cells_of_a_task_on_a_tooling_stand_together(written, built):
+    block = written["grid"][0] | {"hardware": ["noisy", "cpu"], "variants": ["algo"]}
+    written["grid"] = [block, block | {"variants": ["control"]}]
+    models = list(dict.fromkeys(cell.model for cell in built(written).cells))
+    found = [(cell.model, cell.hardware, cell.variant) for cell in built(written).cells if cell.model == models[0]]
+    assert found[:4] == [
+        (models[0], tooling, variant) for tooling in ("noisy", "cpu") for variant in ("algo", "control")
+    ]
 
 
 def test_seeds_may_be_listed(written, built):
@@ -456,3 +476,31 @@ def test_a_data_set_of_ones_own_is_made_from_its_file(written, built):
     assert (source["path"], sources.is_own(source)) == ("my.npz", True)
     modules = STEPS["predict"].modules(STEPS["predict"].parameters(tiny, CELL))
     assert modules[1:] == ("toolnoise.engines.tensorflow", "toolnoise.models.smallcnn")
+
+
+def test_draws_repeat_what_a_variant_fixes_and_nothing_else(written, built):
+    block = written["grid"][0] | {"hardware": ["noisy"], "seeds": [1, 7], "draws": 2}
+    written["grid"] = [block | {"variants": ["impl", "dropout", "algo", "control"]}]
+    found = built(written)
+    seeds = {cell.variant: found.seeds[cell] for cell in found.cells}
+    assert seeds == dict.fromkeys(("impl", "dropout"), (10001, 10007, 20001, 20007)) | dict.fromkeys(
+        ("algo", "control"), (1, 7)
+    )
+    cell = next(cell for cell in found.cells if cell.variant == "impl")
+    spec = found.spec(cell, 20007)
+    replicates = {source: about["replicate"] for source, about in streams.keys(spec).items()}
+    assert replicates == dict.fromkeys(("init", "shuffle", "augment", "dropout"), 2) | {"impl": 7, "bit": 0}
+    assert "draw" not in found.spec(cell._replace(variant="algo"), 7)
+
+
+@pytest.mark.parametrize(
+    ("more", "line"),
+    [
+        ({"seeds": [1, 10_000]}, "grid[0].seeds: found seed 10000 with draws; seeds below 10000"),
+        ({"layers": 12}, "grid[0].layers: found it with draws; a block of its own, without draws"),
+    ],
+    ids=str,
+)
+def test_draws_are_refused_where_they_cannot_be(more, line, written, built, refused):
+    written["grid"] = [written["grid"][0] | {"hardware": ["noisy"], "variants": ["impl"], "draws": 2} | more]
+    assert refused(built, written).endswith(line)

@@ -91,7 +91,13 @@ def measured(tmp_path, make_run):
     def dump(name, logits, **index):
         logits = np.repeat(logits, 2, axis=0)
         arrays.write_npy(tmp_path / f"{name}.npy", logits)
-        told = {"seeds": [1, 2], "diverged": [False, False], "shape": list(logits.shape)}
+        told = {
+            "spec": {"study_seed": 0},
+            "draws": {},
+            "seeds": [1, 2],
+            "diverged": [False, False],
+            "shape": list(logits.shape),
+        }
         files.write_json(tmp_path / f"{name}.json", told | index)
         return str(tmp_path / f"{name}.npy")
 

@@ -21,7 +21,13 @@ KEPT = ~np.array(DIVERGED)
 
 def written(path, stack, **index):
     arrays.write_npy(path, stack)
-    about = {"seeds": [1, 2, 3, 4, 5], "diverged": DIVERGED, "shape": list(stack.shape)} | index
+    about = {
+        "spec": {"study_seed": 0},
+        "draws": {},
+        "seeds": [1, 2, 3, 4, 5],
+        "diverged": DIVERGED,
+        "shape": list(stack.shape),
+    } | index
     files.write_json(path.with_suffix(".json"), about)
     return str(path)
 

@@ -13,6 +13,8 @@ from toolnoise.metrics.entropy import cross_entropies
 LABELS = np.array([0, 1, 2, 1, 0])
 LOGITS = np.random.Generator(np.random.Philox(1)).normal(size=(3, 5, 3)).astype(np.float32)
 CLASSES = LOGITS.argmax(axis=2)
+# The index of a dump.
+ABOUT = {"spec": {"study_seed": 0}, "draws": {}, "seeds": [1, 2, 3], "shape": [3, 5, 3]}
 
 
 @pytest.fixture
@@ -249,7 +251,13 @@ def test_diverged_runs_of_a_dump_are_left_out_and_counted(tmp_path):
     stack = LOGITS.copy()
     stack[1] = np.nan
     arrays.write_npy(tmp_path / "algo.npy", stack)
-    index = {"spec": {}, "seeds": [1, 2, 3], "diverged": [False, True, False], "shape": [3, 5, 3]}
+    index = {
+        "spec": {"study_seed": 0},
+        "draws": {},
+        "seeds": [1, 2, 3],
+        "diverged": [False, True, False],
+        "shape": [3, 5, 3],
+    }
     files.write_json(tmp_path / "algo.json", index)
     found = read(str(tmp_path / "algo.npy"))
     assert (len(found.predicted), found.missing) == (2, 1)
@@ -264,7 +272,7 @@ def test_json_beside_a_file_of_ones_own_is_nothing_of_ours(saved, tmp_path):
 def test_only_dumps_of_a_study_have_labels_of_their_own(saved, refused, tmp_path):
     study = tmp_path / "results/s"
     arrays.write_npy(study / "predictions/m/digits/cpu/algo.npy", LOGITS)
-    index = {"spec": {}, "seeds": [1, 2, 3], "diverged": [False] * 3, "shape": [3, 5, 3]}
+    index = ABOUT | {"diverged": [False] * 3}
     files.write_json(study / "predictions/m/digits/cpu/algo.json", index)
     dump = str(study / "predictions/m/digits/cpu/algo.npy")
     assert (

@@ -39,6 +39,7 @@ class Run(SimpleNamespace):
         return [{"kernel": draws.normal(size=shape).astype(np.float32)} for _ in range(SNAPSHOTS)]
 
 
+SPEC = {"seed": 1, "variant": {"varying": ["impl"]}, "hardware": {"impl_noise": "native"}}
 CELL = {"1": Run(seed=1, diverged=False), "2": Run(seed=2, diverged=True), "5": Run(seed=5, diverged=False)}
 
 
@@ -53,7 +54,7 @@ def dumped(tmp_path, monkeypatch):
 
     def dump(names=NAMES):
         paths = tmp_path / "cell.npy", tmp_path / "cell.json"
-        remedy_dump.dump({"seed": 1, "variant": {}}, list(names), "", list(CELL), *paths)
+        remedy_dump.dump(SPEC, list(names), "", list(CELL), *paths)
         return paths
 
     return dump

@@ -174,7 +174,7 @@ def in_slots(plan, values):
 
 def draws(spec, epoch=1):
     """Every draw of a run by its source, as bytes: what each example meets, whatever place in the batch it has."""
-    first = replicate("init", spec["variant"]["varying"], spec["seed"])
+    first = replicate("init", spec)
     weights = initial_weights(PARAMETERS, spec["study_seed"], first, "m")
     plan = plan_epoch(spec, EXAMPLES, epoch)
     order = in_slots(plan, plan.order)
@@ -302,7 +302,9 @@ def test_a_number_alone_can_be_drawn_and_nothing_too():
 
 
 def test_keys_are_the_same_where_a_source_may_not_vary_and_others_where_it_may():
-    one, other = (streams.keys(0, ["init", "impl"], seed) for seed in (1, 2))
+    one, other = (
+        streams.keys({"study_seed": 0, "variant": {"varying": ["init", "impl"]}, "seed": seed}) for seed in (1, 2)
+    )
     same = {source for source in one if one[source] == other[source]}
     assert same == {"shuffle", "augment", "dropout", "bit"}
     assert one["init"]["replicate"] == 1

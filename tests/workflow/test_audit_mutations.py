@@ -413,6 +413,18 @@ def the_index_of_a_dump_says_another_order_of_seeds(folder):
     change_record(folder, f"predictions/{CELL}/impl.json", lambda index: index["seeds"].reverse())
 
 
+@mutation("records-agree", f"predictions/{CELL}/impl.json")
+def the_index_of_a_dump_says_that_its_runs_had_draws_of_their_own(folder):
+    change_record(folder, f"predictions/{CELL}/impl.json", lambda index: index["draws"].update(init=[1, 2]))
+
+
+@mutation("keys-follow", "runs/smallcnn-bn/digits/cpu/impl/20002/weights.npz")
+def a_run_says_that_it_is_of_another_draw(folder):
+    run = "runs/smallcnn-bn/digits/cpu/impl/20002"
+    change_record(folder, f"{run}/run.json", lambda record: record["spec"].update(draw=1))
+    folder.change(f"{run}/weights.npz", lambda statement: asked(statement)["spec"].update(draw=1))
+
+
 @mutation("records-agree", "exchanged/smallcnn/mine/cpu/control/cpu-jax.json", study="other")
 def an_exchange_says_that_its_runs_were_trained_elsewhere(folder):
     index = "exchanged/smallcnn/mine/cpu/control/cpu-jax.json"

@@ -68,7 +68,7 @@ def plan_epoch(spec: dict[str, Any], examples: int, epoch: int, margin: int = 0)
     steps, batch = steps_per_epoch(recipe, examples), recipe["batch_size"]
 
     def stream(source: str, *what: str | int) -> int:
-        return streams.key(spec["study_seed"], source, replicate(source, varying, spec["seed"]), *what)
+        return streams.key(spec["study_seed"], source, replicate(source, spec), *what)
 
     order = streams.permutation(stream("shuffle", epoch), examples)[: steps * batch].reshape(steps, batch)
     # Augmentation is drawn per example, not per place in the order: shuffling alone changes no picture.

@@ -28,11 +28,11 @@ BLOCK = 1 << 15
 ANALYSIS, DATA = "analysis", "data"
 
 
-def keys(study_seed: int, varying: list[str] | tuple[str, ...], seed: int) -> dict[str, dict[str, int | str]]:
-    """For each source of a run: the replicate that it is drawn for, and the key of all its streams."""
-    drawn_for = {source: replicate(source, varying, seed) for source in SOURCES}
+def keys(spec: dict[str, Any]) -> dict[str, dict[str, int | str]]:
+    """For each source of the run of a spec: the replicate that it is drawn for, and the key of all its streams."""
+    drawn_for = {source: replicate(source, spec) for source in SOURCES}
     return {
-        source: {"replicate": number, "key": f"{key(study_seed, source, number):032x}"}
+        source: {"replicate": number, "key": f"{key(spec['study_seed'], source, number):032x}"}
         for source, number in drawn_for.items()
     }
 

@@ -1,9 +1,37 @@
-"""The sources of noise, and the replicate of each that a run has."""
+"""The sources of noise, and the replicate of each that a run has.
+
+A run's seed is the replicate of every source that may vary. The others have replicate 0, which is no run's seed. A cell
+may also have several draws of what is fixed: then a run's seed is draw x DRAW + seed within the draw, and its spec has
+the draw.
+"""
+
+from collections.abc import Iterable
+from typing import Any
 
 ALGORITHMIC = ("init", "shuffle", "augment", "dropout")
 SOURCES = (*ALGORITHMIC, "impl", "bit")
+DRAW = 10_000
 
 
-def replicate(source: str, varying: list[str] | tuple[str, ...], seed: int) -> int:
-    """The run's seed if `source` may vary, else 0, which is no run's seed."""
-    return seed if source in varying else 0
+def replicate(source: str, spec: dict[str, Any]) -> int:
+    """The replicate of a source that a run is drawn for."""
+    if source in spec["variant"]["varying"]:
+        return spec["seed"] % DRAW if "draw" in spec else spec["seed"]
+    return spec.get("draw", 0) if source in ALGORITHMIC else 0
+
+
+def with_seed(spec: dict[str, Any], seed: int) -> dict[str, Any]:
+    """The spec of another run of the same cell."""
+    draw = {"draw": seed // DRAW} if "draw" in spec else {}
+    return {**spec, "seed": seed, **draw}
+
+
+def draws(spec: dict[str, Any], seeds: Iterable[int]) -> dict[str, list[int] | None]:
+    """The replicate of each source that each run of a cell has; None for a source that is drawn anew in every process.
+
+    That is implementation noise which is not emulated.
+    """
+    runs = [with_seed(spec, seed) for seed in seeds]
+    own = {"impl"} if spec["hardware"]["impl_noise"] == "native" else set()
+    anew = own.intersection(spec["variant"]["varying"])
+    return {source: None if source in anew else [replicate(source, run) for run in runs] for source in SOURCES}

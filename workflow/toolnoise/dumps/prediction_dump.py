@@ -10,6 +10,7 @@ import numpy as np
 
 from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
+from toolnoise.base.noise_sources import draws
 from toolnoise.base.timings import Timings
 from toolnoise.datasets import prepared
 from toolnoise.engines import Engine, State, Weights
@@ -78,8 +79,9 @@ def about(
 ) -> dict[str, Any]:
     """The index of a dump."""
     return {
-        "spec": {key: value for key, value in spec.items() if key != "seed"},
+        "spec": {key: value for key, value in spec.items() if key not in ("seed", "draw")},
         "seeds": [run.seed for run in cell],
+        "draws": draws(spec, [run.seed for run in cell]),
         "diverged": [run.diverged for run in cell],
         "shape": list(shape),
         "observed": observed,

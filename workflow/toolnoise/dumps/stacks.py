@@ -7,14 +7,16 @@ import numpy as np
 
 from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
+from toolnoise.stats.draws import Drawn
 
 
 class Predictions(NamedTuple):
-    """Logits (run x example x class) with the seed and the status of each run."""
+    """Logits (run x example x class) with the seed, the status and the draws of each run."""
 
     logits: np.ndarray
     seeds: list[int]
     diverged: list[bool]
+    drawn: list[Drawn]
 
     @property
     def finished(self) -> np.ndarray:
@@ -47,8 +49,8 @@ class Representations(NamedTuple):
 
 def read_predictions(logits: str | Path, index: str | Path) -> Predictions:
     """Read a dump and check that it is whole and fits its index."""
-    stack, found = _read_stack(logits, index, {"seeds": 0, "diverged": 0}, "predict")
-    return Predictions(stack, found["seeds"], found["diverged"])
+    stack, found = _read_stack(logits, index, {"seeds": 0, "diverged": 0}, "predict", "draws", "spec")
+    return Predictions(stack, found["seeds"], found["diverged"], _drawn(index, found))
 
 
 def read_remedied(logits: str | Path, index: str | Path) -> Remedied:
@@ -63,12 +65,25 @@ def read_layers(grams: str | Path, index: str | Path) -> Representations:
     return Representations(stack, found["layers"], found["seeds"], found["diverged"])
 
 
+def _drawn(index: str | Path, found: dict[str, Any]) -> list[Drawn]:
+    """The draws of each run; studies with equal seeds have equal draws."""
+    draws, runs = found["draws"], len(found["seeds"])
+    whole = isinstance(draws, dict) and all(numbers is None or len(numbers) == runs for numbers in draws.values())
+    if not whole:
+        raise BadInput(index, "draws", "not a list of each source's draws", f"one draw for each of the {runs} runs")
+    study = found["spec"]["study_seed"]
+    return [
+        {source: None if numbers is None else (study, numbers[run]) for source, numbers in draws.items()}
+        for run in range(runs)
+    ]
+
+
 def _read_stack(
-    logits: str | Path, index: str | Path, axes: dict[str, int], verb: str
+    logits: str | Path, index: str | Path, axes: dict[str, int], verb: str, *further: str
 ) -> tuple[np.ndarray, dict[str, Any]]:
     """Read a verb's dump and its index, whose lists name the entries along these axes of the dump."""
     found = files.read_json(index)
-    for key in (*axes, "shape"):
+    for key in (*axes, "shape", *further):
         if key not in found:
             raise BadInput(index, key, "no such key", f"the index that {verb} wrote")
     stack = arrays.read_npy(logits)

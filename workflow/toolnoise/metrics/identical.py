@@ -234,5 +234,5 @@ def experiment(record: Mapping[str, Any]) -> dict[str, str]:
         "cuda_version": build.get("cuda_version", ""),
         "cudnn_version": build.get("cudnn_version", ""),
         "network": spec["model"]["name"],
-        "random_seed": "1" if fixed else "-1",
+        "random_seed": str(spec.get("draw", 1)) if fixed else "-1",
     }

@@ -107,8 +107,7 @@ def stated(parameters: Parameters) -> Parameters:
         return parameters
     from toolnoise import streams
 
-    spec = parameters["spec"]
-    return parameters | {"keys": streams.keys(spec["study_seed"], spec["variant"]["varying"], spec["seed"])}
+    return parameters | {"keys": streams.keys(parameters["spec"])}
 
 
 def perform(verb: str, parameters: Parameters, files: Files) -> dict[str, Any] | None:

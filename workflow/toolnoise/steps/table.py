@@ -280,6 +280,7 @@ ROWS = {
         reads=DATA | _dump_of(_same),
         writes={
             "out": "results/{study}/metrics/cells/" + layout.CELL + ".csv",
+            "out-runs": "results/{study}/metrics/runs/" + layout.CELL + ".csv",
             "out-identical": "results/{study}/metrics/identical/" + layout.CELL + ".csv",
             "out-ensembles": "results/{study}/metrics/ensembles/" + layout.CELL + ".csv",
         },
@@ -287,6 +288,7 @@ ROWS = {
         wanted=_CELL,
         metrics={
             "out": ("stability", "toolnoise.metrics.stability:STABILITY"),
+            "out-runs": ("runs", "toolnoise.metrics.per_run:RUNS"),
             "out-identical": ("identical", "toolnoise.metrics.identical:IDENTICAL"),
             "out-ensembles": ("ensembles", "toolnoise.metrics.ensembles:ENSEMBLES"),
         },

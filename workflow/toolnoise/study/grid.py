@@ -5,17 +5,18 @@ A spec is everything that may influence a run, so its digest decides whether to 
 """
 
 import itertools
-from collections.abc import Container, Iterator
+from collections.abc import Collection, Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from toolnoise.base.errors import BadInput
+from toolnoise.base.noise_sources import ALGORITHMIC, DRAW
 from toolnoise.study import catalogue, config, remedy_sets
 from toolnoise.study.catalogue import Figure
 from toolnoise.study.cells import MODES, Cell, Network, Pair, Place, Profile
 from toolnoise.study.figure_grid import Grid
-from toolnoise.study.variants import ALLOWED, variant
+from toolnoise.study.variants import ALLOWED, Variant, variant
 
 # Without implementation noise two toolings can be compared run by run: all algorithmic draws are equal.
 PAIRABLE = ("control", "algo")
@@ -30,13 +31,16 @@ Spec = dict[str, Any]
 class Study:
     """A named grid: `seeds` maps each cell to its seeds and `recipe_of` each (model, dataset) to its recipe.
 
-    `minutes` is the time limit of a run of each cell on a cluster. `views` maps the cells with remedies to the sets of
-    views that their block names, `layers` maps the cells whose layers are compared to the number of test examples.
+    `draws` maps the cells with several draws of what is fixed in them to the number of draws; the seed of one of their
+    runs is draw x DRAW + seed. `minutes` is the time limit of a run of each cell on a cluster. `views` maps the cells
+    with remedies to the sets of views that their block names, `layers` maps the cells whose layers are compared to the
+    number of test examples.
     """
 
     name: str
     config: config.Config
     seeds: dict[Cell, tuple[int, ...]]
+    draws: dict[Cell, int]
     minutes: dict[Cell, int]
     views: dict[Cell, tuple[str, ...]]
     recipe_of: dict[tuple[str, str], str]
@@ -133,6 +137,7 @@ class Study:
             "hardware": self._computing(cell.hardware),
             "variant": _varying(cell.variant),
             "seed": seed,
+            **({"draw": seed // DRAW} if cell in self.draws else {}),
         }
 
     def _computing(self, hardware: str) -> Spec:
@@ -179,6 +184,11 @@ def is_of_frameworks(pair: Pair, resolved: config.Config) -> bool:
     return one != other
 
 
+def has_draws(variant: Variant) -> bool:
+    """Whether runs of a variant can be repeated under several draws: something varies, and some draws are fixed."""
+    return bool(variant.varying) and not set(ALGORITHMIC) <= set(variant.varying)
+
+
 def is_deterministic(cell: Cell) -> bool:
     """Whether the runs of a cell are deterministic."""
     return "impl" not in variant(cell.variant).varying
@@ -198,6 +208,7 @@ def build(resolved: config.Config, file: str | Path) -> Study:
 
 def _build(resolved: config.Config, file: str | Path) -> Study:
     seeds: dict[Cell, tuple[int, ...]] = {}
+    draws: dict[Cell, int] = {}
     minutes: dict[Cell, int] = {}
     sets: dict[Cell, tuple[str, ...]] = {}
     recipe_of: dict[tuple[str, str], str] = {}
@@ -216,6 +227,10 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
             if cell in seeds:
                 raise BadInput(file, where, f"{'/'.join(cell)} is already in an earlier block", "each cell once")
             seeds[cell] = tuple(block_seeds)
+            if block["draws"] > 1 and has_draws(found):
+                _require_small(block, where, file)
+                draws[cell] = block["draws"]
+                seeds[cell] = tuple(draw * DRAW + seed for draw in range(1, block["draws"] + 1) for seed in block_seeds)
             minutes[cell] = block["minutes"] * (DETERMINISM if is_deterministic(cell) else 1)
             if "remedies" in block:
                 sets[cell] = tuple(block["remedies"])
@@ -234,6 +249,7 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
         if resolved["hardware"][hardware]["accelerator"] == "tpu":
             found = f"{hardware!r} is a TPU, which is deterministic either way"
             raise BadInput(file, f"overhead.hardware[{number}]", found, "toolings whose accelerator is cpu or gpu")
+    seeds = {cell: seeds[cell] for cell in _together(seeds)}
     remedied = {cell: _single(cell, sets) for cell in sets}
     pairs = _pairs(seeds)
     frameworks = tuple(pair for pair in pairs if is_of_frameworks(pair, resolved))
@@ -248,7 +264,7 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
         # The remaining grid need not have data for every requested figure.
         kinds = [kind for kind in kinds if possible[kind]]
     figures = tuple(catalogue.chosen(possible, kinds, file))
-    return Study(resolved["study"], resolved, seeds, minutes, sets, recipe_of, layers, figures)
+    return Study(resolved["study"], resolved, seeds, draws, minutes, sets, recipe_of, layers, figures)
 
 
 def _product(block: config.Config) -> Iterator[Cell]:
@@ -256,6 +272,15 @@ def _product(block: config.Config) -> Iterator[Cell]:
     return itertools.starmap(
         Cell, itertools.product(block["models"], block["datasets"], block["hardware"], block["variants"])
     )
+
+
+def _together(cells: Collection[Cell]) -> list[Cell]:
+    """Cells of one task on one tooling one after another, whichever blocks they are in; otherwise in their order."""
+    first: dict[tuple[str, ...], int] = {}
+    for place, cell in enumerate(cells):
+        for part in (cell[:2], cell[:3]):
+            first.setdefault(part, place)
+    return sorted(cells, key=lambda cell: (first[cell[:2]], first[cell[:3]]))
 
 
 def _networks(resolved: config.Config) -> tuple[Network, ...]:
@@ -289,6 +314,16 @@ def _require_noise(cell: Cell, tooling: Spec, key: str, file: str | Path) -> Non
     if tooling["impl_noise"] == "none":
         found = f"{cell.variant!r} on {cell.hardware!r}, whose impl_noise is 'none'"
         raise BadInput(file, key, found, "variants without impl, or a tooling with impl_noise")
+
+
+def _require_small(block: config.Config, where: str, file: str | Path) -> None:
+    seeds = block["seeds"]
+    largest = seeds if isinstance(seeds, int) else max(seeds)
+    if largest >= DRAW:
+        raise BadInput(file, f"{where}.seeds", f"found seed {largest} with draws", f"seeds below {DRAW}")
+    for key in ("remedies", "layers"):
+        if key in block:
+            raise BadInput(file, f"{where}.{key}", "found it with draws", "a block of its own, without draws")
 
 
 def _emulates(tooling: Spec) -> bool:

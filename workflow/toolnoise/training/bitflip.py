@@ -13,6 +13,7 @@ import numpy as np
 
 from toolnoise import streams
 from toolnoise.base.errors import BadInput
+from toolnoise.base.noise_sources import replicate
 from toolnoise.models.initial import Parameter
 
 
@@ -34,7 +35,7 @@ def of_run(parameters: Sequence[Parameter], spec: dict[str, Any]) -> Move | None
     """The move of the run that `spec` describes, if its variant lets a bit vary."""
     if "bit" not in spec["variant"]["varying"]:
         return None
-    return drawn(parameters, spec["study_seed"], spec["seed"], spec["model"]["name"])
+    return drawn(parameters, spec["study_seed"], replicate("bit", spec), spec["model"]["name"])
 
 
 def recorded(move: Move | None, spec: dict[str, Any], epochs: int) -> dict[str, Any] | None:

@@ -56,7 +56,7 @@ def emulated_noise(spec: dict[str, Any]) -> str | None:
 
 def initial_state(parameters: Sequence[Parameter], spec: dict[str, Any]) -> State:
     """The initial state of the run that `spec` describes."""
-    drawn_for = replicate("init", spec["variant"]["varying"], spec["seed"])
+    drawn_for = replicate("init", spec)
     return State(initial_weights(parameters, spec["study_seed"], drawn_for, spec["model"]["name"]), {}, 0)
 
 

@@ -1,9 +1,9 @@
 """Rebuilds of artifacts from their statements, in a scratch folder, compared bit for bit with the stated digests.
 
-A job's outcome follows from its parameters, its input files and its code (toolnoise.steps). So a rebuild verifies the inputs
-and places them under the names in the statement, finds the recorded code, and performs the job in a process of its own
-in that folder. The job gets the contents of the statement and nothing else. Files with times are compared without
-their times, with the stated files.
+A job's outcome follows from its parameters, its input files and its code (toolnoise.steps). So a rebuild verifies the
+inputs and places them under the names in the statement, finds the recorded code, and performs the job in a process of
+its own in that folder. The job gets the contents of the statement and nothing else. Files with times are compared
+without their times, with the stated files.
 """
 
 import os
@@ -116,8 +116,7 @@ def why_not(statement: Statement) -> str:
         return f"the implementation noise of {tooling['name']} is native, so it cannot be replayed"
     if absent := serving.why_not(tooling):
         return f"this machine cannot run {tooling['name']}: {absent}"
-    keys = streams.keys(spec["study_seed"], spec["variant"]["varying"], spec["seed"])
-    if statement.parameters["keys"] != keys:
+    if statement.parameters["keys"] != streams.keys(spec):
         raise Lacking("the recorded keys do not follow from the spec")
     return ""
 

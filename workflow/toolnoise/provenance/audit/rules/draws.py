@@ -118,20 +118,16 @@ def _odd_ones(runs: list[RunFacts], key: Callable[[RunFacts], str]) -> Iterator[
 
 
 def _start(run: RunFacts) -> tuple[Any, ...]:
-    return (*run.task, run.spec["study_seed"], _replicate(run, "init"))
+    return (*run.task, run.spec["study_seed"], replicate("init", run.spec))
 
 
 def _drawn(run: RunFacts) -> tuple[Any, ...]:
     """Everything that determines a run's plan, except its learning rates."""
     recipe, hardware = run.spec["recipe"], run.spec["hardware"]
-    emulated = _replicate(run, "impl") if hardware["impl_noise"] == "reduction-order" else 0
-    replicates = (_replicate(run, source) for source in ("shuffle", "augment", "dropout"))
+    emulated = replicate("impl", run.spec) if hardware["impl_noise"] == "reduction-order" else 0
+    replicates = (replicate(source, run.spec) for source in ("shuffle", "augment", "dropout"))
     shape = (recipe["batch_size"], recipe["crop"], recipe["flip"])
     return (run.task[1], run.spec["study_seed"], *shape, *replicates, emulated)
-
-
-def _replicate(run: RunFacts, source: str) -> int:
-    return replicate(source, run.spec["variant"]["varying"], run.spec["seed"])
 
 
 def _fixed(run: RunFacts) -> bool:

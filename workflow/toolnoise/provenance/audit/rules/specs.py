@@ -1,6 +1,7 @@
 """Rules about specifications: parameters, paths, records and the study agree."""
 
 from toolnoise import streams
+from toolnoise.base.noise_sources import DRAW, draws
 from toolnoise.provenance.audit.evidence import Evidence, Found, differences, each
 from toolnoise.provenance.record.statements import Statement
 from toolnoise.steps import STEPS, outputs
@@ -27,11 +28,16 @@ def records_agree(evidence: Evidence, statement: Statement) -> Found:
         return
     record, spec = evidence.record(name), statement.parameters["spec"]
     if role == "index":
-        spec = {key: value for key, value in spec.items() if key != "seed"}
+        drawn = draws(spec, record["seeds"]) if "draws" in record else {}
+        spec = {key: value for key, value in spec.items() if key not in ("seed", "draw")}
         job = evidence.job(statement)
         seeds = [evidence.record(path)["spec"]["seed"] for path, of in (job.inputs if job else ()) if of == "records"]
         if job and record["seeds"] != seeds:
             yield name, f"has the seeds {record['seeds']}; stated: {seeds}"
+        # Dumps made before indices had draws have none.
+        other = differences(drawn, record.get("draws", {}))
+        if other:
+            yield name, f"has draws that do not follow from its seeds: {', '.join(other[:5])}"
     stated = {"spec": spec, "observed": statement.observed}
     if "trained_on" in statement.parameters:
         stated["trained_on"] = statement.parameters["trained_on"]
@@ -65,6 +71,9 @@ def keys_follow(_evidence: Evidence, statement: Statement) -> Found:
         yield name, f"the variant {given['name']} lets {', '.join(known.varying) or 'nothing'} vary"
     if given.get("bit_after") != (known.bit_after if "bit" in known.varying else None):
         yield name, f"the variant {given['name']} does not move a bit after {given.get('bit_after')} epochs"
-    other = differences(streams.keys(spec["study_seed"], known.varying, spec["seed"]), statement.parameters["keys"])
+    if "draw" in spec and spec["draw"] != spec["seed"] // DRAW:
+        yield name, f"its seed {spec['seed']} is not of draw {spec['draw']}"
+    as_known = {**spec, "variant": {**given, "varying": list(known.varying)}}
+    other = differences(streams.keys(as_known), statement.parameters["keys"])
     if other:
         yield name, f"has keys that do not follow from its seeds: {', '.join(other[:5])}"

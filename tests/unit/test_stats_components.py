@@ -1,0 +1,36 @@
+"""Components of variance, against their definition and by simulation."""
+
+import numpy as np
+import pytest
+
+from toolnoise.stats.components import NONE, components
+
+TRUE = {"row": 1.0, "within": 0.7, "column": 0.2, "interaction": 0.5}
+
+
+def table(draws, rows, columns):
+    scales = np.sqrt([TRUE["row"], TRUE["column"], TRUE["interaction"]])
+    shapes = (rows, 1), (1, columns), (rows, columns)
+    return sum(scale * draws.normal(size=shape) for scale, shape in zip(scales, shapes, strict=True))
+
+
+def test_estimates_are_unbiased_and_intervals_cover():
+    draws = np.random.Generator(np.random.Philox(7))
+    found = [components(table(draws, 4, 5), crossed=True) for _ in range(4000)]
+    for name, wanted in TRUE.items():
+        values, lows, highs = np.array([getattr(one, name) for one in found]).T
+        assert abs(values.mean() - wanted) < 4 * values.std() / np.sqrt(len(values)), name
+        assert 0.935 < np.mean((lows <= wanted) & (wanted <= highs)) < 0.97, name
+
+
+def test_rows_alone_are_told_apart_where_columns_mean_nothing():
+    found = components(np.array([[1.0, 2.0], [5.0, 6.0], [9.0, 10.0]]), crossed=False)
+    assert found.within.value == pytest.approx(0.5)
+    assert found.row.value == pytest.approx((2 * 16 - 0.5) / 2)
+    assert np.isnan(found.column.value)
+
+
+def test_equal_runs_have_no_variance_and_a_single_draw_has_no_components():
+    zero = components(np.full((3, 4), 0.1), crossed=True)
+    assert all(tuple(part) == (0, 0, 0) for part in zero)
+    np.testing.assert_array_equal(components(np.ones((1, 5)), crossed=True), NONE)

@@ -1,0 +1,116 @@
+"""The shares of ALGO and IMPL in the noise of runs that repeat the implementation under several algorithmic draws.
+
+Two runs of one draw differ by the implementation alone; two runs of different draws and different implementation draws
+differ as two runs of ALGO+IMPL do. So the ratio of these two churns says how much of ALGO+IMPL's churn is IMPL's own.
+"""
+
+import numpy as np
+
+from toolnoise.metrics import Row
+from toolnoise.stats.components import components
+from toolnoise.stats.estimates import UNDEFINED, Estimate, t_interval
+from toolnoise.stats.jackknife import standard_error
+
+PARTS = {"algo": "row", "impl": "within", "impl_alone": "column", "interaction": "interaction"}
+
+
+def rows(predicted: np.ndarray, labels: np.ndarray, table: np.ndarray, crossed: bool) -> list[Row]:
+    """Components of accuracy and of each example's correctness, and churns, from predictions [S, N] of runs.
+
+    `table` [draws, runs of each] has the places of the runs; `crossed` says that its columns are implementation draws.
+    """
+    right = (predicted == labels)[table]  # [A, R, N]
+    accuracy = components(right.mean(axis=-1), crossed)
+    found = [(f"accuracy_variance_{name}", getattr(accuracy, part)) for name, part in PARTS.items()]
+    found += [(f"correctness_variance_{name}", part) for name, part in _of_examples(right, crossed).items()]
+    same, other, share = _churns(predicted[table], crossed)
+    found += [("churn_same_draw", same), ("churn_other_draw", other), ("churn_impl_share", share)]
+    return [(metric, "all", estimate) for metric, estimate in found]
+
+
+def _of_examples(right: np.ndarray, crossed: bool) -> dict[str, Estimate]:
+    """The components of an example's correctness, on average over the examples.
+
+    Intervals are over the draws; that of the implementation's own component is over implementation draws.
+    """
+    if min(right.shape[:2]) < 2:
+        return dict.fromkeys(PARTS, UNDEFINED)
+    whole = dict(zip(PARTS, _mean_components(right, crossed), strict=True))
+    return {name: _without_each(right, crossed, name, value) for name, value in whole.items()}
+
+
+def _without_each(right: np.ndarray, crossed: bool, name: str, value: float) -> Estimate:
+    axis = 1 if name == "impl_alone" else 0
+    count = right.shape[axis]
+    if count < 3 or np.isnan(value):
+        return Estimate(float(value), np.nan, np.nan)
+    place = list(PARTS).index(name)
+    without = [_mean_components(np.delete(right, one, axis=axis), crossed)[place] for one in range(count)]
+    return t_interval(value, standard_error(np.array(without)), count - 1)
+
+
+def _mean_components(right: np.ndarray, crossed: bool) -> np.ndarray:
+    """The mean over examples of each part, from tables [A, R, N] of what is right: the means of mean squares."""
+    draws, runs, examples = right.shape
+    squares = np.square
+    hits = right.sum(dtype=np.int64)
+    total = squares(right.sum(axis=(0, 1), dtype=np.int64)).sum() / (draws * runs)
+    by_draw = squares(right.sum(axis=1, dtype=np.int64)).sum() / runs
+    by_run = squares(right.sum(axis=0, dtype=np.int64)).sum() / draws
+    between = (by_draw - total) / (draws - 1)
+    across = (by_run - total) / (runs - 1)
+    if not crossed:
+        within = (hits - by_draw) / (draws * (runs - 1))
+        return np.array([(between - within) / runs, within, np.nan, np.nan]) / examples
+    rest = (hits - by_draw - by_run + total) / ((draws - 1) * (runs - 1))
+    column = (across - rest) / draws
+    return np.array([(between - rest) / runs, column + rest, column, rest]) / examples
+
+
+def _churns(predicted: np.ndarray, crossed: bool) -> tuple[Estimate, Estimate, Estimate]:
+    """Churn between runs of the same draw, between runs of others, and the first over the second; over draws."""
+    draws, runs, _ = predicted.shape
+    if min(draws, runs) < 2:
+        return UNDEFINED, UNDEFINED, UNDEFINED
+    same = np.array([_disagreements(of_draw) for of_draw in predicted])
+    within = same / (runs * (runs - 1) / 2)
+    other = _between(predicted, same, crossed)
+    if draws < 3:
+        values = within.mean(), other, within.mean() / other if other else np.nan
+        return tuple(Estimate(float(value), np.nan, np.nan) for value in values)
+    without = np.array(
+        [_between(np.delete(predicted, draw, axis=0), np.delete(same, draw), crossed) for draw in range(draws)]
+    )
+    means = np.array([np.delete(within, draw).mean() for draw in range(draws)])
+    share = UNDEFINED
+    if other > 0:
+        share = Estimate(float(within.mean() / other), np.nan, np.nan)
+        if (means > 0).all() and (without > 0).all():
+            logarithm = t_interval(np.log(share.value), standard_error(np.log(means / without)), draws - 1)
+            share = Estimate(share.value, *np.exp(logarithm[1:]).tolist())
+    return (
+        t_interval(within.mean(), standard_error(means), draws - 1).within(0, 1),
+        t_interval(other, standard_error(without), draws - 1).within(0, 1),
+        share,
+    )
+
+
+def _between(predicted: np.ndarray, same: np.ndarray, crossed: bool) -> float:
+    """Churn between runs of different draws, without pairs that share an implementation draw."""
+    draws, runs, examples = predicted.shape
+    differing = _disagreements(predicted.reshape(draws * runs, examples)) - same.sum()
+    pairs = draws * (draws - 1) / 2 * runs**2
+    if crossed:
+        differing -= sum(_disagreements(predicted[:, run]) for run in range(runs))
+        pairs = draws * (draws - 1) / 2 * runs * (runs - 1)
+    return float(differing / pairs)
+
+
+def _disagreements(predicted: np.ndarray) -> float:
+    """The sum of the churns of all pairs of runs [S, N], from the counts of each answer."""
+    runs, examples = predicted.shape
+    alike = 0
+    for answer in np.unique(predicted):
+        count = np.count_nonzero(predicted == answer, axis=0).astype(np.int64)
+        alike += int(np.sum(count * (count - 1)))
+    return (runs * (runs - 1) * examples - alike) / 2 / examples

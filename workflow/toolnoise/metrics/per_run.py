@@ -1,0 +1,54 @@
+"""Each run's own values: what tests of spread, ratios between cells and dots in a figure are made from.
+
+A run's churn is the mean over the other runs that it is compared with, so the mean over pairs with or without any run
+follows from these values.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from toolnoise.base.metric_files import CELL, Columns
+from toolnoise.base.noise_sources import SOURCES
+from toolnoise.metrics.accuracy import class_accuracies
+from toolnoise.metrics.groups import rates
+
+# A draw is a replicate, or `own` for a source that is drawn anew in every process.
+RUNS: Columns = {**CELL, "seed": int, **dict.fromkeys(SOURCES, str), "metric": str, "group": str, "value": float}
+OWN = "own"
+
+Values = list[tuple[str, str, np.ndarray]]
+
+
+def per_run(
+    predicted: np.ndarray, entropies: np.ndarray, labels: np.ndarray, classes: int, groups: Mapping[str, np.ndarray]
+) -> Values:
+    """The rates of each run, as (metric, group, values [S]), from predictions [S, N] and cross-entropies [S]."""
+    everyone = np.ones(len(labels), bool)
+    found = [(rate, "all", part.values) for rate, part in rates(predicted, labels, classes, everyone).items()]
+    found.append(("cross_entropy", "all", entropies))
+    by_class = class_accuracies(predicted, labels, classes).T
+    found += [("accuracy", str(index), values) for index, values in enumerate(by_class)]
+    for name, member in groups.items():
+        found += [(rate, name, part.values) for rate, part in rates(predicted, labels, classes, member).items()]
+    return found
+
+
+def mean_churns(predicted: np.ndarray) -> np.ndarray:
+    """The mean churn of each run with the others, [S], from predictions [S, N]; NaN for a single run."""
+    runs, examples = predicted.shape
+    if runs < 2:
+        return np.full(runs, np.nan)
+    alike = np.zeros(runs, np.int64)
+    for answer in np.unique(predicted):
+        said = predicted == answer
+        alike += said @ (np.count_nonzero(said, axis=0) - 1)
+    return ((runs - 1) * examples - alike) / ((runs - 1) * examples)
+
+
+def mean_churns_with(predicted: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """The mean churn of each run with runs of another set, [S], from predictions [S, N] and [T, N]."""
+    alike = np.zeros(len(predicted), np.int64)
+    for answer in np.unique(predicted):
+        alike += (predicted == answer) @ np.count_nonzero(others == answer, axis=0)
+    return 1 - alike / others.size if others.size else np.full(len(predicted), np.nan)

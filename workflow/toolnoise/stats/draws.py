@@ -1,0 +1,55 @@
+"""What is independent: runs are grouped by the algorithmic draws that they share.
+
+Two runs that start from the same weights, or see the data in the same order, are not independent. Runs that share a
+draw of any algorithmic source, directly or through a third run, form one unit. So ten ALGO runs are ten units, and five
+IMPL runs of one draw are one. Two arms are paired where a unit has runs of both: ALGO run s and ALGO+IMPL run s share
+every algorithmic draw. An interval over units speaks of other draws; with one unit there is none.
+
+Implementation draws do not make units. Rounding has no effect of its own that runs with different starts could share:
+`stats.components` measures it.
+"""
+
+from collections.abc import Hashable, Mapping, Sequence
+
+import numpy as np
+
+from toolnoise.base.noise_sources import ALGORITHMIC
+
+# The draw of each source that a run has; None for a source that is drawn anew in every run.
+Drawn = Mapping[str, Hashable]
+
+
+def units(*arms: Sequence[Drawn]) -> list[np.ndarray]:
+    """The number of its unit for each run of each arm; numbers are counted from 0 in the order of the runs."""
+    runs = [drawn for arm in arms for drawn in arm]
+    parent = list(range(len(runs)))
+
+    def root(run: int) -> int:
+        while parent[run] != run:
+            run = parent[run]
+        return run
+
+    first: dict[tuple[str, Hashable], int] = {}
+    for run, drawn in enumerate(runs):
+        for source in ALGORITHMIC:
+            if drawn.get(source) is not None:
+                parent[root(run)] = root(first.setdefault((source, drawn[source]), run))
+    numbers: dict[int, int] = {}
+    found = np.array([numbers.setdefault(root(run), len(numbers)) for run in range(len(runs))], int)
+    return np.split(found, np.cumsum([len(arm) for arm in arms])[:-1])
+
+
+def merged(numbers: np.ndarray, alike: Sequence[Hashable]) -> np.ndarray:
+    """Units after runs with equal contents are put into one: what is bit-identical is one run."""
+    found = numbers.copy()
+    first: dict[Hashable, int] = {}
+    for run, content in enumerate(alike):
+        other = first.setdefault(content, run)
+        found[found == found[run]] = found[other]
+    return found
+
+
+def members(numbers: np.ndarray) -> list[np.ndarray]:
+    """The runs of each unit, in the order of their first runs."""
+    order = np.unique(numbers, return_index=True)[1]
+    return [np.flatnonzero(numbers == numbers[first]) for first in np.sort(order)]
