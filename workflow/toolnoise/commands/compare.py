@@ -13,6 +13,7 @@ from toolnoise.base.printing import aligned
 from toolnoise.dumps.prediction_files import Answers
 from toolnoise.metrics.accuracy import accuracies
 from toolnoise.metrics.churn import pairwise_churn
+from toolnoise.metrics.equal_runs import rate_step, value_step
 from toolnoise.metrics.flips import bad_flips, cross_churn, good_flips
 from toolnoise.stats.estimates import Estimate, mean_t
 from toolnoise.stats.jackknife import cross_jackknife, pairwise_jackknife
@@ -60,16 +61,18 @@ def compare(a: Answers, b: Answers, labels: np.ndarray) -> Comparison:
     right = [answers.predicted == labels for answers in (a, b)]
     scores = [accuracies(answers.predicted, labels) for answers in (a, b)]
     entropies = [_finite(answers.entropies) for answers in (a, b)]
-    tested = _difference(*scores)
+    of_rates = tuple(rate_step(len(labels), answers.equal) for answers in (a, b))
+    of_values = tuple(value_step(answers.equal) for answers in (a, b))
+    tested = _difference(*scores, of_rates)
     return Comparison(
         len(labels),
-        *(_arm(*sides) for sides in zip((a, b), scores, entropies, strict=True)),
+        *(_arm(*sides) for sides in zip((a, b), scores, entropies, of_rates, of_values, strict=True)),
         tested.effect.within(-1, 1),
         tested.pvalue,
         mean_t(right[1].mean(axis=0) - right[0].mean(axis=0)).within(-1, 1),
         hedges_g(*scores),
         probability_of_improvement(*scores),
-        None if entropies[0] is None or entropies[1] is None else _difference(*entropies).effect,
+        None if entropies[0] is None or entropies[1] is None else _difference(*entropies, of_values).effect,
         cross_jackknife(cross_churn(a.predicted, b.predicted)).within(0, 1),
         cross_jackknife(good_flips(*right)).within(0, 1),
         cross_jackknife(bad_flips(*right)).within(0, 1),
@@ -104,14 +107,14 @@ def as_text(found: Comparison) -> str:
     return "\n".join([*files, f"{found.n_examples} examples", "", *aligned(rows), "", *found.sentences])
 
 
-def _arm(answers: Answers, scores: np.ndarray, entropies: np.ndarray | None) -> Arm:
+def _arm(answers: Answers, scores: np.ndarray, entropies: np.ndarray | None, of_rates: float, of_values: float) -> Arm:
     return Arm(
         answers.file,
         len(scores),
         answers.missing,
-        mean_t(scores).within(0, 1),
-        sd_chi2(scores),
-        None if entropies is None else mean_t(entropies).within(0, np.inf),
+        mean_t(scores, of_rates).within(0, 1),
+        sd_chi2(scores, of_rates),
+        None if entropies is None else mean_t(entropies, of_values).within(0, np.inf),
         pairwise_jackknife(pairwise_churn(answers.predicted)).within(0, 1),
     )
 
@@ -121,11 +124,11 @@ def _finite(entropies: np.ndarray | None) -> np.ndarray | None:
     return entropies if entropies is not None and np.isfinite(entropies).all() else None
 
 
-def _difference(a: np.ndarray, b: np.ndarray) -> Result:
+def _difference(a: np.ndarray, b: np.ndarray, steps: tuple[float, float]) -> Result:
     """Welch's test; with a single run on a side, only the difference."""
     if min(len(a), len(b)) < 2:
         return Result(np.nan, np.nan, Estimate(float(b.mean() - a.mean()), np.nan, np.nan))
-    return mean_difference(a, b)
+    return mean_difference(a, b, steps)
 
 
 def _better(found: Comparison) -> list[str]:

@@ -19,6 +19,7 @@ from toolnoise.base.files import readable
 from toolnoise.dumps import stacks
 from toolnoise.metrics.accuracy import predictions
 from toolnoise.metrics.entropy import cross_entropies
+from toolnoise.metrics.equal_runs import bit_equal
 
 MOST_CLASSES = 2**31
 # The tolerance of a sum of probabilities around 1: half precision rounds each of them by up to 0.0005.
@@ -33,6 +34,11 @@ class Answers(NamedTuple):
     entropies: np.ndarray | None
     classes: int | None
     missing: int = 0
+
+    @property
+    def equal(self) -> bool:
+        """Whether all runs are equal in everything that the file shows."""
+        return bit_equal(self.predicted) and (self.entropies is None or bit_equal(self.entropies))
 
 
 def read_labels(path: str) -> np.ndarray:

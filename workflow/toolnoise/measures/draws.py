@@ -10,6 +10,7 @@ from toolnoise.metrics.per_run import Values, mean_churns, mean_churns_with
 from toolnoise.stats import draws
 from toolnoise.stats.draws import Drawn
 from toolnoise.stats.estimates import Estimate, mean_t
+from toolnoise.stats.testset import distribution_wise_sd
 
 # The range of each kind of measure, by the start of its name; others are unbounded.
 RANGES = {
@@ -83,12 +84,25 @@ def churns(drawn: Grouped, predicted: np.ndarray) -> Values:
 def _over(metric: str, found: list[Estimate]) -> Estimate:
     # A draw with too few runs has no value of its own.
     found = [estimate for estimate in found if not np.isnan(estimate.value)] or found[:1]
+    over = _mean_over(metric, found)
+    if over.low != over.high:
+        return over
+    # Draws with equal values leave the interval of one draw, which has no width only if its runs are bit-equal.
+    _, lows, highs = zip(*found, strict=True)
+    return Estimate(over.value, float(np.min(lows)), float(np.max(highs)))
+
+
+def _mean_over(metric: str, found: list[Estimate]) -> Estimate:
     values = np.array([estimate.value for estimate in found])
     if metric.endswith("_holm"):  # rejected if any draw rejects: Bonferroni over the draws
         lowest = np.fmin.reduce(values)
         return Estimate(float(min(1.0, lowest * len(values))), np.nan, np.nan)
-    if "_null" in metric:  # the same null in every draw
+    if "_null" in metric:  # about the same null in every draw
         return Estimate(*np.mean(found, axis=0).tolist())
+    if metric == "churn_new_examples":  # the examples are the same in every draw, so the draws do not show their part
+        return Estimate(float(values.mean()), np.nan, np.nan)
+    if metric == "accuracy_sd_distribution":
+        return distribution_wise_sd(mean_t(values * np.abs(values)))
     if "_sd" in metric and "_ratio" not in metric:
         squares = mean_t(values**2).within(0, np.inf)
         return Estimate(*np.sqrt(squares).tolist())
