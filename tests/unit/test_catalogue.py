@@ -139,6 +139,35 @@ def test_figures_asked_for_are_the_ones_there_are(written, built):
     assert built(written).figures == (catalogue.Figure("table2", "table2", ("cpu", "noisy"), tasks),)
 
 
+def test_a_block_is_in_no_figure_that_it_is_excluded_from(written, built):
+    (block,) = written["grid"]
+    both = ["batch_norm", "table2"]
+    written["grid"] = [block, block | {"models": ["smallcnn-bn"], "excluded_from": both}]
+    study = built(written)
+    tasks = {figure.name: {model for model, _ in figure.tasks} for figure in study.figures}
+    assert tasks["table2"] == {"smallcnn"}
+    assert tasks["noise_by_source-cpu"] == {"smallcnn", "smallcnn-bn"}
+    assert "batch_norm" not in study.figure_kinds  # it needs both
+
+
+def test_a_cell_is_excluded_alone_though_its_tooling_and_its_task_are_shown(written, built):
+    (block,) = written["grid"]
+    without = block | {"variants": ["control"], "excluded_from": ["table2", "across_toolings"]}
+    written["grid"] = [block | {"variants": ["algo"]}, without]
+    study = built(written)
+    assert {cell.variant for cell in study.cells if study.figure("table2").shows(cell)} == {"algo"}
+    assert steps.gates(study, study.figure("table2")) == []
+    assert len(steps.gates(study, study.figure("noise_by_source-cpu"))) == 1
+    across = study.figure("across_toolings-smallcnn-digits")
+    assert {pair.variant for pair in study.pairs} == {"algo", "control"}
+    assert {pair.variant for pair in study.pairs if across.shows(pair)} == {"algo"}
+
+
+def test_a_block_is_excluded_from_kinds_of_figures_only(written, built, refused):
+    written["grid"][0]["excluded_from"] = ["table9"]
+    assert refused(built, written).startswith('tiny.yaml: grid[0].excluded_from[0]: found "table9"; allowed: ')
+
+
 def test_the_demo_and_the_small_studies_show_every_kind():
     demo = grid.load(ROOT / "config.yaml")
     small = [grid.load(path) for path in (ROOT / "workflow/studies").glob("*-small.yaml")]

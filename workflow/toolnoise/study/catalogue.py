@@ -6,8 +6,9 @@ with its kind. A new kind is a row here and its notebook. Pure and light: the Sn
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from toolnoise.base.errors import BadInput
@@ -35,7 +36,7 @@ class Kind(NamedTuple):
     reads: tuple[str, ...]
     feed: Callable[[Grid], Feed]
     caption: str
-    needs: str = "to be named in `figures`, where a study has that key"
+    needs: str = "a cell that is not `excluded_from` it, and to be named in `figures`, where a study has that key"
     category: str = FIGURES
     also: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
@@ -355,19 +356,21 @@ TARGETS = {
 
 
 class Figure(NamedTuple):
-    """One notebook executed for some toolings and tasks."""
+    """One notebook executed for some toolings and tasks; `excluded` are cells of these that it does not show."""
 
     name: str
     notebook: str
     hardware: tuple[str, ...]
     tasks: tuple[Task, ...]
+    excluded: tuple[Cell, ...] = ()
 
     def shows(self, place: Subject | Pair | Dataset) -> bool:
         """Whether the figure shows a cell, a network, a pair of toolings or a data set."""
         if isinstance(place, Dataset):
             return any(place.dataset == dataset for _, dataset in self.tasks)
         toolings = {place.hardware, getattr(place, "other_hardware", place.hardware)}
-        return place.task in self.tasks and toolings <= set(self.hardware)
+        cells = place.cells if isinstance(place, Pair) else (place,)
+        return place.task in self.tasks and toolings <= set(self.hardware) and set(cells).isdisjoint(self.excluded)
 
 
 def notebook_of(kind: str) -> str:
@@ -375,9 +378,18 @@ def notebook_of(kind: str) -> str:
     return f"notebooks/{kind}.ipynb"
 
 
-def possible(grid: Grid) -> dict[str, tuple[Figure, ...]]:
-    """The figures of each kind that a study's cells and networks have data for."""
-    return {name: tuple(_figures(name, *kind.feed(grid))) for name, kind in KINDS.items()}
+def possible(
+    grid: Grid, excluded: Mapping[str, Collection[Cell]] = MappingProxyType({})
+) -> dict[str, tuple[Figure, ...]]:
+    """The figures of each kind that a study's cells and networks have data for; `excluded` maps kinds to cells."""
+    found = {}
+    for name, kind in KINDS.items():
+        hidden = excluded.get(name, ())
+        figures = _figures(name, *kind.feed(grid.without(hidden)))
+        found[name] = tuple(
+            figure._replace(excluded=tuple(cell for cell in hidden if figure.shows(cell))) for figure in figures
+        )
+    return found
 
 
 def chosen(

@@ -3,7 +3,7 @@
 import functools
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -36,6 +36,16 @@ class Grid:
         self.config, self.cells, self.recipe_of = config, tuple(seeds), recipe_of
         self.networks, self.remedied, self.layers = networks, remedied, layers
         self._seeds, self._pairs, self._frameworks = seeds, tuple(pairs), tuple(frameworks)
+
+    def without(self, excluded: Container[Cell]) -> "Grid":
+        """The same parts, without these cells."""
+        seeds = {cell: seeds for cell, seeds in self._seeds.items() if cell not in excluded}
+        remedied = {cell: single for cell, single in self.remedied.items() if cell in seeds}
+        pairs, frameworks = (
+            [pair for pair in some if all(cell in seeds for cell in pair.cells)]
+            for some in (self._pairs, self._frameworks)
+        )
+        return Grid(self.config, seeds, pairs, self.recipe_of, self.networks, remedied, self.layers, frameworks)
 
     @functools.cached_property
     def order(self) -> dict[Cell, Cell]:
