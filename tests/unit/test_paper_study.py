@@ -5,8 +5,7 @@ from collections import Counter
 import pytest
 
 from toolnoise.base.code_digest import ROOT
-from toolnoise.figures import published
-from toolnoise.study import catalogue, config, grid
+from toolnoise.study import catalogue, config, grid, published
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +96,7 @@ def test_every_cell_with_a_published_number_is_there(paper):
 
 
 def figures_variants(number):
-    return [number.variant] if number.variant else published.PUBLISHED_VARIANTS
+    return [number.variant] if number.variant else PAPERS
 
 
 def test_every_item_of_the_paper_is_there_by_its_own_figures(paper):

@@ -16,7 +16,6 @@ from toolnoise.base.code_digest import ROOT
 from toolnoise.base.errors import BadInput
 from toolnoise.datasets.counting import COUNTS
 from toolnoise.dumps.layer_dump import gram
-from toolnoise.figures import published
 from toolnoise.metrics import frameworks
 from toolnoise.metrics.cross_tooling import CROSS_TOOLING
 from toolnoise.metrics.ensembles import ENSEMBLES, by_size
@@ -26,6 +25,7 @@ from toolnoise.metrics.layers import LAYERS, layers
 from toolnoise.metrics.overhead import KERNELS, OVERHEAD
 from toolnoise.metrics.remedies import REMEDIES
 from toolnoise.metrics.stability import STABILITY, stability
+from toolnoise.study import published
 
 RUNS, EXAMPLES = 6, 400
 VARIANTS = {"algo_impl": 1.0, "algo": 0.8, "impl": 0.3, "control": 0.0}
@@ -194,11 +194,23 @@ def test_table_4_has_every_data_set_and_its_splits(written):
     assert "| faces | 2 | 4,000 | 400 |" in text
 
 
-def test_published_numbers_are_all_shown_and_say_that_they_were_not_run(written):
-    stem = written("paper_vs_ours", faces(), OF_DIGITS, **ON_FACES)
+def test_published_items_of_which_nothing_was_run_are_in_the_csv_alone(written):
+    place = ("smallcnn", "cifar10", "a100", "algo_impl")
+    rows = [(*place, "accuracy_sd", "all", 0.0090, 0.006, 0.016, 10, 0)]
+    given = {"tasks": [["smallcnn", "cifar10"]], "hardware": ["a100"], "accelerators": {"a100": "gpu"}}
+    stem = written("paper_vs_ours", rows, OF_DIGITS, **given, differences={"smallcnn/cifar10": ["epochs (8)"]})
     text = stem.with_suffix(".md").read_text()
-    assert text.count("| not run |") == len(published.read())
-    assert f"0 of {len(published.read())} published numbers" in text
+    numbers = published.read()
+    shown = [number for number in numbers if number.item in ("table2", "fig2", "fig3")]
+    assert text.count("\n| ") == 2 + len(shown)
+    assert "Nothing was run, and not shown: Table 3, Table 4, Table 5, Figure 5, Figure 9a, Figure 9b." in text
+    assert f"5 of {len(numbers)} published numbers" in text  # three GPUs of table 2, figures 2 and 3
+    full = list(csv.DictReader(stem.with_suffix(".csv").read_text().splitlines()))
+    assert len(full) == len(numbers)
+    assert {row["differs_by"] for row in full} == {"", "device (a100), epochs (8)"}
+    assert re.search(
+        r"\| Table 2 \| p100 .*\| 0.83 points \(inferred: ddof\) \| 0.90 .*\| device \(a100\), epochs \(8\)", text
+    )
 
 
 def test_published_numbers_of_cells_that_were_run_stand_beside_ours(written):
@@ -210,14 +222,20 @@ def test_published_numbers_of_cells_that_were_run_stand_beside_ours(written):
     counts = [("cifar10", "train", "all", "all", 50000)]
     times = [("vgg19", "p100", "gpu", 64, 224, 100, "kernel_ratio", 2.2, 2.15, 2.25, 5, 0)]
     given = {"tasks": [["smallcnn", "cifar10"]], "hardware": ["v100"], "overhead": times}
+    given |= {"accelerators": {"v100": "gpu", "p100": "gpu"}, "differences": {"smallcnn/cifar10": []}}
     stem = written("paper_vs_ours", rows, counts, **given)
     text = stem.with_suffix(".md").read_text()
     place = r"\| Table 2 \| v100 \| smallcnn / cifar10 \| ALGO\+IMPL"
     assert re.search(rf"{place} \| accuracy \| 62.03 % \| 62.10 .*\| yes \|", text)
     # 0.91 against 0.30: a ratio of three, of ten runs each.
-    assert re.search(rf"{place} \| SD of accuracy \| 0.91 points \| 0.30 \(n = 10\) \| 0.15 to 0.60 \| no \|", text)
-    assert re.search(r"\| Figure 3 .*\| 0.86 points \(0.91 by n - 1\) \| 0.30 .*\| no \|", text)
-    assert re.search(r"\| Figure 9a \| p100 \| vgg19 .*\| 211 % \| 220 \(n = 5\) \| 215 to 225 \| no \|", text)
+    assert re.search(
+        rf"{place} \| SD of accuracy \| 0.91 points \(inferred: ddof\) \| 0.30 \(n = 10\) \| 0.15 to 0.60 \| no \|",
+        text,
+    )
+    assert re.search(r"\| Figure 3 .*\| 0.86 points \(0.91 by n - 1, inferred\) \| 0.30 .*\| no \|", text)
+    assert re.search(
+        r"\| Figure 9a \| p100 \| vgg19 .*\| 211 % \(inferred: model\) \| 220 \(n = 5\) \| 215 to 225 \| no \|", text
+    )
     assert re.search(r"\| Table 4 .*\| examples, train \| 50000 \| 50000 \| 50000 to 50000 \| yes \|", text)
 
 

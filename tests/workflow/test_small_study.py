@@ -10,7 +10,7 @@ from toolnoise.base import metric_files
 from toolnoise.metrics.cross_tooling import CROSS_TOOLING
 from toolnoise.metrics.stability import STABILITY
 
-TABLES = {"table2", "table4", "paper_vs_ours"}
+TABLES = {"table2", "table4"}
 DIGESTS = ("weights_sha256", "draws_sha256")
 KINDS = {*TABLES, "noise_by_source", "batch_norm", "across_toolings"}
 

@@ -30,7 +30,7 @@ class Kind(NamedTuple):
     """A notebook: the metric files it reads, the cells it needs, its category on the page and its caption.
 
     `also` lists metric files that it reads if the study has them, `files` those of the repository that it reads.
-    `batch_sizes` is true if it takes the batch size of each model.
+    `takes` names what else of the study it takes (steps/whole.py).
     """
 
     reads: tuple[str, ...]
@@ -40,7 +40,7 @@ class Kind(NamedTuple):
     category: str = FIGURES
     also: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
-    batch_sizes: bool = False
+    takes: tuple[str, ...] = ()
 
     @property
     def formats(self) -> tuple[str, ...]:
@@ -187,7 +187,7 @@ fixed. With the full set in one batch, every step sees every example. Only the o
 are added remains: rounding, amplified by training.
 """,
         needs="the variant shuffle of one builder with two batch sizes or more",
-        batch_sizes=True,
+        takes=("batch_sizes",),
     ),
     "ensembles": Kind(
         ("ensembles",),
@@ -321,16 +321,19 @@ followed by ours.
     ),
     "paper_vs_ours": Kind(
         ("stability", "counts"),
-        lambda grid: ([*grid.usual, *grid.networks], None),
+        lambda grid: (grid.published, None),
         caption="""\
-All numbers that Zhuang et al. (arXiv:2106.11872) publish in tables 2 to 5 and in the text on figures 2, 3, 5 and 9,
-with the numbers of study *{{ snakemake.config["study"] }}* for the cells that it has run. The range contains the
-published number in 95 % of cases if both numbers come from the same distribution. With five or ten runs on either
-side the range is wide: agreement does not mean equality.
+The numbers that Zhuang et al. (arXiv:2106.11872) publish in tables 2 to 5 and in the text on figures 2, 3, 5 and 9,
+with the numbers of study *{{ snakemake.config["study"] }}* for the same cells, if need be on another GPU; the last
+column lists the differences. The range contains the published number in 95 % of cases if both numbers come from the
+same distribution. With five or ten runs on either side the range is wide: agreement does not mean equality. Items of
+which nothing was run are left out here; the CSV has all numbers.
 """,
+        needs="a model, a data set and a variant with a number in resources/published.csv, or such a network, on a GPU",
         category=PUBLISHED,
         also=("overhead",),
         files=("resources/published.csv",),
+        takes=("accelerators", "differences"),
     ),
 }
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Container, Iterable, Mapping, 
 from types import MappingProxyType
 from typing import Any
 
+from toolnoise.study import published
 from toolnoise.study.cells import Cell, Network, Pair
 from toolnoise.study.variants import variant
 
@@ -68,6 +69,21 @@ class Grid:
         """Cells without those that serve only the figure of the order."""
         ordered = {cell.task for cell in self.order} - {cell.task for cell in self.cells if cell.variant != "shuffle"}
         return tuple(cell for cell in self.cells if cell.task not in ordered) or self.cells
+
+    @property
+    def published(self) -> list[Cell | Network]:
+        """Cells and networks with a number of Zhuang et al., on any accelerator of the same kind."""
+        trained = [cell for cell in self.usual if (*cell.task, cell.variant) in published.trained()]
+        sizes = {key: self.config.get("overhead", {}).get(key) for key in published.OVERHEAD_AT}
+        # The smallest of all networks is one of the numbers, so that all of them count.
+        timed = self.networks if sizes == published.OVERHEAD_AT and self._are_timed() else ()
+        return [place for place in (*trained, *timed) if self._accelerator(place) == published.ACCELERATOR]
+
+    def _are_timed(self) -> bool:
+        return any(network.model in published.timed() for network in self.networks)
+
+    def _accelerator(self, place: Cell | Network) -> str:
+        return self.config["hardware"][place.hardware]["accelerator"]
 
     @property
     def grouped(self) -> list[Cell]:
