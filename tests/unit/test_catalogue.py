@@ -53,6 +53,7 @@ def test_any_study_has_the_figures_that_need_nothing_special():
         "per_class": ["per_class-cpu-smallcnn-digits", "per_class-noisy-smallcnn-digits"],
         "table4": ["table4"],
         "identical_runs": ["identical_runs"],
+        "identical_tests": ["identical_tests"],
     }
 
 

@@ -20,7 +20,7 @@ from toolnoise.metrics import frameworks
 from toolnoise.metrics.cross_tooling import CROSS_TOOLING
 from toolnoise.metrics.ensembles import ENSEMBLES, by_size
 from toolnoise.metrics.frameworks import FRAMEWORKS, PARTINGS
-from toolnoise.metrics.identical import IDENTICAL, NONE_WEAK, History, Weak, experiment, identical
+from toolnoise.metrics.identical import CONVERGENCE, IDENTICAL, NONE_WEAK, History, Weak, experiment, identical
 from toolnoise.metrics.layers import LAYERS, layers
 from toolnoise.metrics.overhead import KERNELS, OVERHEAD
 from toolnoise.metrics.remedies import REMEDIES
@@ -58,6 +58,7 @@ def written(tmp_path):
         overhead=(),
         remedies=(),
         identical=(),
+        convergence=(),
         ensembles=(),
         layers=(),
         cross_tooling=(),
@@ -72,6 +73,7 @@ def written(tmp_path):
             "kernels": (KERNELS, kernels),
             "overhead": (OVERHEAD, overhead),
             "identical": (IDENTICAL, identical),
+            "convergence": (CONVERGENCE, convergence),
             "ensembles": (ENSEMBLES, ensembles),
             "layers": (LAYERS, layers),
             "cross_tooling": (CROSS_TOOLING, cross_tooling),
@@ -666,3 +668,32 @@ def test_partings_name_the_first_layer_and_epoch_and_how_far_tensors_end_apart(w
     assert "TensorFlow ↔ PyTorch, ALGO" in text
     assert "nan" not in text
     assert len(stem.with_suffix(".csv").read_text().splitlines()) == 1 + len(given["partings"])
+
+
+def each_run(variants, criteria=("best-accuracy", "lowest-loss"), runs=5):
+    draws = np.random.Generator(np.random.Philox(8))
+    for variant in variants:
+        accuracies = draws.normal(0.9, 0.01 if variant == "impl" else 0.1, runs)
+        for criterion in criteria:
+            for seed, accuracy in enumerate(accuracies, 1):
+                about = ("tensorflow", "2.21.0", "", "", "smallcnn", "1", criterion, seed, accuracy, 5.0 + seed)
+                yield (*about, 3.0, 1.0, 2.0, "3", accuracy / 2, "counted", "digits", "cpu", variant)
+
+
+def test_identical_runs_are_tested_as_pham_et_al_do_and_once_more_for_the_number_of_tests(written):
+    stem = written("identical_tests", convergence=list(each_run(("algo_impl", "impl"))), emulated=["cpu"])
+    text = stem.with_suffix(".md").read_text()
+    place = r"\| fixed seeds and default \| smallcnn / digits, cpu.* \| accuracy \| IMPL \| ALGO\+IMPL \| 5, 5 \|"
+    assert re.search(rf"{place} 0\.0\S+ \(Holm \S+\) \| — \|", text)
+    # All runs converge in as many epochs by either criterion: no test can be made of that.
+    assert re.search(r"epochs to convergence \| lowest-loss \| best-accuracy \| 5, 5 \| n/a \| n/a \|", text)
+    assert "emulated" in text
+    full = list(csv.DictReader(stem.with_suffix(".csv").read_text().splitlines()))
+    tested = [row for row in full if row["levene"]]
+    assert all(float(row["levene_holm"]) >= float(row["levene"]) for row in tested)
+    assert {row["comparison"] for row in full} == {"seeds", "criteria"}
+
+
+def test_runs_without_anything_to_test_are_an_empty_table_and_no_error(written):
+    stem = written("identical_tests", convergence=list(each_run(("impl",), ("last",))))
+    assert "no two sets of runs that their analysis compares" in stem.with_suffix(".md").read_text()

@@ -9,9 +9,8 @@ from toolnoise.base import metric_files
 from toolnoise.measures.identical import rows
 from toolnoise.measures.reading import counts, finished_runs, predictions_of, trained_vectors
 from toolnoise.metrics.ensembles import ENSEMBLES, by_size
-from toolnoise.metrics.identical import IDENTICAL
+from toolnoise.metrics.identical import CONVERGENCE, IDENTICAL
 from toolnoise.metrics.stability import STABILITY, stability
-from toolnoise.training import runs
 
 
 def measure(
@@ -24,6 +23,7 @@ def measure(
     records: list[str],
     out: str | Path,
     out_identical: str | Path,
+    out_convergence: str | Path,
     out_ensembles: str | Path,
 ) -> None:
     """Write the measures of one cell: its stability, its runs as identical runs, and ensembles of its runs.
@@ -38,11 +38,12 @@ def measure(
     stack = dump.logits if finished.all() else dump.logits[finished]  # the whole dump stays in its file
     found = stability(stack, test.labels, dataset.members(test), trained_vectors(measured), stream)
     count, missing = counts(finished)
-    of_runs = rows(cell, runs.read(records[0]), measured, stack, dataset, identical, missing)
+    of_runs = rows(cell, measured, finished_runs(records, ~finished), stack, dataset, identical)
     # At least two ensembles of each size, so that they have an SD; with too few runs, single runs only.
     sizes = by_size(stack, test.labels, max(1, len(measured) // 2), stream)
     metric_files.write(out, STABILITY, [(*cell, *names, *estimate, count, missing) for *names, estimate in found])
-    metric_files.write(out_identical, IDENTICAL, of_runs)
+    metric_files.write(out_identical, IDENTICAL, of_runs.cell)
+    metric_files.write(out_convergence, CONVERGENCE, of_runs.runs)
     metric_files.write(
         out_ensembles,
         ENSEMBLES,

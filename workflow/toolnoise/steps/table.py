@@ -281,6 +281,7 @@ ROWS = {
         writes={
             "out": "results/{study}/metrics/cells/" + layout.CELL + ".csv",
             "out-identical": "results/{study}/metrics/identical/" + layout.CELL + ".csv",
+            "out-convergence": "results/{study}/metrics/convergence/" + layout.CELL + ".csv",
             "out-ensembles": "results/{study}/metrics/ensembles/" + layout.CELL + ".csv",
         },
         work="toolnoise.measures.cell:measure",
@@ -288,6 +289,7 @@ ROWS = {
         metrics={
             "out": ("stability", "toolnoise.metrics.stability:STABILITY"),
             "out-identical": ("identical", "toolnoise.metrics.identical:IDENTICAL"),
+            "out-convergence": ("convergence", "toolnoise.metrics.identical:CONVERGENCE"),
             "out-ensembles": ("ensembles", "toolnoise.metrics.ensembles:ENSEMBLES"),
         },
     ),

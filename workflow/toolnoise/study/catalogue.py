@@ -319,6 +319,17 @@ followed by ours.
         category=TABLES,
         files=("resources/published-identical.csv",),
     ),
+    "identical_tests": Kind(
+        ("convergence",),
+        lambda grid: (grid.with_identical_runs, None),
+        caption="""\
+The tests of the analysis of Pham et al. (ASE 2020) on the runs of study *{{ snakemake.config["study"] }}*: Levene's
+test of equal spread between fixed-seed and default runs, networks, criteria of convergence and toolings, and Mann and
+Whitney's test of equal position. p-values are two-sided, and given once more adjusted for the number of tests.
+""",
+        needs="the variant impl or algo_impl with two runs or more",
+        category=TABLES,
+    ),
     "paper_vs_ours": Kind(
         ("stability", "counts"),
         lambda grid: (grid.published, None),

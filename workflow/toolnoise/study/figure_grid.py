@@ -108,6 +108,11 @@ class Grid:
         return [cell for cell in self.usual if len(self._seeds[cell]) >= RUNS_FOR_ENSEMBLES]
 
     @property
+    def with_identical_runs(self) -> list[Cell]:
+        """Cells whose runs Pham et al. would compare: with fixed seeds, or with nothing fixed."""
+        return [cell for cell in self.usual if cell.variant in ("impl", "algo_impl") and len(self._seeds[cell]) > 1]
+
+    @property
     def isolating(self) -> list[Cell]:
         """Cells of data sets on toolings that have two or more variants with a single source."""
         places = _several(self.usual, lambda cell: cell[1:3], lambda varying: len(varying) == 1)
