@@ -144,7 +144,7 @@ SMALL = {
     ],
     "recipes": {"plain": TRAINING, "normed": dict(TRAINING)},
     # Each figure takes seconds: per_class and those of sub-groups are rendered in other studies of these tests.
-    "figures": ["table2", "noise_by_source", "batch_norm", "across_toolings", "table4", "paper_vs_ours"],
+    "figures": ["table2", "noise_by_source", "batch_norm", "across_toolings", "table4"],
 }
 
 

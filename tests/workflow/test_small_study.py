@@ -12,7 +12,7 @@ from toolnoise.metrics.cross_tooling import CROSS_TOOLING
 from toolnoise.metrics.per_run import RUNS
 from toolnoise.metrics.stability import STABILITY
 
-TABLES = {"table2", "table4", "paper_vs_ours"}
+TABLES = {"table2", "table4"}
 DIGESTS = ("weights_sha256", "draws_sha256")
 KINDS = {*TABLES, "noise_by_source", "batch_norm", "across_toolings"}
 
@@ -173,7 +173,10 @@ def test_changed_code_plans_what_depends_on_it(copied, checkout, planned, tmp_pa
     assert not {"train_run", "dump_predictions", "check_control"} & set(jobs)
 
 
-AFTER_CELLS = {"measure_cell", "collect_stability", "collect_identical", "collect_ensembles", "write_report", "page"}
+AFTER_CELLS = {
+    *("measure_cell", "collect_stability", "collect_identical", "collect_convergence", "collect_ensembles"),
+    *("write_report", "page"),
+}
 
 
 @pytest.fixture

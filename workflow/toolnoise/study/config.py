@@ -21,6 +21,7 @@ import yaml
 
 from toolnoise.base.errors import BadInput
 from toolnoise.datasets.readers import READERS
+from toolnoise.study.catalogue import KINDS
 from toolnoise.study.remedy_sets import SETS
 
 ROOT = Path(__file__).parents[3]
@@ -163,10 +164,11 @@ def complete(value: object, rules: Mapping[str, Any], file: str | Path) -> Any:
 
 @functools.cache
 def schema() -> Config:
-    """The schema of a configuration, with the available readers and remedies."""
+    """The schema of a configuration, with the available readers, remedies and kinds of figures."""
     found = read_yaml(ROOT / "workflow/schemas/config.schema.yaml")
     found["$defs"]["dataset"]["properties"]["reader"]["enum"] = list(READERS)
     found["$defs"]["block"]["properties"]["remedies"]["items"]["enum"] = list(SETS)
+    found["$defs"]["block"]["properties"]["excluded_from"]["items"]["enum"] = list(KINDS)
     return found
 
 

@@ -3,10 +3,11 @@
 import functools
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from toolnoise.study import published
 from toolnoise.study.cells import Cell, Network, Pair
 from toolnoise.study.variants import variant
 
@@ -37,6 +38,16 @@ class Grid:
         self.networks, self.remedied, self.layers = networks, remedied, layers
         self._seeds, self._pairs, self._frameworks = seeds, tuple(pairs), tuple(frameworks)
 
+    def without(self, excluded: Container[Cell]) -> "Grid":
+        """The same parts, without these cells."""
+        seeds = {cell: seeds for cell, seeds in self._seeds.items() if cell not in excluded}
+        remedied = {cell: single for cell, single in self.remedied.items() if cell in seeds}
+        pairs, frameworks = (
+            [pair for pair in some if all(cell in seeds for cell in pair.cells)]
+            for some in (self._pairs, self._frameworks)
+        )
+        return Grid(self.config, seeds, pairs, self.recipe_of, self.networks, remedied, self.layers, frameworks)
+
     @functools.cached_property
     def order(self) -> dict[Cell, Cell]:
         """Cells that differ only in batch size and whose runs differ only in the order of the data.
@@ -60,6 +71,21 @@ class Grid:
         return tuple(cell for cell in self.cells if cell.task not in ordered) or self.cells
 
     @property
+    def published(self) -> list[Cell | Network]:
+        """Cells and networks with a number of Zhuang et al., on any accelerator of the same kind."""
+        trained = [cell for cell in self.usual if (*cell.task, cell.variant) in published.trained()]
+        sizes = {key: self.config.get("overhead", {}).get(key) for key in published.OVERHEAD_AT}
+        # The smallest of all networks is one of the numbers, so that all of them count.
+        timed = self.networks if sizes == published.OVERHEAD_AT and self._are_timed() else ()
+        return [place for place in (*trained, *timed) if self._accelerator(place) == published.ACCELERATOR]
+
+    def _are_timed(self) -> bool:
+        return any(network.model in published.timed() for network in self.networks)
+
+    def _accelerator(self, place: Cell | Network) -> str:
+        return self.config["hardware"][place.hardware]["accelerator"]
+
+    @property
     def grouped(self) -> list[Cell]:
         """Cells whose data have sub-groups."""
         return [cell for cell in self.usual if _has_groups(self.config["datasets"][cell.dataset])]
@@ -80,6 +106,11 @@ class Grid:
     def with_ensembles(self) -> list[Cell]:
         """Cells with enough runs for ensembles of them."""
         return [cell for cell in self.usual if len(self._seeds[cell]) >= RUNS_FOR_ENSEMBLES]
+
+    @property
+    def with_identical_runs(self) -> list[Cell]:
+        """Cells whose runs Pham et al. would compare: with fixed seeds, or with nothing fixed."""
+        return [cell for cell in self.usual if cell.variant in ("impl", "algo_impl") and len(self._seeds[cell]) > 1]
 
     @property
     def isolating(self) -> list[Cell]:

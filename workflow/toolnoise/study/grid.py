@@ -213,6 +213,7 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
     sets: dict[Cell, tuple[str, ...]] = {}
     recipe_of: dict[tuple[str, str], str] = {}
     layers: dict[Cell, int] = {}
+    excluded: dict[str, list[Cell]] = {}
     for number, block in enumerate(resolved["grid"]):
         where = f"grid[{number}]"
         block_seeds = block["seeds"]
@@ -236,6 +237,8 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
                 sets[cell] = tuple(block["remedies"])
             if "layers" in block:
                 layers[cell] = block["layers"]
+            for kind in block["excluded_from"]:
+                excluded.setdefault(kind, []).append(cell)
             recipe = config.recipe_for(block["recipe"], cell.model, cell.dataset, resolved["recipes"])
             if found.bit_after >= (epochs := resolved["recipes"][recipe]["epochs"]):
                 allowed = f"fewer than the {epochs} epochs of recipe {recipe!r}"
@@ -255,7 +258,7 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
     frameworks = tuple(pair for pair in pairs if is_of_frameworks(pair, resolved))
     networks = _networks(resolved)
     shown = Grid(resolved, seeds, pairs, recipe_of, networks, remedied, layers, frameworks)
-    possible = catalogue.possible(shown)
+    possible = catalogue.possible(shown, excluded)
     kinds = resolved.get("figures")
     for number, kind in enumerate(kinds or ()):
         if kind not in possible:
