@@ -86,19 +86,19 @@ def test_ensembles_are_of_up_to_half_as_many_members_as_there_are_runs(measured,
 
 def test_each_run_has_a_row_for_each_criterion_whether_it_counts_or_not(measured):
     weak = ALL | {"weak": {"reference": "best", "margin": 0}}
-    _, identical, convergence, _ = measured(5, (2,), block=weak)
+    _, _, identical, convergence, _ = measured(5, (2,), block=weak)
     assert list(convergence["try"]) == [1, 3, 4, 5, 2] * len(CRITERIA)
     assert convergence["status"].value_counts().to_dict() == {"counted": 5, "weak": 15, "missing": 5}
     assert convergence[convergence["status"] == "missing"]["accuracy"].isna().all()
     counted = convergence[convergence["status"] == "counted"]
     for name, values in {"accuracy": "accuracy", "convergent": "convergent", "per_epoch": "per_epoch_average"}.items():
         assert counted[values].reset_index(drop=True).equals(identical[f"mean_{name}"])
-    _, _, diverged, _ = measured(2, (1, 2))
+    _, _, _, diverged, _ = measured(2, (1, 2))
     assert set(diverged["status"]) == {"missing"}
 
 
 def test_single_runs_are_measured_as_ensembles_of_one(measured):
-    stability, _, _, ensembles = measured(6)
+    stability, _, _, _, ensembles = measured(6)
     alone = ensembles[ensembles["members"] == 1].drop(columns="members").reset_index(drop=True)
     whole = stability[(stability["group"] == "all") & stability["metric"].isin(alone["metric"])]
     whole = whole.set_index("metric").loc[alone["metric"]].reset_index()[list(alone)]
