@@ -1,7 +1,7 @@
 """The command line: one verb per rule, and the verbs that people call by hand.
 
-A rule's verb is a job (toolnoise.steps). The recorder runs it and writes its statement. Bad input ends in one line and exit
-code 2.
+A rule's verb is a job (toolnoise.steps). The recorder runs it and writes its statement. Bad input ends in one line and
+exit code 2.
 """
 
 import argparse

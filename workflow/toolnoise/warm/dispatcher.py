@@ -14,10 +14,9 @@ import subprocess
 import sys
 from argparse import Namespace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from toolnoise import cli, engines, steps
-from toolnoise.base.errors import BadInput
 from toolnoise.steps import CONFIGURE, STEPS
 from toolnoise.study import grid
 from toolnoise.training.network import emulated_noise
@@ -26,8 +25,13 @@ from toolnoise.warm.messages import Message
 
 # A server of a framework holds about 300 MiB.
 MOST_SERVERS = 8
-# They say where a shell is, and change no import.
-WHERE = ("OLDPWD", "PWD", "SHLVL", "_")
+
+
+class Server(NamedTuple):
+    """A server: where it listens, and its process."""
+
+    address: str
+    process: subprocess.Popen
 
 
 class Refused(Exception):  # noqa: N818 (it is an answer)
@@ -51,47 +55,51 @@ def main() -> None:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         for server in servers.values():
-            server.stdin.close()
+            server.process.stdin.close()
         for server in servers.values():
-            server.wait()
+            server.process.wait()
 
 
-def _answer(connection: socket.socket, folder: Path, servers: dict[str, subprocess.Popen]) -> None:
+def _answer(connection: socket.socket, folder: Path, servers: dict[str, Server]) -> None:
     job, _ = messages.receive(connection)
     if job is None:
         return
     try:
-        answer = {"server": _server(job, folder, servers)}
+        answer = {"server": _server(job, folder, servers).address}
     except Refused as reason:
         answer = {"refused": str(reason)}
-    except (BadInput, OSError, SystemExit):
-        # The verb itself reports bad input, or prints its help.
-        answer = {"refused": "its command line or its study is not in order"}
+    except (Exception, SystemExit) as error:
+        # The verb itself will say what is wrong with it. Other jobs depend on this process.
+        answer = {"refused": f"its command line or study is not in order ({type(error).__name__})"}
     messages.send(connection, answer)
 
 
-def _server(job: Message, folder: Path, servers: dict[str, subprocess.Popen]) -> str:
-    """The address of the server for a job."""
+def _server(job: Message, folder: Path, servers: dict[str, Server]) -> Server:
+    """The server for a job: the one that imported where the job is, with its environment and its settings."""
     if job["python"] != sys.executable:
         raise Refused("another Python")
     os.chdir(job["cwd"])
     imports, settings = _imports(cli.parsed(job["argv"][1:]))
-    environment = {name: value for name, value in job["environment"].items() if name not in WHERE}
-    key = json.dumps([environment, settings], sort_keys=True)
-    address = str(folder / str(list(servers).index(key) if key in servers else len(servers)))
+    key = json.dumps([job["cwd"], job["environment"], settings], sort_keys=True)
     if key not in servers:
         if len(servers) == MOST_SERVERS:
             raise Refused(f"{MOST_SERVERS} servers with other settings are running")
-        with messages.listening(address) as listener:
-            command = [sys.executable, "-P", "-m", "toolnoise.warm.server", str(listener.fileno()), json.dumps(imports)]
-            servers[key] = subprocess.Popen(
-                command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                env=environment,
-                pass_fds=[listener.fileno()],
-            )
-    return address
+        servers[key] = _started(str(folder / str(len(servers))), job["environment"], imports)
+    return servers[key]
+
+
+def _started(address: str, environment: dict[str, str], imports: dict[str, Any]) -> Server:
+    with messages.listening(address) as listener:
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "toolnoise.warm.server", str(listener.fileno()), json.dumps(imports)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            # What a framework has to say of its import. If a server cannot import, it ends, and its jobs start cold.
+            stderr=subprocess.DEVNULL,
+            env=environment,
+            pass_fds=[listener.fileno()],
+        )
+    return Server(address, process)
 
 
 def _imports(options: Namespace) -> tuple[dict[str, Any], dict[str, str]]:

@@ -1,10 +1,11 @@
 """A warm server: it imports what its jobs need, and forks a child for each job.
 
-A child takes over the job's command line, folder, environment, mask and standard streams, and then is the job: it ends
-as any Python ends. The server tells the job's process how the child ended, sends on its signals, and kills the child if
-that process is killed. Children die with their server.
+A child takes over the job's command line, folder, environment, mask and standard streams, and then is the job. The
+server reports to the job's own process how the child ended, forwards the signals that came to that process, and kills
+the child if that process is killed. Children die with their server.
 """
 
+import atexit
 import contextlib
 import ctypes
 import gc
@@ -15,8 +16,10 @@ import select
 import signal
 import socket
 import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from toolnoise.warm import messages
 from toolnoise.warm.messages import Message
@@ -47,7 +50,7 @@ def main() -> None:
 
     _import_ahead(imports)
     _serve(listener, files)
-    cli.main(started="warm")
+    _end(_performed(cli.main))
 
 
 def _files() -> Files:
@@ -144,6 +147,32 @@ def _become(job: Message, streams: list[int]) -> None:
     os.environ.update(job["environment"])
     os.umask(job["umask"])
     os.chdir(job["cwd"])
+
+
+def _performed(main: Callable[..., None]) -> int:
+    """Perform the job; return the exit code of its process, or minus the signal that ends it."""
+    try:
+        main(started="warm")
+    except SystemExit as end:
+        if isinstance(end.code, str):
+            print(end.code, file=sys.stderr)
+        return end.code if isinstance(end.code, int) else int(end.code is not None)
+    except BaseException as error:
+        sys.excepthook(type(error), error, error.__traceback__)
+        return -signal.SIGINT if isinstance(error, KeyboardInterrupt) else 1
+    return 0
+
+
+def _end(code: int) -> NoReturn:
+    """End as Python does, but free nothing: that would copy each page which this process shares with its server."""
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if code < 0:
+        signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+    os._exit(code)
 
 
 def _obey(child: Child) -> None:

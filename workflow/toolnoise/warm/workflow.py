@@ -8,18 +8,18 @@ import sys
 import tempfile
 from pathlib import Path
 
-from toolnoise.warm import OFF, VARIABLE, messages
+from toolnoise.warm import VARIABLE, messages
 
 _started: list[subprocess.Popen] = []
 
 
 def start() -> None:
-    """Start a dispatcher for the jobs of this process, unless they have one or warm starts are off.
+    """Start a dispatcher for the jobs of this process, unless warm starts are off or they have one.
 
     It ends when this process ends, however that happens: it reads from a pipe that nobody else has.
     """
-    # Linux: forks are safe if a process has one thread, which its /proc says, and children are waited for by descriptor.
-    if os.environ.get(VARIABLE) == OFF or not (hasattr(os, "pidfd_open") and Path("/proc/self/task").exists()):
+    # Only Linux says how many threads a process has, and gives descriptors of processes.
+    if VARIABLE in os.environ or not (hasattr(os, "pidfd_open") and Path("/proc/self/task").exists()):
         return
     folder = tempfile.mkdtemp(prefix="toolnoise-")
     address = f"{folder}/dispatcher"
