@@ -9,7 +9,7 @@ import gc
 import importlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 from unittest import mock
 
 import numpy as np
@@ -59,15 +59,19 @@ class KerasEngine(abc.ABC):
     unused: tuple[str, ...] = ()
     # Whether the framework trains the model's variables themselves.
     trains_variables = True
+    # Whether a process that has imported the framework for a CPU, and nothing more, can be forked.
+    forks = False
+    # The settings under which this process has imported the framework, if it has.
+    _imported_under: ClassVar[dict[str, str] | None] = None
 
     def start(self, tooling: dict[str, Any], deterministic: bool) -> dict[str, Any]:
         """Import the framework with only the tooling's settings in the environment."""
         self.tooling = tooling
         if tooling["accelerator"] == "cpu":
             environment.require_cpu(tooling)
-        if self.framework in sys.modules:
-            raise RuntimeError(f"{self.framework} was imported before the tooling's settings were made")
         imposed = environment.impose(self.variables(tooling, deterministic))
+        if self.framework in sys.modules and self._imported_under != imposed:
+            raise RuntimeError(f"{self.framework} was imported before the tooling's settings were made")
         self.library, self.keras = self._import()
         # Keras would read these from a file in the user's home.
         self.keras.config.set_floatx("float32")
@@ -91,6 +95,11 @@ class KerasEngine(abc.ABC):
             **self._about(),
             **environment.machine(),
         }
+
+    def import_ahead(self, tooling: dict[str, Any], deterministic: bool) -> None:
+        """Import the framework as `start` would, in a process that forks a child for each run."""
+        type(self)._imported_under = environment.impose(self.variables(tooling, deterministic))
+        self._import()
 
     @abc.abstractmethod
     def variables(self, tooling: dict[str, Any], deterministic: bool) -> dict[str, str]:

@@ -28,6 +28,7 @@ class Engine(KerasEngine):
 
     framework = "tensorflow"
     unused = ("scipy",)
+    forks = True
     # On a TPU whole functions are compiled by XLA; elsewhere TensorFlow's own kernels compute.
     _jit_compile: bool | None = None
 
