@@ -20,10 +20,31 @@ def test_the_difference_has_welchs_test_and_interval():
     assert found.effect.value == pytest.approx(BETTER.mean() - BASE.mean())
 
 
-def test_arms_without_noise_differ_or_they_do_not():
+def test_bit_equal_arms_differ_or_they_do_not():
     same, other = np.full(3, 0.5), np.full(4, 0.75)
     assert mean_difference(same, same) == (0, 1, (0, 0, 0))
     assert mean_difference(same, other) == (np.inf, 0, (0.25, 0.25, 0.25))
+
+
+@pytest.mark.parametrize("runs", [2, 5, 10])
+def test_equal_accuracies_in_each_arm_are_no_proof(runs):
+    one = np.full(runs, 0.90), np.full(runs, 0.91)  # apart by one example of 100
+    found = mean_difference(*one, (0.01, 0.01))
+    assert found.effect == pytest.approx((0.01, 0.01 - 0.03689 / runs, 0.01 + 0.03689 / runs), rel=1e-3)
+    assert found.pvalue == pytest.approx(min(1, 2 * np.exp(-runs)))
+    assert (found.pvalue <= 0.05) == (found.effect.low > 0) == (runs > 2)
+    assert mean_difference(one[0], one[0], (0.01, 0.01)).pvalue == 1
+
+
+def test_equal_values_without_a_smallest_difference_are_not_tested():
+    found = mean_difference(np.full(3, 0.5), np.full(3, 0.6), (0.0, np.nan))
+    assert_equal(found[1:], (np.nan, Estimate(found.effect.value, np.nan, np.nan)))
+
+
+@pytest.mark.parametrize("runs", [2, 3])
+def test_accuracies_that_differ_by_the_luck_of_one_example_are_seldom_called_different(runs):
+    arms = DRAWS.integers(0, 2, (2_000, 2, runs)) / 100
+    assert np.mean([mean_difference(*two, (0.01, 0.01)).pvalue <= 0.05 for two in arms]) <= 0.05
 
 
 def test_a_single_run_decides_nothing():

@@ -1,7 +1,11 @@
 """A value with its interval, and the mean of runs.
 
 Every statistic of this package is an `Estimate`. A quantity that the available runs cannot determine is NaN, never a
-guess or a warning: one run has a mean but no interval. Equal values give an interval of exactly zero width.
+guess or a warning: one run has a mean but no interval.
+
+Equal values need not be equal for sure: five runs that are right on a whole class may err on it next time. So a method
+for runs takes a `step`, the smallest difference that two values can have: 1 / N for a rate over N examples, 0 if the
+runs are equal bit by bit, NaN if it is unknown. Equal values have an interval of no width only if the step is 0.
 """
 
 from typing import NamedTuple
@@ -35,8 +39,11 @@ def t_interval(value: float, error: float, freedom: float) -> Estimate:
     return Estimate(float(value), float(value - half), float(value + half))
 
 
-def mean_t(values: np.ndarray) -> Estimate:
-    """Mean of the runs with Student's interval; one run has no interval, no run has no mean."""
+def mean_t(values: np.ndarray, step: float = 0.0) -> Estimate:
+    """Mean of the runs with Student's interval; one run has no interval, no run has no mean.
+
+    Equal values of a rate have the interval of `equal_reach`.
+    """
     count = len(values)
     if count == 0:
         return UNDEFINED
@@ -44,7 +51,20 @@ def mean_t(values: np.ndarray) -> Estimate:
     mean = values[0] + np.mean(values - values[0])
     if count == 1:
         return Estimate(float(mean), np.nan, np.nan)
-    return t_interval(mean, standard_deviation(values) / np.sqrt(count), count - 1)
+    sd = standard_deviation(values)
+    if sd == 0:
+        reach = equal_reach(count, step)
+        return Estimate(float(mean), float(mean - reach), float(mean + reach))
+    return t_interval(mean, sd / np.sqrt(count), count - 1)
+
+
+def equal_reach(runs: int, step: float) -> float:
+    """How far the mean of a rate may lie from the value that all runs have, at `LEVEL`.
+
+    If examples deviate from it rarely and independently, by `shift` steps per run on average, no run deviates in a
+    share exp(-runs * shift) of studies. The shift at which that is `TAIL` is the bound. It is the rule of three.
+    """
+    return -np.log(TAIL) / runs * step
 
 
 def standard_deviation(values: np.ndarray) -> np.ndarray:

@@ -6,16 +6,18 @@ Differences are second arm minus first, as in metrics/cross_tooling.py.
 import numpy as np
 from scipy import optimize, special, stats
 
-from toolnoise.stats.estimates import TAIL, UNDEFINED, Estimate, standard_deviation, t_interval
+from toolnoise.stats.estimates import TAIL, UNDEFINED, Estimate, equal_reach, standard_deviation, t_interval
 from toolnoise.stats.result import UNDECIDED, Result
 
 QUANTILES = 2000  # of a chi-square: a noncentral t is then accurate to 0.00002
 
 
-def mean_difference(a: np.ndarray, b: np.ndarray) -> Result:
+def mean_difference(a: np.ndarray, b: np.ndarray, steps: tuple[float, float] = (0.0, 0.0)) -> Result:
     """Welch's test of two means, whose SDs need not be equal, with his interval of their difference.
 
-    Arms without any noise either differ or do not: the interval has no width, and the p-value is 0 or 1.
+    `steps` are those of the arms (see stats/estimates.py). If all runs of each arm are equal, there is no SD to test
+    with. Two accuracies that differ by one example in two runs are no evidence, so the test is then that of
+    `_equal_arms`.
     """
     if min(len(a), len(b)) < 2:
         return UNDECIDED
@@ -23,11 +25,25 @@ def mean_difference(a: np.ndarray, b: np.ndarray) -> Result:
     squares = np.array([standard_deviation(arm) ** 2 / len(arm) for arm in (a, b)])
     error = float(np.sqrt(squares.sum()))
     if error == 0:
-        statistic = float(np.copysign(np.inf, difference)) if difference else 0.0
-        return Result(statistic, float(difference == 0), Estimate(difference, difference, difference))
+        return _equal_arms(difference, float(np.max([steps[0] / len(a), steps[1] / len(b)])))
     freedom = error**4 / np.sum(squares**2 / [len(a) - 1, len(b) - 1])
     statistic = difference / error
     return Result(statistic, float(2 * stats.t.sf(abs(statistic), freedom)), t_interval(difference, error, freedom))
+
+
+def _equal_arms(difference: float, step_per_run: float) -> Result:
+    """The test of two arms whose runs are all equal, from the larger step per run of the arms.
+
+    With equal means, such arms differ only if deviations that no run shows shift the mean of one, as in `equal_reach`;
+    its interval is inverted for the p-value. Bit-equal arms either differ or do not: p is 0 or 1.
+    """
+    statistic = float(np.copysign(np.inf, difference)) if difference else 0.0
+    reach = float(equal_reach(1, step_per_run))
+    if step_per_run == 0:
+        pvalue = float(difference == 0)
+    else:
+        pvalue = float(np.minimum(1, 2 * np.exp(-abs(difference) / step_per_run)))
+    return Result(statistic, pvalue, Estimate(difference, difference - reach, difference + reach))
 
 
 def hedges_g(a: np.ndarray, b: np.ndarray) -> Estimate:
