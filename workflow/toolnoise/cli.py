@@ -286,8 +286,8 @@ _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
     "B": {"help": "another of the same kind"},
     "ARMS": {
         "nargs": "*",
-        "help": "A, then each method to replace it: predicted classes or scores, .npy, .npz or CSV, of shape N, run x N, "
-        "N x class or run x N x class; or a folder or a quoted pattern ('a/*.npy') of one such file a run",
+        "help": "A, then each method to replace it: predicted classes or scores, .npy, .npz or CSV, of shape N, "
+        "run x N, N x class or run x N x class; or a folder or a quoted pattern ('a/*.npy') of one file a run",
     },
     "arm": {
         "action": "append",

@@ -42,8 +42,8 @@ def _block(found: Comparison, tests: int) -> str:
         rows.append(("cross-entropy", *means, *_shown(found.cross_entropy_difference, "{:+.4f}", over)))
     rows += [
         ("churn %", *_percents(a, b, "churn"), *_points(found.churn_difference, over)),
-        ("", "", "", *_shown(found.churn_ratio, "x {:.2f}", over)),
-        ("  same draw", *_percents(a, b, "churn_same_draw"), "", "", ""),
+        (f"  {b.name} / {a.name}", "", "", *_shown(found.churn_ratio, "x {:.2f}", over)),
+        ("churn, same draw %", *_percents(a, b, "churn_same_draw"), "", "", ""),
         *_changed(f"{b.name} replaces {a.name} %", found.other_draws, over),
         *_changed(f"{b.name} replaces {a.name}, same draw %", found.same_draw, over),
     ]
@@ -57,10 +57,11 @@ def _block(found: Comparison, tests: int) -> str:
 
 
 def _pairing(found: Comparison) -> list[str]:
-    left_out = f"; {found.left_out} of one arm alone {_are(found.left_out)} left out" if found.left_out else ""
+    a, b = found.a.name, found.b.name
     if found.way == "paired":
+        left_out = f"; {a} to {b} leaves out {found.left_out} of one arm alone" if found.left_out else ""
         return [f"Paired: {found.n_draws} draws{_of(found.same_draws)} are in both arms{left_out}."]
-    return ["Independent: the draw that is in both arms is left out."] if found.left_out else []
+    return [f"Independent: {a} to {b} leaves out the draw that is in both arms."] if found.left_out else []
 
 
 def _sentences(found: Comparison) -> list[str]:
@@ -92,15 +93,17 @@ def _better(found: Comparison) -> list[str]:
 
 def _without_winner(found: Comparison) -> list[str]:
     """The difference of these runs, and why it says nothing of other draws."""
-    a, b = found.a, found.b
+    a, b = found.a.name, found.b.name
     value, low, high = found.accuracy_difference_over_examples
-    by = f"{100 * abs(value):.2f} points {'above' if value > 0 else 'below'} {a.name}"
-    here = f"{b.name} is {by if value else f'as accurate as {a.name}'} here"
+    if low == high == 0:
+        return ["All runs are equally accurate."]
+    by = f"{100 * abs(value):.2f} points {'above' if value > 0 else 'below'}" if value else "as accurate as"
     interval = "" if math.isnan(low) else f" ({_interval(low, high)}, 95 % over {found.n_examples} examples)"
-    reasons = [_one_draw(arm) for arm in (a, b) if arm.n_draws == 1]
-    if not reasons:
-        reasons = [f"shared draws{_of(found.same_draws)} tie the runs of {a.name} and {b.name} together"]
-    return [f"{here}{interval}, but no winner: {' and '.join(reasons)}, so luck cannot be ruled out."]
+    single = [_one_draw(arm) for arm in (found.a, found.b) if arm.n_draws == 1]
+    reason = " and ".join(single) or f"shared draws tie the runs of {a} and {b} together"
+    if found.same_draws:
+        reason = f"all runs share one draw{_of(found.same_draws)}"
+    return [f"{b} is {by} {a} here{interval}. That is no winner: {reason}, and luck cannot be ruled out."]
 
 
 def _one_draw(arm: Arm) -> str:
@@ -118,8 +121,10 @@ def _changes(found: Comparison) -> list[str]:
         return [f"No prediction changes if {b} replaces {a}."]
     sentences = []
     if not math.isnan(other.churn.value):
-        changed = f"{_percent(other.churn)} % of the predictions change: {_directions(other)}"
-        sentences.append(f"If {b} replaces {a} and is trained anew, {changed}.")
+        replaced = f"these runs of {b} replace" if found.b.n_draws == 1 else f"{b}, trained anew, replaces"
+        sentences.append(
+            f"If {replaced} {a}, {_percent(other.churn)} % of the predictions change: {_directions(other)}."
+        )
     if not math.isnan(found.a.churn.value):
         sentences.append(f"If {a} is trained again, {_percent(found.a.churn)} % change.")
     if not math.isnan(same.churn.value):
@@ -151,10 +156,6 @@ def _runs(arm: Arm) -> str:
 def _of(sources: Sequence[str]) -> str:
     *others, last = sources or [""]
     return f" of {', '.join(others)}{' and ' if others else ''}{last}" if last else ""
-
-
-def _are(count: int) -> str:
-    return "is" if count == 1 else "are"
 
 
 def _changed(name: str, change: Change, over: str) -> list[tuple[str, ...]]:

@@ -1,9 +1,9 @@
 """Is B better than A, and what changes if B replaces A? The numbers that `toolnoise compare` prints.
 
-Differences are B - A and ratios B / A. What is independent, and whether arms are paired, follows from the draws of their
-runs (toolnoise.stats.draws). Intervals over draws cover what training again would give on these examples. Accuracy also
-has an interval over examples: it covers what these runs would show on other examples of the same kind. Arms that are
-one draw have the latter alone.
+Differences are B - A and ratios B / A. What is independent, and whether arms are paired, follows from the draws of
+their runs (toolnoise.stats.draws). Intervals over draws cover what training again would give on these examples.
+Accuracy also has an interval over examples: it covers what these runs would show on other examples of the same kind.
+Arms that are one draw have the latter alone.
 """
 
 from collections.abc import Hashable, Sequence
@@ -11,13 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from toolnoise.dumps.arms import NAMES
 from toolnoise.dumps.prediction_files import Answers
 from toolnoise.metrics.accuracy import accuracies
 from toolnoise.metrics.churn import pairwise_churn
 from toolnoise.metrics.flips import bad_flips, cross_churn, good_flips
 from toolnoise.stats import draws, pairs_of_units
 from toolnoise.stats.draws import Assumption, Design, Drawn, Way
-from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t
+from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, standard_deviation
 from toolnoise.stats.multiplicity import holm
 from toolnoise.stats.pairs_of_units import Statistic, in_arm
 from toolnoise.stats.result import Result
@@ -100,7 +101,7 @@ def compare_all(
     arms: Sequence[Answers], labels: np.ndarray, assumption: Assumption = "independent"
 ) -> list[Comparison]:
     """Compare each arm with the first, on examples with these labels; p-values are also adjusted by Holm."""
-    sides = [side(chr(ord("A") + place), arm, labels, assumption) for place, arm in enumerate(arms)]
+    sides = [side(name, arm, labels, assumption) for name, arm in zip(NAMES, arms, strict=False)]
     found = [_compare(sides[0], other, assumption) for other in sides[1:]]
     adjusted = holm(np.array([one.pvalue for one in found]))
     return [one._replace(pvalue_holm=float(pvalue)) for one, pvalue in zip(found, adjusted, strict=True)]
@@ -185,13 +186,12 @@ def _arm(side: Side) -> Arm:
 
 def _sd_same_draw(side: Side) -> Estimate:
     """The SD of runs of the same draw, from all draws that have several."""
-    deviations = [side.scores[runs] - side.scores[runs].mean() for runs in draws.members(side.own)]
-    freedom = sum(len(runs) - 1 for runs in deviations)
+    of_draws = [side.scores[runs] for runs in draws.members(side.own) if len(runs) > 1]
+    freedom = sum(len(scores) - 1 for scores in of_draws)
     if not freedom:
         return UNDEFINED
-    squares = sum(float(np.square(runs).sum()) for runs in deviations)
-    same = len(set(side.contents)) == len(deviations)
-    return sd_interval(np.sqrt(squares / freedom), freedom + 1) if squares or same else Estimate(0.0, np.nan, np.nan)
+    squares = sum((len(scores) - 1) * standard_deviation(scores) ** 2 for scores in of_draws)
+    return sd_interval(float(np.sqrt(squares / freedom)), freedom + 1)
 
 
 def _variances(scores: np.ndarray) -> np.ndarray:
@@ -251,7 +251,7 @@ def _notes(a: Side, b: Side, assumption: Assumption) -> list[str]:
         found += [f"{side.name}: {note}." for note in side.answers.notes]
     unknown = [side.name for side in (a, b) if side.answers.drawn is None]
     assumed = {
-        "independent": f"each run of {' and '.join(unknown)} has draws of its own (else --paired or --same-start)",
+        "independent": f"every run of {' and '.join(unknown)} has draws of its own (no --paired, no --same-start)",
         "paired": f"run s of {a.name} and run s of {b.name} have the same draws (--paired)",
         "same start": "all runs start from the same weights (--same-start)",
     }

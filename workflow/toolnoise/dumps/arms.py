@@ -5,7 +5,7 @@ pattern. Files of a folder or a pattern are taken in the order of their names. A
 runs; of several files, each is one run.
 """
 
-import glob
+import string
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.dumps import prediction_files
 from toolnoise.dumps.prediction_files import Answers
 
+NAMES = string.ascii_uppercase
 SUFFIXES = (".npy", ".npz", ".csv")
 
 
@@ -23,10 +24,10 @@ def files_of(given: str) -> list[str]:
     path = Path(given)
     if path.is_dir():
         found = [str(one) for one in sorted(path.iterdir()) if one.suffix in SUFFIXES]
-    elif path.exists() or not glob.has_magic(given):
+    elif path.exists() or not any(sign in given for sign in "*?["):
         return [given]
     else:
-        found = sorted(glob.glob(given))
+        found = [str(one) for one in sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor))))]
     if not found:
         raise BadInput(given, "", "found no file", f"{', '.join(SUFFIXES)} files, one a run")
     return found
@@ -64,6 +65,8 @@ def require_comparable(arms: Sequence[Answers], paired: bool, same_start: bool) 
     for place, one in enumerate(arms):
         for other in arms[:place]:
             prediction_files.require_same_classes(other, one)
+    if len(arms) > len(NAMES):
+        raise BadInput("command line", "ARMS", f"found {len(arms)} arms", f"at most {len(NAMES)}")
     counts = [len(one.predicted) for one in arms]
     if len(arms) > 2 and max(counts) == 1:
         found = f"found {len(arms)} methods of one run each"

@@ -1,8 +1,7 @@
 """Are scores logits, or what a softmax made of them? Softmax outputs must not be taken for logits.
 
-The cross-entropy of a softmax of a softmax is near the logarithm of the number of classes whatever the network knows. The
-mean of probabilities is another ensemble than the mean of logits, and their correlations differ. Nobody averages,
-correlates or scores them by mistake if they are recognised first.
+The cross-entropy of a softmax of a softmax is near the logarithm of the number of classes, whatever the network knows.
+The mean of probabilities is another ensemble than the mean of logits, and their correlations differ.
 """
 
 from typing import Literal
@@ -13,6 +12,8 @@ Kind = Literal["logits", "probabilities", "neither"]
 
 # The tolerance of a sum of probabilities around 1: half precision rounds each of them by up to 0.0005.
 SUM = 0.005
+# How far sums may lie apart that are otherwise one constant: probabilities in percent, or in whole numbers up to 255.
+APART = 0.02
 
 
 def kind(scores: np.ndarray) -> Kind:
@@ -26,5 +27,5 @@ def kind(scores: np.ndarray) -> Kind:
     sums = scores.sum(axis=-1, dtype=np.float64)
     if np.abs(sums - 1).max() <= SUM:
         return "probabilities"
-    constant = sums.size > 1 and np.ptp(sums) <= SUM * sums.max()
+    constant = sums.size > 1 and np.ptp(sums) <= APART * sums.max()
     return "neither" if constant or scores.max() <= 1 else "logits"

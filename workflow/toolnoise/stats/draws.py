@@ -126,7 +126,9 @@ def shared_between(plan: Design, a: Sequence[Drawn], b: Sequence[Drawn]) -> list
 
 def unit_means(values: np.ndarray, numbers: np.ndarray, chosen: np.ndarray) -> np.ndarray:
     """The mean over the runs of each chosen unit, [U, ...], from values of runs, [S, ...]."""
-    return np.array([values[numbers == unit].mean(axis=0) for unit in chosen])
+    of_units = [values[numbers == unit].astype(float) for unit in chosen]
+    # Computed relative to the first run, so that the mean of equal values is exactly that value.
+    return np.array([runs[0] + (runs - runs[0]).mean(axis=0) for runs in of_units])
 
 
 def pair_means(

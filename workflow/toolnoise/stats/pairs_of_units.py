@@ -27,7 +27,7 @@ def in_arm(matrix: np.ndarray) -> Statistic:
 
 
 def between_arms(matrix: np.ndarray, paired: bool) -> Statistic:
-    """The mean over pairs of a unit of one arm and a different one of another, [U, V]; `paired` if unit u is in both."""
+    """The mean over pairs of a unit of one arm and a different one of another, [U, V]; `paired` if both have unit u."""
     if paired:
         return _off_diagonal(matrix)
     if not matrix.size:
