@@ -1,16 +1,20 @@
-"""What is said of two sets of runs."""
+"""What is computed and said of two or more sets of runs."""
 
+import itertools
 import json
 
 import numpy as np
 import pytest
 
-from toolnoise.commands import compare
+from toolnoise.base import noise_sources
+from toolnoise.commands import compare, comparison
 from toolnoise.dumps.prediction_files import Answers
 from toolnoise.metrics.accuracy import accuracies
 from toolnoise.stats.two_means import mean_difference, probability_of_improvement
+from toolnoise.study.variants import VARIANTS
 
 LABELS = np.arange(400) % 4
+ALL = list(noise_sources.ALGORITHMIC)
 
 
 def arm(share_wrong, runs, seed=1, entropies=None, file="a.npy"):
@@ -20,27 +24,130 @@ def arm(share_wrong, runs, seed=1, entropies=None, file="a.npy"):
     return Answers(file, np.where(wrong, (LABELS + rng.integers(1, 4, wrong.shape)) % 4, LABELS), entropies, None)
 
 
-def compared(a, b):
-    return compare.compare(a, b, LABELS)
+def drawn(variant, seeds, **more):
+    """The draws of runs of a variant, as a dump has them."""
+    spec = {"variant": {"varying": VARIANTS[variant]}, "hardware": {"impl_noise": "reduction-order"}, "seed": 0, **more}
+    found = noise_sources.draws(spec, seeds)
+    return [{source: numbers[run] for source, numbers in found.items()} for run in range(len(seeds))]
+
+
+def of_draws(numbers, shift=0.0, seed=1):
+    """Runs whose share of errors depends on their draw more than on anything else."""
+    rng = np.random.Generator(np.random.Philox(seed))
+    share = 0.3 - shift + 0.1 * np.sin(np.array(numbers, float))[:, np.newaxis]
+    wrong = np.random.Generator(np.random.Philox(9)).random((len(numbers), len(LABELS))) < share
+    wrong[rng.random(wrong.shape) < 0.02] ^= True
+    return Answers("a.npy", (LABELS + wrong) % 4, None, None, drawn=[dict.fromkeys(ALL, draw) for draw in numbers])
+
+
+def compared(a, b, assumption="independent"):
+    (found,) = comparison.compare_all([a, b], LABELS, assumption)
+    return found
+
+
+def verdict(found):
+    return compare.as_json([found])["verdict"]
 
 
 def test_the_difference_is_b_less_a_with_welchs_interval():
     a, b = arm(0.4, 6), arm(0.3, 9, 2)
     found = compared(a, b)
     scores = [accuracies(answers.predicted, LABELS) for answers in (a, b)]
-    assert found.accuracy_difference == mean_difference(*scores).effect
-    assert found.pvalue == mean_difference(*scores).pvalue
+    assert found.accuracy_difference == pytest.approx(mean_difference(*scores).effect)
+    assert found.pvalue == found.pvalue_holm == pytest.approx(mean_difference(*scores).pvalue)
     assert found.probability_of_improvement == probability_of_improvement(*scores)
-    assert found.accuracy_difference.value == pytest.approx(found.good_flips.value - found.bad_flips.value)
-    assert found.churn.value >= found.good_flips.value + found.bad_flips.value
-    assert (found.a.n_runs, found.b.n_runs, found.n_examples) == (6, 9, 400)
+    change = found.other_draws
+    assert found.accuracy_difference.value == pytest.approx(change.good_flips.value - change.bad_flips.value)
+    assert change.churn.value >= change.good_flips.value + change.bad_flips.value
+    assert (found.a.n_runs, found.b.n_runs, found.n_examples, found.way) == (6, 9, 400, "independent")
+    assert np.isnan(found.same_draw.churn.value)
+
+
+def test_paired_arms_are_compared_draw_by_draw():
+    a, b = of_draws(range(6)), of_draws(range(6), 0.05, 2)
+    paired = compared(a, b)
+    apart = compared(a, b._replace(drawn=[dict.fromkeys(ALL, draw) for draw in range(10, 16)]))
+    assert (paired.way, paired.n_draws, paired.same_draws) == ("paired", 6, ALL)
+    assert paired.accuracy_difference.value == pytest.approx(apart.accuracy_difference.value)
+    for quantity in ("accuracy_difference", "accuracy_sd_ratio", "churn_difference", "churn_ratio"):
+        one, other = getattr(paired, quantity), getattr(apart, quantity)
+        assert one.high - one.low < other.high - other.low, quantity
+    # Pairs of the same draw are no part of the churn of other draws.
+    assert paired.same_draw.churn.value < apart.other_draws.churn.value < paired.other_draws.churn.value
+    text = compare.as_text([paired])
+    assert "Paired: 6 draws of init, shuffle, augment and dropout are in both arms.\n" in text
+    assert "95 % over 6 paired draws" in verdict(paired)
+    assert "With the same draws, " in verdict(paired)
+
+
+def test_the_order_of_runs_does_not_matter_to_pairs():
+    a, b = of_draws(range(5)), of_draws(range(5), 0.05, 2)
+    turned = b._replace(predicted=b.predicted[::-1], drawn=b.drawn[::-1])
+    one, other = compared(a, b), compared(a, turned)
+    assert one.accuracy_difference == pytest.approx(other.accuracy_difference)
+    assert one.same_draw.churn == pytest.approx(other.same_draw.churn)
+
+
+def test_draws_of_one_arm_alone_are_left_out_of_the_difference():
+    a, b = of_draws(range(6)), of_draws(range(3, 9), 0.05, 2)
+    found, alone = compared(a, b), compared(of_draws(range(6)), of_draws(range(3, 9), 0.05, 2))
+    kept = [
+        answers._replace(predicted=answers.predicted[rows], drawn=answers.drawn[rows])
+        for answers, rows in ((a, slice(3, 6)), (b, slice(0, 3)))
+    ]
+    assert found.accuracy_difference == pytest.approx(compared(*kept).accuracy_difference)
+    assert found.a.accuracy_mean == alone.a.accuracy_mean
+    assert "A to B leaves out 6 of one arm alone." in compare.as_text([found])
+    one_shared = compared(a, of_draws(range(5, 11), 0.05, 2))
+    assert (one_shared.way, one_shared.left_out) == ("independent", 1)
+    assert "Independent: A to B leaves out the draw that is in both arms." in compare.as_text([one_shared])
+
+
+def test_runs_of_a_draw_count_as_one_of_it():
+    numbers = np.repeat(range(4), 3)
+    a, b = of_draws(numbers), of_draws(numbers + 10, 0.2, 2)
+    found = compared(a, b)
+    means = [accuracies(answers.predicted, LABELS).reshape(4, 3).mean(axis=1) for answers in (a, b)]
+    assert found.accuracy_difference == pytest.approx(mean_difference(*means).effect)
+    assert (found.a.n_runs, found.a.n_draws) == (12, 4)
+    assert found.a.churn_same_draw.value < found.a.churn.value
+    assert found.a.accuracy_sd_same_draw.value < found.a.accuracy_sd.value
+    assert "95 % over draws" in verdict(found)
+
+
+EIGHT = [name for name in VARIANTS if name != "bit"]
+
+
+@pytest.mark.parametrize(("one", "other"), list(itertools.product(EIGHT, EIGHT)))
+def test_any_two_variants_are_paired_or_have_no_winner(one, other):
+    """B is far better on these examples, so only the draws can be in the way of a winner."""
+    seeds = [1, 2, 3, 4, 5]
+    found = compared(arm(0.5, 5)._replace(drawn=drawn(one, seeds)), arm(0.1, 5, 2)._replace(drawn=drawn(other, seeds)))
+    text = compare.as_text([found])
+    if {one, other} <= {"algo", "algo_impl"}:
+        assert "Paired: 5 draws of init, shuffle, augment and dropout" in text
+        assert "B is more accurate by " in text
+        return
+    assert "is more accurate" not in text
+    assert "That is no winner: " in text
+    assert np.isnan([found.pvalue, found.accuracy_difference.low, found.hedges_g.low]).all()
+    assert found.accuracy_difference_over_examples.low > 0
+    fixed = [source for source in ALL if any(source not in VARIANTS[name] for name in (one, other))]
+    assert any(source in text for source in fixed)
+
+
+def test_draws_of_what_a_variant_fixes_pair_it_with_others():
+    seeds = [draw * noise_sources.DRAW + run for draw in (1, 2, 3) for run in (1, 2)]
+    impl = arm(0.3, 6)._replace(drawn=drawn("impl", seeds, draw=1))
+    found = compared(arm(0.3, 3, 2)._replace(drawn=drawn("algo", [1, 2, 3])), impl)
+    assert (found.way, found.n_draws, found.b.n_draws) == ("paired", 3, 3)
 
 
 def test_a_gain_beyond_noise_is_called_one_and_names_the_better():
-    better = " ".join(compared(arm(0.4, 6), arm(0.2, 6, 2)).sentences)
+    better = verdict(compared(arm(0.4, 6), arm(0.2, 6, 2)))
     assert better.startswith("B is more accurate by ")
     assert "in 100 % of pairs." in better
-    worse = " ".join(compared(arm(0.2, 6, 2), arm(0.4, 6)).sentences)
+    worse = verdict(compared(arm(0.2, 6, 2), arm(0.4, 6)))
     assert worse.startswith("A is more accurate by ")
     assert better.split(":")[0][1:] == worse.split(":")[0][1:]
 
@@ -48,63 +155,130 @@ def test_a_gain_beyond_noise_is_called_one_and_names_the_better():
 def test_a_difference_within_noise_is_not_called_a_gain():
     found = compared(arm(0.3, 5), arm(0.3, 5, 2))
     assert found.accuracy_difference.low < 0 < found.accuracy_difference.high
-    assert found.sentences[0].startswith("No significant difference in accuracy: ")
+    assert verdict(found).startswith("No significant difference in accuracy: ")
 
 
-def test_single_runs_have_a_difference_but_no_verdict():
+def test_single_runs_have_a_difference_but_no_winner():
     found = compared(arm(0.4, 1), arm(0.1, 1, 2))
     assert found.accuracy_difference.value > 0.2
-    assert np.isnan([found.accuracy_difference.low, found.pvalue, found.churn.low, found.a.churn.value]).all()
+    assert np.isnan([found.accuracy_difference.low, found.pvalue, found.other_draws.churn.low]).all()
     low, high = found.accuracy_difference_over_examples[1:]
     assert 0 < low < found.accuracy_difference.value < high
-    assert found.sentences[0].endswith("with one run of a method, luck cannot be ruled out.")
-    assert "trained again" not in " ".join(found.sentences)
+    assert "That is no winner: A is one run and B is one run, and luck cannot be ruled out." in verdict(found)
+    assert "trained again" not in verdict(found)
 
 
 def test_what_holds_on_these_examples_alone_says_so():
-    # B is right on one example more, in every run but one.
+    # B is right on one example more, in every run but one; each run errs on an example of its own.
     a = np.repeat(np.where(np.arange(400) < 100, LABELS, (LABELS + 1) % 4)[np.newaxis], 6, axis=0)
     b = a.copy()
     b[1:, 100] = LABELS[100]
-    found = compare.compare(*(Answers("a", each, None, None) for each in (a, b)), LABELS)
-    assert found.sentences[0].startswith("B is more accurate by 0.21 points")
-    assert found.sentences[1].startswith("On other examples of the same kind this may not hold")
+    for answers in (a, b):
+        answers[np.arange(6), np.arange(300, 306)] = (LABELS[300:306] + 2) % 4
+    found = comparison.compare_all([Answers("a", each, None, None) for each in (a, b)], LABELS)[0]
+    assert verdict(found).startswith("B is more accurate by 0.21 points")
+    assert "On other examples of the same kind this may not hold" in verdict(found)
 
 
-def test_equal_answers_change_nothing():
-    a = arm(0.3, 3)
-    same = a._replace(predicted=np.repeat(a.predicted[:1], 3, axis=0))
-    found = compared(same, same)
-    assert found.sentences == ["All runs are equally accurate.", "No prediction changes if B replaces A."]
-    assert found.churn == found.good_flips == found.bad_flips == found.accuracy_difference == (0, 0, 0)
+def test_bit_identical_runs_are_one_run():
+    a, b = arm(0.3, 1), arm(0.2, 1, 2)
+    copies = [
+        one._replace(predicted=one.predicted.repeat(5, axis=0), bits=[bits] * 5) for one, bits in ((a, "x"), (b, "y"))
+    ]
+    found = compared(*copies)
+    assert "is more accurate" not in verdict(found)
+    assert (found.a.n_draws, found.a.churn_same_draw.value) == (1, 0)
+    assert "The 5 runs of B are bit-identical and count as one." in found.notes
+    half = copies[0]._replace(predicted=arm(0.3, 5).predicted, bits=["x", "x", "y", "z", "w"])
+    assert "Of the 5 runs of A, 4 differ; runs that are bit-identical count as one." in compared(half, b).notes
+
+
+def test_the_same_runs_twice_are_equal_for_sure():
+    a = arm(0.3, 4)._replace(bits=list("wxyz"))
+    found = compared(a, a._replace(file="b.npy"))
+    assert (found.way, found.n_draws) == ("paired", 4)
+    assert found.accuracy_difference == (0, 0, 0)
+    assert verdict(found).startswith("All runs are equally accurate.")
+
+
+def test_equal_predictions_of_two_arms_may_be_luck():
+    """On an easy test set two runs may both be right on everything and yet be two runs."""
+    a, b = arm(0, 1), arm(0, 1)
+    assert compared(a, b).same_draws == []
+    assert np.isnan(compared(a, b).same_draw.churn.value)
+    assert verdict(compared(a, b)) == "All runs are equally accurate. No prediction changes if B replaces A."
 
 
 def test_cross_entropy_is_compared_where_there_are_scores():
     a, b = arm(0.3, 3, entropies=np.array([1.0, 1.1, 1.2])), arm(0.3, 3, 2, entropies=np.array([0.9, 1.0, 1.1]))
     assert compared(a, b).cross_entropy_difference.value == pytest.approx(-0.1)
-    assert "cross-entropy" in compare.as_text(compared(a, b))
-    for other in (b._replace(entropies=None), b._replace(entropies=np.array([0.9, np.inf, 1.1]))):
-        assert compared(a, other).cross_entropy_difference is None
-        assert compared(a, other).b.cross_entropy_mean is None
-        assert "cross-entropy" not in compare.as_text(compared(a, other))
+    assert "cross-entropy" in compare.as_text([compared(a, b)])
+    other = b._replace(entropies=None, notes=["no scores"])
+    found = compared(a, other)
+    assert found.cross_entropy_difference is found.b.cross_entropy_mean is None
+    assert "cross-entropy" not in compare.as_text([found])
+    assert "B: no scores." in found.notes
+
+
+@pytest.mark.parametrize(
+    ("assumption", "said", "way"),
+    [
+        (
+            "independent",
+            "Assumed: every run of A and B has draws of its own (no --paired, no --same-start).",
+            "independent",
+        ),
+        ("paired", "Assumed: run s of A and run s of B have the same draws (--paired).", "paired"),
+        ("same start", "Assumed: all runs start from the same weights (--same-start).", "one draw"),
+    ],
+)
+def test_what_is_assumed_is_said(assumption, said, way):
+    found = compared(arm(0.3, 4), arm(0.2, 4, 2), assumption)
+    assert found.notes == [said]
+    assert found.way == way
+    known = arm(0.3, 2)._replace(drawn=drawn("algo", [1, 2]))
+    assert compared(known, known).notes == []
+    assert compared(known, arm(0.2, 4, 2)).notes[0].startswith("Assumed: every run of B has draws of its own")
+
+
+def test_more_than_two_arms_are_compared_with_the_first_by_holm():
+    arms = [arm(0.3, 6), arm(0.29, 6, 2), arm(0.2, 6, 3), arm(0.28, 1, 4)]
+    found = comparison.compare_all(arms, LABELS)
+    assert [one.b.name for one in found] == ["B", "C", "D"]
+    assert len({one.a.accuracy_mean for one in found}) == 1
+    assert found[1].pvalue_holm == pytest.approx(2 * found[1].pvalue)
+    assert np.isnan(found[2].pvalue_holm)  # one run is no test, and not counted as one
+    plain = json.loads(json.dumps(compare.as_json(found), allow_nan=False))["comparisons"]
+    assert [one["b"]["name"] for one in plain] == ["B", "C", "D"]
+    text = compare.as_text(found)
+    assert text.count("\nA: a.npy, 6 runs\n") == 2
+    assert "C is more accurate by " in text
+    assert "by Holm" in text
+
+
+def test_a_winner_must_survive_holm():
+    found = compared(arm(0.4, 6), arm(0.2, 6, 2))._replace(pvalue=0.04, pvalue_holm=0.08)
+    assert verdict(found).startswith("No significant difference in accuracy after Holm's correction: p = 0.08.")
 
 
 @pytest.mark.parametrize("runs", [(1, 1), (1, 4), (2, 2), (4, 3)])
 def test_every_comparison_can_be_told_and_read_by_programs(runs):
     found = compared(arm(0.5, runs[0]), arm(0.01, runs[1], 2)._replace(missing=2, file="b.npy"))
-    text = compare.as_text(found)
+    text = compare.as_text([found])
     assert "nan" not in text
     assert text.splitlines()[1] == f"B: b.npy, {runs[1]} run{'s' if runs[1] > 1 else ''} (2 diverged)"
-    plain = json.loads(json.dumps(compare.as_json(found), allow_nan=False))
+    plain = json.loads(json.dumps(compare.as_json([found]), allow_nan=False))
     assert plain["accuracy_difference"]["value"] == found.accuracy_difference.value
-    assert plain["verdict"] == " ".join(found.sentences)
+    assert plain["other_draws"]["churn"]["value"] == found.other_draws.churn.value
+    assert text.replace("\n", " ").endswith(plain["verdict"])
     assert (plain["pvalue"] is None) == (min(runs) == 1)
     assert plain["b"]["n_missing"] == 2
 
 
 def test_arms_far_apart_and_hardly_noisy_are_compared_too():
     a = arm(0.5, 1).predicted.repeat(2, axis=0)
+    a[1, 0] = (a[0, 0] + 1) % 4
     b = LABELS[np.newaxis].repeat(2, axis=0)
     b[1, 0] = 3
-    found = compare.compare(Answers("a", a, None, None), Answers("b", b, None, None), LABELS)
-    assert found.sentences[0].startswith("B is more accurate by ")
+    found = comparison.compare_all([Answers("a", a, None, None), Answers("b", b, None, None)], LABELS)[0]
+    assert verdict(found).startswith("B is more accurate by ")

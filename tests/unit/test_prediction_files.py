@@ -71,8 +71,58 @@ def test_probabilities_have_the_cross_entropies_of_their_logits(saved, dtype):
     np.testing.assert_array_equal(found.predicted, CLASSES)
 
 
-def test_a_label_of_probability_zero_is_infinitely_wrong(saved):
-    assert np.isinf(read(saved(np.eye(3)[[[1, 1, 1, 1, 1]]])).entropies[0])
+def test_what_is_taken_for_logits_or_not_is_said(saved):
+    softmax = np.exp(LOGITS) / np.exp(LOGITS).sum(axis=2, keepdims=True)
+    assert read(saved(LOGITS)).notes == ()
+    assert "of probabilities as they are" in read(saved(softmax)).notes[0]
+    for bad in (1 / (1 + np.exp(-LOGITS)), 100 * softmax, np.concatenate([softmax[:1], softmax[1:] * 0.9])):
+        found = read(saved(bad))
+        assert found.entropies is None
+        assert "neither logits nor probabilities" in found.notes[0]
+        np.testing.assert_array_equal(found.predicted, bad.argmax(axis=2))
+
+
+def test_a_label_of_probability_zero_has_no_cross_entropy(saved):
+    found = read(saved(np.eye(3)[[[1, 1, 1, 1, 1]]]))
+    assert found.entropies is None
+    assert "the probability of a label is exactly 0" in found.notes[0]
+
+
+def test_npz_has_one_stack_or_an_array_a_run(tmp_path, refused):
+    path = str(tmp_path / "a.npz")
+    for content in (
+        {"anything": LOGITS},
+        {"logits": LOGITS, "labels": LABELS, "more": np.zeros(3)},
+        {f"seed{run}": LOGITS[run] for run in range(3)},
+    ):
+        np.savez(path, **content)
+        np.testing.assert_array_equal(read(path).predicted, CLASSES)
+        np.testing.assert_allclose(read(path).entropies, cross_entropies(LOGITS, LABELS), rtol=1e-12)
+    np.savez_compressed(path, one=CLASSES[0], other=CLASSES[1])
+    np.testing.assert_array_equal(read(path).predicted, CLASSES[:2])
+    for bad in ({"a": LOGITS[0], "b": LOGITS[0, :4]}, {"a": LOGITS, "b": LOGITS}, {"logits": LOGITS, "scores": LOGITS}):
+        np.savez(path, **bad)
+        assert "one array named logits or probabilities or predictions or scores, or an array" in refused(read, path)
+
+
+def test_a_name_in_an_npz_must_be_true(tmp_path, refused):
+    path = str(tmp_path / "a.npz")
+    softmax = np.exp(LOGITS) / np.exp(LOGITS).sum(axis=2, keepdims=True)
+    np.savez(path, logits=softmax)
+    assert refused(read, path) == f"{path}: logits: found probabilities; logits"
+    np.savez(path, probabilities=LOGITS)
+    assert refused(read, path) == f"{path}: probabilities: found logits; probabilities"
+
+
+def test_labels_may_be_in_an_npz(tmp_path):
+    np.savez(tmp_path / "y.npz", logits=LOGITS, labels=LABELS)
+    np.testing.assert_array_equal(prediction_files.read_labels(str(tmp_path / "y.npz")), LABELS)
+
+
+def test_equal_scores_have_equal_bits(saved):
+    found = read(saved(LOGITS[[0, 1, 0]]))
+    assert found.bits[0] == found.bits[2] != found.bits[1]
+    assert read(saved(CLASSES)).bits is None
 
 
 TABLE = "\n".join(",".join(map(str, row)) for row in LOGITS[0])
@@ -253,7 +303,7 @@ def test_diverged_runs_of_a_dump_are_left_out_and_counted(tmp_path):
     arrays.write_npy(tmp_path / "algo.npy", stack)
     index = {
         "spec": {"study_seed": 0},
-        "draws": {},
+        "draws": {"init": [1, 2, 3], "impl": None},
         "seeds": [1, 2, 3],
         "diverged": [False, True, False],
         "shape": [3, 5, 3],
@@ -262,6 +312,7 @@ def test_diverged_runs_of_a_dump_are_left_out_and_counted(tmp_path):
     found = read(str(tmp_path / "algo.npy"))
     assert (len(found.predicted), found.missing) == (2, 1)
     np.testing.assert_array_equal(found.predicted, CLASSES[[0, 2]])
+    assert found.drawn == [{"init": (0, 1), "impl": None}, {"init": (0, 3), "impl": None}]
 
 
 def test_json_beside_a_file_of_ones_own_is_nothing_of_ours(saved, tmp_path):

@@ -52,3 +52,65 @@ def test_what_is_bit_identical_is_one_run():
 
 def test_members_are_in_the_order_of_the_runs():
     assert [list(runs) for runs in draws.members(np.array([4, 1, 4, 1]))] == [[0, 2], [1, 3]]
+
+
+EIGHT = tuple(name for name in VARIANTS if name != "bit")
+
+
+@pytest.mark.parametrize(("one", "other"), list(itertools.product(EIGHT, EIGHT)))
+def test_two_variants_are_paired_or_one_of_them_is_one_draw(one, other):
+    a, b = draws.units(drawn(one, [1, 2, 3, 4, 5]), drawn(other, [1, 2, 3, 4, 5]))
+    found = draws.design(a, b)
+    assert found.way == ("paired" if one in FREE and other in FREE else "one draw")
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "way", "compared", "left_out"),
+    [
+        ([0, 1, 2], [0, 1, 2], "paired", ([0, 1, 2], [0, 1, 2]), 0),
+        ([0, 1, 2, 3], [1, 1, 2, 4], "paired", ([1, 2], [1, 2]), 3),
+        ([0, 1], [2, 3, 3], "independent", ([0, 1], [2, 3]), 0),
+        ([0, 1, 2], [2, 3, 4], "independent", ([0, 1], [3, 4]), 1),
+        ([0, 1, 2], [2, 3], "one draw", ([0, 1, 2], [2, 3]), 0),
+        ([0, 1, 2], [3, 3], "one draw", ([0, 1, 2], [3]), 0),
+        ([0, 0], [0], "one draw", ([0], [0]), 0),
+    ],
+)
+def test_the_design_follows_from_the_units_of_both_arms(a, b, way, compared, left_out):
+    found = draws.design(np.array(a), np.array(b))
+    assert (found.way, found.left_out) == (way, left_out)
+    assert (found.units_a.tolist(), found.units_b.tolist()) == compared
+
+
+@pytest.mark.parametrize(("assumption", "way"), [("paired", "paired"), ("same start", "one draw")])
+def test_what_is_assumed_of_runs_without_draws_ties_them(assumption, way):
+    a, b = draws.units(draws.assumed(3, assumption), draws.assumed(3, assumption))
+    assert draws.design(a, b).way == way
+
+
+def test_runs_of_which_nothing_is_known_are_all_on_their_own():
+    a, b = draws.units(draws.assumed(3, "independent"), drawn("algo", [1, 2]))
+    assert [a.tolist(), b.tolist()] == [[0, 1, 2], [3, 4]]
+
+
+def test_shared_sources_are_those_with_one_draw_in_all_runs():
+    assert draws.shared(drawn("init", [1, 2])) == ["shuffle", "augment", "dropout"]
+    assert draws.shared(drawn("impl", [1, 2])) == list(noise_sources.ALGORITHMIC)
+    assert draws.shared(draws.assumed(2, "same start")) == ["init"]
+    algo, both = drawn("algo", [1, 2, 3]), drawn("algo_impl", [2, 3, 4])
+    plan = draws.design(*draws.units(algo, both))
+    assert draws.shared_between(plan, algo, both) == list(noise_sources.ALGORITHMIC)
+    apart = draws.design(*draws.units(algo, drawn("algo", [7, 8])))
+    assert draws.shared_between(apart, algo, drawn("algo", [7, 8])) == []
+
+
+def test_means_over_units_weigh_units_and_not_runs():
+    numbers = np.array([5, 5, 5, 8])
+    np.testing.assert_array_equal(
+        draws.unit_means(np.array([0.1, 0.1, 0.1, 0.4]), numbers, np.array([5, 8])), [0.1, 0.4]
+    )
+    matrix = np.arange(16.0).reshape(4, 4)
+    blocks = draws.pair_means(matrix, numbers, numbers, np.array([5, 8]), np.array([8]))
+    np.testing.assert_allclose(blocks, [[matrix[:3, 3].mean()], [matrix[3, 3]]])
+    same = draws.same_unit_means(matrix + matrix.T, numbers)
+    np.testing.assert_allclose(same, [np.mean([1 + 4, 2 + 8, 6 + 9])])

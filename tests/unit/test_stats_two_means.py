@@ -7,7 +7,7 @@ from scipy import stats
 
 from toolnoise.stats.estimates import UNDEFINED, Estimate
 from toolnoise.stats.result import UNDECIDED
-from toolnoise.stats.two_means import hedges_g, mean_difference, probability_of_improvement
+from toolnoise.stats.two_means import hedges_g, mean_difference, paired_difference, probability_of_improvement
 
 DRAWS = np.random.Generator(np.random.Philox(2))
 BASE, BETTER = DRAWS.normal(0.90, 0.002, 10), DRAWS.normal(0.903, 0.005, 7)
@@ -95,3 +95,29 @@ def test_even_where_every_run_is_better_the_interval_has_a_width():
 
 def test_without_a_run_nothing_improves():
     assert_equal(probability_of_improvement(BASE, BASE[:0]), UNDEFINED)
+
+
+def test_pairs_are_tested_by_their_differences_as_in_scipy():
+    a, b = BASE[:4], BASE[:4] + np.array([0.1, 0.3, 0.2, 0.25])
+    found, scipys = paired_difference(a, b), stats.ttest_rel(b, a)
+    assert (found.statistic, found.pvalue) == pytest.approx((scipys.statistic, scipys.pvalue))
+    assert found.confidence_interval == pytest.approx(scipys.confidence_interval())
+    assert found.pvalue < mean_difference(a, b).pvalue
+    assert_equal(paired_difference(a[:1], b[:1]), UNDECIDED)
+
+
+def test_equal_differences_of_pairs_are_certain_only_without_a_step():
+    a = np.array([0.5, 0.75])
+    assert paired_difference(a, a) == (0, 1, (0, 0, 0))
+    found = paired_difference(a, a + 0.25, 0.25)
+    assert found.pvalue > 0.05
+    assert found.effect.low < 0 < found.effect.value == 0.25
+    assert paired_difference(np.zeros(9), np.full(9, 0.25), 0.25).pvalue < 0.05
+
+
+def test_pairs_of_the_same_draw_do_not_count_for_paired_arms():
+    a = np.array([1.0, 2.0, 3.0])
+    found = probability_of_improvement(a, a + 0.5, paired=True)
+    assert found.value == pytest.approx(0.5)  # without the three of the same draw, which are all better
+    assert probability_of_improvement(a, a + 0.5).value == pytest.approx(2 / 3)
+    assert_equal(probability_of_improvement(a[:1], a[:1], paired=True), UNDEFINED)

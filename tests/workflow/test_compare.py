@@ -1,5 +1,6 @@
 """`toolnoise compare` as a person runs it: on cells of a study, and on files that another program wrote."""
 
+import itertools
 import json
 
 import numpy as np
@@ -12,12 +13,25 @@ def test_two_cells_are_compared_by_the_labels_of_their_study(small_study, toolno
     done = toolnoise(small_study, "compare", f"{CELL}/algo_impl.npy", f"{CELL}/impl.npy")
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
-    assert lines[:3] == [f"A: {CELL}/algo_impl.npy, 2 runs", f"B: {CELL}/impl.npy, 2 runs", "500 examples"]
+    assert lines[:3] == [f"A: {CELL}/algo_impl.npy, 2 runs", f"B: {CELL}/impl.npy, 2 runs of 1 draw", "500 examples"]
     found = json.loads(toolnoise(small_study, "compare", f"{CELL}/algo_impl.npy", f"{CELL}/impl.npy", "--json").stdout)
     logits, labels = (np.load(small_study / f"{CELL}/impl.npy"), np.load(small_study / "results/small/data/digits.npz"))
     accuracy = (logits.argmax(axis=2) == labels["test_labels"]).mean()
     assert found["b"]["accuracy_mean"]["value"] == pytest.approx(accuracy)
-    assert found["verdict"] == " ".join(lines[-len(lines[lines.index("", 4) + 1 :]) :])
+    assert found["verdict"] == " ".join(lines[lines.index("", lines.index("") + 1) + 1 :])
+
+
+@pytest.mark.parametrize(("one", "other"), list(itertools.combinations(["algo_impl", "impl", "control"], 2)))
+def test_variants_of_a_study_are_paired_or_one_draw(small_study, toolnoise, one, other):
+    said = toolnoise(small_study, "compare", f"{CELL}/{one}.npy", f"{CELL}/{other}.npy").stdout
+    assert "That is no winner: " in said
+    assert "one draw of init, shuffle, augment and dropout, and luck cannot be ruled out." in said
+
+
+def test_models_of_a_study_are_paired(small_study, toolnoise):
+    other = CELL.replace("smallcnn", "smallcnn-bn")
+    said = toolnoise(small_study, "compare", f"{CELL}/algo_impl.npy", f"{other}/algo_impl.npy").stdout
+    assert "Paired: 2 draws of init, shuffle, augment and dropout are in both arms." in said
 
 
 def test_control_runs_answer_alike(small_study, toolnoise):
@@ -35,6 +49,33 @@ def test_files_of_another_program_need_no_study(tmp_path, toolnoise):
     done = toolnoise(tmp_path, "compare", "a.npy", "b.csv", "--labels", "y.csv")
     assert (done.returncode, done.stderr) == (0, "")
     assert "B is more accurate by " in done.stdout
+
+
+def test_a_method_may_have_one_file_a_run_and_more_than_two_methods_are_compared(tmp_path, toolnoise, refusal):
+    rng = np.random.Generator(np.random.Philox(1))
+    labels = rng.integers(0, 3, 200)
+    np.save(tmp_path / "y.npy", labels)
+    for name, strength in (("a", 1), ("b", 3), ("c", 1)):
+        (tmp_path / name).mkdir()
+        for run in range(4):
+            np.save(tmp_path / name / f"{run}.npy", rng.normal(size=(200, 3)) + strength * np.eye(3)[labels])
+    patterns = ["a/*.npy", "b", "c/[0-9].npy"]
+    done = toolnoise(tmp_path, "compare", "--labels", "y.npy", *patterns, "--paired", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    first, second = json.loads(done.stdout)["comparisons"]
+    assert "B is more accurate by " in first["verdict"]
+    assert "95 % over 4 paired draws" in first["verdict"]
+    assert "more accurate" not in second["verdict"]
+    # As a shell makes of patterns: unquoted they are refused, with --arm they are arms.
+    files = {name: [f"{name}/{run}.npy" for run in range(4)] for name in "abc"}
+    arms = [part for each in files.values() for part in ("--arm", *each)]
+    again = toolnoise(tmp_path, "compare", "--labels", "y.npy", *arms, "--paired", "--json")
+    for one, other in zip(json.loads(again.stdout)["comparisons"], (first, second), strict=True):
+        assert one["accuracy_difference"] == other["accuracy_difference"]
+    said = refusal(toolnoise(tmp_path, "compare", "--labels", "y.npy", *files["a"], *files["b"]))
+    assert said.startswith("toolnoise: command line: ARMS: found 8 methods of one run each; quote the pattern")
+    assert "two or more arms" in refusal(toolnoise(tmp_path, "compare", "--labels", "y.npy", "a"))
+    assert "found both ARMS and --arm" in refusal(toolnoise(tmp_path, "compare", "a", "--arm", "b", "--arm", "c"))
 
 
 @pytest.mark.parametrize(

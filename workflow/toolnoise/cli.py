@@ -163,15 +163,20 @@ def _crate(options: argparse.Namespace) -> None:
 
 
 def _compare(options: argparse.Namespace) -> None:
-    from toolnoise.commands import compare
-    from toolnoise.dumps import prediction_files
+    from toolnoise.commands import compare, comparison
+    from toolnoise.dumps import arms, prediction_files
 
-    source = options.labels or prediction_files.labels_of(options.a)
+    given = options.arm or [[one] for one in options.arms]
+    if (options.arm and options.arms) or len(given) < 2:
+        found = "found both ARMS and --arm" if options.arm and options.arms else f"found {len(given)}"
+        raise BadInput("command line", "ARMS", found, "two or more arms: each a name in ARMS, or each an --arm")
+    source = options.labels or prediction_files.labels_of(given[0][0])
     labels = prediction_files.read_labels(source)
-    a, b = (prediction_files.read(path, labels, source) for path in (options.a, options.b))
-    prediction_files.require_same_classes(a, b)
-    found = compare.compare(a, b, labels)
-    _print(compare.as_json(found) if options.json else compare.as_text(found))
+    found = [arms.read(one, labels, source) for one in given]
+    arms.require_comparable(found, options.paired, options.same_start)
+    assumption = "paired" if options.paired else "same start" if options.same_start else "independent"
+    compared = comparison.compare_all(found, labels, assumption)
+    _print(compare.as_json(compared) if options.json else compare.as_text(compared))
 
 
 def _plan(options: argparse.Namespace) -> None:
@@ -263,8 +268,8 @@ _BY_HAND = [
     (
         "compare",
         _compare,
-        "compare the runs in two files of predictions, from a study or from anywhere",
-        ("A", "B", "labels?", "json?"),
+        "compare the predictions of two or more methods, from a study or from anywhere",
+        ("ARMS", "arm?", "labels?", "paired?", "same-start?", "json?"),
     ),
     (
         "plan",
@@ -285,9 +290,20 @@ _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
     "planned": {"metavar": "SHA256", "help": "refuse the job unless its parameters have this digest"},
     "A": {"help": "a run, a cell, a study's results or a results folder"},
     "B": {"help": "another of the same kind"},
-    ("compare", "A"): {"help": "predicted classes or scores, .npy or CSV: N, run x N, N x class or run x N x class"},
-    ("compare", "B"): {"help": "predictions of the candidate to replace A, in the same form"},
-    "labels": {"help": "the N labels, .npy or CSV; may be left out if A is a study's dump", "metavar": "FILE"},
+    "ARMS": {
+        "nargs": "*",
+        "help": "A, then each method to replace it: predicted classes or scores, .npy, .npz or CSV, of shape N, "
+        "run x N, N x class or run x N x class; or a folder or a quoted pattern ('a/*.npy') of one file a run",
+    },
+    "arm": {
+        "action": "append",
+        "nargs": "+",
+        "metavar": "FILE",
+        "help": "instead of ARMS, once per method: a file, or one file a run (--arm a/*.npy --arm b/*.npy)",
+    },
+    "labels": {"help": "the N labels, .npy, .npz or CSV; may be left out if A is a study's dump", "metavar": "FILE"},
+    "paired": {"action": "store_true", "help": "run s of every method has the same start and order"},
+    "same-start": {"action": "store_true", "help": "all runs of all methods start from the same weights"},
     "RUNS": {"nargs": "*", "help": "runs, other result files, or folders of them"},
     "sample": {"type": int, "metavar": "N", "help": "rebuild N random jobs of RUNS, or of results"},
     ("rebuild", "seed"): {"type": int, "default": 0, "metavar": "K", "help": "seed of the sample (0)"},

@@ -1,201 +1,199 @@
-"""Is B better than A, and what changes if B replaces A? Two sets of runs, compared in numbers and in words.
-
-Differences are B - A. Intervals are over runs: they cover what training again would give on these examples. Accuracy
-also has an interval over examples: it covers what these runs would show on other examples of the same kind.
-"""
+"""What `toolnoise compare` prints: the numbers of each comparison as a table, and the conclusions in words."""
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.printing import aligned
-from toolnoise.dumps.prediction_files import Answers
-from toolnoise.metrics.accuracy import accuracies
-from toolnoise.metrics.churn import pairwise_churn
-from toolnoise.metrics.equal_runs import rate_step, value_step
-from toolnoise.metrics.flips import bad_flips, cross_churn, good_flips
-from toolnoise.stats.estimates import Estimate, mean_t
-from toolnoise.stats.jackknife import cross_jackknife, pairwise_jackknife
-from toolnoise.stats.result import Result
-from toolnoise.stats.spread import sd_chi2
-from toolnoise.stats.two_means import hedges_g, mean_difference, probability_of_improvement
+from toolnoise.commands.comparison import Arm, Change, Comparison
+from toolnoise.stats.estimates import Estimate
+
+LEVEL = 0.05
 
 
-class Arm(NamedTuple):
-    """One side alone; cross-entropy is None without scores, or if one is infinite."""
-
-    file: str
-    n_runs: int
-    n_missing: int
-    accuracy_mean: Estimate
-    accuracy_sd: Estimate
-    cross_entropy_mean: Estimate | None
-    churn: Estimate
-
-
-class Comparison(NamedTuple):
-    """Two arms and their differences."""
-
-    n_examples: int
-    a: Arm
-    b: Arm
-    accuracy_difference: Estimate
-    pvalue: float
-    accuracy_difference_over_examples: Estimate
-    hedges_g: Estimate
-    probability_of_improvement: Estimate
-    cross_entropy_difference: Estimate | None
-    churn: Estimate
-    good_flips: Estimate
-    bad_flips: Estimate
-
-    @property
-    def sentences(self) -> list[str]:
-        """The conclusions, as sentences."""
-        return [*_better(self), *_changes(self)]
-
-
-def compare(a: Answers, b: Answers, labels: np.ndarray) -> Comparison:
-    """Compare the runs of `b` with those of `a`, on examples with these labels."""
-    right = [answers.predicted == labels for answers in (a, b)]
-    scores = [accuracies(answers.predicted, labels) for answers in (a, b)]
-    entropies = [_finite(answers.entropies) for answers in (a, b)]
-    of_rates = tuple(rate_step(len(labels), answers.equal) for answers in (a, b))
-    of_values = tuple(value_step(answers.equal) for answers in (a, b))
-    tested = _difference(*scores, of_rates)
-    return Comparison(
-        len(labels),
-        *(_arm(*sides) for sides in zip((a, b), scores, entropies, of_rates, of_values, strict=True)),
-        tested.effect.within(-1, 1),
-        tested.pvalue,
-        mean_t(right[1].mean(axis=0) - right[0].mean(axis=0)).within(-1, 1),
-        hedges_g(*scores),
-        probability_of_improvement(*scores),
-        None if entropies[0] is None or entropies[1] is None else _difference(*entropies, of_values).effect,
-        cross_jackknife(cross_churn(a.predicted, b.predicted)).within(0, 1),
-        cross_jackknife(good_flips(*right)).within(0, 1),
-        cross_jackknife(bad_flips(*right)).within(0, 1),
-    )
-
-
-def as_json(found: Comparison) -> dict[str, Any]:
+def as_json(found: Sequence[Comparison]) -> dict[str, Any]:
     """The comparison for programs: accuracy, churn and flips are fractions, undefined values are null."""
-    return {name: _plain(value) for name, value in found._asdict().items()} | {"verdict": " ".join(found.sentences)}
+    each = [_plain(one) | {"over": _over(one), "verdict": " ".join(_sentences(one))} for one in found]
+    return each[0] if len(each) == 1 else {"comparisons": each}
 
 
-def as_text(found: Comparison) -> str:
+def as_text(found: Sequence[Comparison]) -> str:
     """The comparison for people."""
+    return "\n\n\n".join(_block(one, len(found)) for one in found)
+
+
+def _block(found: Comparison, tests: int) -> str:
     a, b = found.a, found.b
+    over, examples = _over(found), f"{found.n_examples} examples"
     rows = [
-        ("", "A", "B", "A to B", "95 % interval"),
-        ("accuracy %", *(_percent(arm.accuracy_mean.value) for arm in (a, b)), *_points(found.accuracy_difference)),
-        ("  SD over runs", *(_percent(arm.accuracy_sd.value) for arm in (a, b)), "", ""),
-        ("  over examples", "", "", *_points(found.accuracy_difference_over_examples)),
-        ("  in SDs", "", "", *_shown(found.hedges_g, "{:+.2f}")),
-        ("  B beats A, % of pairs", "", "", *_shares(found.probability_of_improvement)),
+        ("", a.name, b.name, f"{a.name} to {b.name}", "95 % interval", "over"),
+        ("accuracy %", *_percents(a, b, "accuracy_mean"), *_points(found.accuracy_difference, over)),
+        ("  these runs", "", "", *_points(found.accuracy_difference_over_examples, examples)),
+        ("  in SDs", "", "", *_shown(found.hedges_g, "{:+.2f}", over)),
+        (f"  {b.name} beats {a.name}, % of pairs", "", "", *_shares(found.probability_of_improvement, over)),
+        ("  SD", *_percents(a, b, "accuracy_sd"), *_shown(found.accuracy_sd_ratio, "x {:.2f}", over)),
+        ("  SD, same draw", *_percents(a, b, "accuracy_sd_same_draw"), "", "", ""),
     ]
     if found.cross_entropy_difference is not None:
         means = (f"{arm.cross_entropy_mean.value:.4f}" for arm in (a, b))
-        rows.append(("cross-entropy", *means, *_shown(found.cross_entropy_difference, "{:+.4f}")))
+        rows.append(("cross-entropy", *means, *_shown(found.cross_entropy_difference, "{:+.4f}", over)))
     rows += [
-        ("churn %", *(_percent(arm.churn.value) for arm in (a, b)), *_shares(found.churn)),
-        ("  good flips %", "", "", *_shares(found.good_flips)),
-        ("  bad flips %", "", "", *_shares(found.bad_flips)),
+        ("churn %", *_percents(a, b, "churn"), *_points(found.churn_difference, over)),
+        (f"  {b.name} / {a.name}", "", "", *_shown(found.churn_ratio, "x {:.2f}", over)),
+        ("churn, same draw %", *_percents(a, b, "churn_same_draw"), "", "", ""),
+        *_changed(f"{b.name} replaces {a.name} %", found.other_draws, over),
+        *_changed(f"{b.name} replaces {a.name}, same draw %", found.same_draw, over),
     ]
-    files = [f"{name}: {arm.file}, {_runs(arm)}" for name, arm in (("A", a), ("B", b))]
-    return "\n".join([*files, f"{found.n_examples} examples", "", *aligned(rows), "", *found.sentences])
+    # A line without any number is left out.
+    rows = [rows[0], *(row for row in rows[1:] if any(cell not in ("", "n/a") for cell in row[1:-1]))]
+    lines = [f"{arm.name}: {arm.file}, {_runs(arm)}" for arm in (a, b)]
+    lines += [examples, *_pairing(found), *found.notes, "", *aligned(rows), "", *_sentences(found)]
+    if tests > 1 and not math.isnan(found.pvalue):
+        lines.append(f"p = {found.pvalue:.2g}, by Holm {found.pvalue_holm:.2g} ({tests} comparisons with {a.name}).")
+    return "\n".join(lines)
 
 
-def _arm(answers: Answers, scores: np.ndarray, entropies: np.ndarray | None, of_rates: float, of_values: float) -> Arm:
-    return Arm(
-        answers.file,
-        len(scores),
-        answers.missing,
-        mean_t(scores, of_rates).within(0, 1),
-        sd_chi2(scores, of_rates),
-        None if entropies is None else mean_t(entropies, of_values).within(0, np.inf),
-        pairwise_jackknife(pairwise_churn(answers.predicted)).within(0, 1),
-    )
+def _pairing(found: Comparison) -> list[str]:
+    a, b = found.a.name, found.b.name
+    if found.way == "paired":
+        left_out = f"; {a} to {b} leaves out {found.left_out} of one arm alone" if found.left_out else ""
+        return [f"Paired: {found.n_draws} draws{_of(found.same_draws)} are in both arms{left_out}."]
+    return [f"Independent: {a} to {b} leaves out the draw that is in both arms."] if found.left_out else []
 
 
-def _finite(entropies: np.ndarray | None) -> np.ndarray | None:
-    """The cross-entropies; None if there are none or one is infinite (a probability of exactly 0)."""
-    return entropies if entropies is not None and np.isfinite(entropies).all() else None
-
-
-def _difference(a: np.ndarray, b: np.ndarray, steps: tuple[float, float]) -> Result:
-    """Welch's test; with a single run on a side, only the difference."""
-    if min(len(a), len(b)) < 2:
-        return Result(np.nan, np.nan, Estimate(float(b.mean() - a.mean()), np.nan, np.nan))
-    return mean_difference(a, b, steps)
+def _sentences(found: Comparison) -> list[str]:
+    return [*(_without_winner(found) if found.way == "one draw" else _better(found)), *_changes(found)]
 
 
 def _better(found: Comparison) -> list[str]:
+    a, b = found.a.name, found.b.name
     value, low, high = found.accuracy_difference
-    by = f"{100 * abs(value):.2f} points"
-    if math.isnan(low):
-        above = "as accurate as A" if value == 0 else f"{by} {'above' if value > 0 else 'below'} A"
-        return [f"B is {above} here; with one run of a method, luck cannot be ruled out."]
-    if low <= 0 <= high:
-        if low == high:
-            return ["All runs are equally accurate."]
-        return [f"No significant difference in accuracy: {_interval(low, high)} points (95 % over runs) includes 0."]
-    winner, beats = "B", found.probability_of_improvement.value
+    if low == high == 0:
+        return ["All runs are equally accurate."]
+    over = f"95 % over {_over(found)}"
+    if not found.pvalue < LEVEL:
+        return [f"No significant difference in accuracy: {_interval(low, high)} points ({over}) includes 0."]
+    if not found.pvalue_holm < LEVEL:
+        return [f"No significant difference in accuracy after Holm's correction: p = {found.pvalue_holm:.2g}."]
+    winner, beats = b, found.probability_of_improvement.value
     if value < 0:
-        winner, beats, low, high = "A", 1 - beats, -high, -low
+        winner, beats, low, high = a, 1 - beats, -high, -low
     sentences = [
-        f"{winner} is more accurate by {by} ({_interval(low, high)}, 95 % over runs): "
+        f"{winner} is more accurate by {100 * abs(value):.2f} points ({_interval(low, high)}, {over}): "
         f"its run beats the other's in {100 * beats:.0f} % of pairs."
     ]
-    over = found.accuracy_difference_over_examples
-    if over.low <= 0 <= over.high:
+    examples = found.accuracy_difference_over_examples
+    if examples.low <= 0 <= examples.high:
         sentences.append("On other examples of the same kind this may not hold: the interval over examples includes 0.")
     return sentences
 
 
+def _without_winner(found: Comparison) -> list[str]:
+    """The difference of these runs, and why it says nothing of other draws."""
+    a, b = found.a.name, found.b.name
+    value, low, high = found.accuracy_difference_over_examples
+    if low == high == 0:
+        return ["All runs are equally accurate."]
+    by = f"{100 * abs(value):.2f} points {'above' if value > 0 else 'below'}" if value else "as accurate as"
+    interval = "" if math.isnan(low) else f" ({_interval(low, high)}, 95 % over {found.n_examples} examples)"
+    single = [_one_draw(arm) for arm in (found.a, found.b) if arm.n_draws == 1]
+    reason = " and ".join(single) or f"shared draws tie the runs of {a} and {b} together"
+    if found.same_draws:
+        reason = f"all runs share one draw{_of(found.same_draws)}"
+    return [f"{b} is {by} {a} here{interval}. That is no winner: {reason}, and luck cannot be ruled out."]
+
+
+def _one_draw(arm: Arm) -> str:
+    if arm.n_runs == 1:
+        return f"{arm.name} is one run"
+    if not arm.one_draw_of:
+        return f"the {arm.n_runs} runs of {arm.name} are one draw"
+    return f"the {arm.n_runs} runs of {arm.name} share one draw{_of(arm.one_draw_of)}"
+
+
 def _changes(found: Comparison) -> list[str]:
-    if found.churn.value == 0:
-        return ["No prediction changes if B replaces A."]
-    changed, good, bad = (_percent(share.value) for share in (found.churn, found.good_flips, found.bad_flips))
-    sentences = [
-        f"If B replaces A, {changed} % of the predictions change: "
-        f"{good} % from wrong to right, {bad} % from right to wrong."
-    ]
+    a, b = found.a.name, found.b.name
+    other, same = found.other_draws, found.same_draw
+    if all(math.isnan(change.churn.value) or change.churn.value == 0 for change in (other, same)):
+        return [f"No prediction changes if {b} replaces {a}."]
+    sentences = []
+    if not math.isnan(other.churn.value):
+        replaced = f"these runs of {b} replace" if found.b.n_draws == 1 else f"{b}, trained anew, replaces"
+        sentences.append(
+            f"If {replaced} {a}, {_percent(other.churn)} % of the predictions change: {_directions(other)}."
+        )
     if not math.isnan(found.a.churn.value):
-        sentences.append(f"If A is trained again, {_percent(found.a.churn.value)} % change.")
+        sentences.append(f"If {a} is trained again, {_percent(found.a.churn)} % change.")
+    if not math.isnan(same.churn.value):
+        whole = found.same_draws == list(ALGORITHMIC)
+        with_same = "With the same draws" if whole else f"Between runs that share draws{_of(found.same_draws)}"
+        sentences.append(f"{with_same}, {_percent(same.churn)} % change: {_directions(same)}.")
     return sentences
+
+
+def _directions(change: Change) -> str:
+    return f"{_percent(change.good_flips)} % from wrong to right, {_percent(change.bad_flips)} % from right to wrong"
+
+
+def _over(found: Comparison) -> str:
+    """What the intervals over draws speak of."""
+    if found.way == "paired":
+        return f"{found.n_draws} paired draws"
+    if found.way == "one draw":
+        return ""
+    return "runs" if all(arm.n_draws == arm.n_runs for arm in (found.a, found.b)) else "draws"
 
 
 def _runs(arm: Arm) -> str:
     missing = f" ({arm.n_missing} diverged)" if arm.n_missing else ""
-    return f"{arm.n_runs} run{'' if arm.n_runs == 1 else 's'}{missing}"
+    draws = "" if arm.n_draws == arm.n_runs else f" of {arm.n_draws} draw{'' if arm.n_draws == 1 else 's'}"
+    return f"{arm.n_runs} run{'' if arm.n_runs == 1 else 's'}{draws}{missing}"
+
+
+def _of(sources: Sequence[str]) -> str:
+    *others, last = sources or [""]
+    return f" of {', '.join(others)}{' and ' if others else ''}{last}" if last else ""
+
+
+def _changed(name: str, change: Change, over: str) -> list[tuple[str, ...]]:
+    return [
+        (name, "", "", *_shares(change.churn, over)),
+        ("  from wrong to right", "", "", *_shares(change.good_flips, over)),
+        ("  from right to wrong", "", "", *_shares(change.bad_flips, over)),
+    ]
 
 
 def _interval(low: float, high: float) -> str:
     return f"{100 * low:.2f} to {100 * high:.2f}"
 
 
-def _percent(value: float) -> str:
-    return "n/a" if math.isnan(value) else f"{100 * value:.2f}"
+def _percent(estimate: Estimate) -> str:
+    return "n/a" if math.isnan(estimate.value) else f"{100 * estimate.value:.2f}"
 
 
-def _points(estimate: Estimate) -> tuple[str, str]:
-    return _shown(Estimate(*(100 * number for number in estimate)), "{:+.2f}")
+def _percents(a: Arm, b: Arm, quantity: str) -> tuple[str, str]:
+    return _percent(getattr(a, quantity)), _percent(getattr(b, quantity))
 
 
-def _shares(estimate: Estimate) -> tuple[str, str]:
-    return _shown(Estimate(*(100 * number for number in estimate)), "{:.2f}")
+def _points(estimate: Estimate, over: str) -> tuple[str, str, str]:
+    return _shown(Estimate(*(100 * number for number in estimate)), "{:+.2f}", over)
 
 
-def _shown(estimate: Estimate, form: str) -> tuple[str, str]:
+def _shares(estimate: Estimate, over: str) -> tuple[str, str, str]:
+    return _shown(Estimate(*(100 * number for number in estimate)), "{:.2f}", over)
+
+
+def _shown(estimate: Estimate, form: str, over: str) -> tuple[str, str, str]:
     value, low, high = ("n/a" if math.isnan(number) else form.format(number) for number in estimate)
-    return value, "n/a" if low == high == "n/a" else f"{low} to {high}"
+    return (value, "n/a", "") if low == high == "n/a" else (value, f"{low} to {high}", over)
 
 
-def _plain(value: object) -> object:
-    if isinstance(value, Arm):
-        return {name: _plain(part) for name, part in value._asdict().items()}
+def _plain(value: object) -> Any:
     if isinstance(value, Estimate):
         return dict(zip(("value", "ci_low", "ci_high"), map(_plain, value), strict=True))
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return {name: _plain(part) for name, part in value._asdict().items()}
+    return None if isinstance(value, float) and not np.isfinite(value) else value

@@ -1,13 +1,16 @@
 """Predictions from any source, in files: predicted classes or scores of one run or several, and labels.
 
-A file is `.npy` or CSV, recognised by its first bytes; nothing is ever unpickled. With N labels its shape determines
-its content: N or run x N are predicted classes, N x class or run x N x class are scores. Scores that are never negative
-and sum to 1 are probabilities, others logits. A CSV may begin with column names; with a column `run`, each line is one
-example of that run, which a column `example` may identify.
+A file is `.npy`, `.npz` or CSV, recognised by its first bytes; nothing is ever unpickled. With N labels its shape
+determines its content: N or run x N are predicted classes, N x class or run x N x class are scores. Scores that are
+never negative and sum to 1 are probabilities, others logits; what is neither has no cross-entropy. An `.npz` has one
+array or one with a name of `STACKS`, which is read as an `.npy` is, or else an array for each run. A CSV may begin with
+column names; with a column `run`, each line is one example of that run, which a column `example` may identify.
 """
 
 import csv
+import hashlib
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,35 +22,37 @@ from toolnoise.base.files import readable
 from toolnoise.dumps import stacks
 from toolnoise.metrics.accuracy import predictions
 from toolnoise.metrics.entropy import cross_entropies
-from toolnoise.metrics.equal_runs import bit_equal
+from toolnoise.metrics.probabilities import Kind, kind
+from toolnoise.stats.draws import Drawn
 
 MOST_CLASSES = 2**31
-# The tolerance of a sum of probabilities around 1: half precision rounds each of them by up to 0.0005.
-SUM = 0.005
+# An array of an .npz with one of these names has all runs; the others are then not read.
+STACKS = ("logits", "probabilities", "predictions", "scores")
 
 
 class Answers(NamedTuple):
-    """Predicted classes of each run, [S, N]; with scores, also cross-entropies, [S], and the number of classes."""
+    """Predicted classes of each run, [S, N]; with scores, also cross-entropies, [S], and the number of classes.
+
+    `drawn` has the draws of each run if they are known, `bits` a digest of the scores of each run if there are scores.
+    """
 
     file: str
     predicted: np.ndarray
     entropies: np.ndarray | None
     classes: int | None
     missing: int = 0
-
-    @property
-    def equal(self) -> bool:
-        """Whether all runs are equal in everything that the file shows."""
-        return bit_equal(self.predicted) and (self.entropies is None or bit_equal(self.entropies))
+    drawn: Sequence[Drawn] | None = None
+    bits: Sequence[str] | None = None
+    notes: Sequence[str] = ()
 
 
 def read_labels(path: str) -> np.ndarray:
     """The labels, [N], in a file of one column or row, or those of the test set in a study's data."""
-    if zipped(path):
+    if zipped(path) and "test_labels" in arrays.npz_names(path):
         from toolnoise.datasets import prepared
 
         return prepared.load(path).test.labels
-    found = _read(path, 2)
+    found, _ = _read(path, 2, ("labels",))
     if not found.size or max(found.shape) != found.size:
         raise BadInput(path, "", f"found shape {found.shape}", "one label per example")
     return _classes(path, found.ravel(), "label")
@@ -64,10 +69,14 @@ def labels_of(dump: str) -> str:
 
 def read(path: str, labels: np.ndarray, source: str) -> Answers:
     """The predictions in a file for the examples with these labels, which were read from `source`."""
-    values, missing = _read(path, 3), 0
+    missing, drawn = 0, None
     if _is_dump(Path(path)):
         dump = stacks.read_predictions(path, Path(path).with_suffix(".json"))
-        values, missing = dump.logits[dump.finished], int(np.sum(dump.diverged))
+        missing, kept = sum(dump.diverged), dump.finished
+        values, name = dump.logits[kept] if missing else dump.logits, "logits"
+        drawn = [run for run, finished in zip(dump.drawn, kept, strict=True) if finished]
+    else:
+        values, name = _read(path, 3, STACKS)
     examples, shape = len(labels), values.shape
     if 0 in shape:
         raise BadInput(path, "", f"found shape {shape}", "at least one run and one example")
@@ -79,11 +88,12 @@ def read(path: str, labels: np.ndarray, source: str) -> Answers:
         allowed = f"{examples} or run x {examples} classes, or {examples} x class or run x {examples} x class scores"
         raise BadInput(path, "", found, allowed)
     if values.ndim < 3:
-        return Answers(path, _classes(path, np.atleast_2d(values), "class"), None, None, missing)
+        return Answers(path, _classes(path, np.atleast_2d(values), "class"), None, None, missing, drawn)
     classes = values.shape[2]
     _require_labels(source, labels, classes, path)
-    entropies = np.concatenate([cross_entropies(_logits(run)[np.newaxis], labels) for run in values])
-    return Answers(path, predictions(values), entropies, classes, missing)
+    entropies, notes = _entropies(values, labels, _kind(path, name, values))
+    bits = [hashlib.sha256(np.ascontiguousarray(run)).hexdigest() for run in values]
+    return Answers(path, predictions(values), entropies, classes, missing, drawn, bits, notes)
 
 
 def require_same_classes(one: Answers, other: Answers) -> None:
@@ -114,16 +124,34 @@ def _is_dump(path: Path) -> bool:
     return isinstance(about, dict) and {"spec", "seeds", "diverged", "shape"} <= about.keys()
 
 
-def _read(path: str, most: int) -> np.ndarray:
+def _read(path: str, most: int, named: Sequence[str]) -> tuple[np.ndarray, str]:
+    """The array in a file, and its name if it has one of these names in an .npz."""
+    name = ""
     if _begins(path, b"\x93NUMPY"):
         found = arrays.read_npy(path)
-    elif Path(path).suffix == ".npy" or zipped(path):
+    elif zipped(path):
+        found, name = _read_npz(path, named)
+    elif Path(path).suffix in (".npy", ".npz"):
         raise BadInput(path, "", "not a NumPy array", "a .npy file that numpy.save wrote, or CSV")
     else:
         found = _read_csv(path)
     if found.dtype.kind not in "biuf" or found.ndim not in range(1, most + 1):
         raise BadInput(path, "", f"found {found.dtype} of shape {found.shape}", f"numbers in 1 to {most} dimensions")
-    return found
+    return found, name
+
+
+def _read_npz(path: str, named: Sequence[str]) -> tuple[np.ndarray, str]:
+    found = arrays.read_npz(path)
+    known = [name for name in named if name in found]
+    if len(known) == 1 or len(found) == 1:
+        name = (known or list(found))[0]
+        return found[name], name
+    shapes = {array.shape for array in found.values()}
+    if known or len(shapes) != 1 or len(shapes.pop()) not in (1, 2):
+        arrays_found = ", ".join(f"{name} of shape {array.shape}" for name, array in found.items())
+        wanted = f"one array named {' or '.join(named)}, or an array of one shape for each run"
+        raise BadInput(path, "", f"found {arrays_found or 'no array'}", wanted)
+    return np.stack(list(found.values())), ""
 
 
 def _read_csv(path: str) -> np.ndarray:
@@ -207,10 +235,23 @@ def _require_labels(source: str, labels: np.ndarray, classes: int, path: str) ->
         raise BadInput(source, f"[{place}]", f"found {labels[place]}", f"0 to {classes - 1}, the classes of {path}")
 
 
-def _logits(scores: np.ndarray) -> np.ndarray:
-    """Scores of a run as logits; probabilities are turned into their logarithms."""
-    scores = scores.astype(np.float64)
-    if scores.min() >= 0 and np.abs(scores.sum(axis=1) - 1).max() <= SUM:
-        with np.errstate(divide="ignore"):
-            return np.log(scores)
-    return scores
+def _kind(path: str, name: str, values: np.ndarray) -> Kind:
+    """The kind of the scores of all runs, which the name of their array must not contradict."""
+    kinds = {kind(run) for run in values}
+    found: Kind = kinds.pop() if len(kinds) == 1 else "neither"
+    if (name == "logits" and found == "probabilities") or (name == "probabilities" and found != "probabilities"):
+        raise BadInput(path, name, f"found {found.replace('neither', 'scores whose sums are not 1')}", name)
+    return found
+
+
+def _entropies(values: np.ndarray, labels: np.ndarray, scores: Kind) -> tuple[np.ndarray | None, tuple[str, ...]]:
+    """The cross-entropy of each run, and what was done to get it; None where there is none."""
+    if scores == "neither":
+        return None, ("no cross-entropy, since the scores are neither logits nor probabilities that sum to 1",)
+    if scores == "logits":
+        return np.concatenate([cross_entropies(run[np.newaxis], labels) for run in values]), ()
+    with np.errstate(divide="ignore"):
+        found = np.array([cross_entropies(np.log(run[np.newaxis].astype(float)), labels)[0] for run in values])
+    if not np.isfinite(found).all():
+        return None, ("no cross-entropy, since the probability of a label is exactly 0",)
+    return found, ("cross-entropy of probabilities as they are, not of their softmax",)

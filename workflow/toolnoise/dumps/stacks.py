@@ -7,7 +7,10 @@ import numpy as np
 
 from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
+from toolnoise.metrics import probabilities
 from toolnoise.stats.draws import Drawn
+
+SOME = 1000  # examples that show whether a network ends in a softmax
 
 
 class Predictions(NamedTuple):
@@ -50,12 +53,14 @@ class Representations(NamedTuple):
 def read_predictions(logits: str | Path, index: str | Path) -> Predictions:
     """Read a dump and check that it is whole and fits its index."""
     stack, found = _read_stack(logits, index, {"seeds": 0, "diverged": 0}, "predict", "draws", "spec")
+    _require_logits(logits, stack, found["diverged"])
     return Predictions(stack, found["seeds"], found["diverged"], _drawn(index, found))
 
 
 def read_remedied(logits: str | Path, index: str | Path) -> Remedied:
     """Read a dump and check that it is whole and fits its index."""
     stack, found = _read_stack(logits, index, {"remedies": 0, "seeds": 1, "diverged": 1}, "remedy")
+    _require_logits(logits, np.moveaxis(stack, 1, 0), found["diverged"])
     return Remedied(stack, found["remedies"], found["seeds"], found["diverged"])
 
 
@@ -76,6 +81,12 @@ def _drawn(index: str | Path, found: dict[str, Any]) -> list[Drawn]:
         {source: None if numbers is None else (study, numbers[run]) for source, numbers in draws.items()}
         for run in range(runs)
     ]
+
+
+def _require_logits(path: str | Path, stack: np.ndarray, diverged: list[bool]) -> None:
+    """Refuse a stack [S, ..., N, C] of softmax outputs: training, entropies, ensembles, correlations need logits."""
+    if not all(diverged) and probabilities.kind(stack[diverged.index(False)][..., :SOME, :]) == "probabilities":
+        raise BadInput(path, "", "found probabilities", "logits, so a network without a softmax at its end")
 
 
 def _read_stack(

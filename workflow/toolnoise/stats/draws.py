@@ -1,4 +1,4 @@
-"""What is independent: runs are grouped by the algorithmic draws that they share.
+"""What is independent, what is paired, and what an interval speaks of: all follow from the draws that runs share.
 
 Two runs that start from the same weights, or see the data in the same order, are not independent. Runs that share a
 draw of any algorithmic source, directly or through a third run, form one unit. So ten ALGO runs are ten units, and five
@@ -7,9 +7,13 @@ every algorithmic draw. An interval over units speaks of other draws; with one u
 
 Implementation draws do not make units. Rounding has no effect of its own that runs with different starts could share:
 `stats.components` measures it.
+
+Runs enter a comparison through their units: by the mean of a unit's runs, or by the mean over the pairs of a run of one
+unit and a run of another.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -17,6 +21,52 @@ from toolnoise.base.noise_sources import ALGORITHMIC
 
 # The draw of each source that a run has; None for a source that is drawn anew in every run.
 Drawn = Mapping[str, Hashable]
+
+Way = Literal["paired", "independent", "one draw"]
+# What to assume of runs whose draws nobody recorded.
+Assumption = Literal["paired", "same start", "independent"]
+
+
+class Design(NamedTuple):
+    """How two arms can be compared, with the unit of each run.
+
+    Paired arms are compared within the units of both. Independent arms have no unit in common, or one that is left out.
+    Otherwise at least one arm is a single draw, and no interval over draws exists. `units_a` and `units_b` are the
+    units that are compared; those of paired arms are the same.
+    """
+
+    way: Way
+    a: np.ndarray
+    b: np.ndarray
+    units_a: np.ndarray
+    units_b: np.ndarray
+
+    @property
+    def left_out(self) -> int:
+        """The number of units that are not compared."""
+        return len(np.union1d(self.a, self.b)) - len(np.union1d(self.units_a, self.units_b))
+
+
+def design(a: np.ndarray, b: np.ndarray) -> Design:
+    """How to compare arms whose runs have these units."""
+    of_a, of_b = np.unique(a), np.unique(b)
+    both = np.intersect1d(of_a, of_b)
+    if len(both) >= 2:
+        return Design("paired", a, b, both, both)
+    alone_a, alone_b = np.setdiff1d(of_a, both), np.setdiff1d(of_b, both)
+    if min(len(alone_a), len(alone_b)) >= 2:
+        return Design("independent", a, b, alone_a, alone_b)
+    return Design("one draw", a, b, of_a, of_b)
+
+
+def assumed(runs: int, assumption: Assumption) -> list[Drawn]:
+    """Draws of an arm's runs that nobody recorded: all of run s are those of run s in other arms, or all starts equal.
+
+    Independent runs have draws of their own.
+    """
+    if assumption == "paired":
+        return [dict.fromkeys(ALGORITHMIC, ("run", run)) for run in range(runs)]
+    return [{"init": "start"} if assumption == "same start" else {}] * runs
 
 
 def units(*arms: Sequence[Drawn]) -> list[np.ndarray]:
@@ -53,3 +103,47 @@ def members(numbers: np.ndarray) -> list[np.ndarray]:
     """The runs of each unit, in the order of their first runs."""
     order = np.unique(numbers, return_index=True)[1]
     return [np.flatnonzero(numbers == numbers[first]) for first in np.sort(order)]
+
+
+def shared(runs: Sequence[Drawn]) -> list[str]:
+    """The algorithmic sources of which all these runs have the same draw."""
+    return [
+        source
+        for source in ALGORITHMIC
+        if runs[0].get(source) is not None and all(run.get(source) == runs[0][source] for run in runs)
+    ]
+
+
+def shared_between(plan: Design, a: Sequence[Drawn], b: Sequence[Drawn]) -> list[str]:
+    """The algorithmic sources of which, in every unit that has runs of both arms, all runs have the same draw."""
+    both = np.intersect1d(plan.a, plan.b)
+    of_units = [
+        shared([drawn[run] for drawn, own in ((a, plan.a), (b, plan.b)) for run in np.flatnonzero(own == unit)])
+        for unit in both
+    ]
+    return [source for source in ALGORITHMIC if of_units and all(source in sources for sources in of_units)]
+
+
+def unit_means(values: np.ndarray, numbers: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """The mean over the runs of each chosen unit, [U, ...], from values of runs, [S, ...]."""
+    of_units = [values[numbers == unit].astype(float) for unit in chosen]
+    # Computed relative to the first run, so that the mean of equal values is exactly that value.
+    return np.array([runs[0] + (runs - runs[0]).mean(axis=0) for runs in of_units])
+
+
+def pair_means(
+    matrix: np.ndarray, rows: np.ndarray, columns: np.ndarray, chosen: np.ndarray, others: np.ndarray
+) -> np.ndarray:
+    """The mean over pairs of a run of one unit and a run of another, [U, V], from the values of pairs of runs, [S, T].
+
+    `rows` and `columns` are the units of the runs.
+    """
+    one = (chosen[:, np.newaxis] == rows).astype(float)
+    other = (others[:, np.newaxis] == columns).astype(float)
+    return one @ matrix @ other.T / np.outer(one.sum(axis=1), other.sum(axis=1))
+
+
+def same_unit_means(matrix: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    """The mean over the pairs of runs of each unit that has several, from the values of pairs, [S, S], symmetric."""
+    found = [matrix[np.ix_(runs, runs)][np.triu_indices(len(runs), 1)] for runs in members(numbers)]
+    return np.array([pairs.mean() for pairs in found if len(pairs)])

@@ -6,7 +6,7 @@ Differences are second arm minus first, as in metrics/cross_tooling.py.
 import numpy as np
 from scipy import optimize, special, stats
 
-from toolnoise.stats.estimates import TAIL, UNDEFINED, Estimate, equal_reach, standard_deviation, t_interval
+from toolnoise.stats.estimates import TAIL, UNDEFINED, Estimate, equal_reach, mean_t, standard_deviation, t_interval
 from toolnoise.stats.result import UNDECIDED, Result
 
 QUANTILES = 2000  # of a chi-square: a noncentral t is then accurate to 0.00002
@@ -46,11 +46,27 @@ def _equal_arms(difference: float, step_per_run: float) -> Result:
     return Result(statistic, pvalue, Estimate(difference, difference - reach, difference + reach))
 
 
+def paired_difference(a: np.ndarray, b: np.ndarray, step: float = 0.0) -> Result:
+    """Student's test of the differences of values in pairs, `b[u] - a[u]`, with his interval of their mean.
+
+    If all differences are equal, the test is that of `_equal_arms`; `step` is the smallest change of a difference.
+    """
+    if len(a) < 2:
+        return UNDECIDED
+    differences = b - a
+    effect, error = mean_t(differences, step), standard_deviation(differences) / np.sqrt(len(a))
+    if error == 0:
+        return _equal_arms(effect.value, step / len(a))
+    statistic = effect.value / error
+    return Result(statistic, float(2 * stats.t.sf(abs(statistic), len(a) - 1)), effect)
+
+
 def hedges_g(a: np.ndarray, b: np.ndarray) -> Estimate:
     """The difference of the means in pooled SDs, corrected for its bias with few runs (Hedges 1981).
 
     The interval is exact for normal runs with equal SDs. It contains the differences for which the observed t statistic
-    is not in the tails of its noncentral distribution.
+    is not in the tails of its noncentral distribution. For paired arms it is too wide: one that knows the pairs would
+    need the SDs' ratio, and covers less with few runs.
     """
     freedom = len(a) + len(b) - 2
     if min(len(a), len(b)) < 2:
@@ -73,16 +89,17 @@ def hedges_g(a: np.ndarray, b: np.ndarray) -> Estimate:
     return Estimate(*(float(unbiased * scale * shift) for shift in (statistic, bound(1 - TAIL), bound(TAIL))))
 
 
-def probability_of_improvement(a: np.ndarray, b: np.ndarray) -> Estimate:
+def probability_of_improvement(a: np.ndarray, b: np.ndarray, paired: bool = False) -> Estimate:
     """The probability that a run of the second arm is better than a run of the first; ties count half.
 
     The interval is Newcombe's (2006, method 5). It inverts a score test with Hanley and McNeil's variance, so it has a
-    width even if every run of one arm beats every run of the other.
+    width even if every run of one arm beats every run of the other. Of paired arms, pairs of different draws count;
+    the interval is then that of independent arms, which is too wide if the same draw moves both arms alike.
     """
-    if min(len(a), len(b)) < 1:
+    if min(len(a), len(b)) < 1 + paired:
         return UNDEFINED
     order = np.sign(b[:, np.newaxis] - a)
-    chance = float((order.mean() + 1) / 2)
+    chance = float(((order[~np.eye(len(a), dtype=bool)] if paired else order).mean() + 1) / 2)
     pairs, others = len(a) * len(b), (len(a) + len(b)) / 2 - 1
     z = stats.norm.ppf(1 - TAIL)
 

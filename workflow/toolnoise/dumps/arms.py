@@ -1,0 +1,81 @@
+"""The runs of one method, from one file of several runs or from one file a run.
+
+An arm is given as a file, as a folder of files, as a pattern such as `a/*.npy`, or as the files that a shell makes of a
+pattern. Files of a folder or a pattern are taken in the order of their names. A single file may hold any number of
+runs; of several files, each is one run.
+"""
+
+import string
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from toolnoise.base.errors import BadInput
+from toolnoise.dumps import prediction_files
+from toolnoise.dumps.prediction_files import Answers
+
+NAMES = string.ascii_uppercase
+SUFFIXES = (".npy", ".npz", ".csv")
+
+
+def files_of(given: str) -> list[str]:
+    """The files that a path or a pattern stands for."""
+    path = Path(given)
+    if path.is_dir():
+        found = [str(one) for one in sorted(path.iterdir()) if one.suffix in SUFFIXES]
+    elif path.exists() or not any(sign in given for sign in "*?["):
+        return [given]
+    else:
+        found = [str(one) for one in sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor))))]
+    if not found:
+        raise BadInput(given, "", "found no file", f"{', '.join(SUFFIXES)} files, one a run")
+    return found
+
+
+def read(given: Sequence[str], labels: np.ndarray, source: str) -> Answers:
+    """The runs of an arm, from what was given for it."""
+    paths = [path for one in given for path in files_of(one)]
+    for path in paths:
+        if Path(path).exists() and Path(source).exists() and Path(path).samefile(source):
+            raise BadInput(path, "", "found the labels among the runs", "files of predictions")
+    found = [prediction_files.read(path, labels, source) for path in paths]
+    if len(found) == 1:
+        return found[0]
+    for one in found:
+        if len(one.predicted) != 1:
+            raise BadInput(one.file, "", f"found {len(one.predicted)} runs", f"one run in each of {len(paths)} files")
+        prediction_files.require_same_classes(found[0], one)
+    name = given[0] if len(given) == 1 else f"{given[0]} ... {given[-1]}"
+    entropies, bits, drawn = ([getattr(one, part) for one in found] for part in ("entropies", "bits", "drawn"))
+    return Answers(
+        name,
+        np.concatenate([one.predicted for one in found]),
+        None if any(part is None for part in entropies) else np.concatenate(entropies),
+        next((one.classes for one in found if one.classes), None),
+        sum(one.missing for one in found),
+        None if any(part is None for part in drawn) else [run for part in drawn for run in part],
+        None if any(part is None for part in bits) else [run for part in bits for run in part],
+        list(dict.fromkeys(note for one in found for note in one.notes)),
+    )
+
+
+def require_comparable(arms: Sequence[Answers], paired: bool, same_start: bool) -> None:
+    """Refuse arms that answer other questions, or of which more is assumed than can be."""
+    for place, one in enumerate(arms):
+        for other in arms[:place]:
+            prediction_files.require_same_classes(other, one)
+    if len(arms) > len(NAMES):
+        raise BadInput("command line", "ARMS", f"found {len(arms)} arms", f"at most {len(NAMES)}")
+    counts = [len(one.predicted) for one in arms]
+    if len(arms) > 2 and max(counts) == 1:
+        found = f"found {len(arms)} methods of one run each"
+        raise BadInput("command line", "ARMS", found, "quote the pattern: 'a/*.npy', or --arm a/*.npy --arm b/*.npy")
+    if paired and same_start:
+        raise BadInput("command line", "--paired", "found --same-start, too", "one of them")
+    known = next((one.file for one in arms if one.drawn is not None), None)
+    if known and (paired or same_start):
+        option = "--paired" if paired else "--same-start"
+        raise BadInput("command line", option, f"the draws of {known} are known", "only for files of your own")
+    if paired and len(set(counts)) > 1:
+        raise BadInput("command line", "--paired", f"found {', '.join(map(str, counts))} runs", "equal numbers of runs")
