@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from toolnoise.study.cells import Cell, Network, Pair
+from toolnoise.study.comparisons import with_batch_norm
 from toolnoise.study.variants import variant
 
 # Ensembles of up to half the runs: three sizes, and still two ensembles of the largest.
@@ -97,8 +98,8 @@ class Grid:
     def with_and_without_bn(self) -> list[Cell]:
         """The cells of models M that have an M-bn, and the cells of those M-bn."""
         cells = self.usual
-        without = {cell for cell in cells if cell._replace(model=f"{cell.model}-bn") in cells}
-        with_bn = {cell._replace(model=f"{cell.model}-bn") for cell in without}
+        without = {cell for cell in cells if with_batch_norm(cell) in cells}
+        with_bn = set(map(with_batch_norm, without))
         return [cell for cell in cells if cell in without | with_bn]
 
 

@@ -14,7 +14,8 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import ALGORITHMIC, DRAW
 from toolnoise.study import catalogue, config, remedy_sets
 from toolnoise.study.catalogue import Figure
-from toolnoise.study.cells import MODES, Cell, Network, Pair, Place, Profile
+from toolnoise.study.cells import MODES, Cell, Network, Pair, Place, Profile, Variants
+from toolnoise.study.comparisons import comparisons
 from toolnoise.study.figure_grid import Grid
 from toolnoise.study.variants import ALLOWED, Variant, variant
 
@@ -56,6 +57,16 @@ class Study:
     def pairs(self) -> tuple[Pair, ...]:
         """Every two toolings under a variant in which they differ only by the implementation."""
         return _pairs(self.seeds)
+
+    @property
+    def compared(self) -> tuple[Variants, ...]:
+        """Every task on a tooling that has variants to compare, or a model with batch normalisation beside it."""
+        places = dict.fromkeys(Variants(*cell[:3]) for cell in self.seeds)
+        return tuple(place for place in places if self.comparisons(place))
+
+    def comparisons(self, place: Variants) -> tuple[tuple[Cell, Cell], ...]:
+        """The cells of a task on a tooling that are put into a ratio: each numerator with its denominator."""
+        return tuple(comparisons(place, self.seeds))
 
     @property
     def frameworks(self) -> tuple[Pair, ...]:
