@@ -1,8 +1,11 @@
 """Differences between two toolings: each run on one is compared with the run of the same seed on the other.
 
-Both runs have the same initial weights and batches, so under `control` only the implementation differs. Every seed then
-gives the same bits, and the intervals have zero width. Bounds are clipped to the range of each metric.
+Both runs have the same initial weights and batches, so only the implementation differs. Pairs that share a draw of the
+algorithm form one unit, and so do pairs of equal bits: under `control` all pairs are copies of one, which has no
+interval. Bounds are clipped to the range of each metric.
 """
+
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -11,7 +14,7 @@ from toolnoise.metrics import Row
 from toolnoise.metrics.accuracy import accuracies, predictions
 from toolnoise.metrics.churn import paired_churn
 from toolnoise.metrics.weights import paired_l2, unit
-from toolnoise.stats.estimates import mean_t
+from toolnoise.stats.estimates import Estimate, mean_t
 
 CROSS_TOOLING: Columns = {**PAIR, **MEASURE}
 
@@ -22,13 +25,22 @@ def cross_tooling(
     labels: np.ndarray,
     vectors_a: np.ndarray,
     vectors_b: np.ndarray,
+    units: Sequence[np.ndarray],
 ) -> list[Row]:
-    """Compare run s of `a` with run s of `b`, aligned by seed; the accuracy difference is b - a."""
+    """Compare run s of `a` with run s of `b`, aligned by seed; the accuracy difference is b - a.
+
+    `units` has the places of the runs of each unit.
+    """
     predicted_a, predicted_b = predictions(logits_a), predictions(logits_b)
-    difference = accuracies(predicted_b, labels) - accuracies(predicted_a, labels)
-    return [
-        ("churn", "all", mean_t(paired_churn(predicted_a, predicted_b)).within(0, 1)),
-        ("l2_unit", "all", mean_t(paired_l2(unit(vectors_a), unit(vectors_b))).within(0, np.inf)),
-        ("l2_raw", "all", mean_t(paired_l2(vectors_a, vectors_b)).within(0, np.inf)),
-        ("accuracy_difference", "all", mean_t(difference).within(-1, 1)),
-    ]
+    found = {
+        "churn": (paired_churn(predicted_a, predicted_b), 0, 1),
+        "l2_unit": (paired_l2(unit(vectors_a), unit(vectors_b)), 0, np.inf),
+        "l2_raw": (paired_l2(vectors_a, vectors_b), 0, np.inf),
+        "accuracy_difference": (accuracies(predicted_b, labels) - accuracies(predicted_a, labels), -1, 1),
+    }
+    return [(metric, "all", _over(units, values).within(*bounds)) for metric, (values, *bounds) in found.items()]
+
+
+def _over(units: Sequence[np.ndarray], values: np.ndarray) -> Estimate:
+    """The mean over units of the mean within each; equal values have exactly their own mean."""
+    return mean_t(np.array([mean_t(values[runs]).value for runs in units]))
