@@ -11,16 +11,19 @@ with a few possible values have methods that err on the safe side; there, only t
 
 import argparse
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 from scipy import stats
 
+from toolnoise.base.noise_sources import ALGORITHMIC
+from toolnoise.measures.draws import churns, grouped
 from toolnoise.metrics.churn import pairwise_churn
 from toolnoise.metrics.components import PARTS
 from toolnoise.metrics.components import rows as component_rows
 from toolnoise.metrics.example_churn import example_churn
 from toolnoise.metrics.groups import of_difficulty, of_size, rates, unlike
+from toolnoise.metrics.ratios import Runs, ratios
 from toolnoise.metrics.remedies import Measured, measure, reduction
 from toolnoise.stats.components import components
 from toolnoise.stats.estimates import Estimate, mean_t
@@ -221,6 +224,42 @@ def reductions(draws: np.random.Generator) -> None:
     covered("of other runs", (reduction(one[0], other[1], same_runs=False) for one, other in arms), truth)
 
 
+def ratios_of_noise(draws: np.random.Generator) -> None:
+    """Coverage of ratios between cells of one task: ALGO, and draws of IMPL, over ALGO+IMPL with the same draws.
+
+    An example is right if its level, what the algorithm draws for it and what rounding adds are above zero together. A
+    run's cross-entropy has an SD of 1 from the algorithm and one of `rounding` from the implementation.
+    """
+    rounding, runs, examples = 0.5, 4, 500
+    level = draws.normal(1.5, 1.5, examples)
+    both = churn_of(stats.norm.cdf(level / np.hypot(1, rounding))).mean()
+    algo = churn_of(stats.norm.cdf(level)).mean()
+    impl = WEIGHTS @ churn_of(stats.norm.cdf((level + NODES[:, None]) / rounding)).mean(axis=1)
+
+    def cell(numbers: Sequence[int], drawn: np.ndarray, spread: np.ndarray, noise: float) -> Runs:
+        margin = drawn + noise * draws.standard_normal(drawn.shape)
+        predicted = np.where(level + margin > 0, 0, draws.integers(1, 3, margin.shape))
+        own = [dict.fromkeys(ALGORITHMIC, number) for number in numbers]
+        values = {metric: found for metric, _, found in churns(grouped(own), predicted, np.zeros(examples, int))}
+        entropies = spread + noise * draws.standard_normal(len(numbers))
+        return Runs(own, values | {"accuracy": (predicted == 0).mean(axis=1), "cross_entropy": entropies})
+
+    found = {"ALGO": [], "other ALGO": [], "IMPL": []}
+    for _ in range(SLOW_STUDIES):
+        drawn, spread = draws.standard_normal((2 * RUNS, examples)), draws.standard_normal(2 * RUNS)
+        numbers, repeated = np.arange(2 * RUNS), np.repeat(np.arange(RUNS), runs)
+        first, others = numbers[:RUNS], numbers[RUNS:]
+        whole = cell(first, drawn[first], spread[first], rounding)
+        for name, mine, noise in (("ALGO", first, 0), ("other ALGO", others, 0), ("IMPL", repeated, rounding)):
+            found[name].append(ratios(cell(mine, drawn[mine], spread[mine], noise), whole).estimates)
+    spreads = {"ALGO": 1 / np.hypot(1, rounding), "IMPL": rounding / np.hypot(1, rounding)}
+    for name, estimates in found.items():
+        part = name.removeprefix("other ")
+        truth = (impl if part == "IMPL" else algo) / both
+        covered(f"churn, {name} over ALGO+IMPL", (one["churn"] for one in estimates), truth)
+        covered(f"SD, {name} over ALGO+IMPL", (one["cross_entropy_sd"] for one in estimates), spreads[part])
+
+
 def effects(draws: np.random.Generator) -> None:
     """Coverage of the three forms of a difference of means, and of a ratio of SDs."""
     for shift in (0.0, 1.0, 2.0):
@@ -322,6 +361,7 @@ SECTIONS: dict[str, tuple[str, Callable[[np.random.Generator], None]]] = {
     "remedies": (f"intervals of the effect of a remedy, {RUNS} runs per arm", reductions),
     "few-draws": ("components of noise, 4 draws of 5 runs", lambda draws: of_components(4, 5, draws)),
     "many-draws": ("components of noise, 10 draws of 10 runs", lambda draws: of_components(10, 10, draws)),
+    "ratios": (f"intervals of ratios of noise, {RUNS} draws", ratios_of_noise),
     "effects": (f"intervals of effects, {RUNS} runs per arm", effects),
     "tests": (f"tests at 5 % without an effect, {RUNS} runs per arm", tests),
     "tiny": ("Welch's test at 5 % of accuracies with tiny SDs, without an effect", tiny_spreads),

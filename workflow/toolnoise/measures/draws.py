@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from toolnoise.metrics import Row
-from toolnoise.metrics.per_run import Values, mean_churns, mean_churns_with
+from toolnoise.metrics.per_run import Values, mean_churns, mean_churns_with, mean_normalised_churns
 from toolnoise.stats import draws
 from toolnoise.stats.draws import Drawn
 from toolnoise.stats.estimates import Estimate, mean_t
@@ -67,18 +67,19 @@ def over_sizes(each: list[list[tuple[int, Row, int]]]) -> list[tuple[int, Row, i
     return found
 
 
-def churns(drawn: Grouped, predicted: np.ndarray) -> Values:
-    """The mean churn of each run with the other runs of its group, and with runs of other draws."""
-    same, other = np.full((2, len(predicted)), np.nan)
+def churns(drawn: Grouped, predicted: np.ndarray, labels: np.ndarray) -> Values:
+    """The mean churn of each run with the other runs of its group, normalised too, and with runs of other draws."""
+    same, normalised, other = np.full((3, len(predicted)), np.nan)
     for group in drawn.groups:
         same[group] = mean_churns(predicted[group])
+        normalised[group] = mean_normalised_churns(predicted[group], labels)
     for row, of_draw in enumerate(drawn.table):
         for column, run in enumerate(of_draw):
             theirs = np.delete(drawn.table, row, axis=0)
             # Of crossed runs, those with another implementation draw, too: what ALGO+IMPL changes.
             theirs = np.delete(theirs, column, axis=1) if drawn.crossed else theirs
             other[run] = mean_churns_with(predicted[[run]], predicted[theirs.ravel()])[0]
-    return [("churn", "all", same), ("churn_other_draw", "all", other)]
+    return [("churn", "all", same), ("churn_normalised", "all", normalised), ("churn_other_draw", "all", other)]
 
 
 def _over(metric: str, found: list[Estimate]) -> Estimate:

@@ -102,10 +102,11 @@ CSV has the 95 % confidence intervals of mean and SD.
         ("stability",),
         lambda grid: (grid.usual, _tooling),
         caption="""\
-Noise by source in study *{{ snakemake.config["study"] }}*: SD of test accuracy, churn and distance of unit-norm
-weights for every task, with one bar per set of sources that may vary. Compare ALGO with IMPL, the noise of the
-tooling alone. This is figure 2, 11 or 13 of Zhuang et al. (arXiv:2106.11872), for the tooling of this study. SDs here
-divide by n - 1; the authors' figures divide by n (``np.std`` without ``ddof`` in their ``run_ae.py``).
+Noise by source in study *{{ snakemake.config["study"] }}*: SD of test accuracy, churn, churn relative to the range that
+the errors of two runs allow, and distance of unit-norm weights for every task, with one bar per set of sources that may
+vary. Compare ALGO with IMPL, the noise of the tooling alone, for the draws of the algorithm that the note counts. This
+is figure 2, 11 or 13 of Zhuang et al. (arXiv:2106.11872), for the tooling of this study. SDs here divide by n - 1; the
+authors' figures divide by n (``np.std`` without ``ddof`` in their ``run_ae.py``).
 """,
     ),
     "batch_norm": Kind(
@@ -223,6 +224,31 @@ kernels on a P100, is 7.46 here. On a CPU, operators take the place of kernels.
 """,
         needs="the key overhead",
     ),
+    "cost_of_control": Kind(
+        ("ratios", "overhead"),
+        lambda grid: (grid.costed, None),
+        caption="""\
+What determinism costs in study *{{ snakemake.config["study"] }}*, and what it removes. Across: time of a training step
+with deterministic implementations divided by its time with default ones, by the clock. Up: the share of the churn of
+ALGO+IMPL that determinism removes. On the left the initial weights and the order of the data are fixed, so that all of
+the churn of IMPL goes. On the right they vary, and determinism removes only what ALGO lacks of the churn of ALGO+IMPL.
+A network at the top left is made repeatable at little cost; one at the bottom right pays for little.
+""",
+        needs="the key overhead with a model and a tooling that the grid trains under algo_impl and impl",
+    ),
+    "ratios": Kind(
+        ("ratios",),
+        lambda grid: (grid.compared, None),
+        caption="""\
+The noise of each variant of study *{{ snakemake.config["study"] }}* divided by that of ALGO+IMPL and by that of ALGO,
+and the noise of each model with batch normalisation divided by that of the model without it: churn, churn relative to
+the range that the errors of two runs allow, and the SDs of accuracy and of cross-entropy. Intervals are over draws of
+the algorithm. A draw that both cells have is left out of both at once (paired jackknife of the logarithm). A cell of
+one draw has no such interval: its ratio holds for that draw.
+""",
+        needs="algo_impl or algo beside another variant, or a model M and a model M-bn in one block",
+        category=TABLES,
+    ),
     "table3": Kind(
         ("counts",),
         lambda grid: (grid.grouped, None),
@@ -267,6 +293,7 @@ divided by the churn with all sources.
 """,
         needs="two variants of a single source or more",
         category=TABLES,
+        also=("ratios",),
         files=("resources/published-sources.csv",),
     ),
     "one_bit": Kind(

@@ -8,11 +8,15 @@ from types import MappingProxyType
 from typing import Any
 
 from toolnoise.study import published
-from toolnoise.study.cells import Cell, Network, Pair
+from toolnoise.study.cells import Cell, Network, Pair, Variants
+from toolnoise.study.comparisons import comparisons, with_batch_norm
 from toolnoise.study.variants import variant
 
 # Ensembles of up to half the runs: three sizes, and still two ensembles of the largest.
 RUNS_FOR_ENSEMBLES = 6
+
+# The variants whose churns show what determinism removes.
+REMOVED = ("algo_impl", "algo", "impl")
 
 
 class Grid:
@@ -125,12 +129,38 @@ class Grid:
         return [cell for cell in self.usual if cell[:3] in places]
 
     @property
+    def compared(self) -> list[Cell]:
+        """Cells that are put into a ratio."""
+        cells = self.usual
+        pairs = (both for place in _places(cells) for both in comparisons(place, cells))
+        found = {cell for both in pairs for cell in both}
+        return [cell for cell in cells if cell in found]
+
+    @property
+    def costed(self) -> list[Cell | Network]:
+        """Networks whose cost of determinism is measured, with the cells that show what it removes."""
+        networks = {(network.model, network.hardware): network for network in self.networks}
+        places = [
+            place
+            for place in _places(self.usual)
+            if (place.model, place.hardware) in networks
+            and {Cell(*place, "algo_impl"), Cell(*place, "impl")} <= set(self.usual)
+        ]
+        cells = [cell for cell in self.usual if Variants(*cell[:3]) in places and cell.variant in REMOVED]
+        return [*cells, *dict.fromkeys(networks[place.model, place.hardware] for place in places)]
+
+    @property
     def with_and_without_bn(self) -> list[Cell]:
         """The cells of models M that have an M-bn, and the cells of those M-bn."""
         cells = self.usual
-        without = {cell for cell in cells if cell._replace(model=f"{cell.model}-bn") in cells}
-        with_bn = {cell._replace(model=f"{cell.model}-bn") for cell in without}
+        without = {cell for cell in cells if with_batch_norm(cell) in cells}
+        with_bn = set(map(with_batch_norm, without))
         return [cell for cell in cells if cell in without | with_bn]
+
+
+def _places(cells: Iterable[Cell]) -> list[Variants]:
+    """The tasks of these cells, by tooling."""
+    return list(dict.fromkeys(Variants(*cell[:3]) for cell in cells))
 
 
 def _has_groups(dataset: Mapping[str, Any]) -> bool:

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from toolnoise.base.errors import BadInput
-from toolnoise.base.noise_sources import ALGORITHMIC, DRAW
+from toolnoise.base.noise_sources import DRAW
 from toolnoise.study import catalogue, config, remedy_sets
 from toolnoise.study.catalogue import Figure
-from toolnoise.study.cells import MODES, Cell, Network, Pair, Place, Profile
+from toolnoise.study.cells import MODES, Cell, Network, Pair, Place, Profile, Variants
+from toolnoise.study.comparisons import comparisons
 from toolnoise.study.figure_grid import Grid
-from toolnoise.study.variants import ALLOWED, Variant, variant
+from toolnoise.study.variants import ALLOWED, has_draws, variant
 
 # Without implementation noise two toolings can be compared run by run: all algorithmic draws are equal.
 PAIRABLE = ("control", "algo")
@@ -56,6 +57,16 @@ class Study:
     def pairs(self) -> tuple[Pair, ...]:
         """Every two toolings under a variant in which they differ only by the implementation."""
         return _pairs(self.seeds)
+
+    @property
+    def compared(self) -> tuple[Variants, ...]:
+        """Every task on a tooling that has variants to compare, or a model with batch normalisation beside it."""
+        places = dict.fromkeys(Variants(*cell[:3]) for cell in self.seeds)
+        return tuple(place for place in places if self.comparisons(place))
+
+    def comparisons(self, place: Variants) -> tuple[tuple[Cell, Cell], ...]:
+        """The cells of a task on a tooling that are put into a ratio: each numerator with its denominator."""
+        return tuple(comparisons(place, self.seeds))
 
     @property
     def frameworks(self) -> tuple[Pair, ...]:
@@ -182,11 +193,6 @@ def is_of_frameworks(pair: Pair, resolved: config.Config) -> bool:
     """Whether two toolings use two frameworks."""
     one, other = (resolved["hardware"][hardware]["engine"] for hardware in (pair.hardware, pair.other_hardware))
     return one != other
-
-
-def has_draws(variant: Variant) -> bool:
-    """Whether runs of a variant can be repeated under several draws: something varies, and some draws are fixed."""
-    return bool(variant.varying) and not set(ALGORITHMIC) <= set(variant.varying)
 
 
 def is_deterministic(cell: Cell) -> bool:
