@@ -12,7 +12,7 @@ import numpy as np
 from toolnoise.base.printing import aligned
 from toolnoise.dumps.prediction_files import Answers
 from toolnoise.metrics.accuracy import accuracies
-from toolnoise.metrics.churn import pairwise_churn
+from toolnoise.metrics.churn import churn
 from toolnoise.metrics.flips import bad_flips, cross_churn, good_flips
 from toolnoise.stats.estimates import Estimate, mean_t
 from toolnoise.stats.jackknife import cross_jackknife, pairwise_jackknife
@@ -112,7 +112,7 @@ def _arm(answers: Answers, scores: np.ndarray, entropies: np.ndarray | None) -> 
         mean_t(scores).within(0, 1),
         sd_chi2(scores),
         None if entropies is None else mean_t(entropies).within(0, np.inf),
-        pairwise_jackknife(pairwise_churn(answers.predicted)).within(0, 1),
+        pairwise_jackknife(churn(answers.predicted)).within(0, 1),
     )
 
 

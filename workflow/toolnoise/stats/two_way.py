@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from toolnoise.stats.estimates import UNDEFINED, Estimate, t_interval
-from toolnoise.stats.jackknife import pairs_without_each, standard_error
+from toolnoise.stats.jackknife import Pairs, pairs_standard_error
 
 RESAMPLES = 999
 
@@ -43,7 +43,7 @@ def two_way_bootstrap(
         others[resample] = measure(draws.integers(examples, size=examples))[first, second]
     by_runs, by_examples, by_both = weights @ whole, others.mean(axis=1), np.sum(weights * others, axis=1)
     drawn_runs, theirs, both = (np.var(means, ddof=1) for means in (by_runs, by_examples, by_both))
-    ours = standard_error(pairs_without_each(matrix)) ** 2
+    ours = pairs_standard_error(Pairs.of(matrix)) ** 2
     in_both = both - drawn_runs - theirs
     variance = max(ours + theirs - in_both, ours, theirs)
     if variance == 0:
