@@ -16,8 +16,8 @@ from scipy import stats
 
 from toolnoise.metrics.churn import pairwise_churn
 from toolnoise.metrics.remedies import Measured, measure, reduction
-from toolnoise.stats.estimates import Estimate
-from toolnoise.stats.jackknife import pairwise_jackknife
+from toolnoise.stats.estimates import Estimate, t_interval
+from toolnoise.stats.jackknife import Pairs, pairs_without_each, pairwise_jackknife, pairwise_mean, standard_error
 from toolnoise.stats.multiplicity import benjamini_hochberg, holm
 from toolnoise.stats.spread import sd_bootstrap, sd_chi2, sd_ratio_by_size_test, sd_robust
 from toolnoise.stats.testset import distribution_wise_variance
@@ -55,6 +55,8 @@ def main() -> None:
     print(f"intervals of churn and of the distribution-wise variance, {RUNS} runs")
     for kind, world in WORLDS.items():
         predictions_and_variances(kind, world, draws)
+    print("intervals of churn between runs of two kinds, each kind as likely")
+    splits(np.random.Generator(np.random.Philox(5)))
     print(f"intervals of the effect of a remedy, {RUNS} runs per arm")
     reductions(np.random.Generator(np.random.Philox(5)))
     print(f"intervals of effects, {RUNS} runs per arm")
@@ -94,7 +96,7 @@ def predictions_and_variances(kind: str, world: tuple[float, float, float, int],
         luck = between * draws.standard_normal((RUNS, 1))
         hits = draws.random((RUNS, examples)) < stats.norm.cdf(difficulty + luck)
         predictions = np.where(hits, 0, draws.integers(1, 3, hits.shape))
-        here.append(pairwise_jackknife(pairwise_churn(predictions)))
+        here.append(pairwise_jackknife(Pairs.of(pairwise_churn(predictions))))
         true_here.append(churn_of(stats.norm.cdf(difficulty / np.sqrt(1 + between**2))).mean())
         if study < SLOW_STUDIES:
             anywhere.append(two_way_bootstrap(churn_measure(predictions), RUNS, examples, study, RESAMPLES))
@@ -122,6 +124,22 @@ def churn_measure(predictions: np.ndarray) -> Callable[[np.ndarray], np.ndarray]
 
     assert np.allclose(measure(np.arange(examples)), pairwise_churn(predictions), atol=1e-6)
     return measure
+
+
+def splits(draws: np.random.Generator) -> None:
+    """Coverage of churn between runs that are equal within a kind, with the floor of the jackknife and without it.
+
+    In a sample of equal halves all runs are equally far from the others on average: the jackknife finds no variance.
+    """
+    for runs in (4, 6, 10):
+        kinds = draws.integers(0, 2, (STUDIES, runs, 1))
+        samples = [Pairs.of(0.002 * (kind != kind.T)) for kind in kinds]
+        covered(f"jackknife, {runs} runs", map(pairwise_jackknife, samples), 0.001)
+        covered(f"jackknife without its floor, {runs} runs", map(without_floor, samples), 0.001)
+
+
+def without_floor(pairs: Pairs) -> Estimate:
+    return t_interval(pairwise_mean(pairs).value, standard_error(pairs_without_each(pairs)), len(pairs.sums) - 1)
 
 
 def reductions(draws: np.random.Generator) -> None:

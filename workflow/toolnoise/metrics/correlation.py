@@ -16,7 +16,7 @@ import numpy as np
 
 from toolnoise.stats.jackknife import Pairs, some_pairs
 
-BLOCK = 2**17  # values of all runs at a time: small enough for a CPU's cache
+BLOCK = 2**16  # values of all runs at a time: small enough for a CPU's cache
 
 
 def pearson_distances(logits: np.ndarray) -> Pairs:
@@ -31,7 +31,7 @@ def spearman_distances(logits: np.ndarray) -> Pairs:
     The ranks of some runs are computed twice: those of all runs would take as much memory as the logits.
     """
     values = _flat(logits)
-    return _distances(lambda runs: _ranked(values[runs]), *values.shape, early=len(values) // 4)
+    return _distances(_Ranks(values).of, *values.shape, early=len(values) // 3)
 
 
 class _Units(NamedTuple):
@@ -81,7 +81,7 @@ def _distances(rows: Callable[[slice], _Units], runs: int, count: int, early: in
     some, squares = np.zeros(len(first)), np.zeros(runs)
     if runs < 2:
         return Pairs(squares, some)
-    blocks, mean = _blocks(count, runs), np.zeros(count)
+    blocks, mean = _blocks(count, max(runs, len(first))), np.zeros(count)
     origin = rows(slice(0, 1)).less(0, slice(None))[0]
 
     def visit(part: slice) -> _Units:
@@ -91,7 +91,9 @@ def _distances(rows: Callable[[slice], _Units], runs: int, count: int, early: in
         for block in blocks:
             moved = held.less(origin[block], block)
             mean[block] += moved.sum(axis=0)
-            some[inside] += _squares(moved[one] - moved[other])
+            apart = moved[one]
+            apart -= moved[other]
+            some[inside] += _squares(apart)
         return held
 
     visit(slice(0, early))
@@ -120,28 +122,41 @@ def _squares(differences: np.ndarray) -> np.ndarray:
     return np.einsum("sp,sp->s", differences, differences)
 
 
-def _ranked(values: np.ndarray) -> _Units:
-    """Twice the rank of each value of each run, relative to the mean rank: an integer even for shared ranks."""
-    assert values.dtype == np.float32, values.dtype
-    runs, count = values.shape
-    places, plain = np.arange(count), np.arange(1 - count, count, 2, dtype=np.int32)
-    ranks, squares = np.empty(values.shape, np.int32), np.empty((runs, 1))
-    found, bits = np.empty((2, count), np.int32)
-    keys, order = np.empty((2, count), np.int64)
-    for run, row in enumerate(values):
+class _Ranks:
+    """Twice the rank of each value of a run, relative to the mean rank: an integer even for shared ranks."""
+
+    def __init__(self, values: np.ndarray) -> None:
+        assert values.dtype == np.float32, values.dtype
+        self.values = values
+        count = values.shape[1]
+        self.places, self.plain = np.arange(count), np.arange(1 - count, count, 2, dtype=np.int32)
+        # Allocated once: fresh memory for every run would take as long as the sort.
+        self.keys, self.order = np.empty((2, count), np.int64)
+        self.bits, self.ranks = np.empty((2, count), np.int32)
+
+    def of(self, runs: slice) -> _Units:
+        """Some runs."""
+        values, count = self.values[runs], len(self.places)
+        ranks, squares = np.empty(values.shape, np.int32), np.empty((len(values), 1))
+        for place, run in enumerate(values):
+            lost = self._rank(run)
+            ranks[place], squares[place] = self.ranks, count * (count**2 - 1) // 3 - lost
+        return _Units(ranks, np.zeros((len(values), 1)), _inverse_lengths(squares))
+
+    def _rank(self, run: np.ndarray) -> int:
         # An integer in the order of the float, above its place: one sort of integers takes a third of the time of an
         # argsort. Adding 0 makes -0 equal to 0.
-        np.add(row, 0, out=bits.view(np.float32))
-        bits ^= (bits >> 31) & 0x7FFFFFFF
-        np.left_shift(bits, 32, out=keys, dtype=np.int64)
-        keys |= places
-        keys.sort()
-        np.bitwise_and(keys, 0xFFFFFFFF, out=order)
-        found[order] = plain
-        keys >>= 32
-        lost = _share(found, order, np.flatnonzero(keys[1:] == keys[:-1]))
-        ranks[run], squares[run] = found, count * (count**2 - 1) // 3 - lost
-    return _Units(ranks, np.zeros((runs, 1)), _inverse_lengths(squares))
+        np.add(run, 0, out=self.bits.view(np.float32))
+        np.right_shift(self.bits, 31, out=self.ranks)
+        self.ranks &= 0x7FFFFFFF
+        self.bits ^= self.ranks
+        np.left_shift(self.bits, 32, out=self.keys, dtype=np.int64)
+        self.keys |= self.places
+        self.keys.sort()
+        np.bitwise_and(self.keys, 0xFFFFFFFF, out=self.order)
+        self.ranks[self.order] = self.plain
+        self.keys >>= 32
+        return _share(self.ranks, self.order, np.flatnonzero(self.keys[1:] == self.keys[:-1]))
 
 
 def _share(ranks: np.ndarray, order: np.ndarray, tied: np.ndarray) -> int:
