@@ -26,8 +26,8 @@ from toolnoise.metrics.groups import of_difficulty, of_size, rates, unlike
 from toolnoise.metrics.ratios import Runs, ratios
 from toolnoise.metrics.remedies import Measured, measure, reduction
 from toolnoise.stats.components import components
-from toolnoise.stats.estimates import Estimate, mean_t
-from toolnoise.stats.jackknife import pairwise_jackknife
+from toolnoise.stats.estimates import Estimate, mean_t, t_interval
+from toolnoise.stats.jackknife import Pairs, pairs_without_each, pairwise_jackknife, pairwise_mean, standard_error
 from toolnoise.stats.multiplicity import benjamini_hochberg, holm
 from toolnoise.stats.sd_ratio import by_size
 from toolnoise.stats.spread import sd_bootstrap, sd_chi2, sd_robust
@@ -190,7 +190,7 @@ def predictions_and_variances(kind: str, world: tuple[float, float, float, int],
         luck = between * draws.standard_normal((RUNS, 1))
         hits = draws.random((RUNS, examples)) < stats.norm.cdf(difficulty + luck)
         predictions = np.where(hits, 0, draws.integers(1, 3, hits.shape))
-        here.append(pairwise_jackknife(pairwise_churn(predictions)))
+        here.append(pairwise_jackknife(Pairs.of(pairwise_churn(predictions))))
         true_here.append(churn_of(stats.norm.cdf(difficulty / np.sqrt(1 + between**2))).mean())
         if study < SLOW_STUDIES:
             anywhere.append(two_way_bootstrap(example_churn(predictions), RUNS, examples, study, RESAMPLES))
@@ -203,6 +203,22 @@ def predictions_and_variances(kind: str, world: tuple[float, float, float, int],
 def churn_of(right: np.ndarray) -> np.ndarray:
     """The probability that two runs disagree on an example that each gets right with this probability."""
     return 1 - right**2 - (1 - right) ** 2 / 2
+
+
+def splits(draws: np.random.Generator) -> None:
+    """Coverage of churn between runs that are equal within a kind, with the floor of the jackknife and without it.
+
+    In a sample of equal halves all runs are equally far from the others on average: the jackknife finds no variance.
+    """
+    for runs in (4, 6, 10):
+        kinds = draws.integers(0, 2, (STUDIES, runs, 1))
+        samples = [Pairs.of(0.002 * (kind != kind.T)) for kind in kinds]
+        covered(f"jackknife, {runs} runs", map(pairwise_jackknife, samples), 0.001)
+        covered(f"jackknife without its floor, {runs} runs", map(without_floor, samples), 0.001)
+
+
+def without_floor(pairs: Pairs) -> Estimate:
+    return t_interval(pairwise_mean(pairs).value, standard_error(pairs_without_each(pairs)), len(pairs.sums) - 1)
 
 
 def reductions(draws: np.random.Generator) -> None:
@@ -358,6 +374,7 @@ SECTIONS: dict[str, tuple[str, Callable[[np.random.Generator], None]]] = {
     "sd": (f"intervals of the SD, {RUNS} runs", spreads),
     "easy": ("intervals of classes near 100 %", easy_classes),
     "churn": (f"intervals of churn and of the distribution-wise variance, {RUNS} runs", new_examples),
+    "splits": ("intervals of churn between runs of two kinds, each kind as likely", splits),
     "remedies": (f"intervals of the effect of a remedy, {RUNS} runs per arm", reductions),
     "few-draws": ("components of noise, 4 draws of 5 runs", lambda draws: of_components(4, 5, draws)),
     "many-draws": ("components of noise, 10 draws of 10 runs", lambda draws: of_components(10, 10, draws)),

@@ -1,9 +1,13 @@
-"""All pairwise measures of a cell of 100 runs x 10,000 examples x 10 classes, against the published implementation.
+"""Pairwise measures of a cell of 100 runs x 10,000 examples x 10 classes, against the published implementation.
 
-The published implementation is Summers & Dinneen's evaluate.py: a loop over pairs of runs that averages the logits,
-predicts, computes the cross-entropy and ranks both runs again for each pair. Here it is rewritten from PyTorch in
-NumPy, measured on some random pairs, and extrapolated to all. The benchmark stops unless both sides give the same five
-numbers on these pairs. Seconds are CPU seconds with one BLAS thread, because other processes may be running.
+The published implementation is Summers & Dinneen's evaluate.py: a loop over pairs of runs that predicts and ranks both
+runs again for each pair, averages their logits and computes the cross-entropy. Here it is rewritten from PyTorch in
+NumPy and in float64, measured on the pairs of some runs, and extrapolated to all pairs. No two logits of these runs are
+equal, because it breaks ties by order. The benchmark stops unless both sides give the same numbers to 1e-12: churn and
+both correlations as each run's mean over the other runs, the ensemble changes pair by pair.
+
+Churn and correlation are then measured on 1,000 runs: their time should grow with the runs, not with their pairs.
+Seconds are CPU seconds with one BLAS thread, because other processes may be running.
 
 Memory is measured in a process of its own that maps the dump from its file: its peak minus its memory before, in
 resident pages by the kernel's count (VmHWM - VmRSS), including those of the mapped dump. Reading the dump therefore
@@ -22,18 +26,23 @@ import sys
 import tempfile
 import time
 import tracemalloc
+from collections.abc import Callable
+from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from toolnoise.base import arrays
 from toolnoise.metrics.accuracy import predictions
-from toolnoise.metrics.churn import pairwise_churn
-from toolnoise.metrics.correlation import pairwise_pearson, pairwise_spearman
+from toolnoise.metrics.churn import churn
+from toolnoise.metrics.correlation import pearson_distances, spearman_distances
 from toolnoise.metrics.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
 
 RUNS, EXAMPLES, CLASSES = 100, 10_000, 10
-SAMPLE = 40  # pairs for measuring the published implementation
+MANY = 1_000  # runs, to see how time grows
+SAMPLE = 40  # runs whose pairs measure the published churn and correlation; pairs that measure its ensemble changes
+PAIRS = RUNS * (RUNS - 1) // 2
 
 
 def main() -> None:
@@ -43,19 +52,37 @@ def main() -> None:
     rng = np.random.Generator(np.random.Philox(1))
     labels = rng.integers(0, CLASSES, EXAMPLES)
     shared = rng.normal(size=(EXAMPLES, CLASSES)) + 3.2 * np.eye(CLASSES)[labels]
-    logits = np.stack([(shared + 0.4 * rng.normal(size=shared.shape)).astype(np.float32) for _ in range(RUNS)])
-    started = time.process_time()
-    ours = measures(logits, labels, verbose=True)
-    ours_seconds = time.process_time() - started
+    every = np.stack([draw(shared, rng) for _ in range(MANY)])
+    for run in every[:SAMPLE]:
+        without_ties(run, shared, rng)
+    logits = every[:RUNS]
+    exact = logits.astype(np.float64)
 
-    every = np.transpose(np.triu_indices(RUNS, 1))
-    pairs = rng.permutation(every)[:SAMPLE]
-    alone = [(accuracy(run, labels), cross_entropy(run, labels)) for run in logits]
-    started = time.process_time()
-    theirs = [published(logits[i], logits[j], alone[i], alone[j], labels) for i, j in pairs]
-    theirs_seconds = (time.process_time() - started) * len(every) / SAMPLE
-    for name, matrix, wanted in zip(ours, ours.values(), np.transpose(theirs), strict=True):
-        np.testing.assert_allclose(matrix[tuple(pairs.T)], wanted, rtol=1e-5, atol=1e-7, err_msg=name)
+    print(f"{RUNS} runs x {EXAMPLES} examples x {CLASSES} classes")
+    ours, seconds = linear_measures(logits)
+    theirs, theirs_seconds = timed(
+        lambda: np.array([published(one, other) for one, other in combinations(exact[:SAMPLE], 2)])
+    )
+    theirs_seconds *= PAIRS / len(theirs)
+    check_linear(logits[:SAMPLE], theirs)
+    means = [values.sums.sum() / (2 * PAIRS) for values in ours.values()]
+    print(f"  mean churn {100 * means[0]:.1f} %, Spearman's r {1 - means[2]:.3f}")
+    print(f"  {seconds:.2f} s against {theirs_seconds:.0f} s (from {len(theirs)} pairs)")
+    print(f"ratio churn_and_correlation {theirs_seconds / seconds:.1f}")
+
+    changes, changes_seconds = ensemble_changes(logits, labels)
+    alone = [(accuracy(run, labels), cross_entropy(run, labels)) for run in exact]
+    pairs = rng.permutation(np.transpose(np.triu_indices(RUNS, 1)))[:SAMPLE]
+    theirs, more_seconds = timed(
+        lambda: [published_changes(exact[i], exact[j], alone[i], alone[j], labels) for i, j in pairs]
+    )
+    more_seconds *= PAIRS / len(pairs)
+    for matrix, wanted in zip(changes, np.transpose(theirs), strict=True):
+        np.testing.assert_allclose(matrix[tuple(pairs.T)], wanted, rtol=0, atol=1e-12)
+    seconds_of_all, theirs_of_all = seconds + changes_seconds, theirs_seconds + more_seconds
+    print(f"with the ensemble changes, of all {PAIRS} pairs")
+    print(f"  {seconds_of_all:.1f} s against {theirs_of_all:.0f} s (from {len(pairs)} pairs)")
+    print(f"ratio pairwise_measures {theirs_of_all / seconds_of_all:.1f}")
 
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder) / "dump.npy", Path(folder) / "labels.npy"]
@@ -63,47 +90,90 @@ def main() -> None:
             arrays.write_npy(path, array)
         done = subprocess.run([sys.executable, __file__, *paths], check=True, capture_output=True, text=True)
     resident, allocated = map(float, done.stdout.split())
-    print(f"pairwise_measures: {len(every)} pairs of {RUNS} runs x {EXAMPLES} examples x {CLASSES} classes")
-    churn, spearman = (ours[name][tuple(every.T)].mean() for name in ("churn", "spearman"))
-    print(f"  mean churn {100 * churn:.1f} %, Spearman's r {spearman:.3f}")
-    print(f"  {ours_seconds:.1f} s against {theirs_seconds:.0f} s (from {SAMPLE} pairs)")
     print(f"  peak memory {resident:.2f} x the dump, {allocated:.2f} x besides it")
-    print(f"ratio pairwise_measures {theirs_seconds / ours_seconds:.1f}")
+
+    print(f"{MANY} runs")
+    _, many_seconds = linear_measures(every)
+    print(f"  {many_seconds:.1f} s")
+    print(f"ratio churn_and_correlation_{MANY}_to_{RUNS} {many_seconds / seconds:.1f}")
     if resident > 2:
         raise SystemExit(f"peak memory is {resident:.2f} times the dump; allowed: at most 2")
+    if many_seconds > 12 * seconds:
+        raise SystemExit(f"{MANY} runs take {many_seconds / seconds:.1f} times the time of {RUNS}; allowed: at most 12")
 
 
-def measures(logits: np.ndarray, labels: np.ndarray, verbose: bool = False) -> dict[str, np.ndarray]:
-    """The published measures of every pair of runs, by toolnoise."""
-    found = {}
-    for name, measure in {
-        "churn": lambda: pairwise_churn(predictions(logits)),
-        "pearson": lambda: pairwise_pearson(logits),
-        "spearman": lambda: pairwise_spearman(logits),
-        "accuracy change": lambda: pairwise_accuracy_change(logits, labels),
-        "cross-entropy change": lambda: pairwise_cross_entropy_change(logits),
-    }.items():
-        started = time.process_time()
-        found[name] = measure()
-        if verbose:
-            print(f"  {name} {time.process_time() - started:.2f} s")
-    return found
+def draw(shared: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return (shared + 0.4 * rng.normal(size=shared.shape)).astype(np.float32)
 
 
-def published(
-    one: np.ndarray, other: np.ndarray, about_one: tuple, about_other: tuple, labels: np.ndarray
-) -> tuple[float, ...]:
-    """The numbers of evaluate.py for a pair: for each change, the mean over the pair's two members."""
-    together = (one + other) * np.float32(0.5)
-    gained = accuracy(together, labels), cross_entropy(together, labels)
-    changes = [whole - (mine + yours) / 2 for whole, mine, yours in zip(gained, about_one, about_other, strict=True)]
-    churn = np.mean(one.argmax(axis=1) != other.argmax(axis=1))
+def without_ties(run: np.ndarray, shared: np.ndarray, rng: np.random.Generator) -> None:
+    """Draw equal logits of a run again until no two are equal."""
+    flat = run.reshape(-1)
+    while True:
+        order = flat.argsort()
+        again = order[1:][flat[order[1:]] == flat[order[:-1]]]
+        if not again.size:
+            return
+        flat[again] = draw(shared.reshape(-1)[again], rng)
+
+
+def timed(measure: Callable[[], Any]) -> tuple[Any, float]:
+    started = time.process_time()
+    found = measure()
+    return found, time.process_time() - started
+
+
+LINEAR = {
+    "churn": lambda logits: churn(predictions(logits)),
+    "pearson": pearson_distances,
+    "spearman": spearman_distances,
+}
+
+
+def linear_measures(logits: np.ndarray) -> tuple[dict[str, Any], float]:
+    """Churn and correlation of each run with the others, by toolnoise, and the seconds of all."""
+    found = {name: timed(lambda measure=measure: measure(logits)) for name, measure in LINEAR.items()}
+    for name, (_, seconds) in found.items():
+        print(f"  {name} {seconds:.2f} s")
+    return {name: values for name, (values, _) in found.items()}, sum(seconds for _, seconds in found.values())
+
+
+def check_linear(logits: np.ndarray, theirs: np.ndarray) -> None:
+    """Each run's mean over the other runs, from the published values of every pair of these runs."""
+    first, second = np.triu_indices(len(logits), 1)
+    for (name, measure), values in zip(LINEAR.items(), theirs.T, strict=True):
+        distances = values if name == "churn" else 1 - values
+        wanted = np.bincount(first, distances, len(logits)) + np.bincount(second, distances, len(logits))
+        others = len(logits) - 1
+        np.testing.assert_allclose(measure(logits).sums / others, wanted / others, rtol=0, atol=1e-12, err_msg=name)
+
+
+def ensemble_changes(logits: np.ndarray, labels: np.ndarray) -> tuple[list[np.ndarray], float]:
+    """The two ensemble changes of every pair, by toolnoise, and their seconds."""
+    gained, gained_seconds = timed(lambda: pairwise_accuracy_change(logits, labels))
+    saved, saved_seconds = timed(lambda: pairwise_cross_entropy_change(logits))
+    print(f"  accuracy change {gained_seconds:.2f} s\n  cross-entropy change {saved_seconds:.2f} s")
+    return [gained, saved], gained_seconds + saved_seconds
+
+
+def published(one: np.ndarray, other: np.ndarray) -> tuple[float, float, float]:
+    """Churn, Pearson's and Spearman's r of a pair in evaluate.py."""
+    differ = np.mean(one.argmax(axis=1) != other.argmax(axis=1))
     a, b = one.ravel(), other.ravel()
     count = a.size
     spearman = 1 - 6 * np.square(ranks(a) - ranks(b), dtype=np.float64).sum() / (count * (count**2 - 1.0))
     x, y = a - a.mean(), b - b.mean()
     pearson = (x * y).sum() / (np.sqrt(np.square(x).sum()) * np.sqrt(np.square(y).sum()))
-    return churn, pearson, spearman, *changes
+    return differ, pearson, spearman
+
+
+def published_changes(
+    one: np.ndarray, other: np.ndarray, about_one: tuple, about_other: tuple, labels: np.ndarray
+) -> list[float]:
+    """The ensemble changes of a pair in evaluate.py: for each, the mean over the pair's two members."""
+    together = (one + other) * 0.5
+    gained = accuracy(together, labels), cross_entropy(together, labels)
+    return [whole - (mine + yours) / 2 for whole, mine, yours in zip(gained, about_one, about_other, strict=True)]
 
 
 def accuracy(logits: np.ndarray, labels: np.ndarray) -> float:
@@ -126,13 +196,20 @@ def ranks(values: np.ndarray) -> np.ndarray:
 def _memory(dump: str, labels: str) -> tuple[float, float]:
     """Peak resident and peak allocated bytes during the measurement, as multiples of the dump."""
     logits, labels = arrays.read_npy(dump), np.load(labels)
-    measures(logits[:2, :10], labels[:10])  # load code and buffers that are independent of size
+    _measure_all(logits[:2, :10], labels[:10])  # load code and buffers that are independent of size
     before = _status("VmRSS")
-    measures(logits, labels)
+    _measure_all(logits, labels)
     resident = _status("VmHWM") - before
     tracemalloc.start()
-    measures(logits, labels)
+    _measure_all(logits, labels)
     return resident / logits.nbytes, tracemalloc.get_traced_memory()[1] / logits.nbytes
+
+
+def _measure_all(logits: np.ndarray, labels: np.ndarray) -> None:
+    for measure in LINEAR.values():
+        measure(logits)
+    pairwise_accuracy_change(logits, labels)
+    pairwise_cross_entropy_change(logits)
 
 
 def _status(key: str) -> int:

@@ -25,7 +25,7 @@ def measured(tmp_path, make_run, make_dump):
     def measure(one, other, draws, diverged):
         sides = []
         for name, predicted in (("one", one), ("other", other)):
-            logits = np.eye(2, dtype=np.float32)[predicted]
+            logits = 4 * np.eye(2, dtype=np.float32)[predicted] - 2
             logits[diverged] = np.nan
             paths = make_dump(logits, diverged=diverged, draws=dict.fromkeys(SOURCES, draws))
             kept = [path.rename(tmp_path / f"{name}{path.suffix}") for path in paths]

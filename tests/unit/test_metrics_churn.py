@@ -4,7 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from toolnoise.metrics.churn import paired_churn, pairwise_churn
+from toolnoise.metrics import churn as module
+from toolnoise.metrics.churn import churn, paired_churn, pairwise_churn
+from toolnoise.stats.jackknife import FEW, Pairs, some_pairs
 
 PREDICTIONS = arrays(np.int64, array_shapes(min_dims=2, max_dims=2, max_side=12), elements=st.integers(0, 3))
 
@@ -34,6 +36,36 @@ def test_churn_of_a_model_with_itself_is_zero(predicted):
 def test_churn_equals_its_definition_exactly(predicted):
     wanted = [[sum(x != y for x, y in zip(a, b, strict=True)) / len(a) for b in predicted] for a in predicted]
     assert pairwise_churn(predicted).tolist() == wanted
+
+
+@given(PREDICTIONS)
+def test_churn_by_counts_of_answers_is_that_of_all_pairs(predicted):
+    found, wanted = churn(predicted), Pairs.of(pairwise_churn(predicted))
+    np.testing.assert_allclose(found.sums, wanted.sums, rtol=1e-15, atol=0)
+    assert found.some.tolist() == wanted.some.tolist()
+
+
+def test_churn_of_many_runs_goes_on_over_the_blocks_to_the_last_example(monkeypatch):
+    runs = FEW + 5
+    predicted = np.random.Generator(np.random.Philox(2)).integers(0, 300, (runs, 101))
+    different = np.array([[np.count_nonzero(a != b) for b in predicted] for a in predicted])
+    for block in (module.BLOCK, 7 * 300, 1):
+        monkeypatch.setattr(module, "BLOCK", block)
+        found = churn(predicted)
+        assert found.sums.tolist() == (different.sum(axis=1) / 101).tolist()
+        assert found.some.tolist() == (different[some_pairs(runs)] / 101).tolist()
+        assert pairwise_churn(predicted).tolist() == (different / 101).tolist()
+
+
+def test_equal_runs_have_no_churn_by_counts_either():
+    found = churn(np.repeat(np.arange(50)[np.newaxis] % 7, FEW + 1, axis=0))
+    assert not found.sums.any()
+    assert not found.some.any()
+
+
+@pytest.mark.parametrize("runs", [0, 1])
+def test_less_than_two_runs_have_no_pair(runs):
+    assert churn(np.zeros((runs, 4), int)).sums.tolist() == [0] * runs
 
 
 @given(PREDICTIONS)

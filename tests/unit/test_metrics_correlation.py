@@ -7,17 +7,25 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from scipy import stats
 
-from toolnoise.metrics.correlation import BLOCK, pairwise_pearson, pairwise_spearman
+from toolnoise.metrics import correlation as module
+from toolnoise.metrics.correlation import pearson_distances, spearman_distances
+from toolnoise.stats.jackknife import FEW, Pairs, some_pairs
 
 LOGITS = arrays(
     np.float32, array_shapes(min_dims=3, max_dims=3, max_side=7), elements=st.integers(-20, 20).map(lambda x: x / 4)
 )
 
 
+def normal(*shape, seed=1):
+    return np.random.Generator(np.random.Philox(seed)).normal(size=shape).astype(np.float32)
+
+
 def by_definition(logits, correlation):
-    """Pair by pair; NaN where one of them has no variance."""
+    """1 - r pair by pair; NaN for all if a run has no variance."""
     flat = logits.reshape(len(logits), -1).astype(float)
-    return [[correlation(a, b) if np.ptp(a) and np.ptp(b) else np.nan for b in flat] for a in flat]
+    if not np.ptp(flat, axis=1).all() and len(flat) > 1:
+        return np.full((len(flat), len(flat)), np.nan)
+    return np.array([[1 - correlation(a, b) for b in flat] for a in flat])
 
 
 def pearson(a, b):
@@ -25,61 +33,92 @@ def pearson(a, b):
     return sum(a * b) / np.sqrt(sum(a * a) * sum(b * b))
 
 
-@given(LOGITS)
-def test_pearsons_r_equals_its_definition(logits):
-    wanted = by_definition(logits, pearson)
-    np.testing.assert_allclose(pairwise_pearson(logits), wanted, rtol=0, atol=1e-12)
+def of_ranks(a, b):
+    return pearson(stats.rankdata(a), stats.rankdata(b))
 
 
+BOTH = pytest.mark.parametrize(
+    ("distances", "correlation"), [(pearson_distances, pearson), (spearman_distances, of_ranks)]
+)
+
+
+@BOTH
 @given(LOGITS)
-def test_spearmans_r_is_pearsons_of_ranks_that_equal_values_share(logits):
-    wanted = by_definition(logits, lambda a, b: pearson(stats.rankdata(a), stats.rankdata(b)))
-    np.testing.assert_allclose(pairwise_spearman(logits), wanted, rtol=0, atol=1e-12)
+def test_it_equals_its_definition_with_ranks_that_equal_values_share(distances, correlation, logits):
+    found = distances(logits)
+    if len(logits) < 2:
+        assert not found.sums.any()
+        return
+    wanted = by_definition(logits, correlation)
+    np.testing.assert_allclose(found.sums, wanted.sum(axis=1) - np.diag(wanted), rtol=0, atol=1e-12)
+    assert found.some.shape == (len(logits) * (len(logits) - 1) // 2,)
+    if not np.isnan(wanted).any():
+        np.testing.assert_allclose(found.some, wanted[some_pairs(len(logits))], rtol=0, atol=1e-12)
+
+
+@BOTH
+def test_many_runs_equal_their_definition_over_many_blocks(distances, correlation, monkeypatch):
+    monkeypatch.setattr(module, "BLOCK", 20 * (FEW + 4))
+    logits = normal(1, 31, 3) + normal(FEW + 4, 31, 3, seed=2)
+    found, wanted = distances(logits), by_definition(logits, correlation)
+    np.testing.assert_allclose(found.sums, Pairs.of(wanted).sums, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found.some, wanted[some_pairs(FEW + 4)], rtol=0, atol=1e-12)
 
 
 def test_without_equal_values_spearmans_r_is_that_of_summers_and_dinneen():
-    logits = np.random.Generator(np.random.Philox(1)).normal(size=(5, 40, 3))
+    logits = normal(5, 40, 3)
     ranks = logits.reshape(5, -1).argsort(axis=1).argsort(axis=1)
     count = ranks.shape[1]
-    wanted = [[1 - 6 * sum((a - b) ** 2) / (count * (count**2 - 1)) for b in ranks] for a in ranks]
-    np.testing.assert_allclose(pairwise_spearman(logits), wanted, rtol=0, atol=1e-12)
+    wanted = [[6 * sum((a - b) ** 2) / (count * (count**2 - 1)) for b in ranks] for a in ranks]
+    np.testing.assert_allclose(spearman_distances(logits).sums, np.sum(wanted, axis=1), rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("correlation", [pairwise_pearson, pairwise_spearman])
+@pytest.mark.parametrize("distances", [pearson_distances, spearman_distances])
 class TestBoth:
-    @pytest.mark.parametrize("runs", [2, 3, 5, 9])
-    def test_equal_runs_have_exactly_one(self, correlation, runs):
-        rng = np.random.Generator(np.random.Philox(2))
-        same = np.repeat(rng.normal(size=(1, 701, 10)).astype(np.float32), runs, axis=0)
-        assert (correlation(same) == 1).all()
+    @pytest.mark.parametrize("runs", [2, 3, 5, 9, FEW + 1])
+    def test_equal_runs_are_exactly_no_distance_apart(self, distances, runs, monkeypatch):
+        same = np.repeat(normal(1, 701, 10, seed=2), runs, axis=0)
+        for block in (module.BLOCK, 3001):
+            monkeypatch.setattr(module, "BLOCK", block)
+            found = distances(same)
+            assert not found.sums.any()
+            assert not found.some.any()
 
-    def test_it_is_symmetric_and_one_of_a_run_with_itself(self, correlation):
-        found = correlation(np.random.Generator(np.random.Philox(3)).normal(size=(11, BLOCK // 4 + 3, 10)))
-        np.testing.assert_array_equal(found, found.T)
-        assert (np.diag(found) == 1).all()
+    def test_the_last_bit_of_a_logit_is_no_equality(self, distances):
+        logits = np.repeat(normal(1, 50, 2, seed=3), 4, axis=0)
+        logits[2, 7, 1] = np.nextafter(logits[2].max(), np.float32(9))
+        found = distances(logits)
+        assert (found.sums > 0).all()
+        assert (found.some > 0).tolist() == [False, True, False, True, False, True]
 
-    def test_a_run_that_never_varies_has_none(self, correlation):
-        logits = np.random.Generator(np.random.Philox(4)).normal(size=(3, 50, 2))
+    def test_a_run_that_never_varies_has_none(self, distances):
+        logits = normal(3, 50, 2, seed=4)
         logits[1] = 0.1
-        assert np.isnan(correlation(logits)).tolist() == [[False, True, False], [True] * 3, [False, True, False]]
+        found = distances(logits)
+        assert np.isnan(found.sums).all()
+        assert np.isnan(found.some).tolist() == [True, False, True]
 
-    def test_opposite_runs_have_minus_one(self, correlation):
-        logits = np.random.Generator(np.random.Philox(5)).normal(size=(1, 50, 2))
-        assert correlation(np.concatenate([logits, -logits]))[0, 1] == -1
+    def test_opposite_runs_have_minus_one(self, distances):
+        logits = normal(1, 50, 2, seed=5)
+        found = distances(np.concatenate([logits, -logits]))
+        np.testing.assert_allclose([*found.sums, *found.some], 2, rtol=1e-15)
+        assert found.sums.max() <= 2
 
-    @pytest.mark.parametrize("runs", [0, 1])
-    def test_less_than_two_runs_have_no_pair(self, correlation, runs):
-        assert correlation(np.ones((runs, 4, 2), np.float32)).shape == (runs, runs)
-
-    def test_it_needs_less_memory_than_the_logits(self, correlation):
-        logits = np.random.Generator(np.random.Philox(6)).normal(size=(100, 4000, 10)).astype(np.float32)
+    def test_it_needs_less_memory_than_the_logits(self, distances):
+        logits = normal(100, 4000, 10, seed=6)
         tracemalloc.start()
-        correlation(logits)
+        distances(logits)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert peak < logits.nbytes
 
 
 def test_ranks_do_not_see_what_keeps_the_order():
-    logits = np.random.Generator(np.random.Philox(7)).normal(size=(4, 30, 3))
-    np.testing.assert_array_equal(pairwise_spearman(np.exp(logits)), pairwise_spearman(logits))
+    logits = normal(4, 30, 3, seed=7)
+    for one, other in zip(spearman_distances(np.exp(logits)), spearman_distances(logits), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_zero_ranks_the_same_with_either_sign():
+    logits = np.array([[[0.0, -0.0, 1.0, -1.0]], [[-0.0, 0.0, 1.0, -1.0]]], np.float32)
+    assert spearman_distances(logits).sums.tolist() == [0, 0]

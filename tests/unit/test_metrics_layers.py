@@ -6,7 +6,7 @@ import pytest
 from toolnoise.dumps.layer_dump import gram
 from toolnoise.metrics.layers import layers, pairwise_gram_cka
 from toolnoise.metrics.similarity import pairwise_cka
-from toolnoise.stats.jackknife import pairwise_mean
+from toolnoise.stats.jackknife import Pairs, pairwise_mean
 
 DEBIASED = pytest.mark.parametrize("debiased", [False, True])
 
@@ -64,7 +64,7 @@ def test_matrices_that_are_not_centred_have_the_same(debiased):
 def test_it_is_the_cka_that_columns_give(debiased):
     stack = activations(runs=3, examples=30, columns=20)
     found = pairwise_gram_cka(exact_grams(stack), debiased)
-    np.testing.assert_allclose(found, pairwise_cka(stack, debiased), rtol=1e-11)
+    np.testing.assert_allclose(found, pairwise_cka(stack)[debiased], rtol=1e-11)
 
 
 @DEBIASED
@@ -118,7 +118,7 @@ def test_rows_are_both_kinds_of_each_layer_in_order_with_the_jackknifes_interval
     assert [metric for _, metric, _ in rows] == ["cka", "cka_debiased"] * 2
     for (name, metric, found), stack in zip(rows, (stacks[0], stacks[0], stacks[1], stacks[1]), strict=True):
         assert name == ("first" if stack is stacks[0] else "second")
-        distance = pairwise_mean(1 - by_loops(stack, metric == "cka_debiased"))
+        distance = pairwise_mean(Pairs.of(1 - by_loops(stack, metric == "cka_debiased")))
         assert found.value == pytest.approx(1 - distance.value, rel=1e-10)
         assert found.low == pytest.approx(1 - distance.high, rel=1e-8)
         assert found.high == pytest.approx(min(1 - distance.low, 1), rel=1e-8)

@@ -4,8 +4,8 @@ from numpy.testing import assert_equal
 
 from toolnoise import streams
 from toolnoise.metrics.accuracy import accuracies, class_accuracies, predictions
-from toolnoise.metrics.churn import normalised_churn, pairwise_churn
-from toolnoise.metrics.correlation import pairwise_pearson, pairwise_spearman
+from toolnoise.metrics.churn import churn, normalised_churn, pairwise_churn
+from toolnoise.metrics.correlation import pearson_distances, spearman_distances
 from toolnoise.metrics.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
 from toolnoise.metrics.entropy import cross_entropies
 from toolnoise.metrics.example_churn import example_churn
@@ -13,7 +13,7 @@ from toolnoise.metrics.groups import of_difficulty, rates
 from toolnoise.metrics.similarity import pairwise_cka
 from toolnoise.metrics.stability import stability
 from toolnoise.stats.estimates import Estimate
-from toolnoise.stats.jackknife import pairwise_jackknife
+from toolnoise.stats.jackknife import Pairs, pairwise_jackknife
 from toolnoise.stats.sd_ratio import by_size, largest_by_size, sd_ratio
 from toolnoise.stats.spread import equal_runs_sd, sd_bootstrap, sd_chi2, sd_robust
 from toolnoise.stats.testset import (
@@ -120,7 +120,7 @@ def test_each_metric_is_the_one_that_its_name_says():
     assert found["accuracy_sd_distribution", "all"] == distribution_wise_sd(variance)
     elsewhere = two_way_bootstrap(example_churn(predicted), 8, 60, STREAM)
     assert found["churn_new_examples", "all"] == elsewhere.within(0, 1)
-    assert found["churn", "all"] == pairwise_jackknife(pairwise_churn(predicted))
+    assert found["churn", "all"] == pairwise_jackknife(churn(predicted))
     a = vectors[:2].astype(np.float64)
     two = measured(logits[:2], vectors[:2])
     assert two["l2_raw", "all"].value == pytest.approx(np.linalg.norm(a[0] - a[1]), rel=1e-12)
@@ -156,7 +156,7 @@ def test_runs_that_differ_have_no_interval_without_width():
 
 def test_bounds_of_fractions_stay_within_zero_and_one():
     # Two runs right on all examples and one on none: the raw intervals go far beyond.
-    logits = np.stack([np.eye(3)[LABELS], np.eye(3)[LABELS], np.eye(3)[(LABELS + 1) % 3]])
+    logits = np.eye(3, dtype=np.float32)[[LABELS, LABELS, (LABELS + 1) % 3]]
     found = measured(logits, np.eye(3))
     for key in [("accuracy_mean", "all"), ("accuracy_mean", "0"), ("churn", "all")]:
         assert (found[key].low, found[key].high) == (0, 1)
@@ -183,20 +183,21 @@ def test_diversity_is_that_of_all_pairs_of_runs():
     logits, vectors = noisy(6)
     found = measured(logits, vectors)
     pairs = np.triu_indices(6, 1)
-    for metric, matrix in {
-        "correlation_pearson": pairwise_pearson(logits),
-        "correlation_spearman": pairwise_spearman(logits),
-        "cka": pairwise_cka(logits),
-        "cka_debiased": pairwise_cka(logits, debiased=True),
-        "ensemble_accuracy_change": pairwise_accuracy_change(logits, LABELS),
-        "ensemble_cross_entropy_change": pairwise_cross_entropy_change(logits),
+    plain, debiased = pairwise_cka(logits)
+    for metric, values in {
+        "correlation_pearson": 1 - pearson_distances(logits).some,
+        "correlation_spearman": 1 - spearman_distances(logits).some,
+        "cka": plain[pairs],
+        "cka_debiased": debiased[pairs],
+        "ensemble_accuracy_change": pairwise_accuracy_change(logits, LABELS)[pairs],
+        "ensemble_cross_entropy_change": pairwise_cross_entropy_change(logits)[pairs],
     }.items():
         value, low, high = found[metric, "all"]
-        assert value == pytest.approx(matrix[pairs].mean(), rel=1e-12)
+        assert value == pytest.approx(values.mean(), rel=1e-12)
         assert low < value < high
     entropies = cross_entropies(logits, LABELS)
     assert found["cross_entropy_mean", "all"].value == pytest.approx(entropies.mean())
     assert found["cross_entropy_sd", "all"] == sd_chi2(entropies)
     errors = 1 - accuracies(predictions(logits), LABELS)
     normalised = normalised_churn(pairwise_churn(predictions(logits)), errors)
-    assert found["churn_normalised", "all"] == pairwise_jackknife(normalised).within(0, 1)
+    assert found["churn_normalised", "all"] == pairwise_jackknife(Pairs.of(normalised)).within(0, 1)

@@ -73,6 +73,16 @@ def test_one_flipped_bit_is_not_lost_to_cancellation():
     assert pairwise_l2(vectors)[0, 1] == 2.0**-23
 
 
+def test_runs_far_from_the_first_keep_the_digits_of_their_distance():
+    vectors = np.zeros((4, 1000), np.float32)
+    vectors[1:] = 1000
+    vectors[2, 7] = np.nextafter(np.float32(1000), np.float32(2000))
+    found = pairwise_l2(vectors)
+    assert found[1, 2] == found[2, 3] == 2.0**-14
+    assert found[1, 3] == 0
+    assert found[0, 1] == pytest.approx(1000 * np.sqrt(1000), rel=1e-15)
+
+
 def test_distances_of_float32_weights_need_little_memory_beside_them():
     vectors = np.ones((5, 1_000_000), np.float32)
     tracemalloc.start()

@@ -9,7 +9,16 @@ from numpy.testing import assert_equal
 from scipy import stats
 
 from toolnoise.stats.estimates import UNDEFINED, Estimate
-from toolnoise.stats.jackknife import cross_jackknife, pairwise_jackknife, pairwise_mean, standard_error
+from toolnoise.stats.jackknife import (
+    FEW,
+    Pairs,
+    cross_jackknife,
+    pairs_standard_error,
+    pairwise_jackknife,
+    pairwise_mean,
+    some_pairs,
+    standard_error,
+)
 
 NAN = np.nan
 
@@ -35,6 +44,8 @@ def definition(matrix):
     count = len(matrix)
     without = [mean([run for run in range(count) if run != left]) for left in range(count)]
     error = np.sqrt((count - 1) / count * sum((value - np.mean(without)) ** 2 for value in without))
+    pairs = [matrix[i, j] for i, j in combinations(range(count), 2)]
+    error = max(error, np.sqrt(2 * np.var(pairs, ddof=1) / (count * (count - 1))))
     half = stats.t.ppf(0.975, count - 1) * error
     value = mean(range(count))
     return value, max(0.0, value - half), value + half
@@ -43,39 +54,62 @@ def definition(matrix):
 def test_mean_over_pairs_and_its_interval_by_hand():
     matrix = symmetric(np.array([[0, 1, 2], [0, 0, 6], [0, 0, 0]], float))
     # Without each run: 6, 2, 1, with mean 3 and variance 2/3 * (9 + 1 + 4); t with 2 degrees of freedom.
-    assert pairwise_jackknife(matrix) == pytest.approx((3, 0, 3 + 4.3026527 * np.sqrt(28 / 3)), rel=1e-7)
+    assert pairwise_jackknife(Pairs.of(matrix)) == pytest.approx((3, 0, 3 + 4.3026527 * np.sqrt(28 / 3)), rel=1e-7)
 
 
 @given(DISTANCES)
 def test_jackknife_equals_its_definition(matrix):
-    assert pairwise_jackknife(matrix) == pytest.approx(definition(matrix), rel=1e-9, abs=1e-12)
+    assert pairwise_jackknife(Pairs.of(matrix)) == pytest.approx(definition(matrix), rel=1e-9, abs=1e-12)
 
 
 @given(DISTANCES, st.randoms(use_true_random=False))
 def test_jackknife_does_not_depend_on_the_order_of_runs(matrix, random):
     order = random.sample(range(len(matrix)), len(matrix))
-    shuffled = pairwise_jackknife(matrix[np.ix_(order, order)])
-    assert shuffled == pytest.approx(pairwise_jackknife(matrix), rel=1e-9, abs=1e-12)
+    shuffled = pairwise_jackknife(Pairs.of(matrix[np.ix_(order, order)]))
+    assert shuffled == pytest.approx(pairwise_jackknife(Pairs.of(matrix)), rel=1e-9, abs=1e-12)
 
 
 @given(DISTANCES)
 def test_lower_bound_is_never_negative(matrix):
-    assert pairwise_jackknife(matrix).low >= 0
+    assert pairwise_jackknife(Pairs.of(matrix)).low >= 0
 
 
 def test_a_clear_lower_bound_is_not_clipped():
     matrix = symmetric(np.array([[0, 5, 6], [0, 0, 5.5], [0, 0, 0]]))
-    assert 0 < pairwise_jackknife(matrix).low < 5.5
+    assert 0 < pairwise_jackknife(Pairs.of(matrix)).low < 5.5
+
+
+def test_runs_that_split_into_equal_halves_have_an_interval():
+    kind = np.array([0, 0, 1, 1])
+    found = pairwise_jackknife(Pairs.of(0.002 * (kind != kind[:, np.newaxis])))
+    # Each run is as far from the others as any: the means without each run are equal. Of the six pairs, four differ.
+    half = 3.1824463 * np.sqrt(2 * 0.002**2 * (6 * 2 / 3 * 1 / 3 / 5) / (4 * 3))
+    assert found == pytest.approx((0.004 / 3, 0, 0.004 / 3 + half), rel=1e-7)
+    assert found.high > 0.002
+
+
+def test_the_floor_does_nothing_if_runs_differ_as_wholes():
+    values = np.random.Generator(np.random.Philox(3)).random(8)
+    pairs = Pairs.of(symmetric(np.add.outer(values, values)))
+    assert pairs_standard_error(pairs) == pytest.approx(2 * values.std(ddof=1) / np.sqrt(8))
+
+
+def test_some_pairs_are_all_of_a_few_runs_and_as_many_as_runs_of_more():
+    assert [len(some_pairs(runs)[0]) for runs in (0, 1, 2, FEW)] == [0, 0, 1, FEW * (FEW - 1) // 2]
+    first, second = some_pairs(FEW + 1)
+    assert (first < second).all()
+    assert np.bincount(np.concatenate([first, second])).tolist() == [2] * (FEW + 1)
+    assert len(set(zip(first, second, strict=True))) == FEW + 1
 
 
 def test_bit_equal_runs_are_exactly_zero_apart():
-    assert pairwise_jackknife(np.zeros((5, 5))) == (0, 0, 0)
+    assert pairwise_jackknife(Pairs.of(np.zeros((5, 5)))) == (0, 0, 0)
 
 
 def test_few_runs_have_no_interval():
-    assert_equal(pairwise_jackknife(np.zeros((0, 0))), UNDEFINED)
-    assert_equal(pairwise_jackknife(np.zeros((1, 1))), UNDEFINED)
-    assert_equal(pairwise_jackknife(np.array([[0, 0.3], [0.3, 0]])), Estimate(0.3, NAN, NAN))
+    assert_equal(pairwise_jackknife(Pairs.of(np.zeros((0, 0)))), UNDEFINED)
+    assert_equal(pairwise_jackknife(Pairs.of(np.zeros((1, 1)))), UNDEFINED)
+    assert_equal(pairwise_jackknife(Pairs.of(np.array([[0, 0.3], [0.3, 0]]))), Estimate(0.3, NAN, NAN))
 
 
 def test_jackknife_of_a_mean_is_its_textbook_standard_error():
@@ -86,9 +120,9 @@ def test_jackknife_of_a_mean_is_its_textbook_standard_error():
 
 @given(DISTANCES)
 def test_a_mean_over_pairs_may_be_negative(matrix):
-    positive, negative = pairwise_mean(matrix), pairwise_mean(-matrix)
+    positive, negative = pairwise_mean(Pairs.of(matrix)), pairwise_mean(Pairs.of(-matrix))
     assert negative == Estimate(-positive.value, -positive.high, -positive.low)
-    assert pairwise_jackknife(matrix) == positive.within(0, np.inf)
+    assert pairwise_jackknife(Pairs.of(matrix)) == positive.within(0, np.inf)
 
 
 def test_the_jackknife_of_two_arms_leaves_out_a_run_of_each():

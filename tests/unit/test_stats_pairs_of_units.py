@@ -26,7 +26,7 @@ def without(matrix, unit):
 
 def test_in_one_arm_it_is_the_jackknife_of_pairs():
     matrix = symmetric(6)
-    assert pairs_of_units.estimate(pairs_of_units.in_arm(matrix)) == pytest.approx(pairwise_mean(matrix))
+    assert pairs_of_units.estimate(pairs_of_units.in_arm(matrix)) == pytest.approx(pairwise_mean(Pairs.of(matrix)))
 
 
 def test_what_a_unit_has_with_itself_does_not_count():

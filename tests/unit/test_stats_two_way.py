@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_equal
 
-from toolnoise.metrics.churn import pairwise_churn
+from toolnoise.metrics.churn import churn as churn_of_runs
 from toolnoise.metrics.example_churn import example_churn
 from toolnoise.stats.estimates import UNDEFINED, Estimate
 from toolnoise.stats.jackknife import pairwise_jackknife
@@ -19,7 +19,7 @@ def churn(predictions, stream=1, **options):
 
 
 def test_its_value_is_the_jackknifes_and_its_interval_wider():
-    both, runs_alone = churn(PREDICTIONS), pairwise_jackknife(pairwise_churn(PREDICTIONS))
+    both, runs_alone = churn(PREDICTIONS), pairwise_jackknife(churn_of_runs(PREDICTIONS))
     assert both.value == pytest.approx(runs_alone.value)
     assert both.low < runs_alone.low < runs_alone.high < both.high
 
@@ -27,7 +27,7 @@ def test_its_value_is_the_jackknifes_and_its_interval_wider():
 def test_examples_that_are_all_alike_add_nothing():
     # What a run says of one example it says of all.
     predictions = np.repeat(DRAWS.random((40, 1)) < 0.2, 50, axis=1)
-    both, runs_alone = churn(predictions), pairwise_jackknife(pairwise_churn(predictions))
+    both, runs_alone = churn(predictions), pairwise_jackknife(churn_of_runs(predictions))
     assert both.high - both.low == pytest.approx(runs_alone.high - runs_alone.low, rel=0.25)
 
 

@@ -1,18 +1,38 @@
 """Churn: the share of examples that two runs classify differently.
 
 It counts disagreement between runs, right or wrong. It is exactly count / number of examples, so equal predictions have
-a churn of exactly 0.
+a churn of exactly 0. The number of runs that give each answer to an example is enough for each run's churn with the
+others. So its time grows with the runs, not with their pairs.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
+
+from toolnoise.stats.jackknife import Pairs, some_pairs
+
+BLOCK = 2**20  # predictions of all runs at a time, or counts of answers
+
+
+def churn(predictions: np.ndarray) -> Pairs:
+    """The churn of runs with predictions [S, N]."""
+    runs, examples = predictions.shape
+    classes = int(predictions.max(initial=0)) + 1
+    alike = np.zeros(runs, np.int64)  # with the runs that predict the same, itself among them
+    for block in _blocks(predictions, max(runs, classes)):
+        answers = block + classes * np.arange(block.shape[1])
+        alike += np.bincount(answers.ravel())[answers].sum(axis=1)
+    some = [np.count_nonzero(predictions[i] != predictions[j]) for i, j in zip(*some_pairs(runs), strict=True)]
+    return Pairs((runs * examples - alike) / examples, np.array(some, np.int64) / examples)
 
 
 def pairwise_churn(predictions: np.ndarray) -> np.ndarray:
     """The churn between every two runs, [S, S], symmetric with a zero diagonal, from predictions [S, N]."""
     runs, examples = predictions.shape
     different = np.zeros((runs, runs), np.int64)
-    for run in range(runs):  # one run against the later ones: never more than S x N booleans at a time
-        different[run, run + 1 :] = np.count_nonzero(predictions[run + 1 :] != predictions[run], axis=1)
+    for block in _blocks(predictions, runs):
+        for run in range(runs):
+            different[run, run + 1 :] += np.count_nonzero(block[run + 1 :] != block[run], axis=1)
     return (different + different.T) / examples
 
 
@@ -32,3 +52,11 @@ def normalised_churn(churn: np.ndarray, errors: np.ndarray) -> np.ndarray:
     most = np.minimum(errors[:, np.newaxis] + errors, 1)
     span = most - least
     return np.divide(churn - least, span, out=np.full(churn.shape, np.nan), where=span > 0)
+
+
+def _blocks(predictions: np.ndarray, width: int) -> Iterator[np.ndarray]:
+    """The predictions of some examples at a time, in the smallest integers that hold them."""
+    step = max(1, BLOCK // max(1, width))
+    small = np.min_scalar_type(predictions.max(initial=0))
+    for start in range(0, predictions.shape[1], step):
+        yield predictions[:, start : start + step].astype(small)

@@ -10,7 +10,7 @@ import numpy as np
 from toolnoise.base.metric_files import CELL, MEASURE, Columns
 from toolnoise.metrics import Row
 from toolnoise.metrics.accuracy import accuracies, predictions
-from toolnoise.metrics.churn import pairwise_churn
+from toolnoise.metrics.churn import churn
 from toolnoise.metrics.entropy import cross_entropies
 from toolnoise.metrics.equal_runs import bit_equal, rate_step, value_step, with_width
 from toolnoise.metrics.groups import spread_rows
@@ -106,7 +106,7 @@ def by_size(logits: np.ndarray, labels: np.ndarray, largest: int, stream: int) -
         found = [
             *spread_rows("accuracy", "all", accuracies(predicted, labels), step, stream),
             *spread_rows("cross_entropy", "all", cross_entropies(stack, labels), value_step(equal), stream, np.inf),
-            ("churn", "all", pairwise_jackknife(pairwise_churn(predicted)).within(0, 1)),
+            ("churn", "all", pairwise_jackknife(churn(predicted)).within(0, 1)),
         ]
         rows += [(members, row, len(stack)) for row in with_width(found, equal)]
     return rows

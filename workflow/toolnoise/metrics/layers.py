@@ -12,7 +12,7 @@ import numpy as np
 
 from toolnoise.base.metric_files import CELL, MEASURE, Columns
 from toolnoise.stats.estimates import Estimate
-from toolnoise.stats.jackknife import pairwise_similarity
+from toolnoise.stats.jackknife import Pairs, pairwise_similarity
 
 # The number of examples affects the size of CKA.
 LAYERS: Columns = {**CELL, "examples": int, "layer": str, **MEASURE}
@@ -23,8 +23,8 @@ def layers(names: Sequence[str], grams: np.ndarray) -> list[tuple[str, str, Esti
     rows = []
     for place, name in enumerate(names):
         of_runs = grams[:, place]
-        rows.append((name, "cka", pairwise_similarity(pairwise_gram_cka(of_runs)).within(0, 1)))
-        debiased = pairwise_similarity(pairwise_gram_cka(of_runs, debiased=True))
+        rows.append((name, "cka", pairwise_similarity(Pairs.of(1 - pairwise_gram_cka(of_runs))).within(0, 1)))
+        debiased = pairwise_similarity(Pairs.of(1 - pairwise_gram_cka(of_runs, debiased=True)))
         rows.append((name, "cka_debiased", debiased.within(-np.inf, 1)))
     return rows
 

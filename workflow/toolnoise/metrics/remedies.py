@@ -14,14 +14,15 @@ import numpy as np
 from toolnoise.base.metric_files import CELL, MEASURE, Columns
 from toolnoise.metrics import Row
 from toolnoise.metrics.accuracy import accuracies, predictions
-from toolnoise.metrics.churn import pairwise_churn
-from toolnoise.metrics.correlation import pairwise_pearson, pairwise_spearman
+from toolnoise.metrics.churn import churn
+from toolnoise.metrics.correlation import pearson_distances, spearman_distances
 from toolnoise.metrics.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
 from toolnoise.metrics.entropy import cross_entropies
 from toolnoise.metrics.equal_runs import bit_equal, rate_step, value_step, with_width
 from toolnoise.metrics.groups import spread_rows
 from toolnoise.stats.estimates import UNDEFINED, Estimate, standard_deviation, t_interval
 from toolnoise.stats.jackknife import (
+    Pairs,
     pairs_without_each,
     pairwise_jackknife,
     pairwise_mean,
@@ -39,25 +40,25 @@ FEWEST = 3  # runs needed for the measures without one run
 
 
 class Measured(NamedTuple):
-    """Measures of some runs: accuracy and cross-entropy of each run, [S]; the rest of each pair, [S, S].
+    """Measures of some runs: accuracy and cross-entropy of each run, [S]; the rest of their pairs.
 
-    `equal` states whether the logits of the runs are bit-equal.
+    Correlations are distances, 1 - r. `equal` states whether the logits of the runs are bit-equal.
     """
 
     examples: int
     equal: bool
     accuracies: np.ndarray
     cross_entropies: np.ndarray
-    churn: np.ndarray
-    pearson: np.ndarray
-    spearman: np.ndarray
-    accuracy_change: np.ndarray
-    cross_entropy_change: np.ndarray
+    churn: Pairs
+    pearson: Pairs
+    spearman: Pairs
+    accuracy_change: Pairs
+    cross_entropy_change: Pairs
 
     @property
     def measures(self) -> dict[str, np.ndarray]:
         """The five measures; correlation is Spearman's."""
-        return self._five(standard_deviation, lambda matrix: pairwise_mean(matrix).value)
+        return self._five(standard_deviation, lambda pairs: pairwise_mean(pairs).value)
 
     @property
     def measures_without_each(self) -> dict[str, np.ndarray]:
@@ -69,7 +70,7 @@ class Measured(NamedTuple):
             "accuracy_sd": spread(self.accuracies),
             "cross_entropy_sd": spread(self.cross_entropies),
             "churn": over_pairs(self.churn),
-            "correlation": 1 - over_pairs(1 - self.spearman),
+            "correlation": 1 - over_pairs(self.spearman),
             "ensemble_accuracy_change": over_pairs(self.accuracy_change),
         }
 
@@ -99,11 +100,11 @@ def measure(logits: np.ndarray, labels: np.ndarray) -> Measured:
         bit_equal(logits),
         accuracies(predicted, labels),
         cross_entropies(logits, labels),
-        pairwise_churn(predicted),
-        pairwise_pearson(logits),
-        pairwise_spearman(logits),
-        pairwise_accuracy_change(logits, labels),
-        pairwise_cross_entropy_change(logits),
+        churn(predicted),
+        pearson_distances(logits),
+        spearman_distances(logits),
+        Pairs.of(pairwise_accuracy_change(logits, labels)),
+        Pairs.of(pairwise_cross_entropy_change(logits)),
     )
 
 
@@ -122,7 +123,7 @@ def reduction(single: Measured, remedied: Measured, *, same_runs: bool) -> Estim
     before, after = single.measures, remedied.measures
     if not _is_noisy(before):
         return UNDEFINED
-    value, fewest = float(variability_reduction(before, after)), min(len(single.churn), len(remedied.churn))
+    value, fewest = float(variability_reduction(before, after)), min(len(single.accuracies), len(remedied.accuracies))
     if fewest < FEWEST or not _is_noisy(single.measures_without_each):
         return Estimate(value, np.nan, np.nan)
     before_without, after_without = single.measures_without_each, remedied.measures_without_each

@@ -12,30 +12,37 @@ import numpy as np
 BLOCK = 2**19  # values of all runs at a time
 
 
-def cka(X: np.ndarray, Y: np.ndarray, debiased: bool = False) -> float:
-    """Linear CKA of X [N, P] and Y [N, Q]; NaN if one is constant or, debiased, has fewer than 4 examples."""
+def cka(X: np.ndarray, Y: np.ndarray) -> tuple[float, float]:
+    """Linear CKA of X [N, P] and Y [N, Q], and the debiased one.
+
+    Both are NaN if one is constant; the debiased one needs 4 examples.
+    """
     assert len(X) == len(Y), f"{len(X)} examples against {len(Y)}"
-    both = [_Centred(values[np.newaxis], debiased) for values in (X, Y)]
-    ((joint,),) = (_hsic(*both, 0),)
-    ((one,), (other,)) = (_hsic(each, each, 0) for each in both)
-    return float(_ratio(joint, one, other))
+    both = [_Centred(values[np.newaxis]) for values in (X, Y)]
+    one, other = (_hsic(each, each, 0) for each in both)
+    plain, debiased = _ratio(_hsic(*both, 0), one, other)[:, 0]
+    return float(plain), float(debiased)
 
 
-def pairwise_cka(stack: np.ndarray, debiased: bool = False) -> np.ndarray:
-    """Linear CKA of every two runs, [S, S], from activations or logits [S, N, P]; 1 for a run with itself."""
-    runs = _Centred(stack, debiased)
-    joint = np.zeros((len(stack), len(stack)))
+def pairwise_cka(stack: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Linear CKA of every two runs, [S, S], from activations or logits [S, N, P], and the debiased one.
+
+    They are 1 for a run with itself.
+    """
+    runs = _Centred(stack)
+    joint = np.zeros((2, len(stack), len(stack)))
     for run in range(len(stack)):
-        joint[run, run:] = _hsic(runs, runs, run)
-    alone = np.diag(joint)
-    found = np.triu(_ratio(joint, alone[:, np.newaxis], alone))
-    return found + np.triu(found, 1).T
+        joint[:, run, run:] = _hsic(runs, runs, run)
+    alone = np.diagonal(joint, axis1=1, axis2=2)
+    found = np.triu(_ratio(joint, alone[:, :, np.newaxis], alone[:, np.newaxis]))
+    plain, debiased = found + np.triu(found, 1).transpose(0, 2, 1)
+    return plain, debiased
 
 
 class _Centred:
     """Runs with centred columns, and the terms of each run and example that the unbiased HSIC needs."""
 
-    def __init__(self, stack: np.ndarray, debiased: bool) -> None:
+    def __init__(self, stack: np.ndarray) -> None:
         self.stack = stack
         # Computed relative to the first example: the mean of equal floats can have a rounding error, the mean of zeros
         # cannot.
@@ -43,12 +50,10 @@ class _Centred:
         self.means += (
             sum(self.block(slice(None), rows).sum(axis=1, keepdims=True) for rows in self.rows()) / stack.shape[1]
         )
-        self.debiased = debiased
-        if debiased:
-            self.squares = np.empty(stack.shape[:2])  # the diagonal of XX'
-            for rows in self.rows():
-                block = self.block(slice(None), rows)
-                self.squares[:, rows] = np.einsum("snp,snp->sn", block, block)
+        self.squares = np.empty(stack.shape[:2])  # the diagonal of XX'
+        for rows in self.rows():
+            block = self.block(slice(None), rows)
+            self.squares[:, rows] = np.einsum("snp,snp->sn", block, block)
 
     def block(self, runs: slice, rows: slice) -> np.ndarray:
         """Some examples of some runs, centred."""
@@ -62,7 +67,7 @@ class _Centred:
 
 
 def _hsic(one: _Centred, others: _Centred, run: int) -> np.ndarray:
-    """HSIC of run `run` of `one` with the same run of `others` and with each later one."""
+    """HSIC of run `run` of `one` with the same run of `others` and with each later one; below it, the unbiased HSIC."""
     later = slice(run, None)
     count = len(others.stack) - run
     products = np.zeros((count, one.stack.shape[2], others.stack.shape[2]))
@@ -70,18 +75,16 @@ def _hsic(one: _Centred, others: _Centred, run: int) -> np.ndarray:
         products += np.matmul(one.block(slice(run, run + 1), rows).transpose(0, 2, 1), others.block(later, rows))
     # Not by einsum, which rounds a long sum differently if it is the only one: equal runs would not have 1.
     inner = np.square(products).reshape(count, -1).sum(axis=1)
-    if not one.debiased:
-        return inner
     # The same sums over pairs of two different examples. Columns are centred, so each row of XX' sums to 0, and without
     # its diagonal to the negative of the diagonal entry.
     examples = one.stack.shape[1]
     if examples < 4:
-        return np.full(count, np.nan)
+        return np.stack([inner, np.full(count, np.nan)])
     a, b = one.squares[run], others.squares[later]
     diagonal = (a * b).sum(axis=1)
     sums = a.sum() * b.sum(axis=1)
     unbiased = inner - diagonal + sums / ((examples - 1) * (examples - 2)) - 2 * diagonal / (examples - 2)
-    return unbiased / (examples * (examples - 3))
+    return np.stack([inner, unbiased / (examples * (examples - 3))])
 
 
 def _ratio(joint: np.ndarray, one: np.ndarray, other: np.ndarray) -> np.ndarray:

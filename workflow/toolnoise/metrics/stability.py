@@ -11,8 +11,8 @@ import numpy as np
 from toolnoise.base.metric_files import CELL, MEASURE, Columns
 from toolnoise.metrics import Row
 from toolnoise.metrics.accuracy import predictions
-from toolnoise.metrics.churn import normalised_churn, pairwise_churn
-from toolnoise.metrics.correlation import pairwise_pearson, pairwise_spearman
+from toolnoise.metrics.churn import churn, normalised_churn, pairwise_churn
+from toolnoise.metrics.correlation import pearson_distances, spearman_distances
 from toolnoise.metrics.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
 from toolnoise.metrics.entropy import cross_entropies
 from toolnoise.metrics.equal_runs import bit_equal, rate_step, value_step, with_width
@@ -21,7 +21,7 @@ from toolnoise.metrics.groups import Rate, of_difficulty, of_size, part_rows, ra
 from toolnoise.metrics.similarity import pairwise_cka
 from toolnoise.metrics.weights import pairwise_l2, unit
 from toolnoise.stats.estimates import Estimate
-from toolnoise.stats.jackknife import pairwise_jackknife, pairwise_mean, pairwise_similarity
+from toolnoise.stats.jackknife import Pairs, pairwise_jackknife, pairwise_mean, pairwise_similarity
 from toolnoise.stats.sd_ratio import largest_by_size
 from toolnoise.stats.testset import binomial_sd, distribution_wise_sd, distribution_wise_variance
 from toolnoise.stats.two_way import two_way_bootstrap
@@ -56,8 +56,8 @@ def stability(
         ("accuracy_sd_independent_null", "all", _plain(accuracy.independent_sd)),
         ("accuracy_variance_distribution", "all", variance),
         ("accuracy_sd_distribution", "all", distribution_wise_sd(variance)),
-        ("l2_unit", "all", pairwise_jackknife(pairwise_l2(unit(vectors)))),
-        ("l2_raw", "all", pairwise_jackknife(pairwise_l2(vectors))),
+        ("l2_unit", "all", pairwise_jackknife(Pairs.of(pairwise_l2(unit(vectors))))),
+        ("l2_raw", "all", pairwise_jackknife(Pairs.of(pairwise_l2(vectors)))),
         ("accuracy_sd_ratio_largest_null", "all", largest_by_size(sizes, len(logits))),
     ]
     of_classes = [
@@ -85,18 +85,22 @@ def _diversity(
     logits: np.ndarray, labels: np.ndarray, predicted: np.ndarray, accuracies: np.ndarray, stream: int
 ) -> list[Row]:
     """Differences between the predictions of runs: the measures of Summers & Dinneen, and other forms of churn."""
-    churn = pairwise_churn(predicted)
+    # It is not linear in the churn of a pair, so it needs every pair.
+    normalised = Pairs.of(normalised_churn(pairwise_churn(predicted), 1 - accuracies))
+    gained = Pairs.of(pairwise_accuracy_change(logits, labels))
+    saved = Pairs.of(pairwise_cross_entropy_change(logits))
+    plain, debiased = (Pairs.of(1 - similarities) for similarities in pairwise_cka(logits))
     elsewhere = two_way_bootstrap(example_churn(predicted), *predicted.shape, stream)
     found = [
-        ("churn", pairwise_jackknife(churn).within(0, 1)),
+        ("churn", pairwise_jackknife(churn(predicted)).within(0, 1)),
         ("churn_new_examples", elsewhere.within(0, 1)),
-        ("churn_normalised", pairwise_jackknife(normalised_churn(churn, 1 - accuracies)).within(0, 1)),
-        ("correlation_pearson", pairwise_similarity(pairwise_pearson(logits)).within(-1, 1)),
-        ("correlation_spearman", pairwise_similarity(pairwise_spearman(logits)).within(-1, 1)),
-        ("cka", pairwise_similarity(pairwise_cka(logits)).within(0, 1)),
-        ("cka_debiased", pairwise_similarity(pairwise_cka(logits, debiased=True)).within(-np.inf, 1)),
-        ("ensemble_accuracy_change", pairwise_mean(pairwise_accuracy_change(logits, labels)).within(-1, 1)),
-        ("ensemble_cross_entropy_change", pairwise_mean(pairwise_cross_entropy_change(logits)).within(-np.inf, 0)),
+        ("churn_normalised", pairwise_jackknife(normalised).within(0, 1)),
+        ("correlation_pearson", pairwise_similarity(pearson_distances(logits)).within(-1, 1)),
+        ("correlation_spearman", pairwise_similarity(spearman_distances(logits)).within(-1, 1)),
+        ("cka", pairwise_similarity(plain).within(0, 1)),
+        ("cka_debiased", pairwise_similarity(debiased).within(-np.inf, 1)),
+        ("ensemble_accuracy_change", pairwise_mean(gained).within(-1, 1)),
+        ("ensemble_cross_entropy_change", pairwise_mean(saved).within(-np.inf, 0)),
     ]
     return [(metric, "all", estimate) for metric, estimate in found]
 

@@ -1,23 +1,35 @@
 """Distance between the weights of runs.
 
-Distances come from sums of squared differences in float64, never from a Gram matrix, whose cancellation would give
-equal weights a distance. Equal weights have a distance of exactly 0. Working block by block needs little memory.
+Distances come from sums of squares in float64. Equal weights have a distance of exactly 0. Working block by block needs
+little memory.
 """
 
 from collections.abc import Iterator
 
 import numpy as np
 
-BLOCK = 2**14  # weights of each run at a time: small enough for a CPU's cache with a few runs, 13 MB with 100
+BLOCK = 2**17  # weights of all runs at a time
+# A squared distance below this share of the two squared distances from the first run comes from differences.
+NEAR = 0.01
 
 
 def pairwise_l2(vectors: np.ndarray) -> np.ndarray:
-    """The L2 distance between every two runs, [S, S], symmetric with a zero diagonal, from vectors [S, P]."""
+    """The L2 distance between every two runs, [S, S], symmetric with a zero diagonal, from vectors [S, P].
+
+    Matrix products of the distances from the first run give all pairs at once. Two runs that are much nearer to each
+    other than to the first would lose digits by cancellation, so these are subtracted from each other.
+    """
     runs = len(vectors)
-    squares = np.zeros((runs, runs))
+    products = np.zeros((runs, runs))
     for block in _blocks(vectors):
-        for run in range(runs):
-            squares[run, run + 1 :] += _squares(block[run + 1 :] - block[run])
+        block -= block[:1].copy()
+        products += block @ block.T
+    from_first = np.diag(products)[:, np.newaxis] + np.diag(products)
+    squares = np.triu(from_first - 2 * products, 1)
+    near = np.triu(squares < NEAR * from_first, 1)
+    for run in np.flatnonzero(near.any(axis=1)):
+        others = np.flatnonzero(near[run])
+        squares[run, others] = sum(_squares(block[1:] - block[0]) for block in _blocks(vectors, [run, *others]))
     return np.sqrt(squares + squares.T)
 
 
@@ -42,9 +54,10 @@ def unit(vectors: np.ndarray) -> np.ndarray:
     return vectors / np.where(norms > 0, norms, 1.0)[:, np.newaxis]
 
 
-def _blocks(vectors: np.ndarray) -> Iterator[np.ndarray]:
-    for start in range(0, vectors.shape[1], BLOCK):
-        yield vectors[:, start : start + BLOCK].astype(np.float64)
+def _blocks(vectors: np.ndarray, runs: list[int] | slice = slice(None)) -> Iterator[np.ndarray]:
+    step = max(1, BLOCK // max(1, len(vectors)))
+    for start in range(0, vectors.shape[1], step):
+        yield vectors[runs, start : start + step].astype(np.float64)
 
 
 def _squares(differences: np.ndarray) -> np.ndarray:

@@ -1,12 +1,41 @@
 """Intervals by leaving out one run at a time.
 
 The pairs of n runs are not n(n-1)/2 independent observations, since each run is in n-1 of them. The independent
-observations are the runs (Arvesen 1969).
+observations are the runs (Arvesen 1969). The jackknife needs only each run's sum over the other runs, so a measure need
+not compute every pair.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
-from toolnoise.stats.estimates import UNDEFINED, Estimate, t_interval
+from toolnoise.stats.estimates import UNDEFINED, Estimate, standard_deviation, t_interval
+
+FEW = 32  # runs: of more, `some_pairs` are not all pairs
+
+
+class Pairs(NamedTuple):
+    """A measure of the pairs of S runs: each run's sum over the other runs, [S], and the values of some pairs."""
+
+    sums: np.ndarray
+    some: np.ndarray
+
+    @classmethod
+    def of(cls, matrix: np.ndarray) -> "Pairs":
+        """From the values of all pairs, [S, S], symmetric; the diagonal does not matter."""
+        return cls(matrix.sum(axis=1) - np.diag(matrix), matrix[np.triu_indices(len(matrix), 1)])
+
+
+def some_pairs(runs: int) -> tuple[np.ndarray, np.ndarray]:
+    """The first and the second run of the pairs that show how much a pair varies: all pairs of a few runs.
+
+    Of many runs, each is paired with the next, and the last with the first. Runs are in no order that matters, so the
+    sample variance of these pairs estimates the variance of a pair without bias. Its cost grows with the runs only.
+    """
+    if runs <= FEW:
+        return np.triu_indices(runs, 1)
+    first = np.append(np.arange(runs - 1), 0)
+    return first, np.append(np.arange(1, runs), runs - 1)
 
 
 def standard_error(without: np.ndarray) -> float:
@@ -15,36 +44,47 @@ def standard_error(without: np.ndarray) -> float:
     return float(np.sqrt((count - 1) / count * np.sum(np.square(without - without.mean()))))
 
 
-def pairwise_jackknife(matrix: np.ndarray) -> Estimate:
-    """Mean distance over the pairs of runs (symmetric, zero diagonal), with its lower bound clipped at 0."""
-    return pairwise_mean(matrix).within(0, np.inf)
+def pairs_standard_error(pairs: Pairs) -> float:
+    """Standard error of a mean over pairs by the jackknife, but at least that of pairs independent of one another.
+
+    The jackknife sees only how the means of runs differ. If every run is equally far from the others on average, it
+    finds nothing, as with four runs that split two and two. The variance of the mean over pairs is never below
+    2 s^2 / (n (n - 1)), with s^2 the variance of a pair (Hoeffding 1948).
+    """
+    count = len(pairs.sums)
+    least = standard_deviation(pairs.some) * np.sqrt(2 / (count * (count - 1)))
+    return float(np.maximum(standard_error(pairs_without_each(pairs)), least))
 
 
-def pairwise_mean(matrix: np.ndarray) -> Estimate:
-    """Mean over the pairs of runs of a measure that may be negative (symmetric, zero diagonal).
+def pairwise_jackknife(pairs: Pairs) -> Estimate:
+    """Mean distance over the pairs of runs, with its lower bound clipped at 0."""
+    return pairwise_mean(pairs).within(0, np.inf)
+
+
+def pairwise_mean(pairs: Pairs) -> Estimate:
+    """Mean over the pairs of runs of a measure that may be negative.
 
     One run has no pair. Two runs have a value but no interval.
     """
-    count = len(matrix)
+    count = len(pairs.sums)
     if count < 2:
         return UNDEFINED
-    mean = matrix[np.triu_indices(count, 1)].mean()
+    mean = pairs.sums.sum() / (count * (count - 1))
     if count == 2:
         return Estimate(float(mean), np.nan, np.nan)
-    return t_interval(mean, standard_error(pairs_without_each(matrix)), count - 1)
+    return t_interval(mean, pairs_standard_error(pairs), count - 1)
 
 
-def pairwise_similarity(matrix: np.ndarray) -> Estimate:
-    """Mean over the pairs of runs of a similarity that is 1 for equal runs and for a run with itself."""
-    distance = pairwise_mean(1 - matrix)
+def pairwise_similarity(distances: Pairs) -> Estimate:
+    """Mean over the pairs of runs of a similarity, from its distances from 1, the similarity of equal runs."""
+    distance = pairwise_mean(distances)
     return Estimate(1 - distance.value, 1 - distance.high, 1 - distance.low)
 
 
-def pairs_without_each(matrix: np.ndarray) -> np.ndarray:
+def pairs_without_each(pairs: Pairs) -> np.ndarray:
     """The mean over pairs without the first run, without the second, and so on; needs at least three runs."""
-    count = len(matrix)
-    pairs = (np.sum(matrix) - np.trace(matrix)) / 2
-    return (pairs - (matrix.sum(axis=1) - np.diag(matrix))) / ((count - 1) * (count - 2) / 2)
+    count = len(pairs.sums)
+    return (pairs.sums.sum() / 2 - pairs.sums) / ((count - 1) * (count - 2) / 2)
 
 
 def cross_jackknife(matrix: np.ndarray) -> Estimate:
