@@ -69,8 +69,8 @@ def test_a_zero_has_no_logarithm_and_a_number_without_error_no_p_value():
 
 
 def test_sds_pooled_over_tasks_keep_their_level():
-    """Of a mean log ratio of paired SDs of five runs on four tasks, 95 % intervals cover 1 in 93 to 98 %."""
-    rng, hits, studies = np.random.default_rng(5), 0, 1000
+    """Of a mean log ratio of paired SDs of five runs on four tasks, 95 % intervals cover 1 in 90 to 99 %."""
+    rng, hits, studies = np.random.default_rng(5), 0, 200
     for _ in range(studies):
         terms = []
         for _ in range(4):
@@ -80,4 +80,4 @@ def test_sds_pooled_over_tasks_keep_their_level():
                 terms.append((weight, normal_sd(float(runs.std(ddof=1)), 5)._replace(without=without)))
         low, high = contrast(terms).estimate[1:]
         hits += low < 0 < high
-    assert 0.93 < hits / studies < 0.98
+    assert 0.9 < hits / studies < 0.99

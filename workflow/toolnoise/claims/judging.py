@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from toolnoise.base import metric_files
 from toolnoise.base.metric_files import Columns
@@ -30,10 +30,12 @@ from toolnoise.stats.multiplicity import holm
 from toolnoise.stats.power import LEVEL, runs_needed
 
 # A row is of a claim as a whole (`part` is all), or of a part. `pvalue` is for the claim, `against` is against it; the
-# smaller one is adjusted by Holm: that of a claim within its paper, that of a part within its claim.
+# smaller one is adjusted by Holm: that of a claim within its paper, that of a part within its claim. By the claim, the
+# value is between `claimed_low` and `claimed_high`; by a claim of a difference, it is not.
 CLAIMS: Columns = {
     **dict.fromkeys(("paper", "claim", "says", "source", "test", "side", "part", "verdict"), str),
-    **dict.fromkeys(("value", "ci_low", "ci_high", "pvalue", "against", "adjusted"), float),
+    **dict.fromkeys(("value", "ci_low", "ci_high", "claimed_low", "claimed_high"), float),
+    **dict.fromkeys(("pvalue", "against", "adjusted"), float),
     "n_units": int,
     "n_needed": float,
     **dict.fromkeys(("hardware", "note"), str),
@@ -42,6 +44,7 @@ PUBLISHED, STUDY = "published", "study"
 SUPPORTED, REFUTED, OPEN = "supported", "refuted", "cannot be told"
 ABSENT = {PUBLISHED: "not published", STUDY: "not run"}
 WHOLE = "all"
+MANY = 1e6  # degrees of freedom of a t distribution that is normal
 # The metric files that claims are judged on, by kind.
 READ = {"stability": STABILITY, "runs": RUNS, "overhead": OVERHEAD, "remedies": REMEDIES, "counts": COUNTS}
 NUMBERS = (published.FILE, published.SOURCES, published.REMEDIES)
@@ -64,6 +67,7 @@ class Shown(NamedTuple):
 
     name: str
     effect: Estimate
+    claimed: tuple[float, float]
     finding: Finding | None
     error: float
     freedom: float
@@ -124,7 +128,7 @@ def verdicts(claims: Sequence[Claim], side: Side) -> Iterator[tuple[Any, ...]]:
     for claim, (whole, each), pvalue in zip(claims, examined, adjusted, strict=True):
         if whole is None:
             about = claim["paper"], claim["name"], claim["says"], claim["source"], claim["test"]
-            yield (*about, side.name, WHOLE, ABSENT[side.name], *[np.nan] * 6, 0, np.nan, "", claim["note"])
+            yield (*about, side.name, WHOLE, ABSENT[side.name], *[np.nan] * 8, 0, np.nan, "", claim["note"])
             continue
         family = len(tested.get(claim["paper"], ())) or 1
         # One of several parts must pass the strictest of their levels.
@@ -162,7 +166,9 @@ def _shown(claim: Claim, name: str, found: Contrast, bound: float, toolings: tup
     effect = found.estimate if claim["test"] == "trend" else Estimate(*(float(np.exp(end)) for end in found.estimate))
     told = not np.isnan([found.error, bound]).any()
     finding = _finding(claim, found, bound) if told else None
-    return Shown(name, effect, finding, found.error, found.freedom, found.units, found.fixed, toolings)
+    return Shown(
+        name, effect, _claimed(claim, bound), finding, found.error, found.freedom, found.units, found.fixed, toolings
+    )
 
 
 def _finding(claim: Claim, found: Contrast, bound: float) -> Finding:
@@ -176,6 +182,18 @@ def _finding(claim: Claim, found: Contrast, bound: float) -> Finding:
             return tests.above(found, bound)
         case _:
             return tests.below(found, bound)
+
+
+def _claimed(claim: Claim, bound: float) -> tuple[float, float]:
+    """The bounds of what a claim says of its effect; those of a difference are of what it denies."""
+    low, high = -math.inf, math.inf
+    if "margin" in claim:
+        low, high = -math.log(claim["margin"]), math.log(claim["margin"])
+    elif claim["direction"] in ("above", "rising"):
+        low = bound
+    else:
+        high = bound
+    return (low, high) if claim["test"] == "trend" else (math.exp(low), math.exp(high))
 
 
 def _pooled(found: Sequence[Part]) -> list[tuple[float, Arm]]:
@@ -195,7 +213,9 @@ def _observed(claim: Claim, found: Sequence[Part]) -> tuple[Shown, list[Shown]]:
         ((_, arm),) = part.terms
         seen = None if np.isnan(arm.value) else Finding(float(arm.value == 0), float(arm.value > 0), np.nan)
         effect = Estimate(arm.value, np.nan, np.nan)
-        each.append(Shown(part.name, effect, seen, np.nan, np.nan, arm.units, arm.fixed, part.toolings))
+        each.append(
+            Shown(part.name, effect, (0.0, math.inf), seen, np.nan, np.nan, arm.units, arm.fixed, part.toolings)
+        )
     told = [one for one in each if one.finding]
     toolings = tuple(dict.fromkeys(tooling for part in found for tooling in part.toolings))
     if not told:
@@ -219,7 +239,7 @@ def _row(claim: Claim, side: Side, one: Shown, adjusted: float, level: float) ->
     hardware = ", ".join(name for name in one.toolings if name)
     return (
         *(claim["paper"], claim["name"], *about, claim["test"], side.name, one.name, verdict),
-        *(*one.effect, *pvalues, adjusted, one.units, needed, hardware, _note(claim, side, one)),
+        *(*one.effect, *one.claimed, *pvalues, adjusted, one.units, needed, hardware, _note(claim, side, one)),
     )
 
 
@@ -228,10 +248,8 @@ def _needed(one: Shown, level: float) -> float:
 
     def power(units: int) -> float:
         more = (units - 1) / (one.units - 1)
-        freedom = one.freedom * more
-        return float(
-            stats.t.sf(stats.t.isf(level / 2, freedom) - one.finding.distance / one.error * more**0.5, freedom)
-        )
+        freedom, shift = min(one.freedom * more, MANY), one.finding.distance / one.error * more**0.5
+        return float(special.stdtr(freedom, shift - special.stdtrit(freedom, 1 - level / 2)))
 
     if one.units < 2 or one.error == 0:
         return math.nan
