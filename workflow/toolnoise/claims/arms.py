@@ -1,6 +1,6 @@
 """The quantities that claims are about, by subject: from a study's metric files, or from published numbers."""
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -72,29 +72,20 @@ def _published(number: Number, sd: Number | None) -> Arm:
 
 def _of_runs(metric: str, statistic: str, runs: pd.DataFrame | None) -> Iterator[tuple[Subject, Arm]]:
     """Arms with the statistic without each independent unit, from the values of single runs."""
-    if runs is None:
-        return
-    rows = runs[(runs["metric"] == metric) & runs["value"].notna()]
-    tables = dict(iter(rows.groupby(list(Subject._fields[:5]), sort=False)))
-    free, labels = {}, {}
-    for subject, table in tables.items():
-        drawn = [_drawn(run) for run in table[list(SOURCES)].to_dict("records")]
-        (units,) = draws.units(drawn)
-        if len(set(units)) > 1:
-            free[subject] = drawn
-        else:
-            # All runs share a draw: they are independent given that draw, and the arm holds for it alone.
-            labels[subject] = [(subject, seed) for seed in table["seed"]]
-    if free:
-        labels |= {subject: list(units) for subject, units in zip(free, draws.units(*free.values()), strict=True)}
-    for subject, table in tables.items():
-        values = table["value"].to_numpy()
-        arm = _arm(values, labels[subject], statistic)
-        yield Subject(*subject), arm._replace(fixed=subject not in free)
-
-
-def _drawn(run: Mapping[str, str]) -> dict[str, str | None]:
-    return {source: None if draw == OWN else draw for source, draw in run.items()}
+    values: dict[Subject, list[float]] = {}
+    drawn: dict[Subject, list[dict[str, str | None]]] = {}
+    for row in _rows(runs, metric):
+        if not np.isnan(row.value):
+            subject = Subject(*row[:4], row.group)
+            values.setdefault(subject, []).append(row.value)
+            draw = {source: getattr(row, source) for source in SOURCES}
+            drawn.setdefault(subject, []).append({source: None if is_ == OWN else is_ for source, is_ in draw.items()})
+    # If all runs of a cell share a draw, they are independent given that draw, and the arm holds for it alone.
+    free = {subject: mine for subject, mine in drawn.items() if len(set(draws.units(mine)[0])) > 1}
+    labels = dict(zip(free, draws.units(*free.values()), strict=True)) if free else {}
+    for subject, mine in values.items():
+        its = labels[subject].tolist() if subject in free else [(subject, run) for run in range(len(mine))]
+        yield subject, _arm(np.array(mine), its, statistic)._replace(fixed=subject not in free)
 
 
 def _arm(values: np.ndarray, labels: Sequence[Hashable], statistic: str) -> Arm:
@@ -166,5 +157,5 @@ def _with_interval(row: tuple, units: int, freedom: int, *, fixed: bool = False)
     return Arm(row.value, units, error=float(error), freedom=freedom, fixed=fixed)
 
 
-def _rows(table: pd.DataFrame | None, metric: str) -> Iterable[tuple]:
+def _rows(table: pd.DataFrame | None, metric: str) -> list[tuple]:
     return [] if table is None else list(table[table["metric"] == metric].itertuples(index=False))

@@ -5,6 +5,7 @@ adjustment within its paper: its two-sided p-value, adjusted, is below 5 %. Othe
 of units per arm that would tell it is given: for 80 % power at the observed effect and the level of Holm's first step.
 """
 
+import functools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -112,7 +113,8 @@ def by_study(tables: Tables) -> Side:
         counts = tables["counts"]
         mine = counts[(counts["split"] == "train") & (counts["label"] == "1")]
         sizes = {(row.dataset, row.group): row.n for row in mine.rename(columns={"count": "n"}).itertuples()}
-    return Side(STUDY, lambda claim: of_study(claim["measure"], tables), sizes, lambda claim: _by_size(claim, tables))
+    arms = functools.cache(lambda measure: of_study(measure, tables))
+    return Side(STUDY, lambda claim: arms(claim["measure"]), sizes, lambda claim: _by_size(claim, tables))
 
 
 def verdicts(claims: Sequence[Claim], side: Side) -> Iterator[tuple[Any, ...]]:
@@ -133,7 +135,7 @@ def verdicts(claims: Sequence[Claim], side: Side) -> Iterator[tuple[Any, ...]]:
         family = len(tested.get(claim["paper"], ())) or 1
         # One of several parts must pass the strictest of their levels.
         looks = len(each) if claim["parts"] == "any" else 1
-        yield _row(claim, side, whole, pvalue, LEVEL / family / looks)
+        yield _row(claim, side, whole, pvalue, LEVEL / family / looks, each)
         within = holm(np.array([min(one.finding.pvalues) if one.finding else np.nan for one in each]))
         for one, its in zip(each, within, strict=True):
             yield _row(claim, side, one, its, LEVEL / len(each))
@@ -229,7 +231,10 @@ def _is_observed(claim: Claim) -> bool:
     return claim["test"] == "presence"
 
 
-def _row(claim: Claim, side: Side, one: Shown, adjusted: float, level: float) -> tuple[Any, ...]:
+def _row(
+    claim: Claim, side: Side, one: Shown, adjusted: float, level: float, each: Sequence[Shown] = ()
+) -> tuple[Any, ...]:
+    """The row of a claim, which has parts, or of a part."""
     finding, verdict = one.finding, OPEN
     pvalues = finding.pvalues if finding and not _is_observed(claim) else (np.nan, np.nan)
     if finding and (_is_observed(claim) or adjusted < LEVEL):
@@ -239,7 +244,7 @@ def _row(claim: Claim, side: Side, one: Shown, adjusted: float, level: float) ->
     hardware = ", ".join(name for name in one.toolings if name)
     return (
         *(claim["paper"], claim["name"], *about, claim["test"], side.name, one.name, verdict),
-        *(*one.effect, *one.claimed, *pvalues, adjusted, one.units, needed, hardware, _note(claim, side, one)),
+        *(*one.effect, *one.claimed, *pvalues, adjusted, one.units, needed, hardware, _note(claim, side, one, each)),
     )
 
 
@@ -257,12 +262,14 @@ def _needed(one: Shown, level: float) -> float:
     return math.inf if units is None else float(max(units, one.units + 1))
 
 
-def _note(claim: Claim, side: Side, one: Shown) -> str:
+def _note(claim: Claim, side: Side, one: Shown, each: Sequence[Shown]) -> str:
     notes = []
     if one.finding is None:
         notes.append("no spread is published" if side.name == PUBLISHED else "too few runs, or an SD of 0")
     if one.fixed:
-        notes.append("for one draw of what the runs share")
+        fixed = sum(part.fixed for part in each)
+        some = f"in {fixed} of {len(each)} parts, " if claim["parts"] == "pooled" and fixed < len(each) else ""
+        notes.append(f"{some}for one draw of what the runs share")
     if one.name == WHOLE and claim["note"]:
         notes.append(claim["note"])
     return "; ".join(notes)
