@@ -59,19 +59,19 @@ def _pairs(claim: Claim, subjects: list[Subject], arms: Arms) -> Iterator[Part]:
         alike.setdefault(tuple(getattr(subject, key) for key in kept), []).append(subject)
     power = 2 if claim["measure"].endswith("_sd") else 1
     for mine in alike.values():
-        for others in itertools.product(*([one for one in mine if _fits(one, side, one)] for side in sides)):
-            for one in mine:
-                if one in others or not _fits(one, claim["of"], others[0]):
-                    continue
-                if not all(_agree(one, other, claim["of"], side) for other, side in zip(others, sides, strict=True)):
-                    continue
-                both = frozenset((one, *others)) if claim["of"] == claim.get("over") else (one, others)
-                if both in seen:
-                    continue
-                seen.add(both)
-                terms = (1, arms[one]), (-1, together([arms[other] for other in others], power))
-                toolings = tuple(dict.fromkeys(place.hardware for place in (one, *others)))
-                yield Part(_name(one, others), terms, one, toolings)
+        fitting = [[one for one in mine if _fits(one, side, one)] for side in sides]
+        for one, *others in itertools.product(mine, *fitting):
+            if one in others or not _fits(one, claim["of"], others[0]):
+                continue
+            if not all(_agree(one, other, claim["of"], side) for other, side in zip(others, sides, strict=True)):
+                continue
+            both = frozenset((one, *others)) if claim["of"] == claim.get("over") else (one, *others)
+            if both in seen:
+                continue
+            seen.add(both)
+            terms = (1, arms[one]), (-1, together([arms[other] for other in others], power))
+            toolings = tuple(dict.fromkeys(place.hardware for place in (one, *others)))
+            yield Part(_name(one, tuple(others)), terms, one, toolings)
 
 
 def _agree(one: Subject, other: Subject, of: Mapping[str, Any], over: Mapping[str, Any]) -> bool:
