@@ -6,7 +6,7 @@ from numpy.testing import assert_equal
 
 from toolnoise.stats import pairs_of_units
 from toolnoise.stats.estimates import t_interval
-from toolnoise.stats.jackknife import cross_jackknife, pairwise_mean, standard_error
+from toolnoise.stats.jackknife import Pairs, cross_jackknife, pairwise_mean, standard_error
 
 RNG = np.random.Generator(np.random.Philox(3))
 

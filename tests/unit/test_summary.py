@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from toolnoise.base import files, metric_files
+from toolnoise.claims import judging
 from toolnoise.commands.summary import summarise
 from toolnoise.metrics.stability import STABILITY
-from toolnoise.study import layout
+from toolnoise.study import config, layout
 
 NAN = np.nan
 VALUES = {"accuracy_mean": 0.98765, "accuracy_sd": 0.0123, "churn": 0.05, "l2_unit": 0.123456}
@@ -45,6 +46,7 @@ def test_each_cell_is_one_line_of_percents(summary):
     assert notes == [
         "implementation noise is emulated (reduction order) on: cpu",
         "the page: results/tiny/report.html",
+        "no verdicts on claims yet: snakemake claims",
     ]
 
 
@@ -70,3 +72,19 @@ def test_diverged_runs_are_counted(summary):
 def test_a_cell_whose_runs_all_diverged_is_shown_without_numbers(summary):
     algo = summary(dict.fromkeys(VALUES, NAN), runs=0, missing=5)[3]
     assert algo.split()[4:] == ["0", "(5", "diverged)", "n/a", "±", "n/a", "n/a", "n/a"]
+
+
+def test_the_summary_ends_with_the_verdicts_in_sentences(summary, tmp_path):
+    summary()
+    judging.judge(config.papers_claims(), [], [], [], [], [], str(tmp_path / "results/tiny/metrics/claims.csv"))
+    lines = summary()
+    place = lines.index("Verdicts on claims:")
+    assert lines[place + 1 : place + 4] == [
+        "Zhuang et al.: 21 not run",
+        "  The SD of accuracy depends on which sources of noise vary.",
+        "    Not run. Published: Cannot be told: ratio 0.25 (0.125 to 0.502), 10 independent runs per arm; "
+        "about 14 would be needed.",
+    ]
+    l2 = lines.index("  ALGO moves weights further apart than IMPL does.")
+    assert "√2" in lines[l2 + 1]
+    assert lines[-1] == "    Not run. Published: Not published."

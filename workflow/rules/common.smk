@@ -134,7 +134,7 @@ def get_preparing_threads(wildcards):
 
 
 def get_metrics(name):
-    return lambda wildcards: steps.metric_files(study, FIGURES[wildcards.figure])[name]
+    return lambda wildcards: steps.shown(study, FIGURES[wildcards.figure])[name]
 
 
 def get_gates(wildcards):

@@ -1,10 +1,13 @@
-"""The summary of a finished study: one line per cell."""
+"""The summary of a finished study: one line per cell, and the verdicts on claims."""
 
 import math
 from collections.abc import Iterator
+from pathlib import Path
 
 from toolnoise.base import files, metric_files
 from toolnoise.base.printing import aligned
+from toolnoise.claims import sentences
+from toolnoise.claims.judging import CLAIMS
 from toolnoise.metrics.stability import STABILITY
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell
@@ -12,7 +15,7 @@ from toolnoise.study.grid import Study
 
 
 def summarise(study: Study) -> str:
-    """A table with accuracy, churn, weight distance and the control gate, and the path of the page."""
+    """A table with accuracy, churn, weight distance and the control gate, the path of the page, and the verdicts."""
     rows = [("model", "data set", "hardware", "variant", "runs", "accuracy %", "churn %", "L2 (unit)", "control")]
     rows += _rows(study)
     lines = aligned(rows)
@@ -20,6 +23,11 @@ def summarise(study: Study) -> str:
     if emulated:
         lines.append(f"implementation noise is emulated (reduction order) on: {', '.join(emulated)}")
     lines.append(f"the page: {study.path(layout.REPORT)}")
+    claims = study.path(layout.CLAIMS)
+    if Path(claims).exists():
+        lines += ["", "Verdicts on claims:", *sentences.paragraphs(metric_files.read(claims, CLAIMS))]
+    else:
+        lines.append("no verdicts on claims yet: snakemake claims")
     return "\n".join(lines)
 
 

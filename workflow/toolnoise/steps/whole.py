@@ -1,11 +1,11 @@
-"""The study as a whole: the metric files of all its parts, and the rows that collect, render and report them."""
+"""The study as a whole: the metric files of all its parts, and the rows that collect, judge, render and report them."""
 
 from toolnoise.base import code_digest
 from toolnoise.base.errors import BadInput
 from toolnoise.steps.step import Files, Names, Parameters, Read, Step, outputs_of
 from toolnoise.steps.table import COLUMNS
 from toolnoise.steps.table import ROWS as PARTS
-from toolnoise.study import catalogue, layout, papers_recipe
+from toolnoise.study import catalogue, config, layout, papers_recipe
 from toolnoise.study.catalogue import KINDS, Figure
 from toolnoise.study.cells import Metric, Shown, Whole
 from toolnoise.study.grid import Study
@@ -25,6 +25,15 @@ def collected(study: Study) -> dict[str, str]:
     """The metric files of the study as a whole, by kind."""
     there = (kind for kind, files in metric_files(study).items() if files)
     return {kind: study.path(layout.COLLECTED, file=layout.FILE_OF.get(kind, kind)) for kind in there}
+
+
+def _judged(kind: str) -> Read:
+    """The metric file of the whole study, of a kind that claims are judged on, if the study has it."""
+
+    def at(study: Study, _: Whole) -> list[str]:
+        return [name for found, name in collected(study).items() if found == kind]
+
+    return Read(at, several=True, optional=True)
 
 
 def gates(study: Study, figure: Figure | None = None) -> list[str]:
@@ -61,11 +70,16 @@ def _differences(study: Study, figure: Figure) -> dict[str, list[str]]:
 TAKEN = {"batch_sizes": _batch_sizes, "accelerators": _accelerators, "differences": _differences}
 
 
-def _shown(study: Study, place: Shown) -> list[list[str]]:
-    figure = study.figure(place.figure)
+def shown(study: Study, figure: Figure) -> dict[str, list[str]]:
+    """The metric files that a figure is rendered from, by kind."""
     kind, found = KINDS[figure.notebook], metric_files(study, figure)
-    also = [name for name in kind.also if name in collected(study)]
-    return [[name, *found[name]] for name in (*kind.reads, *also)]
+    # Verdicts are on the study as a whole, whatever a figure shows of it.
+    found["claims"] = [study.path(layout.CLAIMS)]
+    return {name: found[name] for name in (*kind.reads, *(name for name in kind.also if name in collected(study)))}
+
+
+def _shown(study: Study, place: Shown) -> list[list[str]]:
+    return [[kind, *files] for kind, files in shown(study, study.figure(place.figure)).items()]
 
 
 def _everything_shown(study: Study, _: Whole) -> list[str]:
@@ -102,6 +116,20 @@ ROWS = {
         wanted=("grid", "a kind of metric file that it measures"),
         implied=lambda parameters: {"columns": COLUMNS[parameters["kind"]]},
         further=lambda parameters: (COLUMNS[parameters["kind"]].partition(":")[0],),
+    ),
+    "judge-claims": Step(
+        "judge_claims",
+        "judge claims on published numbers and on a study",
+        place=Whole,
+        places=lambda _: (Whole(),),
+        parameters=lambda study, _: {"claims": [*config.papers_claims(), *study.config["claims"]]},
+        reads={kind: _judged(kind) for kind in ("stability", "runs", "overhead", "remedies", "counts")},
+        writes={"out": layout.CLAIMS},
+        work="toolnoise.claims.judging:judge",
+        wanted=("claims", "verdicts on claims"),
+        files=lambda _: tuple(
+            f"resources/{name}.csv" for name in ("published", "published-sources", "published-remedies")
+        ),
     ),
     "render": Step(
         "render_{notebook}",

@@ -357,6 +357,29 @@ Whitney's test of equal position. p-values are two-sided, and given once more ad
         needs="the variant impl or algo_impl with two runs or more",
         category=TABLES,
     ),
+    "claims": Kind(
+        ("claims",),
+        lambda grid: ([*grid.usual, *grid.networks], None),
+        caption="""\
+Claims of Zhuang et al. (arXiv:2106.11872), Summers & Dinneen (arXiv:2103.04514) and Pham et al.
+(doi:10.1145/3324884.3416545), and those of the study file, with a verdict on each: by the numbers that were published,
+and by study *{{ snakemake.config["study"] }}*. A dot is the effect with its 95 % confidence interval; small grey dots
+are its parts, by task and tooling. The blue band is what the claim says. A claim is supported or refuted if its p-value
+is below .05 after Holm's adjustment within its paper. Otherwise it cannot be told, and n is the number of independent
+runs per arm that would tell it with 80 % power at the observed effect.
+""",
+    ),
+    "claim_parts": Kind(
+        ("claims",),
+        lambda grid: ([*grid.usual, *grid.networks], None),
+        caption="""\
+The parts of the claims, by task and tooling, on the published numbers and on study *{{ snakemake.config["study"] }}*:
+each with its effect, 95 % confidence interval, p-value and p-value after Holm's adjustment within its claim. Table 2 of
+Zhuang et al. (arXiv:2106.11872) has twenty comparisons of an SD with that of ALGO+IMPL, without a test: of these, five
+have a p-value below .05.
+""",
+        category=PUBLISHED,
+    ),
     "paper_vs_ours": Kind(
         ("stability", "counts"),
         lambda grid: (grid.published, None),
@@ -393,6 +416,7 @@ TARGETS = {
     "fig11": ("noise_by_source-p100",),
     "fig13": ("noise_by_source-rtx5000",),
     "paper_vs_ours": ("paper_vs_ours",),
+    "claims": ("claims",),
 }
 
 

@@ -34,6 +34,9 @@ PROFILE_RECORD = PROFILE + ".json"
 COLLECTED = "results/{study}/metrics/{file}.csv"
 FILE_OF = {"counts": "data"}
 
+# The verdicts on claims, from these.
+CLAIMS = "results/{study}/metrics/claims.csv"
+
 FIGURE = "results/{study}/figures/{figure}"
 NOTEBOOK = "results/{study}/notebooks/{figure}.ipynb"
 REPORT = "results/{study}/report.html"

@@ -1,0 +1,176 @@
+"""Verdicts on a study's own metric files."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from toolnoise import steps
+from toolnoise.base.noise_sources import SOURCES
+from toolnoise.claims import judging
+from toolnoise.claims.judging import CLAIMS, OPEN, REFUTED, SUPPORTED
+from toolnoise.metrics.per_run import RUNS
+from toolnoise.study import config, layout
+from toolnoise.study.cells import Whole
+
+CLAIM = {
+    "name": "mine",
+    "says": "Mine",
+    "measure": "accuracy_sd",
+    "test": "ratio",
+    "of": {"variant": "algo_impl"},
+    "over": {"variant": "impl"},
+    "direction": "above",
+}
+
+
+def claimed(**changed):
+    """One claim, complete."""
+    rules = config.schema()["properties"]["claims"]
+    return config.complete([{key: value for key, value in (CLAIM | changed).items() if value is not None}], rules, "f")
+
+
+def runs_of(variant, values, draw=lambda seed: seed, metric="accuracy", hardware="cpu", model="small"):
+    """Rows of runs of a cell; `draw` is the algorithmic draw of a run."""
+    for seed, value in enumerate(values, 1):
+        drawn = [str(draw(seed)) if source not in ("impl", "bit") else str(seed) for source in SOURCES]
+        yield (model, "digits", hardware, variant, str(seed), *drawn, metric, "all", value)
+
+
+def judged(claims, *rows):
+    """The rows of verdicts on a study of these runs: of the claim as a whole, and of its parts."""
+    table = pd.DataFrame(list(itertools.chain(*rows)), columns=list(RUNS))
+    found = pd.DataFrame(judging.verdicts(claims, judging.by_study({"runs": table})), columns=list(CLAIMS))
+    return found[found["part"] == "all"].iloc[0], found[found["part"] != "all"]
+
+
+NOISY, QUIET = np.random.default_rng(1).normal(0.9, 0.02, 20), np.random.default_rng(2).normal(0.9, 0.002, 20)
+
+
+def test_a_larger_sd_is_supported_and_its_reverse_refuted():
+    rows = [list(runs_of("algo_impl", NOISY)), list(runs_of("impl", QUIET, lambda seed: 100 + seed))]
+    whole, parts = judged(claimed(), *rows)
+    assert whole["verdict"] == SUPPORTED
+    assert whole["ci_low"] > 4
+    assert whole["hardware"] == "cpu"
+    assert list(parts["part"]) == ["small/digits/cpu: algo_impl over impl"]
+    assert judged(claimed(direction="below"), *rows)[0]["verdict"] == REFUTED
+
+
+def test_runs_of_one_draw_are_judged_for_that_draw_and_said_to_be():
+    whole, _ = judged(claimed(), runs_of("algo_impl", NOISY), runs_of("impl", QUIET, lambda _: 0))
+    assert whole["note"] == "for one draw of what the runs share"
+    several, _ = judged(claimed(), runs_of("algo_impl", NOISY), runs_of("impl", QUIET, lambda seed: 1 + seed // 6))
+    assert several["note"] == ""
+    assert several["n_units"] < whole["n_units"], "draws are the units, not runs"
+
+
+def test_too_few_runs_say_how_many_would_be_needed():
+    whole, _ = judged(claimed(), runs_of("algo_impl", NOISY[:4]), runs_of("impl", 0.8 * NOISY[4:8]))
+    assert whole["verdict"] == OPEN
+    assert whole["n_needed"] > 4
+
+
+def test_a_claim_whose_cells_are_missing_is_not_run():
+    whole, parts = judged(claimed(), runs_of("algo_impl", NOISY))
+    assert whole["verdict"] == "not run"
+    assert parts.empty
+
+
+def test_equal_churns_are_equivalent_within_a_margin_only():
+    rows = [
+        list(runs_of("algo", 0.1 + 0.001 * NOISY, metric="churn")),
+        list(runs_of("impl", 0.1 + 0.001 * NOISY[::-1], lambda seed: 100 + seed, metric="churn")),
+    ]
+    equal = claimed(measure="churn", test="equivalence", direction=None, margin=1.1, of={"variant": "algo"})
+    assert judged(equal, *rows)[0]["verdict"] == SUPPORTED
+    different = claimed(measure="churn", test="difference", direction=None, margin=1.1, of={"variant": "algo"})
+    assert judged(different, *rows)[0]["verdict"] == REFUTED
+    far = [rows[0], list(runs_of("impl", 0.2 + 0.001 * NOISY, metric="churn"))]
+    assert judged(equal, *far)[0]["verdict"] == REFUTED
+    assert judged(different, *far)[0]["verdict"] == SUPPORTED
+
+
+def test_churn_without_a_run_is_the_mean_over_the_other_pairs():
+    from toolnoise.claims.arms import Subject, of_study
+    from toolnoise.metrics.per_run import mean_churns
+
+    predicted = np.random.default_rng(3).integers(0, 3, (5, 40))
+    rows = list(runs_of("algo", mean_churns(predicted), metric="churn"))
+    arm = of_study("churn", {"runs": pd.DataFrame(rows, columns=list(RUNS))})[Subject("small", "digits", "cpu", "algo")]
+    assert arm.value == pytest.approx(mean_churns(predicted).mean())
+    for unit, value in enumerate(arm.without.values()):
+        assert value == pytest.approx(mean_churns(np.delete(predicted, unit, axis=0)).mean())
+
+
+def test_a_claim_on_hardware_in_general_is_judged_on_every_pair_there_is_and_says_which():
+    general = claimed(
+        test="difference", direction=None, margin=1.5, parts="any", of={"hardware": "any"}, over={"hardware": "any"}
+    )
+    rows = [list(runs_of("algo", NOISY, hardware=name)) for name in ("one", "other")]
+    whole, parts = judged(general, *rows, runs_of("algo", QUIET, hardware="third"))
+    assert whole["hardware"] == "one, other, third"
+    assert len(parts) == 3
+    assert whole["verdict"] == SUPPORTED
+
+
+def test_a_trend_follows_the_size_in_the_models_name():
+    rows = [
+        list(runs_of("algo", 0.01 * size + 0.0005 * NOISY, model=f"net-k{size}", metric="churn")) for size in (1, 2, 4)
+    ]
+    trend = claimed(measure="churn", test="trend", over=None, of={}, along={"model": "net-k{size}"}, direction="rising")
+    whole, _ = judged(trend, *rows)
+    assert whole["verdict"] == SUPPORTED
+    assert whole["value"] == pytest.approx(1, abs=0.05)
+
+
+def test_presence_is_seen_and_not_estimated():
+    present = claimed(test="presence", over=None, direction=None, of={"variant": "impl"}, parts="every")
+    assert judged(present, runs_of("impl", QUIET))[0]["verdict"] == SUPPORTED
+    same = [list(runs_of("impl", QUIET)), list(runs_of("impl", [0.5, 0.5], hardware="other"))]
+    assert judged(present, *same)[0]["verdict"] == REFUTED
+
+
+def test_claims_are_adjusted_within_their_paper_only():
+    rows = list(runs_of("algo_impl", NOISY)) + list(runs_of("impl", QUIET))
+    one = claimed()[0]
+    alone = judged([one], rows)[0]
+    others = [one | {"name": f"n{place}", "paper": paper} for place, paper in enumerate(("this study", "another"))]
+    assert judged([one, others[0]], rows)[0]["adjusted"] == pytest.approx(2 * alone["adjusted"])
+    assert judged([one, others[1]], rows)[0]["adjusted"] == pytest.approx(alone["adjusted"])
+
+
+def test_the_step_reads_what_the_study_has_and_judges_the_papers_claims_and_its_own(written, built):
+    tiny = built(written | {"claims": [CLAIM]})
+    step = steps.STEPS["judge-claims"]
+    names = [claim["name"] for claim in step.parameters(tiny, Whole())["claims"]]
+    assert names[-1] == "mine"
+    assert len(names) == len(config.papers_claims()) + 1
+    given = step.given(tiny, Whole())
+    assert given["runs"] == ["results/tiny/metrics/runs.csv"]
+    assert given["remedies"] == []
+    assert steps.result("judge-claims", tiny, Whole()) == tiny.path(layout.CLAIMS)
+
+
+@pytest.mark.parametrize(
+    ("changed", "problem"),
+    [
+        ({"measure": "acuracy_sd"}, 'claims[0].measure: found "acuracy_sd"; allowed: accuracy_mean, accuracy_sd'),
+        (
+            {"test": "equivalence", "direction": None},
+            "claims[0]: lacks the key 'margin'; required with test",
+        ),
+        ({"over": None}, "claims[0]: lacks the key 'over'; required with test 'ratio'"),
+        ({"margin": 2}, "claims[0].margin: found it with test 'ratio'; test: equivalence or difference"),
+        ({"margin": 1}, "claims[0].margin: found 1; allowed: the factor within which quantities count as equal, above"),
+        ({"direction": "rising"}, "claims[0].direction: found 'rising' with test 'ratio'; allowed: above, below"),
+        ({"name": "rarity"}, "claims[0].name: 'rarity' is the name of resources/claims.yaml; a name of its own"),
+        ({"of": {"varaint": "algo"}}, "claims[0].of: unknown key 'varaint' (did you mean 'variant'?); allowed: "),
+        ({"reference": "large"}, 'claims[0].reference: found "large"; allowed: the number that'),
+        ({"says": None}, "claims[0]: lacks the key 'says'; required: "),
+    ],
+)
+def test_a_claim_that_cannot_be_judged_is_refused_in_one_line(written, changed, problem, refused):
+    claim = {key: value for key, value in (CLAIM | changed).items() if value is not None}
+    assert problem in refused(config.resolve, written | {"claims": [claim]}, "mine.yaml")

@@ -1,0 +1,161 @@
+"""The quantities that claims are about, by subject: from a study's metric files, or from published numbers."""
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from toolnoise.base.noise_sources import SOURCES
+from toolnoise.figures.published import Number, remedy
+from toolnoise.metrics.per_run import OWN
+from toolnoise.stats import draws
+from toolnoise.stats.contrasts import Arm, normal_sd
+from toolnoise.stats.estimates import TAIL, standard_deviation
+
+
+class Subject(NamedTuple):
+    """What a quantity is of; `remedy` is empty without one."""
+
+    model: str
+    dataset: str
+    hardware: str
+    variant: str
+    group: str = "all"
+    remedy: str = ""
+
+
+Arms = dict[Subject, Arm]
+Tables = Mapping[str, pd.DataFrame]
+PAIRS = "pairs"  # the statistic of a measure of pairs of runs: the mean over them
+
+
+def of_study(measure: str, tables: Tables) -> Arms:
+    """The arms of a measure in a study's metric files, which are given by kind."""
+    if measure.endswith("_ratio"):
+        return dict(_of_times(measure, tables.get("overhead")))
+    metric, _, statistic = ("churn", "", PAIRS) if measure == "churn" else measure.rpartition("_")
+    if statistic in ("sd", "mean", PAIRS):
+        found = dict(_of_runs(metric, statistic, tables.get("runs")))
+    else:
+        found = dict(_of_rows(measure, tables.get("stability")))
+    return found | dict(_of_remedies(measure, tables.get("remedies")))
+
+
+def of_published(measure: str, numbers: Sequence[Number]) -> Arms:
+    """The arms of a measure among published numbers; the same subject in several items is a mistake of the claim."""
+    mine = {_subject(number): number for number in numbers if number.metric == measure}
+    sds = {_subject(number): number for number in numbers if number.metric == f"{measure.removesuffix('_mean')}_sd"}
+    return {subject: _published(number, sds.get(subject)) for subject, number in mine.items()}
+
+
+def sizes_by_null(metric: str, stability: pd.DataFrame | None) -> dict[Subject, float]:
+    """The ratio of a part's SD to that of all which follows from its number of examples alone, by subject."""
+    rows = _rows(stability, f"{metric}_ratio_null")
+    return {Subject(*row[:4], row.group): row.value for row in rows if not np.isnan(row.value)}
+
+
+def _subject(number: Number) -> Subject:
+    kind = number.item.partition("/")[0]
+    return Subject(*number[1:5], number.group, remedy(number) if kind.startswith("remedies") else "")
+
+
+def _published(number: Number, sd: Number | None) -> Arm:
+    runs = int(number.n_runs or 0)
+    if number.metric.endswith("_sd"):
+        return normal_sd(number.amount, runs)
+    if number.metric.endswith("_mean") and sd is not None and runs > 1:
+        return Arm(number.amount, runs, error=sd.amount / np.sqrt(runs) / number.amount, freedom=runs - 1)
+    return Arm(number.amount, runs)
+
+
+def _of_runs(metric: str, statistic: str, runs: pd.DataFrame | None) -> Iterator[tuple[Subject, Arm]]:
+    """Arms with the statistic without each independent unit, from the values of single runs."""
+    values: dict[Subject, list[float]] = {}
+    drawn: dict[Subject, list[dict[str, str | None]]] = {}
+    for row in _rows(runs, metric):
+        if not np.isnan(row.value):
+            subject = Subject(*row[:4], row.group)
+            values.setdefault(subject, []).append(row.value)
+            draw = {source: getattr(row, source) for source in SOURCES}
+            drawn.setdefault(subject, []).append({source: None if is_ == OWN else is_ for source, is_ in draw.items()})
+    # If all runs of a cell share a draw, they are independent given that draw, and the arm holds for it alone.
+    free = {subject: mine for subject, mine in drawn.items() if len(set(draws.units(mine)[0])) > 1}
+    labels = dict(zip(free, draws.units(*free.values()), strict=True)) if free else {}
+    for subject, mine in values.items():
+        its = labels[subject].tolist() if subject in free else [(subject, run) for run in range(len(mine))]
+        yield subject, _arm(np.array(mine), its, statistic)._replace(fixed=subject not in free)
+
+
+def _arm(values: np.ndarray, labels: Sequence[Hashable], statistic: str) -> Arm:
+    members: dict[Hashable, list[float]] = {}
+    for label, value in zip(labels, values, strict=True):
+        members.setdefault(label, []).append(value)
+    groups = {label: np.array(mine) for label, mine in members.items()}
+    several = max(map(len, groups.values())) > 1
+    if several:
+        # Noise among the runs of a draw, averaged over draws, as in metrics/stability.csv.
+        groups = {label: mine for label, mine in groups.items() if statistic != "sd" or len(mine) > 1}
+        each = np.array([_of_draw(mine, statistic) for mine in groups.values()])
+    else:
+        each = np.concatenate(list(groups.values()))
+    whole = _whole(each, statistic, several)
+    arm = normal_sd(whole, len(each)) if statistic == "sd" else Arm(whole, len(each))
+    if len(each) < (2 if several else 3):
+        return arm
+    without = {label: _without(each, place, whole, statistic, several) for place, label in enumerate(groups)}
+    return arm._replace(without=without)
+
+
+def _of_draw(values: np.ndarray, statistic: str) -> float:
+    return float(standard_deviation(values) ** 2 if statistic == "sd" else np.mean(values))
+
+
+def _whole(each: np.ndarray, statistic: str, several: bool) -> float:
+    if statistic != "sd":
+        return float(np.mean(each))
+    return float(np.sqrt(np.mean(each)) if several else standard_deviation(each))
+
+
+def _without(each: np.ndarray, place: int, whole: float, statistic: str, several: bool) -> float:
+    if statistic == PAIRS and not several:
+        # The mean over pairs without a run, from the runs' means over their pairs.
+        return float((len(each) * whole - 2 * each[place]) / (len(each) - 2))
+    return _whole(np.delete(each, place), statistic, several)
+
+
+def _of_rows(measure: str, table: pd.DataFrame | None) -> Iterator[tuple[Subject, Arm]]:
+    """Arms with an interval of their own, whose units are runs or, where runs share draws, those draws."""
+    drawn = {row[:4]: int(row.value) for row in _rows(table, "n_draws")}
+    for row in _rows(table, measure):
+        units = drawn.get(row[:4], row.n_runs)
+        fixed = units == 1 < row.n_runs
+        units = row.n_runs if fixed else units
+        yield Subject(*row[:4], row.group), _with_interval(row, units, units - 1, fixed=fixed)
+
+
+def _of_remedies(measure: str, table: pd.DataFrame | None) -> Iterator[tuple[Subject, Arm]]:
+    for row in _rows(table, measure):
+        subject = Subject(*row[:4], row.group, row.remedy)
+        if measure.endswith("_sd"):
+            yield subject, normal_sd(row.value, row.n_runs)
+        else:
+            yield subject, _with_interval(row, row.n_runs, row.n_runs - 1)
+
+
+def _of_times(measure: str, table: pd.DataFrame | None) -> Iterator[tuple[Subject, Arm]]:
+    for row in _rows(table, measure):
+        yield Subject(row.model, "", row.hardware, ""), _with_interval(row, row.n_runs, 2 * (row.n_runs - 1))
+
+
+def _with_interval(row: tuple, units: int, freedom: int, *, fixed: bool = False) -> Arm:
+    """An arm from its interval, whose upper half is never clipped."""
+    error = np.nan
+    if row.value > 0 and freedom > 0 and not np.isnan(row.ci_high):
+        error = np.log(row.ci_high / row.value) / stats.t.ppf(1 - TAIL, freedom)
+    return Arm(row.value, units, error=float(error), freedom=freedom, fixed=fixed)
+
+
+def _rows(table: pd.DataFrame | None, metric: str) -> list[tuple]:
+    return [] if table is None else list(table[table["metric"] == metric].itertuples(index=False))

@@ -1,0 +1,44 @@
+"""Claims as data: what a claim of resources/claims.yaml or of a study file must have, beyond the schema.
+
+Pure: `toolnoise.study.config` reads them, and `toolnoise.claims` judges them.
+"""
+
+from collections.abc import Container, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from toolnoise.base.errors import BadInput
+
+# What a test requires beside `of`, and the directions that it knows.
+REQUIRED = {
+    "ratio": ("over", "direction"),
+    "equivalence": ("over", "margin"),
+    "difference": ("over", "margin"),
+    "level": ("direction", "reference"),
+    "trend": ("along", "direction"),
+    "presence": (),
+}
+DIRECTIONS = {"ratio": ("above", "below"), "level": ("above", "below"), "trend": ("rising", "falling")}
+# Keys that only some tests have.
+_ONLY = ("over", "direction", "margin", "along")
+
+
+def require_possible(claims: Sequence[Mapping[str, Any]], taken: Container[str], at: str, file: str | Path) -> None:
+    """Refuse a claim that lacks what its test needs, has what its test does not use, or has another's name."""
+    names = set()
+    for number, claim in enumerate(claims):
+        key, name, test = f"{at}[{number}]", claim["name"], claim["test"]
+        if name in names or name in taken:
+            where = "resources/claims.yaml" if name in taken else "an earlier claim"
+            raise BadInput(file, f"{key}.name", f"{name!r} is the name of {where}", "a name of its own")
+        names.add(name)
+        for needed in REQUIRED[test]:
+            if needed not in claim:
+                raise BadInput(file, key, f"lacks the key {needed!r}", f"required with test {test!r}")
+        for other in _ONLY:
+            if other in claim and other not in REQUIRED[test]:
+                wanted = f"test: {' or '.join(kind for kind, keys in REQUIRED.items() if other in keys)}"
+                raise BadInput(file, f"{key}.{other}", f"found it with test {test!r}", wanted)
+        if "direction" in claim and claim["direction"] not in DIRECTIONS[test]:
+            found = f"found {claim['direction']!r} with test {test!r}"
+            raise BadInput(file, f"{key}.direction", found, f"allowed: {', '.join(DIRECTIONS[test])}")
