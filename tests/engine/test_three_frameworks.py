@@ -183,18 +183,30 @@ def test_the_variance_of_a_batch_holds_where_its_mean_is_large(framework, smooth
         assert worst < ROUNDING, ratio
 
 
-def test_shipped_formulas_are_others(on_each, updates, tmp_path, skip_without):
-    skip_without("jax")
+@pytest.mark.parametrize("framework", ["jax", "torch"])
+def test_shipped_formulas_are_others(framework, on_each, updates, tmp_path, skip_without):
+    skip_without(framework)
     file = tmp_path / "given.npz"
     arrays.write_npz(file, updates[0])
-    here = on_each("smooth", more={"jax": {"formulas": "shipped"}}, batch_size=8, epochs=2, **FACTORS)["jax"]
-    found = here.drive("one_update.py", file)
-    path = "conv/kernel"
-    wanted = exact_update(updates[0], path, "adam")["v"]
-    moved = np.abs(wanted - updates[0][f"v/{path}"])
-    apart = np.abs(found[f"adam/v/{path}"] - wanted) / moved
+    here = on_each("smooth", more={framework: {"formulas": "shipped"}}, batch_size=8, epochs=2, **FACTORS)[framework]
+    found, path = here.drive("one_update.py", file), "conv/kernel"
+    exact = exact_update(updates[0], path, "adam")
+    apart = np.abs(found[f"adam/v/{path}"] - exact["v"]) / np.abs(exact["v"] - updates[0][f"v/{path}"])
     # The float32 nearest to 0.001, in place of 1 minus the one nearest to 0.999.
     assert np.median(apart) == pytest.approx(1.3e-5, rel=0.1)
+    # That moves the weights by half of it; epsilon is too small to show where PyTorch adds it.
+    step, weight = exact["weights"] - updates[0][f"weights/{path}"], found[f"adam/weights/{path}"]
+    assert np.median(np.abs(weight - exact["weights"]) / np.abs(step)) == pytest.approx(6.4e-6, rel=0.2)
+    # The first momentum's sign and scale are each framework's own; the weights move alike.
+    sgd = exact_update(updates[0], path, "sgd")
+    if framework == "jax":
+        np.testing.assert_allclose(found[f"sgd/weights/{path}"], sgd["weights"], rtol=1e-5)
+    else:
+        w, g, momentum = (
+            updates[0][f"{name}/{path}"].astype(np.float64) for name in ("weights", "gradient", "momentum")
+        )
+        moved = w - single(0.008) * (single(0.9) * momentum + g + single(0.01) * w)
+        np.testing.assert_allclose(found[f"sgd/weights/{path}"], moved, rtol=1e-5)
 
 
 # One update: the exact formulas in float64, of the constants that the specification names.

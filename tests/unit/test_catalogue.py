@@ -5,7 +5,7 @@ import pytest
 from toolnoise import steps
 from toolnoise.base.code_digest import ROOT
 from toolnoise.study import catalogue, config, grid
-from toolnoise.study.cells import Cell, Pair
+from toolnoise.study.cells import Cell, Network, Pair
 from toolnoise.study.figure_grid import Grid
 
 PAPER = ROOT / "workflow/studies/paper.yaml"
@@ -52,6 +52,7 @@ def test_any_study_has_the_figures_that_need_nothing_special():
         "noise_by_source": ["noise_by_source-cpu", "noise_by_source-noisy"],
         "per_class": ["per_class-cpu-smallcnn-digits", "per_class-noisy-smallcnn-digits"],
         "table4": ["table4"],
+        "ratios": ["ratios"],
         "identical_runs": ["identical_runs"],
         "identical_tests": ["identical_tests"],
     }
@@ -76,6 +77,23 @@ def test_figures_of_sub_groups_show_the_data_sets_that_have_some():
         assert {dataset for figure in mine[kind] for _, dataset in figure.tasks} == {"faces", "celeba"}
     assert [figure.name for figure in mine["subgroups"]] == ["subgroups-cpu", "subgroups-noisy"]
     assert [dataset for _, dataset in mine["table2"][0].tasks] == list(DATASETS)
+
+
+def test_cost_of_control_needs_the_overhead_and_the_variants_of_one_model_on_one_tooling():
+    networks = [Network("smallcnn", "cpu"), Network("resnet18", "cpu")]
+    mine = cells(("smallcnn", "vgg"), ("digits", "faces"), ("cpu", "noisy"), ("algo_impl", "impl", "control"))
+    (figure,) = found(mine, networks=networks)["cost_of_control"]
+    assert figure.tasks == (("smallcnn", "digits"), ("smallcnn", "faces"), ("smallcnn", ""))
+    assert figure.hardware == ("cpu",)
+    assert "cost_of_control" not in names(mine)
+    assert "cost_of_control" not in names(cells(variants=("algo_impl", "algo")), networks=networks)
+
+
+def test_ratios_show_variants_beside_algo_or_algo_impl_and_models_with_batch_norm():
+    assert names(cells(variants=("algo", "impl")))["ratios"] == ["ratios"]
+    assert "ratios" not in names(cells(variants=("impl", "control")))
+    (figure,) = found(cells(("smallcnn", "smallcnn-bn", "vgg"), variants=("impl",)))["ratios"]
+    assert [model for model, _ in figure.tasks] == ["smallcnn", "smallcnn-bn"]
 
 
 def test_each_task_on_two_toolings_has_a_figure_across_them():

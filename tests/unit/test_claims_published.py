@@ -8,8 +8,7 @@ import pytest
 
 from toolnoise.claims import judging
 from toolnoise.claims.judging import CLAIMS, OPEN, SUPPORTED
-from toolnoise.figures import published
-from toolnoise.study import config
+from toolnoise.study import config, published
 
 CLAIMED = config.papers_claims()
 

@@ -47,6 +47,32 @@ def written(stem):
     return {suffix: Path(f"{stem}.{suffix}").read_bytes() for suffix in style.FORMATS}
 
 
+@pytest.mark.parametrize(
+    ("draws", "note"),
+    [
+        ([1, 1], "IMPL: given one draw of what is fixed."),
+        ([4, 4], "IMPL: means over 4 draws of what is fixed."),
+        (
+            [1, 4],
+            "IMPL: given one draw of what is fixed for smallcnn / digits, else means over 4 draws of what is fixed.",
+        ),
+        ([np.nan, np.nan], ""),
+    ],
+)
+def test_the_draws_that_a_variant_fixes_are_counted(draws, note):
+    rows = pd.concat([three_bars(), three_bars().assign(dataset="faces")])
+    rows = rows[rows["variant"] != "control"].assign(n_draws=[5, draws[0], 5, draws[1]])
+    assert style.draws_note(rows) == note
+
+
+def test_the_distance_of_unrelated_weights_is_marked_and_explained():
+    rows = three_bars().assign(metric="l2_unit")
+    figure = drawn(rows)
+    assert figure.axes[0].get_ylim()[1] > np.sqrt(2)
+    assert style.UNRELATED in words(figure)
+    assert any("the distance of two random directions" in text for text in words(figure))
+
+
 def test_saving_twice_gives_the_same_bytes_in_all_formats(tmp_path):
     figure = drawn(three_bars())
     style.save(figure, f"{tmp_path}/once")

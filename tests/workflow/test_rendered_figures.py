@@ -23,6 +23,7 @@ from toolnoise.metrics.frameworks import FRAMEWORKS, PARTINGS
 from toolnoise.metrics.identical import CONVERGENCE, IDENTICAL, NONE_WEAK, History, Weak, experiment, identical
 from toolnoise.metrics.layers import LAYERS, layers
 from toolnoise.metrics.overhead import KERNELS, OVERHEAD
+from toolnoise.metrics.ratios import RATIOS
 from toolnoise.metrics.remedies import REMEDIES
 from toolnoise.metrics.stability import STABILITY, stability
 from toolnoise.study import published
@@ -64,6 +65,7 @@ def written(tmp_path):
         cross_tooling=(),
         frameworks=(),
         partings=(),
+        ratios=(),
         **parameters,
     ):
         files = {
@@ -79,6 +81,7 @@ def written(tmp_path):
             "cross_tooling": (CROSS_TOOLING, cross_tooling),
             "frameworks": (FRAMEWORKS, frameworks),
             "partings": (PARTINGS, partings),
+            "ratios": (RATIOS, ratios),
         }
         for name, (columns, values) in files.items():
             if values:
@@ -307,6 +310,54 @@ def test_the_cost_of_determinism_is_drawn_with_the_same_bytes_twice(written, kin
         stem = written(kind, **rows, **ON_V100)
         drawings.append([stem.with_suffix(f".{suffix}").read_bytes() for suffix in ("png", "svg", "pdf")])
     assert drawings[0] == drawings[1]
+
+
+def over_algo_impl(dataset="digits", draws=4, **values):
+    """Ratios of a model's variants over ALGO+IMPL, each of every measure."""
+    for variant, value in values.items():
+        single = variant == "impl" and draws == 1
+        ends = (np.nan, np.nan) if single or value == 0 else (0.5 * value, 2 * value)
+        counts = (8, 0, 5, 0, draws if variant == "impl" else 5, 5, "one draw" if single else "paired")
+        for metric in ("churn", "churn_normalised", "accuracy_sd", "cross_entropy_sd"):
+            yield ("vgg19", dataset, "cpu", variant, "vgg19", "algo_impl", metric, "all", value, *ends, *counts)
+
+
+def test_what_determinism_costs_stands_beside_what_it_removes(written):
+    found = [*over_algo_impl(impl=0.25, algo=0.9), *over_algo_impl("faces", draws=1, impl=0.26)]
+    tasks = [["vgg19", "digits"], ["vgg19", "faces"], ["vgg19", ""]]
+    times = list(ratios(["vgg19"], ["cpu"], "cpu", wall_ratio=1.5))
+    said = words(written("cost_of_control", ratios=found, overhead=times, tasks=tasks, emulated=["cpu"]))
+    for part in ("IMPL over ALGO+IMPL", "1 - ALGO over ALGO+IMPL", "deterministic / default", "emulated", "64 images"):
+        assert part in said
+    assert said.count("vgg19 / digits on cpu†") == 2
+    assert said.count("vgg19 / faces on cpu†") == 1
+    assert "IMPL: given one draw of what is fixed for vgg19 / faces, else means over 4 draws" in said
+    assert "kernels" not in said
+    alone = written("cost_of_control", ratios=found[-4:], overhead=times, tasks=tasks[1:])
+    assert "1 - ALGO" not in words(alone)
+
+
+def test_ratios_are_listed_with_their_draws_and_what_has_no_interval(written):
+    found = [*over_algo_impl(algo=0.9, control=0.0), *over_algo_impl("faces", draws=1, impl=0.256)]
+    stem = written("ratios", ratios=found, tasks=[["vgg19", "digits"], ["vgg19", "faces"]])
+    text = stem.with_suffix(".md").read_text()
+    assert "| cpu | vgg19 / digits | all | ALGO / ALGO+IMPL | 0.9 (0.45 to 1.8) |" in text
+    assert "| Control / ALGO+IMPL | 0 | 0 | 0 | 0 | 5 over 5 (paired) |" in text
+    assert "| IMPL / ALGO+IMPL | 0.256 | 0.256 | 0.256 | 0.256 | 1 over 5 (one draw) |" in text
+    assert "the ratio holds for that draw" in text
+    assert len(stem.with_suffix(".csv").read_text().splitlines()) == 1 + len(found)
+
+
+def test_sources_have_the_ratio_of_their_churn_to_all_where_there_is_one(written):
+    rows = measured(("vgg19", "digits", "cpu", "init"), DIGITS, 10, {}, 0.5)
+    rows += measured(("vgg19", "digits", "cpu", "algo_impl"), DIGITS, 10, {}, 1.0)
+    rows.append(("vgg19", "digits", "cpu", "init", "n_draws", "all", 1.0, np.nan, np.nan, RUNS, 0))
+    given = {"ratios": list(over_algo_impl(init=0.75)), "tasks": [["vgg19", "digits"]]}
+    stem = written("sources", rows, **given)
+    full = {line["variant"]: line for line in csv.DictReader(stem.with_suffix(".csv").read_text().splitlines())}
+    assert [full["init"][name] for name in ("churn_of_all", "churn_of_all_low")] == ["0.75", "0.375"]
+    assert full["algo_impl"]["churn_of_all"] == ""
+    assert "init: given one draw of what is fixed." in stem.with_suffix(".md").read_text()
 
 
 def under_remedies(model, *names, dataset="digits", runs=6, missing=0):

@@ -8,11 +8,11 @@ import pandas as pd
 from scipy import stats
 
 from toolnoise.base.noise_sources import SOURCES
-from toolnoise.figures.published import Number, remedy
 from toolnoise.metrics.per_run import OWN
 from toolnoise.stats import draws
 from toolnoise.stats.contrasts import Arm, normal_sd
 from toolnoise.stats.estimates import TAIL, standard_deviation
+from toolnoise.study.published import Number, remedy
 
 
 class Subject(NamedTuple):

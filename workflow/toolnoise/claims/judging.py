@@ -20,7 +20,6 @@ from toolnoise.claims.arms import Arms, Subject, Tables, of_published, of_study,
 from toolnoise.claims.parts import Claim, Part, parts
 from toolnoise.claims.tests import Finding
 from toolnoise.datasets.counting import COUNTS
-from toolnoise.figures import published
 from toolnoise.metrics.overhead import OVERHEAD
 from toolnoise.metrics.per_run import RUNS
 from toolnoise.metrics.remedies import REMEDIES
@@ -29,6 +28,7 @@ from toolnoise.stats.contrasts import Arm, Contrast, contrast
 from toolnoise.stats.estimates import Estimate
 from toolnoise.stats.multiplicity import holm
 from toolnoise.stats.power import LEVEL, runs_needed
+from toolnoise.study import published
 
 # A row is of a claim as a whole (`part` is all), or of a part. `pvalue` is for the claim, `against` is against it; the
 # smaller one is adjusted by Holm: that of a claim within its paper, that of a part within its claim. By the claim, the

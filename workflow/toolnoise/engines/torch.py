@@ -188,11 +188,14 @@ class Engine(KerasEngine):
         rates: list[np.float32],
         update: int,
     ) -> None:
-        optim, counted = self.torch.optim, float(update - 1)
+        from torch.optim.adam import adam
+        from torch.optim.sgd import sgd
+
+        counted = float(update - 1)
         for place, (tensor, gradient, rate) in enumerate(zip(trained, gradients, rates, strict=True)):
             of_tensor = [[slot[place]] for slot in slots]
             if self.recipe["optimizer"] == "adam":
-                optim.adam.adam(
+                adam(
                     [tensor],
                     [gradient],
                     *of_tensor,
@@ -208,7 +211,7 @@ class Engine(KerasEngine):
                     maximize=False,
                 )
             else:
-                optim.sgd.sgd(
+                sgd(
                     [tensor],
                     [gradient],
                     of_tensor[0],

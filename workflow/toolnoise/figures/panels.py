@@ -211,7 +211,7 @@ def expected(panel: Axes, rows: pd.DataFrame) -> None:
 def crosses(panel: Axes, rows: pd.DataFrame, bottom: float, top: float) -> None:
     """Points with intervals in both directions: ratios `x` on a logarithmic axis with a line at 1, per cent `y`.
 
-    Each point has its `place` written on the right, in a column with a line to the point, so that labels never touch.
+    Each point has its `place` written on the right at its height, in a column in which no two labels touch.
     An interval that goes on beyond the axes ends in an arrow.
     """
     ratios = rows[["x", "x_low", "x_high"]]
@@ -234,10 +234,11 @@ def crosses(panel: Axes, rows: pd.DataFrame, bottom: float, top: float) -> None:
         interval(panel, row.at, row.y_low, row.y_high, top, bottom, tint=row.tint)
         interval(panel, row.y, row.x_low, row.x_high, right, left, level=True, tint=row.tint)
         panel.plot([row.at], [row.y], "o", color=row.tint, markersize=6, markeredgecolor="white", zorder=4)
-    for row, height in zip(placed.itertuples(), _apart((placed["y"] - bottom) / (top - bottom), LINE), strict=True):
-        line = {"arrowstyle": "-", "color": SOFT, "linewidth": 0.5, "shrinkA": 2, "shrinkB": 4, "relpos": (0, 0.5)}
-        at = {"xytext": (1.05, height), "textcoords": "axes fraction", "va": "center", "arrowprops": line}
-        panel.annotate(row.place, (row.at, row.y), size=7.5, annotation_clip=False, **at)
+    heights = _apart((placed["y"] - bottom) / (top - bottom), min(LINE, 1 / len(placed)))
+    for row, height in zip(placed.itertuples(), heights, strict=True):
+        line = {"arrowstyle": "-", "color": row.tint, "linewidth": 0.7, "shrinkA": 2, "shrinkB": 0, "relpos": (0, 0.5)}
+        at = {"xycoords": ("axes fraction", "data"), "xytext": (1.06, height), "textcoords": "axes fraction"}
+        panel.annotate(row.place, (1.01, row.y), size=7.5, va="center", arrowprops=line, annotation_clip=False, **at)
 
 
 def _apart(heights: Sequence[float], gap: float) -> list[float]:
