@@ -149,7 +149,7 @@ def test_another_seed_plans_only_the_new_runs(copied, change_study, planned):
 def test_other_criteria_of_convergence_measure_again_and_train_nothing(copied, change_study, planned):
     change_study(copied, lambda study: study.update(identical={"criteria": ["last"], "weak": {"margin": 0.5}}))
     jobs = planned(copied)
-    assert jobs["measure_cell"] == 6
+    assert jobs["measure_cell"] == 7
     assert jobs["collect_identical"] == 1
     assert not {"train_run", "dump_predictions", "measure_pair", "check_control"} & set(jobs)
 
@@ -167,16 +167,14 @@ def test_changed_code_plans_what_depends_on_it(copied, checkout, planned, tmp_pa
     with (tree / "notebooks/noise_by_source.ipynb").open("a") as file:
         file.write("\n")
     jobs = planned(copied, source=tree)
-    assert jobs["measure_cell"] == 6
+    assert jobs["measure_cell"] == 7
     assert jobs["measure_pair"] == 1
     assert jobs["render_noise_by_source"] == 2
     assert not {"train_run", "dump_predictions", "check_control"} & set(jobs)
 
 
-AFTER_CELLS = {
-    *("measure_cell", "collect_stability", "collect_identical", "collect_convergence", "collect_ensembles"),
-    *("write_report", "page"),
-}
+COLLECTED = {f"collect_{kind}" for kind in ("stability", "runs", "identical", "convergence", "ensembles", "ratios")}
+AFTER_CELLS = {"measure_cell", "measure_ratios", *COLLECTED, "write_report", "page"}
 
 
 @pytest.fixture
@@ -196,7 +194,7 @@ def test_a_change_to_one_measure_plans_its_jobs_and_what_follows_from_them(chang
     jobs = changed("workflow/toolnoise/measures/cell.py")
     rendered = {rule for rule in jobs if rule.startswith("render_")}
     assert set(jobs) - rendered == AFTER_CELLS
-    assert jobs["measure_cell"] == 6
+    assert jobs["measure_cell"] == 7
     # Tables that read other metric files alone.
     assert not {"render_table3", "render_table4", "render_kernels", "render_overhead"} & rendered
 
