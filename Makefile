@@ -58,6 +58,7 @@ bench: .venv/dev
 	@.venv/bin/python bench/workflow_tax.py
 	@.venv/bin/python bench/pairwise.py
 	@.venv/bin/python bench/demo_time.py
+	@.venv/bin/python bench/warm_starts.py
 	@.venv/bin/python bench/audit_vs_sha256sum.py
 	@.venv/bin/python bench/coverage.py
 

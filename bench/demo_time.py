@@ -40,7 +40,7 @@ def main() -> None:
     for rule, spent in _job_seconds().items():
         if rule == "train_run":
             inside = sum(sum(run.values()) for run in runs)
-            seconds["starting Python, writing runs"] += max(0.0, spent - inside)
+            seconds["starting Python or waiting for an import, writing runs"] += max(0.0, spent - inside)
         else:
             seconds[RULES.get(rule, "rendering")] += spent
     stamps = [float(stamp.read_text()) for stamp in Path(".venv").glob("cpu") if stamp.is_file()]

@@ -37,11 +37,13 @@ def until(true):
 @pytest.fixture
 def dispatched(monkeypatch):
     """The dispatcher of this process's jobs."""
-    monkeypatch.setenv(VARIABLE, "")
-    monkeypatch.delenv(VARIABLE)
+    monkeypatch.delenv(VARIABLE, raising=False)
+    # A shell may have started these tests in the background, where it ignores SIGINT.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     workflow.start()
     yield next(child for child in psutil.Process().children() if "toolnoise.warm.dispatcher" in child.cmdline())
     workflow.stop()
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture
@@ -61,7 +63,7 @@ def count(small_study, toolnoise, tmp_path):
 
 @pytest.fixture
 def blocked(small_study, dispatched, tmp_path):
-    """A job that waits for its data for ever: the process that Snakemake sees, and the one that works."""
+    """A job that waits for its data for ever: the process that Snakemake sees, the child, and what they said."""
     os.mkfifo(tmp_path / "data")
     command = [
         Path(sys.executable).with_name("toolnoise"),
@@ -71,15 +73,16 @@ def blocked(small_study, dispatched, tmp_path):
         "--out",
         tmp_path / "o",
     ]
-    job = subprocess.Popen(command, cwd=small_study, env=os.environ | ONE_THREAD, stderr=subprocess.PIPE, text=True)
 
     def forked():
         return [child for server in dispatched.children() for child in server.children()]
 
+    with (tmp_path / "said").open("w") as said:
+        job = subprocess.Popen(command, cwd=small_study, env=os.environ | ONE_THREAD, stderr=said)
     until(forked)
-    yield job, forked()[0]
+    yield job, forked()[0], tmp_path / "said"
     job.kill()
-    job.communicate()
+    job.wait()
 
 
 def test_a_study_starts_warm_but_for_the_first_run_of_each_control_cell(small_study):
@@ -126,8 +129,7 @@ def test_a_server_with_threads_forks_nothing(count):
 
 def test_a_server_whose_code_has_changed_forks_nothing(checkout, count, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(checkout / "workflow"))
-    monkeypatch.setenv(VARIABLE, "")
-    monkeypatch.delenv(VARIABLE)
+    monkeypatch.delenv(VARIABLE, raising=False)
     workflow.start()
     try:
         assert count() == "warm"
@@ -147,26 +149,25 @@ def test_a_job_has_its_own_streams_folder_and_exit_code(small_study, toolnoise, 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_a_signal_to_a_job_ends_its_child(number, blocked):
-    job, child = blocked
+    job, child, said = blocked
     job.send_signal(number)
     until(lambda: not child.is_running())
-    said = job.communicate()[1]
-    assert job.returncode == -number
-    assert ("KeyboardInterrupt" in said) == (number == signal.SIGINT)
+    assert job.wait() == -number
+    assert ("KeyboardInterrupt" in said.read_text()) == (number == signal.SIGINT)
 
 
 def test_a_stopped_job_stops_its_child_until_it_goes_on(blocked):
-    job, child = blocked
+    job, child, _ = blocked
     for number, state in ((signal.SIGTSTP, True), (signal.SIGCONT, False)):
         job.send_signal(number)
         until(lambda state=state: (child.status() == psutil.STATUS_STOPPED) == state)
 
 
 def test_a_job_whose_server_is_killed_fails_and_its_child_ends(blocked):
-    job, child = blocked
+    job, child, said = blocked
     child.parent().kill()
-    assert "the warm server has ended" in job.communicate()[1]
-    assert job.returncode == 1
+    assert job.wait() == 1
+    assert "the warm server has ended" in said.read_text()
     until(lambda: not child.is_running())
 
 
