@@ -11,7 +11,7 @@ from toolnoise.claims.judging import CLAIMS, OPEN, SUPPORTED
 from toolnoise.figures import published
 from toolnoise.study import config
 
-CLAIMED = config.papers_claims()
+CLAIMED = [{"name": name, **claim} for name, claim in config.registered("claims").items()]
 
 
 @pytest.fixture(scope="module")
