@@ -10,7 +10,7 @@ from toolnoise.claims import judging
 from toolnoise.claims.judging import CLAIMS, OPEN, SUPPORTED
 from toolnoise.study import config, published
 
-CLAIMED = config.papers_claims()
+CLAIMED = [{"name": name, **claim} for name, claim in config.registered("claims").items()]
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,6 @@ from toolnoise.study import config, layout
 from toolnoise.study.cells import Whole
 
 CLAIM = {
-    "name": "mine",
     "says": "Mine",
     "measure": "accuracy_sd",
     "test": "ratio",
@@ -28,7 +27,8 @@ CLAIM = {
 def claimed(**changed):
     """One claim, complete."""
     rules = config.schema()["properties"]["claims"]
-    return config.complete([{key: value for key, value in (CLAIM | changed).items() if value is not None}], rules, "f")
+    claim = {key: value for key, value in (CLAIM | changed).items() if value is not None}
+    return [{"name": "mine", **config.complete({"mine": claim}, rules, "f")["mine"]}]
 
 
 def runs_of(variant, values, draw=lambda seed: seed, metric="accuracy", hardware="cpu", model="small"):
@@ -142,11 +142,11 @@ def test_claims_are_adjusted_within_their_paper_only():
 
 
 def test_the_step_reads_what_the_study_has_and_judges_the_papers_claims_and_its_own(written, built):
-    tiny = built(written | {"claims": [CLAIM]})
+    tiny = built(written | {"claims": {"mine": CLAIM}})
     step = steps.STEPS["judge-claims"]
     names = [claim["name"] for claim in step.parameters(tiny, Whole())["claims"]]
     assert names[-1] == "mine"
-    assert len(names) == len(config.papers_claims()) + 1
+    assert len(names) == len(config.registered("claims")) + 1
     given = step.given(tiny, Whole())
     assert given["runs"] == ["results/tiny/metrics/runs.csv"]
     assert given["remedies"] == []
@@ -156,21 +156,28 @@ def test_the_step_reads_what_the_study_has_and_judges_the_papers_claims_and_its_
 @pytest.mark.parametrize(
     ("changed", "problem"),
     [
-        ({"measure": "acuracy_sd"}, 'claims[0].measure: found "acuracy_sd"; allowed: accuracy_mean, accuracy_sd'),
+        ({"measure": "acuracy_sd"}, 'claims.mine.measure: found "acuracy_sd"; allowed: accuracy_mean, accuracy_sd'),
         (
             {"test": "equivalence", "direction": None},
-            "claims[0]: lacks the key 'margin'; required with test",
+            "claims.mine: lacks the key 'margin'; required with test",
         ),
-        ({"over": None}, "claims[0]: lacks the key 'over'; required with test 'ratio'"),
-        ({"margin": 2}, "claims[0].margin: found it with test 'ratio'; test: equivalence or difference"),
-        ({"margin": 1}, "claims[0].margin: found 1; allowed: the factor within which quantities count as equal, above"),
-        ({"direction": "rising"}, "claims[0].direction: found 'rising' with test 'ratio'; allowed: above, below"),
-        ({"name": "rarity"}, "claims[0].name: 'rarity' is the name of resources/claims.yaml; a name of its own"),
-        ({"of": {"varaint": "algo"}}, "claims[0].of: unknown key 'varaint' (did you mean 'variant'?); allowed: "),
-        ({"reference": "large"}, 'claims[0].reference: found "large"; allowed: the number that'),
-        ({"says": None}, "claims[0]: lacks the key 'says'; required: "),
+        ({"over": None}, "claims.mine: lacks the key 'over'; required with test 'ratio'"),
+        ({"margin": 2}, "claims.mine.margin: found it with test 'ratio'; test: equivalence or difference"),
+        (
+            {"margin": 1},
+            "claims.mine.margin: found 1; allowed: the factor within which quantities count",
+        ),
+        ({"direction": "rising"}, "claims.mine.direction: found 'rising' with test 'ratio'; allowed: above, below"),
+        ({"of": {"varaint": "algo"}}, "claims.mine.of: unknown key 'varaint' (did you mean 'variant'?); allowed: "),
+        ({"reference": "large"}, 'claims.mine.reference: found "large"; allowed: the number that'),
+        ({"says": None}, "claims.mine: lacks the key 'says'; required: "),
     ],
 )
 def test_a_claim_that_cannot_be_judged_is_refused_in_one_line(written, changed, problem, refused):
     claim = {key: value for key, value in (CLAIM | changed).items() if value is not None}
-    assert problem in refused(config.resolve, written | {"claims": [claim]}, "mine.yaml")
+    assert problem in refused(config.resolve, written | {"claims": {"mine": claim}}, "mine.yaml")
+
+
+def test_a_claim_with_the_name_of_a_papers_claim_is_refused(written, refused):
+    line = refused(config.resolve, written | {"claims": {"rarity": CLAIM}}, "mine.yaml")
+    assert line == "mine.yaml: claims.rarity: a claim of resources/claims.yaml has this name; a name of its own"

@@ -140,7 +140,7 @@ def test_only_narrows_what_overhead_is_measured_on_too(written, built):
 def test_only_may_leave_nothing_but_overhead(written, built):
     part = built(written | {"overhead": {"models": ["smallcnn"], "hardware": ["cpu-eigen"]}, "only": ["cpu-eigen"]})
     assert part.cells == ()
-    assert {figure.notebook for figure in part.figures} == {"kernels", "overhead"}
+    assert {figure.notebook for figure in part.figures} == {"kernels", "overhead", "claims", "claim_parts"}
     assert list(part.config["datasets"]) == []
     assert built(part.config) == part
 
@@ -371,7 +371,7 @@ def test_only_leaves_out_measurements_on_other_toolings_and_with_them_all_that_i
     study = built(with_overhead(written, hardware=["cpu", "v100"]) | {"only": ["v100"]})
     assert {profile.hardware for profile in study.profiles} == {"v100"}
     assert study.cells == ()
-    assert study.figure_kinds == ("kernels", "overhead")
+    assert study.figure_kinds == ("kernels", "overhead", "claims", "claim_parts")
     assert built(study.config) == study
     assert built(with_overhead(written, hardware=["v100"]) | {"only": ["cpu"]}).profiles == ()
 

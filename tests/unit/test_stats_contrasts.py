@@ -81,3 +81,11 @@ def test_sds_pooled_over_tasks_keep_their_level():
         low, high = contrast(terms).estimate[1:]
         hits += low < 0 < high
     assert 0.9 < hits / studies < 0.99
+
+
+def test_an_sd_that_is_zero_without_one_run_has_the_error_of_normal_runs():
+    flat = normal_sd(0.5, 4)._replace(without={0: 0.0, 1: 0.6, 2: 0.6, 3: 0.6})
+    rough = normal_sd(0.5, 4)._replace(without=dict.fromkeys(range(4), 0.5))
+    found = contrast([(0.5, flat), (-0.5, rough)])
+    assert found.error == pytest.approx(normal_sd(0.5, 4).error / np.sqrt(2))
+    assert found.freedom == 3

@@ -3,11 +3,12 @@ import re
 import numpy as np
 import pytest
 
+from toolnoise import steps
 from toolnoise.base import files, metric_files
 from toolnoise.claims import judging
 from toolnoise.commands.summary import summarise
 from toolnoise.metrics.stability import STABILITY
-from toolnoise.study import config, layout
+from toolnoise.study import layout
 
 NAN = np.nan
 VALUES = {"accuracy_mean": 0.98765, "accuracy_sd": 0.0123, "churn": 0.05, "l2_unit": 0.123456}
@@ -74,9 +75,10 @@ def test_a_cell_whose_runs_all_diverged_is_shown_without_numbers(summary):
     assert algo.split()[4:] == ["0", "(5", "diverged)", "n/a", "±", "n/a", "n/a", "n/a"]
 
 
-def test_the_summary_ends_with_the_verdicts_in_sentences(summary, tmp_path):
+def test_the_summary_ends_with_the_verdicts_in_sentences(summary, written, built, tmp_path):
+    tiny = built(written)
     summary()
-    judging.judge(config.papers_claims(), [], [], [], [], [], str(tmp_path / "results/tiny/metrics/claims.csv"))
+    judging.judge(steps.claims(tiny), [], [], [], [], [], str(tmp_path / "results/tiny/metrics/claims.csv"))
     lines = summary()
     place = lines.index("Verdicts on claims:")
     assert lines[place + 1 : place + 4] == [

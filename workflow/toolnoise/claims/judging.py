@@ -265,7 +265,7 @@ def _needed(one: Shown, level: float) -> float:
 def _note(claim: Claim, side: Side, one: Shown, each: Sequence[Shown]) -> str:
     notes = []
     if one.finding is None:
-        notes.append("no spread is published" if side.name == PUBLISHED else "too few runs, or an SD of 0")
+        notes.append("no spread is published" if side.name == PUBLISHED else "too few runs, or a value of 0")
     if one.fixed:
         fixed = sum(part.fixed for part in each)
         some = f"in {fixed} of {len(each)} parts, " if claim["parts"] == "pooled" and fixed < len(each) else ""

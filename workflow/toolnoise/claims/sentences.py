@@ -8,7 +8,7 @@ import pandas as pd
 
 from toolnoise.claims.judging import OPEN, PUBLISHED, STUDY, WHOLE
 
-EFFECTS = {"level": "value", "trend": "exponent", "presence": "largest"}
+EFFECTS = {"level": "value", "trend": "exponent", "presence": "value"}
 
 
 def verdict(row: Any) -> str:

@@ -135,10 +135,14 @@ def _jackknife(weights: np.ndarray, arms: Sequence[Arm]) -> list[tuple[float, fl
         mine = [arms[place] for place in members]
         labels = dict.fromkeys(label for arm in mine for label in arm.without)
         values = np.array([_values(mine, label) for label in labels])
-        if not (values > 0).all():
-            return [(np.nan, 1.0)]  # without one unit nothing varies: the logarithm has no bound
-        sums = np.log(values) @ weights[members]
-        found.append((standard_error(sums) ** 2, min(len(arm.without) for arm in mine) - 1.0))
+        freedom = min(len(arm.without) for arm in mine) - 1.0
+        if (values > 0).all():
+            sums = np.log(values) @ weights[members]
+            found.append((standard_error(sums) ** 2, freedom))
+        else:
+            # Without one unit nothing varies. SDs have the error for normal runs; for other quantities it is unknown.
+            errors = np.array([arm.error for arm in mine])
+            found.append((float(np.sum((weights[members] * errors) ** 2)), freedom))
     return found
 
 

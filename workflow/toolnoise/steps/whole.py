@@ -1,5 +1,7 @@
 """The study as a whole: the metric files of all its parts, and the rows that collect, judge, render and report them."""
 
+from typing import Any
+
 from toolnoise.base import code_digest
 from toolnoise.base.errors import BadInput
 from toolnoise.steps.step import Files, Names, Parameters, Read, Step, outputs_of
@@ -70,6 +72,12 @@ def _differences(study: Study, figure: Figure) -> dict[str, list[str]]:
 TAKEN = {"batch_sizes": _batch_sizes, "accelerators": _accelerators, "differences": _differences}
 
 
+def claims(study: Study) -> list[dict[str, Any]]:
+    """The claims that are judged on a study: those of the papers, and its own."""
+    known = config.registered("claims") | study.config["claims"]
+    return [{"name": name, **claim} for name, claim in known.items()]
+
+
 def shown(study: Study, figure: Figure) -> dict[str, list[str]]:
     """The metric files that a figure is rendered from, by kind."""
     kind, found = KINDS[figure.notebook], metric_files(study, figure)
@@ -122,7 +130,7 @@ ROWS = {
         "judge claims on published numbers and on a study",
         place=Whole,
         places=lambda _: (Whole(),),
-        parameters=lambda study, _: {"claims": [*config.papers_claims(), *study.config["claims"]]},
+        parameters=lambda study, _: {"claims": claims(study)},
         reads={kind: _judged(kind) for kind in ("stability", "runs", "overhead", "remedies", "counts")},
         writes={"out": layout.CLAIMS},
         work="toolnoise.claims.judging:judge",

@@ -3,7 +3,7 @@
 Pure: `toolnoise.study.config` reads them, and `toolnoise.claims` judges them.
 """
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +23,12 @@ DIRECTIONS = {"ratio": ("above", "below"), "level": ("above", "below"), "trend":
 _ONLY = ("over", "direction", "margin", "along")
 
 
-def require_possible(claims: Sequence[Mapping[str, Any]], taken: Container[str], at: str, file: str | Path) -> None:
-    """Refuse a claim that lacks what its test needs, has what its test does not use, or has another's name."""
-    names = set()
-    for number, claim in enumerate(claims):
-        key, name, test = f"{at}[{number}]", claim["name"], claim["test"]
-        if name in names or name in taken:
-            where = "resources/claims.yaml" if name in taken else "an earlier claim"
-            raise BadInput(file, f"{key}.name", f"{name!r} is the name of {where}", "a name of its own")
-        names.add(name)
+def require_possible(claims: Mapping[str, Mapping[str, Any]], taken: Container[str], at: str, file: str | Path) -> None:
+    """Refuse a claim that lacks what its test needs, has what its test does not use, or has the name of another."""
+    for name, claim in claims.items():
+        key, test = f"{at}{name}", claim["test"]
+        if name in taken:
+            raise BadInput(file, key, "a claim of resources/claims.yaml has this name", "a name of its own")
         for needed in REQUIRED[test]:
             if needed not in claim:
                 raise BadInput(file, key, f"lacks the key {needed!r}", f"required with test {test!r}")

@@ -91,7 +91,7 @@ def resolve(config: object, file: str | Path) -> Config:
         raise BadInput(file, "grid", "found []", "allowed: a list of blocks; empty if there is `overhead` to measure")
     _require_whole_cycles(config["recipes"], "recipes.", file)
     _require_possible_toolings(config["hardware"], "hardware.", file)
-    require_possible(config["claims"], {claim["name"] for claim in papers_claims()}, "claims", file)
+    require_possible(config["claims"], registered("claims"), "claims.", file)
     named: dict[str, list[str]] = {registry: [] for registry in REGISTRIES}
     for key, registry, names in _mentions(config):
         for name in names:
@@ -198,16 +198,9 @@ def registered(name: str) -> Config:
         _require_whole_cycles(entries, "", path)
     if name == "hardware":
         _require_possible_toolings(entries, "", path)
+    if name == "claims":
+        require_possible(entries, (), "", path)
     return entries
-
-
-@functools.cache
-def papers_claims() -> list[dict[str, Any]]:
-    """The claims of the papers, in resources/claims.yaml, complete."""
-    path = ROOT / "resources/claims.yaml"
-    claims = complete(read_yaml(path), schema()["properties"]["claims"], path)
-    require_possible(claims, (), "", path)
-    return claims
 
 
 def _require_whole_cycles(recipes: Config, at: str, file: str | Path) -> None:
