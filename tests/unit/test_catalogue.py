@@ -10,7 +10,14 @@ from toolnoise.study.figure_grid import Grid
 
 PAPER = ROOT / "workflow/studies/paper.yaml"
 RECIPES = {"plain": {"batch_size": 32, "epochs": 2}, "large": {"batch_size": 1297, "epochs": 2}}
+HARDWARE = {
+    "cpu": {"accelerator": "cpu"},
+    "noisy": {"accelerator": "cpu"},
+    **{name: {"accelerator": "gpu"} for name in ("p100", "v100", "t4")},
+}
+OVERHEAD = {"batch_size": 64, "image_size": 224}
 DATASETS = {
+    "cifar10": {"reader": "cifar"},
     "digits": {"reader": "digits"},
     "faces": {"reader": "faces"},
     "celeba": {"reader": "celeba", "groups": {"Old": "not Young"}},
@@ -30,7 +37,7 @@ def found(some, pairs=(), recipe_of=None, networks=(), runs=2):
     """The names of the figures of each kind; models are of one builder unless they end in -bn."""
     models = {cell.model: {"builder": "a:b", "options": {"batch_norm": cell.model.endswith("-bn")}} for cell in some}
     recipe_of = recipe_of or {cell[:2]: "plain" for cell in some}
-    resolved = {"models": models, "datasets": DATASETS, "recipes": RECIPES}
+    resolved = {"models": models, "datasets": DATASETS, "recipes": RECIPES, "hardware": HARDWARE, "overhead": OVERHEAD}
     seeds = dict.fromkeys(some, range(1, runs + 1))
     return catalogue.possible(Grid(resolved, seeds, pairs, recipe_of, networks))
 
@@ -46,7 +53,7 @@ def test_any_study_has_the_figures_that_need_nothing_special():
         "per_class": ["per_class-cpu-smallcnn-digits", "per_class-noisy-smallcnn-digits"],
         "table4": ["table4"],
         "identical_runs": ["identical_runs"],
-        "paper_vs_ours": ["paper_vs_ours"],
+        "identical_tests": ["identical_tests"],
     }
 
 
@@ -139,11 +146,41 @@ def test_figures_asked_for_are_the_ones_there_are(written, built):
     assert built(written).figures == (catalogue.Figure("table2", "table2", ("cpu", "noisy"), tasks),)
 
 
+def test_a_block_is_in_no_figure_that_it_is_excluded_from(written, built):
+    (block,) = written["grid"]
+    both = ["batch_norm", "table2"]
+    written["grid"] = [block, block | {"models": ["smallcnn-bn"], "excluded_from": both}]
+    study = built(written)
+    tasks = {figure.name: {model for model, _ in figure.tasks} for figure in study.figures}
+    assert tasks["table2"] == {"smallcnn"}
+    assert tasks["noise_by_source-cpu"] == {"smallcnn", "smallcnn-bn"}
+    assert "batch_norm" not in study.figure_kinds  # it needs both
+
+
+def test_a_cell_is_excluded_alone_though_its_tooling_and_its_task_are_shown(written, built):
+    (block,) = written["grid"]
+    without = block | {"variants": ["control"], "excluded_from": ["table2", "across_toolings"]}
+    written["grid"] = [block | {"variants": ["algo"]}, without]
+    study = built(written)
+    assert {cell.variant for cell in study.cells if study.figure("table2").shows(cell)} == {"algo"}
+    assert steps.gates(study, study.figure("table2")) == []
+    assert len(steps.gates(study, study.figure("noise_by_source-cpu"))) == 1
+    across = study.figure("across_toolings-smallcnn-digits")
+    assert {pair.variant for pair in study.pairs} == {"algo", "control"}
+    assert {pair.variant for pair in study.pairs if across.shows(pair)} == {"algo"}
+
+
+def test_a_block_is_excluded_from_kinds_of_figures_only(written, built, refused):
+    written["grid"][0]["excluded_from"] = ["table9"]
+    assert refused(built, written).startswith('tiny.yaml: grid[0].excluded_from[0]: found "table9"; allowed: ')
+
+
 def test_the_demo_and_the_small_studies_show_every_kind():
     demo = grid.load(ROOT / "config.yaml")
     small = [grid.load(path) for path in (ROOT / "workflow/studies").glob("*-small.yaml")]
-    assert {kind for one in (demo, *small) for kind in one.figure_kinds} == set(catalogue.KINDS)
-    assert all(catalogue.by_target(demo.figures).values())
+    # Published numbers are of GPUs.
+    assert {kind for one in (demo, *small) for kind in one.figure_kinds} == set(catalogue.KINDS) - {"paper_vs_ours"}
+    assert all(figures for target, figures in catalogue.by_target(demo.figures).items() if target != "paper_vs_ours")
 
 
 def test_a_table_of_sources_needs_two_single_ones_and_a_figure_of_a_bit_two_moments():
@@ -237,9 +274,19 @@ def test_kernels_are_shown_by_tooling_and_the_cost_of_determinism_by_kernel_size
 
 
 def test_published_times_are_compared_with_the_times_there_are():
-    (comparison,) = found(cells(), networks=networks("vgg19"))["paper_vs_ours"]
-    assert ("vgg19", "") in comparison.tasks
-    assert "v100" in comparison.hardware
+    (comparison,) = found(cells(), networks=networks("vgg19", "mine"))["paper_vs_ours"]
+    assert comparison.tasks == (("vgg19", ""), ("mine", ""))  # the smallest of all networks is among the numbers
+    assert comparison.hardware == ("v100",)
+    assert "paper_vs_ours" not in names(cells(), networks=networks("vgg19", hardware=("cpu",)))
+    assert "paper_vs_ours" not in names(cells(), networks=networks("mine"))
+
+
+def test_published_numbers_are_shown_where_a_gpu_has_one_to_compare():
+    both = cells(("smallcnn", "mine"), ("cifar10", "digits"), ("cpu", "v100"))
+    (comparison,) = found(both)["paper_vs_ours"]
+    assert comparison[2:4] == (("v100",), (("smallcnn", "cifar10"),))
+    assert "paper_vs_ours" not in names([cell for cell in both if cell.hardware == "cpu"])
+    assert "paper_vs_ours" not in names([cell for cell in both if cell.variant == "control"])
 
 
 def test_the_papers_overhead_is_figures_8_9a_and_9b():

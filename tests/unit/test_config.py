@@ -336,6 +336,7 @@ def test_resolving_fills_in_every_default_and_only_the_entries_that_the_grid_nam
     assert resolved["hardware"]["noisy"] == {
         "accelerator": "cpu",
         "engine": "tensorflow",
+        "formulas": "common",
         "device": "",
         "gpu_model": "",
         "precision": "float32",

@@ -32,11 +32,21 @@ def test_the_demo_is_the_grid_that_it_says():
     )
     assert demo.pairs == tuple(
         Pair(model, "digits", "cpu", "cpu-eigen", variant)
-        for variant in ("algo", "control")
         for model in ("smallcnn", "smallcnn-bn")
+        for variant in ("algo", "control")
     )
     assert [cell.variant for cell in demo.controls] == ["control"] * 5
     assert demo.emulated() == ("cpu", "cpu-eigen")
+
+
+def test_cells_of_a_task_on_a_tooling_stand_together(written, built):
+    block = written["grid"][0] | {"hardware": ["noisy", "cpu"], "variants": ["algo"]}
+    written["grid"] = [block, block | {"variants": ["control"]}]
+    models = list(dict.fromkeys(cell.model for cell in built(written).cells))
+    found = [(cell.model, cell.hardware, cell.variant) for cell in built(written).cells if cell.model == models[0]]
+    assert found[:4] == [
+        (models[0], tooling, variant) for tooling in ("noisy", "cpu") for variant in ("algo", "control")
+    ]
 
 
 def test_seeds_may_be_listed(written, built):
@@ -130,7 +140,7 @@ def test_only_narrows_what_overhead_is_measured_on_too(written, built):
 def test_only_may_leave_nothing_but_overhead(written, built):
     part = built(written | {"overhead": {"models": ["smallcnn"], "hardware": ["cpu-eigen"]}, "only": ["cpu-eigen"]})
     assert part.cells == ()
-    assert {figure.notebook for figure in part.figures} == {"kernels", "overhead", "paper_vs_ours"}
+    assert {figure.notebook for figure in part.figures} == {"kernels", "overhead"}
     assert list(part.config["datasets"]) == []
     assert built(part.config) == part
 
@@ -361,7 +371,7 @@ def test_only_leaves_out_measurements_on_other_toolings_and_with_them_all_that_i
     study = built(with_overhead(written, hardware=["cpu", "v100"]) | {"only": ["v100"]})
     assert {profile.hardware for profile in study.profiles} == {"v100"}
     assert study.cells == ()
-    assert study.figure_kinds == ("kernels", "overhead", "paper_vs_ours")
+    assert study.figure_kinds == ("kernels", "overhead")
     assert built(study.config) == study
     assert built(with_overhead(written, hardware=["v100"]) | {"only": ["cpu"]}).profiles == ()
 

@@ -1,9 +1,8 @@
 """The study of identical runs: Pham et al.'s networks and numbers of runs, and their headline numbers."""
 
 from toolnoise.base.code_digest import ROOT
-from toolnoise.figures import published
 from toolnoise.metrics.identical import IDENTICAL
-from toolnoise.study import config, grid
+from toolnoise.study import config, grid, published
 
 FILE = ROOT / "workflow/studies/identical-runs.yaml"
 

@@ -36,7 +36,7 @@ def measured(tmp_path, make_run, make_dump):
         paths = make_dump(logits.astype(np.float32), diverged=failed)
         records = [make_run(seed, change) for seed in range(1, runs + 1)]
         spoil()
-        kinds = ("stability", "runs", "identical", "ensembles")
+        kinds = ("stability", "runs", "identical", "convergence", "ensembles")
         written = [tmp_path / f"{kind}.csv" for kind in kinds]
         cell.measure(CELL, 7, block, tmp_path / "digits.npz", *paths, records, *written)
         return [
@@ -47,18 +47,18 @@ def measured(tmp_path, make_run, make_dump):
 
 
 def test_a_cell_has_a_row_for_each_criterion_that_is_asked_for_in_that_order(measured):
-    stability, _, identical, _ = measured(4)
+    stability, _, identical, _, _ = measured(4)
     assert list(identical["stopping_type"]) == list(CRITERIA)
     assert set(identical["no_try"]) == {4}
     assert set(zip(identical["network"], *(identical[name] for name in CELL._fields[1:]), strict=True)) == {tuple(CELL)}
     stability = stability[stability["group"] == "all"].set_index("metric")["value"]
     assert identical["std_dev_accuracy"].iloc[0] == stability["accuracy_sd"]
-    _, _, fewer, _ = measured(4, block=ALL | {"criteria": ["patience", "last"]})
+    _, _, fewer, _, _ = measured(4, block=ALL | {"criteria": ["patience", "last"]})
     assert list(fewer["stopping_type"]) == ["patience", "last"]
 
 
 def test_weak_runs_are_left_out_of_identical_runs_alone(measured):
-    stability, _, identical, ensembles = measured(4, block=ALL | {"weak": {"reference": "best", "margin": 0}})
+    stability, _, identical, _, ensembles = measured(4, block=ALL | {"weak": {"reference": "best", "margin": 0}})
     assert set(identical["no_try"]) == {1}
     assert set(identical["n_weak"]) == {3}
     assert set(stability["n_runs"]) == {4}
@@ -76,7 +76,7 @@ def test_weak_runs_are_left_out_of_identical_runs_alone(measured):
     ],
 )
 def test_ensembles_are_of_up_to_half_as_many_members_as_there_are_runs(measured, runs, diverged, sizes):
-    _, _, identical, ensembles = measured(runs, diverged)
+    _, _, identical, _, ensembles = measured(runs, diverged)
     assert dict(zip(ensembles["members"], ensembles["n_runs"], strict=True)) == sizes
     for rows in (identical, ensembles):
         assert set(rows["n_missing"]) == {len(diverged)}
@@ -84,8 +84,21 @@ def test_ensembles_are_of_up_to_half_as_many_members_as_there_are_runs(measured,
     assert accuracy.notna().all() == (runs > len(diverged))
 
 
+def test_each_run_has_a_row_for_each_criterion_whether_it_counts_or_not(measured):
+    weak = ALL | {"weak": {"reference": "best", "margin": 0}}
+    _, _, identical, convergence, _ = measured(5, (2,), block=weak)
+    assert list(convergence["try"]) == [1, 3, 4, 5, 2] * len(CRITERIA)
+    assert convergence["status"].value_counts().to_dict() == {"counted": 5, "weak": 15, "missing": 5}
+    assert convergence[convergence["status"] == "missing"]["accuracy"].isna().all()
+    counted = convergence[convergence["status"] == "counted"]
+    for name, values in {"accuracy": "accuracy", "convergent": "convergent", "per_epoch": "per_epoch_average"}.items():
+        assert counted[values].reset_index(drop=True).equals(identical[f"mean_{name}"])
+    _, _, _, diverged, _ = measured(2, (1, 2))
+    assert set(diverged["status"]) == {"missing"}
+
+
 def test_single_runs_are_measured_as_ensembles_of_one(measured):
-    stability, _, _, ensembles = measured(6)
+    stability, _, _, _, ensembles = measured(6)
     alone = ensembles[ensembles["members"] == 1].drop(columns="members").reset_index(drop=True)
     whole = stability[(stability["group"] == "all") & stability["metric"].isin(alone["metric"])]
     whole = whole.set_index("metric").loc[alone["metric"]].reset_index()[list(alone)]

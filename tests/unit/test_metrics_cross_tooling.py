@@ -17,8 +17,9 @@ WEIGHTS_A = np.array([[3, 4], [1, 0]], np.float32)
 WEIGHTS_B = np.array([[6, 8], [0, 1]], np.float32)
 
 
-def measured(*arguments):
-    rows = cross_tooling(*arguments)
+def measured(*arguments, units=None):
+    units = [[run] for run in range(len(arguments[0]))] if units is None else units
+    rows = cross_tooling(*arguments, [np.array(runs) for runs in units])
     assert [(metric, group) for metric, group, _ in rows] == [(metric, "all") for metric in METRICS]
     return {metric: estimate for metric, _, estimate in rows}
 
@@ -56,13 +57,21 @@ def test_intervals_within_the_range_are_students():
     assert churn == pytest.approx((0.515, 0.515 - half, 0.515 + half), rel=1e-7)
 
 
-def test_toolings_under_control_have_intervals_of_zero_width():
+def test_toolings_under_control_are_compared_once_and_without_interval():
     a, b = np.repeat(A[:1], 5, axis=0), np.repeat(B[:1], 5, axis=0)
-    found = measured(a, b, LABELS, np.repeat(WEIGHTS_A[1:], 5, axis=0), np.repeat(WEIGHTS_B[1:], 5, axis=0))
-    assert found["churn"] == (0.25, 0.25, 0.25)
+    weights = np.repeat(WEIGHTS_A[1:], 5, axis=0), np.repeat(WEIGHTS_B[1:], 5, axis=0)
+    found = measured(a, b, LABELS, *weights, units=[range(5)])
+    assert found["churn"].value == 0.25
     for value, low, high in found.values():
         assert value != 0
-        assert low == value == high
+        assert np.isnan([low, high]).all()
+
+
+def test_pairs_of_one_unit_count_as_their_mean():
+    found = measured(
+        A[[0, 1, 1]], B[[0, 1, 1]], LABELS, WEIGHTS_A[[0, 1, 1]], WEIGHTS_B[[0, 1, 1]], units=[[0], [1, 2]]
+    )
+    assert found == measured(A, B, LABELS, WEIGHTS_A, WEIGHTS_B)
 
 
 def test_a_tooling_against_itself_is_zero():

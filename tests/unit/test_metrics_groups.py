@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from toolnoise import streams
-from toolnoise.metrics.groups import Rate, part_rows, rates, unlike_by_size
-from toolnoise.stats.spread import sd_chi2, sd_ratio, sd_ratio_by_size
+from toolnoise.metrics.groups import Rate, of_difficulty, of_size, part_rows, rates, unlike
+from toolnoise.stats.sd_ratio import by_difficulty, by_size, sd_ratio
+from toolnoise.stats.spread import sd_chi2
+from toolnoise.stats.testset import independent_errors_sd
 
 STREAM = streams.key(0, "init", 1)
 EVERYONE = np.ones(8, bool)
@@ -38,20 +40,29 @@ def test_a_rate_over_no_example_is_undefined():
     found = rates(LABELS[np.newaxis], LABELS, 2, EVERYONE & (LABELS == 0))
     assert np.isnan(found["fnr"].values).all()
     assert found["fpr"].values.tolist() == [0.0]
-    rows = part_rows("fnr", "nobody", found["fnr"], Rate(np.zeros(1), 3), STREAM)
+    rows = part_rows("fnr", "nobody", found["fnr"], Rate(np.zeros(1), 3, np.nan), 0.5, STREAM)
     assert np.isnan([estimate for *_, estimate in rows]).all()
 
 
-def test_a_part_has_its_spread_its_ratio_and_what_size_alone_makes_of_it():
+def test_a_rate_knows_the_sd_of_independent_errors():
+    predicted = np.array([[1, 0, 1, 0, 0, 0, 1, 1], LABELS])
+    found = rates(predicted, LABELS, 2, EVERYONE)
+    assert found["fpr"].independent_sd == independent_errors_sd((predicted == LABELS)[:, LABELS == 0]) > 0
+
+
+def test_a_part_has_its_spread_its_ratio_and_what_size_and_difficulty_make_of_it():
     generator = np.random.Generator(np.random.Philox(1))
-    part, whole = Rate(generator.normal(0.9, 0.02, 10), 25), Rate(generator.normal(0.9, 0.01, 10), 100)
-    rows = {metric: estimate for metric, group, estimate in part_rows("fpr", "Old", part, whole, STREAM)}
+    part = Rate(generator.normal(0.9, 0.02, 10), 25, 0.03)
+    whole = Rate(generator.normal(0.9, 0.01, 10), 100, 0.01)
+    rows = {metric: estimate for metric, group, estimate in part_rows("fpr", "Old", part, whole, 1 / 25, STREAM)}
     assert list(rows) == [
-        f"fpr_{what}" for what in ("mean", "sd", "sd_bootstrap", "sd_robust", "sd_ratio", "sd_ratio_null")
+        f"fpr_{what}"
+        for what in ("mean", "sd", "sd_bootstrap", "sd_robust", "sd_ratio", "sd_ratio_null", "sd_ratio_difficulty_null")
     ]
     assert rows["fpr_sd"] == sd_chi2(part.values)
     assert rows["fpr_sd_ratio"] == sd_ratio(part.values, whole.values)
-    assert rows["fpr_sd_ratio_null"] == sd_ratio_by_size(25, 100, 10)
+    assert rows["fpr_sd_ratio_null"] == by_size(25, 100).range(10)
+    assert rows["fpr_sd_ratio_difficulty_null"] == by_difficulty(0.03, 25, 0.01, 100).range(10)
 
 
 # CelebA's test set, blond (positive) or not, male and female: the counts that group-DRO (Sagawa et al. 2020) lists.
@@ -76,12 +87,12 @@ def test_group_sizes_alone_make_most_of_the_papers_ratios_for_celeba(rate, group
     predicted = labels[np.newaxis]
     part = rates(predicted, labels, 2, member)[rate]
     whole = rates(predicted, labels, 2, np.ones(len(labels), bool))[rate]
-    assert round(sd_ratio_by_size(part.examples, whole.examples, 10).value, 2) == ratio
+    assert round(of_size(part, whole).expected, 2) == ratio
 
 
 @pytest.mark.parametrize("published", [4.60, 4.66, 3.61])
 def test_the_papers_fnr_of_men_is_within_what_their_number_makes(published):
-    _, low, high = sd_ratio_by_size(BLOND["Male"], sum(BLOND.values()), 10)
+    _, low, high = by_size(BLOND["Male"], sum(BLOND.values())).range(10)
     assert low < published < high
 
 
@@ -89,10 +100,14 @@ def test_of_parts_that_differ_by_size_alone_few_stand_out_and_the_one_that_does_
     generator = np.random.Generator(np.random.Philox(2))
     classes = generator.normal(0, 0.05, (10, 10))
     classes[3] *= 15
-    whole = Rate(classes.mean(axis=0), 1000)
-    pvalues = unlike_by_size([(Rate(values, 100), whole) for values in classes])
-    assert pvalues[3] < 0.01
-    assert np.isnan(unlike_by_size([(Rate(np.full(10, np.nan), 0), whole)])).all()
-    alike = [generator.normal(0, 1, (10, 10)) for _ in range(300)]
-    smallest = [unlike_by_size([(Rate(v, 10), Rate(runs.mean(axis=0), 100)) for v in runs]).min() for runs in alike]
-    assert np.mean(np.array(smallest) < 0.05) < 0.09  # any of the ten
+
+    def pvalues(null, classes, independent_sd):
+        whole = Rate(classes.mean(axis=0), 100, independent_sd / np.sqrt(10))
+        return unlike(null, [(Rate(values, 10, independent_sd), whole) for values in classes])
+
+    for null in (of_size, of_difficulty):
+        assert pvalues(null, classes, 0.05)[3] < 0.01
+        nothing = Rate(np.full(10, np.nan), 0, np.nan)
+        assert np.isnan(unlike(null, [(nothing, Rate(classes[0], 100, 0.05))])).all()
+        alike = [generator.normal(0, 1, (10, 10)) for _ in range(300)]
+        assert np.mean([pvalues(null, runs, 1.0).min() < 0.05 for runs in alike]) < 0.09  # any of the ten

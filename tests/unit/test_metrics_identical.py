@@ -2,7 +2,17 @@ import numpy as np
 import pytest
 
 from toolnoise.base import metric_files
-from toolnoise.metrics.identical import CRITERIA, IDENTICAL, REFERENCES, STATED, History, Weak, experiment, identical
+from toolnoise.metrics.identical import (
+    CRITERIA,
+    IDENTICAL,
+    REFERENCES,
+    STATED,
+    History,
+    Weak,
+    each_run,
+    experiment,
+    identical,
+)
 
 LABELS = np.array([0, 0, 0, 0, 1, 1, 1, 1, 2, 2])
 # Right on 10, 8, 7 and 2 of them; class 1 has all right, half, three and none.
@@ -54,6 +64,26 @@ def test_time_to_convergence_is_that_of_all_epochs_up_to_it_and_training_that_of
     assert found["max_convergent_diff"] == 9
     assert found["max_convergent_diff_epoch"] == 0
     assert (found["max_training"], found["max_training_diff"], found["training_relative_diff"]) == (16, 12, 3)
+
+
+def test_the_first_epoch_is_timed_apart_from_the_others():
+    runs = [History(*(np.zeros(3) for _ in range(3)), np.array(seconds, float)) for seconds in ([9, 1, 3], [5, 2, 2])]
+    found = identical(PREDICTIONS[:2], LABELS, 4, runs, "last")
+    assert [found[f"{what}_first_epoch"] for what in ("max", "min", "mean")] == [9, 5, 7]
+    assert [found[f"{what}_per_epoch"] for what in ("max", "min", "mean", "std_dev")] == [2, 2, 2, 0]
+    alone = identical(PREDICTIONS[:1], LABELS, 4, [history([0.5])], "last")
+    assert (alone["mean_first_epoch"], np.isnan(alone["mean_per_epoch"])) == (1, True)
+
+
+def test_each_run_has_its_own_numbers_and_those_of_the_class_with_the_largest_sd():
+    rows = each_run(PREDICTIONS, LABELS, 4, HISTORIES, "best-accuracy", Weak("zero", 0.5))
+    assert [row["status"] for row in rows] == ["counted"] * 3 + ["weak"]
+    assert [row["accuracy"] for row in rows] == [1.0, 0.8, 0.7, 0.2]
+    assert {row["class"] for row in rows} == {"2"}  # over the runs that count
+    assert [row["class_accuracy"] for row in rows] == [1, 1, 0.5, 1]
+    assert [(row["convergent_epoch"], row["convergent"]) for row in rows] == [(3, 3), (3, 6), (3, 12), (3, 30)]
+    assert rows[0]["per_epoch_average"] == 1
+    assert np.isnan(each_run(PREDICTIONS, LABELS, 4, HISTORIES, "patience")[0]["convergent"])
 
 
 @pytest.mark.parametrize(
@@ -113,7 +143,8 @@ max_accuracy min_accuracy std_dev_accuracy mean_accuracy max_diff_label max_per_
 max_label_accuracy min_label_accuracy no_samples_max_diff max_std_label max_per_label_acc_std
 no_samples_max_std max_convergent_diff max_convergent min_convergent std_dev_convergent mean_convergent
 max_convergent_diff_epoch max_convergent_epoch min_convergent_epoch std_dev_convergent_epoch
-mean_convergent_epoch
+mean_convergent_epoch max_per_epoch_diff max_per_epoch min_per_epoch std_dev_per_epoch mean_per_epoch
+max_first_epoch_diff max_first_epoch min_first_epoch std_dev_first_epoch mean_first_epoch
 """
 
 

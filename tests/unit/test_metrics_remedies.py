@@ -7,9 +7,9 @@ import pytest
 from scipy import stats
 
 from toolnoise import streams
-from toolnoise.figures import published
 from toolnoise.metrics.remedies import MEASURES, measure, reduction, variability_reduction
 from toolnoise.metrics.stability import stability
+from toolnoise.study import published
 
 NUMBERS = published.read(published.REMEDIES)
 

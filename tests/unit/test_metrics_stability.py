@@ -8,19 +8,21 @@ from toolnoise.metrics.churn import normalised_churn, pairwise_churn
 from toolnoise.metrics.correlation import pairwise_pearson, pairwise_spearman
 from toolnoise.metrics.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
 from toolnoise.metrics.entropy import cross_entropies
-from toolnoise.metrics.groups import rates
+from toolnoise.metrics.example_churn import example_churn
+from toolnoise.metrics.groups import of_difficulty, rates
 from toolnoise.metrics.similarity import pairwise_cka
 from toolnoise.metrics.stability import stability
+from toolnoise.stats.estimates import Estimate
 from toolnoise.stats.jackknife import pairwise_jackknife
-from toolnoise.stats.spread import (
-    largest_sd_ratio_by_size,
-    sd_bootstrap,
-    sd_chi2,
-    sd_ratio,
-    sd_ratio_by_size,
-    sd_robust,
+from toolnoise.stats.sd_ratio import by_size, largest_by_size, sd_ratio
+from toolnoise.stats.spread import equal_runs_sd, sd_bootstrap, sd_chi2, sd_robust
+from toolnoise.stats.testset import (
+    binomial_sd,
+    distribution_wise_sd,
+    distribution_wise_variance,
+    independent_errors_sd,
 )
-from toolnoise.stats.testset import binomial_sd, distribution_wise_variance, independent_errors_sd
+from toolnoise.stats.two_way import two_way_bootstrap
 
 STREAM = streams.key(0, "init", 1)
 LABELS = np.arange(60) % 3
@@ -45,7 +47,9 @@ CHANGES = {"ensemble_accuracy_change", "ensemble_cross_entropy_change"}
 OVERALL = {f"{measure}_{what}" for measure in ("accuracy", "cross_entropy") for what in SPREAD}
 OVERALL |= {"accuracy_sd_ratio_largest_null", "churn", "churn_normalised", "l2_unit", "l2_raw", *SIMILARITIES, *CHANGES}
 OVERALL |= {"accuracy_sd_binomial_null", "accuracy_sd_independent_null", "accuracy_variance_distribution"}
-PER_PART = (*SPREAD, "sd_ratio", "sd_ratio_null", "sd_ratio_holm")
+OVERALL |= {"accuracy_sd_distribution", "churn_new_examples"}
+RATIOS = ("sd_ratio", "sd_ratio_null", "sd_ratio_holm", "sd_ratio_difficulty_null", "sd_ratio_difficulty_holm")
+PER_PART = (*SPREAD, *RATIOS)
 
 
 @pytest.mark.parametrize("runs", [0, 1, 2, 3, 8])
@@ -77,7 +81,8 @@ def test_a_sub_group_is_measured_on_its_own_examples_against_all():
     part, whole = (rates(predicted, labels, 2, member)["fnr"] for member in (old, np.ones(60, bool)))
     assert found["fnr_sd", "Old"] == sd_chi2(part.values)
     assert found["fnr_sd_ratio", "Old"] == sd_ratio(part.values, whole.values)
-    assert found["fnr_sd_ratio_null", "Old"] == sd_ratio_by_size(10, 30, 8)
+    assert found["fnr_sd_ratio_null", "Old"] == by_size(10, 30).range(8)
+    assert found["fnr_sd_ratio_difficulty_null", "Old"] == of_difficulty(part, whole).range(8)
 
 
 def test_without_runs_everything_is_undefined():
@@ -104,13 +109,17 @@ def test_each_metric_is_the_one_that_its_name_says():
     assert found["accuracy_sd", "all"] == sd_chi2(overall)
     assert found["accuracy_sd_bootstrap", "1"] == sd_bootstrap(per_class[:, 1], STREAM)
     assert found["accuracy_sd_ratio", "1"] == sd_ratio(per_class[:, 1], overall)
-    assert found["accuracy_sd_ratio_null", "1"] == sd_ratio_by_size(20, 60, 8)
-    largest = largest_sd_ratio_by_size(np.array([20, 20, 20]), 8, STREAM)
+    assert found["accuracy_sd_ratio_null", "1"] == by_size(20, 60).range(8)
+    largest = largest_by_size(np.array([20, 20, 20]), 8)
     assert found["accuracy_sd_ratio_largest_null", "all"] == largest
     assert found["accuracy_sd_robust", "1"] == sd_robust(per_class[:, 1])
     assert found["accuracy_sd_binomial_null", "all"].value == pytest.approx(binomial_sd(overall.mean(), 60))
     assert found["accuracy_sd_independent_null", "all"].value == independent_errors_sd(predicted == LABELS)
-    assert found["accuracy_variance_distribution", "all"] == distribution_wise_variance(predicted == LABELS)
+    variance = distribution_wise_variance(predicted == LABELS)
+    assert found["accuracy_variance_distribution", "all"] == variance
+    assert found["accuracy_sd_distribution", "all"] == distribution_wise_sd(variance)
+    elsewhere = two_way_bootstrap(example_churn(predicted), 8, 60, STREAM)
+    assert found["churn_new_examples", "all"] == elsewhere.within(0, 1)
     assert found["churn", "all"] == pairwise_jackknife(pairwise_churn(predicted))
     a = vectors[:2].astype(np.float64)
     two = measured(logits[:2], vectors[:2])
@@ -127,10 +136,22 @@ def test_bit_equal_runs_have_no_noise_at_all():
             assert estimate == (1, 1, 1)
         elif metric.endswith("_mean"):
             assert estimate.low == estimate.value == estimate.high
-        elif metric in ("accuracy_sd_ratio", "accuracy_sd_ratio_holm"):
+        elif metric in {f"accuracy_{ratio}" for ratio in RATIOS} - {"accuracy_sd_ratio_null"}:
             assert np.isnan(estimate).all()  # nothing over nothing
         elif not metric.endswith("_null"):
             assert estimate == (0, 0, 0)
+
+
+def test_runs_that_differ_have_no_interval_without_width():
+    # Right on all examples with other logits, and wrong on as many of a class.
+    logits, vectors = noisy(5)
+    logits[:, LABELS == 0] += 99 * np.eye(3, dtype=np.float32)[0]
+    found = measured(logits, vectors)
+    assert found["accuracy_sd", "0"] == found["accuracy_sd_robust", "0"] == equal_runs_sd(5, 1 / 20)
+    assert found["accuracy_mean", "0"] == pytest.approx((1, 1 - 3.689 / 100, 1), rel=1e-3)
+    assert not [key for key, estimate in found.items() if estimate.low == estimate.high]
+    same = measured(logits[:, LABELS == 0], vectors, LABELS[LABELS == 0])
+    assert_equal(same["churn", "all"], Estimate(0.0, np.nan, np.nan))
 
 
 def test_bounds_of_fractions_stay_within_zero_and_one():
@@ -144,14 +165,18 @@ def test_bounds_of_fractions_stay_within_zero_and_one():
 def test_a_class_without_examples_is_undefined_and_disturbs_nothing():
     logits, vectors = noisy(4)
     logits[..., 2] = -9
-    wider = stability(np.pad(logits, ((0, 0), (0, 0), (0, 1)), constant_values=-9), LABELS, {}, vectors, STREAM)
+    padded = np.pad(logits, ((0, 0), (0, 0), (0, 1)), constant_values=-9)
+    wider = stability(padded, LABELS, {}, vectors, STREAM)
+    count = len(PER_PART)
     # Correlation and cross-entropy are of the logits, and see one more of them.
-    answers = [row for row in wider[:-7] if not row[0].startswith(("c", "ensemble_c")) or row[0].startswith("churn")]
+    answers = [
+        row for row in wider[:-count] if not row[0].startswith(("c", "ensemble_c")) or row[0].startswith("churn")
+    ]
     before = {row[:2]: row for row in stability(logits, LABELS, {}, vectors, STREAM)}
     assert_equal(answers, [before[row[:2]] for row in answers])
     assert len(before) - len(answers) == 9
-    assert [group for _, group, _ in wider[-7:]] == ["3"] * 7
-    assert np.isnan([estimate for *_, estimate in wider[-7:]]).all()
+    assert [group for _, group, _ in wider[-count:]] == ["3"] * count
+    assert np.isnan([estimate for *_, estimate in wider[-count:]]).all()
 
 
 def test_diversity_is_that_of_all_pairs_of_runs():

@@ -2,9 +2,9 @@
 
 import pytest
 
-from toolnoise.figures import published
 from toolnoise.stats.testset import calibrated_sd
 from toolnoise.stats.two_spreads import f_test_from_sds
+from toolnoise.study import published
 
 NUMBERS = published.read()
 TABLE_2 = {

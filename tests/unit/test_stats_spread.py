@@ -9,13 +9,10 @@ from toolnoise import streams
 from toolnoise.stats.estimates import LEVEL, UNDEFINED, Estimate
 from toolnoise.stats.spread import (
     RESAMPLES,
-    largest_sd_ratio_by_size,
+    equal_runs_sd,
     range_in_sds,
     sd_bootstrap,
     sd_chi2,
-    sd_ratio,
-    sd_ratio_by_size,
-    sd_ratio_by_size_test,
     sd_robust,
     sd_without_each,
 )
@@ -61,10 +58,33 @@ def test_fewer_than_two_runs_have_no_sd(count):
 
 
 @pytest.mark.parametrize("count", [2, 3, 10])
-def test_equal_runs_have_an_sd_of_exactly_zero_with_a_zero_interval(count):
+def test_bit_equal_runs_have_an_sd_of_exactly_zero_with_a_zero_interval(count):
     values = np.full(count, 0.1)
-    assert sd_chi2(values) == (0, 0, 0)
-    assert sd_bootstrap(values, STREAM) == (0, 0, 0)
+    assert sd_chi2(values) == sd_bootstrap(values, STREAM) == sd_robust(values) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(("count", "steps"), [(2, 11.3), (5, 0.98), (10, 0.64), (100, 0.193)])
+def test_equal_values_of_a_rate_leave_an_sd_possible_that_falls_with_the_runs(count, steps):
+    values = np.full(count, 0.9)
+    found = sd_chi2(values, 1 / 50)
+    assert found == sd_bootstrap(values, STREAM, 1 / 50) == sd_robust(values, 1 / 50) == equal_runs_sd(count, 1 / 50)
+    assert found == pytest.approx((0, 0, steps / 50), rel=5e-3)
+
+
+def test_equal_values_without_a_smallest_difference_leave_any_sd_possible():
+    values = np.full(5, 0.3)
+    for found in (sd_chi2(values, NAN), sd_bootstrap(values, STREAM, NAN), sd_robust(values, NAN)):
+        assert_equal(found, Estimate(0.0, NAN, NAN))
+
+
+@pytest.mark.parametrize("runs", [3, 5, 10])
+def test_at_the_bound_runs_are_equal_in_one_of_forty_studies(runs):
+    variance = equal_runs_sd(runs, 1.0).high ** 2
+    draws = np.random.Generator(np.random.Philox(runs))
+    up, down = draws.poisson(variance / 2, (2, 40_000, runs))
+    assert np.mean(np.ptp(up - down, axis=1) == 0) == pytest.approx(0.025, abs=0.003)
+    # In a class near 100 % examples deviate to one side alone.
+    assert np.mean(np.ptp(draws.poisson(variance, (40_000, runs)), axis=1) == 0) < 0.025
 
 
 def test_undefined_values_have_an_undefined_sd():
@@ -152,122 +172,9 @@ def test_bootstrap_interval_holds_the_true_sd_nearly_as_often_as_it_says():
     assert 0.85 < np.mean(held) < 0.99
 
 
-def test_ratio_is_the_sd_of_the_part_over_the_sd_of_the_whole():
-    whole = normal(10)
-    found = sd_ratio(3 * whole, whole)
-    # The parts are proportional, so the ratio is the same without any run and the interval closes on it.
-    assert found == pytest.approx((3, 3, 3), rel=1e-9)
-
-
-def test_ratio_has_the_jackknife_interval_of_its_logarithm():
-    part, whole = normal(7, 1), normal(7, 2)
-    logs = [np.log(np.std(np.delete(part, run), ddof=1) / np.std(np.delete(whole, run), ddof=1)) for run in range(7)]
-    error = np.sqrt(6 / 7 * sum((log - np.mean(logs)) ** 2 for log in logs))
-    ratio = np.std(part, ddof=1) / np.std(whole, ddof=1)
-    factor = np.exp(2.446911851 * error)  # t at .975 with 6 degrees of freedom, from a printed table
-    assert sd_ratio(part, whole) == pytest.approx((ratio, ratio / factor, ratio * factor), rel=1e-8)
-
-
-def test_ratio_to_an_sd_of_zero_is_undefined():
-    assert_equal(sd_ratio(np.array([0.1, 0.2, 0.3]), np.full(3, 0.1)), UNDEFINED)
-
-
-def test_ratio_of_an_sd_of_zero_is_zero_without_interval():
-    assert_equal(sd_ratio(np.full(3, 0.1), np.array([0.1, 0.2, 0.3])), Estimate(0.0, NAN, NAN))
-
-
-def test_ratio_without_a_logarithm_for_some_left_out_run_has_no_interval():
-    assert_equal(sd_ratio(np.array([0.0, 0.0, 1.0]), np.array([0.0, 1.0, 2.0])), Estimate(1 / np.sqrt(3), NAN, NAN))
-
-
-@pytest.mark.parametrize(("count", "wanted"), [(0, UNDEFINED), (1, UNDEFINED), (2, Estimate(2.0, NAN, NAN))])
-def test_ratio_of_few_runs_has_no_interval(count, wanted):
-    assert_equal(sd_ratio(np.array([0.0, 2.0])[:count], np.array([0.0, 1.0])[:count]), wanted)
-
-
-def test_ratio_of_a_class_without_examples_is_undefined():
-    assert_equal(sd_ratio(np.full(5, NAN), normal(5)), UNDEFINED)
-
-
-def test_ratio_too_uncertain_for_a_float_ends_at_zero_and_infinity():
-    found = sd_ratio(np.array([0.0, 1e-150, 1.0]), np.array([1.0, 0.0, 1e-150]))
-    assert (found.low, found.high) == (0, np.inf)
-
-
-@given(FRACTIONS, st.integers(1, 4))
-def test_ratio_interval_holds_the_ratio(part, step):
-    whole = np.roll(part, step)
-    found = sd_ratio(part, whole)
-    assert np.isnan(found.low) or found.low <= found.value * (1 + 1e-9)
-    assert np.isnan(found.high) or found.value <= found.high * (1 + 1e-9)
-
-
 def test_each_run_is_left_out_once():
     found = sd_without_each(np.array([0.0, 1.0, 3.0]))
     np.testing.assert_allclose(found, np.sqrt([2, 4.5, 0.5]), rtol=1e-15)
-
-
-@pytest.mark.parametrize(("part", "whole", "runs"), [(10, 1000, 10), (50, 100, 5), (90, 100, 3), (30, 100, 2)])
-def test_ratio_by_size_alone_holds_95_percent_of_studies_without_any_other_difference(part, whole, runs):
-    draws = np.random.Generator(np.random.Philox(part))
-    one, rest = (draws.normal(size=(20_000, runs)) / np.sqrt(size) for size in (part, whole - part))
-    both = (part * one + (whole - part) * rest) / whole
-    ratios = one.std(axis=1) / both.std(axis=1)
-    expected, low, high = sd_ratio_by_size(part, whole, runs)
-    assert expected == pytest.approx(np.sqrt(whole / part))
-    # Of 20,000 binomial draws, 0.4 points are more than two standard errors on each side.
-    assert np.mean(ratios < low) == pytest.approx(0.025, abs=0.004)
-    assert np.mean(ratios > high) == pytest.approx(0.025, abs=0.004)
-
-
-def test_ratio_by_size_alone_has_the_limit_of_the_f_test():
-    # A part so small that it says nothing about the whole: two independent SDs of 10 runs, a factor of 2.01.
-    expected, low, high = sd_ratio_by_size(1, 10**9, 10)
-    assert round(high / expected, 2) == round(expected / low, 2) == 2.01
-
-
-def test_the_whole_is_always_as_noisy_as_itself():
-    assert sd_ratio_by_size(7, 7, 10) == (1, 1, 1)
-
-
-def test_ratio_by_size_alone_needs_an_example_for_its_value_and_two_runs_for_its_range():
-    assert_equal(sd_ratio_by_size(0, 9, 10), UNDEFINED)
-    assert_equal(sd_ratio_by_size(1, 9, 1), Estimate(3.0, NAN, NAN))
-
-
-@pytest.mark.parametrize(("classes", "published"), [(10, (4.4, 2.9, 7.8)), (100, (16.8, 10.8, 29))])
-def test_the_largest_ratio_of_equal_classes_is_the_one_derived_for_the_paper(classes, published):
-    assert largest_sd_ratio_by_size(np.full(classes, 100), 10, STREAM) == pytest.approx(published, rel=0.05)
-
-
-def test_the_largest_ratio_follows_the_smallest_class_and_empty_ones_do_not_count():
-    sizes = np.array([100, 100, 4])
-    assert largest_sd_ratio_by_size(sizes, 10, STREAM).value > largest_sd_ratio_by_size(sizes[:2], 10, STREAM).value
-    assert largest_sd_ratio_by_size(np.array([100, 0, 100]), 10, STREAM) == largest_sd_ratio_by_size(
-        sizes[:2], 10, STREAM
-    )
-
-
-def test_the_largest_ratio_is_undefined_without_runs_or_examples():
-    assert_equal(largest_sd_ratio_by_size(np.array([5, 5]), 1, STREAM), UNDEFINED)
-    assert_equal(largest_sd_ratio_by_size(np.zeros(2, int), 10, STREAM), UNDEFINED)
-
-
-@pytest.mark.parametrize(("part", "whole"), [(1, 10), (3, 10), (1, 2)])
-def test_a_parts_sd_is_significant_exactly_if_its_ratio_lies_outside_what_size_makes_it(part, whole):
-    _, low, high = sd_ratio_by_size(part, whole, 10)
-    for replicate in range(200):
-        runs = np.random.Generator(np.random.Philox(replicate)).normal(0, 1, (whole, 10))
-        one, all_of_them = runs[:part].mean(axis=0), runs.mean(axis=0)
-        pvalue = sd_ratio_by_size_test(one, all_of_them, part / whole)
-        ratio = one.std(ddof=1) / all_of_them.std(ddof=1)
-        assert (pvalue < 0.05) == (not low < ratio < high)
-
-
-def test_a_part_without_noise_or_that_is_the_whole_is_not_tested():
-    assert np.isnan(sd_ratio_by_size_test(np.full(5, 0.9), normal(5), 0.1))
-    assert np.isnan(sd_ratio_by_size_test(normal(5), normal(5), 1))
-    assert np.isnan(sd_ratio_by_size_test(normal(1), normal(1), 0.5))
 
 
 def bonett(values):

@@ -9,9 +9,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_equal
 
-from toolnoise.stats.estimates import UNDEFINED
+from toolnoise.stats.estimates import UNDEFINED, Estimate
 from toolnoise.stats.spread import sd_robust
-from toolnoise.stats.testset import binomial_sd, calibrated_sd, distribution_wise_variance, independent_errors_sd
+from toolnoise.stats.testset import (
+    binomial_sd,
+    calibrated_sd,
+    distribution_wise_sd,
+    distribution_wise_variance,
+    independent_errors_sd,
+)
 
 RIGHT = st.tuples(st.integers(2, 6), st.integers(2, 9)).flatmap(lambda shape: arrays(np.bool_, shape))
 
@@ -37,8 +43,20 @@ def test_runs_that_share_their_luck_unequally_can_make_it_negative():
     assert distribution_wise_variance(right).value == pytest.approx(-0.5)
 
 
-def test_equal_runs_have_none_at_all():
+def test_bit_equal_runs_have_none_at_all():
     assert distribution_wise_variance(np.tile([True, False, True], (4, 1))) == (0, 0, 0)
+
+
+def test_runs_that_are_equally_accurate_by_luck_may_have_some():
+    right = np.array([[True, True, False], [True, False, True], [True, True, False], [True, False, True]])
+    found = distribution_wise_variance(right, 1 / 3)
+    assert found.low == found.value < 0 < found.high
+
+
+def test_the_distribution_wise_sd_is_the_root_with_the_sign_of_the_variance():
+    assert distribution_wise_sd(Estimate(-0.04, -0.09, 0.25)) == pytest.approx((-0.2, -0.3, 0.5))
+    assert distribution_wise_sd(Estimate(0.0, 0.0, 0.0)) == (0, 0, 0)
+    assert_equal(distribution_wise_sd(UNDEFINED), UNDEFINED)
 
 
 def test_it_is_unbiased_where_errors_are_independent():

@@ -47,6 +47,7 @@ KINDS = {
     "verdict of the gate": ("small", f"control/{CELL}.json"),
     "metrics of a cell": ("small", f"metrics/cells/{CELL}/impl.csv"),
     "identical runs of a cell": ("small", f"metrics/identical/{CELL}/impl.csv"),
+    "each run of a cell": ("small", f"metrics/convergence/{CELL}/impl.csv"),
     "ensembles of a cell": ("small", f"metrics/ensembles/{CELL}/impl.csv"),
     "metrics of a pair": ("small", f"metrics/pairs/{CELL}/cpu-eigen/control.csv"),
     "frameworks of a pair": ("other", "metrics/frameworks/smallcnn/mine/cpu/cpu-jax/control.csv"),
@@ -55,6 +56,7 @@ KINDS = {
     "counts of a data set": ("small", "metrics/data/digits.csv"),
     "metrics of the study": ("small", "metrics/stability.csv"),
     "identical runs of the study": ("small", "metrics/identical.csv"),
+    "each run of the study": ("small", "metrics/convergence.csv"),
     "ensembles of the study": ("small", "metrics/ensembles.csv"),
     "counts of the study": ("small", "metrics/data.csv"),
     "pairs of the study": ("small", "metrics/cross_tooling.csv"),
@@ -411,6 +413,18 @@ def the_spec_in_a_run_json_and_in_its_statement_is_changed(folder):
 @mutation("records-agree", f"predictions/{CELL}/impl.json")
 def the_index_of_a_dump_says_another_order_of_seeds(folder):
     change_record(folder, f"predictions/{CELL}/impl.json", lambda index: index["seeds"].reverse())
+
+
+@mutation("records-agree", f"predictions/{CELL}/impl.json")
+def the_index_of_a_dump_says_that_its_runs_had_draws_of_their_own(folder):
+    change_record(folder, f"predictions/{CELL}/impl.json", lambda index: index["draws"].update(init=[1, 2]))
+
+
+@mutation("keys-follow", "runs/smallcnn-bn/digits/cpu/impl/20002/weights.npz")
+def a_run_says_that_it_is_of_another_draw(folder):
+    run = "runs/smallcnn-bn/digits/cpu/impl/20002"
+    change_record(folder, f"{run}/run.json", lambda record: record["spec"].update(draw=1))
+    folder.change(f"{run}/weights.npz", lambda statement: asked(statement)["spec"].update(draw=1))
 
 
 @mutation("records-agree", "exchanged/smallcnn/mine/cpu/control/cpu-jax.json", study="other")

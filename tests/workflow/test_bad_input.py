@@ -53,7 +53,10 @@ TRAINS = ["--data", "d.npz", "--weights", "w.npz", "--history", "h.csv", "--reco
 TABLE = ["table2.html", "table2.csv", "table2.md", "table2.tex"]
 RENDERS = ["render", *STUDY, "--figure", "table2", "--executed", "e", "--out"]
 STABILITY = f"{RESULTS}/metrics/stability.csv"
-MEASURES = ["--out", "out.csv", "--out-identical", "out.identical.csv", "--out-ensembles", "out.ensembles.csv"]
+MEASURES = [
+    *("--out", "out.csv", "--out-identical", "out.identical.csv", "--out-convergence", "out.convergence.csv"),
+    *("--out-ensembles", "out.ensembles.csv"),
+]
 DAMAGED = {
     "predict": (f"{RESULTS}/runs/{'/'.join(CELL)}/2/weights.npz", verb("predict", *STUDY, *NAMES)),
     "measure": (f"{RESULTS}/predictions/{'/'.join(CELL)}.npy", verb("measure", *STUDY, *NAMES, *MEASURES)),

@@ -11,14 +11,15 @@ import yaml
 
 from toolnoise.base import metric_files
 from toolnoise.base.code_digest import ROOT
-from toolnoise.metrics.identical import IDENTICAL
+from toolnoise.metrics.identical import CONVERGENCE, IDENTICAL
 from toolnoise.metrics.stability import STABILITY
 from toolnoise.study import config
 
 EXAMPLE = ROOT / "examples/own-model"
 FILES = ("my_model.py", "make_data.py", "my-study.yaml")
 # Of metric files only those of identical runs have what the clock says.
-SECONDS = [name for name in IDENTICAL if "training" in name or ("convergent" in name and "epoch" not in name)]
+TIMES = ("training", "convergent", "per_epoch", "first_epoch")
+NUMBERS = ("convergent_epoch", "_diff_epoch")  # of epochs to convergence
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -99,9 +100,12 @@ def test_a_second_run_in_another_folder_gives_the_same_bytes(first, second, suff
         for name in [name for name in results if name.endswith("history.csv")]:
             rows = list(csv.DictReader(results[name].decode().splitlines()))
             results[name] = [row | {"seconds": None} for row in rows]
-        for name in [name for name in results if "/metrics/identical" in name]:
-            rows = metric_files.read(folder / name, IDENTICAL)
-            results[name] = rows.drop(columns=SECONDS).to_csv()
+        for kind, columns in (("identical", IDENTICAL), ("convergence", CONVERGENCE)):
+            timed = [name for name in columns if any(part in name for part in TIMES)]
+            seconds = [name for name in timed if not name.endswith(NUMBERS)]
+            for name in [name for name in results if f"/metrics/{kind}" in name]:
+                rows = metric_files.read(folder / name, columns)
+                results[name] = rows.drop(columns=seconds).to_csv()
     assert one
     assert sorted(one) == sorted(other)
     assert [name for name in one if one[name] != other[name]] == []

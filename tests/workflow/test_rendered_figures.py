@@ -16,16 +16,16 @@ from toolnoise.base.code_digest import ROOT
 from toolnoise.base.errors import BadInput
 from toolnoise.datasets.counting import COUNTS
 from toolnoise.dumps.layer_dump import gram
-from toolnoise.figures import published
 from toolnoise.metrics import frameworks
 from toolnoise.metrics.cross_tooling import CROSS_TOOLING
 from toolnoise.metrics.ensembles import ENSEMBLES, by_size
 from toolnoise.metrics.frameworks import FRAMEWORKS, PARTINGS
-from toolnoise.metrics.identical import IDENTICAL, NONE_WEAK, History, Weak, experiment, identical
+from toolnoise.metrics.identical import CONVERGENCE, IDENTICAL, NONE_WEAK, History, Weak, experiment, identical
 from toolnoise.metrics.layers import LAYERS, layers
 from toolnoise.metrics.overhead import KERNELS, OVERHEAD
 from toolnoise.metrics.remedies import REMEDIES
 from toolnoise.metrics.stability import STABILITY, stability
+from toolnoise.study import published
 
 RUNS, EXAMPLES = 6, 400
 VARIANTS = {"algo_impl": 1.0, "algo": 0.8, "impl": 0.3, "control": 0.0}
@@ -58,6 +58,7 @@ def written(tmp_path):
         overhead=(),
         remedies=(),
         identical=(),
+        convergence=(),
         ensembles=(),
         layers=(),
         cross_tooling=(),
@@ -72,6 +73,7 @@ def written(tmp_path):
             "kernels": (KERNELS, kernels),
             "overhead": (OVERHEAD, overhead),
             "identical": (IDENTICAL, identical),
+            "convergence": (CONVERGENCE, convergence),
             "ensembles": (ENSEMBLES, ensembles),
             "layers": (LAYERS, layers),
             "cross_tooling": (CROSS_TOOLING, cross_tooling),
@@ -194,11 +196,23 @@ def test_table_4_has_every_data_set_and_its_splits(written):
     assert "| faces | 2 | 4,000 | 400 |" in text
 
 
-def test_published_numbers_are_all_shown_and_say_that_they_were_not_run(written):
-    stem = written("paper_vs_ours", faces(), OF_DIGITS, **ON_FACES)
+def test_published_items_of_which_nothing_was_run_are_in_the_csv_alone(written):
+    place = ("smallcnn", "cifar10", "a100", "algo_impl")
+    rows = [(*place, "accuracy_sd", "all", 0.0090, 0.006, 0.016, 10, 0)]
+    given = {"tasks": [["smallcnn", "cifar10"]], "hardware": ["a100"], "accelerators": {"a100": "gpu"}}
+    stem = written("paper_vs_ours", rows, OF_DIGITS, **given, differences={"smallcnn/cifar10": ["epochs (8)"]})
     text = stem.with_suffix(".md").read_text()
-    assert text.count("| not run |") == len(published.read())
-    assert f"0 of {len(published.read())} published numbers" in text
+    numbers = published.read()
+    shown = [number for number in numbers if number.item in ("table2", "fig2", "fig3")]
+    assert text.count("\n| ") == 2 + len(shown)
+    assert "Nothing was run, and not shown: Table 3, Table 4, Table 5, Figure 5, Figure 9a, Figure 9b." in text
+    assert f"5 of {len(numbers)} published numbers" in text  # three GPUs of table 2, figures 2 and 3
+    full = list(csv.DictReader(stem.with_suffix(".csv").read_text().splitlines()))
+    assert len(full) == len(numbers)
+    assert {row["differs_by"] for row in full} == {"", "device (a100), epochs (8)"}
+    assert re.search(
+        r"\| Table 2 \| p100 .*\| 0.83 points \(inferred: ddof\) \| 0.90 .*\| device \(a100\), epochs \(8\)", text
+    )
 
 
 def test_published_numbers_of_cells_that_were_run_stand_beside_ours(written):
@@ -210,14 +224,20 @@ def test_published_numbers_of_cells_that_were_run_stand_beside_ours(written):
     counts = [("cifar10", "train", "all", "all", 50000)]
     times = [("vgg19", "p100", "gpu", 64, 224, 100, "kernel_ratio", 2.2, 2.15, 2.25, 5, 0)]
     given = {"tasks": [["smallcnn", "cifar10"]], "hardware": ["v100"], "overhead": times}
+    given |= {"accelerators": {"v100": "gpu", "p100": "gpu"}, "differences": {"smallcnn/cifar10": []}}
     stem = written("paper_vs_ours", rows, counts, **given)
     text = stem.with_suffix(".md").read_text()
     place = r"\| Table 2 \| v100 \| smallcnn / cifar10 \| ALGO\+IMPL"
     assert re.search(rf"{place} \| accuracy \| 62.03 % \| 62.10 .*\| yes \|", text)
     # 0.91 against 0.30: a ratio of three, of ten runs each.
-    assert re.search(rf"{place} \| SD of accuracy \| 0.91 points \| 0.30 \(n = 10\) \| 0.15 to 0.60 \| no \|", text)
-    assert re.search(r"\| Figure 3 .*\| 0.86 points \(0.91 by n - 1\) \| 0.30 .*\| no \|", text)
-    assert re.search(r"\| Figure 9a \| p100 \| vgg19 .*\| 211 % \| 220 \(n = 5\) \| 215 to 225 \| no \|", text)
+    assert re.search(
+        rf"{place} \| SD of accuracy \| 0.91 points \(inferred: ddof\) \| 0.30 \(n = 10\) \| 0.15 to 0.60 \| no \|",
+        text,
+    )
+    assert re.search(r"\| Figure 3 .*\| 0.86 points \(0.91 by n - 1, inferred\) \| 0.30 .*\| no \|", text)
+    assert re.search(
+        r"\| Figure 9a \| p100 \| vgg19 .*\| 211 % \(inferred: model\) \| 220 \(n = 5\) \| 215 to 225 \| no \|", text
+    )
     assert re.search(r"\| Table 4 .*\| examples, train \| 50000 \| 50000 \| 50000 to 50000 \| yes \|", text)
 
 
@@ -648,3 +668,32 @@ def test_partings_name_the_first_layer_and_epoch_and_how_far_tensors_end_apart(w
     assert "TensorFlow ↔ PyTorch, ALGO" in text
     assert "nan" not in text
     assert len(stem.with_suffix(".csv").read_text().splitlines()) == 1 + len(given["partings"])
+
+
+def each_run(variants, criteria=("best-accuracy", "lowest-loss"), runs=5):
+    draws = np.random.Generator(np.random.Philox(8))
+    for variant in variants:
+        accuracies = draws.normal(0.9, 0.01 if variant == "impl" else 0.1, runs)
+        for criterion in criteria:
+            for seed, accuracy in enumerate(accuracies, 1):
+                about = ("tensorflow", "2.21.0", "", "", "smallcnn", "1", criterion, seed, accuracy, 5.0 + seed)
+                yield (*about, 3.0, 1.0, 2.0, "3", accuracy / 2, "counted", "digits", "cpu", variant)
+
+
+def test_identical_runs_are_tested_as_pham_et_al_do_and_once_more_for_the_number_of_tests(written):
+    stem = written("identical_tests", convergence=list(each_run(("algo_impl", "impl"))), emulated=["cpu"])
+    text = stem.with_suffix(".md").read_text()
+    place = r"\| fixed seeds and default \| smallcnn / digits, cpu.* \| accuracy \| IMPL \| ALGO\+IMPL \| 5, 5 \|"
+    assert re.search(rf"{place} 0\.0\S+ \(Holm \S+\) \| — \|", text)
+    # All runs converge in as many epochs by either criterion: no test can be made of that.
+    assert re.search(r"epochs to convergence \| lowest-loss \| best-accuracy \| 5, 5 \| n/a \| n/a \|", text)
+    assert "emulated" in text
+    full = list(csv.DictReader(stem.with_suffix(".csv").read_text().splitlines()))
+    tested = [row for row in full if row["levene"]]
+    assert all(float(row["levene_holm"]) >= float(row["levene"]) for row in tested)
+    assert {row["comparison"] for row in full} == {"seeds", "criteria"}
+
+
+def test_runs_without_anything_to_test_are_an_empty_table_and_no_error(written):
+    stem = written("identical_tests", convergence=list(each_run(("impl",), ("last",))))
+    assert "no two sets of runs that their analysis compares" in stem.with_suffix(".md").read_text()

@@ -4,13 +4,15 @@ import csv
 import json
 import shutil
 
+import numpy as np
 import pytest
 
 from toolnoise.base import metric_files
 from toolnoise.metrics.cross_tooling import CROSS_TOOLING
+from toolnoise.metrics.per_run import RUNS
 from toolnoise.metrics.stability import STABILITY
 
-TABLES = {"table2", "table4", "paper_vs_ours"}
+TABLES = {"table2", "table4"}
 DIGESTS = ("weights_sha256", "draws_sha256")
 KINDS = {*TABLES, "noise_by_source", "batch_norm", "across_toolings"}
 
@@ -39,6 +41,31 @@ def test_every_other_variant_has_noise(overall):
     for cell in cells(overall, "algo_impl", "impl"):
         assert overall[cell, "l2_unit"] > 0, cell
     assert max(overall[cell, "churn"] for cell in cells(overall, "algo_impl")) > 0
+
+
+def test_a_run_of_a_draw_is_the_run_of_algo_impl_with_the_same_draws(small_study):
+    runs = small_study / "results/small/runs/smallcnn-bn/digits/cpu"
+    for draw in (1, 2):
+        of_draw, of_seed = runs / f"impl/{10000 * draw + draw}", runs / f"algo_impl/{draw}"
+        assert (of_draw / "weights.npz").read_bytes() == (of_seed / "weights.npz").read_bytes()
+
+
+def test_noise_of_several_draws_is_measured_within_them(small_study, overall):
+    cell = ("smallcnn-bn", "digits", "cpu", "impl")
+    predicted = np.load(small_study / f"results/small/predictions/{'/'.join(cell)}.npy").argmax(axis=-1)
+    churn = [np.mean(predicted[one] != predicted[one + 1]) for one in (0, 2)]
+    apart = [np.mean(predicted[one] != predicted[other]) for one, other in ((0, 3), (1, 2))]
+    assert overall[cell, "churn"] == overall[cell, "churn_same_draw"] == pytest.approx(np.mean(churn))
+    assert overall[cell, "churn_other_draw"] == pytest.approx(np.mean(apart))
+    assert overall[cell, "n_draws"] == 2
+    runs = metric_files.read(small_study / "results/small/metrics/runs.csv", RUNS)
+    runs = runs[
+        (runs[["model", "dataset", "hardware", "variant"]] == list(cell)).all(axis=1) & (runs["metric"] == "churn")
+    ]
+    assert list(zip(runs["seed"], runs["init"], runs["impl"], strict=True)) == [
+        (10000 * draw + seed, str(draw), str(seed)) for draw in (1, 2) for seed in (1, 2)
+    ]
+    np.testing.assert_allclose(runs["value"], np.repeat(churn, 2))
 
 
 def test_two_toolings_are_apart_under_control(small_study):
@@ -77,7 +104,7 @@ def test_the_gate_says_that_control_is_bit_equal(small_study):
 
 def test_progress_is_printed_to_a_file_with_what_is_left(small_study):
     lines = (small_study / "said.txt").read_text().splitlines()
-    assert any("of 12 runs trained" in line and line.endswith("left") for line in lines)
+    assert any("of 16 runs trained" in line and line.endswith("left") for line in lines)
     assert lines[-1].startswith("100%, 12 of 12 runs trained")
 
 
@@ -146,7 +173,10 @@ def test_changed_code_plans_what_depends_on_it(copied, checkout, planned, tmp_pa
     assert not {"train_run", "dump_predictions", "check_control"} & set(jobs)
 
 
-AFTER_CELLS = {"measure_cell", "collect_stability", "collect_identical", "collect_ensembles", "write_report", "page"}
+AFTER_CELLS = {
+    *("measure_cell", "collect_stability", "collect_identical", "collect_convergence", "collect_ensembles"),
+    *("write_report", "page"),
+}
 
 
 @pytest.fixture

@@ -20,10 +20,11 @@ from toolnoise.study.cells import MODES, Cell
 MOST_PROCESSES = 256
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run one verb."""
+def main(arguments: Sequence[str] | None = None, started: str = "cold") -> None:
+    """Run one verb; a job's statement says how its process started."""
     with errors_in_one_line():
-        options = _parser().parse_args(arguments)
+        options = parsed(arguments)
+        options.started = started
         try:
             options.run(options)
             sys.stdout.flush()
@@ -32,10 +33,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """The options of a command line."""
+    return _parser().parse_args(arguments)
+
+
 def _perform(options: argparse.Namespace) -> None:
     from toolnoise.provenance.record import recorder
 
-    recorder.run(options.verb, options)
+    recorder.run(options.verb, options, options.started)
 
 
 def _synthesise(options: argparse.Namespace) -> None:

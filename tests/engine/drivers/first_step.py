@@ -28,6 +28,7 @@ def main(study_file, data_file, out, *others):
     found = {"loss": np.array(engine.epoch(first).loss), "order": first.order[0]}
     for path, momentum in engine.state().slots["momentum"].items():
         found[f"gradient/{path}"] = -momentum
+    found |= {f"after/{path}": tensor for path, tensor in engine.weights().items()}
     found |= {f"initial/{path}": tensor for path, tensor in initial.items()}
     kernels = engine.profile(plan)
     found["microseconds"] = np.array([kernel.microseconds for kernel in kernels])

@@ -43,10 +43,18 @@ class Kernel(NamedTuple):
 
 
 class Engine(Protocol):
-    """The protocol that training needs of a framework. One engine serves one process and one model."""
+    """The protocol that training needs of a framework. One engine serves one process and one model.
+
+    `forks` says whether a process that has imported the framework for a CPU, and nothing more, can be forked.
+    """
+
+    forks: bool
 
     def variables(self, tooling: dict[str, Any], deterministic: bool) -> dict[str, str]:
         """The environment variables that a tooling sets for the framework; the framework need not be installed."""
+
+    def import_ahead(self, tooling: dict[str, Any], deterministic: bool) -> None:
+        """Import the framework as `start` would, in a process that forks a child for each run."""
 
     def start(self, tooling: dict[str, Any], deterministic: bool) -> dict[str, Any]:
         """Import and configure the framework; return what was observed of machine and framework."""

@@ -17,16 +17,8 @@ from toolnoise.base.errors import BadInput
 from toolnoise.datasets.prepared import Split
 from toolnoise.datasets.streaming import steps_in_part
 from toolnoise.engines import Kernel, accelerators, allocation, decay, loss_scale, rate_factor, xplane
-from toolnoise.engines.keras_engine import (
-    BETA_1,
-    BETA_2,
-    EPSILON,
-    EVALUATION_BATCH,
-    LOSS_SCALE,
-    Chunk,
-    KerasEngine,
-    Sums,
-)
+from toolnoise.engines.formulas import BETA_1, BETA_2, EPSILON, RISE_1, RISE_2, smoothed
+from toolnoise.engines.keras_engine import EVALUATION_BATCH, LOSS_SCALE, Chunk, KerasEngine, Sums
 from toolnoise.epoch_plan import Plan, steps_per_epoch
 
 ISA = {"avx2": "AVX2", "avx512": "AVX512"}
@@ -202,7 +194,8 @@ class Engine(KerasEngine):
         return after | new, new_slots, loss_sum + loss, correct + right
 
     def _updated(self, trained, slots, gradients, rate, *powers):  # noqa: ANN001, ANN002, ANN202
-        """The trained tensors and their slots after a step, by the formulas of TensorFlow's optimiser kernels."""
+        """The trained tensors and their slots after a step."""
+        rises = (RISE_1, RISE_2) if self.tooling["formulas"] == "common" else (1 - BETA_1, 1 - BETA_2)
         new, new_slots = {}, {slot: dict(tensors) for slot, tensors in slots.items()}
         for path, gradient in gradients.items():
             tensor = trained[path]
@@ -212,8 +205,8 @@ class Engine(KerasEngine):
             factor = rate_factor(path, self.recipe)
             lr = rate if factor == 1 else rate * factor
             if self.recipe["optimizer"] == "adam":
-                m = slots["m"][path] + (gradient - slots["m"][path]) * (1 - BETA_1)
-                v = slots["v"][path] + (gradient * gradient - slots["v"][path]) * (1 - BETA_2)
+                m = slots["m"][path] + (gradient - slots["m"][path]) * rises[0]
+                v = slots["v"][path] + (gradient * gradient - slots["v"][path]) * rises[1]
                 size = lr * self.jax.numpy.sqrt(1 - powers[1]) / (1 - powers[0])
                 new[path] = tensor - m * size / (self.jax.numpy.sqrt(v) + EPSILON)
                 new_slots["m"][path], new_slots["v"][path] = m, v
@@ -228,10 +221,9 @@ class Engine(KerasEngine):
         return self.jax.lax.bitcast_convert_type(bits, self.jax.numpy.float32)
 
     def _losses(self, labels, logits):  # noqa: ANN001, ANN202
-        jax, smoothing = self.jax, self.recipe["label_smoothing"]
-        targets = jax.nn.one_hot(labels, logits.shape[-1], dtype=logits.dtype)
-        if smoothing:
-            targets = targets * (1 - smoothing) + smoothing / logits.shape[-1]
+        jax, (here, elsewhere) = self.jax, smoothed(self.recipe["label_smoothing"], logits.shape[-1])
+        of_class = jax.nn.one_hot(labels, logits.shape[-1], dtype=bool)
+        targets = jax.numpy.where(of_class, np.float32(here), np.float32(elsewhere))
         return -jax.numpy.sum(targets * jax.nn.log_softmax(logits), axis=-1)
 
     def _gathered(self, array: Any, places: Any) -> Any:

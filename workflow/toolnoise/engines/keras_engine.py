@@ -9,7 +9,7 @@ import gc
 import importlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 from unittest import mock
 
 import numpy as np
@@ -19,12 +19,12 @@ from toolnoise.base.prefetch import ahead
 from toolnoise.datasets import streaming
 from toolnoise.datasets.prepared import Split
 from toolnoise.engines import FRAMEWORKS, EpochResult, State, Weights, accelerators, environment, loss_scale
+from toolnoise.engines.formulas import BETA_1, BETA_2, EPSILON
 from toolnoise.epoch_plan import Plan
 from toolnoise.models.initial import Parameter
 
 SLOTS = {"adam": ("m", "v"), "sgd": ("momentum",)}
 LOSS_SCALE = "loss_scale"
-BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-7
 EVALUATION_BATCH = 512
 # Packages that Keras and the frameworks import if present and training never uses: half of the import time.
 UNUSED = ("h5py", "IPython", "matplotlib", "pandas", "PIL", "sklearn")
@@ -59,15 +59,19 @@ class KerasEngine(abc.ABC):
     unused: tuple[str, ...] = ()
     # Whether the framework trains the model's variables themselves.
     trains_variables = True
+    # Whether a process that has imported the framework for a CPU, and nothing more, can be forked.
+    forks = False
+    # The settings under which this process has imported the framework, if it has.
+    _imported_under: ClassVar[dict[str, str] | None] = None
 
     def start(self, tooling: dict[str, Any], deterministic: bool) -> dict[str, Any]:
         """Import the framework with only the tooling's settings in the environment."""
         self.tooling = tooling
         if tooling["accelerator"] == "cpu":
             environment.require_cpu(tooling)
-        if self.framework in sys.modules:
-            raise RuntimeError(f"{self.framework} was imported before the tooling's settings were made")
         imposed = environment.impose(self.variables(tooling, deterministic))
+        if self.framework in sys.modules and self._imported_under != imposed:
+            raise RuntimeError(f"{self.framework} was imported before the tooling's settings were made")
         self.library, self.keras = self._import()
         # Keras would read these from a file in the user's home.
         self.keras.config.set_floatx("float32")
@@ -91,6 +95,11 @@ class KerasEngine(abc.ABC):
             **self._about(),
             **environment.machine(),
         }
+
+    def import_ahead(self, tooling: dict[str, Any], deterministic: bool) -> None:
+        """Import the framework as `start` would, in a process that forks a child for each run."""
+        type(self)._imported_under = environment.impose(self.variables(tooling, deterministic))
+        self._import()
 
     @abc.abstractmethod
     def variables(self, tooling: dict[str, Any], deterministic: bool) -> dict[str, str]:
@@ -238,11 +247,15 @@ class KerasEngine(abc.ABC):
         sums = Sums(np.float32(0), np.int32(0))
         for images, labels, some in self._parts(plan):
             steps = self.step + 1 + np.arange(len(some.order))
-            updates = steps - (int(self.slots[LOSS_SCALE][loss_scale.LEFT_OUT]) if self.loss_scaled else 0)
+            updates = steps - self._left_out_so_far()
             rates = np.stack([some.rates, BETA_1**updates, BETA_2**updates], axis=1).astype(np.float32)
             sums = self._train(Chunk(images, labels, some, steps.astype(np.uint32), rates), sums)
             self.step += len(some.order)
         return EpochResult(float(sums.loss) / len(plan.order), int(sums.correct) / plan.order.size)
+
+    def _left_out_so_far(self) -> int:
+        """The number of steps that overflowed and were left out."""
+        return int(self.slots[LOSS_SCALE][loss_scale.LEFT_OUT]) if self.loss_scaled else 0
 
     @abc.abstractmethod
     def _train(self, part: Chunk, sums: Sums) -> Sums:

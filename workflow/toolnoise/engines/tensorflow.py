@@ -16,7 +16,8 @@ import numpy as np
 
 from toolnoise.base.errors import BadInput
 from toolnoise.engines import Kernel, accelerators, decay, loss_scale, rate_factor, xplane
-from toolnoise.engines.keras_engine import BETA_1, BETA_2, EPSILON, LOSS_SCALE, SLOTS, Chunk, KerasEngine, Sums
+from toolnoise.engines.formulas import BETA_1, BETA_2, EPSILON, smoothed
+from toolnoise.engines.keras_engine import LOSS_SCALE, SLOTS, Chunk, KerasEngine, Sums
 from toolnoise.epoch_plan import Plan
 
 ISA = {"sse41": "SSE41", "avx2": "AVX2", "avx512": "AVX512_CORE"}
@@ -27,6 +28,7 @@ class Engine(KerasEngine):
 
     framework = "tensorflow"
     unused = ("scipy",)
+    forks = True
     # On a TPU whole functions are compiled by XLA; elsewhere TensorFlow's own kernels compute.
     _jit_compile: bool | None = None
 
@@ -169,8 +171,8 @@ class Engine(KerasEngine):
         tf, smoothing = self.tf, self.recipe["label_smoothing"]
         if not smoothing:
             return tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits)
-        elsewhere = smoothing / logits.shape[-1]
-        targets = tf.one_hot(labels, logits.shape[-1], 1 - smoothing + elsewhere, elsewhere, dtype=logits.dtype)
+        here, elsewhere = smoothed(smoothing, logits.shape[-1])
+        targets = tf.one_hot(labels, logits.shape[-1], here, elsewhere, dtype=logits.dtype)
         return tf.nn.softmax_cross_entropy_with_logits(targets, logits)
 
     def _update(self, gradients, rate, powers):  # noqa: ANN001, ANN202

@@ -6,13 +6,15 @@ the plan.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from toolnoise.base.errors import BadInput
 from toolnoise.engines import Kernel, allocation, decay, loss_scale, rate_factor
-from toolnoise.engines.keras_engine import BETA_1, BETA_2, EPSILON, LOSS_SCALE, SLOTS, Chunk, KerasEngine, Sums
+from toolnoise.engines.formulas import BETA_1, BETA_2, EPSILON, RISE_1, RISE_2, smoothed
+from toolnoise.engines.keras_engine import LOSS_SCALE, SLOTS, Chunk, KerasEngine, Sums
 from toolnoise.epoch_plan import Plan
 
 ISA = {"avx2": "AVX2", "avx512": "AVX512"}
@@ -47,6 +49,8 @@ class Engine(KerasEngine):
         self.torch = torch = self.library
         # Otherwise Keras would copy the inputs of convolutions and pooling to channels-first memory and back.
         self.keras.src.backend.torch.nn._transpose_spatial_inputs = _channels_first
+        # Keras subtracts the squared mean from the mean square there, which loses digits where the mean is large.
+        self.keras.src.backend.torch.nn.moments = partial(_moments, torch)
         torch.set_num_threads(self.tooling["threads"])
         torch.set_num_interop_threads(1)
         torch.backends.mkldnn.set_flags(self.tooling["kernels"] == "onednn")
@@ -108,14 +112,14 @@ class Engine(KerasEngine):
         )
         offsets, flips = self._moved(plan.offsets), self._moved(plan.flips)
         totals = self._moved(np.array(sums.loss)), self._moved(np.array(sums.correct, np.int64))
-        made = 0
+        made, before = 0, int(part.steps[0]) - 1 - self._left_out_so_far()
         for number, step in enumerate(part.steps):
             for layer_number, layer in enumerate(self.dropouts):
                 layer.plan(dropout, step, layer_number, slots[number])
             batch = self._augmented(part.images, order[number], offsets[number], flips[number])
             rate, powers = part.rates[number, 0], part.rates[made, 1:]
             try:
-                taken, *of_step = self._step(batch, part.labels[order[number]], rate, powers)
+                taken, *of_step = self._step(batch, part.labels[order[number]], rate, powers, before + made + 1)
             except RuntimeError as error:
                 op, found, _ = str(error).partition(" does not have a deterministic implementation")
                 if not found:
@@ -126,42 +130,96 @@ class Engine(KerasEngine):
             totals = [total + one for total, one in zip(totals, of_step, strict=True)]
         return Sums(*map(self._read, totals))
 
-    def _step(self, images: Any, labels: Any, rate: np.float32, powers: np.ndarray) -> tuple[bool, Any, Any]:
+    def _step(
+        self, images: Any, labels: Any, rate: np.float32, powers: np.ndarray, update: int
+    ) -> tuple[bool, Any, Any]:
         """Train one step; return whether it was made, its loss, and its number of correct predictions."""
         torch, trained = self.torch, [self.tensors[path] for path in self.trainable]
         logits = self._logits(images, training=True)
-        smoothing = self.recipe["label_smoothing"]
-        loss = torch.nn.functional.cross_entropy(logits, labels, label_smoothing=smoothing)
+        loss = torch.nn.functional.cross_entropy(logits, self._targets(labels, logits.shape[-1]))
         objective = loss * self._loss_scale() if self.loss_scaled else loss
         gradients = torch.autograd.grad(objective, trained)
         with torch.no_grad():
             taken = not self.loss_scaled or self._scaled_back(gradients)
             if taken:
-                self._update(trained, gradients, rate, powers)
+                self._update(trained, gradients, rate, powers, update)
             return taken, loss.detach(), (logits.argmax(-1) == labels).sum()
 
-    def _update(self, trained: list[Any], gradients: tuple[Any, ...], rate: np.float32, powers: np.ndarray) -> None:
-        """Move the trained tensors and their slots, by the formulas of TensorFlow's optimiser kernels."""
+    def _targets(self, labels: Any, classes: int) -> Any:
+        """The class of each example, or with label smoothing its targets."""
+        if not (smoothing := self.recipe["label_smoothing"]):
+            return labels
+        here, elsewhere = smoothed(smoothing, classes)
+        of_class = self.torch.nn.functional.one_hot(labels, classes).bool()
+        return self.torch.where(of_class, here, elsewhere).float()
+
+    def _update(
+        self, trained: list[Any], gradients: tuple[Any, ...], rate: np.float32, powers: np.ndarray, update: int
+    ) -> None:
+        """Move the trained tensors and their slots, in the update of that number since training began."""
         torch = self.torch
-        factors = [rate_factor(path, self.recipe) for path in self.trainable]
+        rates = [rate * np.float32(rate_factor(path, self.recipe)) for path in self.trainable]
         for path, tensor, gradient in zip(self.trainable, trained, gradients, strict=True):
             if times := decay(path, self.recipe):
                 gradient.add_(tensor, alpha=times)
         slots = [list(self.slots[slot].values()) for slot in SLOTS[self.recipe["optimizer"]]]
-        if self.recipe["optimizer"] == "adam":
+        if self.tooling["formulas"] == "shipped":
+            self._update_as_shipped(trained, gradients, slots, rates, update)
+        elif self.recipe["optimizer"] == "adam":
             m, v = slots
-            size = rate * np.sqrt(1 - powers[1]) / (1 - powers[0])
-            torch._foreach_lerp_(m, gradients, 1 - BETA_1)
-            torch._foreach_lerp_(v, torch._foreach_mul(gradients, gradients), 1 - BETA_2)
+            sizes = [one * np.sqrt(1 - powers[1]) / (1 - powers[0]) for one in rates]
+            torch._foreach_lerp_(m, gradients, RISE_1)
+            torch._foreach_lerp_(v, torch._foreach_mul(gradients, gradients), RISE_2)
             spread = torch._foreach_sqrt(v)
             torch._foreach_add_(spread, EPSILON)
-            torch._foreach_addcdiv_(trained, m, spread, [float(-size * np.float32(factor)) for factor in factors])
+            torch._foreach_addcdiv_(trained, m, spread, [float(-size) for size in sizes])
         else:
             (momentum,) = slots
             torch._foreach_mul_(momentum, self.recipe["momentum"])
-            moves = torch._foreach_mul(gradients, [float(-rate * np.float32(factor)) for factor in factors])
+            moves = torch._foreach_mul(gradients, [float(-one) for one in rates])
             torch._foreach_add_(momentum, moves)
             torch._foreach_add_(trained, momentum)
+
+    def _update_as_shipped(
+        self,
+        trained: list[Any],
+        gradients: tuple[Any, ...],
+        slots: list[list[Any]],
+        rates: list[np.float32],
+        update: int,
+    ) -> None:
+        optim, counted = self.torch.optim, float(update - 1)
+        for place, (tensor, gradient, rate) in enumerate(zip(trained, gradients, rates, strict=True)):
+            of_tensor = [[slot[place]] for slot in slots]
+            if self.recipe["optimizer"] == "adam":
+                optim.adam.adam(
+                    [tensor],
+                    [gradient],
+                    *of_tensor,
+                    [],
+                    [self.torch.tensor(counted)],
+                    foreach=False,
+                    amsgrad=False,
+                    beta1=BETA_1,
+                    beta2=BETA_2,
+                    lr=float(rate),
+                    weight_decay=0,
+                    eps=EPSILON,
+                    maximize=False,
+                )
+            else:
+                optim.sgd.sgd(
+                    [tensor],
+                    [gradient],
+                    of_tensor[0],
+                    foreach=False,
+                    weight_decay=0,
+                    momentum=self.recipe["momentum"],
+                    lr=float(rate),
+                    dampening=0,
+                    nesterov=False,
+                    maximize=False,
+                )
 
     def _loss_scale(self, sign: int = 1) -> Any:
         return loss_scale.bits(self.slots[LOSS_SCALE][loss_scale.DOUBLINGS], sign).view(self.torch.float32)
@@ -198,6 +256,13 @@ class Engine(KerasEngine):
             wanted = "CUPTI and a driver that lets users profile (NVreg_RestrictProfilingToAdminUsers=0)"
             raise BadInput(f"hardware {self.tooling['name']}", "profiler", "recorded no kernel", f"it needs {wanted}")
         return tuple(sorted(rows, key=lambda row: (-row.microseconds, row.name)))
+
+
+def _moments(torch: Any, values: Any, axes: Any, keepdims: bool = False, synchronized: bool = False) -> Any:
+    """The mean and the variance over axes, in float32 and in two passes; over one device, so nothing to synchronise."""
+    assert not synchronized
+    variance, mean = torch.var_mean(values.float(), dim=axes, correction=0, keepdim=keepdims)
+    return mean.to(values.dtype), variance.to(values.dtype)
 
 
 def _channels_first(inputs: Any) -> Any:

@@ -10,12 +10,17 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MaxNLocator, NullLocator
 
-from toolnoise.figures.style import FLAT, INK, MEASURES, NOISE, PALETTE, SD_NULL, SOFT, colour, cycle, unique
+from toolnoise.figures.style import FLAT, INK, MEASURES, NOISE, PALETTE, SD_NULL, SOFT, UNRELATED, colour, cycle, unique
 
 NARROW = 0.12  # of a place: beside others, a narrower bar has its number written upwards
 UNSEEN = 0.012  # of an axis: a lower bar is no higher than its line, so its value is written over it
+BEHIND = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.4}  # of a short text
+FURTHEST = 8.0  # times: the interval of a ratio is shown up to there, and down to its inverse
+TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
+BESIDE = 0.025  # of an axis: points of equal ratios stand so far apart
+LINE = 0.085  # of an axis: the height of a label beside it
 MOST_NAMES = 60  # along an axis: with more places, only some names are written
 
 
@@ -55,16 +60,27 @@ def bars(
             mark(panel, centre, row.value, np.nanmin([np.nanmax([high, 0]), top]))
             if 0 < value < UNSEEN * top:
                 write(panel, centre, np.nanmin([np.nanmax([value, high]), top]), f"{value:.1g}", 90 * (slot < NARROW))
+    if rows["metric"].iloc[0] == "l2_unit":
+        unrelated(panel)
     panel.set_xticks(range(len(places)), places)
     panel.set_xlim(-0.55, len(places) - 0.45)
     panel.set_ylabel(measure.unit)
     panel.set_title(title or measure.name)
 
 
-def noise(panels: Sequence[Axes], rows: pd.DataFrame, label: str) -> None:
-    """The three measures of noise side by side, under `label`; the SD has its `SD_NULL`, if there is one."""
+def unrelated(panel: Axes) -> None:
+    """Mark the distance of unit-norm weights without anything in common: two random directions are √2 apart."""
+    far = float(np.sqrt(2))
+    panel.set_ylim(top=max(panel.get_ylim()[1], 1.2 * far))
+    panel.axhline(far, color=SOFT, linewidth=0.8, linestyle=(0, (3, 1.5)), zorder=2.8)
+    at = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "ha": "right", "va": "bottom"}
+    panel.annotate(UNRELATED, (1, far), (0, 2), size=7, color=SOFT, bbox=BEHIND, **at)
+
+
+def noise(panels: Sequence[Axes], rows: pd.DataFrame, label: str, metrics: Sequence[str] = NOISE) -> None:
+    """Measures of noise side by side, under `label`; the SD has its `SD_NULL`, if there is one."""
     nulls = rows[rows["metric"] == SD_NULL].set_index(["place", "variant"])["value"].to_dict()
-    for panel, metric in zip(panels, NOISE, strict=True):
+    for panel, metric in zip(panels, metrics, strict=True):
         beside = nulls if metric == "accuracy_sd" else None
         bars(panel, rows[rows["metric"] == metric], f"{MEASURES[metric].name}\n{label}", nulls=beside)
 
@@ -192,6 +208,48 @@ def expected(panel: Axes, rows: pd.DataFrame) -> None:
         panel.plot([x - 0.46, x + 0.46], [value, value], color=INK, linewidth=1.2, linestyle=(0, (3, 1.5)), zorder=2.8)
 
 
+def crosses(panel: Axes, rows: pd.DataFrame, bottom: float, top: float) -> None:
+    """Points with intervals in both directions: ratios `x` on a logarithmic axis with a line at 1, per cent `y`.
+
+    Each point has its `place` written on the right, in a column with a line to the point, so that labels never touch.
+    An interval that goes on beyond the axes ends in an arrow.
+    """
+    ratios = rows[["x", "x_low", "x_high"]]
+    left = max(min(ratios.min().min(), 1 / 1.1), rows["x"].min() / FURTHEST)
+    right = min(max(ratios.max().max(), 1.1), FURTHEST * rows["x"].max())
+    panel.set_xscale("log")
+    panel.set_xlim(left / 1.1, right * 1.1)
+    panel.set_xticks([tick for tick in TICKS if left / 1.1 <= tick <= right * 1.1])
+    panel.xaxis.set_major_formatter("{x:g}")
+    panel.xaxis.set_minor_locator(NullLocator())
+    panel.set_ylim(bottom, top)
+    panel.axvline(1, color=INK, linewidth=0.8, linestyle=(0, (3, 1.5)), zorder=2.5)
+    panel.axhline(0, color=SOFT, linewidth=0.8, zorder=2.5)
+    # Equal ratios, such as those of one network on two data sets, stand side by side.
+    equal = rows.groupby("x")["x"]
+    beside = equal.cumcount() - (equal.transform("size") - 1) / 2
+    placed = rows.assign(at=rows["x"] * (1.21 * right / left) ** (BESIDE * beside), tint=cycle(rows["place"]).values())
+    placed = placed.sort_values("y", kind="stable")
+    for row in placed.itertuples():
+        interval(panel, row.at, row.y_low, row.y_high, top, bottom, tint=row.tint)
+        interval(panel, row.y, row.x_low, row.x_high, right, left, level=True, tint=row.tint)
+        panel.plot([row.at], [row.y], "o", color=row.tint, markersize=6, markeredgecolor="white", zorder=4)
+    for row, height in zip(placed.itertuples(), _apart((placed["y"] - bottom) / (top - bottom), LINE), strict=True):
+        line = {"arrowstyle": "-", "color": SOFT, "linewidth": 0.5, "shrinkA": 2, "shrinkB": 4, "relpos": (0, 0.5)}
+        at = {"xytext": (1.05, height), "textcoords": "axes fraction", "va": "center", "arrowprops": line}
+        panel.annotate(row.place, (row.at, row.y), size=7.5, annotation_clip=False, **at)
+
+
+def _apart(heights: Sequence[float], gap: float) -> list[float]:
+    """Heights between 0 and 1, in rising order, moved so that each is at least `gap` above the one before."""
+    found: list[float] = []
+    for height in heights:
+        found.append(max(height, found[-1] + gap) if found else height)
+    for place in reversed(range(len(found))):
+        found[place] = min(found[place], 1 - gap * (len(found) - 1 - place))
+    return found
+
+
 def head_room(panel: Axes, rows: pd.DataFrame) -> float:
     """Make room for the values and for intervals up to four times the largest value; return where these end.
 
@@ -204,17 +262,33 @@ def head_room(panel: Axes, rows: pd.DataFrame) -> float:
     return top
 
 
-def interval(panel: Axes, x: float, low: float, high: float, top: float, bottom: float = -np.inf) -> None:
-    """Draw an interval as a thin line with caps; one that goes on above `top` or below `bottom` ends in an arrow."""
+def interval(
+    panel: Axes,
+    at: float,
+    low: float,
+    high: float,
+    top: float,
+    bottom: float = -np.inf,
+    level: bool = False,
+    tint: str = INK,
+) -> None:
+    """Draw an interval as a thin line with caps; one that goes on above `top` or below `bottom` ends in an arrow.
+
+    With `level` it lies along the other axis: `top` is on the right.
+    """
+    turned = (lambda x, y: (y, x)) if level else (lambda x, y: (x, y))
+    down, up, cap = ("<", ">", "|") if level else ("v", "^", "_")
     if low == high or np.isnan(low):
         return
-    for thick, tint in ((2.2, "white"), (1, INK)):  # a white rim, to be seen on dark bars
-        line = {"color": tint, "zorder": 3}
-        panel.plot([x, x], [max(low, bottom), min(high, top)], linewidth=thick, solid_capstyle="butt", **line)
+    for thick, paint in ((2.2, "white"), (1, tint)):  # a white rim, to be seen on dark bars
+        line = {"color": paint, "zorder": 3}
+        ends = [max(low, bottom), min(high, top)]
+        panel.plot(*turned([at, at], ends), linewidth=thick, solid_capstyle="butt", **line)
         for end in (low, high):
-            beyond = "^" if end > top else "v" if end < bottom else ""
-            sign = {"marker": beyond or "_", "markersize": 4 if beyond else 5}
-            panel.plot([x], [min(max(end, bottom), top)], markeredgewidth=thick, linestyle="none", **sign, **line)
+            beyond = up if end > top else down if end < bottom else ""
+            sign = {"marker": beyond or cap, "markersize": 4 if beyond else 5}
+            place = turned([at], [min(max(end, bottom), top)])
+            panel.plot(*place, markeredgewidth=thick, linestyle="none", **sign, **line)
 
 
 def mark(panel: Axes, x: float, value: float, end: float = 0) -> None:
@@ -225,6 +299,5 @@ def mark(panel: Axes, x: float, value: float, end: float = 0) -> None:
 
 def write(panel: Axes, x: float, y: float, text: str, turned: float = 0) -> None:
     """Write a short text over a point, and over whatever lies behind it."""
-    behind = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.4}
-    at = {"textcoords": "offset points", "ha": "center", "va": "bottom", "rotation": turned, "bbox": behind}
+    at = {"textcoords": "offset points", "ha": "center", "va": "bottom", "rotation": turned, "bbox": BEHIND}
     panel.annotate(text, (x, y), (0, 3), size=7, color=SOFT, **at)

@@ -33,7 +33,7 @@ def render(
     del figure  # its name is in the paths
     stem = os.path.splitext(out[0])[0]  # noqa: PTH122 (Path would tidy what the command line said)
     # The order of parameters in the executed notebook, whatever their order in a statement.
-    order = ("hardware", "tasks", "emulated", "batch_sizes")
+    order = ("hardware", "tasks", "emulated", "batch_sizes", "accelerators", "differences")
     parameters = {
         **{name: files for name, *files in read},
         **{key: shown[key] for key in order if key in shown},
@@ -43,22 +43,19 @@ def render(
         # papermill 2.7 still imports a name that its own dependencies have deprecated.
         warnings.simplefilter("ignore")
         import papermill
+        from papermill.engines import papermill_engines
 
+        from toolnoise.figures.execution import InProcess
+
+    papermill_engines.register("in-process", InProcess)
     Path(stem).parent.mkdir(parents=True, exist_ok=True)
     with replacing(executed) as scratch:
         try:
             papermill.execute_notebook(
-                NOTEBOOKS / f"{notebook}.ipynb",
-                scratch,
-                parameters,
-                kernel_name="python3",
-                progress_bar=False,
-                log_output=False,
+                NOTEBOOKS / f"{notebook}.ipynb", scratch, parameters, engine_name="in-process", progress_bar=False
             )
-        except papermill.PapermillExecutionError as error:
-            if error.ename == BadInput.__name__:
-                raise BadInput(f"{notebook}.ipynb", "", error.evalue) from None
-            raise
+        except BadInput as error:
+            raise BadInput(f"{notebook}.ipynb", "", str(error)) from None
         executed_copy = nbformat.read(scratch, as_version=4)
         _forget_the_occasion(executed_copy)
         nbformat.write(executed_copy, scratch)

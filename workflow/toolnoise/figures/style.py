@@ -20,7 +20,8 @@ from matplotlib.patches import Patch
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import replacing
-from toolnoise.base.metric_files import part_of
+from toolnoise.base.metric_files import CELL, part_of
+from toolnoise.study.variants import has_draws, variant
 
 
 class Measure(NamedTuple):
@@ -35,6 +36,7 @@ MEASURES = {
     "accuracy_mean": Measure("Mean test accuracy", "% of test examples", 100),
     "accuracy_sd": Measure("SD of test accuracy", "percentage points", 100),
     "churn": Measure("Churn", "% of test examples", 100),
+    "churn_normalised": Measure("Normalised churn", "% of what errors allow", 100),
     "l2_unit": Measure("L2 of unit-norm weights", "distance (no unit)", 1),
     "cka": Measure("CKA", "similarity (1: equal)", 1),
     "cka_debiased": Measure("Debiased CKA", "similarity (1: equal)", 1),
@@ -45,12 +47,15 @@ MEASURES = {
     "wall_ratio": Measure("Time by the clock", "deterministic / default", 1),
 }
 NOISE = ("accuracy_sd", "churn", "l2_unit")  # the three measures of the paper's figures 2, 3, 6, 11 and 13
+# The same with churn relative to what the errors of two runs allow, for models of unlike accuracy.
+NOISE_AND_RANGE = ("accuracy_sd", "churn", "churn_normalised", "l2_unit")
 PARTS = {"all": "over all examples", "class": "by class", "group": "by sub-group"}  # see metric_files.part_of
 SD_NULL = "accuracy_sd_independent_null"  # shown with the first of them
 HOW = (
     "SD: sample SD over runs; dotted: what it would be if examples erred independently, as often as they do. "
     "Churn and L2: mean over pairs of runs."
 )
+RANGE = "Normalised churn: 0 is the least and 100 % the most that the errors of the two runs allow."
 
 PALETTE = {
     "algo_impl": "#0072B2",
@@ -71,6 +76,7 @@ LATEST = "#C0A8FF"  # the colour that a bit tends to the later it is moved
 # For names without a colour of their own, in order of appearance.
 CYCLE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#F0E442")
 GREY = "#BBBBBB"
+UNRELATED = "√2: unrelated weights"
 DAGGER = "†"
 EMULATED = f"{DAGGER} implementation noise emulated: reduction order"
 
@@ -160,7 +166,8 @@ def select(
 ) -> pd.DataFrame:
     """Rows of one metric for these toolings and tasks, of one of `PARTS`; each tooling must have some.
 
-    `paths` are the files that the table was read from.
+    `paths` are the files that the table was read from. The column `n_draws` has the number of algorithmic draws of each
+    row's cell, NaN if the table does not say it.
     """
     table = of_tasks(table, tasks)
     for name in hardware:
@@ -172,7 +179,11 @@ def select(
             found = f"no {metric!r} {PARTS[part]} on {name}"
             raise BadInput(named(paths), "metric", found, f"it has {_listed(mine['metric'])}")
     wanted = (table["metric"] == metric) & (table["group"].map(part_of) == part)
-    return table[wanted & table["hardware"].isin(hardware)]
+    rows = table[wanted & table["hardware"].isin(hardware)]
+    if "n_draws" in table:
+        return rows
+    drawn = table[table["metric"] == "n_draws"].set_index(list(CELL))["value"].rename("n_draws")
+    return rows.join(drawn, on=list(CELL))
 
 
 def named(paths: str | Sequence[str]) -> str:
@@ -256,10 +267,31 @@ def _restyle() -> None:
 
 
 def noise_rows(
-    table: pd.DataFrame, paths: str | Sequence[str], hardware: Sequence[str], tasks: Sequence[Sequence[str]]
+    table: pd.DataFrame,
+    paths: str | Sequence[str],
+    hardware: Sequence[str],
+    tasks: Sequence[Sequence[str]],
+    metrics: Sequence[str] = NOISE,
 ) -> pd.DataFrame:
-    """The rows of the three measures of noise, and of `SD_NULL`."""
-    return pd.concat([select(table, paths, metric, hardware, tasks) for metric in (*NOISE, SD_NULL)])
+    """The rows of some measures of noise, and of `SD_NULL`."""
+    return pd.concat([select(table, paths, metric, hardware, tasks) for metric in (*metrics, SD_NULL)])
+
+
+def draws_note(rows: pd.DataFrame) -> str:
+    """Of how many draws of what they fix the variants' values speak; nothing if no variant fixes a draw."""
+    notes: dict[str, list[str]] = {}
+    counted = rows.dropna(subset=["n_draws"]).drop_duplicates(list(CELL))
+    for name, cells in counted.groupby("variant", sort=False):
+        if not has_draws(variant(name)):
+            continue
+        single, several = cells[cells["n_draws"] == 1], cells[cells["n_draws"] > 1]
+        note = "given one draw of what is fixed"
+        if len(several):
+            tasks = dict.fromkeys(single["model"].str.cat(single["dataset"], " / "))
+            note = f"{note} for {', '.join(tasks)}, else " if tasks else ""
+            note += f"means over {_spread(several['n_draws'].astype(int))} draws of what is fixed"
+        notes.setdefault(note, []).append(variant_name(name))
+    return " ".join(f"{', '.join(names)}: {note}." for note, names in notes.items())
 
 
 def runs_note(rows: pd.DataFrame) -> str:
@@ -285,12 +317,12 @@ def _spread(counts: pd.Series) -> str:
     return " to ".join(str(count) for count in sorted({counts.min(), counts.max()}))
 
 
-def steps_note(rows: pd.DataFrame) -> str:
+def steps_note(rows: pd.DataFrame, kernels: bool = True) -> str:
     """The conditions of timed steps, from rows of their metric file: images, steps, and the meaning of a kernel."""
     notes = []
     for batch, size, steps in rows[["batch_size", "image_size", "steps"]].drop_duplicates().itertuples(index=False):
         notes.append(f"{steps} training steps a run, each on {batch} images of {size} x {size} pixels.")
-    if "cpu" in set(rows["accelerator"]):
+    if kernels and "cpu" in set(rows["accelerator"]):
         notes.append("On a CPU, kernels are the framework's operators, by type.")
     return " ".join(notes)
 
@@ -304,8 +336,9 @@ def marks_note(figure: Figure, rows: pd.DataFrame) -> str:
     notes = {
         "Thin lines: 95 % intervals.": True,
         "No line: no interval from these runs, or one of no width.": bare.any(),
-        "Arrow: the interval goes on.": not markers.isdisjoint("^v"),
+        "Arrow: the interval goes on.": not markers.isdisjoint("^v<>"),
         "0: exactly zero.": "0" in texts,
+        f"{UNRELATED}: the distance of two random directions.": UNRELATED in texts,
         "n/a: undefined, by too few runs or an SD of 0 to divide by.": "n/a" in texts,
     }
     return " ".join(note for note, occurs in notes.items() if occurs)
@@ -327,6 +360,7 @@ def finish(
     """
     variants = unique(rows["variant"]) if keys is None else keys
     notes = [f"{how} {marks_note(figure, rows)}", runs_note(rows)]
+    notes += filter(None, [draws_note(rows) if "n_draws" in rows else ""])
     if set(emulated) & set(rows["hardware"]):
         notes.append(EMULATED)
     patches = [Patch(facecolor=colour(name, palette), label=variant_name(name)) for name in variants]

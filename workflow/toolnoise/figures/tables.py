@@ -106,13 +106,13 @@ def _names(rows: Sequence, columns: Sequence[str]) -> list[bool]:
 
 _CSS = """
 :root { color-scheme: light dark; }
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 80rem; margin: 2rem auto; padding: 0 1rem; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; border-block: 2px solid; font-variant-numeric: tabular-nums; }
 caption { text-align: left; font-weight: 600; padding-bottom: .6rem; }
 th, td { padding: .4rem .9rem; text-align: left; white-space: nowrap; vertical-align: top; }
 thead th { border-bottom: 1px solid; }
-tbody th { font-weight: 500; }
+tbody th { font-weight: 500; white-space: normal; min-width: 4.5rem; }
 tbody tr + tr { border-top: 1px solid color-mix(in srgb, currentColor 15%, transparent); }
 .number { text-align: right; }
 small { display: block; opacity: .7; }

@@ -17,11 +17,10 @@ from toolnoise.metrics import components, per_run
 from toolnoise.metrics.accuracy import predictions
 from toolnoise.metrics.ensembles import ENSEMBLES, by_size
 from toolnoise.metrics.entropy import cross_entropies
-from toolnoise.metrics.identical import IDENTICAL
+from toolnoise.metrics.identical import CONVERGENCE, IDENTICAL
 from toolnoise.metrics.per_run import RUNS
 from toolnoise.metrics.stability import STABILITY, stability
 from toolnoise.stats.estimates import Estimate
-from toolnoise.training import runs
 
 
 def measure(
@@ -35,6 +34,7 @@ def measure(
     out: str | Path,
     out_runs: str | Path,
     out_identical: str | Path,
+    out_convergence: str | Path,
     out_ensembles: str | Path,
 ) -> None:
     """Write the measures of one cell.
@@ -60,22 +60,16 @@ def measure(
 
     entropies = cross_entropies(stack, test.labels)
     values = per_run.per_run(predicted, entropies, test.labels, len(dataset.classes), groups)
-    values += draws.churns(together, predicted)
+    values += draws.churns(together, predicted, test.labels)
 
     # Identical runs share their draws, so each draw is an experiment of its own.
-    place = np.cumsum(finished) - 1
+    kept, diverged = np.cumsum(finished) - 1, finished_runs(records, ~finished)
+    lost = np.cumsum(~finished) - 1
     experiments = []
     for group in draws.grouped(dump.drawn).groups:
-        kept = place[group[finished[group]]]
-        experiments += identical_runs.rows(
-            cell,
-            runs.read(records[group[0]]),
-            [measured[run] for run in kept],
-            _some(stack, kept),
-            dataset,
-            identical,
-            len(group) - len(kept),
-        )
+        some = kept[group[finished[group]]]
+        of_draw = [measured[run] for run in some], [diverged[run] for run in lost[group[~finished[group]]]]
+        experiments.append(identical_runs.rows(cell, *of_draw, _some(stack, some), dataset, identical))
     # At least two ensembles of each size, so that they have an SD; with too few runs, single runs only.
     fewest = min(map(len, together.groups))
     largest = max(1, fewest // 2)
@@ -83,7 +77,8 @@ def measure(
 
     metric_files.write(out, STABILITY, [(*cell, *names, *estimate, count, missing) for *names, estimate in found])
     metric_files.write(out_runs, RUNS, _of_each(cell, dump, values))
-    metric_files.write(out_identical, IDENTICAL, experiments)
+    metric_files.write(out_identical, IDENTICAL, [row for one in experiments for row in one.cell])
+    metric_files.write(out_convergence, CONVERGENCE, [row for one in experiments for row in one.runs])
     metric_files.write(
         out_ensembles,
         ENSEMBLES,

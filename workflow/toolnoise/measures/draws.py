@@ -6,10 +6,11 @@ from typing import NamedTuple
 import numpy as np
 
 from toolnoise.metrics import Row
-from toolnoise.metrics.per_run import Values, mean_churns, mean_churns_with
+from toolnoise.metrics.per_run import Values, mean_churns, mean_churns_with, mean_normalised_churns
 from toolnoise.stats import draws
 from toolnoise.stats.draws import Drawn
 from toolnoise.stats.estimates import Estimate, mean_t
+from toolnoise.stats.testset import distribution_wise_sd
 
 # The range of each kind of measure, by the start of its name; others are unbounded.
 RANGES = {
@@ -66,29 +67,43 @@ def over_sizes(each: list[list[tuple[int, Row, int]]]) -> list[tuple[int, Row, i
     return found
 
 
-def churns(drawn: Grouped, predicted: np.ndarray) -> Values:
-    """The mean churn of each run with the other runs of its group, and with runs of other draws."""
-    same, other = np.full((2, len(predicted)), np.nan)
+def churns(drawn: Grouped, predicted: np.ndarray, labels: np.ndarray) -> Values:
+    """The mean churn of each run with the other runs of its group, normalised too, and with runs of other draws."""
+    same, normalised, other = np.full((3, len(predicted)), np.nan)
     for group in drawn.groups:
         same[group] = mean_churns(predicted[group])
+        normalised[group] = mean_normalised_churns(predicted[group], labels)
     for row, of_draw in enumerate(drawn.table):
         for column, run in enumerate(of_draw):
             theirs = np.delete(drawn.table, row, axis=0)
             # Of crossed runs, those with another implementation draw, too: what ALGO+IMPL changes.
             theirs = np.delete(theirs, column, axis=1) if drawn.crossed else theirs
             other[run] = mean_churns_with(predicted[[run]], predicted[theirs.ravel()])[0]
-    return [("churn", "all", same), ("churn_other_draw", "all", other)]
+    return [("churn", "all", same), ("churn_normalised", "all", normalised), ("churn_other_draw", "all", other)]
 
 
 def _over(metric: str, found: list[Estimate]) -> Estimate:
     # A draw with too few runs has no value of its own.
     found = [estimate for estimate in found if not np.isnan(estimate.value)] or found[:1]
+    over = _mean_over(metric, found)
+    if over.low != over.high:
+        return over
+    # Draws with equal values leave the interval of one draw, which has no width only if its runs are bit-equal.
+    _, lows, highs = zip(*found, strict=True)
+    return Estimate(over.value, float(np.min(lows)), float(np.max(highs)))
+
+
+def _mean_over(metric: str, found: list[Estimate]) -> Estimate:
     values = np.array([estimate.value for estimate in found])
     if metric.endswith("_holm"):  # rejected if any draw rejects: Bonferroni over the draws
         lowest = np.fmin.reduce(values)
         return Estimate(float(min(1.0, lowest * len(values))), np.nan, np.nan)
-    if "_null" in metric:  # the same null in every draw
+    if "_null" in metric:  # about the same null in every draw
         return Estimate(*np.mean(found, axis=0).tolist())
+    if metric == "churn_new_examples":  # the examples are the same in every draw, so the draws do not show their part
+        return Estimate(float(values.mean()), np.nan, np.nan)
+    if metric == "accuracy_sd_distribution":
+        return distribution_wise_sd(mean_t(values * np.abs(values)))
     if "_sd" in metric and "_ratio" not in metric:
         squares = mean_t(values**2).within(0, np.inf)
         return Estimate(*np.sqrt(squares).tolist())

@@ -1,6 +1,7 @@
 """Differences between two toolings that train from equal draws."""
 
 from collections.abc import Sequence
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,8 @@ import numpy as np
 from toolnoise.base import metric_files
 from toolnoise.measures.reading import counts, predictions_of, trained_vectors
 from toolnoise.metrics.cross_tooling import CROSS_TOOLING, cross_tooling
+from toolnoise.stats import draws
+from toolnoise.stats.draws import Drawn
 from toolnoise.training import runs
 
 
@@ -22,7 +25,7 @@ def measure(
     other_records: list[str],
     out: str | Path,
 ) -> None:
-    """Write the differences between run s on one tooling and run s on the other."""
+    """Write the differences between run s on one tooling and run s on the other; `n_runs` is the number of units."""
     one, dataset = predictions_of(data, logits, index)
     other, _ = predictions_of(data, other_logits, other_index)
     shared = [seed for seed in one.seeds if seed in other.seeds]
@@ -33,5 +36,13 @@ def measure(
         kept = np.array(place, int)[finished]
         found.append(dump.logits[kept])
         vectors.append(trained_vectors([runs.read(paths[position]) for position in kept]))
-    rows = cross_tooling(*found, dataset.test.labels, *vectors)
-    metric_files.write(out, CROSS_TOOLING, [(*pair, *names, *estimate, *counts(finished)) for *names, estimate in rows])
+    units = _units([one.drawn[place] for place in np.array(places[0], int)[finished]], *found, *vectors)
+    rows = cross_tooling(*found, dataset.test.labels, *vectors, units)
+    count = len(units), counts(finished)[1]
+    metric_files.write(out, CROSS_TOOLING, [(*pair, *names, *estimate, *count) for *names, estimate in rows])
+
+
+def _units(drawn: Sequence[Drawn], *contents: np.ndarray) -> list[np.ndarray]:
+    """The independent pairs of runs: those that share a draw are one, and so are those of equal bits."""
+    alike = [tuple(sha256(content[run].tobytes()).digest() for content in contents) for run in range(len(drawn))]
+    return draws.members(draws.merged(draws.units(drawn)[0], alike))

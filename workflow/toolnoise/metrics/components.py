@@ -29,18 +29,24 @@ def rows(predicted: np.ndarray, labels: np.ndarray, table: np.ndarray, crossed: 
 
 
 def _of_examples(right: np.ndarray, crossed: bool) -> dict[str, Estimate]:
-    """The components of an example's correctness, on average over the examples; intervals over the draws."""
-    draws = len(right)
+    """The components of an example's correctness, on average over the examples.
+
+    Intervals are over the draws; that of the implementation's own component is over implementation draws.
+    """
     if min(right.shape[:2]) < 2:
         return dict.fromkeys(PARTS, UNDEFINED)
-    whole = _mean_components(right, crossed)
-    if draws < 3:
-        return {name: Estimate(float(value), np.nan, np.nan) for name, value in zip(PARTS, whole, strict=True)}
-    without = np.array([_mean_components(np.delete(right, draw, axis=0), crossed) for draw in range(draws)])
-    return {
-        name: t_interval(value, standard_error(values), draws - 1)
-        for name, value, values in zip(PARTS, whole, without.T, strict=True)
-    }
+    whole = dict(zip(PARTS, _mean_components(right, crossed), strict=True))
+    return {name: _without_each(right, crossed, name, value) for name, value in whole.items()}
+
+
+def _without_each(right: np.ndarray, crossed: bool, name: str, value: float) -> Estimate:
+    axis = 1 if name == "impl_alone" else 0
+    count = right.shape[axis]
+    if count < 3 or np.isnan(value):
+        return Estimate(float(value), np.nan, np.nan)
+    place = list(PARTS).index(name)
+    without = [_mean_components(np.delete(right, one, axis=axis), crossed)[place] for one in range(count)]
+    return t_interval(value, standard_error(np.array(without)), count - 1)
 
 
 def _mean_components(right: np.ndarray, crossed: bool) -> np.ndarray:

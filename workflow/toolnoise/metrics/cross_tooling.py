@@ -1,8 +1,11 @@
 """Differences between two toolings: each run on one is compared with the run of the same seed on the other.
 
-Both runs have the same initial weights and batches, so under `control` only the implementation differs. Every seed then
-gives the same bits, and the intervals have zero width. Bounds are clipped to the range of each metric.
+Both runs have the same initial weights and batches, so only the implementation differs. Pairs that share a draw of the
+algorithm form one unit, and so do pairs of equal bits: under `control` all pairs are copies of one, which has no
+interval. Bounds are clipped to the range of each metric.
 """
+
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -10,8 +13,9 @@ from toolnoise.base.metric_files import MEASURE, PAIR, Columns
 from toolnoise.metrics import Row
 from toolnoise.metrics.accuracy import accuracies, predictions
 from toolnoise.metrics.churn import paired_churn
+from toolnoise.metrics.equal_runs import bit_equal, rate_step, value_step
 from toolnoise.metrics.weights import paired_l2, unit
-from toolnoise.stats.estimates import mean_t
+from toolnoise.stats.estimates import Estimate, mean_t
 
 CROSS_TOOLING: Columns = {**PAIR, **MEASURE}
 
@@ -22,13 +26,27 @@ def cross_tooling(
     labels: np.ndarray,
     vectors_a: np.ndarray,
     vectors_b: np.ndarray,
+    units: Sequence[np.ndarray],
 ) -> list[Row]:
-    """Compare run s of `a` with run s of `b`, aligned by seed; the accuracy difference is b - a."""
+    """Compare run s of `a` with run s of `b`, aligned by seed; the accuracy difference is b - a.
+
+    `units` has the places of the runs of each unit.
+    """
     predicted_a, predicted_b = predictions(logits_a), predictions(logits_b)
-    difference = accuracies(predicted_b, labels) - accuracies(predicted_a, labels)
+    # Units differ in their bits, unless both toolings give the same bits to each.
+    equal = bit_equal((logits_a, logits_b)) and bit_equal((vectors_a, vectors_b))
+    of_rates, of_values = rate_step(len(labels), equal), value_step(equal)
+    found = {
+        "churn": (paired_churn(predicted_a, predicted_b), of_rates, 0, 1),
+        "l2_unit": (paired_l2(unit(vectors_a), unit(vectors_b)), of_values, 0, np.inf),
+        "l2_raw": (paired_l2(vectors_a, vectors_b), of_values, 0, np.inf),
+        "accuracy_difference": (accuracies(predicted_b, labels) - accuracies(predicted_a, labels), of_rates, -1, 1),
+    }
     return [
-        ("churn", "all", mean_t(paired_churn(predicted_a, predicted_b)).within(0, 1)),
-        ("l2_unit", "all", mean_t(paired_l2(unit(vectors_a), unit(vectors_b))).within(0, np.inf)),
-        ("l2_raw", "all", mean_t(paired_l2(vectors_a, vectors_b)).within(0, np.inf)),
-        ("accuracy_difference", "all", mean_t(difference).within(-1, 1)),
+        (metric, "all", _over(units, values, step).within(*bounds)) for metric, (values, step, *bounds) in found.items()
     ]
+
+
+def _over(units: Sequence[np.ndarray], values: np.ndarray, step: float) -> Estimate:
+    """The mean over units of the mean within each; equal values have exactly their own mean."""
+    return mean_t(np.array([mean_t(values[runs]).value for runs in units]), step)

@@ -12,6 +12,7 @@ from toolnoise.metrics import Row
 from toolnoise.metrics.accuracy import accuracies, predictions
 from toolnoise.metrics.churn import pairwise_churn
 from toolnoise.metrics.entropy import cross_entropies
+from toolnoise.metrics.equal_runs import bit_equal, rate_step, value_step, with_width
 from toolnoise.metrics.groups import spread_rows
 from toolnoise.stats.jackknife import pairwise_jackknife
 
@@ -97,14 +98,15 @@ def by_size(logits: np.ndarray, labels: np.ndarray, largest: int, stream: int) -
     The measures are accuracy and cross-entropy with their SDs, and churn between ensembles, all as for runs. A size
     with only one ensemble has means only.
     """
-    rows = []
+    rows, equal = [], bit_equal(logits)  # ensembles of bit-equal runs are bit-equal
+    step = rate_step(len(labels), equal)
     for members in range(1, largest + 1):
         stack = ensembles(logits, members) if members > 1 else logits
         predicted = predictions(stack)
         found = [
-            *spread_rows("accuracy", "all", accuracies(predicted, labels), stream),
-            *spread_rows("cross_entropy", "all", cross_entropies(stack, labels), stream, np.inf),
+            *spread_rows("accuracy", "all", accuracies(predicted, labels), step, stream),
+            *spread_rows("cross_entropy", "all", cross_entropies(stack, labels), value_step(equal), stream, np.inf),
             ("churn", "all", pairwise_jackknife(pairwise_churn(predicted)).within(0, 1)),
         ]
-        rows += [(members, row, len(stack)) for row in found]
+        rows += [(members, row, len(stack)) for row in with_width(found, equal)]
     return rows

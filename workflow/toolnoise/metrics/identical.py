@@ -42,10 +42,21 @@ IDENTICAL: Columns = {
     "max_std_label": str,
     "max_per_label_acc_std": float,
     "no_samples_max_std": int,
-    **_floats(*_spread("convergent"), *_spread("convergent", "_epoch"), *_spread("training"), "training_relative_diff"),
+    **_floats(*_spread("convergent"), *_spread("convergent", "_epoch"), *_spread("per_epoch"), *_spread("first_epoch")),
+    **_floats(*_spread("training"), "training_relative_diff"),
     "weak_rule": str,
     **dict.fromkeys(("n_weak", "n_converged", "n_missing"), int),
     **dict.fromkeys(("dataset", "hardware", "variant"), str),
+}
+# Each run by itself, for tests: the columns of their `analysis_raw.csv`, and the accuracy of one class, then ours.
+COUNTED, WEAK, MISSING = "counted", "weak", "missing"
+CONVERGENCE: Columns = {
+    **dict.fromkeys((*_EXPERIMENT, "stopping_type"), str),
+    "try": int,
+    **_floats("accuracy", "convergent", "convergent_epoch", "per_epoch_average", "first_epoch_average"),
+    "class": str,
+    "class_accuracy": float,
+    **dict.fromkeys(("status", "dataset", "hardware", "variant"), str),
 }
 
 
@@ -61,6 +72,16 @@ class History(NamedTuple):
     def of(cls, rows: Sequence[Mapping[str, str]]) -> "History":
         """Take the columns from the rows of a history.csv."""
         return cls(*(np.array([float(row[name]) for row in rows]) for name in cls._fields))
+
+    @property
+    def first_epoch(self) -> float:
+        """The duration of the first epoch, in which a framework may still choose its kernels."""
+        return float(self.seconds[0])
+
+    @property
+    def per_epoch(self) -> float:
+        """The mean duration of all other epochs."""
+        return float(self.seconds[1:].mean()) if len(self.seconds) > 1 else np.nan
 
 
 TOLERANCE = 0.01  # of accuracy
@@ -167,12 +188,45 @@ def identical(
         **_labels(class_accuracies(predictions, labels, classes), labels),
         **_spread("convergent", times),
         **_spread("convergent", epochs, "_epoch"),
+        **_spread("per_epoch", np.array([run.per_epoch for run in histories])),
+        **_spread("first_epoch", np.array([run.first_epoch for run in histories])),
         **_spread("training", training),
         "training_relative_diff": _gap(training) / _least(training),
         "weak_rule": weak.stated,
         "n_weak": int((~kept).sum()),
         "n_converged": len(converged),
     }
+
+
+def each_run(
+    predictions: np.ndarray,
+    labels: np.ndarray,
+    classes: int,
+    histories: Sequence[History],
+    criterion: str,
+    weak: Weak = NONE_WEAK,
+) -> list[dict[str, str | float]]:
+    """The measured columns of `CONVERGENCE` for each of these runs; the class is the one with the largest SD."""
+    overall, by_class = accuracies(predictions, labels), class_accuracies(predictions, labels, classes)
+    excluded = weak.among(overall, labels)
+    label = str(_labels(by_class[~excluded], labels)["max_std_label"])
+    rows = []
+    for accuracy, of_classes, run, is_weak in zip(overall, by_class, histories, excluded, strict=True):
+        epoch = CRITERIA[criterion](run)
+        rows.append(
+            {
+                "stopping_type": criterion,
+                "accuracy": float(accuracy),
+                "convergent": float(run.seconds[:epoch].sum()) if epoch else np.nan,
+                "convergent_epoch": float(epoch or np.nan),
+                "per_epoch_average": run.per_epoch,
+                "first_epoch_average": run.first_epoch,
+                "class": label,
+                "class_accuracy": float(of_classes[int(label)]) if label else np.nan,
+                "status": WEAK if is_weak else COUNTED,
+            }
+        )
+    return rows
 
 
 def _spread(name: str, values: np.ndarray, epoch: str = "") -> dict[str, float]:

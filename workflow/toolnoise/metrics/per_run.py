@@ -11,6 +11,7 @@ import numpy as np
 from toolnoise.base.metric_files import CELL, Columns
 from toolnoise.base.noise_sources import SOURCES
 from toolnoise.metrics.accuracy import class_accuracies
+from toolnoise.metrics.churn import normalised_churn, pairwise_churn
 from toolnoise.metrics.groups import rates
 
 # A draw is a replicate, or `own` for a source that is drawn anew in every process.
@@ -44,6 +45,16 @@ def mean_churns(predicted: np.ndarray) -> np.ndarray:
         said = predicted == answer
         alike += said @ (np.count_nonzero(said, axis=0) - 1)
     return ((runs - 1) * examples - alike) / ((runs - 1) * examples)
+
+
+def mean_normalised_churns(predicted: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """The mean normalised churn of each run with the others, [S], from predictions [S, N]; NaN for a single run."""
+    runs = len(predicted)
+    if runs < 2:
+        return np.full(runs, np.nan)
+    normalised = normalised_churn(pairwise_churn(predicted), np.mean(predicted != labels, axis=1))
+    np.fill_diagonal(normalised, 0)
+    return normalised.sum(axis=1) / (runs - 1)
 
 
 def mean_churns_with(predicted: np.ndarray, others: np.ndarray) -> np.ndarray:

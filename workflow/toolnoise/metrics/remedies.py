@@ -18,6 +18,7 @@ from toolnoise.metrics.churn import pairwise_churn
 from toolnoise.metrics.correlation import pairwise_pearson, pairwise_spearman
 from toolnoise.metrics.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
 from toolnoise.metrics.entropy import cross_entropies
+from toolnoise.metrics.equal_runs import bit_equal, rate_step, value_step, with_width
 from toolnoise.metrics.groups import spread_rows
 from toolnoise.stats.estimates import UNDEFINED, Estimate, standard_deviation, t_interval
 from toolnoise.stats.jackknife import (
@@ -38,8 +39,13 @@ FEWEST = 3  # runs needed for the measures without one run
 
 
 class Measured(NamedTuple):
-    """Measures of some runs: accuracy and cross-entropy of each run, [S]; the rest of each pair, [S, S]."""
+    """Measures of some runs: accuracy and cross-entropy of each run, [S]; the rest of each pair, [S, S].
 
+    `equal` states whether the logits of the runs are bit-equal.
+    """
+
+    examples: int
+    equal: bool
     accuracies: np.ndarray
     cross_entropies: np.ndarray
     churn: np.ndarray
@@ -76,17 +82,21 @@ class Measured(NamedTuple):
             ("ensemble_accuracy_change", pairwise_mean(self.accuracy_change).within(-1, 1)),
             ("ensemble_cross_entropy_change", pairwise_mean(self.cross_entropy_change).within(-np.inf, 0)),
         ]
-        return [
-            *spread_rows("accuracy", "all", self.accuracies, stream),
-            *spread_rows("cross_entropy", "all", self.cross_entropies, stream, np.inf),
+        steps = rate_step(self.examples, self.equal), value_step(self.equal)
+        rows = [
+            *spread_rows("accuracy", "all", self.accuracies, steps[0], stream),
+            *spread_rows("cross_entropy", "all", self.cross_entropies, steps[1], stream, np.inf),
             *((metric, "all", estimate) for metric, estimate in found),
         ]
+        return with_width(rows, self.equal)
 
 
 def measure(logits: np.ndarray, labels: np.ndarray) -> Measured:
     """Measure runs from their logits [S, N, C]."""
     predicted = predictions(logits)
     return Measured(
+        len(labels),
+        bit_equal(logits),
         accuracies(predicted, labels),
         cross_entropies(logits, labels),
         pairwise_churn(predicted),

@@ -10,18 +10,21 @@ import numpy as np
 
 from toolnoise.base.metric_files import CELL, MEASURE, Columns
 from toolnoise.metrics import Row
-from toolnoise.metrics.accuracy import class_accuracies, predictions
+from toolnoise.metrics.accuracy import predictions
 from toolnoise.metrics.churn import normalised_churn, pairwise_churn
 from toolnoise.metrics.correlation import pairwise_pearson, pairwise_spearman
 from toolnoise.metrics.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
 from toolnoise.metrics.entropy import cross_entropies
-from toolnoise.metrics.groups import Rate, part_rows, rates, spread_rows, unlike_by_size
+from toolnoise.metrics.equal_runs import bit_equal, rate_step, value_step, with_width
+from toolnoise.metrics.example_churn import example_churn
+from toolnoise.metrics.groups import Rate, of_difficulty, of_size, part_rows, rates, spread_rows, unlike
 from toolnoise.metrics.similarity import pairwise_cka
 from toolnoise.metrics.weights import pairwise_l2, unit
 from toolnoise.stats.estimates import Estimate
 from toolnoise.stats.jackknife import pairwise_jackknife, pairwise_mean, pairwise_similarity
-from toolnoise.stats.spread import largest_sd_ratio_by_size
-from toolnoise.stats.testset import binomial_sd, distribution_wise_variance, independent_errors_sd
+from toolnoise.stats.sd_ratio import largest_by_size
+from toolnoise.stats.testset import binomial_sd, distribution_wise_sd, distribution_wise_variance
+from toolnoise.stats.two_way import two_way_bootstrap
 
 STABILITY: Columns = {**CELL, **MEASURE}
 
@@ -34,44 +37,59 @@ def stability(
     Every part is bootstrapped with the same resamples of the runs, so one stream serves all.
     """
     predicted, classes = predictions(logits), logits.shape[-1]
+    equal = bit_equal(logits) and bit_equal(vectors)
+
+    def step(rate: Rate) -> float:
+        return rate_step(rate.examples, equal)
+
     whole = rates(predicted, labels, classes, np.ones(len(labels), bool))
+    accuracy = whole["accuracy"]
     sizes = np.bincount(labels, minlength=classes)
-    rows = [row for rate, found in whole.items() for row in spread_rows(rate, "all", found.values, stream)]
-    rows += _diversity(logits, labels, predicted, whole["accuracy"].values, stream)
+    rows = [row for rate, found in whole.items() for row in spread_rows(rate, "all", found.values, step(found), stream)]
+    rows += spread_rows("cross_entropy", "all", cross_entropies(logits, labels), value_step(equal), stream, np.inf)
+    rows += _diversity(logits, labels, predicted, accuracy.values, stream)
     right = predicted == labels
     errors = np.mean(~right) if len(right) else np.nan
+    variance = distribution_wise_variance(right, step(accuracy))
     rows += [
         ("accuracy_sd_binomial_null", "all", _plain(binomial_sd(errors, len(labels)))),
-        ("accuracy_sd_independent_null", "all", _plain(independent_errors_sd(right))),
-        ("accuracy_variance_distribution", "all", distribution_wise_variance(right)),
+        ("accuracy_sd_independent_null", "all", _plain(accuracy.independent_sd)),
+        ("accuracy_variance_distribution", "all", variance),
+        ("accuracy_sd_distribution", "all", distribution_wise_sd(variance)),
         ("l2_unit", "all", pairwise_jackknife(pairwise_l2(unit(vectors)))),
         ("l2_raw", "all", pairwise_jackknife(pairwise_l2(vectors))),
-        ("accuracy_sd_ratio_largest_null", "all", largest_sd_ratio_by_size(sizes, len(logits), stream)),
+        ("accuracy_sd_ratio_largest_null", "all", largest_by_size(sizes, len(logits))),
     ]
-    by_class = class_accuracies(predicted, labels, classes).T
-    of_classes = [("accuracy", str(index), Rate(by_class[index], int(sizes[index]))) for index in range(classes)]
+    of_classes = [
+        ("accuracy", str(index), rates(predicted, labels, classes, labels == index)["accuracy"])
+        for index in range(classes)
+    ]
     of_groups = [
         (rate, name, found)
         for name, member in groups.items()
         for rate, found in rates(predicted, labels, classes, member).items()
     ]
     for family in (of_classes, of_groups):
-        adjusted = unlike_by_size([(part, whole[rate]) for rate, _, part in family])
-        for (rate, group, part), pvalue in zip(family, adjusted, strict=True):
+        pairs = [(part, whole[rate]) for rate, _, part in family]
+        adjusted = zip(unlike(of_size, pairs), unlike(of_difficulty, pairs), strict=True)
+        for (rate, group, part), (size, difficulty) in zip(family, adjusted, strict=True):
             rows += [
-                *part_rows(rate, group, part, whole[rate], stream),
-                (f"{rate}_sd_ratio_holm", group, _plain(pvalue)),
+                *part_rows(rate, group, part, whole[rate], step(part), stream),
+                (f"{rate}_sd_ratio_holm", group, _plain(size)),
+                (f"{rate}_sd_ratio_difficulty_holm", group, _plain(difficulty)),
             ]
-    return rows
+    return with_width(rows, equal)
 
 
 def _diversity(
     logits: np.ndarray, labels: np.ndarray, predicted: np.ndarray, accuracies: np.ndarray, stream: int
 ) -> list[Row]:
-    """Differences between the predictions of runs: the measures of Summers & Dinneen, and normalised churn."""
+    """Differences between the predictions of runs: the measures of Summers & Dinneen, and other forms of churn."""
     churn = pairwise_churn(predicted)
+    elsewhere = two_way_bootstrap(example_churn(predicted), *predicted.shape, stream)
     found = [
         ("churn", pairwise_jackknife(churn).within(0, 1)),
+        ("churn_new_examples", elsewhere.within(0, 1)),
         ("churn_normalised", pairwise_jackknife(normalised_churn(churn, 1 - accuracies)).within(0, 1)),
         ("correlation_pearson", pairwise_similarity(pairwise_pearson(logits)).within(-1, 1)),
         ("correlation_spearman", pairwise_similarity(pairwise_spearman(logits)).within(-1, 1)),
@@ -80,10 +98,7 @@ def _diversity(
         ("ensemble_accuracy_change", pairwise_mean(pairwise_accuracy_change(logits, labels)).within(-1, 1)),
         ("ensemble_cross_entropy_change", pairwise_mean(pairwise_cross_entropy_change(logits)).within(-np.inf, 0)),
     ]
-    return [
-        *spread_rows("cross_entropy", "all", cross_entropies(logits, labels), stream, np.inf),
-        *((metric, "all", estimate) for metric, estimate in found),
-    ]
+    return [(metric, "all", estimate) for metric, estimate in found]
 
 
 def _plain(value: float) -> Estimate:

@@ -1,9 +1,11 @@
-"""The ratio of two positive quantities, each measured on its own runs."""
+"""The ratio of two positive quantities, each measured on runs of its own."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
 
-from toolnoise.stats.estimates import TAIL, UNDEFINED, Estimate, standard_deviation, t_interval
+from toolnoise.stats.estimates import UNDEFINED, Estimate, standard_deviation, t_interval
 
 
 def ratio_of_means(numerator: np.ndarray, denominator: np.ndarray) -> Estimate:
@@ -21,21 +23,39 @@ def ratio_of_means(numerator: np.ndarray, denominator: np.ndarray) -> Estimate:
     return _interval(ratio, spreads**2 / counts, counts)
 
 
-def ratio_of_estimates(numerator: Estimate, runs: int, denominator: Estimate, others: int) -> Estimate:
-    """One mean over another, as in `ratio_of_means`, from their Student's t intervals.
+class Jackknifed(NamedTuple):
+    """A statistic of an arm, and its value without each of the arm's units, by the number of the unit."""
 
-    The intervals have one degree of freedom fewer than `runs` and `others`. Intervals of means do, and jackknife
-    intervals of pairwise measures. A ratio to zero is undefined. There is no interval if either estimate has none.
+    value: float
+    without: Mapping[int, float]
+
+
+def ratio_of_jackknifed(numerator: Jackknifed, denominator: Jackknifed) -> Estimate:
+    """One statistic over another, with the jackknife interval of the ratio's logarithm.
+
+    A unit that both arms have is left out of both: such arms are paired. Arms without a common unit are independent.
+    A ratio to zero is undefined. There is no interval with fewer than three units in either arm, or where a statistic
+    without some unit is zero.
     """
     if not denominator.value > 0 or np.isnan(numerator.value):
         return UNDEFINED
     ratio = numerator.value / denominator.value
-    if ratio == 0 or np.isnan([numerator.low, denominator.low]).any():
+    fewest = min(len(numerator.without), len(denominator.without))
+    left = [*numerator.without.values(), *denominator.without.values()]
+    if fewest < 3 or not (np.array([ratio, *left]) > 0).all():
         return Estimate(ratio, np.nan, np.nan)
-    counts = np.array([runs, others])
-    # Use the upper half-width: the lower one may have been clipped at zero.
-    halves = np.array([(one.high - one.value) / one.value for one in (numerator, denominator)])
-    return _interval(ratio, (halves / stats.t.ppf(1 - TAIL, counts - 1)) ** 2, counts)
+    one, other = _moved(numerator), _moved(denominator)
+    squares = [(one.get(unit, 0.0) - other.get(unit, 0.0)) ** 2 for unit in one.keys() | other.keys()]
+    logarithm = t_interval(np.log(ratio), np.sqrt(sum(sorted(squares))), fewest - 1)
+    return _of_logarithm(ratio, logarithm)
+
+
+def _moved(arm: Jackknifed) -> dict[int, float]:
+    """How far each unit moves the logarithm of an arm's statistic; the sum of squares is its jackknife variance."""
+    logarithms = np.log(list(arm.without.values()))
+    count = len(logarithms)
+    moved = np.sqrt((count - 1) / count) * (logarithms - logarithms.mean())
+    return dict(zip(arm.without, moved.tolist(), strict=True))
 
 
 def _interval(ratio: float, squares: np.ndarray, counts: np.ndarray) -> Estimate:
@@ -43,6 +63,9 @@ def _interval(ratio: float, squares: np.ndarray, counts: np.ndarray) -> Estimate
     if not squares.any():
         return Estimate(ratio, ratio, ratio)
     freedom = squares.sum() ** 2 / np.sum(squares**2 / (counts - 1))
-    logarithm = t_interval(np.log(ratio), np.sqrt(squares.sum()), freedom)
+    return _of_logarithm(ratio, t_interval(np.log(ratio), np.sqrt(squares.sum()), freedom))
+
+
+def _of_logarithm(ratio: float, logarithm: Estimate) -> Estimate:
     with np.errstate(over="ignore"):  # an interval too wide for a float ends at infinity, which is true
         return Estimate(ratio, float(np.exp(logarithm.low)), float(np.exp(logarithm.high)))

@@ -30,7 +30,7 @@ def independent_errors_sd(right: np.ndarray) -> float:
     return float(np.sqrt(_independent_variance(right)))
 
 
-def distribution_wise_variance(right: np.ndarray) -> Estimate:
+def distribution_wise_variance(right: np.ndarray, step: float = 0.0) -> Estimate:
     """The variance over runs of the accuracy on all possible examples, from runs [S, N]; unbiased.
 
     It is the mean covariance of two examples over runs; every variance has the divisor S - 1. It is a difference, so it
@@ -38,13 +38,21 @@ def distribution_wise_variance(right: np.ndarray) -> Estimate:
     that.
 
     The interval is that of the variance of accuracy (`sd_robust`, squared), minus the variance from independent errors.
-    The latter is known far better, because it is a mean over all the examples.
+    The latter is known far better, because it is a mean over all the examples. `step` is that of accuracy.
     """
     runs, examples = right.shape
     if runs < 2 or examples < 2:
         return UNDEFINED
-    total = np.square(sd_robust(np.count_nonzero(right, axis=1) / examples))
+    total = np.square(sd_robust(np.count_nonzero(right, axis=1) / examples, step))
     return Estimate(*map(float, examples / (examples - 1) * (total - _independent_variance(right))))
+
+
+def distribution_wise_sd(variance: Estimate) -> Estimate:
+    """The SD of a distribution-wise variance, to stand beside the SD of accuracy: the root of its magnitude.
+
+    It keeps the sign, so that a variance that is not visible is still recognised; so do the bounds.
+    """
+    return Estimate(*(float(np.copysign(np.sqrt(abs(part)), part)) for part in variance))
 
 
 def _independent_variance(right: np.ndarray) -> float:

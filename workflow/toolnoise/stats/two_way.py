@@ -12,38 +12,41 @@ from collections.abc import Callable
 import numpy as np
 
 from toolnoise.stats.estimates import UNDEFINED, Estimate, t_interval
-from toolnoise.stats.jackknife import pairs_without_each, standard_error
+from toolnoise.stats.jackknife import standard_error
 
 RESAMPLES = 999
+AT_ONCE = 1 << 20  # examples of all resamples that are in memory together
 
 
 def two_way_bootstrap(
     measure: Callable[[np.ndarray], np.ndarray], runs: int, examples: int, stream: int, resamples: int = RESAMPLES
 ) -> Estimate:
-    """Mean over the pairs of runs of a symmetric `measure`, [S, S], which takes the indices of examples.
+    """The mean, over the pairs of runs and over examples, of a measure of two runs on an example.
 
-    If a run is drawn twice, its pair with itself is left out. Fewer than three runs have no interval.
+    `measure` takes how often each run is drawn, [R, S], and returns each example's mean over the pairs of drawn runs,
+    [R, N]. A pair of a run with itself is left out. Fewer than three runs have no interval.
     """
     if runs < 2:
         return UNDEFINED
-    first, second = np.triu_indices(runs, 1)
-    matrix = measure(np.arange(examples))
-    whole = matrix[first, second]
-    value = float(whole.mean())
+    here = measure(np.ones((1, runs)))[0]
+    value = float(here.mean())
     if runs == 2:
         return Estimate(value, np.nan, np.nan)
     draws = np.random.Generator(np.random.Philox(key=stream))
     times = draws.multinomial(runs, np.full(runs, 1 / runs), resamples)
     while (alone := times.max(axis=1) == runs).any():  # one run and no pair
         times[alone] = draws.multinomial(runs, np.full(runs, 1 / runs), np.count_nonzero(alone))
-    weights = times[:, first] * times[:, second]
-    weights = weights / weights.sum(axis=1, keepdims=True)
-    others = np.empty((resamples, len(first)))
-    for resample in range(resamples):
-        others[resample] = measure(draws.integers(examples, size=examples))[first, second]
-    by_runs, by_examples, by_both = weights @ whole, others.mean(axis=1), np.sum(weights * others, axis=1)
+    by_runs, by_examples, by_both = np.empty((3, resamples))
+    at_once = max(1, AT_ONCE // examples)
+    for start in range(0, resamples, at_once):
+        some = slice(start, start + at_once)
+        of_each = measure(times[some])
+        drawn = np.array([np.bincount(draws.integers(examples, size=examples), minlength=examples) for _ in of_each])
+        by_runs[some] = of_each.mean(axis=1)
+        by_examples[some] = drawn @ here / examples
+        by_both[some] = np.einsum("re,re->r", drawn, of_each) / examples
     drawn_runs, theirs, both = (np.var(means, ddof=1) for means in (by_runs, by_examples, by_both))
-    ours = standard_error(pairs_without_each(matrix)) ** 2
+    ours = standard_error(measure(1 - np.eye(runs)).mean(axis=1)) ** 2
     in_both = both - drawn_runs - theirs
     variance = max(ours + theirs - in_both, ours, theirs)
     if variance == 0:

@@ -7,7 +7,7 @@ from toolnoise.datasets import sources
 from toolnoise.datasets.readers import READERS
 from toolnoise.steps.step import Parameters, Read, Step
 from toolnoise.study import layout
-from toolnoise.study.cells import Cell, Control, Dataset, Network, Pair, Profile, Training, Whole
+from toolnoise.study.cells import Cell, Control, Dataset, Network, Pair, Profile, Training, Variants, Whole
 from toolnoise.study.grid import Study
 
 A_DAY = 24 * 60  # minutes
@@ -114,11 +114,17 @@ def _profiles(study: Study, network: Network) -> list[str]:
     return [study.path(layout.PROFILE_RECORD, profile) for profile in mine]
 
 
+def _compared(study: Study, place: Variants) -> list[str]:
+    cells = dict.fromkeys(cell for both in study.comparisons(place) for cell in both)
+    return [study.path(SINGLE_RUNS, cell) for cell in cells]
+
+
 def _training_minutes(study: Study, place: Cell | Training) -> int:
     return study.minutes[Cell(*place[:4])]
 
 
 DATA = {"data": _at(layout.DATA)}
+SINGLE_RUNS = "results/{study}/metrics/runs/" + layout.CELL + ".csv"
 TRAINED = DATA | {"records": _records_of(_same, WEIGHTS)}
 _CELL = ("grid", "model/dataset/hardware/variant of its grid")
 _TOOLINGS = ("grid", "two toolings that train one task under control or algo")
@@ -280,8 +286,9 @@ ROWS = {
         reads=DATA | _dump_of(_same),
         writes={
             "out": "results/{study}/metrics/cells/" + layout.CELL + ".csv",
-            "out-runs": "results/{study}/metrics/runs/" + layout.CELL + ".csv",
+            "out-runs": SINGLE_RUNS,
             "out-identical": "results/{study}/metrics/identical/" + layout.CELL + ".csv",
+            "out-convergence": "results/{study}/metrics/convergence/" + layout.CELL + ".csv",
             "out-ensembles": "results/{study}/metrics/ensembles/" + layout.CELL + ".csv",
         },
         work="toolnoise.measures.cell:measure",
@@ -290,8 +297,21 @@ ROWS = {
             "out": ("stability", "toolnoise.metrics.stability:STABILITY"),
             "out-runs": ("runs", "toolnoise.metrics.per_run:RUNS"),
             "out-identical": ("identical", "toolnoise.metrics.identical:IDENTICAL"),
+            "out-convergence": ("convergence", "toolnoise.metrics.identical:CONVERGENCE"),
             "out-ensembles": ("ensembles", "toolnoise.metrics.ensembles:ENSEMBLES"),
         },
+    ),
+    "measure-ratios": Step(
+        "measure_ratios",
+        "measure the noise of variants, and of batch normalisation, as ratios",
+        place=Variants,
+        places=lambda study: study.compared,
+        parameters=lambda _, place: place._asdict(),
+        reads={"runs": Read(_compared, several=True)},
+        writes={"out": "results/{study}/metrics/ratios/{model}/{dataset}/{hardware}.csv"},
+        work="toolnoise.measures.ratios:measure",
+        wanted=("grid", "a task and a tooling with algo_impl or algo beside another variant, or a model M beside M-bn"),
+        metrics={"out": ("ratios", "toolnoise.metrics.ratios:RATIOS")},
     ),
     "count": Step(
         "count_data",

@@ -5,7 +5,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.steps.step import Files, Names, Parameters, Read, Step, outputs_of
 from toolnoise.steps.table import COLUMNS
 from toolnoise.steps.table import ROWS as PARTS
-from toolnoise.study import catalogue, layout
+from toolnoise.study import catalogue, layout, papers_recipe
 from toolnoise.study.catalogue import KINDS, Figure
 from toolnoise.study.cells import Metric, Shown, Whole
 from toolnoise.study.grid import Study
@@ -41,10 +41,24 @@ def _figure(study: Study, place: Shown) -> Parameters:
         "tasks": [list(task) for task in figure.tasks],
         "emulated": list(study.emulated()),
     }
-    if KINDS[figure.notebook].batch_sizes:
-        sizes = {model: study.batch_size(model, dataset) for model, dataset in figure.tasks}
-        parameters["batch_sizes"] = dict(sorted(sizes.items()))
-    return parameters
+    return parameters | {name: TAKEN[name](study, figure) for name in KINDS[figure.notebook].takes}
+
+
+def _batch_sizes(study: Study, figure: Figure) -> dict[str, int]:
+    return dict(sorted((model, study.batch_size(model, dataset)) for model, dataset in figure.tasks))
+
+
+def _accelerators(study: Study, figure: Figure) -> dict[str, str]:
+    return {name: study.tooling(name)["accelerator"] for name in figure.hardware}
+
+
+def _differences(study: Study, figure: Figure) -> dict[str, list[str]]:
+    recipes = {task: study.config["recipes"][study.recipe_of[task]] for task in figure.tasks if task in study.recipe_of}
+    return {"/".join(task): papers_recipe.differences(*task, recipe) for task, recipe in recipes.items()}
+
+
+# What a notebook may be given of a study, besides the toolings and tasks that it shows.
+TAKEN = {"batch_sizes": _batch_sizes, "accelerators": _accelerators, "differences": _differences}
 
 
 def _shown(study: Study, place: Shown) -> list[list[str]]:

@@ -6,8 +6,9 @@ with its kind. A new kind is a row here and its notebook. Pure and light: the Sn
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from toolnoise.base.errors import BadInput
@@ -29,17 +30,17 @@ class Kind(NamedTuple):
     """A notebook: the metric files it reads, the cells it needs, its category on the page and its caption.
 
     `also` lists metric files that it reads if the study has them, `files` those of the repository that it reads.
-    `batch_sizes` is true if it takes the batch size of each model.
+    `takes` names what else of the study it takes (steps/whole.py).
     """
 
     reads: tuple[str, ...]
     feed: Callable[[Grid], Feed]
     caption: str
-    needs: str = "to be named in `figures`, where a study has that key"
+    needs: str = "a cell that is not `excluded_from` it, and to be named in `figures`, where a study has that key"
     category: str = FIGURES
     also: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
-    batch_sizes: bool = False
+    takes: tuple[str, ...] = ()
 
     @property
     def formats(self) -> tuple[str, ...]:
@@ -101,10 +102,11 @@ CSV has the 95 % confidence intervals of mean and SD.
         ("stability",),
         lambda grid: (grid.usual, _tooling),
         caption="""\
-Noise by source in study *{{ snakemake.config["study"] }}*: SD of test accuracy, churn and distance of unit-norm
-weights for every task, with one bar per set of sources that may vary. Compare ALGO with IMPL, the noise of the
-tooling alone. This is figure 2, 11 or 13 of Zhuang et al. (arXiv:2106.11872), for the tooling of this study. SDs here
-divide by n - 1; the authors' figures divide by n (``np.std`` without ``ddof`` in their ``run_ae.py``).
+Noise by source in study *{{ snakemake.config["study"] }}*: SD of test accuracy, churn, churn relative to the range that
+the errors of two runs allow, and distance of unit-norm weights for every task, with one bar per set of sources that may
+vary. Compare ALGO with IMPL, the noise of the tooling alone, for the draws of the algorithm that the note counts. This
+is figure 2, 11 or 13 of Zhuang et al. (arXiv:2106.11872), for the tooling of this study. SDs here divide by n - 1; the
+authors' figures divide by n (``np.std`` without ``ddof`` in their ``run_ae.py``).
 """,
     ),
     "batch_norm": Kind(
@@ -186,7 +188,7 @@ fixed. With the full set in one batch, every step sees every example. Only the o
 are added remains: rounding, amplified by training.
 """,
         needs="the variant shuffle of one builder with two batch sizes or more",
-        batch_sizes=True,
+        takes=("batch_sizes",),
     ),
     "ensembles": Kind(
         ("ensembles",),
@@ -221,6 +223,31 @@ implementations divided by its time with default ones, summed over all kernels a
 kernels on a P100, is 7.46 here. On a CPU, operators take the place of kernels.
 """,
         needs="the key overhead",
+    ),
+    "cost_of_control": Kind(
+        ("ratios", "overhead"),
+        lambda grid: (grid.costed, None),
+        caption="""\
+What determinism costs in study *{{ snakemake.config["study"] }}*, and what it removes. Across: time of a training step
+with deterministic implementations divided by its time with default ones, by the clock. Up: the share of the churn of
+ALGO+IMPL that determinism removes. On the left the initial weights and the order of the data are fixed, so that all of
+the churn of IMPL goes. On the right they vary, and determinism removes only what ALGO lacks of the churn of ALGO+IMPL.
+A network at the top left is made repeatable at little cost; one at the bottom right pays for little.
+""",
+        needs="the key overhead with a model and a tooling that the grid trains under algo_impl and impl",
+    ),
+    "ratios": Kind(
+        ("ratios",),
+        lambda grid: (grid.compared, None),
+        caption="""\
+The noise of each variant of study *{{ snakemake.config["study"] }}* divided by that of ALGO+IMPL and by that of ALGO,
+and the noise of each model with batch normalisation divided by that of the model without it: churn, churn relative to
+the range that the errors of two runs allow, and the SDs of accuracy and of cross-entropy. Intervals are over draws of
+the algorithm. A draw that both cells have is left out of both at once (paired jackknife of the logarithm). A cell of
+one draw has no such interval: its ratio holds for that draw.
+""",
+        needs="algo_impl or algo beside another variant, or a model M and a model M-bn in one block",
+        category=TABLES,
     ),
     "table3": Kind(
         ("counts",),
@@ -266,6 +293,7 @@ divided by the churn with all sources.
 """,
         needs="two variants of a single source or more",
         category=TABLES,
+        also=("ratios",),
         files=("resources/published-sources.csv",),
     ),
     "one_bit": Kind(
@@ -318,18 +346,32 @@ followed by ours.
         category=TABLES,
         files=("resources/published-identical.csv",),
     ),
+    "identical_tests": Kind(
+        ("convergence",),
+        lambda grid: (grid.with_identical_runs, None),
+        caption="""\
+The tests of the analysis of Pham et al. (ASE 2020) on the runs of study *{{ snakemake.config["study"] }}*: Levene's
+test of equal spread between fixed-seed and default runs, networks, criteria of convergence and toolings, and Mann and
+Whitney's test of equal position. p-values are two-sided, and given once more adjusted for the number of tests.
+""",
+        needs="the variant impl or algo_impl with two runs or more",
+        category=TABLES,
+    ),
     "paper_vs_ours": Kind(
         ("stability", "counts"),
-        lambda grid: ([*grid.usual, *grid.networks], None),
+        lambda grid: (grid.published, None),
         caption="""\
-All numbers that Zhuang et al. (arXiv:2106.11872) publish in tables 2 to 5 and in the text on figures 2, 3, 5 and 9,
-with the numbers of study *{{ snakemake.config["study"] }}* for the cells that it has run. The range contains the
-published number in 95 % of cases if both numbers come from the same distribution. With five or ten runs on either
-side the range is wide: agreement does not mean equality.
+The numbers that Zhuang et al. (arXiv:2106.11872) publish in tables 2 to 5 and in the text on figures 2, 3, 5 and 9,
+with the numbers of study *{{ snakemake.config["study"] }}* for the same cells, if need be on another GPU; the last
+column lists the differences. The range contains the published number in 95 % of cases if both numbers come from the
+same distribution. With five or ten runs on either side the range is wide: agreement does not mean equality. Items of
+which nothing was run are left out here; the CSV has all numbers.
 """,
+        needs="a model, a data set and a variant with a number in resources/published.csv, or such a network, on a GPU",
         category=PUBLISHED,
         also=("overhead",),
         files=("resources/published.csv",),
+        takes=("accelerators", "differences"),
     ),
 }
 
@@ -355,19 +397,21 @@ TARGETS = {
 
 
 class Figure(NamedTuple):
-    """One notebook executed for some toolings and tasks."""
+    """One notebook executed for some toolings and tasks; `excluded` are cells of these that it does not show."""
 
     name: str
     notebook: str
     hardware: tuple[str, ...]
     tasks: tuple[Task, ...]
+    excluded: tuple[Cell, ...] = ()
 
     def shows(self, place: Subject | Pair | Dataset) -> bool:
         """Whether the figure shows a cell, a network, a pair of toolings or a data set."""
         if isinstance(place, Dataset):
             return any(place.dataset == dataset for _, dataset in self.tasks)
         toolings = {place.hardware, getattr(place, "other_hardware", place.hardware)}
-        return place.task in self.tasks and toolings <= set(self.hardware)
+        cells = place.cells if isinstance(place, Pair) else (place,)
+        return place.task in self.tasks and toolings <= set(self.hardware) and set(cells).isdisjoint(self.excluded)
 
 
 def notebook_of(kind: str) -> str:
@@ -375,9 +419,18 @@ def notebook_of(kind: str) -> str:
     return f"notebooks/{kind}.ipynb"
 
 
-def possible(grid: Grid) -> dict[str, tuple[Figure, ...]]:
-    """The figures of each kind that a study's cells and networks have data for."""
-    return {name: tuple(_figures(name, *kind.feed(grid))) for name, kind in KINDS.items()}
+def possible(
+    grid: Grid, excluded: Mapping[str, Collection[Cell]] = MappingProxyType({})
+) -> dict[str, tuple[Figure, ...]]:
+    """The figures of each kind that a study's cells and networks have data for; `excluded` maps kinds to cells."""
+    found = {}
+    for name, kind in KINDS.items():
+        hidden = excluded.get(name, ())
+        figures = _figures(name, *kind.feed(grid.without(hidden)))
+        found[name] = tuple(
+            figure._replace(excluded=tuple(cell for cell in hidden if figure.shows(cell))) for figure in figures
+        )
+    return found
 
 
 def chosen(

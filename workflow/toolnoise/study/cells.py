@@ -54,6 +54,19 @@ class Control(NamedTuple):
         return Cell(*self, "control")
 
 
+class Variants(NamedTuple):
+    """A task on a tooling, under all its variants."""
+
+    model: str
+    dataset: str
+    hardware: str
+
+    @property
+    def task(self) -> tuple[str, str]:
+        """The model and the data set."""
+        return self.model, self.dataset
+
+
 class Pair(NamedTuple):
     """Two toolings that train the same task from the same draws."""
 
@@ -117,4 +130,4 @@ class Whole(NamedTuple):
     """The study as a whole."""
 
 
-Place = Dataset | Cell | Training | Control | Pair | Profile | Network | Metric | Shown | Whole
+Place = Dataset | Cell | Training | Control | Variants | Pair | Profile | Network | Metric | Shown | Whole

@@ -21,6 +21,7 @@ import yaml
 
 from toolnoise.base.errors import BadInput
 from toolnoise.datasets.readers import READERS
+from toolnoise.study.catalogue import KINDS
 from toolnoise.study.remedy_sets import SETS
 
 ROOT = Path(__file__).parents[3]
@@ -163,10 +164,11 @@ def complete(value: object, rules: Mapping[str, Any], file: str | Path) -> Any:
 
 @functools.cache
 def schema() -> Config:
-    """The schema of a configuration, with the available readers and remedies."""
+    """The schema of a configuration, with the available readers, remedies and kinds of figures."""
     found = read_yaml(ROOT / "workflow/schemas/config.schema.yaml")
     found["$defs"]["dataset"]["properties"]["reader"]["enum"] = list(READERS)
     found["$defs"]["block"]["properties"]["remedies"]["items"]["enum"] = list(SETS)
+    found["$defs"]["block"]["properties"]["excluded_from"]["items"]["enum"] = list(KINDS)
     return found
 
 
@@ -209,12 +211,15 @@ def _require_whole_cycles(recipes: Config, at: str, file: str | Path) -> None:
 # Per engine, the CPU kernel libraries and the instruction sets it can be restricted to.
 KERNELS = {"tensorflow": ("onednn", "eigen"), "jax": ("xla",), "torch": ("onednn", "native")}
 ISAS = {"tensorflow": ("sse41", "avx2", "avx512"), "jax": ("avx2", "avx512"), "torch": ("avx2", "avx512")}
+# The formulas of its optimisers that an engine knows.
+FORMULAS = {"tensorflow": ("common",), "jax": ("common", "shipped"), "torch": ("common", "shipped")}
 
 
 def _require_possible_toolings(toolings: Config, at: str, file: str | Path) -> None:
     for name, tooling in toolings.items():
         engine = tooling["engine"]
         possible = {"kernels": KERNELS[engine], "isa": ISAS[engine]} if tooling["accelerator"] == "cpu" else {}
+        possible["formulas"] = FORMULAS[engine]
         if engine == "torch":
             possible["accelerator"] = ("cpu", "gpu")
         for key, allowed in possible.items():

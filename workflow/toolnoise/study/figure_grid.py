@@ -3,15 +3,20 @@
 import functools
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from toolnoise.study.cells import Cell, Network, Pair
+from toolnoise.study import published
+from toolnoise.study.cells import Cell, Network, Pair, Variants
+from toolnoise.study.comparisons import comparisons, with_batch_norm
 from toolnoise.study.variants import variant
 
 # Ensembles of up to half the runs: three sizes, and still two ensembles of the largest.
 RUNS_FOR_ENSEMBLES = 6
+
+# The variants whose churns show what determinism removes.
+REMOVED = ("algo_impl", "algo", "impl")
 
 
 class Grid:
@@ -37,6 +42,16 @@ class Grid:
         self.networks, self.remedied, self.layers = networks, remedied, layers
         self._seeds, self._pairs, self._frameworks = seeds, tuple(pairs), tuple(frameworks)
 
+    def without(self, excluded: Container[Cell]) -> "Grid":
+        """The same parts, without these cells."""
+        seeds = {cell: seeds for cell, seeds in self._seeds.items() if cell not in excluded}
+        remedied = {cell: single for cell, single in self.remedied.items() if cell in seeds}
+        pairs, frameworks = (
+            [pair for pair in some if all(cell in seeds for cell in pair.cells)]
+            for some in (self._pairs, self._frameworks)
+        )
+        return Grid(self.config, seeds, pairs, self.recipe_of, self.networks, remedied, self.layers, frameworks)
+
     @functools.cached_property
     def order(self) -> dict[Cell, Cell]:
         """Cells that differ only in batch size and whose runs differ only in the order of the data.
@@ -58,6 +73,21 @@ class Grid:
         """Cells without those that serve only the figure of the order."""
         ordered = {cell.task for cell in self.order} - {cell.task for cell in self.cells if cell.variant != "shuffle"}
         return tuple(cell for cell in self.cells if cell.task not in ordered) or self.cells
+
+    @property
+    def published(self) -> list[Cell | Network]:
+        """Cells and networks with a number of Zhuang et al., on any accelerator of the same kind."""
+        trained = [cell for cell in self.usual if (*cell.task, cell.variant) in published.trained()]
+        sizes = {key: self.config.get("overhead", {}).get(key) for key in published.OVERHEAD_AT}
+        # The smallest of all networks is one of the numbers, so that all of them count.
+        timed = self.networks if sizes == published.OVERHEAD_AT and self._are_timed() else ()
+        return [place for place in (*trained, *timed) if self._accelerator(place) == published.ACCELERATOR]
+
+    def _are_timed(self) -> bool:
+        return any(network.model in published.timed() for network in self.networks)
+
+    def _accelerator(self, place: Cell | Network) -> str:
+        return self.config["hardware"][place.hardware]["accelerator"]
 
     @property
     def grouped(self) -> list[Cell]:
@@ -82,6 +112,11 @@ class Grid:
         return [cell for cell in self.usual if len(self._seeds[cell]) >= RUNS_FOR_ENSEMBLES]
 
     @property
+    def with_identical_runs(self) -> list[Cell]:
+        """Cells whose runs Pham et al. would compare: with fixed seeds, or with nothing fixed."""
+        return [cell for cell in self.usual if cell.variant in ("impl", "algo_impl") and len(self._seeds[cell]) > 1]
+
+    @property
     def isolating(self) -> list[Cell]:
         """Cells of data sets on toolings that have two or more variants with a single source."""
         places = _several(self.usual, lambda cell: cell[1:3], lambda varying: len(varying) == 1)
@@ -94,12 +129,38 @@ class Grid:
         return [cell for cell in self.usual if cell[:3] in places]
 
     @property
+    def compared(self) -> list[Cell]:
+        """Cells that are put into a ratio."""
+        cells = self.usual
+        pairs = (both for place in _places(cells) for both in comparisons(place, cells))
+        found = {cell for both in pairs for cell in both}
+        return [cell for cell in cells if cell in found]
+
+    @property
+    def costed(self) -> list[Cell | Network]:
+        """Networks whose cost of determinism is measured, with the cells that show what it removes."""
+        networks = {(network.model, network.hardware): network for network in self.networks}
+        places = [
+            place
+            for place in _places(self.usual)
+            if (place.model, place.hardware) in networks
+            and {Cell(*place, "algo_impl"), Cell(*place, "impl")} <= set(self.usual)
+        ]
+        cells = [cell for cell in self.usual if Variants(*cell[:3]) in places and cell.variant in REMOVED]
+        return [*cells, *dict.fromkeys(networks[place.model, place.hardware] for place in places)]
+
+    @property
     def with_and_without_bn(self) -> list[Cell]:
         """The cells of models M that have an M-bn, and the cells of those M-bn."""
         cells = self.usual
-        without = {cell for cell in cells if cell._replace(model=f"{cell.model}-bn") in cells}
-        with_bn = {cell._replace(model=f"{cell.model}-bn") for cell in without}
+        without = {cell for cell in cells if with_batch_norm(cell) in cells}
+        with_bn = set(map(with_batch_norm, without))
         return [cell for cell in cells if cell in without | with_bn]
+
+
+def _places(cells: Iterable[Cell]) -> list[Variants]:
+    """The tasks of these cells, by tooling."""
+    return list(dict.fromkeys(Variants(*cell[:3]) for cell in cells))
 
 
 def _has_groups(dataset: Mapping[str, Any]) -> bool:

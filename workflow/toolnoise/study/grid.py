@@ -5,18 +5,19 @@ A spec is everything that may influence a run, so its digest decides whether to 
 """
 
 import itertools
-from collections.abc import Container, Iterator
+from collections.abc import Collection, Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from toolnoise.base.errors import BadInput
-from toolnoise.base.noise_sources import ALGORITHMIC, DRAW
+from toolnoise.base.noise_sources import DRAW
 from toolnoise.study import catalogue, config, remedy_sets
 from toolnoise.study.catalogue import Figure
-from toolnoise.study.cells import MODES, Cell, Network, Pair, Place, Profile
+from toolnoise.study.cells import MODES, Cell, Network, Pair, Place, Profile, Variants
+from toolnoise.study.comparisons import comparisons
 from toolnoise.study.figure_grid import Grid
-from toolnoise.study.variants import ALLOWED, Variant, variant
+from toolnoise.study.variants import ALLOWED, has_draws, variant
 
 # Without implementation noise two toolings can be compared run by run: all algorithmic draws are equal.
 PAIRABLE = ("control", "algo")
@@ -56,6 +57,16 @@ class Study:
     def pairs(self) -> tuple[Pair, ...]:
         """Every two toolings under a variant in which they differ only by the implementation."""
         return _pairs(self.seeds)
+
+    @property
+    def compared(self) -> tuple[Variants, ...]:
+        """Every task on a tooling that has variants to compare, or a model with batch normalisation beside it."""
+        places = dict.fromkeys(Variants(*cell[:3]) for cell in self.seeds)
+        return tuple(place for place in places if self.comparisons(place))
+
+    def comparisons(self, place: Variants) -> tuple[tuple[Cell, Cell], ...]:
+        """The cells of a task on a tooling that are put into a ratio: each numerator with its denominator."""
+        return tuple(comparisons(place, self.seeds))
 
     @property
     def frameworks(self) -> tuple[Pair, ...]:
@@ -184,11 +195,6 @@ def is_of_frameworks(pair: Pair, resolved: config.Config) -> bool:
     return one != other
 
 
-def has_draws(variant: Variant) -> bool:
-    """Whether runs of a variant can be repeated under several draws: something varies, and some draws are fixed."""
-    return bool(variant.varying) and not set(ALGORITHMIC) <= set(variant.varying)
-
-
 def is_deterministic(cell: Cell) -> bool:
     """Whether the runs of a cell are deterministic."""
     return "impl" not in variant(cell.variant).varying
@@ -213,6 +219,7 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
     sets: dict[Cell, tuple[str, ...]] = {}
     recipe_of: dict[tuple[str, str], str] = {}
     layers: dict[Cell, int] = {}
+    excluded: dict[str, list[Cell]] = {}
     for number, block in enumerate(resolved["grid"]):
         where = f"grid[{number}]"
         block_seeds = block["seeds"]
@@ -236,6 +243,8 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
                 sets[cell] = tuple(block["remedies"])
             if "layers" in block:
                 layers[cell] = block["layers"]
+            for kind in block["excluded_from"]:
+                excluded.setdefault(kind, []).append(cell)
             recipe = config.recipe_for(block["recipe"], cell.model, cell.dataset, resolved["recipes"])
             if found.bit_after >= (epochs := resolved["recipes"][recipe]["epochs"]):
                 allowed = f"fewer than the {epochs} epochs of recipe {recipe!r}"
@@ -249,12 +258,13 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
         if resolved["hardware"][hardware]["accelerator"] == "tpu":
             found = f"{hardware!r} is a TPU, which is deterministic either way"
             raise BadInput(file, f"overhead.hardware[{number}]", found, "toolings whose accelerator is cpu or gpu")
+    seeds = {cell: seeds[cell] for cell in _together(seeds)}
     remedied = {cell: _single(cell, sets) for cell in sets}
     pairs = _pairs(seeds)
     frameworks = tuple(pair for pair in pairs if is_of_frameworks(pair, resolved))
     networks = _networks(resolved)
     shown = Grid(resolved, seeds, pairs, recipe_of, networks, remedied, layers, frameworks)
-    possible = catalogue.possible(shown)
+    possible = catalogue.possible(shown, excluded)
     kinds = resolved.get("figures")
     for number, kind in enumerate(kinds or ()):
         if kind not in possible:
@@ -271,6 +281,15 @@ def _product(block: config.Config) -> Iterator[Cell]:
     return itertools.starmap(
         Cell, itertools.product(block["models"], block["datasets"], block["hardware"], block["variants"])
     )
+
+
+def _together(cells: Collection[Cell]) -> list[Cell]:
+    """Cells of one task on one tooling one after another, whichever blocks they are in; otherwise in their order."""
+    first: dict[tuple[str, ...], int] = {}
+    for place, cell in enumerate(cells):
+        for part in (cell[:2], cell[:3]):
+            first.setdefault(part, place)
+    return sorted(cells, key=lambda cell: (first[cell[:2]], first[cell[:3]]))
 
 
 def _networks(resolved: config.Config) -> tuple[Network, ...]:

@@ -37,3 +37,8 @@ def variant(name: str) -> Variant | None:
     if varying != tuple(source for source in SOURCES if source in varying):
         return None
     return Variant(varying, int(later[1]) if later else 0)
+
+
+def has_draws(variant: Variant) -> bool:
+    """Whether runs of a variant can be repeated under several draws: something varies, and some draws are fixed."""
+    return bool(variant.varying) and not set(ALGORITHMIC) <= set(variant.varying)

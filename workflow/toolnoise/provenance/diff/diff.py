@@ -30,7 +30,7 @@ CELL_DEPTH = 4
 RANGES = {"churn": (0, 1), "l2_unit": (0, np.inf), "l2_raw": (0, np.inf), "accuracy_difference": (-1, 1)}
 # Jobs whose outcome is a time, or a page with its time of writing; and outputs of other jobs that contain times.
 TIMED = ("measure-speed", "profile", "report")
-TIMED_OUTPUTS = {("measure", "out-identical")}
+TIMED_OUTPUTS = {("measure", "out-identical"), ("measure", "out-convergence")}
 
 
 class Dump(NamedTuple):

@@ -37,8 +37,8 @@ from toolnoise.study import grid
 ENVIRONMENT = ("numpy", "scipy", "pandas", "matplotlib", "seaborn", "papermill", "nbconvert", "ipykernel", "pillow")
 
 
-def run(verb: str, given: argparse.Namespace) -> None:
-    """Perform the job that a command line names, and state what it did."""
+def run(verb: str, given: argparse.Namespace, process: str) -> None:
+    """Perform the job that a command line names, and state what it did; `process` says how its process started."""
     step, study = STEPS[verb], grid.load(given.study)
     asked = step.parameters(study, steps.asked(verb, study, given.study, vars(given)))
     if given.planned and given.planned != steps.planned(asked):
@@ -58,7 +58,7 @@ def run(verb: str, given: argparse.Namespace) -> None:
     outputs = [_artifact(path, role) for path, role in _written(step, named)]
     made_by = code_digest.sources(*step.modules(parameters), files=step.files(parameters))
     dependencies = [*inputs, *_sources(verb, parameters, outputs), *_code(made_by)]
-    _write(verb, outputs, dependencies, parameters, observed or machine(), started)
+    _write(verb, outputs, dependencies, parameters, observed or machine(), started, process)
     if "checkpoint" in step.aside:
         files.discard(given.checkpoint)
 
@@ -106,6 +106,7 @@ def _write(
     parameters: dict[str, Any],
     observed: dict[str, Any],
     started: datetime,
+    process: str = "",
 ) -> None:
     commit = repository.commit() or repository.packed()
     statement = Statement(
@@ -119,6 +120,7 @@ def _write(
         _now(),
         programs(),
         commit.changes if commit else None,
+        process,
     )
     files.write_json(path_for(outputs[0].name), statement.as_json())
 

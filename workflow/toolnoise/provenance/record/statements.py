@@ -21,6 +21,8 @@ BUILD_TYPE = re.compile(r"urn:toolnoise:([a-z-]+):1")
 BUILDER = "urn:toolnoise:recorder:1"
 SUFFIX = ".intoto.json"
 FOLDER = "statements"
+# SLSA's metadata has no such field; its names for further ones begin with their vendor.
+PROCESS = "toolnoise_process"
 TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
 WANTED = "an in-toto Statement v1 with SLSA provenance v1, as toolnoise writes it"
 
@@ -68,6 +70,7 @@ class Statement(NamedTuple):
     finished: datetime
     versions: dict[str, str]
     changes: str | None = None  # SHA-256 of the difference from the commit, if any
+    process: str = ""  # how the job's process started: warm, or cold and why
 
     @property
     def inputs(self) -> tuple[Artifact, ...]:
@@ -82,6 +85,7 @@ class Statement(NamedTuple):
                 one["annotations"] |= {"dirty": self.changes is not None}
                 if self.changes:
                     one["annotations"]["diff_sha256"] = self.changes
+        occasion = {"startedOn": self.started.strftime(TIME), "finishedOn": self.finished.strftime(TIME)}
         return {
             "_type": TYPE,
             "subject": [one.descriptor() for one in self.outputs],
@@ -95,7 +99,7 @@ class Statement(NamedTuple):
                 },
                 "runDetails": {
                     "builder": {"id": BUILDER, "version": self.versions},
-                    "metadata": {"startedOn": self.started.strftime(TIME), "finishedOn": self.finished.strftime(TIME)},
+                    "metadata": occasion | ({PROCESS: self.process} if self.process else {}),
                 },
             },
         }
@@ -147,6 +151,7 @@ def parse(content: bytes, path: str | Path) -> Statement:
         _time(metadata, "finishedOn", path),
         _object(_object(details.get("builder"), "builder", path).get("version"), "version", path),
         next((_notes(one).get("diff_sha256") for one in commits), None),
+        str(metadata.get(PROCESS, "")),
     )
 
 

@@ -10,6 +10,7 @@ const MADE = {
   collect: ["collected table", "collected tables", "measuring"],
   measure: ["cell's metrics", "cells' metrics", "measuring"],
   "measure-remedies": ["cell's remedies", "cells' remedies", "measuring"],
+  "measure-ratios": ["task's ratios", "tasks' ratios", "measuring"],
   "measure-pair": ["pair's metrics", "pairs' metrics", "measuring"],
   "measure-overhead": ["network's overhead", "networks' overheads", "measuring"],
   "check-control": ["control verdict", "control verdicts", "measuring"],

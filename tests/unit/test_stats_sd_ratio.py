@@ -1,0 +1,168 @@
+"""The SD of a part over the SD of the whole, and what size and difficulty alone make of it."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_equal
+
+from toolnoise.stats import sd_ratio as module
+from toolnoise.stats.estimates import UNDEFINED, Estimate
+from toolnoise.stats.sd_ratio import by_difficulty, by_size, largest_by_size, sd_ratio
+from toolnoise.stats.testset import independent_errors_sd
+
+NAN = np.nan
+FRACTIONS = st.lists(st.integers(0, 20).map(lambda count: count / 20), max_size=8).map(np.array)
+
+
+def normal(count, replicate=1):
+    return np.random.Generator(np.random.Philox(replicate)).normal(0.9, 0.01, count)
+
+
+def test_ratio_is_the_sd_of_the_part_over_the_sd_of_the_whole():
+    whole = normal(10)
+    found = sd_ratio(3 * whole, whole)
+    # The parts are proportional, so the ratio is the same without any run and the interval closes on it.
+    assert found == pytest.approx((3, 3, 3), rel=1e-9)
+
+
+def test_ratio_has_the_jackknife_interval_of_its_logarithm():
+    part, whole = normal(7, 1), normal(7, 2)
+    logs = [np.log(np.std(np.delete(part, run), ddof=1) / np.std(np.delete(whole, run), ddof=1)) for run in range(7)]
+    error = np.sqrt(6 / 7 * sum((log - np.mean(logs)) ** 2 for log in logs))
+    ratio = np.std(part, ddof=1) / np.std(whole, ddof=1)
+    factor = np.exp(2.446911851 * error)  # t at .975 with 6 degrees of freedom, from a printed table
+    assert sd_ratio(part, whole) == pytest.approx((ratio, ratio / factor, ratio * factor), rel=1e-8)
+
+
+def test_ratio_to_an_sd_of_zero_is_undefined():
+    assert_equal(sd_ratio(np.array([0.1, 0.2, 0.3]), np.full(3, 0.1)), UNDEFINED)
+
+
+def test_ratio_of_an_sd_of_zero_is_zero_without_interval():
+    assert_equal(sd_ratio(np.full(3, 0.1), np.array([0.1, 0.2, 0.3])), Estimate(0.0, NAN, NAN))
+
+
+def test_ratio_without_a_logarithm_for_some_left_out_run_has_no_interval():
+    assert_equal(sd_ratio(np.array([0.0, 0.0, 1.0]), np.array([0.0, 1.0, 2.0])), Estimate(1 / np.sqrt(3), NAN, NAN))
+
+
+@pytest.mark.parametrize(("count", "wanted"), [(0, UNDEFINED), (1, UNDEFINED), (2, Estimate(2.0, NAN, NAN))])
+def test_ratio_of_few_runs_has_no_interval(count, wanted):
+    assert_equal(sd_ratio(np.array([0.0, 2.0])[:count], np.array([0.0, 1.0])[:count]), wanted)
+
+
+def test_ratio_of_a_class_without_examples_is_undefined():
+    assert_equal(sd_ratio(np.full(5, NAN), normal(5)), UNDEFINED)
+
+
+def test_ratio_too_uncertain_for_a_float_ends_at_zero_and_infinity():
+    found = sd_ratio(np.array([0.0, 1e-150, 1.0]), np.array([1.0, 0.0, 1e-150]))
+    assert (found.low, found.high) == (0, np.inf)
+
+
+@given(FRACTIONS, st.integers(1, 4))
+def test_ratio_interval_holds_the_ratio(part, step):
+    whole = np.roll(part, step)
+    found = sd_ratio(part, whole)
+    assert np.isnan(found.low) or found.low <= found.value * (1 + 1e-9)
+    assert np.isnan(found.high) or found.value <= found.high * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(("part", "whole", "runs"), [(10, 1000, 10), (50, 100, 5), (90, 100, 3), (30, 100, 2)])
+def test_ratio_by_size_alone_holds_95_percent_of_studies_without_any_other_difference(part, whole, runs):
+    draws = np.random.Generator(np.random.Philox(part))
+    one, rest = (draws.normal(size=(20_000, runs)) / np.sqrt(size) for size in (part, whole - part))
+    both = (part * one + (whole - part) * rest) / whole
+    ratios = one.std(axis=1) / both.std(axis=1)
+    expected, low, high = by_size(part, whole).range(runs)
+    assert expected == pytest.approx(np.sqrt(whole / part))
+    # Of 20,000 binomial draws, 0.4 points are more than two standard errors on each side.
+    assert np.mean(ratios < low) == pytest.approx(0.025, abs=0.004)
+    assert np.mean(ratios > high) == pytest.approx(0.025, abs=0.004)
+
+
+def test_ratio_by_size_alone_has_the_limit_of_the_f_test():
+    # A part so small that it says nothing about the whole: two independent SDs of 10 runs, a factor of 2.01.
+    expected, low, high = by_size(1, 10**9).range(10)
+    assert round(high / expected, 2) == round(expected / low, 2) == 2.01
+
+
+def test_the_whole_is_always_as_noisy_as_itself():
+    assert by_size(7, 7).range(10) == (1, 1, 1)
+
+
+def test_ratio_by_size_alone_needs_an_example_for_its_value_and_two_runs_for_its_range():
+    assert_equal(by_size(0, 9).range(10), UNDEFINED)
+    assert_equal(by_size(1, 9).range(1), Estimate(3.0, NAN, NAN))
+
+
+@pytest.mark.parametrize(("classes", "published"), [(10, (4.4, 2.9, 7.8)), (100, (16.8, 10.8, 29))])
+def test_the_largest_ratio_of_equal_classes_is_the_one_derived_for_the_paper(classes, published):
+    assert largest_by_size(np.full(classes, 100), 10) == pytest.approx(published, rel=0.05)
+
+
+def test_the_largest_ratio_follows_the_smallest_class_and_empty_ones_do_not_count():
+    sizes = np.array([100, 100, 4])
+    assert largest_by_size(sizes, 10).value > largest_by_size(sizes[:2], 10).value
+    assert largest_by_size(np.array([100, 0, 100]), 10) == largest_by_size(sizes[:2], 10)
+
+
+def test_the_largest_ratio_is_undefined_without_runs_or_examples():
+    assert_equal(largest_by_size(np.array([5, 5]), 1), UNDEFINED)
+    assert_equal(largest_by_size(np.zeros(2, int), 10), UNDEFINED)
+
+
+@pytest.mark.parametrize(("part", "whole"), [(1, 10), (3, 10), (1, 2)])
+def test_a_parts_sd_is_significant_exactly_if_its_ratio_lies_outside_what_size_makes_it(part, whole):
+    _, low, high = by_size(part, whole).range(10)
+    for replicate in range(200):
+        runs = np.random.Generator(np.random.Philox(replicate)).normal(0, 1, (whole, 10))
+        one, all_of_them = runs[:part].mean(axis=0), runs.mean(axis=0)
+        pvalue = by_size(part, whole).pvalue(one, all_of_them)
+        ratio = one.std(ddof=1) / all_of_them.std(ddof=1)
+        assert (pvalue < 0.05) == (not low < ratio < high)
+
+
+def test_a_part_without_noise_or_that_is_the_whole_is_not_tested():
+    assert np.isnan(by_size(1, 10).pvalue(np.full(5, 0.9), normal(5)))
+    assert np.isnan(by_size(9, 9).pvalue(normal(5), normal(5)))
+    assert np.isnan(by_size(1, 2).pvalue(normal(1), normal(1)))
+
+
+def test_another_stream_moves_the_largest_ratio_by_less_than_two_percent(monkeypatch):
+    sizes = np.full(10, 50)
+    found = largest_by_size(sizes, 5)
+    monkeypatch.setattr(module, "STREAM", 1)
+    assert largest_by_size(sizes, 5) != found
+    assert largest_by_size(sizes, 5) == pytest.approx(found, rel=0.02)
+
+
+def test_where_all_examples_err_equally_often_difficulty_is_size():
+    sds = [np.sqrt(0.1 * 0.9 / examples) for examples in (30, 100)]
+    assert by_difficulty(sds[0], 30, sds[1], 100) == pytest.approx(by_size(30, 100))
+
+
+def test_a_part_that_never_errs_or_an_unknown_one_has_no_null_of_difficulty():
+    for sds in ((0.0, 0.1), (0.1, 0.0), (NAN, 0.1)):
+        assert_equal(by_difficulty(sds[0], 5, sds[1], 10).range(10), UNDEFINED)
+        assert np.isnan(by_difficulty(sds[0], 5, sds[1], 10).pvalue(normal(10), normal(10, 2)))
+
+
+def test_independent_errors_of_a_hard_part_are_unlike_its_size_and_like_its_difficulty():
+    # The first 100 of 500 examples err in a third of runs, the others in one of a hundred.
+    errors = np.where(np.arange(500) < 100, 1 / 3, 0.01)
+    draws = np.random.Generator(np.random.Philox(4))
+    size, difficulty, within = [], [], []
+    for _ in range(600):
+        right = draws.random((20, 500)) >= errors
+        hard = right[:, :100]
+        part, whole = hard.mean(axis=1), right.mean(axis=1)
+        null = by_difficulty(independent_errors_sd(hard), 100, independent_errors_sd(right), 500)
+        _, low, high = null.range(20)
+        size.append(by_size(100, 500).pvalue(part, whole) < 0.05)
+        difficulty.append(null.pvalue(part, whole) < 0.05)
+        within.append(low < part.std() / whole.std() < high)
+    assert np.mean(size) > 0.9
+    assert np.mean(difficulty) == pytest.approx(0.05, abs=0.027)  # three standard errors
+    assert np.mean(within) == 1 - np.mean(difficulty)

@@ -1,0 +1,217 @@
+"""Warm starts: jobs that are forked from servers have the bits, the ends and the signals of cold ones."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from toolnoise import cli
+from toolnoise.provenance.record import statements
+from toolnoise.warm import VARIABLE, dispatcher, workflow
+
+CELL = "smallcnn/digits/cpu"
+# One thread, as Snakemake gives a job.
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+COUNT = ("count", "--study", "results/small/study.json", "--dataset", "digits")
+
+
+def how(output):
+    """How the process of the job started that wrote this file first."""
+    return statements.read(statements.path_for(output)).process
+
+
+def until(true):
+    """Wait for something to become true."""
+    for _ in range(600):
+        if true():
+            return
+        time.sleep(0.1)
+    raise AssertionError("waited for a minute")
+
+
+@pytest.fixture
+def dispatched(monkeypatch):
+    """The dispatcher of this process's jobs."""
+    monkeypatch.setenv(VARIABLE, "")
+    monkeypatch.delenv(VARIABLE)
+    workflow.start()
+    yield next(child for child in psutil.Process().children() if "toolnoise.warm.dispatcher" in child.cmdline())
+    workflow.stop()
+
+
+@pytest.fixture
+def count(small_study, toolnoise, tmp_path):
+    """Count the small study's data as a job; `how` it started stands in the statement beside the file."""
+
+    def start(**variables):
+        out = tmp_path / "counts.csv"
+        done = toolnoise(
+            small_study, *COUNT, "--data", "results/small/data/digits.npz", "--out", out, env=ONE_THREAD | variables
+        )
+        assert done.returncode == 0, done.stderr
+        return how(out)
+
+    return start
+
+
+@pytest.fixture
+def blocked(small_study, dispatched, tmp_path):
+    """A job that waits for its data for ever: the process that Snakemake sees, and the one that works."""
+    os.mkfifo(tmp_path / "data")
+    command = [
+        Path(sys.executable).with_name("toolnoise"),
+        *COUNT,
+        "--data",
+        tmp_path / "data",
+        "--out",
+        tmp_path / "o",
+    ]
+    job = subprocess.Popen(command, cwd=small_study, env=os.environ | ONE_THREAD, stderr=subprocess.PIPE, text=True)
+
+    def forked():
+        return [child for server in dispatched.children() for child in server.children()]
+
+    until(forked)
+    yield job, forked()[0]
+    job.kill()
+    job.communicate()
+
+
+def test_a_study_starts_warm_but_for_the_first_run_of_each_control_cell(small_study):
+    found = {}
+    for path in (small_study / "results/small/statements").rglob("*.json"):
+        one = statements.read(path)
+        found.setdefault(one.process.partition(":")[0], set()).add(str(path.relative_to(small_study)))
+    assert set(found) == {"warm", "cold", ""}
+    assert {Path(path).name for path in found[""]} == {"study.json.intoto.json"}
+    first = {
+        f"results/small/statements/runs/{cell}/control/1" for cell in (CELL, f"{CELL}-eigen", "smallcnn-bn/digits/cpu")
+    }
+    assert {str(Path(path).parent) for path in found["cold"]} == first
+
+
+def test_warm_results_are_made_again_cold_with_the_same_bits(small_study, toolnoise):
+    made = (
+        f"runs/{CELL}/control/2/weights.npz",
+        f"predictions/{CELL}/algo_impl.npy",
+        f"metrics/cells/{CELL}/algo_impl.csv",
+        "figures/noise_by_source-cpu.png",
+    )
+    jobs = [f"results/small/{name}" for name in made]
+    done = toolnoise(small_study, "rebuild", *jobs)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_job_is_cold_without_a_workflow_and_if_warm_starts_are_off(count, monkeypatch):
+    monkeypatch.setenv(VARIABLE, "0")
+    workflow.start()
+    assert os.environ[VARIABLE] == "0"
+    assert count() == "cold"
+    monkeypatch.delenv(VARIABLE)
+    assert count() == "cold"
+    assert count(**{VARIABLE: "/nobody/listens"}).startswith("cold: no warm server answers")
+
+
+@pytest.mark.usefixtures("dispatched")
+def test_a_server_with_threads_forks_nothing(count):
+    assert count() == "warm"
+    if len(os.sched_getaffinity(0)) > 1:
+        assert count(OMP_NUM_THREADS="2", OPENBLAS_NUM_THREADS="2") == "cold: 2 threads run after the import"
+
+
+def test_a_server_whose_code_has_changed_forks_nothing(checkout, count, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(checkout / "workflow"))
+    monkeypatch.setenv(VARIABLE, "")
+    monkeypatch.delenv(VARIABLE)
+    workflow.start()
+    try:
+        assert count() == "warm"
+        with (checkout / "workflow/toolnoise/datasets/counting.py").open("a") as module:
+            module.write("# changed\n")
+        assert count() == "cold: code or packages have changed since the import"
+    finally:
+        workflow.stop()
+
+
+def test_a_job_has_its_own_streams_folder_and_exit_code(small_study, toolnoise, dispatched, refusal, tmp_path):
+    given = ("--data", tmp_path / "absent.npz", "--out", tmp_path / "out.csv")
+    done = toolnoise(small_study, *COUNT, *given, env=ONE_THREAD)
+    assert "absent.npz" in refusal(done)
+    assert dispatched.children(), "no server has performed it"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_a_signal_to_a_job_ends_its_child(number, blocked):
+    job, child = blocked
+    job.send_signal(number)
+    until(lambda: not child.is_running())
+    said = job.communicate()[1]
+    assert job.returncode == -number
+    assert ("KeyboardInterrupt" in said) == (number == signal.SIGINT)
+
+
+def test_a_stopped_job_stops_its_child_until_it_goes_on(blocked):
+    job, child = blocked
+    for number, state in ((signal.SIGTSTP, True), (signal.SIGCONT, False)):
+        job.send_signal(number)
+        until(lambda state=state: (child.status() == psutil.STATUS_STOPPED) == state)
+
+
+def test_a_job_whose_server_is_killed_fails_and_its_child_ends(blocked):
+    job, child = blocked
+    child.parent().kill()
+    assert "the warm server has ended" in job.communicate()[1]
+    assert job.returncode == 1
+    until(lambda: not child.is_running())
+
+
+def test_all_ends_with_the_workflow_even_if_that_is_killed(small_study, toolnoise, tmp_path):
+    text = f"""
+import os, time
+from toolnoise.warm.workflow import start
+start()
+print(os.environ["{VARIABLE}"], flush=True)
+time.sleep(600)
+"""
+    with subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True) as parent:
+        address = parent.stdout.readline().strip()
+        given = ("--data", "results/small/data/digits.npz", "--out", tmp_path / "out.csv")
+        assert toolnoise(small_study, *COUNT, *given, env=ONE_THREAD | {VARIABLE: address}).returncode == 0
+        assert how(tmp_path / "out.csv") == "warm"
+        processes = psutil.Process(parent.pid).children(recursive=True)
+        assert len(processes) == 2
+        parent.kill()
+    until(lambda: not any(process.is_running() for process in processes))
+    assert not Path(address).parent.exists()
+
+
+REFUSED = {
+    ("v100", "algo"): "accelerator",
+    ("cpu-jax", "algo"): "jax",
+    ("native", "impl"): "not emulated",
+    ("cpu", "control"): "Control",
+}
+
+
+@pytest.mark.parametrize(("hardware", "variant"), REFUSED)
+def test_what_is_not_safe_or_measures_processes_is_refused(hardware, variant, write_study, tmp_path):
+    task = {"models": ["smallcnn"], "datasets": ["digits"], "recipe": "short", "seeds": 2}
+    write_study(
+        tmp_path,
+        {
+            "study": "refused",
+            "grid": [task | {"hardware": [hardware], "variants": [variant]}],
+            "hardware": {"native": {"accelerator": "cpu", "impl_noise": "native"}},
+            "recipes": {"short": {"epochs": 1, "batch_size": 64, "learning_rate": 0.01}},
+        },
+    )
+    place = ("--model", "smallcnn", "--dataset", "digits", "--hardware", hardware, "--variant", variant)
+    files = [part for name in ("data", "weights", "history", "record", "checkpoint") for part in (f"--{name}", "x")]
+    asked = ("train", "--study", str(tmp_path / "study.yaml"), *place, "--seed", "1", *files)
+    with pytest.raises(dispatcher.Refused, match=REFUSED[hardware, variant]):
+        dispatcher._imports(cli.parsed(asked))

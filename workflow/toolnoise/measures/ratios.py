@@ -1,0 +1,42 @@
+"""Ratios of noise between the cells of a task on a tooling, and to those of the model with batch normalisation."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from toolnoise.base import metric_files
+from toolnoise.base.errors import BadInput
+from toolnoise.base.noise_sources import SOURCES
+from toolnoise.metrics.per_run import OWN
+from toolnoise.metrics.per_run import RUNS as OF_RUNS
+from toolnoise.metrics.ratios import MEASURES, RATIOS, Runs, ratios
+from toolnoise.study.cells import Cell, Variants
+from toolnoise.study.comparisons import comparisons
+
+
+def measure(model: str, dataset: str, hardware: str, runs: list[str], out: str | Path) -> None:
+    """Write every ratio between the cells whose single runs are given."""
+    place = Variants(model, dataset, hardware)
+    table = metric_files.read(runs, OF_RUNS)
+    table = table[table["group"] == "all"]
+    found = {Cell(*names): _runs(rows) for names, rows in table.groupby(list(Cell._fields), sort=False)}
+    rows = []
+    for cell, over in comparisons(place, found):
+        (one, missing), (other, over_missing) = found[cell], found[over]
+        ratio = ratios(one, other)
+        counts = len(one.drawn), missing, len(other.drawn), over_missing, *ratio[1:]
+        names = *cell, over.model, over.variant
+        rows += [(*names, metric, "all", *estimate, *counts) for metric, estimate in ratio.estimates.items()]
+    if not rows:
+        raise BadInput(runs[0], "variant", f"nothing to compare for {'/'.join(place)}", "runs of two of its cells")
+    metric_files.write(out, RATIOS, rows)
+
+
+def _runs(rows: pd.DataFrame) -> tuple[Runs, int]:
+    """The finished runs of a cell, and the number of the others, whose accuracy has no value."""
+    values = rows.pivot_table(index="seed", columns="metric", values="value", sort=False, dropna=False)
+    finished = values["accuracy"].notna()
+    drawn = rows.drop_duplicates("seed").set_index("seed").loc[values.index[finished], list(SOURCES)]
+    own = [{source: None if draw == OWN else draw for source, draw in run.items()} for run in drawn.to_dict("records")]
+    kept = values[finished].reindex(columns=[measure.of for measure in MEASURES.values()])
+    return Runs(own, {metric: of_runs.to_numpy() for metric, of_runs in kept.items()}), int((~finished).sum())

@@ -1,0 +1,107 @@
+"""The SD of a part of the test set over the SD of the whole, and the ratio expected if examples err independently.
+
+A part has fewer examples than the whole, so the SD of its rate is larger without the part being special in any way. Two
+nulls give the expected ratio. The null of size holds if all examples are equally noisy: the SD is then proportional to
+1 / sqrt(examples). The null of difficulty knows how often each example errs. Where some parts are harder than others,
+which is the rule, only this one holds its level: a hard part is noisier for its size by chance alone.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import stats
+
+from toolnoise import streams
+from toolnoise.stats.estimates import TAIL, UNDEFINED, Estimate, standard_deviation, t_interval
+from toolnoise.stats.jackknife import standard_error
+from toolnoise.stats.spread import sd_without_each
+
+STUDIES = 100_000  # simulated studies, which give the range of a largest ratio
+NORMALS = 100_000_000  # drawn at most: with very many parts and runs, fewer studies take seconds, not half a minute
+# All cells with the same sizes and runs have the same null, so its draws must not depend on the cell.
+STREAM = streams.key(0, streams.ANALYSIS, 0, "largest ratio")
+
+
+class Null(NamedTuple):
+    """The expected ratio, and the share of the whole's variance that comes from the part; NaN where undefined.
+
+    Both SDs are over the same runs. If examples err independently, the share is the squared correlation of part and
+    whole. Then sinh(log(ratio / expected)) / sqrt((1 - share) / (runs - 1)) has Student's distribution, exactly so for
+    normal runs.
+    """
+
+    expected: float
+    share: float
+
+    def range(self, runs: int) -> Estimate:
+        """The expected ratio; the bounds contain the ratio in 95 % of studies."""
+        if np.isnan(self.expected) or runs < 2:
+            return Estimate(self.expected, np.nan, np.nan)
+        half = np.arcsinh(stats.t.ppf(1 - TAIL, runs - 1) * np.sqrt((1 - self.share) / (runs - 1)))
+        return Estimate(self.expected, float(self.expected * np.exp(-half)), float(self.expected * np.exp(half)))
+
+    def pvalue(self, part: np.ndarray, whole: np.ndarray) -> float:
+        """The two-sided p-value of this null, from the rates of the runs, [S]; NaN if it cannot be tested."""
+        sd_part, sd_whole = standard_deviation(part), standard_deviation(whole)
+        freedom = len(part) - 1
+        if not (sd_part > 0 and sd_whole > 0 and 0 < self.share < 1):
+            return np.nan
+        distance = np.sinh(np.log(sd_part / sd_whole / self.expected))
+        return float(2 * stats.t.sf(abs(distance) * np.sqrt(freedom / (1 - self.share)), freedom))
+
+
+def by_size(part: int, whole: int) -> Null:
+    """The null of equally noisy examples, from the numbers of examples."""
+    return Null(float(np.sqrt(whole / part)), part / whole) if part else Null(np.nan, np.nan)
+
+
+def by_difficulty(part_sd: float, part: int, whole_sd: float, whole: int) -> Null:
+    """The null of examples that err as often as they do, from the SDs of independent errors over so many examples.
+
+    These SDs are `independent_errors_sd` of the same runs. No error rate is taken as known: given how many runs err on
+    each example, the mean of a part's observed variance over all ways to deal these errors to the runs is this SD's
+    square.
+    """
+    if not (part_sd > 0 and whole_sd > 0):
+        return Null(np.nan, np.nan)
+    return Null(part_sd / whole_sd, (part_sd * part / (whole_sd * whole)) ** 2)
+
+
+def sd_ratio(part: np.ndarray, whole: np.ndarray) -> Estimate:
+    """SD of `part` over SD of `whole`, both of the same runs, with the jackknife interval of its logarithm.
+
+    A ratio to an SD of 0 is undefined. There is no interval if either SD is 0, over all runs or without any one of
+    them.
+    """
+    sd_part, sd_whole = standard_deviation(part), standard_deviation(whole)
+    if not sd_whole > 0:
+        return UNDEFINED
+    ratio = float(sd_part / sd_whole)
+    without_part, without_whole = sd_without_each(part), sd_without_each(whole)
+    if not (np.all(without_part > 0) and np.all(without_whole > 0)):
+        return Estimate(ratio, np.nan, np.nan)
+    error = standard_error(np.log(without_part) - np.log(without_whole))
+    logarithm = t_interval(np.log(sd_part) - np.log(sd_whole), error, len(part) - 1)
+    with np.errstate(over="ignore"):  # an interval too wide for a float ends at infinity, which is true
+        return Estimate(ratio, float(np.exp(logarithm.low)), float(np.exp(logarithm.high)))
+
+
+def largest_by_size(sizes: np.ndarray, runs: int) -> Estimate:
+    """The largest ratio among parts of these sizes, which make up the whole, if they differ by size alone.
+
+    The value is the median of simulated studies; the bounds contain 95 % of them.
+    """
+    sizes = sizes[sizes > 0]
+    if runs < 2 or len(sizes) == 0:
+        return UNDEFINED
+    draws = np.random.Generator(np.random.Philox(key=STREAM))
+    largest = []
+    studies = min(STUDIES, NORMALS // (runs * len(sizes)))
+    at_once = max(1, 1_000_000 // (runs * len(sizes)))
+    for start in range(0, studies, at_once):
+        shape = (min(at_once, studies - start), len(sizes), runs)
+        parts = draws.standard_normal(shape, np.float32) / np.sqrt(sizes, dtype=np.float32)[:, np.newaxis]
+        whole = np.einsum("p,spr->sr", np.float32(sizes / sizes.sum()), parts)
+        largest.append(standard_deviation(parts).max(axis=1) / standard_deviation(whole))
+    low, median, high = np.quantile(np.concatenate(largest), [TAIL, 0.5, 1 - TAIL])
+    return Estimate(float(median), float(low), float(high))

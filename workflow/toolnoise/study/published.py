@@ -1,0 +1,111 @@
+"""The numbers that the papers print, and which of a study's cells and networks they can be compared with.
+
+resources/published.csv has each number as it was printed, its unit, its runs and its divisor (ddof 1 is n - 1; empty if
+unknown), the evidence for it ([P]aper's text, authors' [C]ode, [R]eplication, public [W]eb page, [D]erived), the
+columns that are inferred rather than printed, and its source. Pure and light: the Snakefile reads this module.
+"""
+
+import csv
+import functools
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from toolnoise.base.errors import BadInput
+from toolnoise.base.files import readable
+
+FILE = Path(__file__).parents[3] / "resources/published.csv"
+SOURCES = FILE.with_name("published-sources.csv")  # of Summers & Dinneen and their replication: each source alone
+SOURCES_MODEL = "resnet14"  # the model of most of those numbers
+IDENTICAL = FILE.with_name("published-identical.csv")  # of Pham et al.: the headlines of identical runs
+REMEDIES = FILE.with_name("published-remedies.csv")  # of Summers & Dinneen: the noise that remains with a remedy
+SCALES = {"percent": 100, "points": 100, "ratio": 1, "examples": 1, "classes": 1, "nats": 1}
+LARGEST, SMALLEST = "largest", "smallest"  # in the column `group`: of all classes, or of all networks
+ACCELERATOR = "gpu"  # of every tooling with a number of Zhuang et al.
+# The variants of a study that a variant of Zhuang et al. can be compared with, the first first. Their code fixes
+# augmentation in every variant and their networks have no dropout: their ALGO varies init and shuffle.
+VARIANTS = {"algo_impl": ("algo_impl", "init+shuffle+impl"), "algo": ("algo", "init+shuffle"), "impl": ("impl",)}
+OVERHEAD_AT = {"batch_size": 64, "image_size": 224}  # of figures 8 and 9
+EVIDENCE = ("P", "C", "R", "W", "D")  # a number from memory is never quoted
+
+
+class Number(NamedTuple):
+    """One published number; `value` as printed. Names that do not apply are empty."""
+
+    item: str
+    model: str
+    dataset: str
+    hardware: str
+    variant: str
+    split: str
+    group: str
+    label: str
+    metric: str
+    value: str
+    unit: str
+    n_runs: str
+    ddof: str
+    evidence: str
+    inferred: str
+    source: str
+
+    @property
+    def amount(self) -> float:
+        """The value in the unit of metric files; an SD with the divisor n - 1."""
+        amount = float(self.value) / SCALES[self.unit]
+        runs = int(self.n_runs or 0)
+        return amount * math.sqrt(runs / (runs - 1)) if self.ddof == "0" else amount
+
+    @property
+    def variants(self) -> tuple[str, ...]:
+        """The variants of a study that it can be compared with; all, if its own is not stated."""
+        return VARIANTS[self.variant] if self.variant else tuple(name for names in VARIANTS.values() for name in names)
+
+
+def read(path: str | Path = FILE) -> list[Number]:
+    """Every published number of a file."""
+    with readable(path, "published numbers"):
+        rows = list(csv.reader(Path(path).read_text("utf-8").splitlines()))
+    if not rows or tuple(rows[0]) != Number._fields:
+        raise BadInput(path, "line 1", "unexpected columns", f"expected {','.join(Number._fields)}")
+    return [_number(path, line, row) for line, row in enumerate(rows[1:], 2)]
+
+
+def remedy(number: Number) -> str:
+    """The remedy of a number of `REMEDIES`, under its name in metric files."""
+    return number.item.partition("/")[2].replace("snapshot5", "snapshots").replace("_", "+").replace("crop", "crops")
+
+
+@functools.cache
+def trained() -> frozenset[tuple[str, str, str]]:
+    """The models, data sets and variants of trainings with a number of Zhuang et al."""
+    numbers = (number for number in read() if number.model and number.dataset)
+    return frozenset((number.model, number.dataset, name) for number in numbers for name in number.variants)
+
+
+@functools.cache
+def timed() -> frozenset[str]:
+    """The networks whose cost of determinism has a number of Zhuang et al."""
+    return frozenset(number.model for number in read() if number.metric == "kernel_ratio" and number.model)
+
+
+def _number(path: str | Path, line: int, row: Sequence[str]) -> Number:
+    if len(row) != len(Number._fields):
+        raise BadInput(path, f"line {line}", f"{len(row)} fields", f"expected {len(Number._fields)}")
+    number = Number(*row)
+    inferred = number.inferred.split()
+    for key, found, allowed in (
+        ("unit", [number.unit], SCALES),
+        ("evidence", [number.evidence], EVIDENCE),
+        ("ddof", [number.ddof], ("", "0", "1")),
+        ("inferred", inferred, Number._fields),
+    ):
+        for value in found:
+            if value not in allowed:
+                raise BadInput(path, f"line {line}, {key}", f"found {value!r}", f"allowed: {', '.join(allowed)}")
+    try:
+        float(number.value), int(number.n_runs or 0)
+    except ValueError as error:
+        raise BadInput(path, f"line {line}", str(error), "a number, and a number of runs or nothing") from None
+    return number
