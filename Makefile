@@ -60,6 +60,7 @@ bench: .venv/dev
 	@.venv/bin/python bench/demo_time.py
 	@.venv/bin/python bench/audit_vs_sha256sum.py
 	@.venv/bin/python bench/coverage.py
+	@.venv/bin/python bench/winners.py
 
 # Each stamp file holds the installation time in seconds, for bench/demo_time.py.
 .SECONDEXPANSION:
