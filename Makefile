@@ -61,6 +61,7 @@ bench: .venv/dev
 	@.venv/bin/python bench/warm_starts.py
 	@.venv/bin/python bench/audit_vs_sha256sum.py
 	@.venv/bin/python bench/coverage.py
+	@.venv/bin/python bench/winners.py
 
 # Each stamp file holds the installation time in seconds, for bench/demo_time.py.
 .SECONDEXPANSION:

@@ -52,3 +52,12 @@ def test_a_truncated_dump_is_one_line(which, kept, make_dump, refused):
 def test_a_dump_is_not_copied_into_memory(make_dump):
     assert isinstance(stacks.read_predictions(*make_dump(LOGITS)).logits, np.memmap)
     assert arrays.read_npy(make_dump(LOGITS)[0]).shape == LOGITS.shape
+
+
+def test_a_dump_of_softmax_outputs_is_refused(make_dump, refused):
+    softmax = np.exp(LOGITS) / np.exp(LOGITS).sum(axis=2, keepdims=True)
+    softmax[0] = np.nan
+    paths = make_dump(softmax, diverged=[True, False, False])
+    line = refused(stacks.read_predictions, *paths)
+    assert line == f"{paths[0]}: found probabilities; logits, so a network without a softmax at its end"
+    assert len(stacks.read_predictions(*make_dump(softmax[:1], diverged=[True])).logits) == 1

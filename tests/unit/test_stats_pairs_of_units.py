@@ -89,5 +89,5 @@ def test_arms_without_noise_have_no_ratio_and_no_warning(paired):
     none, some = pairs_of_units.in_arm(np.zeros((4, 4))), pairs_of_units.in_arm(symmetric(4))
     for arms in ((none, some), (some, none), (none, none)):
         assert np.isnan(pairs_of_units.ratio(*arms, paired)).all()
-    assert pairs_of_units.difference(none, none, paired) == (0, 0, 0)
+    assert_equal(pairs_of_units.difference(none, none, paired), (0, np.nan, np.nan))
     assert_equal(pairs_of_units.root(none), (0, np.nan, np.nan))

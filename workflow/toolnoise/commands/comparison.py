@@ -22,7 +22,7 @@ from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, standard_devi
 from toolnoise.stats.multiplicity import holm
 from toolnoise.stats.pairs_of_units import Statistic, in_arm
 from toolnoise.stats.result import Result
-from toolnoise.stats.spread import sd_chi2, sd_interval
+from toolnoise.stats.spread import equal_runs_sd, sd_chi2, sd_interval
 from toolnoise.stats.two_means import (
     hedges_g,
     mean_difference,
@@ -120,9 +120,12 @@ def tested(a: Side, b: Side) -> tuple[Design, Result]:
     """How two arms can be compared, and the test of their accuracies."""
     numbers = draws.merged(np.concatenate(draws.units(a.drawn, b.drawn)), [*a.contents, *b.contents])
     plan = draws.design(*np.split(numbers, [len(a.scores)]))
-    # Equal differences leave no doubt only if both arms are the same runs, bit by bit.
-    step = 0.0 if set(a.contents) == set(b.contents) else 1 / a.right.shape[1]
-    return plan, _difference(plan, a.scores, b.scores, step)
+    return plan, _difference(plan, a.scores, b.scores, _step(a, b))
+
+
+def _step(a: Side, b: Side) -> float:
+    """The smallest difference of a rate; equal differences leave no doubt if both arms are the same runs bit by bit."""
+    return 0.0 if set(a.contents) == set(b.contents) else 1 / a.right.shape[1]
 
 
 def _compare(a: Side, b: Side, assumption: Assumption) -> Comparison:
@@ -135,7 +138,7 @@ def _compare(a: Side, b: Side, assumption: Assumption) -> Comparison:
     churns = _in_arms(plan, *map(pairwise_churn, predicted))
     variances = _in_arms(plan, *map(_variances, (a.scores, b.scores)))
     changes = [
-        _between_arms(plan, matrix)
+        _between_arms(plan, matrix, _step(a, b))
         for matrix in (cross_churn(*predicted), good_flips(a.right, b.right), bad_flips(a.right, b.right))
     ]
     return Comparison(
@@ -168,6 +171,9 @@ def _arm(side: Side) -> Arm:
     scores = draws.unit_means(side.scores, own, found)
     entropies = None if answers.entropies is None else draws.unit_means(answers.entropies, own, found)
     variance = pairs_of_units.in_arm(_pair_means(_variances(side.scores), own, found))
+    step = 1 / side.right.shape[1]
+    # Runs of a draw that are all equal bit by bit are equal for sure.
+    step_of_draw = 0.0 if len(set(side.contents)) == len(found) else step
     return Arm(
         side.name,
         answers.file,
@@ -175,23 +181,23 @@ def _arm(side: Side) -> Arm:
         answers.missing,
         len(found),
         draws.shared(side.drawn) if len(found) == 1 else [],
-        mean_t(scores, 1 / len(side.right[0])).within(0, 1),
-        sd_chi2(side.scores) if len(found) == len(own) else pairs_of_units.root(variance),
-        _sd_same_draw(side),
+        mean_t(scores, step).within(0, 1),
+        sd_chi2(side.scores, step) if len(found) == len(own) else pairs_of_units.root(variance),
+        _sd_same_draw(side, step_of_draw),
         None if entropies is None else mean_t(entropies, np.nan).within(0, np.inf),
         pairs_of_units.estimate(pairs_of_units.in_arm(_pair_means(churn, own, found))).within(0, 1),
-        mean_t(draws.same_unit_means(churn, own)).within(0, 1),
+        mean_t(draws.same_unit_means(churn, own), step_of_draw).within(0, 1),
     )
 
 
-def _sd_same_draw(side: Side) -> Estimate:
+def _sd_same_draw(side: Side, step: float) -> Estimate:
     """The SD of runs of the same draw, from all draws that have several."""
     of_draws = [side.scores[runs] for runs in draws.members(side.own) if len(runs) > 1]
     freedom = sum(len(scores) - 1 for scores in of_draws)
     if not freedom:
         return UNDEFINED
     squares = sum((len(scores) - 1) * standard_deviation(scores) ** 2 for scores in of_draws)
-    return sd_interval(float(np.sqrt(squares / freedom)), freedom + 1)
+    return sd_interval(float(np.sqrt(squares / freedom)), freedom + 1) if squares else equal_runs_sd(freedom + 1, step)
 
 
 def _variances(scores: np.ndarray) -> np.ndarray:
@@ -212,7 +218,7 @@ def _in_arms(plan: Design, a: np.ndarray, b: np.ndarray) -> tuple[Statistic, Sta
     return in_arm(_pair_means(a, plan.a, plan.units_a)), in_arm(_pair_means(b, plan.b, plan.units_b))
 
 
-def _between_arms(plan: Design, matrix: np.ndarray) -> tuple[Estimate, Estimate]:
+def _between_arms(plan: Design, matrix: np.ndarray, step: float) -> tuple[Estimate, Estimate]:
     """The means over pairs of a run of A and a run of B with other draws, and with the same, [A, B]."""
     means = draws.pair_means(matrix, plan.a, plan.b, plan.units_a, plan.units_b)
     same = plan.units_a[:, np.newaxis] == plan.units_b
@@ -222,7 +228,7 @@ def _between_arms(plan: Design, matrix: np.ndarray) -> tuple[Estimate, Estimate]
         )
     else:
         other = pairs_of_units.estimate(pairs_of_units.between_arms(means, plan.way == "paired"))
-        alike = mean_t(means[same])
+        alike = mean_t(means[same], step)
     return other.within(0, 1), alike.within(0, 1)
 
 

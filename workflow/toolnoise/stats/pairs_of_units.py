@@ -56,13 +56,13 @@ def change(of: Callable[[np.ndarray, np.ndarray], np.ndarray], a: Statistic, b: 
 def estimate(found: Statistic) -> Estimate:
     """The value with the jackknife's interval; Satterthwaite's degrees of freedom for two sets of units, as in Welch's.
 
-    There is no interval if a value without a unit is undefined.
+    There is no interval if a value without a unit is undefined, or if all units agree: that may be luck.
     """
-    if not found.without or not all(np.isfinite(values).all() for values in found.without):
-        return Estimate(found.value, np.nan, np.nan)
     squares = np.array([standard_error(values) ** 2 for values in found.without])
+    if not (np.isfinite(squares).all() and squares.any()):
+        return Estimate(found.value, np.nan, np.nan)
     counts = np.array([len(values) for values in found.without])
-    freedom = squares.sum() ** 2 / np.sum(squares**2 / (counts - 1)) if squares.any() else counts.min() - 1
+    freedom = squares.sum() ** 2 / np.sum(squares**2 / (counts - 1))
     return t_interval(found.value, np.sqrt(squares.sum()), freedom)
 
 

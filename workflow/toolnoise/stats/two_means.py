@@ -65,8 +65,8 @@ def hedges_g(a: np.ndarray, b: np.ndarray) -> Estimate:
     """The difference of the means in pooled SDs, corrected for its bias with few runs (Hedges 1981).
 
     The interval is exact for normal runs with equal SDs. It contains the differences for which the observed t statistic
-    is not in the tails of its noncentral distribution. For paired arms it is too wide: one that knows the pairs would
-    need the SDs' ratio, and covers less with few runs.
+    is not in the tails of its noncentral distribution. For paired arms it is too wide if the same draw moves both
+    arms alike.
     """
     freedom = len(a) + len(b) - 2
     if min(len(a), len(b)) < 2:
