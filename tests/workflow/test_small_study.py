@@ -105,7 +105,7 @@ def test_the_gate_says_that_control_is_bit_equal(small_study):
 def test_progress_is_printed_to_a_file_with_what_is_left(small_study):
     lines = (small_study / "said.txt").read_text().splitlines()
     assert any("of 16 runs trained" in line and line.endswith("left") for line in lines)
-    assert lines[-1].startswith("100%, 12 of 12 runs trained")
+    assert lines[-1].startswith("100%, 16 of 16 runs trained")
 
 
 def test_a_summary_has_a_line_for_every_cell(small_study, toolnoise):
@@ -132,8 +132,8 @@ def test_the_study_kept_with_the_results_is_the_study(copied, planned):
 def test_a_changed_recipe_plans_exactly_its_runs_and_what_follows(copied, change_study, planned):
     change_study(copied, lambda study: study["recipes"]["normed"].update(learning_rate=0.02))
     jobs = planned(copied)
-    assert jobs["train_run"] == 4
-    assert jobs["dump_predictions"] == jobs["measure_cell"] == 2
+    assert jobs["train_run"] == 8
+    assert jobs["dump_predictions"] == jobs["measure_cell"] == 3
     assert jobs["check_control"] == 1
     assert "prepare_data" not in jobs
     assert "measure_pair" not in jobs
@@ -174,7 +174,7 @@ def test_changed_code_plans_what_depends_on_it(copied, checkout, planned, tmp_pa
 
 
 COLLECTED = {f"collect_{kind}" for kind in ("stability", "runs", "identical", "convergence", "ensembles", "ratios")}
-AFTER_CELLS = {"measure_cell", "measure_ratios", *COLLECTED, "write_report", "page"}
+AFTER_CELLS = {"measure_cell", "measure_ratios", *COLLECTED, "judge_claims", "write_report", "page"}
 
 
 @pytest.fixture
@@ -231,7 +231,7 @@ def test_the_papers_names_are_targets_and_plan_what_they_are_about(copied, plann
     shutil.rmtree(copied / "results/small/predictions")
     shutil.rmtree(copied / "results/small/metrics")
     # Figure 3 is about the two models on `cpu`; the runs on `cpu-eigen` are not in it.
-    assert planned(copied, "fig3")["train_run"] == 10
+    assert planned(copied, "fig3")["train_run"] == 14
     assert "train_run" not in planned(copied, "table4")
 
 
