@@ -56,6 +56,7 @@ KINDS = {
     "metrics of the study": ("small", "metrics/stability.csv"),
     "identical runs of the study": ("small", "metrics/identical.csv"),
     "ensembles of the study": ("small", "metrics/ensembles.csv"),
+    "verdicts on claims": ("small", "metrics/claims.csv"),
     "counts of the study": ("small", "metrics/data.csv"),
     "pairs of the study": ("small", "metrics/cross_tooling.csv"),
     "frameworks of the study": ("other", "metrics/frameworks.csv"),

@@ -146,7 +146,8 @@ def test_changed_code_plans_what_depends_on_it(copied, checkout, planned, tmp_pa
     assert not {"train_run", "dump_predictions", "check_control"} & set(jobs)
 
 
-AFTER_CELLS = {"measure_cell", "collect_stability", "collect_identical", "collect_ensembles", "write_report", "page"}
+COLLECTED = {"collect_stability", "collect_runs", "collect_identical", "collect_ensembles"}
+AFTER_CELLS = {"measure_cell", *COLLECTED, "judge_claims", "write_report", "page"}
 
 
 @pytest.fixture
