@@ -46,7 +46,7 @@ for kind in study.figure_kinds:
 
 rule write_report:
     input:
-        list(METRICS.values()),
+        steps.summaries(study),
         list(get_files(study.figures)),
     output:
         layout.REPORT,

@@ -165,7 +165,10 @@ def examine(claim: Claim, side: Side) -> tuple[Shown | None, list[Shown]]:
 
 
 def _shown(claim: Claim, name: str, found: Contrast, bound: float, toolings: tuple[str, ...]) -> Shown:
-    effect = found.estimate if claim["test"] == "trend" else Estimate(*(float(np.exp(end)) for end in found.estimate))
+    effect = found.estimate
+    if claim["test"] != "trend":
+        with np.errstate(over="ignore"):  # an interval too wide for a float ends at infinity, which is true
+            effect = Estimate(*np.exp(effect).tolist())
     told = not np.isnan([found.error, bound]).any()
     finding = _finding(claim, found, bound) if told else None
     return Shown(

@@ -29,6 +29,11 @@ def collected(study: Study) -> dict[str, str]:
     return {kind: study.path(layout.COLLECTED, file=layout.FILE_OF.get(kind, kind)) for kind in there}
 
 
+def summaries(study: Study) -> list[str]:
+    """Every metric file of the study as a whole, and the verdicts on claims."""
+    return [*collected(study).values(), study.path(layout.CLAIMS)]
+
+
 def _judged(kind: str) -> Read:
     """The metric file of the whole study, of a kind that claims are judged on, if the study has it."""
 
@@ -92,7 +97,7 @@ def _shown(study: Study, place: Shown) -> list[list[str]]:
 
 def _everything_shown(study: Study, _: Whole) -> list[str]:
     figures = (Shown(figure.name) for figure in study.figures)
-    return [*collected(study).values(), *(name for place in figures for name, _ in _rendered(study, place))]
+    return [*summaries(study), *(name for place in figures for name, _ in _rendered(study, place))]
 
 
 def _rendered(study: Study, place: Shown) -> Names:
