@@ -273,6 +273,7 @@ def test_a_moved_study_is_bit_equal_to_itself(small_study, tmp_path, toolnoise):
     assert done.returncode == 0, done.stdout
     assert done.stdout.splitlines()[-1] == "bit-equal: every file except times"
     done = toolnoise(small_study, "diff", "results/small", tmp_path / "moved", "--json")
-    timed = set(json.loads(done.stdout)["not_compared"])
+    (study,) = json.loads(done.stdout)["studies"]
+    timed = set(study["not_compared"])
     assert {"metrics/identical.csv", "metrics/convergence.csv", "report.html"} <= timed
     assert "metrics/stability.csv" not in timed
