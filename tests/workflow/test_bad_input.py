@@ -54,7 +54,8 @@ TABLE = ["table2.html", "table2.csv", "table2.md", "table2.tex"]
 RENDERS = ["render", *STUDY, "--figure", "table2", "--executed", "e", "--out"]
 STABILITY = f"{RESULTS}/metrics/stability.csv"
 MEASURES = [
-    *("--out", "out.csv", "--out-identical", "out.identical.csv", "--out-convergence", "out.convergence.csv"),
+    *("--out", "out.csv", "--out-runs", "out.runs.csv"),
+    *("--out-identical", "out.identical.csv", "--out-convergence", "out.convergence.csv"),
     *("--out-ensembles", "out.ensembles.csv"),
 ]
 DAMAGED = {

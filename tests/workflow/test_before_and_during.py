@@ -83,7 +83,7 @@ def test_a_finished_study_has_nothing_left(small_study, toolnoise):
 def test_a_finished_study_s_status_is_all_done(small_study, toolnoise):
     done = toolnoise(small_study, "status", "--study", "results/small/study.json")
     assert done.returncode == 0, done.stderr
-    assert "12 of 12 runs are done" in done.stdout
+    assert "16 of 16 runs are done" in done.stdout
     assert "failed:" not in done.stdout
     assert "report.html" in done.stdout
 

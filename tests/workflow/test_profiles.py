@@ -28,7 +28,7 @@ TASKS = {
     "p100": (SMALL, R18, R18_100),
     "v100": (SMALL, NORMED, R18, R18_100, FACES, IMAGENET),
     "rtx5000": (SMALL, R18, R18_100),
-    "rtx5000-tc": (R18_100,),
+    "rtx5000-tc": (R18, R18_100),
 }
 PLANNED = {
     "slurm-p100": ("p100",),

@@ -43,7 +43,7 @@ def measured(place, labels, classes, groups, noise, runs=RUNS):
     common = draws.normal(size=(len(labels), classes)) + 1.5 * np.eye(classes)[labels]
     logits = common + noise * draws.normal(size=(runs, len(labels), classes))
     vectors = draws.normal(size=(1, 50)) + noise * draws.normal(size=(runs, 50))
-    rows = stability(logits, labels, groups, vectors, streams.key(0, "init", 1))
+    rows = stability(logits.astype(np.float32), labels, groups, vectors, streams.key(0, "init", 1))
     return [(*place, metric, group, *estimate, runs, 0) for metric, group, estimate in rows]
 
 
