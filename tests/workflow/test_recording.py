@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from toolnoise.base.noise_sources import replicate
 from toolnoise.provenance.record import statements
 from toolnoise.provenance.record.hashing import sha256
 
@@ -52,7 +53,7 @@ def test_a_run_states_its_spec_its_keys_and_its_machine(small_study, stated):
             assert statement.parameters["spec"] == record["spec"]
             varying = record["spec"]["variant"]["varying"]
             for source, drawn in statement.parameters["keys"].items():
-                assert drawn["replicate"] == (record["spec"]["seed"] if source in varying else 0)
+                assert drawn["replicate"] == replicate(source, record["spec"])
             assert statement.observed == record["observed"]
 
 
