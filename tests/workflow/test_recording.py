@@ -51,7 +51,6 @@ def test_a_run_states_its_spec_its_keys_and_its_machine(small_study, stated):
         if statement.verb == "train":
             record = json.loads((small_study / statement.outputs[2].name).read_text())
             assert statement.parameters["spec"] == record["spec"]
-            varying = record["spec"]["variant"]["varying"]
             for source, drawn in statement.parameters["keys"].items():
                 assert drawn["replicate"] == replicate(source, record["spec"])
             assert statement.observed == record["observed"]
