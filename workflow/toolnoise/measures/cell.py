@@ -56,7 +56,7 @@ def measure(
         together, lambda some: stability(_some(stack, some), test.labels, groups, vectors[some], stream)
     )
     found += components.rows(predicted, test.labels, together.table, together.crossed)
-    found.append(("n_draws", "all", Estimate(float(together.n_draws or np.nan), np.nan, np.nan)))
+    found.append(("n_draws", "all", Estimate(float(together.n_draws), np.nan, np.nan)))
 
     entropies = cross_entropies(stack, test.labels)
     values = per_run.per_run(predicted, entropies, test.labels, len(dataset.classes), groups)
