@@ -194,9 +194,13 @@ def test_shipped_formulas_are_others(framework, on_each, updates, tmp_path, skip
     apart = np.abs(found[f"adam/v/{path}"] - exact["v"]) / np.abs(exact["v"] - updates[0][f"v/{path}"])
     # The float32 nearest to 0.001, in place of 1 minus the one nearest to 0.999.
     assert np.median(apart) == pytest.approx(1.3e-5, rel=0.1)
-    # That moves the weights by half of it; epsilon is too small to show where PyTorch adds it.
-    step, weight = exact["weights"] - updates[0][f"weights/{path}"], found[f"adam/weights/{path}"]
-    assert np.median(np.abs(weight - exact["weights"]) / np.abs(step)) == pytest.approx(6.4e-6, rel=0.2)
+    # PyTorch keeps the corrections in float64, and adds epsilon after that of the second moment: a smaller one, here.
+    powers = (0.9**7, 0.999**7) if framework == "torch" else POWERS
+    epsilon = EPSILON * (np.sqrt(1 - powers[1]) if framework == "torch" else 1)
+    shipped = exact_update(updates[0], path, "adam", (single(0.1), single(0.001)), powers, epsilon)
+    start, weight = updates[0][f"weights/{path}"], found[f"adam/weights/{path}"].astype(np.float64)
+    np.testing.assert_allclose(weight - start, shipped["weights"] - start, rtol=2 * UPDATE_ROUNDING)
+    assert np.median(np.abs(weight - exact["weights"]) / np.abs(exact["weights"] - start)) > 10 * UPDATE_ROUNDING
     # The first momentum's sign and scale are each framework's own; the weights move alike.
     sgd = exact_update(updates[0], path, "sgd")
     if framework == "jax":
@@ -233,7 +237,16 @@ def updates(on_each, tmp_path_factory, control):
     return given, {framework: here.drive("one_update.py", file) for framework, here in smoothed.items()}
 
 
-def exact_update(given, path, optimizer):
+def single(number):
+    """The float32 nearest to a number, in float64."""
+    return np.float64(np.float32(number))
+
+
+RISES, POWERS = (formulas.RISE_1, formulas.RISE_2), (single(0.9**7), single(0.999**7))
+EPSILON = single(formulas.EPSILON)
+
+
+def exact_update(given, path, optimizer, rises=RISES, powers=POWERS, epsilon=EPSILON):
     """The moved weight and the slots by the specification, in float64 from float32 constants."""
     of_path = {name.partition("/")[0]: array for name, array in given.items() if name.endswith(f"/{path}")}
     w, g, m, v, momentum = (of_path[name].astype(np.float64) for name in ("weights", "gradient", "m", "v", "momentum"))
@@ -243,14 +256,9 @@ def exact_update(given, path, optimizer):
     if optimizer == "sgd":
         momentum = single(0.9) * momentum - rate * g
         return {"weights": w + momentum, "momentum": momentum}
-    m, v = m + (g - m) * formulas.RISE_1, v + (g**2 - v) * formulas.RISE_2
-    size = rate * np.sqrt(1 - single(0.999**7)) / (1 - single(0.9**7))
-    return {"weights": w - m * size / (np.sqrt(v) + single(1e-7)), "m": m, "v": v}
-
-
-def single(number):
-    """The float32 nearest to a number, in float64."""
-    return np.float64(np.float32(number))
+    m, v = m + (g - m) * rises[0], v + (g**2 - v) * rises[1]
+    size = rate * np.sqrt(1 - powers[1]) / (1 - powers[0])
+    return {"weights": w - m * size / (np.sqrt(v) + epsilon), "m": m, "v": v}
 
 
 # The share of an update that its seven float32 operations can be off by, at half a unit in the last place each.

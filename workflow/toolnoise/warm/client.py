@@ -47,7 +47,9 @@ def _server(dispatcher: str) -> tuple["socket | None", str]:
         "argv": sys.argv,
         "cwd": os.getcwd(),  # noqa: PTH109
         "environment": dict(os.environ),
-        "python": sys.executable,
+        # A folder may have several names for one Python, and several Pythons.
+        "python": [sys.prefix, sys.version],
+        "executable": sys.executable,
         "umask": mask,
     }
     try:

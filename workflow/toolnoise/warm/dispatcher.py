@@ -76,7 +76,7 @@ def _answer(connection: socket.socket, folder: Path, servers: dict[str, Server])
 
 def _server(job: Message, folder: Path, servers: dict[str, Server]) -> Server:
     """The server for a job: the one that imported where the job is, with its environment and its settings."""
-    if job["python"] != sys.executable:
+    if job["python"] != [sys.prefix, sys.version]:
         raise Refused("another Python")
     os.chdir(job["cwd"])
     imports, settings = _imports(cli.parsed(job["argv"][1:]))

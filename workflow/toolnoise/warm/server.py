@@ -142,7 +142,7 @@ def _become(job: Message, streams: list[int]) -> None:
         os.dup2(stream, number)
         os.close(stream)
     sys.stdout.reconfigure(line_buffering=os.isatty(sys.stdout.fileno()))
-    sys.argv = job["argv"]
+    sys.argv, sys.executable = job["argv"], job["executable"]
     os.environ.clear()
     os.environ.update(job["environment"])
     os.umask(job["umask"])
