@@ -44,7 +44,7 @@ def measure(
             for step, metric, estimate, count in growth.levels(list(courses[cell].values()), examples)
         ]
         others = [fits[other] for other, over in pairs if other != cell and other.hardware != over.hardware]
-        every = [*growth.fits(list(fits[cell].values())), *growth.beside(fits[cell], others)]
+        every = [*growth.fits(list(fits[cell].values()), examples), *growth.beside(fits[cell], others, examples)]
         fit_rows += [(*names, metric, "all", *estimate, count, missing) for metric, estimate, count in every]
     metric_files.write(out, GROWTH, rows)
     metric_files.write(out_fits, GROWTH_FITS, fit_rows)

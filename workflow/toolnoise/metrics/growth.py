@@ -43,6 +43,12 @@ GROWN = 0.01
 # What is fitted to the course of a start; those in LEVELS are distances, whose ratios count.
 LEVELS = ("first", *(f"{name}_last" for name in DISTANCES), "grown_last")
 COMPARED = ("rate", "jump", "rate_last", "grown", f"{CHURN}_last", *LEVELS)
+SHARES = ("grown", f"{CHURN}_last")
+RANGES = {
+    **dict.fromkeys(LEVELS, (0, FARTHEST)),
+    **dict.fromkeys(("misfit", "misfit_exponential"), (0, np.inf)),
+    **dict.fromkeys(SHARES, (0, 1)),
+}
 FITS = ("rate_exponential", "misfit", "misfit_exponential", *COMPARED)
 
 
@@ -130,30 +136,32 @@ def fit(one: Course) -> dict[str, float]:
     }
 
 
-def fits(of_starts: Sequence[Mapping[str, float]]) -> Iterator[tuple[str, Estimate, int]]:
-    """The mean of each fit over the starts of a cell that part, and how much better the power fits."""
+def fits(of_starts: Sequence[Mapping[str, float]], examples: int) -> Iterator[tuple[str, Estimate, int]]:
+    """The mean of each fit over the starts of a cell, and how much better the power fits than the exponential."""
     for name in FITS:
         values = np.array([one[name] for one in of_starts])
         if name == "grown":
             yield name, wilson(int(values.sum()), len(values)), len(values)
         else:
-            yield name, *_mean(name, values)
+            found, count = _mean(name, _scaled(name, values), examples)
+            yield name, found.within(*RANGES.get(name, (-np.inf, np.inf))), count
     better = [one["misfit_exponential"] - one["misfit"] for one in of_starts]
-    yield "misfit_exponential_minus_power", *_mean("", np.array(better))
+    yield "misfit_exponential_minus_power", *_mean("misfit", np.array(better), examples)
 
 
 def beside(
-    mine: Mapping[Start, Mapping[str, float]], toolings: Sequence[Mapping[Start, Mapping[str, float]]]
+    mine: Mapping[Start, Mapping[str, float]], toolings: Sequence[Mapping[Start, Mapping[str, float]]], examples: int
 ) -> Iterator[tuple[str, Estimate, int]]:
     """The fits of a cell against the mean of toolings, start by start: ratios of distances, differences of the rest."""
     for name in COMPARED:
         apart = []
         for start, found in mine.items():
-            theirs = np.array([tooling[start][name] for tooling in toolings if start in tooling])
-            theirs = _scaled(name, theirs[~np.isnan(theirs)])
+            theirs = _scaled(name, np.array([tooling[start][name] for tooling in toolings if start in tooling]))
+            theirs = theirs[~np.isnan(theirs)]
             apart.append(_scaled(name, np.array(found[name])) - theirs.mean() if len(theirs) else np.nan)
         how = "over" if name in LEVELS else "minus"
-        yield f"{name}_{how}_toolings", *_back(name, np.array(apart))
+        found, count = _mean(name, np.array(apart), examples)
+        yield f"{name}_{how}_toolings", (found.within(-1, 1) if name in SHARES else found), count
 
 
 def _line(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
@@ -168,19 +176,16 @@ def _scaled(name: str, values: np.ndarray) -> np.ndarray:
     return np.log(np.where(values > 0, values, np.nan)) if name in LEVELS else values
 
 
-def _back(name: str, values: np.ndarray) -> tuple[Estimate, int]:
-    """The mean of such values over the starts that have one, in the unit of the fit, and their number."""
+def _mean(name: str, values: np.ndarray, examples: int) -> tuple[Estimate, int]:
+    """The mean of scaled values over the starts that have one, in the unit of the fit, and their number."""
     values = values[~np.isnan(values)]
-    found = mean_t(values)
+    # Equal shares in all starts do not make a share certain.
+    found = mean_t(values, {"grown": 1.0, f"{CHURN}_last": 1 / examples}.get(name, 0.0))
     return (Estimate(*np.exp(found).tolist()) if name in LEVELS else found), len(values)
 
 
-def _mean(name: str, values: np.ndarray) -> tuple[Estimate, int]:
-    return _back(name, _scaled(name, values))
-
-
 def _geometric(values: Sequence[float]) -> tuple[Estimate, int]:
-    """The geometric mean of distances, over those that are not 0; 0 if all are."""
+    """The geometric mean of distances, over those that are not 0, and their number; 0 if all are."""
     some = np.array([value for value in values if value > 0])
     if not len(some):
         return Estimate(0.0, 0.0, 0.0), 0
