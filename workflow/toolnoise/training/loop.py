@@ -61,6 +61,7 @@ def train(
     with timings.measure("compile"):
         parameters = build_model(engine, spec, dataset)
         engine.compile(spec["recipe"], dataset.train)
+        recording = Recording(engine, spec["recipe"], dataset)
     checkpoints = Checkpoints(checkpoint, _identity(spec, dataset, observed))
     initial = initial_state(parameters, spec)
     engine.restore(initial)
@@ -73,7 +74,7 @@ def train(
         progress.resumed.append(len(progress.rows))
         print(f"goes on after epoch {len(progress.rows)} of {spec['recipe']['epochs']}", flush=True)
     rows, snapshots, move = progress.rows, progress.snapshots, bitflip.of_run(parameters, spec)
-    recording = Recording(engine, spec["recipe"], dataset, progress.recorded)
+    recording.recorded = progress.recorded
     while not _has_ended(rows, spec["recipe"]["epochs"]):
         with timings.measure("checkpoints"):
             checkpoints.write(lambda: progress._replace(state=engine.state(), seconds=dict(timings)))

@@ -15,8 +15,8 @@ from toolnoise.engines import Engine, EpochResult, Weights
 from toolnoise.epoch_plan import Plan, records_steps, steps_per_epoch
 
 MARK, LOGITS = "//", "logits"
-# The first test examples, as many as an engine evaluates at once, so that nothing is compiled for them.
-EXAMPLES = 512
+# The first test examples: with more, recording would take more than a twentieth of a short training.
+EXAMPLES = 256
 
 
 def schedule(last: int) -> list[int]:
@@ -30,11 +30,15 @@ class Recording:
     `recorded` has the tensors and logits of the steps so far, and grows.
     """
 
-    def __init__(self, engine: Engine, recipe: dict[str, Any], dataset: Data, recorded: list[Weights]) -> None:
-        self.engine, self.recorded = engine, recorded
+    def __init__(self, engine: Engine, recipe: dict[str, Any], dataset: Data) -> None:
+        self.engine = engine
+        self.recorded: list[Weights] = []
         self.steps_per_epoch = steps_per_epoch(recipe, len(dataset.train.labels))
         self.steps = schedule(recipe["epochs"] * self.steps_per_epoch) if records_steps(recipe) else []
         self.test = dataset.test.first(EXAMPLES)
+        if self.steps:
+            # XLA compiles for their number: now, not between two steps.
+            engine.logits(self.test)
 
     def epoch(self, plan: Plan, before: int) -> EpochResult:
         """Train the epoch that follows `before` epochs."""
