@@ -29,13 +29,12 @@ class Pairs(NamedTuple):
 def some_pairs(runs: int) -> tuple[np.ndarray, np.ndarray]:
     """The first and the second run of the pairs that show how much a pair varies: all pairs of a few runs.
 
-    Of many runs, each is paired with the next, and the last with the first. Runs are in no order that matters, so the
-    sample variance of these pairs estimates the variance of a pair without bias. Its cost grows with the runs only.
+    Of many runs, the first are each paired with the next. Runs are in no order that matters, so the sample variance of
+    these pairs estimates the variance of a pair without bias.
     """
     if runs <= FEW:
         return np.triu_indices(runs, 1)
-    first = np.append(np.arange(runs - 1), 0)
-    return first, np.append(np.arange(1, runs), runs - 1)
+    return np.arange(FEW), np.arange(1, FEW + 1)
 
 
 def standard_error(without: np.ndarray) -> float:
