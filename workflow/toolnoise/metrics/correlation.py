@@ -28,10 +28,10 @@ def pearson_distances(logits: np.ndarray) -> Pairs:
 def spearman_distances(logits: np.ndarray) -> Pairs:
     """1 - Spearman's r of runs with float32 logits [S, N, C].
 
-    The ranks of a fifth of the runs are computed twice: those of all runs would take as much memory as the logits.
+    The ranks of a quarter of the runs are computed twice: those of all runs would take as much memory as the logits.
     """
     values = _flat(logits)
-    return _distances(_Ranks(values).of, *values.shape, early=len(values) // 5)
+    return _distances(_Ranks(values).of, *values.shape, early=len(values) // 4)
 
 
 class _Units(NamedTuple):
