@@ -94,13 +94,14 @@ def parted(one: Course) -> bool:
 
 def levels(courses: Sequence[Course], examples: int) -> Iterator[tuple[int, str, Estimate, int]]:
     """The distances of a cell after each step, over its starts, each with its number of starts."""
+    rate_step = 1 / examples if any(map(parted, courses)) else 0.0
     for place, step in enumerate(courses[0].steps):
         apart = [one for one in courses if one.distances["movement"][: place + 1].any()]
         yield int(step), "parted", wilson(len(apart), len(courses)), len(courses)
         for name in DISTANCES:
             yield int(step), name, *_geometric([one.distances[name][place] for one in apart])
         churns = np.array([one.distances[CHURN][place] for one in courses])
-        yield int(step), CHURN, mean_t(churns, 1 / examples).within(0, 1), len(courses)
+        yield int(step), CHURN, mean_t(churns, rate_step).within(0, 1), len(courses)
 
 
 def fit(one: Course) -> dict[str, float]:
@@ -136,8 +137,11 @@ def fit(one: Course) -> dict[str, float]:
     }
 
 
-def fits(of_starts: Sequence[Mapping[str, float]], examples: int) -> Iterator[tuple[str, Estimate, int]]:
+def fits(of_starts: Sequence[Mapping[str, float]], examples: float) -> Iterator[tuple[str, Estimate, int]]:
     """The mean of each fit over the starts of a cell, and how much better the power fits than the exponential."""
+    if np.isnan([one["first"] for one in of_starts]).all():
+        # Runs that never part have no churn for sure.
+        examples = np.inf
     for name in FITS:
         values = np.array([one[name] for one in of_starts])
         if name == "grown":
@@ -176,7 +180,7 @@ def _scaled(name: str, values: np.ndarray) -> np.ndarray:
     return np.log(np.where(values > 0, values, np.nan)) if name in LEVELS else values
 
 
-def _mean(name: str, values: np.ndarray, examples: int) -> tuple[Estimate, int]:
+def _mean(name: str, values: np.ndarray, examples: float) -> tuple[Estimate, int]:
     """The mean of scaled values over the starts that have one, in the unit of the fit, and their number."""
     values = values[~np.isnan(values)]
     # Equal shares in all starts do not make a share certain.
