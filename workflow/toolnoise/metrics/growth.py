@@ -88,15 +88,15 @@ def mean_course(courses: Sequence[Course]) -> Course:
 
 
 def parted(one: Course) -> bool:
-    """Whether anything but the weight that was moved differs between the two runs."""
-    return bool(one.distances["movement"].any())
+    """Whether a recorded logit has ever differed: a moved bit may be rounded away, or reach no output."""
+    return bool(one.distances["logits"].any())
 
 
 def levels(courses: Sequence[Course], examples: int) -> Iterator[tuple[int, str, Estimate, int]]:
     """The distances of a cell after each step, over its starts, each with its number of starts."""
     rate_step = 1 / examples if any(map(parted, courses)) else 0.0
     for place, step in enumerate(courses[0].steps):
-        apart = [one for one in courses if one.distances["movement"][: place + 1].any()]
+        apart = [one for one in courses if one.distances["logits"][: place + 1].any()]
         yield int(step), "parted", wilson(len(apart), len(courses)), len(courses)
         for name in DISTANCES:
             yield int(step), name, *_geometric([one.distances[name][place] for one in apart])
