@@ -85,6 +85,14 @@ $(LOCKED): requirements/$$(@F).txt pyproject.toml
 	.venv/bin/pip install --disable-pip-version-check --constraint $@.versions torch
 	@mv $@.versions $@
 
+# What examples/ needs besides: the packages of requirements/examples.txt that requirements/frameworks.txt has not.
+.venv/examples: .venv/frameworks requirements/examples.txt
+	@echo "installing Lightning and transformers into $(@D): about 25 MB to download"
+	@awk -F == '/^[a-z]/ { new = !($$1 in had); if (NR == FNR) had[$$1] } NR > FNR && new' \
+		requirements/frameworks.txt requirements/examples.txt > $@.added
+	.venv/bin/pip install --disable-pip-version-check --no-deps --require-hashes --requirement $@.added
+	@mv $@.added $@
+
 clean:
 	rm -rf .venv .venv-jax .snakemake results crates logs build .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -25,5 +25,6 @@ lock --extra jax >requirements/jax.txt
 lock --extra jax-cuda >requirements/jax-cuda.txt
 lock --extra torch >requirements/torch.txt
 lock --extra cpu --extra jax --extra torch >requirements/frameworks.txt
+lock --extra torch --extra examples >requirements/examples.txt
 lock --extra cpu --extra jax --extra dev >requirements/dev.txt
 lock --extra jax --extra dev >requirements/jax-dev.txt

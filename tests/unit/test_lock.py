@@ -156,7 +156,7 @@ def test_every_package_is_one_version_with_its_hashes(path):
 
 
 @pytest.mark.parametrize("path", LOCKS, ids=lambda path: path.stem)
-@pytest.mark.parametrize("address", ["http", "index-url", "find-links", "trusted-host", "@"])
+@pytest.mark.parametrize("address", ["://", "index-url", "find-links", "trusted-host", "@"])
 def test_a_lock_file_names_no_index(path, address):
     assert address not in path.read_text()
 
