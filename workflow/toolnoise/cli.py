@@ -7,15 +7,18 @@ exit code 2.
 import argparse
 import json
 import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from toolnoise.base.errors import BadInput, errors_in_one_line
-from toolnoise.steps import CONFIGURE, STEPS
-from toolnoise.study import grid as studies
 from toolnoise.study.cells import MODES, Cell
+
+if TYPE_CHECKING:
+    from toolnoise.study.grid import Study
 
 MOST_PROCESSES = 256
 
@@ -35,7 +38,14 @@ def main(arguments: Sequence[str] | None = None, started: str = "cold") -> None:
 
 def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """The options of a command line."""
-    return _parser().parse_args(arguments)
+    arguments = sys.argv[1:] if arguments is None else arguments
+    return _parser(arguments[0] if arguments else "").parse_args(arguments)
+
+
+def _study(file: str) -> "Study":
+    from toolnoise.study import grid
+
+    return grid.load(file)
 
 
 def _perform(options: argparse.Namespace) -> None:
@@ -53,14 +63,14 @@ def _synthesise(options: argparse.Namespace) -> None:
 def _summary(options: argparse.Namespace) -> None:
     from toolnoise.commands.summary import summarise
 
-    print(summarise(studies.load(options.study)))
+    print(summarise(_study(options.study)))
 
 
 def _doctor(options: argparse.Namespace) -> None:
     from toolnoise.commands import doctor
     from toolnoise.study import config
 
-    hardware = studies.load(options.study).config["hardware"] if options.study else config.registered("hardware")
+    hardware = _study(options.study).config["hardware"] if options.study else config.registered("hardware")
     found = doctor.examine(hardware)
     _print(found if options.json else doctor.as_text(found))
     # A study needs all its toolings; without a study one of the registry is enough.
@@ -71,7 +81,7 @@ def _doctor(options: argparse.Namespace) -> None:
 def _estimate(options: argparse.Namespace) -> None:
     from toolnoise.commands import estimate
 
-    study = studies.load(options.study)
+    study = _study(options.study)
     if options.measure:
         estimate.measure(study, options.study)
     found = estimate.estimate(study)
@@ -81,7 +91,7 @@ def _estimate(options: argparse.Namespace) -> None:
 def _status(options: argparse.Namespace) -> None:
     from toolnoise.commands import status
 
-    study = studies.load(options.study)
+    study = _study(options.study)
     found = status.status(study)
     _print(status.as_json(found) if options.json else status.as_text(study, found))
 
@@ -179,6 +189,25 @@ def _compare(options: argparse.Namespace) -> None:
     _print(compare.as_json(compared) if options.json else compare.as_text(compared))
 
 
+def _check(options: argparse.Namespace) -> None:
+    from toolnoise.commands import check as report
+    from toolnoise.outside import check
+
+    words = options.command[1:] if options.command[:1] == ["--"] else options.command
+    command = check.command(words, options.sources, options.deterministic, options.limit)
+    folder = Path(tempfile.mkdtemp(prefix="toolnoise-check-"))
+    try:
+        found = check.check(command, folder)
+        _print(report.as_json(found) if options.json else report.as_text(found))
+        sys.stdout.flush()
+    finally:
+        if options.keep:
+            print(f"outcomes and logs: {folder}", file=sys.stderr)
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+    sys.exit(0 if found.passed else 1)
+
+
 def _plan(options: argparse.Namespace) -> None:
     from toolnoise.commands import sample_size
 
@@ -204,13 +233,21 @@ class _Parser(argparse.ArgumentParser):
         raise BadInput("command line", "", message, f"see {self.prog} --help")
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(first: str) -> argparse.ArgumentParser:
+    """The parser of a command line with this first word.
+
+    A verb by hand is parsed without the verbs of jobs, whose table needs more packages: `check` needs NumPy alone.
+    """
     parser = _Parser("toolnoise", description="Measure the noise of training deep networks.", allow_abbrev=False)
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+    steps = {}
+    if first not in [verb for verb, *_ in _BY_HAND]:
+        from toolnoise.steps import CONFIGURE, STEPS
+
+        steps = {verb: step for verb, step in STEPS.items() if verb != CONFIGURE}
     jobs = [
         (verb, _perform, step.says, ("study", *places, *step.reads, *step.writes, *step.aside, "planned?"))
-        for verb, step in STEPS.items()
-        if verb != CONFIGURE
+        for verb, step in steps.items()
         for places in [[name.replace("_", "-") for name in step.place._fields]]
     ]
     for verb, run, text, names in [*jobs, *_BY_HAND]:
@@ -220,7 +257,7 @@ def _parser() -> argparse.ArgumentParser:
             # A question mark: optional.
             argument = name.removesuffix("?")
             about = _ARGUMENTS.get((verb, argument), _ARGUMENTS.get(argument, {}))
-            step = STEPS.get(verb)
+            step = steps.get(verb)
             if step and argument in step.several:
                 optional = argument in step.reads and step.reads[argument].optional
                 about = {"nargs": "*" if optional else "+", **about}
@@ -272,6 +309,12 @@ _BY_HAND = [
         ("ARMS", "arm?", "labels?", "paired?", "same-start?", "json?"),
     ),
     (
+        "check",
+        _check,
+        "run a training program to see whether it is reproducible and uses its seeds; exit code 1 if not",
+        ("sources?", "deterministic?", "limit?", "keep?", "json?", "COMMAND"),
+    ),
+    (
         "plan",
         _plan,
         "print the number of runs that a claim needs, or the effects that a number of runs can show",
@@ -307,6 +350,21 @@ _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
     "RUNS": {"nargs": "*", "help": "runs, other result files, or folders of them"},
     "sample": {"type": int, "metavar": "N", "help": "rebuild N random jobs of RUNS, or of results"},
     ("rebuild", "seed"): {"type": int, "default": 0, "metavar": "K", "help": "seed of the sample (0)"},
+    "COMMAND": {
+        "nargs": argparse.REMAINDER,
+        "help": "the program after --, such as: -- python train.py --seed {init} --data-seed {shuffle} --out {out}",
+    },
+    "sources": {
+        "metavar": "NAMES",
+        "help": "sources whose seeds the program separates, such as init,shuffle (those that COMMAND names, or all)",
+    },
+    "deterministic": {
+        "default": "",
+        "metavar": "WORDS",
+        "help": "words added to COMMAND to switch implementation noise off, such as --deterministic='--cudnn off'",
+    },
+    "limit": {"type": float, "metavar": "MINUTES", "help": "the longest time of a run (none)"},
+    ("check", "keep"): {"action": "store_true", "help": "keep outcomes and logs and print their folder"},
     "keep": {"action": "store_true", "help": "keep the rebuilt files and print their folder"},
     "RESULTS": {"nargs": "?", "default": "results", "help": "a results folder, or one study's folder in it (results)"},
     "strict": {
