@@ -84,20 +84,3 @@ def pairs_without_each(pairs: Pairs) -> np.ndarray:
     """The mean over pairs without the first run, without the second, and so on; needs at least three runs."""
     count = len(pairs.sums)
     return (pairs.sums.sum() / 2 - pairs.sums) / ((count - 1) * (count - 2) / 2)
-
-
-def cross_jackknife(matrix: np.ndarray) -> Estimate:
-    """Mean over all pairs of a run of one arm and a run of another, [A, B]; each arm's runs vary independently.
-
-    A single run does not show how the runs of its arm vary, so there is no interval then.
-    """
-    if not matrix.size:
-        return UNDEFINED
-    mean = matrix.mean()
-    if min(matrix.shape) < 2:
-        return Estimate(float(mean), np.nan, np.nan)
-    squares = [
-        standard_error((matrix.sum() - matrix.sum(axis=axis)) / (matrix.size - matrix.shape[axis])) ** 2
-        for axis in (0, 1)
-    ]
-    return t_interval(mean, np.sqrt(sum(squares)), min(matrix.shape) - 1)
