@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from toolnoise.base.errors import BadInput, errors_in_one_line
-from toolnoise.steps import CONFIGURE, STEPS
+from toolnoise.steps import CONFIGURE, STEPS, asked
+from toolnoise.study import environments
 from toolnoise.study import grid as studies
 from toolnoise.study.cells import MODES, Cell
 
@@ -24,7 +25,7 @@ def main(arguments: Sequence[str] | None = None, started: str = "cold") -> None:
     """Run one verb; a job's statement says how its process started."""
     with errors_in_one_line():
         options = parsed(arguments)
-        options.started = started
+        options.started, options.command_line = started, sys.argv[1:] if arguments is None else arguments
         try:
             options.run(options)
             sys.stdout.flush()
@@ -39,6 +40,14 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def _perform(options: argparse.Namespace) -> None:
+    study = studies.load(options.study)
+    parameters = STEPS[options.verb].parameters(study, asked(options.verb, study, options.study, vars(options)))
+    name = environments.of(parameters)
+    if name and not environments.is_this(name):
+        environments.require(name, parameters["spec"]["hardware"]["name"])
+        # This process becomes the job's process in the other environment.
+        program = environments.program(name, "toolnoise")
+        os.execv(program, [str(program), *options.command_line])
     from toolnoise.provenance.record import recorder
 
     recorder.run(options.verb, options, options.started)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from toolnoise.base.errors import BadInput
 from toolnoise.study.cells import Cell, Dataset, Network, Pair
+from toolnoise.study.cells import Task as TaskPlace
 from toolnoise.study.figure_grid import RUNS_FOR_ENSEMBLES, Grid
 
 Task = tuple[str, str]
@@ -429,10 +430,12 @@ class Figure(NamedTuple):
     tasks: tuple[Task, ...]
     excluded: tuple[Cell, ...] = ()
 
-    def shows(self, place: Subject | Pair | Dataset) -> bool:
-        """Whether the figure shows a cell, a network, a pair of toolings or a data set."""
+    def shows(self, place: Subject | Pair | TaskPlace | Dataset) -> bool:
+        """Whether the figure shows a cell, a network, a pair of toolings, a task or a data set."""
         if isinstance(place, Dataset):
             return any(place.dataset == dataset for _, dataset in self.tasks)
+        if isinstance(place, TaskPlace):
+            return tuple(place) in self.tasks
         toolings = {place.hardware, getattr(place, "other_hardware", place.hardware)}
         cells = place.cells if isinstance(place, Pair) else (place,)
         return place.task in self.tasks and toolings <= set(self.hardware) and set(cells).isdisjoint(self.excluded)

@@ -32,15 +32,18 @@ class Grid:
         remedied: Mapping[Cell, Cell] = MappingProxyType({}),
         layers: Collection[Cell] = (),
         frameworks: Iterable[Pair] = (),
+        atlas: Collection[Cell] = (),
     ) -> None:
         """Take a study's parts.
 
         `remedied` maps cells under remedies to the cells they are compared with, `layers` are the cells whose layers
-        are compared, `frameworks` the pairs whose toolings use two frameworks.
+        are compared, `frameworks` the pairs whose toolings use two frameworks, `atlas` the cells whose toolings are
+        compared all at once.
         """
         self.config, self.cells, self.recipe_of = config, tuple(seeds), recipe_of
         self.networks, self.remedied, self.layers = networks, remedied, layers
         self._seeds, self._pairs, self._frameworks = seeds, tuple(pairs), tuple(frameworks)
+        self._atlas = atlas
 
     def without(self, excluded: Container[Cell]) -> "Grid":
         """The same parts, without these cells."""
@@ -50,7 +53,8 @@ class Grid:
             [pair for pair in some if all(cell in seeds for cell in pair.cells)]
             for some in (self._pairs, self._frameworks)
         )
-        return Grid(self.config, seeds, pairs, self.recipe_of, self.networks, remedied, self.layers, frameworks)
+        about = self.config, seeds, pairs, self.recipe_of, self.networks, remedied, self.layers, frameworks
+        return Grid(*about, self._atlas)
 
     @functools.cached_property
     def order(self) -> dict[Cell, Cell]:
@@ -105,6 +109,11 @@ class Grid:
         """Cells of tasks on toolings that use two frameworks."""
         framed = {(*pair.task, name) for pair in self._frameworks for name in (pair.hardware, pair.other_hardware)}
         return [cell for cell in self.usual if cell[:3] in framed]
+
+    @property
+    def mapped(self) -> list[Cell]:
+        """Cells whose toolings are compared all at once."""
+        return [cell for cell in self.cells if cell in self._atlas]
 
     @property
     def with_ensembles(self) -> list[Cell]:
