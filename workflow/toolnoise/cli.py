@@ -47,7 +47,7 @@ def _perform(options: argparse.Namespace) -> None:
         environments.require(name, parameters["spec"]["hardware"]["name"])
         # This process becomes the job's process in the other environment.
         program = environments.program(name, "toolnoise")
-        os.execv(program, [str(program), *options.command_line])
+        os.execv(program, [str(program), *options.command_line])  # noqa: S606 (no shell is wanted)
     from toolnoise.provenance.record import recorder
 
     recorder.run(options.verb, options, options.started)
