@@ -168,6 +168,18 @@ into inference and training, with the run-to-run noise of each framework for com
 """,
         needs=_FRAMEWORKS,
     ),
+    "atlas": Kind(
+        ("atlas", "atlas_factors", "atlas_toolings"),
+        lambda grid: (grid.mapped, _task),
+        caption="""\
+One task on all toolings of study *{{ snakemake.config["study"] }}*. Each run has bit-equal initial weights and batches
+on every tooling, so two toolings differ by themselves alone. Square: churn between two toolings, mean over draws, in an
+order in which similar toolings stand together; = marks pairs that are bit-equal in every draw. Points: the mean churn
+and weight distance between toolings that differ only in one part, divided by those between two seeds on one tooling,
+with 95 % jackknife intervals over draws.
+""",
+        needs="a block with atlas",
+    ),
     "layers": Kind(
         ("layers",),
         lambda grid: ([cell for cell in grid.cells if cell in grid.layers], _place),
