@@ -258,8 +258,7 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
             minutes[cell] = block["minutes"] * (DETERMINISM if is_deterministic(cell) else 1)
             if "remedies" in block:
                 sets[cell] = tuple(block["remedies"])
-            if block["atlas"]:
-                _require_pairable(cell, f"{where}.variants", file)
+            if block["atlas"] and cell.variant in PAIRABLE:
                 atlas.add(cell)
             if "layers" in block:
                 layers[cell] = block["layers"]
@@ -337,11 +336,6 @@ def _varying(name: str) -> Spec:
     varying, bit_after = variant(name)
     moved = {"bit_after": bit_after} if "bit" in varying else {}
     return {"name": name, "varying": list(varying), **moved}
-
-
-def _require_pairable(cell: Cell, key: str, file: str | Path) -> None:
-    if cell.variant not in PAIRABLE:
-        raise BadInput(file, key, f"found {cell.variant!r} in a block with atlas", f"allowed: {', '.join(PAIRABLE)}")
 
 
 def _require_noise(cell: Cell, tooling: Spec, key: str, file: str | Path) -> None:
