@@ -5,7 +5,7 @@ CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 SNAKEMAKE = .venv/bin/snakemake --workflow-profile workflow/profiles/default
 
 # Small versions of other papers' studies: workflow/studies/<name>-small.yaml.
-STUDIES = sources remedies frameworks
+STUDIES = sources remedies frameworks atlas
 
 # Environments: <folder>/<name> installs requirements/<name>.txt into the virtual environment <folder>.
 cpu_SIZE = about 450 MB to download, two to three minutes
@@ -34,6 +34,9 @@ $(STUDIES): .venv/cpu
 # This study needs all three frameworks. A second one has the optimisers that they ship.
 frameworks: .venv/frameworks
 frameworks_MORE = frameworks-shipped
+
+# This one also needs other versions of each framework, in environments of their own.
+atlas: .venv/frameworks $(ENVIRONMENTS)
 
 # While one works: the unit tests and one small study, in at most two minutes on two cores.
 check: .venv/dev

@@ -186,11 +186,14 @@ def heat(panel: Axes, names: Sequence[str], values: np.ndarray, equal: np.ndarra
     shown = np.ma.masked_array(measure.scale * values, equal | np.isnan(values))
     tints = matplotlib.colormaps["Blues"].with_extremes(bad="white")
     panel.grid(visible=False)
-    image = panel.imshow(shown, cmap=tints, vmin=0, aspect="equal", interpolation="nearest")
+    highest = shown.max() if shown.count() else 1
+    image = panel.imshow(shown, cmap=tints, vmin=0, vmax=highest, aspect="equal", interpolation="nearest")
     for row, column in zip(*np.nonzero(equal), strict=True):
         panel.text(column, row, "=", ha="center", va="center", size=7, color=INK)
     panel.set_xticks(range(len(names)), names, rotation=90, size=7)
     panel.set_yticks(range(len(names)), names, size=7)
+    panel.set_xlim(-0.5, len(names) - 0.5)
+    panel.set_ylim(len(names) - 0.5, -0.5)
     panel.set_title(measure.name)
     panel.figure.colorbar(image, ax=panel, shrink=0.6, label=measure.unit)
 
