@@ -128,7 +128,7 @@ BAD_VALUES = [
     ("grid.0.minutes", 0, "grid[0].minutes", "found 0", "from 1 up"),
     ("hardware.cpu", {"gpu_model": "v100;"}, "hardware.cpu.gpu_model", 'found "v100;"', "'_' and '.'"),
     ("sede", 1, "", "unknown key 'sede' (did you mean 'seed'?)", "allowed: claims, datasets, "),
-    ("grid.0.seed", 1, "grid[0]", "unknown key 'seed' (did you mean 'seeds'?)", "allowed: datasets, "),
+    ("grid.0.seed", 1, "grid[0]", "unknown key 'seed' (did you mean 'seeds'?)", "allowed: atlas, datasets, "),
     ("grid", [], "grid", "found []", "a list of blocks; empty if"),
 ]
 
@@ -337,6 +337,7 @@ def test_resolving_fills_in_every_default_and_only_the_entries_that_the_grid_nam
         "accelerator": "cpu",
         "engine": "tensorflow",
         "formulas": "common",
+        "environment": "",
         "device": "",
         "gpu_model": "",
         "precision": "float32",

@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None, started: str = "cold") -> None:
     """Run one verb; a job's statement says how its process started."""
     with errors_in_one_line():
         options = parsed(arguments)
-        options.started = started
+        options.started, options.command_line = started, sys.argv[1:] if arguments is None else arguments
         try:
             options.run(options)
             sys.stdout.flush()
@@ -60,6 +60,17 @@ def _study(file: str) -> "Study":
 
 
 def _perform(options: argparse.Namespace) -> None:
+    from toolnoise.steps import STEPS, asked
+    from toolnoise.study import environments
+
+    study = _study(options.study)
+    parameters = STEPS[options.verb].parameters(study, asked(options.verb, study, options.study, vars(options)))
+    name = environments.of(parameters)
+    if name and not environments.is_this(name):
+        environments.require(name, parameters["spec"]["hardware"]["name"])
+        # This process becomes the job's process in the other environment.
+        program = environments.program(name, "toolnoise")
+        os.execv(program, [str(program), *options.command_line])  # noqa: S606 (no shell is wanted)
     from toolnoise.provenance.record import recorder
 
     recorder.run(options.verb, options, options.started)

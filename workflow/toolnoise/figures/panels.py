@@ -180,6 +180,42 @@ def matrix(
     panel.set_title(title)
 
 
+def heat(panel: Axes, names: Sequence[str], values: np.ndarray, equal: np.ndarray, metric: str) -> None:
+    """A square of many small fields, [row, column]: larger is darker. Those of `equal` are blank, with a =."""
+    measure = MEASURES[metric]
+    shown = np.ma.masked_array(measure.scale * values, equal | np.isnan(values))
+    tints = matplotlib.colormaps["Blues"].with_extremes(bad="white")
+    panel.grid(visible=False)
+    highest = shown.max() if shown.count() else 1
+    image = panel.imshow(shown, cmap=tints, vmin=0, vmax=highest, aspect="equal", interpolation="nearest")
+    for row, column in zip(*np.nonzero(equal), strict=True):
+        panel.text(column, row, "=", ha="center", va="center", size=7, color=INK)
+    panel.set_xticks(range(len(names)), names, rotation=90, size=7)
+    panel.set_yticks(range(len(names)), names, size=7)
+    panel.set_xlim(-0.5, len(names) - 0.5)
+    panel.set_ylim(len(names) - 0.5, -0.5)
+    panel.set_title(measure.name)
+    panel.figure.colorbar(image, ax=panel, shrink=0.6, label=measure.unit)
+
+
+def against(panel: Axes, rows: pd.DataFrame, tints: Mapping[str, str], title: str) -> None:
+    """Ratios with intervals along a level axis from 0: a line per `place`, a dot per `variant`, a dashed line at 1."""
+    places, variants = unique(rows["place"]), unique(rows["variant"])
+    most = max(1.1, min(rows["ci_high"].max(), 3 * rows["value"].max()), 1.1 * rows["value"].max())
+    for row in rows.itertuples():
+        at = places.index(row.place) + 0.22 * (variants.index(row.variant) - (len(variants) - 1) / 2)
+        interval(panel, at, row.ci_low, row.ci_high, most, 0, level=True, tint=tints[row.variant])
+        panel.plot([row.value], [at], "o", color=tints[row.variant], markersize=5, zorder=4, clip_on=False)
+        if row.value == 0:
+            panel.annotate("0", (0, at), (5, 0), textcoords="offset points", size=7, va="center", color=SOFT)
+    panel.axvline(1, color=INK, linewidth=0.8, linestyle=(0, (3, 1.5)), zorder=2.5)
+    panel.set_xlim(0, 1.05 * most)
+    panel.set_ylim(len(places) - 0.5, -0.5)
+    panel.set_yticks(range(len(places)), places)
+    panel.set_xlabel("times the distance between two seeds")
+    panel.set_title(title)
+
+
 def courses(panel: Axes, rows: pd.DataFrame, title: str, tints: Sequence[str]) -> None:
     """Relative differences in per cent against the `epoch`, a line per `place`; exact zeros are not drawn."""
     if rows.empty:

@@ -21,6 +21,7 @@ import yaml
 
 from toolnoise.base.errors import BadInput
 from toolnoise.datasets.readers import READERS
+from toolnoise.study import environments
 from toolnoise.study.catalogue import KINDS
 from toolnoise.study.claims import require_possible
 from toolnoise.study.remedy_sets import SETS
@@ -226,6 +227,10 @@ def _require_possible_toolings(toolings: Config, at: str, file: str | Path) -> N
         possible["formulas"] = FORMULAS[engine]
         if engine == "torch":
             possible["accelerator"] = ("cpu", "gpu")
+        environment = tooling["environment"]
+        if environment and environment not in (known := environments.known()):
+            found = f"unknown environment {environment!r}{_nearest(environment, known)}"
+            raise BadInput(file, f"{at}{name}.environment", found, _one_of(known))
         for key, allowed in possible.items():
             if tooling[key] not in allowed:
                 raise BadInput(

@@ -34,16 +34,18 @@ class Grid:
         layers: Collection[Cell] = (),
         frameworks: Iterable[Pair] = (),
         growing: Collection[Cell] = (),
+        atlas: Collection[Cell] = (),
     ) -> None:
         """Take a study's parts.
 
         `remedied` maps cells under remedies to the cells they are compared with, `layers` are the cells whose layers
         are compared, `frameworks` the pairs whose toolings use two frameworks, `growing` the cells that are compared
-        step by step.
+        step by step, `atlas` those whose toolings are compared all at once.
         """
         self.config, self.cells, self.recipe_of = config, tuple(seeds), recipe_of
         self.networks, self.remedied, self.layers, self.growing = networks, remedied, layers, growing
         self._seeds, self._pairs, self._frameworks = seeds, tuple(pairs), tuple(frameworks)
+        self._atlas = atlas
 
     def without(self, excluded: Container[Cell]) -> "Grid":
         """The same parts, without these cells."""
@@ -54,7 +56,7 @@ class Grid:
             for some in (self._pairs, self._frameworks)
         )
         growing = [cell for cell in self.growing if cell in seeds]
-        parts = (self.networks, remedied, self.layers, frameworks, growing)
+        parts = (self.networks, remedied, self.layers, frameworks, growing, self._atlas)
         return Grid(self.config, seeds, pairs, self.recipe_of, *parts)
 
     @functools.cached_property
@@ -110,6 +112,11 @@ class Grid:
         """Cells of tasks on toolings that use two frameworks."""
         framed = {(*pair.task, name) for pair in self._frameworks for name in (pair.hardware, pair.other_hardware)}
         return [cell for cell in self.usual if cell[:3] in framed]
+
+    @property
+    def mapped(self) -> list[Cell]:
+        """Cells whose toolings are compared all at once."""
+        return [cell for cell in self.cells if cell in self._atlas]
 
     @property
     def with_ensembles(self) -> list[Cell]:
