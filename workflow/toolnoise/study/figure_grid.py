@@ -164,7 +164,7 @@ def _places(cells: Iterable[Cell]) -> list[Variants]:
 
 
 def _has_groups(dataset: Mapping[str, Any]) -> bool:
-    return dataset["reader"] == "faces" or bool(dataset.get("groups"))
+    return dataset["reader"] == "faces" or bool(dataset.get("groups") or dataset.get("group"))
 
 
 def _several(
