@@ -16,7 +16,7 @@ from toolnoise.study import catalogue, config, remedy_sets
 from toolnoise.study.catalogue import Figure
 from toolnoise.study.cells import MODES, Cell, Network, Pair, Place, Profile, Variants
 from toolnoise.study.comparisons import comparisons
-from toolnoise.study.figure_grid import Grid
+from toolnoise.study.figure_grid import Grid, has_groups
 from toolnoise.study.variants import ALLOWED, has_draws, variant
 
 # Without implementation noise two toolings can be compared run by run: all algorithmic draws are equal.
@@ -57,6 +57,11 @@ class Study:
     def pairs(self) -> tuple[Pair, ...]:
         """Every two toolings under a variant in which they differ only by the implementation."""
         return _pairs(self.seeds)
+
+    @property
+    def grouped(self) -> tuple[Cell, ...]:
+        """The cells whose data have sub-groups."""
+        return tuple(cell for cell in self.seeds if has_groups(self.config["datasets"][cell.dataset]))
 
     @property
     def compared(self) -> tuple[Variants, ...]:
