@@ -1,3 +1,4 @@
+import itertools
 from collections import Counter
 
 import numpy as np
@@ -17,7 +18,9 @@ SHARES = (1 / 30, 0.1, 0.2, 0.5)
 
 def drawn(files=FILES, **changes):
     entry = ENTRY | changes
-    return group_shares.training_set(files, group_shares.classes_of(FOLDERS, entry, "dataset mine"), entry, "dataset mine")
+    return group_shares.training_set(
+        files, group_shares.classes_of(FOLDERS, entry, "dataset mine"), entry, "dataset mine"
+    )
 
 
 def of(files, *folders):
@@ -35,7 +38,7 @@ def test_a_group_has_its_share_and_classes_keep_their_balance(share):
 
 def test_smaller_shares_are_within_larger_ones_and_all_else_is_the_same():
     sets = [drawn(group_share=share) for share in SHARES]
-    for smaller, larger in zip(sets, sets[1:], strict=False):
+    for smaller, larger in itertools.pairwise(sets):
         assert of(smaller, "deer") < of(larger, "deer")
         assert of(larger, "bird", "cat") < of(smaller, "bird", "cat")
         assert of(larger, "ship", "truck") == of(smaller, "ship", "truck")

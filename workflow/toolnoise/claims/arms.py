@@ -99,7 +99,9 @@ def _of_excess(rate: str, runs: pd.DataFrame | None) -> Iterator[tuple[Subject, 
         null = independent.get(subject)
         if null is not None and null.value > 0:
             without = {
-                unit: value / np.sqrt(null.without[unit]) for unit, value in sd.without.items() if null.without.get(unit)
+                unit: value / np.sqrt(null.without[unit])
+                for unit, value in sd.without.items()
+                if null.without.get(unit)
             }
             # An SD from few runs varies far more than how often examples err.
             yield subject, sd._replace(value=sd.value / np.sqrt(null.value), without=without, squares=0)

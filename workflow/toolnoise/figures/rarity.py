@@ -20,7 +20,9 @@ SIZE, DIFFICULTY = "size", "difficulty"
 COLUMNS = (*CELL, "group", "share", "quantity", *NUMBERS, "n_runs", "n_missing", "n_draws")
 
 
-def against_share(stability: pd.DataFrame, counts: pd.DataFrame, hardware: Sequence[str], tasks: Sequence) -> pd.DataFrame:
+def against_share(
+    stability: pd.DataFrame, counts: pd.DataFrame, hardware: Sequence[str], tasks: Sequence
+) -> pd.DataFrame:
     """The rows of the figure, by share: `rate`, `sd` and `churn` of the group and of all, and the nulls of the two."""
     mine = style.of_tasks(stability, tasks)
     mine = mine[mine["hardware"].isin(hardware)]
@@ -69,7 +71,10 @@ def _quantities(
         found[f"sd by {null}"] = Estimate(*(found["sd of all"].value * np.array(bounds)).tolist())
     found[f"churn by {SIZE}"] = values["churn", "all"]
     found[f"churn by {DIFFICULTY}"] = _churn_by_errors(
-        found["churn"].value, values["churn_normalised", group].value, found["rate"].value, values["churn_normalised", "all"]
+        found["churn"].value,
+        values["churn_normalised", group].value,
+        found["rate"].value,
+        values["churn_normalised", "all"],
     )
     return found
 

@@ -1,6 +1,7 @@
 """The draws of a cell's runs: which belong together, and how a measure of one draw becomes one of all draws."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -80,9 +81,10 @@ def churns(drawn: Grouped, predicted: np.ndarray, labels: np.ndarray, groups: Ma
     everyone = {"all": np.ones(len(labels), bool)}
     found: Values = []
     for name, member in (everyone | groups).items():
-        found.append(("churn", name, _within(drawn, predicted[:, member], mean_churns)))
-        normalised = _within(drawn, predicted[:, member], lambda some, mine=labels[member]: mean_normalised_churns(some, mine))
-        found.append(("churn_normalised", name, normalised))
+        if member.any():
+            some, normalise = predicted[:, member], partial(mean_normalised_churns, labels=labels[member])
+            found.append(("churn", name, _within(drawn, some, mean_churns)))
+            found.append(("churn_normalised", name, _within(drawn, some, normalise)))
     other = np.full(len(predicted), np.nan)
     for row, of_draw in enumerate(drawn.table):
         for column, run in enumerate(of_draw):

@@ -16,15 +16,15 @@ from toolnoise.stats.jackknife import standard_error
 from toolnoise.stats.testset import moments
 
 PART_SIZES: Columns = {**CELL, "metric": str, "group": str, "examples": int, **ESTIMATE}
-SMALLEST = 8
+SMALLEST = 8  # examples of a part: with fewer, a rate has few values
 
 
 def sizes(examples: int) -> list[int]:
     """The number of examples, its half, and so on."""
-    found = []
-    while examples >= SMALLEST:
-        found.append(examples)
+    found = [examples] if examples else []
+    while examples // 2 >= SMALLEST:
         examples //= 2
+        found.append(examples)
     return found
 
 
@@ -37,7 +37,7 @@ def sd_by_size(wrong: np.ndarray, groups: Sequence[np.ndarray]) -> Iterator[tupl
     each = np.array([moments(wrong[runs]) for runs in groups])
     if len(groups) == 1:
         runs = groups[0]
-        without = np.array([moments(wrong[np.delete(runs, place)]) for place in range(len(runs))])
+        without = np.array([moments(wrong[np.delete(runs, place)]) for place in range(len(runs))]).reshape(-1, 2)
     else:
         without = np.array([np.delete(each, place, axis=0).mean(axis=0) for place in range(len(each))])
     for size in sizes(wrong.shape[1]):

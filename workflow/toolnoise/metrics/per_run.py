@@ -17,7 +17,9 @@ from toolnoise.metrics.groups import rates
 # A draw is a replicate, or `own` for a source that is drawn anew in every process.
 RUNS: Columns = {**CELL, "seed": int, **dict.fromkeys(SOURCES, str), "metric": str, "group": str, "value": float}
 OWN = "own"
-INDEPENDENT = "independent_variance"  # the end of a metric's name: the variance of a rate if examples erred independently
+INDEPENDENT = (
+    "independent_variance"  # the end of a metric's name: the variance of a rate if examples erred independently
+)
 
 Values = list[tuple[str, str, np.ndarray]]
 

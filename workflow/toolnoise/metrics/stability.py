@@ -20,7 +20,7 @@ from toolnoise.metrics.example_churn import example_churn
 from toolnoise.metrics.groups import Rate, of_difficulty, of_size, part_rows, rates, spread_rows, unlike
 from toolnoise.metrics.similarity import pairwise_cka
 from toolnoise.metrics.weights import pairwise_l2, unit
-from toolnoise.stats.estimates import Estimate
+from toolnoise.stats.estimates import UNDEFINED, Estimate
 from toolnoise.stats.jackknife import Pairs, pairwise_jackknife, pairwise_mean, pairwise_similarity
 from toolnoise.stats.sd_ratio import largest_by_size
 from toolnoise.stats.testset import binomial_sd, distribution_wise_sd, distribution_wise_variance
@@ -86,6 +86,8 @@ def stability(
 
 def _churns(predicted: np.ndarray, labels: np.ndarray, group: str) -> list[Row]:
     """Churn of a group's examples, and churn relative to the range that the errors of two runs on them allow."""
+    if not len(labels):
+        return [(metric, group, UNDEFINED) for metric in ("churn", "churn_normalised")]
     # The latter is not linear in the churn of a pair, so it needs every pair.
     normalised = Pairs.of(normalised_churn(pairwise_churn(predicted), 1 - accuracies(predicted, labels)))
     found = {"churn": pairwise_jackknife(churn(predicted)), "churn_normalised": pairwise_jackknife(normalised)}

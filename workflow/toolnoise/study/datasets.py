@@ -24,7 +24,9 @@ def require_possible(entries: Mapping[str, Mapping[str, Any]], at: str, file: st
     for name, entry in entries.items():
         for key, needed in REQUIRED.items():
             if key in entry and entry["reader"] != READER:
-                raise BadInput(file, f"{at}{name}.{key}", f"found it with reader {entry['reader']!r}", f"reader: {READER}")
+                raise BadInput(
+                    file, f"{at}{name}.{key}", f"found it with reader {entry['reader']!r}", f"reader: {READER}"
+                )
             for other in needed:
                 if key in entry and other not in entry:
                     raise BadInput(file, f"{at}{name}", f"lacks the key {other!r}", f"required with {key!r}")

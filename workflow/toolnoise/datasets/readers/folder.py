@@ -30,7 +30,10 @@ def read(name: str, entry: dict[str, Any], threads: int) -> Iterator[Raw]:
         folders, source = sorted({kind for kind, _ in train}), f"dataset {name}"
         _require_trained(members, test, folders)
         merged = group_shares.classes_of(folders, entry, source)
-        chosen = group_shares.training_set(train, merged, entry, source), group_shares.test_set(test, merged, entry, source)
+        chosen = (
+            group_shares.training_set(train, merged, entry, source),
+            group_shares.test_set(test, merged, entry, source),
+        )
         class_of = {folder: kind for kind, mine in merged.items() for folder in mine}
         parts = []
         for files in chosen:
