@@ -197,7 +197,8 @@ def test_a_block_is_excluded_from_kinds_of_figures_only(written, built, refused)
 
 def test_the_demo_and_the_small_studies_show_every_kind():
     demo = grid.load(ROOT / "config.yaml")
-    small = [grid.load(path) for path in (ROOT / "workflow/studies").glob("*-small.yaml")]
+    studies = ROOT / "workflow/studies"
+    small = [grid.load(path) for path in (*studies.glob("*-small.yaml"), studies / "rarity.yaml")]
     # Published numbers are of GPUs.
     assert {kind for one in (demo, *small) for kind in one.figure_kinds} == set(catalogue.KINDS) - {"paper_vs_ours"}
     assert all(figures for target, figures in catalogue.by_target(demo.figures).items() if target != "paper_vs_ours")
