@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import MaxNLocator, NullLocator
+from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
 from toolnoise.figures.style import FLAT, INK, MEASURES, NOISE, PALETTE, SD_NULL, SOFT, UNRELATED, colour, cycle, unique
 
@@ -338,4 +338,6 @@ def against_size(panel: Axes, rows: pd.DataFrame, tint: str, label: str) -> None
     panel.set_xticks(rows["examples"], [str(examples) for examples in rows["examples"]], fontsize=7)
     panel.xaxis.set_minor_locator(NullLocator())
     panel.autoscale(axis="y")
+    panel.yaxis.set_minor_locator(LogLocator(subs=(2, 5)))
     panel.yaxis.set_major_formatter("{x:g}")
+    panel.yaxis.set_minor_formatter("{x:g}")
