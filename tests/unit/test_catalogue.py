@@ -275,7 +275,8 @@ def test_an_item_that_a_study_cannot_feed_says_in_one_line_what_it_needs(refused
         "mine.yaml: fig13: the study has no noise_by_source-rtx5000; it has noise_by_source-v100"
     )
     assert refused(catalogue.of_target, "fig4", some, "mine.yaml") == (
-        "mine.yaml: fig4: the study has no subgroups; it needs a data set with sub-groups: faces, or celeba with groups"
+        "mine.yaml: fig4: the study has no subgroups; it needs a data set with sub-groups: faces, "
+        "celeba with groups, or an image-folder with a group"
     )
 
 

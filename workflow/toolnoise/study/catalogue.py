@@ -85,7 +85,7 @@ def _unique(values: Iterable[Any]) -> tuple[Any, ...]:
 
 
 _FRAMEWORKS = "two toolings of different engines with a variant of control or algo"
-_SUB_GROUPS = "a data set with sub-groups: faces, or celeba with groups"
+_SUB_GROUPS = "a data set with sub-groups: faces, celeba with groups, or an image-folder with a group"
 KINDS = {
     "table2": Kind(
         ("stability",),
