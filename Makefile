@@ -3,6 +3,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 SNAKEMAKE = .venv/bin/snakemake --workflow-profile workflow/profiles/default
+SPREAD = -m pytest --numprocesses $(CORES) --dist loadfile --no-loadscope-reorder
 
 # Small versions of other papers' studies: workflow/studies/<name>-small.yaml.
 STUDIES = sources remedies frameworks
@@ -15,7 +16,7 @@ jax-dev_SIZE = about 350 MB to download, two minutes
 torch_SIZE = up to 3 GB to download
 LOCKED = .venv/cpu .venv/jax .venv/torch .venv/dev .venv-jax/jax-dev
 
-.PHONY: demo check test test-jax lint bench clean $(STUDIES)
+.PHONY: demo check test test-long test-jax lint bench clean $(STUDIES)
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
@@ -35,15 +36,18 @@ frameworks_MORE = frameworks-shipped
 
 # While one works: the unit tests and one small study, in at most two minutes on two cores.
 check: .venv/dev
-	@.venv/bin/python -m pytest --numprocesses $(CORES) --dist loadfile -m "not slow"
+	@.venv/bin/python $(SPREAD) -m "not slow"
 
 test: .venv/dev
-	@.venv/bin/python -m pytest --numprocesses $(CORES) --dist loadfile
+	@.venv/bin/python $(SPREAD) -m "not long"
+
+# Further studies from their files to their ends.
+test-long: .venv/dev
+	@.venv/bin/python $(SPREAD) -m long
 
 # The tests without TensorFlow; tests that need it are skipped.
 test-jax: .venv-jax/jax-dev
-	@.venv-jax/bin/python -m pytest --numprocesses $(CORES) --dist loadfile \
-		tests/unit tests/engine tests/workflow/test_one_framework.py
+	@.venv-jax/bin/python $(SPREAD) tests/unit tests/engine tests/workflow/test_one_framework.py
 
 lint: .venv/dev
 	@.venv/bin/ruff check .

@@ -14,13 +14,39 @@ import yaml
 ROOT = Path(__file__).parents[1]
 # What `make check` runs: the unit tests, and one study from its file to its audit.
 QUICK = ("tests/unit", "tests/workflow/test_one_framework.py")
+# What `make test` leaves to `make test-long`: further studies from their files to their ends.
+LONG = tuple(
+    f"tests/workflow/test_{name}.py"
+    for name in (
+        "data",
+        "edges_of_studies",
+        "gpu_script",
+        "overhead",
+        "own_model_and_data",
+        "profiles",
+        "rebuild",
+        "remedies",
+        "shared_runs",
+        "validated_crate",
+    )
+)
 
 
 def pytest_collection_modifyitems(items):
-    """Whatever else starts programs is slow; so is what is marked so where it stands."""
+    """Whatever else starts programs is slow; so is what is marked so where it stands.
+
+    The slowest come first: at the end, no worker then waits for long.
+    """
     for item in items:
-        if not any(item.path.is_relative_to(ROOT / name) for name in QUICK):
+        if not _is_in(item, QUICK):
             item.add_marker(pytest.mark.slow)
+        if _is_in(item, LONG):
+            item.add_marker(pytest.mark.long)
+    items.sort(key=lambda item: [_is_in(item, (folder,)) for folder in ("tests/unit", "tests/engine")])
+
+
+def _is_in(item, names):
+    return any(item.path.is_relative_to(ROOT / name) for name in names)
 
 
 @pytest.fixture(scope="session")

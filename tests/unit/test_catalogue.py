@@ -98,6 +98,14 @@ def test_ratios_show_variants_beside_algo_or_algo_impl_and_models_with_batch_nor
     assert [model for model, _ in figure.tasks] == ["smallcnn", "smallcnn-bn"]
 
 
+def test_components_need_runs_of_several_draws():
+    assert "components" not in names(cells())
+    mine = {cell: [1, 2] for cell in cells(variants=("algo_impl", "impl"))}
+    mine[cells(variants=("impl",))[0]] = [10_001, 10_002, 20_001, 20_002]
+    resolved = {"datasets": DATASETS, "recipes": RECIPES, "hardware": HARDWARE}
+    assert [cell.variant for cell in Grid(resolved, mine, (), {}).with_draws] == ["impl"]
+
+
 def test_each_task_on_two_toolings_has_a_figure_across_them():
     mine = cells(("smallcnn", "resnet18"), hardware=("cpu", "noisy"))
     pairs = [Pair("resnet18", "digits", "cpu", "noisy", "control")]

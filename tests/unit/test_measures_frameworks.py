@@ -128,13 +128,15 @@ def test_both_ways_are_written_with_what_the_interval_is_over(measured):
     rows, _ = measured()
     assert set(rows["interval"]) == {"examples"}
     assert set(rows["examples"]) == {EXAMPLES}
-    assert set(rows["n_runs"]) == {2}
+    # Two replicates of equal bits are one run.
+    assert set(rows["n_runs"]) == {1}
     of = rows.set_index(["hardware", "metric"])["value"]
     assert of["cpu", "churn"] == 1 / EXAMPLES == pytest.approx(of["cpu", "churn_training"], rel=1e-12)
     assert of["cpu", "churn_inference"] == of["other", "churn_inference"] == 0
     assert ("other", "churn") not in of
     drawn, _ = measured(pair=PAIR._replace(variant="algo"))
     assert set(drawn["interval"]) == {"runs"}
+    assert set(drawn["n_runs"]) == {2}
 
 
 def test_partings_are_told_by_tensor_in_the_order_of_the_layers_and_of_the_losses_epoch_by_epoch(measured):

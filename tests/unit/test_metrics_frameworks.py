@@ -65,7 +65,8 @@ def test_inference_alone_is_measured_on_the_very_same_networks():
     there[0, 0] += (0.03, 0.04)  # a hundredth of its length
     there[1, 1, 1] -= 0.5  # of 2
     found = dict(inference(Predicted(here, there), RUNS))
-    assert found["churn_inference"] == (0, 0, 0)
+    # Equal by luck, since the logits differ.
+    assert found["churn_inference"].value == 0 < found["churn_inference"].high
     assert found["logits_max_difference"].value == pytest.approx(0.5, rel=1e-6)
     assert found["logits_relative_difference"].value == pytest.approx((0.0099501 / 2 + 0.2828427 / 2) / 2, rel=1e-5)
     one = dict(inference(Predicted(here[:1], there[:1]), EXAMPLES))

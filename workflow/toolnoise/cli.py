@@ -124,6 +124,13 @@ def _export(options: argparse.Namespace) -> None:
     print(f"exported {counts}" + (f"; {counts.others} more of the study are not made yet" if counts.others else ""))
 
 
+def _slim(options: argparse.Namespace) -> None:
+    from toolnoise.provenance.share import slim
+
+    copied, left_out = slim.copy(options.results, options.out)
+    print(f"{options.out}: {copied} files copied, {left_out} left out")
+
+
 def _import(options: argparse.Namespace) -> None:
     from toolnoise.provenance.record import signing
     from toolnoise.provenance.share import importing
@@ -263,6 +270,12 @@ _BY_HAND = [
         _import,
         "verify an archive from `toolnoise export` and add its runs to the study's results here",
         ("ARCHIVE", "into?", "study?", "other-code?", "require-signatures?"),
+    ),
+    (
+        "slim",
+        _slim,
+        "copy a study's results without weights, dumps and data; the audit knows these by their digests",
+        ("RESULTS", "out"),
     ),
     ("crate", _crate, "export a study as a Workflow Run RO-Crate", ("RESULTS", "out", "embed?")),
     (

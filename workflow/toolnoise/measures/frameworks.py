@@ -10,6 +10,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.dumps import stacks
 from toolnoise.dumps.stacks import Predictions
 from toolnoise.metrics import frameworks
+from toolnoise.metrics.equal_runs import value_step
 from toolnoise.metrics.frameworks import EXAMPLES, FRAMEWORKS, PARTINGS, RUNS, Predicted
 from toolnoise.stats.estimates import Estimate, mean_t
 from toolnoise.study.cells import Pair
@@ -51,11 +52,11 @@ def measure(
     shared = [seed for seed in one.seeds if seed in other.seeds]
     places = [np.array([dump.seeds.index(seed) for seed in shared], int) for dump in own]
     finished = one.finished[places[0]] & other.finished[places[1]]
-    kept = [place[finished] for place in places]
+    # If nothing may vary, replicates are bit-equal, as the control gate has checked: they count as one run.
+    over, most = (RUNS, None) if variant(pair.variant).varying else (EXAMPLES, 1)
+    kept = [place[finished][:most] for place in places]
     missing, examples = int((~finished).sum()), one.logits.shape[1]
     both = [Predicted(*(dump.logits[place] for dump in dumps)) for *dumps, place in zip(own, there, kept, strict=True)]
-    # If nothing may vary, replicates are bit-equal; the control gate has checked it.
-    over = RUNS if variant(pair.variant).varying else EXAMPLES
     rows = [(pair, *row) for row in frameworks.total(*both, over)]
     for way, predicted in zip((pair, pair.reversed), both, strict=True):
         rows += [(way, *row) for row in frameworks.inference(predicted, over)]
@@ -63,7 +64,7 @@ def measure(
         [runs.read(paths[place]) for place in mine] for paths, mine in zip((records, other_records), kept, strict=True)
     ]
     parts = _partings(list(zip(*trained, strict=True)))
-    counts = (int(finished.sum()), missing)
+    counts = (len(kept[0]), missing)
     metric_files.write(
         out,
         FRAMEWORKS,
@@ -107,7 +108,8 @@ def _first(what: str, last: int, epochs: np.ndarray) -> list[PartingRow]:
 
 
 def _apart(distances: np.ndarray) -> tuple[str, Estimate, int]:
-    return "relative_l2", mean_t(distances).within(0, 2), len(distances)
+    # A distance of exactly 0 is one of equal bits.
+    return "relative_l2", mean_t(distances, value_step(not distances.any())).within(0, 2), len(distances)
 
 
 def _compared(one: Run, other: Run) -> tuple[list[str], np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

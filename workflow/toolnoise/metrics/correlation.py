@@ -16,7 +16,7 @@ import numpy as np
 
 from toolnoise.stats.jackknife import Pairs, some_pairs
 
-BLOCK = 2**16  # values of all runs at a time: small enough for a CPU's cache
+BLOCK = 2**17  # values of all runs at a time: small enough for a CPU's cache
 
 
 def pearson_distances(logits: np.ndarray) -> Pairs:
@@ -28,25 +28,27 @@ def pearson_distances(logits: np.ndarray) -> Pairs:
 def spearman_distances(logits: np.ndarray) -> Pairs:
     """1 - Spearman's r of runs with float32 logits [S, N, C].
 
-    The ranks of some runs are computed twice: those of all runs would take as much memory as the logits.
+    The ranks of a quarter of the runs are computed twice: those of all runs would take as much memory as the logits.
     """
     values = _flat(logits)
-    return _distances(_Ranks(values).of, *values.shape, early=len(values) // 3)
+    return _distances(_Ranks(values).of, *values.shape, early=len(values) // 4)
 
 
 class _Units(NamedTuple):
     """Runs as centred vectors of length 1: their values [S, P], means and inverse lengths, both [S, 1].
 
-    The length of a run that does not vary is NaN.
+    The length of a run that does not vary is NaN. Without means, the mean of each run is 0.
     """
 
     values: np.ndarray
-    means: np.ndarray
+    means: np.ndarray | None
     scales: np.ndarray
 
     def less(self, vector: np.ndarray | float, block: slice, runs: slice | np.ndarray = slice(None)) -> np.ndarray:
         """Some values of some runs, minus a vector of these values."""
-        found = np.subtract(self.values[runs, block], self.means[runs], dtype=np.float64)
+        found = self.values[runs, block].astype(np.float64)
+        if self.means is not None:
+            found -= self.means[runs]
         found *= self.scales[runs]
         found -= vector
         return found
@@ -62,9 +64,13 @@ def _centred(values: np.ndarray) -> _Units:
     # Run by run, so that equal runs have equal sums. Computed relative to the first value: the mean of equal floats can
     # have a rounding error, the mean of zeros cannot.
     for run, row in enumerate(values):
-        parts = [row[start : start + BLOCK] for start in range(0, len(row), BLOCK)]
-        means[run] = row[0] + sum(np.subtract(part, row[0], dtype=np.float64).sum() for part in parts) / len(row)
-        squares[run] = sum(np.einsum("p,p->", *2 * [np.subtract(part, means[run])]) for part in parts)
+        for start in range(0, len(row), BLOCK):
+            moved = np.subtract(row[start : start + BLOCK], row[0], dtype=np.float64)
+            means[run] += moved.sum()
+            squares[run] += np.einsum("p,p->", moved, moved)
+    means /= values.shape[1]
+    squares -= values.shape[1] * means**2
+    means += values[:, :1]
     return _Units(values, means, _inverse_lengths(squares))
 
 
@@ -81,7 +87,7 @@ def _distances(rows: Callable[[slice], _Units], runs: int, count: int, early: in
     some, squares = np.zeros(len(first)), np.zeros(runs)
     if runs < 2:
         return Pairs(squares, some)
-    blocks, mean = _blocks(count, max(runs, len(first))), np.zeros(count)
+    blocks, mean, ones = _blocks(count, runs), np.zeros(count), np.ones(runs)
     origin = rows(slice(0, 1)).less(0, slice(None))[0]
 
     def visit(part: slice) -> _Units:
@@ -90,7 +96,7 @@ def _distances(rows: Callable[[slice], _Units], runs: int, count: int, early: in
         one, other = first[inside] - part.start, second[inside] - part.start
         for block in blocks:
             moved = held.less(origin[block], block)
-            mean[block] += moved.sum(axis=0)
+            mean[block] += ones[: len(moved)] @ moved
             apart = moved[one]
             apart -= moved[other]
             some[inside] += _squares(apart)
@@ -129,19 +135,21 @@ class _Ranks:
         assert values.dtype == np.float32, values.dtype
         self.values = values
         count = values.shape[1]
-        self.places, self.plain = np.arange(count), np.arange(1 - count, count, 2, dtype=np.int32)
+        self.plain, self.numbers = np.arange(1 - count, count, 2, dtype=np.int32), np.arange(count, dtype=np.int32)
         # Allocated once: fresh memory for every run would take as long as the sort.
         self.keys, self.order = np.empty((2, count), np.int64)
         self.bits, self.ranks = np.empty((2, count), np.int32)
+        # The lower and the upper half of each key.
+        self.places, self.above = self.keys.view("<i4")[::2], self.keys.view("<i4")[1::2]
 
     def of(self, runs: slice) -> _Units:
         """Some runs."""
-        values, count = self.values[runs], len(self.places)
+        values, count = self.values[runs], len(self.plain)
         ranks, squares = np.empty(values.shape, np.int32), np.empty((len(values), 1))
         for place, run in enumerate(values):
             lost = self._rank(run)
             ranks[place], squares[place] = self.ranks, count * (count**2 - 1) // 3 - lost
-        return _Units(ranks, np.zeros((len(values), 1)), _inverse_lengths(squares))
+        return _Units(ranks, None, _inverse_lengths(squares))
 
     def _rank(self, run: np.ndarray) -> int:
         # An integer in the order of the float, above its place: one sort of integers takes a third of the time of an
@@ -150,13 +158,12 @@ class _Ranks:
         np.right_shift(self.bits, 31, out=self.ranks)
         self.ranks &= 0x7FFFFFFF
         self.bits ^= self.ranks
-        np.left_shift(self.bits, 32, out=self.keys, dtype=np.int64)
-        self.keys |= self.places
+        self.above[:] = self.bits
+        self.places[:] = self.numbers
         self.keys.sort()
         np.bitwise_and(self.keys, 0xFFFFFFFF, out=self.order)
         self.ranks[self.order] = self.plain
-        self.keys >>= 32
-        return _share(self.ranks, self.order, np.flatnonzero(self.keys[1:] == self.keys[:-1]))
+        return _share(self.ranks, self.order, np.flatnonzero(self.above[1:] == self.above[:-1]))
 
 
 def _share(ranks: np.ndarray, order: np.ndarray, tied: np.ndarray) -> int:

@@ -16,6 +16,7 @@ import numpy as np
 from toolnoise.base.metric_files import MEASURE, PAIR, Columns
 from toolnoise.metrics.accuracy import predictions
 from toolnoise.metrics.churn import paired_churn
+from toolnoise.metrics.equal_runs import bit_equal, rate_step, value_step
 from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t
 from toolnoise.stats.proportion import wilson
 
@@ -41,8 +42,11 @@ def total(one: Predicted, other: Predicted, over: str) -> list[tuple[str, Estima
     """The churn between run s of each framework, and the part of it that inference alone does not explain."""
     (a, a_elsewhere), (b, b_elsewhere) = (tuple(map(predictions, both)) for both in (one, other))
     moved = (a != a_elsewhere).astype(np.int8) + (b != b_elsewhere)
-    rest = (a != b) - moved / 2
-    return [("churn", _churn(a, b, over)), ("churn_training", _mean(rest, over).within(-1, 1))]
+    rest, equal = (a != b) - moved / 2, bit_equal((one.own, other.own))
+    return [
+        ("churn", _churn(a, b, over, equal)),
+        ("churn_training", _mean(rest, over, rate_step(2 * a.shape[1], equal)).within(-1, 1)),
+    ]
 
 
 def inference(runs: Predicted, over: str) -> list[tuple[str, Estimate]]:
@@ -52,10 +56,11 @@ def inference(runs: Predicted, over: str) -> list[tuple[str, Estimate]]:
         here, there = (logits.astype(np.float64) for logits in both)
         largest[run] = np.abs(there - here).max(initial=0)
         relative[run] = relative_distances(here, there)
+    equal = bit_equal(runs)
     return [
-        ("churn_inference", _churn(*map(predictions, runs), over)),
+        ("churn_inference", _churn(*map(predictions, runs), over, equal)),
         ("logits_max_difference", _largest(largest)),
-        ("logits_relative_difference", _mean(relative, over).within(0, 2)),
+        ("logits_relative_difference", _mean(relative, over, value_step(equal)).within(0, 2)),
     ]
 
 
@@ -88,21 +93,21 @@ def parting(first: np.ndarray) -> list[tuple[str, Estimate, int]]:
     parted = first[~np.isnan(first)]
     return [
         ("parted", wilson(len(parted), len(first)), len(first)),
-        ("first_epoch", mean_t(parted).within(1, np.inf), len(parted)),
+        ("first_epoch", mean_t(parted, step=1).within(1, np.inf), len(parted)),
     ]
 
 
-def _churn(a: np.ndarray, b: np.ndarray, over: str) -> Estimate:
+def _churn(a: np.ndarray, b: np.ndarray, over: str, equal: bool) -> Estimate:
     if over == RUNS:
-        return mean_t(paired_churn(a, b)).within(0, 1)
+        return mean_t(paired_churn(a, b), rate_step(a.shape[1], equal)).within(0, 1)
     return wilson(np.count_nonzero(a[0] != b[0]), a.shape[1]) if len(a) else UNDEFINED
 
 
-def _mean(values: np.ndarray, over: str) -> Estimate:
+def _mean(values: np.ndarray, over: str, step: float) -> Estimate:
     """The mean of values [S, N], one for each run and example."""
     if not len(values):
         return UNDEFINED
-    return mean_t(values.mean(axis=1) if over == RUNS else values[0])
+    return mean_t(values.mean(axis=1), step) if over == RUNS else mean_t(values[0])
 
 
 def _largest(values: np.ndarray) -> Estimate:

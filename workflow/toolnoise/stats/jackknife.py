@@ -29,13 +29,12 @@ class Pairs(NamedTuple):
 def some_pairs(runs: int) -> tuple[np.ndarray, np.ndarray]:
     """The first and the second run of the pairs that show how much a pair varies: all pairs of a few runs.
 
-    Of many runs, each is paired with the next, and the last with the first. Runs are in no order that matters, so the
-    sample variance of these pairs estimates the variance of a pair without bias. Its cost grows with the runs only.
+    Of many runs, the first are each paired with the next. Runs are in no order that matters, so the sample variance of
+    these pairs estimates the variance of a pair without bias.
     """
     if runs <= FEW:
         return np.triu_indices(runs, 1)
-    first = np.append(np.arange(runs - 1), 0)
-    return first, np.append(np.arange(1, runs), runs - 1)
+    return np.arange(FEW), np.arange(1, FEW + 1)
 
 
 def standard_error(without: np.ndarray) -> float:
@@ -85,20 +84,3 @@ def pairs_without_each(pairs: Pairs) -> np.ndarray:
     """The mean over pairs without the first run, without the second, and so on; needs at least three runs."""
     count = len(pairs.sums)
     return (pairs.sums.sum() / 2 - pairs.sums) / ((count - 1) * (count - 2) / 2)
-
-
-def cross_jackknife(matrix: np.ndarray) -> Estimate:
-    """Mean over all pairs of a run of one arm and a run of another, [A, B]; each arm's runs vary independently.
-
-    A single run does not show how the runs of its arm vary, so there is no interval then.
-    """
-    if not matrix.size:
-        return UNDEFINED
-    mean = matrix.mean()
-    if min(matrix.shape) < 2:
-        return Estimate(float(mean), np.nan, np.nan)
-    squares = [
-        standard_error((matrix.sum() - matrix.sum(axis=axis)) / (matrix.size - matrix.shape[axis])) ** 2
-        for axis in (0, 1)
-    ]
-    return t_interval(mean, np.sqrt(sum(squares)), min(matrix.shape) - 1)

@@ -262,6 +262,19 @@ one draw has no such interval: its ratio holds for that draw.
         needs="algo_impl or algo beside another variant, or a model M and a model M-bn in one block",
         category=TABLES,
     ),
+    "components": Kind(
+        ("stability",),
+        lambda grid: (grid.with_draws, None),
+        caption="""\
+The share of the algorithm and of the implementation in the noise of study *{{ snakemake.config["study"] }}*, for cells
+whose runs repeat the implementation under several draws of the algorithm: components of the variance of test accuracy
+and of each example's correctness, as SDs, and churn between runs of one draw and of different draws. The last column
+is the first churn divided by the second: how much of the churn of ALGO+IMPL is that of IMPL alone. The published
+finding that noise is not additive (figure 2 of Zhuang et al., arXiv:2106.11872) is about this number.
+""",
+        needs="a block with the key draws",
+        category=TABLES,
+    ),
     "table3": Kind(
         ("counts",),
         lambda grid: (grid.grouped, None),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Container, Iterable, Mapping, 
 from types import MappingProxyType
 from typing import Any
 
+from toolnoise.base.noise_sources import DRAW
 from toolnoise.study import published
 from toolnoise.study.cells import Cell, Network, Pair, Variants
 from toolnoise.study.comparisons import comparisons, with_batch_norm
@@ -127,6 +128,11 @@ class Grid:
     def with_identical_runs(self) -> list[Cell]:
         """Cells whose runs Pham et al. would compare: with fixed seeds, or with nothing fixed."""
         return [cell for cell in self.usual if cell.variant in ("impl", "algo_impl") and len(self._seeds[cell]) > 1]
+
+    @property
+    def with_draws(self) -> list[Cell]:
+        """Cells with several draws of what is fixed in them."""
+        return [cell for cell in self.usual if len({seed // DRAW for seed in self._seeds[cell]}) > 1]
 
     @property
     def isolating(self) -> list[Cell]:

@@ -24,6 +24,7 @@ from toolnoise.provenance.record.tree import Results, Tree, open_plain, shown
 # Files that belong to no study are reported under this rule.
 STRAY = "nothing-else-is-there"
 SHOWN = 3
+LEFT = "files are left out of this copy: their digests were compared, their contents not"
 
 
 class Finding(NamedTuple):
@@ -96,7 +97,8 @@ def examine(
             found = dict.fromkeys(guarded(name, lambda one=one, rule=rule: rule.check(one)))
             findings += [Finding(rule.name, artifact, what) for artifact, what in found]
     stale = tuple(found for one in evidence for found in origins.stale(one))
-    return Audit(results, evidence, tuple(findings), stale, tuple(origins.notes()), now)
+    slim = [f"{one.name}: {len(one.left_out)} {LEFT}" for one in results.trees if one.left_out]
+    return Audit(results, evidence, tuple(findings), stale, (*slim, *origins.notes()), now)
 
 
 def as_json(found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> dict[str, Any]:

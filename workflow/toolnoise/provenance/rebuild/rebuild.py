@@ -2,8 +2,8 @@
 
 A job's outcome follows from its parameters, its input files and its code (toolnoise.steps). So a rebuild verifies the
 inputs and places them under the names in the statement, finds the recorded code, and performs the job in a process of
-its own in that folder. The job gets the contents of the statement and nothing else. Files with times are compared
-without their times, with the stated files.
+its own in that folder. The job gets the contents of the statement and nothing else. Inputs that a slim copy leaves out
+are rebuilt first. Files with times are compared without their times, with the stated files.
 """
 
 import os
@@ -87,10 +87,8 @@ def _rebuilt(made: Made, scratch: Path) -> Outcome:
         if why := why_not(statement):
             return Outcome(made, CANNOT, (why,))
         given = _files(STEPS[statement.verb], statement)
-        folder = _lay_out(made, scratch)
-        code = checkout.package(statement, scratch / "code")
-        if code.missing:
-            raise Lacking(f"code that is neither here nor at its commit: {', '.join(code.missing)}")
+        folder = _lay_out(made, scratch, {})
+        code = _code(statement, scratch)
     except (Lacking, BadInput) as error:
         return Outcome(made, LACKING, (str(error),))
     except (KeyError, TypeError, AttributeError, ValueError) as error:
@@ -100,6 +98,13 @@ def _rebuilt(made: Made, scratch: Path) -> Outcome:
     if refused:
         return Outcome(made, DIFFERS, (f"it fails now: {refused}", *_then_and_now(statement, scratch, code)))
     return _compared(made, folder, scratch, code)
+
+
+def _code(statement: Statement, scratch: Path) -> checkout.Code:
+    code = checkout.package(statement, scratch / "code")
+    if code.missing:
+        raise Lacking(f"code that is neither here nor at its commit: {', '.join(code.missing)}")
+    return code
 
 
 def why_not(statement: Statement) -> str:
@@ -145,8 +150,11 @@ def _files(step: Step, statement: Statement) -> dict[str, Any]:
     return given
 
 
-def _lay_out(made: Made, scratch: Path) -> Path:
-    """Make a folder with every input and source, verified, under the name that the job uses."""
+def _lay_out(made: Made, scratch: Path, again: dict[str, Path]) -> Path:
+    """Make a folder with every input and source, verified, under the name that the job uses.
+
+    `again` has the folders of the jobs that were rebuilt because their outputs are left out here.
+    """
     statement, user = made.statement, made.tree.root.parent.parent
     own = list(checkout.own_modules(statement, user))
     read = [Path(os.path.normpath(source["path"])) for source in _sources(statement)]
@@ -155,7 +163,10 @@ def _lay_out(made: Made, scratch: Path) -> Path:
     folder.mkdir(parents=True)
     for one in statement.inputs:
         inside = made.tree.inside(one.name)
-        source = user / one.name if inside is None else made.tree.root / inside
+        if inside in made.tree.left_out:
+            source = _made_again(made, one, scratch, again)
+        else:
+            source = user / one.name if inside is None else made.tree.root / inside
         _verify(one, source)
         _link(folder / _place(one.name), source)
     for one in statement.dependencies:
@@ -173,6 +184,26 @@ def _lay_out(made: Made, scratch: Path) -> Path:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(module.source if isinstance(module.source, bytes) else module.source.read_bytes())
     return folder
+
+
+def _made_again(made: Made, one: Artifact, scratch: Path, again: dict[str, Path]) -> Path:
+    """An input that is left out here, by the job that made it."""
+    stated = made.tree.producer(one.name)
+    if stated is None:
+        raise Lacking(f"no statement made the input {one.name}")
+    if stated.path not in again:
+        maker, place = Made(made.tree, *stated), scratch / f"input-{len(again)}"
+        place.mkdir()
+        # Before its own inputs are made: a circle ends in a missing file.
+        again[stated.path] = place / "work"
+        print(f"    first {maker.called}, which is left out here", file=sys.stderr, flush=True)
+        if why := why_not(maker.statement):
+            raise Lacking(f"the input {one.name} cannot be made again: {why}")
+        given = _files(STEPS[maker.statement.verb], maker.statement)
+        again[stated.path] = folder = _lay_out(maker, place, again)
+        if refused := _perform(maker.statement, given, folder, place, _code(maker.statement, place).folder):
+            raise Lacking(f"the input {one.name} cannot be made again: {refused}")
+    return again[stated.path] / _place(one.name)
 
 
 def _sources(statement: Statement) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ compared with names that were found, and never used as paths.
 import os
 import stat
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, NamedTuple
 
@@ -24,6 +24,8 @@ RESULTS = "results"
 STUDY_FILE = PurePosixPath(layout.STUDY).name
 # Files of unfinished runs: they are temporary and not outputs of a job.
 CHECKPOINTS = PurePosixPath(layout.CHECKPOINT).parts[2]
+# In a slim copy: the digests of the files that were left out of it, by path.
+LEFT_OUT = "left-out.json"
 # The statement of the largest study's page has some hundred kB.
 LARGEST_STATEMENT = 32 * 2**20
 
@@ -43,7 +45,7 @@ class Tree:
     `strange` maps everything else, and whatever cannot be examined, to a description. `statements` are the readable
     ones; `unreadable` maps the others to their errors. `producers` maps an artifact to the statements that list it as
     an output (more than one is a finding; the file itself may be missing). `study` is None if study.json cannot be
-    read; `why` is the reason.
+    read; `why` is the reason. `left_out` are the digests of the files that a slim copy does not have.
     """
 
     name: str
@@ -55,6 +57,7 @@ class Tree:
     producers: dict[str, tuple[Stated, ...]]
     study: Study | None
     why: str = ""
+    left_out: dict[str, str] = field(default_factory=dict)
 
     @property
     def artifacts(self) -> dict[str, int]:
@@ -68,6 +71,10 @@ class Tree:
     def named(self, path: str) -> str:
         """The name in statements of the file at a path in the study."""
         return f"{RESULTS}/{self.name}/{path}"
+
+    def lacks(self, path: str | None) -> bool:
+        """Whether there is no file at a path in the study, and none was left out there."""
+        return path not in self.files and path not in self.left_out
 
     def producer(self, name: str) -> Stated | None:
         """The statement that has an artifact, by its name in statements, as an output."""
@@ -119,7 +126,8 @@ def load_study(root: Path) -> Tree:
         except BadInput as error:
             unreadable[path] = error
     name = study.name if study else root.resolve().name
-    return Tree(name, root, files, strange, tuple(stated), unreadable, _producers(name, stated), study, why)
+    left_out = _left_out(root, files, strange)
+    return Tree(name, root, files, strange, tuple(stated), unreadable, _producers(name, stated), study, why, left_out)
 
 
 def open_plain(path: Path) -> BinaryIO:
@@ -141,7 +149,7 @@ def _is_study(root: Path) -> bool:
 
 
 def _is_artifact(path: str) -> bool:
-    return path.partition("/")[0] not in (FOLDER, CHECKPOINTS)
+    return path.partition("/")[0] not in (FOLDER, CHECKPOINTS, LEFT_OUT)
 
 
 def _walk(root: Path) -> tuple[dict[str, int], dict[str, str]]:
@@ -193,6 +201,20 @@ def _study(root: Path, files: dict[str, int]) -> tuple[Study | None, str]:
         return None, str(error)
     except RecursionError:
         return None, str(BadInput(path, "", "nested too deeply", "a study.json from the workflow"))
+
+
+def _left_out(root: Path, files: dict[str, int], strange: dict[str, str]) -> dict[str, str]:
+    """The files left out of a slim copy, with their digests; a list that cannot be used is strange."""
+    if LEFT_OUT not in files:
+        return {}
+    try:
+        found = read_json(root / LEFT_OUT)
+    except (BadInput, RecursionError):
+        found = None
+    if not isinstance(found, dict) or not all(isinstance(digest, str) for digest in found.values()):
+        strange[LEFT_OUT] = "no list of files with their digests"
+        return {}
+    return {path: digest for path, digest in found.items() if path not in files}
 
 
 def _statement(root: Path, path: str, size: int) -> Statement:

@@ -62,13 +62,14 @@ def control_is_bit_equal(evidence: Evidence) -> Found:
 
 
 def _equal(evidence: Evidence, cell: Cell, runs: list[RunFacts]) -> Found:
-    study, hashed = evidence.tree.study, evidence.hashed
+    study, hashed, left_out = evidence.tree.study, evidence.hashed, evidence.tree.left_out
     for run in runs[1:]:
         pairs = enumerate(itertools.zip_longest(runs[0].epochs, run.epochs), 1)
         parted = next((epoch for epoch, (one, other) in pairs if one != other), None)
         if parted:
             yield run.name, f"differs from {runs[0].name} from epoch {parted} on"
-        if hashed.get(f"{run.path}/weights.npz") != hashed.get(f"{runs[0].path}/weights.npz"):
+        one, other = (f"{of.path}/weights.npz" for of in (run, runs[0]))
+        if hashed.get(one) != hashed.get(other) or left_out.get(one) != left_out.get(other):
             yield run.name, f"has different weights than {runs[0].name}"
     logits = study.path(layout.LOGITS, cell)
     path = evidence.tree.inside(logits)

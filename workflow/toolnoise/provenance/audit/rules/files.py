@@ -25,13 +25,15 @@ def every_file_is_stated(evidence: Evidence) -> Found:
 
 @each
 def every_output_is_there(evidence: Evidence, statement: Statement) -> Found:
-    """Every file in a statement exists."""
+    """Every file in a statement exists, or is left out of a slim copy with the digest in its statement."""
     for one in statement.outputs:
         path = evidence.tree.inside(one.name)
         if path is None:
             yield one.name, f"lies outside the study {evidence.tree.name!r}, whose statement names it"
-        elif path not in evidence.tree.files:
+        elif evidence.tree.lacks(path):
             yield one.name, "is stated but missing"
+        elif evidence.tree.left_out.get(path, one.sha256) != one.sha256:
+            yield one.name, f"is left out with the SHA-256 {evidence.tree.left_out[path]}; stated: {one.sha256}"
 
 
 @each
@@ -91,14 +93,14 @@ def no_checkpoint_is_left(evidence: Evidence) -> Found:
 
 
 def study_is_complete(evidence: Evidence) -> Found:
-    """The study can be read, and every file that it names exists."""
+    """The study can be read, and every file that it names exists, or is left out of a slim copy."""
     tree = evidence.tree
     if tree.study is None:
         yield tree.named("study.json"), tree.why
         return
     for job in evidence.jobs.values():
         for name, _ in job.outputs:
-            if job.needed and tree.inside(name) not in tree.files:
+            if job.needed and tree.lacks(tree.inside(name)):
                 yield name, "is missing"
 
 

@@ -1,6 +1,6 @@
 """Rules about weights: those after each cycle agree with the history, and a moved bit is the drawn one.
 
-Only runs with several cycles or a moved bit have their weights read a second time.
+Only runs with several cycles or a moved bit have their weights read a second time. A slim copy has no weights to read.
 """
 
 from typing import Any
@@ -14,15 +14,19 @@ from toolnoise.training.runs import weight_digests
 
 def snapshots_are_the_histories(evidence: Evidence) -> Found:
     """A run of several cycles has the weights after each finished cycle, with the digests in its history."""
-    for run in evidence.runs[0]:
+    for run in _with_weights(evidence):
         name = evidence.tree.named(f"{run.path}/weights.npz")
         yield from guarded(name, lambda name=name, run=run: _snapshots(evidence, name, run))
 
 
 def moved_bits_are_the_drawn(evidence: Evidence) -> Found:
     """The weight whose bit a run moved follows from its seeds and tensors; runs without `bit` moved none."""
-    for run in evidence.runs[0]:
+    for run in _with_weights(evidence):
         yield from guarded(run.name, lambda run=run: _moved_bit(evidence, run))
+
+
+def _with_weights(evidence: Evidence) -> list[RunFacts]:
+    return [run for run in evidence.runs[0] if f"{run.path}/weights.npz" not in evidence.tree.left_out]
 
 
 def _snapshots(evidence: Evidence, name: str, run: RunFacts) -> Found:
