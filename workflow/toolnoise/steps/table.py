@@ -323,6 +323,18 @@ ROWS = {
             "out-ensembles": ("ensembles", "toolnoise.metrics.ensembles:ENSEMBLES"),
         },
     ),
+    "measure-part-sizes": Step(
+        "measure_part_sizes",
+        "measure the noise of sub-groups as if they had fewer test examples",
+        place=Cell,
+        places=lambda study: study.grouped,
+        parameters=lambda _, cell: {"cell": list(cell)},
+        reads=DATA | {"logits": _at(layout.LOGITS), "index": _at(layout.PREDICTIONS)},
+        writes={"out": "results/{study}/metrics/part_sizes/" + layout.CELL + ".csv"},
+        work="toolnoise.measures.part_sizes:measure",
+        wanted=("grid", "a cell whose data set has sub-groups"),
+        metrics={"out": ("part_sizes", "toolnoise.metrics.part_sizes:PART_SIZES")},
+    ),
     "measure-ratios": Step(
         "measure_ratios",
         "measure the noise of variants, and of batch normalisation, as ratios",

@@ -86,7 +86,7 @@ def _unique(values: Iterable[Any]) -> tuple[Any, ...]:
 
 
 _FRAMEWORKS = "two toolings of different engines with a variant of control or algo"
-_SUB_GROUPS = "a data set with sub-groups: faces, or celeba with groups"
+_SUB_GROUPS = "a data set with sub-groups: faces, celeba with groups, or an image-folder with a group"
 KINDS = {
     "table2": Kind(
         ("stability",),
@@ -131,6 +131,19 @@ in 95 % of studies with as many runs. In the paper the false-negative rate of me
 all. The number of examples alone gives 3.8: CelebA's test set has 2,660 blond people, of whom 180 are men.
 """,
         needs=_SUB_GROUPS,
+    ),
+    "rarity": Kind(
+        ("stability", "counts", "part_sizes"),
+        lambda grid: (grid.rare, lambda cell: f"{cell.hardware}-{cell.model}"),
+        caption="""\
+Is a rare group noisier, or only smaller? Study *{{ snakemake.config["study"] }}* trains with several shares of one
+group and tests on the same examples. The first three columns show the group's error rate, the SD of that rate and the
+group's churn against its share. Dashed: the SD or churn that follows from the number of the group's test examples if
+all examples are equally noisy. Dotted: the one that follows from how often the group's examples err. Bands contain
+95 % of such studies. The last column varies the number of test examples instead, by averaging over all parts of the
+group of that size.
+""",
+        needs="a model on a tooling with two data sets or more that have a group_share of the same group",
     ),
     "per_class": Kind(
         ("stability",),

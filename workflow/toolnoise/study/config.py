@@ -21,9 +21,8 @@ import yaml
 
 from toolnoise.base.errors import BadInput
 from toolnoise.datasets.readers import READERS
-from toolnoise.study import environments
+from toolnoise.study import claims, datasets, environments
 from toolnoise.study.catalogue import KINDS
-from toolnoise.study.claims import require_possible
 from toolnoise.study.remedy_sets import SETS
 
 ROOT = Path(__file__).parents[3]
@@ -92,7 +91,8 @@ def resolve(config: object, file: str | Path) -> Config:
         raise BadInput(file, "grid", "found []", "allowed: a list of blocks; empty if there is `overhead` to measure")
     _require_whole_cycles(config["recipes"], "recipes.", file)
     _require_possible_toolings(config["hardware"], "hardware.", file)
-    require_possible(config["claims"], registered("claims"), "claims.", file)
+    datasets.require_possible(config["datasets"], "datasets.", file)
+    claims.require_possible(config["claims"], registered("claims"), "claims.", file)
     named: dict[str, list[str]] = {registry: [] for registry in REGISTRIES}
     for key, registry, names in _mentions(config):
         for name in names:
@@ -200,7 +200,7 @@ def registered(name: str) -> Config:
     if name == "hardware":
         _require_possible_toolings(entries, "", path)
     if name == "claims":
-        require_possible(entries, (), "", path)
+        claims.require_possible(entries, (), "", path)
     return entries
 
 

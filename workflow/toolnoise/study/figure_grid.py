@@ -99,7 +99,19 @@ class Grid:
     @property
     def grouped(self) -> list[Cell]:
         """Cells whose data have sub-groups."""
-        return [cell for cell in self.usual if _has_groups(self.config["datasets"][cell.dataset])]
+        return [cell for cell in self.usual if has_groups(self.config["datasets"][cell.dataset])]
+
+    @property
+    def rare(self) -> list[Cell]:
+        """Cells of models on toolings that are trained with several shares of one group."""
+        group_of = {name: entry["group"] for name, entry in self.config["datasets"].items() if "group_share" in entry}
+        cells = [cell for cell in self.usual if cell.dataset in group_of]
+
+        def series(cell: Cell) -> tuple[str, ...]:
+            return cell.model, cell.hardware, group_of[cell.dataset]
+
+        several = Counter(place for place, _ in {(series(cell), cell.dataset) for cell in cells})
+        return [cell for cell in cells if several[series(cell)] > 1]
 
     @property
     def paired(self) -> list[Cell]:
@@ -180,8 +192,9 @@ def _places(cells: Iterable[Cell]) -> list[Variants]:
     return list(dict.fromkeys(Variants(*cell[:3]) for cell in cells))
 
 
-def _has_groups(dataset: Mapping[str, Any]) -> bool:
-    return dataset["reader"] == "faces" or bool(dataset.get("groups"))
+def has_groups(dataset: Mapping[str, Any]) -> bool:
+    """Whether a data set has sub-groups, by its entry."""
+    return dataset["reader"] == "faces" or bool(dataset.get("groups") or dataset.get("group"))
 
 
 def _several(

@@ -17,7 +17,7 @@ from toolnoise.study import catalogue, config, growing, remedy_sets
 from toolnoise.study.catalogue import Figure
 from toolnoise.study.cells import MODES, Cell, Network, Pair, Place, Profile, Task, Variants
 from toolnoise.study.comparisons import comparisons
-from toolnoise.study.figure_grid import Grid
+from toolnoise.study.figure_grid import Grid, has_groups
 from toolnoise.study.variants import ALLOWED, has_draws, variant
 
 # Without implementation noise two toolings can be compared run by run: all algorithmic draws are equal.
@@ -70,6 +70,11 @@ class Study:
     def mapped(self, task: Task) -> tuple[Cell, ...]:
         """The cells of a task whose toolings are compared all at once."""
         return tuple(cell for cell in self.seeds if cell in self.atlas and cell.task == task)
+
+    @property
+    def grouped(self) -> tuple[Cell, ...]:
+        """The cells whose data have sub-groups."""
+        return tuple(cell for cell in self.seeds if has_groups(self.config["datasets"][cell.dataset]))
 
     @property
     def compared(self) -> tuple[Variants, ...]:
