@@ -4,7 +4,8 @@ import signal
 
 import pytest
 
-# Two cosines with warm-ups, crops and flips: what an epoch does hangs on its number. A snapshot after four epochs.
+# Two cosines with warm-ups, crops and flips: what an epoch does hangs on its number. A snapshot after four epochs, and
+# what is recorded after steps 1, 2, 4, ...
 RECIPE = {
     "epochs": 8,
     "batch_size": 64,
@@ -12,6 +13,7 @@ RECIPE = {
     "schedule": "cosine",
     "warmup_epochs": 2,
     "cycles": 2,
+    "record_steps": True,
     "crop": 1,
     "flip": True,
 }

@@ -26,8 +26,14 @@ BLANK = State(
     0,
 )
 SNAPSHOTS = [{path: tensor + epoch for path, tensor in STATE.weights.items()} for epoch in (1, 2)]
+RECORDED = [STATE.weights | {"logits": np.full((5, 2), step, np.float32)} for step in (0, 1, 2)]
 PROGRESS = Progress(
-    STATE, [{"epoch": 1, "train_loss": 0.1 + 0.2, "weights_sha256": "ff"}], {"training": 1 / 3}, [1], SNAPSHOTS
+    STATE,
+    [{"epoch": 1, "train_loss": 0.1 + 0.2, "weights_sha256": "ff"}],
+    {"training": 1 / 3},
+    [1],
+    SNAPSHOTS,
+    RECORDED,
 )
 
 
@@ -72,6 +78,7 @@ def test_what_is_read_is_what_was_written_bit_for_bit(written):
     assert found.state.step == 42
     assert list(found.state.weights) == list(STATE.weights)
     assert tensors(found.state, found.snapshots) == tensors(STATE, SNAPSHOTS)
+    assert tensors(BLANK, found.recorded) == tensors(BLANK, RECORDED)
 
 
 def test_before_the_first_cycle_ends_there_are_no_snapshots(path):
@@ -142,6 +149,11 @@ def test_a_checkpoint_without_just_the_tensors_and_slots_of_the_engine_is_never_
 def test_a_checkpoint_whose_snapshots_lack_a_tensor_is_never_used(path, capsys):
     snapshots = [without(snapshot, "bn/moving_mean") for snapshot in SNAPSHOTS]
     assert "snapshot 1: not the tensors" in starts_anew(write(path, PROGRESS._replace(snapshots=snapshots)), capsys)
+
+
+def test_a_checkpoint_whose_recorded_steps_lack_a_tensor_is_never_used(path, capsys):
+    recorded = [without(one, "conv/kernel") for one in RECORDED]
+    assert "snapshot 3: not the tensors" in starts_anew(write(path, PROGRESS._replace(recorded=recorded)), capsys)
 
 
 def test_weights_that_are_not_those_of_the_checkpoint_s_own_last_epoch_are_never_used(path, capsys):

@@ -262,6 +262,7 @@ OTHER_VALUES = {
     "step_factor": 0.7,
     "warmup_epochs": 1,
     "cycles": 2,
+    "record_steps": True,
     "weight_decay": 0.001,
     "decay_normalisation": True,
     "bias_rate": 0.1,

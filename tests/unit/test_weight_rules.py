@@ -11,7 +11,7 @@ from toolnoise.models.initial import Parameter
 from toolnoise.provenance.audit.evidence import Evidence
 from toolnoise.provenance.audit.rules import weights
 from toolnoise.provenance.record import tree
-from toolnoise.training import bitflip, snapshots
+from toolnoise.training import bitflip, recorded_steps, snapshots
 
 TENSORS = (Parameter("a/kernel", (2, 3), True, "", {}), Parameter("a/bias", (3,), True, "", {}))
 
@@ -105,6 +105,49 @@ def test_a_number_of_cycles_that_is_none_is_a_finding(count, write):
     value["spec"]["recipe"]["cycles"] = count
     files.write_json(record, value)
     assert len(judged(weights.snapshots_are_the_histories, record)) == 1
+
+
+STEPS = [0, 1, 2, 4, 6]
+
+
+@pytest.fixture
+def recording(write):
+    """A run of three epochs of two steps that has recorded them; returns its run.json."""
+
+    def change(parts):
+        parts["record"]["spec"]["recipe"]["record_steps"] = True
+        parts["record"] |= {"steps_per_epoch": 2, "recorded_steps": STEPS}
+        # After steps 2, 4 and 6 an epoch is over.
+        kept = [parts["epochs"][max(0, step // 2 - 1)] | {"logits": np.zeros((4, 2), np.float32)} for step in STEPS]
+        parts["final"] |= snapshots.packed(kept, recorded_steps.MARK)
+
+    return write(change=change)
+
+
+def test_recorded_steps_that_agree_with_the_history_are_clean(recording):
+    assert judged(weights.recorded_steps_are_the_histories, recording) == []
+    assert judged(weights.snapshots_are_the_histories, recording) == []
+
+
+@pytest.mark.parametrize(("row", "step"), [(2, 2), (3, 4), (4, 6)])
+def test_weights_after_a_step_that_differ_from_the_history_are_a_finding(row, step, recording):
+    change_tensor(recording, "a/kernel//", (row, 0, 0))
+    says = f"has weights after step {step} that differ from its history"
+    assert judged(weights.recorded_steps_are_the_histories, recording) == [("weights.npz", says)]
+
+
+def test_other_steps_than_those_of_the_recipe_are_a_finding(recording):
+    value = files.read_json(recording)
+    files.write_json(recording, value | {"recorded_steps": STEPS[1:]})
+    says = "has recorded_steps that are not those of its recipe"
+    assert judged(weights.recorded_steps_are_the_histories, recording) == [("run.json", says)]
+
+
+@pytest.mark.parametrize("each", ["2", None, -1, 10**30, [2]])
+def test_a_number_of_steps_that_is_none_is_a_finding(each, recording):
+    value = files.read_json(recording)
+    files.write_json(recording, value | {"steps_per_epoch": each})
+    assert len(judged(weights.recorded_steps_are_the_histories, recording)) == 1
 
 
 # The run has three epochs: as one that diverges, it is over before a later bit.

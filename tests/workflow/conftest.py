@@ -55,7 +55,16 @@ OTHER = {
         TASK | {"variants": ["bit"], "seeds": 1},
         TASK | {"variants": ["control"], "seeds": 2, "hardware": ["cpu-jax"]},
     ],
-    "recipes": {"short": {"epochs": 2, "batch_size": 16, "learning_rate": 0.01, "schedule": "cosine", "cycles": 2}},
+    "recipes": {
+        "short": {
+            "epochs": 2,
+            "batch_size": 16,
+            "learning_rate": 0.01,
+            "schedule": "cosine",
+            "cycles": 2,
+            "record_steps": True,
+        }
+    },
     "overhead": {
         "models": ["smallcnn"],
         "hardware": ["cpu"],
@@ -66,7 +75,7 @@ OTHER = {
         "steps": 1,
         "repeats": 1,
     },
-    "figures": ["overhead", "layers", "frameworks", "partings", "identical_runs"],
+    "figures": ["overhead", "layers", "frameworks", "partings", "growth", "growth_fits", "identical_runs"],
 }
 
 
@@ -74,7 +83,8 @@ OTHER = {
 def other_study(once, write_study, snakemake):
     """A study's folder, run to its page and its speed; read-only.
 
-    It has what the small one lacks: files from outside, snapshots, one bit, two frameworks, overhead, speed.
+    It has what the small one lacks: files from outside, snapshots, recorded steps, one bit, two frameworks, overhead,
+    speed.
     """
 
     def pictures(part, count):

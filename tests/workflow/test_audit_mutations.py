@@ -54,6 +54,8 @@ KINDS = {
     "metrics of a pair": ("small", f"metrics/pairs/{CELL}/cpu-eigen/control.csv"),
     "frameworks of a pair": ("other", "metrics/frameworks/smallcnn/mine/cpu/cpu-jax/control.csv"),
     "partings of a pair": ("other", "metrics/partings/smallcnn/mine/cpu/cpu-jax/control.csv"),
+    "growth of a task": ("other", "metrics/growth/smallcnn/mine/cpu.csv"),
+    "fits of growth of a task": ("other", "metrics/growth_fits/smallcnn/mine/cpu.csv"),
     "remedies of a cell": ("other", "metrics/remedies/smallcnn/mine/cpu/control.csv"),
     "counts of a data set": ("small", "metrics/data/digits.csv"),
     "metrics of the study": ("small", "metrics/stability.csv"),
@@ -67,6 +69,8 @@ KINDS = {
     "pairs of the study": ("small", "metrics/cross_tooling.csv"),
     "frameworks of the study": ("other", "metrics/frameworks.csv"),
     "partings of the study": ("other", "metrics/partings.csv"),
+    "growth of the study": ("other", "metrics/growth.csv"),
+    "fits of growth of the study": ("other", "metrics/growth_fits.csv"),
     "remedies of the study": ("other", "metrics/remedies.csv"),
     "kernel times": ("other", "overhead/smallcnn/cpu/default/1.csv"),
     "record of a profile": ("other", "overhead/smallcnn/cpu/deterministic/1.json"),
@@ -877,7 +881,23 @@ def a_snapshot_is_changed_and_stated_anew_everywhere(folder):
 @mutation("snapshots-are-the-histories", SNAPSHOTS, study="other")
 def the_snapshots_of_a_run_are_taken_away_and_it_is_stated_anew_everywhere(folder):
     tensors = arrays.read_npz(folder.path(SNAPSHOTS))
-    arrays.write_npz(folder.path(SNAPSHOTS), {path: of for path, of in tensors.items() if not path.endswith("/")})
+    left = {path: of for path, of in tensors.items() if not path.endswith("/") or path.endswith("//")}
+    arrays.write_npz(folder.path(SNAPSHOTS), left)
+    folder.settle(SNAPSHOTS, everywhere=True)
+
+
+@mutation("recorded-steps-are-the-histories", SNAPSHOTS, study="other")
+def the_weights_after_a_recorded_step_are_changed_and_stated_anew_everywhere(folder):
+    tensors = arrays.read_npz(folder.path(SNAPSHOTS))
+    tensors["conv1/kernel//"][-1].flat[7] += 1e-6
+    arrays.write_npz(folder.path(SNAPSHOTS), tensors)
+    folder.settle(SNAPSHOTS, everywhere=True)
+
+
+@mutation("recorded-steps-are-the-histories", SNAPSHOTS, study="other")
+def the_recorded_steps_of_a_run_are_taken_away_and_it_is_stated_anew_everywhere(folder):
+    tensors = arrays.read_npz(folder.path(SNAPSHOTS))
+    arrays.write_npz(folder.path(SNAPSHOTS), {path: of for path, of in tensors.items() if not path.endswith("//")})
     folder.settle(SNAPSHOTS, everywhere=True)
 
 

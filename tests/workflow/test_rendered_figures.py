@@ -17,9 +17,11 @@ from toolnoise.base.errors import BadInput
 from toolnoise.datasets.counting import COUNTS
 from toolnoise.dumps.layer_dump import gram
 from toolnoise.metrics import frameworks
+from toolnoise.metrics import growth as growing
 from toolnoise.metrics.cross_tooling import CROSS_TOOLING
 from toolnoise.metrics.ensembles import ENSEMBLES, by_size
 from toolnoise.metrics.frameworks import FRAMEWORKS, PARTINGS
+from toolnoise.metrics.growth import GROWTH, GROWTH_FITS
 from toolnoise.metrics.identical import CONVERGENCE, IDENTICAL, NONE_WEAK, History, Weak, experiment, identical
 from toolnoise.metrics.layers import LAYERS, layers
 from toolnoise.metrics.overhead import KERNELS, OVERHEAD
@@ -66,6 +68,8 @@ def written(tmp_path):
         frameworks=(),
         partings=(),
         ratios=(),
+        growth=(),
+        growth_fits=(),
         **parameters,
     ):
         files = {
@@ -82,6 +86,8 @@ def written(tmp_path):
             "frameworks": (FRAMEWORKS, frameworks),
             "partings": (PARTINGS, partings),
             "ratios": (RATIOS, ratios),
+            "growth": (GROWTH, growth),
+            "growth_fits": (GROWTH_FITS, growth_fits),
         }
         for name, (columns, values) in files.items():
             if values:
@@ -748,3 +754,46 @@ def test_identical_runs_are_tested_as_pham_et_al_do_and_once_more_for_the_number
 def test_runs_without_anything_to_test_are_an_empty_table_and_no_error(written):
     stem = written("identical_tests", convergence=list(each_run(("impl",), ("last",))))
     assert "no two sets of runs that their analysis compares" in stem.with_suffix(".md").read_text()
+
+
+ALL_AND_BIT = "init+shuffle+augment+dropout+bit"
+
+
+def grown(starts, distance):
+    """Rows of growth, and of its fits, of a tooling that never differs, of emulated noise and of a bit."""
+    steps = np.array([0, 1, 2, 4, 8, 10])
+    rows, fit_rows = [], []
+    for hardware, variant, times in (("cpu-2threads", "algo", 0), ("cpu", "algo_impl", 1), ("cpu", ALL_AND_BIT, 0.1)):
+        names = "smallcnn", "digits", hardware, variant, "cpu", "algo"
+        each = distance * times * (1 + np.arange(starts))[:, None] * steps
+        courses = [growing.Course(steps, dict.fromkeys((*growing.DISTANCES, "churn"), one)) for one in each]
+        rows += [(*names, step, name, "all", *found, n, 0) for step, name, found, n in growing.levels(courses, 500)]
+        fits = [growing.fit(one) for one in courses]
+        found = [*growing.fits(fits, 500), *growing.beside(dict(enumerate(fits)), [], 500)]
+        fit_rows += [(*names, name, "all", *estimate, n, 0) for name, estimate, n in found]
+    return rows, fit_rows
+
+
+@pytest.mark.parametrize("starts", [1, 3])
+def test_growth_is_one_line_a_perturbation_and_exact_zeros_are_told(starts, written):
+    rows, fits = grown(starts, 1e-6)
+    on_cpu = {"hardware": ["cpu", "cpu-2threads"], "tasks": [["smallcnn", "digits"]], "emulated": ["cpu"]}
+    said = words(written("growth", growth=rows, **on_cpu))
+    for part in (
+        "cpu-2threads",
+        "IMPL†",
+        "one bit",
+        "√2: unrelated",
+        "training steps",
+        "Churn",
+        f"Starts: {starts} for",
+    ):
+        assert part in said
+    stem = written("growth_fits", growth_fits=fits, **on_cpu)
+    lines = [line for line in stem.with_suffix(".md").read_text().splitlines() if line.startswith("| smallcnn")]
+    assert [line.split(" | ")[2:4] for line in lines] == [
+        ["cpu-2threads", f"0 of {starts}"],
+        ["IMPL†", f"{starts} of {starts}"],
+        ["one bit", f"{starts} of {starts}"],
+    ]
+    assert " 1.00 " in lines[1]  # the rate: the distance grows as the number of steps

@@ -7,17 +7,21 @@ exit code 2. The help has the verbs for people first, in groups, and each verb's
 import argparse
 import json
 import os
+import shutil
 import sys
+import tempfile
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from toolnoise import __version__
 from toolnoise.base.errors import BadInput, errors_in_one_line
-from toolnoise.steps import CONFIGURE, STEPS
-from toolnoise.study import grid as studies
 from toolnoise.study.cells import MODES, Cell
+
+if TYPE_CHECKING:
+    from toolnoise.steps import Step
+    from toolnoise.study.grid import Study
 
 MOST_PROCESSES = 256
 
@@ -37,7 +41,8 @@ def main(arguments: Sequence[str] | None = None, started: str = "cold") -> None:
 
 def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """The options of a command line; without a verb, print the help, or a script of completion, and end."""
-    parser, verbs = _parser()
+    arguments = sys.argv[1:] if arguments is None else arguments
+    parser, verbs = _parser(arguments[0] if arguments else "")
     options = parser.parse_args(arguments)
     if not options.verb:
         if options.print_completion:
@@ -46,6 +51,12 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
             parser.print_help()
         sys.exit(0)
     return options
+
+
+def _study(file: str) -> "Study":
+    from toolnoise.study import grid
+
+    return grid.load(file)
 
 
 def _perform(options: argparse.Namespace) -> None:
@@ -63,7 +74,7 @@ def _synthesise(options: argparse.Namespace) -> None:
 def _summary(options: argparse.Namespace) -> None:
     from toolnoise.commands import summary
 
-    study = studies.load(options.study)
+    study = _study(options.study)
     _print(summary.as_json(study) if options.json else summary.as_text(study))
 
 
@@ -71,7 +82,7 @@ def _doctor(options: argparse.Namespace) -> None:
     from toolnoise.commands import doctor
     from toolnoise.study import config
 
-    hardware = studies.load(options.study).config["hardware"] if options.study else config.registered("hardware")
+    hardware = _study(options.study).config["hardware"] if options.study else config.registered("hardware")
     found = doctor.examine(hardware)
     _print(found if options.json else doctor.as_text(found))
     # A study needs all its toolings; without a study one of the registry is enough.
@@ -82,7 +93,7 @@ def _doctor(options: argparse.Namespace) -> None:
 def _estimate(options: argparse.Namespace) -> None:
     from toolnoise.commands import estimate
 
-    study = studies.load(options.study)
+    study = _study(options.study)
     if options.measure:
         estimate.measure(study, options.study)
     found = estimate.estimate(study)
@@ -92,7 +103,7 @@ def _estimate(options: argparse.Namespace) -> None:
 def _status(options: argparse.Namespace) -> None:
     from toolnoise.commands import status
 
-    study = studies.load(options.study)
+    study = _study(options.study)
     found = status.status(study)
     _print(status.as_json(found) if options.json else status.as_text(study, found))
 
@@ -197,6 +208,25 @@ def _compare(options: argparse.Namespace) -> None:
     _print(compare.as_json(compared) if options.json else compare.as_text(compared))
 
 
+def _check(options: argparse.Namespace) -> None:
+    from toolnoise.commands import check as report
+    from toolnoise.outside import check
+
+    words = options.command[1:] if options.command[:1] == ["--"] else options.command
+    command = check.command(words, options.sources, options.deterministic, options.limit)
+    folder = Path(tempfile.mkdtemp(prefix="toolnoise-check-"))
+    try:
+        found = check.check(command, folder)
+        _print(report.as_json(found) if options.json else report.as_text(found))
+        sys.stdout.flush()
+    finally:
+        if options.keep:
+            print(f"outcomes and logs: {folder}", file=sys.stderr)
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+    sys.exit(0 if found.passed else 1)
+
+
 def _plan(options: argparse.Namespace) -> None:
     from toolnoise.commands import sample_size
 
@@ -222,14 +252,14 @@ class _Parser(argparse.ArgumentParser):
         raise BadInput("command line", "", message, f"see {self.prog} --help")
 
 
-def _parser() -> tuple[argparse.ArgumentParser, Any]:
-    """The parser, and its action that has a parser for each verb."""
-    raw = argparse.RawDescriptionHelpFormatter
+def _parser(first: str) -> tuple[argparse.ArgumentParser, Any]:
+    """The parser of a command line with this first word, and its action that has a parser for each verb."""
+    raw, steps = argparse.RawDescriptionHelpFormatter, _jobs(first)
     parser = _Parser(
         "toolnoise",
         usage="toolnoise VERB ...",
         description="Measure the noise of training deep networks.",
-        epilog=_verbs_in_groups(),
+        epilog=_verbs_in_groups(steps),
         formatter_class=raw,
         allow_abbrev=False,
     )
@@ -243,7 +273,7 @@ def _parser() -> tuple[argparse.ArgumentParser, Any]:
             ("study", *places, *step.reads, *step.writes, *step.aside, "planned?"),
             _example_of_job(verb, places),
         )
-        for verb, step in _JOBS.items()
+        for verb, step in steps.items()
         for places in [[name.replace("_", "-") for name in step.place._fields]]
     ]
     for verb, run, text, names, example in [*jobs, *_BY_HAND]:
@@ -255,7 +285,7 @@ def _parser() -> tuple[argparse.ArgumentParser, Any]:
             # A question mark: optional.
             argument = name.removesuffix("?")
             about = _ARGUMENTS.get((verb, argument), _ARGUMENTS.get(argument, {}))
-            step = STEPS.get(verb)
+            step = steps.get(verb)
             if step and argument in step.several:
                 optional = argument in step.reads and step.reads[argument].optional
                 about = {"nargs": "*" if optional else "+", **about}
@@ -267,10 +297,19 @@ def _parser() -> tuple[argparse.ArgumentParser, Any]:
     return parser, verbs
 
 
-def _verbs_in_groups() -> str:
-    says = {verb: step.says for verb, step in _JOBS.items()} | {verb: text for verb, _, text, *_ in _BY_HAND}
+def _jobs(first: str) -> "dict[str, Step]":
+    """The verbs of jobs; none for a verb by hand: their table needs more packages, and `check` needs NumPy alone."""
+    if first in [verb for verb, *_ in _BY_HAND]:
+        return {}
+    from toolnoise.steps import CONFIGURE, STEPS
+
+    return {verb: step for verb, step in STEPS.items() if verb != CONFIGURE}
+
+
+def _verbs_in_groups(steps: "dict[str, Step]") -> str:
+    says = {verb: step.says for verb, step in steps.items()} | {verb: text for verb, _, text, *_ in _BY_HAND}
     lines = []
-    for title, verbs in (_GROUPS | {"jobs, which Snakemake runs": _JOBS}).items():
+    for title, verbs in (_GROUPS | {"jobs, which Snakemake runs": steps}).items():
         lines += ["", f"{title}:"]
         for verb in verbs:
             lines.append(textwrap.fill(says[verb], 80, initial_indent=f"  {verb:<20}", subsequent_indent=f"{'':22}"))
@@ -295,7 +334,6 @@ def _completion(parser: argparse.ArgumentParser, verbs: Any, shell: str) -> str:
 
 
 SHELLS = ("bash", "zsh", "fish")
-_JOBS = {verb: step for verb, step in STEPS.items() if verb != CONFIGURE}
 # Places of the demo, for examples.
 _PLACES = {
     "model": "smallcnn",
@@ -310,7 +348,7 @@ _PLACES = {
     "figure": "table2",
 }
 _GROUPS = {
-    "is a gain real?": ("compare", "plan"),
+    "is a gain real, is a training reproducible?": ("compare", "plan", "check"),
     "before, during and after a study": ("doctor", "estimate", "status", "summary"),
     "verify results": ("audit", "diff", "rebuild", "sign"),
     "share results": ("export", "import", "slim", "crate"),
@@ -417,6 +455,13 @@ _BY_HAND = [
         "toolnoise compare a.npy b.npy --labels y.npy",
     ),
     (
+        "check",
+        _check,
+        "run a training program to see whether it is reproducible and uses its seeds; exit code 1 if not",
+        ("sources?", "deterministic?", "limit?", "keep?", "json?", "COMMAND"),
+        "toolnoise check -- python train.py --seed {init} --data-seed {shuffle} --out {out}",
+    ),
+    (
         "plan",
         _plan,
         "print the number of runs that a claim needs, or the effects that a number of runs can show",
@@ -453,6 +498,21 @@ _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
     "RUNS": {"nargs": "*", "help": "runs, other result files, or folders of them"},
     "sample": {"type": int, "metavar": "N", "help": "rebuild N random jobs of RUNS, or of results"},
     ("rebuild", "seed"): {"type": int, "default": 0, "metavar": "K", "help": "seed of the sample (0)"},
+    "COMMAND": {
+        "nargs": argparse.REMAINDER,
+        "help": "the program after --, such as: -- python train.py --seed {init} --data-seed {shuffle} --out {out}",
+    },
+    "sources": {
+        "metavar": "NAMES",
+        "help": "sources whose seeds the program separates, such as init,shuffle (those that COMMAND names, or all)",
+    },
+    "deterministic": {
+        "default": "",
+        "metavar": "WORDS",
+        "help": "words added to COMMAND to switch implementation noise off, such as --deterministic='--cudnn off'",
+    },
+    "limit": {"type": float, "metavar": "MINUTES", "help": "the longest time of a run (none)"},
+    ("check", "keep"): {"action": "store_true", "help": "keep outcomes and logs and print their folder"},
     "keep": {"action": "store_true", "help": "keep the rebuilt files and print their folder"},
     "RESULTS": {"nargs": "?", "default": "results", "help": "a results folder, or one study's folder in it (results)"},
     "strict": {

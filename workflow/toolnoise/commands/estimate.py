@@ -18,7 +18,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import aligned, size, span
 from toolnoise.datasets import official, prepared
 from toolnoise.engines.serving import why_not
-from toolnoise.epoch_plan import cycles
+from toolnoise.epoch_plan import cycles, records_steps, steps_per_epoch
 from toolnoise.steps import STEPS
 from toolnoise.study import config, layout, remedy_sets
 from toolnoise.study.cells import MODES, Cell, Dataset, Profile
@@ -26,6 +26,7 @@ from toolnoise.study.grid import Study, is_deterministic
 from toolnoise.timing import run_time
 from toolnoise.timing.run_time import Pace
 from toolnoise.training import network, runs
+from toolnoise.training.recorded_steps import schedule
 
 # Weights and logits are float32.
 NUMBER_BYTES = 4
@@ -236,7 +237,7 @@ def _disk(study: Study, paces: dict[Cell, Pace | None]) -> Disk:
         for model in dict.fromkeys(cell.model for cell in cells):
             of_it = [cell for cell in cells if cell.model == model]
             each = known.get((model, name)) or _weight_bytes(_spec(study, of_it[0]), dataset)
-            weights += _runs(study, of_it) * each * cycles(_spec(study, of_it[0])["recipe"])
+            weights += _runs(study, of_it) * each * _copies(_spec(study, of_it[0])["recipe"], dataset)
             if not each:
                 unknown.append(f"weights of {model} on {name}")
         if dataset is None:
@@ -251,6 +252,14 @@ def _disk(study: Study, paces: dict[Cell, Pace | None]) -> Disk:
 
 def _runs(study: Study, cells: Sequence[Cell]) -> int:
     return sum(len(study.seeds[cell]) for cell in cells)
+
+
+def _copies(recipe: dict[str, Any], dataset: prepared.Data | None) -> int:
+    """How often a run has its weights in its file: at the end, after each cycle before, and after recorded steps."""
+    recorded = []
+    if dataset and records_steps(recipe):
+        recorded = schedule(recipe["epochs"] * steps_per_epoch(recipe, len(dataset.train.labels)))
+    return cycles(recipe) + len(recorded)
 
 
 def _weight_bytes(spec: dict[str, Any], dataset: prepared.Data | None) -> int:

@@ -1,7 +1,7 @@
 """Engines: the only place that imports a framework, one module for each, all with one small protocol."""
 
 import importlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -70,8 +70,12 @@ class Engine(Protocol):
     def restore(self, state: State) -> None:
         """Take weights, slots and step from `state`."""
 
-    def epoch(self, plan: Plan) -> EpochResult:
-        """Train one epoch: in one compiled call, or in one for each part of streamed data."""
+    def epoch(self, plan: Plan, at: Collection[int] = (), then: Callable[[], None] = lambda: None) -> EpochResult:
+        """Train one epoch: in one compiled call, or in one for each part of streamed data.
+
+        After each number of its steps in `at` the state is that of so many steps, and `then` is called, which must not
+        change it. The epoch ends with the same bits as without.
+        """
 
     def profile(self, plan: Plan) -> tuple[Kernel, ...]:
         """Train one epoch under the framework's own profiler; return its kernels, the longest first."""

@@ -7,8 +7,9 @@ paths that Keras gives them, which are the same on every framework.
 import abc
 import gc
 import importlib
+import itertools
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple
 from unittest import mock
 
@@ -241,16 +242,18 @@ class KerasEngine(abc.ABC):
     def _set(self, tensor: Any, values: np.ndarray) -> Any:
         """Return the holder of these values, in the tensor's type: the tensor itself, or a new one."""
 
-    def epoch(self, plan: Plan) -> EpochResult:
+    def epoch(self, plan: Plan, at: Collection[int] = (), then: Callable[[], None] = lambda: None) -> EpochResult:
         """Train one epoch; Adam's powers are computed here, so the device keeps no step count."""
         # The sums continue from part to part, so they round as if there were one part.
-        sums = Sums(np.float32(0), np.int32(0))
-        for images, labels, some in self._parts(plan):
+        sums, before = Sums(np.float32(0), np.int32(0)), self.step
+        for images, labels, some in self._cut(plan, at):
             steps = self.step + 1 + np.arange(len(some.order))
             updates = steps - self._left_out_so_far()
             rates = np.stack([some.rates, BETA_1**updates, BETA_2**updates], axis=1).astype(np.float32)
             sums = self._train(Chunk(images, labels, some, steps.astype(np.uint32), rates), sums)
             self.step += len(some.order)
+            if self.step - before in at:
+                then()
         return EpochResult(float(sums.loss) / len(plan.order), int(sums.correct) / plan.order.size)
 
     def _left_out_so_far(self) -> int:
@@ -267,6 +270,16 @@ class KerasEngine(abc.ABC):
         else:
             for images, labels, part in streaming.parts(self.train, plan):
                 yield *self._on_device(images, labels), part
+
+    def _cut(self, plan: Plan, at: Collection[int]) -> Iterator[tuple[Any, Any, Plan]]:
+        """The parts of an epoch, cut after these numbers of its steps, too."""
+        done = 0
+        for images, labels, part in self._parts(plan):
+            steps = len(part.order)
+            cuts = [0, *(number - done for number in sorted(at) if 0 < number - done < steps), steps]
+            for start, stop in itertools.pairwise(cuts):
+                yield images, labels, part.steps(start, stop)
+            done += steps
 
     def _logits(self, images: Any, training: bool) -> Any:
         return self.keras.ops.cast(self.model(images, training=training), "float32")

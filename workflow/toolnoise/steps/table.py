@@ -119,6 +119,16 @@ def _compared(study: Study, place: Variants) -> list[str]:
     return [study.path(SINGLE_RUNS, cell) for cell in cells]
 
 
+def _growth(study: Study, place: Variants) -> Parameters:
+    pairs = [[list(cell) for cell in both] for both in study.growing[place]]
+    return {**place._asdict(), "references": pairs}
+
+
+def _recorded(study: Study, place: Variants) -> list[str]:
+    cells = dict.fromkeys(cell for both in study.growing[place] for cell in both)
+    return [record for cell in cells for record in study.runs(layout.RECORD, cell)]
+
+
 def _training_minutes(study: Study, place: Cell | Training) -> int:
     return study.minutes[Cell(*place[:4])]
 
@@ -312,6 +322,24 @@ ROWS = {
         work="toolnoise.measures.ratios:measure",
         wanted=("grid", "a task and a tooling with algo_impl or algo beside another variant, or a model M beside M-bn"),
         metrics={"out": ("ratios", "toolnoise.metrics.ratios:RATIOS")},
+    ),
+    "measure-growth": Step(
+        "measure_growth",
+        "measure how the differences between runs from equal starts grow, step by step",
+        place=Variants,
+        places=lambda study: study.growing,
+        parameters=_growth,
+        reads={"records": Read(_recorded, WEIGHTS, several=True)},
+        writes={
+            "out": "results/{study}/metrics/growth/{model}/{dataset}/{hardware}.csv",
+            "out-fits": "results/{study}/metrics/growth_fits/{model}/{dataset}/{hardware}.csv",
+        },
+        work="toolnoise.measures.growth:measure",
+        wanted=("grid", "a task whose recipe has record_steps, on its first tooling, with cells of equal draws"),
+        metrics={
+            "out": ("growth", "toolnoise.metrics.growth:GROWTH"),
+            "out-fits": ("growth_fits", "toolnoise.metrics.growth:GROWTH_FITS"),
+        },
     ),
     "count": Step(
         "count_data",

@@ -320,6 +320,29 @@ together.
 """,
         needs="a bit that is moved after different epochs, such as bit and bit_5",
     ),
+    "growth": Kind(
+        ("growth",),
+        lambda grid: (grid.growing, _task),
+        caption="""\
+How far two runs of study *{{ snakemake.config["study"] }}* from one start are apart after training steps 1, 2, 4, 8,
+... and at the end. They have bit-equal initial weights, batches and augmentation, and differ by one thing: the tooling,
+the order of summation (emulated implementation noise), or one bit of one weight. Growth by a power of the number of
+steps is a straight line here. The dotted line is the distance of unrelated weights. If emulated noise grows and ends as
+the noise of toolings does, its line runs among theirs.
+""",
+        needs="a recipe with record_steps, and two cells of a task with equal draws",
+    ),
+    "growth_fits": Kind(
+        ("growth_fits",),
+        lambda grid: (grid.growing, None),
+        caption="""\
+Fits to the growth of the distance between two runs of study *{{ snakemake.config["study"] }}* from one start: its rate,
+what a power and an exponential of the number of steps leave, the largest leap, the share of starts in which another
+network results, and the end. The last columns compare each perturbation with the other toolings, start by start.
+""",
+        needs="a recipe with record_steps, and two cells of a task with equal draws",
+        category=TABLES,
+    ),
     "remedies": Kind(
         ("remedies",),
         lambda grid: (grid.remedied, lambda cell: _place(grid.remedied[cell])),

@@ -33,14 +33,16 @@ class Grid:
         remedied: Mapping[Cell, Cell] = MappingProxyType({}),
         layers: Collection[Cell] = (),
         frameworks: Iterable[Pair] = (),
+        growing: Collection[Cell] = (),
     ) -> None:
         """Take a study's parts.
 
         `remedied` maps cells under remedies to the cells they are compared with, `layers` are the cells whose layers
-        are compared, `frameworks` the pairs whose toolings use two frameworks.
+        are compared, `frameworks` the pairs whose toolings use two frameworks, `growing` the cells that are compared
+        step by step.
         """
         self.config, self.cells, self.recipe_of = config, tuple(seeds), recipe_of
-        self.networks, self.remedied, self.layers = networks, remedied, layers
+        self.networks, self.remedied, self.layers, self.growing = networks, remedied, layers, growing
         self._seeds, self._pairs, self._frameworks = seeds, tuple(pairs), tuple(frameworks)
 
     def without(self, excluded: Container[Cell]) -> "Grid":
@@ -51,7 +53,9 @@ class Grid:
             [pair for pair in some if all(cell in seeds for cell in pair.cells)]
             for some in (self._pairs, self._frameworks)
         )
-        return Grid(self.config, seeds, pairs, self.recipe_of, self.networks, remedied, self.layers, frameworks)
+        growing = [cell for cell in self.growing if cell in seeds]
+        parts = (self.networks, remedied, self.layers, frameworks, growing)
+        return Grid(self.config, seeds, pairs, self.recipe_of, *parts)
 
     @functools.cached_property
     def order(self) -> dict[Cell, Cell]:

@@ -5,14 +5,15 @@ A spec is everything that may influence a run, so its digest decides whether to 
 """
 
 import itertools
-from collections.abc import Collection, Container, Iterator
+from collections.abc import Collection, Container, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import DRAW
-from toolnoise.study import catalogue, config, remedy_sets
+from toolnoise.epoch_plan import records_steps
+from toolnoise.study import catalogue, config, growing, remedy_sets
 from toolnoise.study.catalogue import Figure
 from toolnoise.study.cells import MODES, Cell, Network, Pair, Place, Profile, Variants
 from toolnoise.study.comparisons import comparisons
@@ -67,6 +68,11 @@ class Study:
     def comparisons(self, place: Variants) -> tuple[tuple[Cell, Cell], ...]:
         """The cells of a task on a tooling that are put into a ratio: each numerator with its denominator."""
         return tuple(comparisons(place, self.seeds))
+
+    @property
+    def growing(self) -> dict[Variants, tuple[tuple[Cell, Cell], ...]]:
+        """The cells of each task on its reference tooling that are compared step by step, each with its reference."""
+        return _growing(self.config, self.recipe_of, self.seeds, self.draws)
 
     @property
     def frameworks(self) -> tuple[Pair, ...]:
@@ -263,7 +269,8 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
     pairs = _pairs(seeds)
     frameworks = tuple(pair for pair in pairs if is_of_frameworks(pair, resolved))
     networks = _networks(resolved)
-    shown = Grid(resolved, seeds, pairs, recipe_of, networks, remedied, layers, frameworks)
+    grown = [cell for pairs in _growing(resolved, recipe_of, seeds, draws).values() for both in pairs for cell in both]
+    shown = Grid(resolved, seeds, pairs, recipe_of, networks, remedied, layers, frameworks, tuple(dict.fromkeys(grown)))
     possible = catalogue.possible(shown, excluded)
     kinds = resolved.get("figures")
     for number, kind in enumerate(kinds or ()):
@@ -281,6 +288,20 @@ def _product(block: config.Config) -> Iterator[Cell]:
     return itertools.starmap(
         Cell, itertools.product(block["models"], block["datasets"], block["hardware"], block["variants"])
     )
+
+
+def _growing(
+    resolved: config.Config,
+    recipe_of: Mapping[tuple[str, str], str],
+    seeds: Collection[Cell],
+    draws: Collection[Cell],
+) -> dict[Variants, tuple[tuple[Cell, Cell], ...]]:
+    found = {
+        place: tuple(growing.references(place, seeds, draws))
+        for task, place in growing.places(seeds).items()
+        if records_steps(resolved["recipes"][recipe_of[task]])
+    }
+    return {place: pairs for place, pairs in found.items() if pairs}
 
 
 def _together(cells: Collection[Cell]) -> list[Cell]:

@@ -48,7 +48,9 @@ def find(spec: dict[str, Any]) -> Pace | None:
     if finished:
         path, record = finished[0]
         weights = path.with_name("weights.npz")
-        size = weights.stat().st_size // cycles(record["spec"]["recipe"]) if weights.exists() else 0
+        # Its final weights, the snapshots, and what was recorded after some steps.
+        copies = cycles(record["spec"]["recipe"]) + len(record.get("recorded_steps", ()))
+        size = weights.stat().st_size // copies if weights.exists() else 0
         return _pace([record for _, record in finished], size, f"finished runs: {len(finished)}")
     for _, measured in islice(_like(spec, layout.SPEED), 1):
         return _pace([measured], measured["weight_bytes"], f"steps timed: {measured['steps_timed']}")

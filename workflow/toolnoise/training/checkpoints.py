@@ -20,12 +20,13 @@ import numpy as np
 from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
 from toolnoise.engines import State, Weights
+from toolnoise.training.recorded_steps import LOGITS
 from toolnoise.training.snapshots import packed, unpacked
 
 SECONDS_BETWEEN = 60.0
 # The parts of an identity that errors quote; the rest are digests.
 NAMES = ("engine", "device", "driver")
-ABOUT, WEIGHTS, SNAPSHOTS = "about", "weights", "snapshots"
+ABOUT, WEIGHTS, SNAPSHOTS, RECORDED = "about", "weights", "snapshots", "recorded"
 # The first line: the type of the file, and the SHA-256 of everything after the line.
 HEADER = "toolnoise checkpoint 2 sha256 {}\n"
 WANTED = "expected a checkpoint that train wrote"
@@ -34,7 +35,8 @@ WANTED = "expected a checkpoint that train wrote"
 class Progress(NamedTuple):
     """How far a training has come.
 
-    Its state, a row an epoch, seconds by purpose, the epochs after which it resumed, the weights after each cycle.
+    Its state, a row an epoch, seconds by purpose, the epochs after which it resumed, the weights after each cycle, the
+    weights and logits after each recorded step.
     """
 
     state: State
@@ -42,6 +44,7 @@ class Progress(NamedTuple):
     seconds: dict[str, float]
     resumed: list[int]
     snapshots: list[Weights]
+    recorded: list[Weights]
 
 
 class Checkpoints:
@@ -71,9 +74,9 @@ class Checkpoints:
         """Save a run's progress if the last save is at least SECONDS_BETWEEN ago."""
         if time.monotonic() - self.last < SECONDS_BETWEEN:
             return
-        state, rows, seconds, resumed, snapshots = progress()
+        state, rows, seconds, resumed, snapshots, recorded = progress()
         about = {"identity": self.identity, "step": state.step, "rows": rows, "seconds": seconds, "resumed": resumed}
-        groups = {WEIGHTS: state.weights, **state.slots, SNAPSHOTS: packed(snapshots)}
+        groups = {WEIGHTS: state.weights, **state.slots, SNAPSHOTS: packed(snapshots), RECORDED: packed(recorded)}
         tensors = {f"{group} {path}": tensor for group, named in groups.items() for path, tensor in named.items()}
         text = np.frombuffer(json.dumps(about, allow_nan=False).encode(), np.uint8)
         try:
@@ -111,12 +114,13 @@ class Checkpoints:
         for name, tensor in tensors.items():
             group, _, path = name.partition(" ")
             groups.setdefault(group, {})[path] = tensor
-        snapshots = unpacked(groups.pop(SNAPSHOTS, {}))
+        snapshots, recorded = (unpacked(groups.pop(kept, {})) for kept in (SNAPSHOTS, RECORDED))
         state = State(groups.pop(WEIGHTS, {}), groups, step)
-        self._require_tensors(state, snapshots, started())
+        of_steps = [{path: one[path] for path in one if path != LOGITS} for one in recorded]
+        self._require_tensors(state, [*snapshots, *of_steps], started())
         if rows and digest(state.weights) != rows[-1]["weights_sha256"]:
             raise BadInput(self.path, "weights", "not those of its last epoch", WANTED)
-        return Progress(state, rows, seconds, resumed, snapshots)
+        return Progress(state, rows, seconds, resumed, snapshots, recorded)
 
     def _require_tensors(self, state: State, snapshots: list[Weights], started: State) -> None:
         """Require exactly the engine's tensors, of their shapes and types; a snapshot has those of the weights."""

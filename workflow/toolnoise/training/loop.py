@@ -3,7 +3,8 @@
 After every epoch the history records losses and accuracies and, as digests, the weights tensor by tensor: two runs can
 be compared epoch by epoch without keeping their weights. A run whose loss or weights are no longer finite ends there
 and is recorded as diverged; that is a result, not an error. An interrupted run resumes from its last checkpoint and
-ends with the same bits as without the interruption. With a recipe of several cycles the weights after each are kept.
+ends with the same bits as without the interruption. With a recipe of several cycles the weights after each are kept,
+and with `record_steps` those after steps 1, 2, 4, 8, ... with their test logits.
 """
 
 import csv
@@ -16,11 +17,11 @@ import numpy as np
 from toolnoise.base import arrays, code_digest, files
 from toolnoise.base.timings import Timings
 from toolnoise.datasets import prepared
-from toolnoise.engines import Engine
 from toolnoise.epoch_plan import cycle_length, plan_epoch, steps_per_epoch
-from toolnoise.training import bitflip
+from toolnoise.training import bitflip, recorded_steps
 from toolnoise.training.checkpoints import Checkpoints, Progress
 from toolnoise.training.network import build_model, emulated_noise, initial_state, start_engine
+from toolnoise.training.recorded_steps import Recording
 from toolnoise.training.runs import weight_digests
 from toolnoise.training.snapshots import packed
 
@@ -60,11 +61,12 @@ def train(
     with timings.measure("compile"):
         parameters = build_model(engine, spec, dataset)
         engine.compile(spec["recipe"], dataset.train)
+        recording = Recording(engine, spec["recipe"], dataset)
     checkpoints = Checkpoints(checkpoint, _identity(spec, dataset, observed))
     initial = initial_state(parameters, spec)
     engine.restore(initial)
     kept = checkpoints.read(engine.state, lambda tensors: weight_digests(tensors)[0])
-    progress = kept or Progress(initial, [], {}, [], [])
+    progress = kept or Progress(initial, [], {}, [], [], [])
     if kept:
         engine.restore(kept.state)
     if progress.rows:
@@ -72,17 +74,19 @@ def train(
         progress.resumed.append(len(progress.rows))
         print(f"goes on after epoch {len(progress.rows)} of {spec['recipe']['epochs']}", flush=True)
     rows, snapshots, move = progress.rows, progress.snapshots, bitflip.of_run(parameters, spec)
+    recording.recorded = progress.recorded
     while not _has_ended(rows, spec["recipe"]["epochs"]):
         with timings.measure("checkpoints"):
-            checkpoints.write(lambda: Progress(engine.state(), rows, dict(timings), progress.resumed, snapshots))
+            checkpoints.write(lambda: progress._replace(state=engine.state(), seconds=dict(timings)))
         if move and len(rows) == spec["variant"]["bit_after"]:
             state = engine.state()
             engine.restore(state._replace(weights=move.made(state.weights)))
-        rows.append(_epoch(engine, spec, dataset, timings, len(rows)))
+        rows.append(_epoch(recording, spec, dataset, timings, len(rows)))
         if not _has_ended(rows, spec["recipe"]["epochs"]) and len(rows) % cycle_length(spec["recipe"]) == 0:
             snapshots.append(engine.weights())
         print(_epoch_line(rows[-1], spec["recipe"]["epochs"]), flush=True)
-    arrays.write_npz(weights, {**engine.weights(), **packed(snapshots)})
+    steps = packed(recording.recorded, recorded_steps.MARK)
+    arrays.write_npz(weights, {**engine.weights(), **packed(snapshots), **steps})
     files.write_text(history, _as_csv(rows))
     files.write_json(
         record,
@@ -95,6 +99,7 @@ def train(
             "resumed_after": progress.resumed,
             "emulated_noise": emulated_noise(spec),
             "moved_bit": bitflip.recorded(move, spec, len(rows)),
+            **recording.about(),
             "trainable": [parameter.path for parameter in parameters if parameter.trainable],
             "observed": observed,
             "seconds": dict(timings),
@@ -117,12 +122,12 @@ def _identity(spec: dict[str, Any], dataset: prepared.Data, observed: dict[str, 
 
 
 def _epoch(
-    engine: Engine, spec: dict[str, Any], dataset: prepared.Data, timings: Timings, epoch: int
+    recording: Recording, spec: dict[str, Any], dataset: prepared.Data, timings: Timings, epoch: int
 ) -> dict[str, Any]:
-    plan = plan_epoch(spec, len(dataset.train.labels), epoch, dataset.train.margin)
+    engine, plan = recording.engine, plan_epoch(spec, len(dataset.train.labels), epoch, dataset.train.margin)
     before = timings.get("training", 0.0)
     with timings.measure("training"):
-        result = engine.epoch(plan)
+        result = recording.epoch(plan, epoch)
     with timings.measure("evaluation"):
         loss, accuracy = _evaluate(engine.logits(dataset.test), dataset.test.labels)
     with timings.measure("digests"):

@@ -11,7 +11,7 @@ import numpy as np
 from toolnoise.base.arrays import npz_names, read_npz
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import read_json, readable
-from toolnoise.training import snapshots
+from toolnoise.training import recorded_steps, snapshots
 
 
 def weight_digests(weights: dict[str, np.ndarray]) -> tuple[str, list[str]]:
@@ -46,24 +46,48 @@ class Run(NamedTuple):
 
         A diverged run has those of the cycles completed before, and the weights at divergence.
         """
-        final, packs = self._tensors(mapped=npz_names(self.folder / "weights.npz"))
+        final, packs, _ = self._tensors(mapped=npz_names(self.folder / "weights.npz"))
         kept = len(snapshots.snapshot_epochs(self.record["spec"]["recipe"], self.record["epochs"]))
         wanted = {path + snapshots.MARK: (kept, *tensor.shape) for path, tensor in final.items()} if kept else {}
+        self._require(wanted, packs)
+        return [*snapshots.unpacked(packs), final]
+
+    def recorded(self) -> dict[int, dict[str, np.ndarray]]:
+        """The weights and, as `logits`, the test logits after each recorded step; all of them stay in the file."""
+        final, _, packs = self._tensors(mapped=npz_names(self.folder / "weights.npz"))
+        try:
+            steps = recorded_steps.expected(self.record)
+        except KeyError as error:
+            raise BadInput(
+                self.folder / "run.json", error.args[0], "no such key", "the record that train wrote"
+            ) from None
+        mark, logits = recorded_steps.MARK, recorded_steps.LOGITS + recorded_steps.MARK
+        wanted = {path + mark: (len(steps), *tensor.shape) for path, tensor in final.items()} if steps else {}
+        if steps:
+            # Their number of examples and of classes is that of the data set.
+            wanted[logits] = (len(steps), *packs[logits].shape[1:]) if logits in packs else (len(steps),)
+        self._require(wanted, packs)
+        return dict(zip(steps, snapshots.unpacked(packs, recorded_steps.MARK), strict=True))
+
+    def _require(self, wanted: dict[str, tuple[int, ...]], packs: dict[str, np.ndarray]) -> None:
+        """Require arrays of exactly these names and shapes."""
         found = {name: pack.shape for name, pack in packs.items()}
         for name in dict.fromkeys((*wanted, *found)):
             if found.get(name) != wanted.get(name):
                 allowed = f"run.json's recipe keeps {wanted.get(name, 'nothing')}"
                 raise BadInput(self.folder / "weights.npz", name, f"found {found.get(name, 'nothing')}", allowed)
-        return [*snapshots.unpacked(packs), final]
 
-    def _tensors(self, mapped: list[str]) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-        """The final tensors, and the snapshots of each."""
+    def _tensors(self, mapped: list[str]) -> tuple[dict[str, np.ndarray], ...]:
+        """The final tensors, the snapshots of each, and what was recorded of each after some steps."""
         tensors = read_npz(self.folder / "weights.npz", mapped)
-        packs = {name: tensors.pop(name) for name in list(tensors) if name.endswith(snapshots.MARK)}
+        recorded, packs = (
+            {name: tensors.pop(name) for name in list(tensors) if name.endswith(mark)}
+            for mark in (recorded_steps.MARK, snapshots.MARK)
+        )
         absent = [path for path in self.record["trainable"] if path not in tensors]
         if absent:
             raise BadInput(self.folder / "weights.npz", absent[0], "no such tensor", "every tensor of run.json")
-        return tensors, packs
+        return tensors, packs, recorded
 
     def trained_vector(self) -> np.ndarray:
         """The trainable weights as one vector."""

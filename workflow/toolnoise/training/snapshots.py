@@ -21,16 +21,16 @@ def snapshot_epochs(recipe: Mapping[str, Any], epochs: int) -> list[int]:
     return list(range(cycle_length(recipe), epochs, cycle_length(recipe)))
 
 
-def packed(snapshots: Sequence[Mapping[str, np.ndarray]]) -> dict[str, Rows]:
+def packed(snapshots: Sequence[Mapping[str, np.ndarray]], mark: str = MARK) -> dict[str, Rows]:
     """Snapshots as the arrays of a file, written row by row and never held in memory as such."""
     first = snapshots[0] if snapshots else {}
     return {
-        path + MARK: Rows((len(snapshots), *tensor.shape), tensor.dtype, [snapshot[path] for snapshot in snapshots])
+        path + mark: Rows((len(snapshots), *tensor.shape), tensor.dtype, [snapshot[path] for snapshot in snapshots])
         for path, tensor in first.items()
     }
 
 
-def unpacked(packs: Mapping[str, np.ndarray]) -> list[dict[str, np.ndarray]]:
+def unpacked(packs: Mapping[str, np.ndarray], mark: str = MARK) -> list[dict[str, np.ndarray]]:
     """The snapshots in such arrays, as views of them."""
     kept = min(map(len, packs.values()), default=0)
-    return [{name.removesuffix(MARK): pack[number, ...] for name, pack in packs.items()} for number in range(kept)]
+    return [{name.removesuffix(mark): pack[number, ...] for name, pack in packs.items()} for number in range(kept)]

@@ -22,6 +22,7 @@ from toolnoise.provenance.record.statements import Artifact, Statement
 from toolnoise.provenance.record.tree import Stated, Tree
 from toolnoise.steps import Job
 from toolnoise.training import runs
+from toolnoise.training.runs import Run
 
 # The largest record or history that is read into memory: 1000 epochs of 1000 tensors have 13 MB.
 LARGEST_RECORD = 128 * 2**20
@@ -129,10 +130,14 @@ class Evidence:
 
     def weights(self, run: RunFacts) -> list[dict[str, np.ndarray]]:
         """A run's weights after each cycle, mapped into memory."""
+        return self.whole(run).snapshots()
+
+    def whole(self, run: RunFacts) -> Run:
+        """A run whose weights are there."""
         name = self.tree.named(f"{run.path}/weights.npz")
         if self.tree.inside(name) not in self.tree.files:
             raise BadInput(name, "", "is missing", "a file of this study")
-        return runs.read(self.tree.root / run.path / "run.json").snapshots()
+        return runs.read(self.tree.root / run.path / "run.json")
 
     def _once(self, digests: tuple[str, ...]) -> tuple[str, ...]:
         # Equal tuples of different runs are kept once.

@@ -52,6 +52,7 @@ RULES = tuple(
         draws.draws_are_shared,
         draws.control_is_bit_equal,
         weights.snapshots_are_the_histories,
+        weights.recorded_steps_are_the_histories,
         weights.moved_bits_are_the_drawn,
         origins.code_is_known,
         origins.code_is_whole,

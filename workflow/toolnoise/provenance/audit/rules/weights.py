@@ -1,14 +1,15 @@
-"""Rules about weights: those after each cycle agree with the history, and a moved bit is the drawn one.
+"""Rules about weights: those after cycles and recorded steps agree with the history, and a moved bit is the drawn one.
 
-Only runs with several cycles or a moved bit have their weights read a second time. A slim copy has no weights to read.
+Only runs with several cycles, recorded steps or a moved bit have their weights read a second time. A slim copy has no
+weights to read.
 """
 
 from typing import Any
 
-from toolnoise.epoch_plan import cycles
+from toolnoise.epoch_plan import cycles, records_steps
 from toolnoise.models.initial import Parameter
 from toolnoise.provenance.audit.evidence import Evidence, Found, RunFacts, differences, guarded
-from toolnoise.training import bitflip, snapshots
+from toolnoise.training import bitflip, recorded_steps, snapshots
 from toolnoise.training.runs import weight_digests
 
 
@@ -17,6 +18,13 @@ def snapshots_are_the_histories(evidence: Evidence) -> Found:
     for run in _with_weights(evidence):
         name = evidence.tree.named(f"{run.path}/weights.npz")
         yield from guarded(name, lambda name=name, run=run: _snapshots(evidence, name, run))
+
+
+def recorded_steps_are_the_histories(evidence: Evidence) -> Found:
+    """A run that records steps has weights after the steps of its recipe; those at an epoch's end have its digest."""
+    for run in _with_weights(evidence):
+        name = evidence.tree.named(f"{run.path}/weights.npz")
+        yield from guarded(name, lambda name=name, run=run: _recorded(evidence, name, run))
 
 
 def moved_bits_are_the_drawn(evidence: Evidence) -> Found:
@@ -37,6 +45,20 @@ def _snapshots(evidence: Evidence, name: str, run: RunFacts) -> Found:
     for epoch, weights in zip(epochs, evidence.weights(run), strict=True):
         if weight_digests(weights)[0] != run.weights[epoch - 1]:
             yield name, f"has weights after epoch {epoch} that differ from its history"
+
+
+def _recorded(evidence: Evidence, name: str, run: RunFacts) -> Found:
+    if not records_steps(run.spec["recipe"]):
+        return
+    found = evidence.whole(run)
+    recorded, about = found.recorded(), found.record
+    if about["recorded_steps"] != list(recorded):
+        yield run.name, "has recorded_steps that are not those of its recipe"
+    ends = {about["steps_per_epoch"] * epoch: digest for epoch, digest in enumerate(run.weights, 1)}
+    for step, tensors in recorded.items():
+        weights = {path: tensor for path, tensor in tensors.items() if path != recorded_steps.LOGITS}
+        if step in ends and weight_digests(weights)[0] != ends[step]:
+            yield name, f"has weights after step {step} that differ from its history"
 
 
 def _moved_bit(evidence: Evidence, run: RunFacts) -> Found:

@@ -1,0 +1,54 @@
+"""Recording steps changes no bit of a training, and what is recorded is what a training of so many steps ends with."""
+
+import pytest
+
+from toolnoise.training import runs
+
+# Seven steps an epoch: an epoch ends between two recorded steps, and another within a power of two.
+RECIPE = {"batch_size": 9, "epochs": 3, "schedule": "cosine", "normalise": "per-image", "crop": 2, "flip": True}
+STEPS = [0, 1, 2, 4, 8, 16, 21]
+DROPOUT = {"batch": 9, "rate": 0.4}
+
+
+@pytest.fixture(scope="module")
+def both(own_workshop, framework, toolings):
+    """The same run without and with recorded steps."""
+    made = {"builder": "dropped", "options": DROPOUT, "tooling": toolings[framework]}
+    places = [own_workshop(**made, **RECIPE, **key) for key in ({}, {"record_steps": True})]
+    return [(here, here.train("impl", 1)) for here in places]
+
+
+def test_no_bit_of_a_run_changes_while_it_records_its_steps(both):
+    (_, plain), (_, recording) = both
+    assert list(recording.weights)[: len(plain.weights)] == list(plain.weights)
+    assert all(recording.weights[path].tobytes() == tensor.tobytes() for path, tensor in plain.weights.items())
+    without_times = [[row | {"seconds": ""} for row in run.history] for run in (plain, recording)]
+    assert without_times[0] == without_times[1]
+
+
+def test_a_run_that_does_not_record_them_says_and_keeps_nothing_of_them(both):
+    (_, plain), (_, recording) = both
+    assert set(recording.record) - set(plain.record) == {"steps_per_epoch", "recorded_steps"}
+    assert recording.record["recorded_steps"] == STEPS
+    assert not [name for name in plain.weights if name.endswith("/")]
+
+
+def test_the_last_recorded_step_is_the_end_and_the_first_the_start(both):
+    here, trained = both[1]
+    recorded = runs.read(here.folder / "cpu-impl-1/run.json").recorded()
+    assert list(recorded) == STEPS
+    digests = [
+        runs.weight_digests({path: tensor for path, tensor in one.items() if path != "logits"})[0]
+        for one in recorded.values()
+    ]
+    assert digests[0] == trained.record["initial_sha256"]
+    assert digests[-1] == trained.history[-1]["weights_sha256"]
+    assert len(set(digests)) == len(STEPS)
+    assert {one["logits"].shape for one in recorded.values()} == {(64, 4)}
+
+
+def test_the_logits_of_the_last_step_have_the_accuracy_of_the_history(both):
+    here, trained = both[1]
+    last = runs.read(here.folder / "cpu-impl-1/run.json").recorded()[STEPS[-1]]["logits"]
+    right = (last.argmax(axis=1) == here.dataset().test.labels).mean()
+    assert float(trained.history[-1]["test_accuracy"]) == right

@@ -1,0 +1,43 @@
+"""Which cells are compared, step by step, with which reference: run by run both have the same algorithmic draws.
+
+The reference of a tooling is the same variant on the reference tooling, which is the first of the task. The reference
+of emulated noise, of a tooling's own noise and of a moved bit is the cell on the same tooling in which they are absent.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+
+from toolnoise.base.noise_sources import ALGORITHMIC
+from toolnoise.study.cells import Cell, Variants
+from toolnoise.study.variants import variant
+
+# The variants in which a tooling alone decides what is not drawn.
+REFERENCES = ("algo", "control")
+
+
+def places(cells: Iterable[Cell]) -> dict[tuple[str, str], Variants]:
+    """Each task on its reference tooling."""
+    found: dict[tuple[str, str], Variants] = {}
+    for cell in cells:
+        if cell.variant in REFERENCES:
+            found.setdefault(cell.task, Variants(*cell[:3]))
+    return found
+
+
+def references(place: Variants, cells: Collection[Cell], drawn: Collection[Cell]) -> Iterator[tuple[Cell, Cell]]:
+    """Each cell of the task that has a reference, with it; `drawn` are the cells with several draws."""
+    for cell in cells:
+        if cell.task == place.task:
+            reference = _reference(cell, place.hardware, cell in drawn)
+            if reference in cells and reference != cell:
+                yield cell, reference
+
+
+def _reference(cell: Cell, hardware: str, has_draws: bool) -> Cell | None:
+    if cell.variant in REFERENCES:
+        return cell._replace(hardware=hardware)
+    varying = set(variant(cell.variant).varying)
+    drawn = varying.intersection(ALGORITHMIC)
+    if drawn == set(ALGORITHMIC) or (has_draws and not drawn):
+        # The draw of what is fixed in a run is the seed of a run of ALGO.
+        return cell._replace(variant="algo")
+    return cell._replace(variant="control") if not drawn else None
