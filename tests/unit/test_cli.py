@@ -28,7 +28,7 @@ def test_it_prints_its_version(capsys):
 
 def test_the_help_has_every_verb_once_those_for_people_first(capsys):
     listed = re.findall(r"^  ([a-z][a-z-]*)  ", said(capsys), re.MULTILINE)
-    assert sorted(listed) == sorted(cli._parser()[1].choices)
+    assert sorted(listed) == sorted(cli._parser("")[1].choices)
     by_hand = [verb for verb, *_ in cli._BY_HAND]
     assert set(listed[: len(by_hand)]) == set(by_hand)
 
@@ -38,7 +38,7 @@ def test_no_line_of_the_help_is_wider_than_a_terminal(capsys):
 
 
 def test_the_help_of_each_verb_ends_with_an_example():
-    parser, verbs = cli._parser()
+    parser, verbs = cli._parser("")
     for verb, one in verbs.choices.items():
         example = one.format_help().partition("\nexample:\n")[2].splitlines()[0]
         program, *arguments = shlex.split(example)
