@@ -12,7 +12,6 @@ from typing import Any
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import DRAW
-from toolnoise.epoch_plan import records_steps
 from toolnoise.study import catalogue, config, growing, remedy_sets
 from toolnoise.study.catalogue import Figure
 from toolnoise.study.cells import MODES, Cell, Network, Pair, Place, Profile, Task, Variants
@@ -324,7 +323,7 @@ def _growing(
     found = {
         place: tuple(growing.references(place, seeds, draws))
         for task, place in growing.places(seeds).items()
-        if records_steps(resolved["recipes"][recipe_of[task]])
+        if growing.records_steps(resolved["recipes"][recipe_of[task]])
     }
     return {place: pairs for place, pairs in found.items() if pairs}
 
