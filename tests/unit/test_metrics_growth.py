@@ -74,7 +74,7 @@ def test_runs_that_never_part_have_no_rate_and_count_as_not_grown():
 
 def test_a_moved_bit_that_no_gradient_reaches_has_not_parted():
     moved = of_distances(np.full(len(STEPS) - 1, 1e-9))
-    still = Course(moved.steps, moved.distances | {"movement": np.zeros(len(STEPS))})
+    still = Course(moved.steps, moved.distances | dict.fromkeys(("movement", "logits"), np.zeros(len(STEPS))))
     rows = [row for row in growth.levels([still, still], 100) if row[0] == 800]
     found = {name: (estimate.value, count) for _, name, estimate, count in rows}
     assert found == {

@@ -13,8 +13,8 @@ Starts are the independent units. A distance varies by factors, so its mean and 
 over the starts whose runs have parted: a moved bit that no gradient reaches changes nothing else.
 
 The course of each start is fitted by a power of the number of steps and by an exponential of it, both as straight lines
-through the logarithm of `l2_unit`. What the fits of a cell are is compared, start by start, with the mean of the other
-toolings (not of bits and of emulated noise): this is how far emulated noise is from that of a tooling.
+through the logarithm of `l2_unit`. The fits of a cell are compared, start by start, with the median of the other
+toolings: this is how far emulated noise is from that of a tooling.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -88,15 +88,15 @@ def mean_course(courses: Sequence[Course]) -> Course:
 
 
 def parted(one: Course) -> bool:
-    """Whether anything but the weight that was moved differs between the two runs."""
-    return bool(one.distances["movement"].any())
+    """Whether a recorded logit has ever differed: a moved bit may be rounded away, or reach no output."""
+    return bool(one.distances["logits"].any())
 
 
 def levels(courses: Sequence[Course], examples: int) -> Iterator[tuple[int, str, Estimate, int]]:
     """The distances of a cell after each step, over its starts, each with its number of starts."""
     rate_step = 1 / examples if any(map(parted, courses)) else 0.0
     for place, step in enumerate(courses[0].steps):
-        apart = [one for one in courses if one.distances["movement"][: place + 1].any()]
+        apart = [one for one in courses if one.distances["logits"][: place + 1].any()]
         yield int(step), "parted", wilson(len(apart), len(courses)), len(courses)
         for name in DISTANCES:
             yield int(step), name, *_geometric([one.distances[name][place] for one in apart])
@@ -156,13 +156,16 @@ def fits(of_starts: Sequence[Mapping[str, float]], examples: float) -> Iterator[
 def beside(
     mine: Mapping[Start, Mapping[str, float]], toolings: Sequence[Mapping[Start, Mapping[str, float]]], examples: int
 ) -> Iterator[tuple[str, Estimate, int]]:
-    """The fits of a cell against the mean of toolings, start by start: ratios of distances, differences of the rest."""
+    """The fits of a cell against the median of toolings, start by start: ratios of distances, differences of the rest.
+
+    One tooling that is far from all others does not move the median.
+    """
     for name in COMPARED:
         apart = []
         for start, found in mine.items():
             theirs = _scaled(name, np.array([tooling[start][name] for tooling in toolings if start in tooling]))
             theirs = theirs[~np.isnan(theirs)]
-            apart.append(_scaled(name, np.array(found[name])) - theirs.mean() if len(theirs) else np.nan)
+            apart.append(_scaled(name, np.array(found[name])) - np.median(theirs) if len(theirs) else np.nan)
         how = "over" if name in LEVELS else "minus"
         found, count = _mean(name, np.array(apart), examples)
         yield f"{name}_{how}_toolings", (found.within(-1, 1) if name in SHARES else found), count
