@@ -739,7 +739,7 @@ def test_partings_name_the_first_layer_and_epoch_and_how_far_tensors_end_apart(w
     lines = {line.split(" | ")[0].strip("| "): line.strip("| ").split(" | ")[1:] for line in text.splitlines()}
     assert lines["Toolings"][:2] == ["cpu ↔ cpu-jax", "cpu ↔ cpu-jax"]
     assert lines["Versions"][-1] == "0.10.2 ↔ 2.13.0"
-    assert set(lines["First epoch"]) == {"2"}
+    assert set(lines["First epoch"]) == {"2 (1.1 to 2.9)"}
     assert set(lines["First layer"]) == {"conv/kernel (and 1 of 1 others)"}
     assert set(lines["Test accuracy: first epoch"]) == {"never"}
     assert set(lines["logits/bias apart in the end, %"]) == {"12.5 (10 to 15)"}
