@@ -6,7 +6,7 @@ SNAKEMAKE = .venv/bin/snakemake --workflow-profile workflow/profiles/default
 SPREAD = -m pytest --numprocesses $(CORES) --dist loadfile --no-loadscope-reorder
 
 # Small versions of other papers' studies: workflow/studies/<name>-small.yaml.
-STUDIES = sources remedies frameworks
+STUDIES = sources remedies frameworks atlas
 
 # Environments: <folder>/<name> installs requirements/<name>.txt into the virtual environment <folder>.
 cpu_SIZE = about 450 MB to download, two to three minutes
@@ -14,6 +14,8 @@ jax_SIZE = at most about 250 MB to download, a minute or two
 dev_SIZE = about 650 MB to download, two to three minutes
 jax-dev_SIZE = about 350 MB to download, two minutes
 torch_SIZE = up to 3 GB to download
+# Other versions of a framework, for toolings that name an environment.
+ENVIRONMENTS = $(patsubst requirements/versions/%.txt,.environments/%,$(wildcard requirements/versions/*.txt))
 LOCKED = .venv/cpu .venv/jax .venv/torch .venv/dev .venv-jax/jax-dev
 
 .PHONY: demo check test test-long test-jax lint bench clean $(STUDIES)
@@ -33,6 +35,9 @@ $(STUDIES): .venv/cpu
 # This study needs all three frameworks. A second one has the optimisers that they ship.
 frameworks: .venv/frameworks
 frameworks_MORE = frameworks-shipped
+
+# This one also needs other versions of each framework, in environments of their own.
+atlas: .venv/frameworks $(ENVIRONMENTS)
 
 # While one works: the unit tests and one small study, in at most two minutes on two cores.
 check: .venv/dev
@@ -77,6 +82,15 @@ $(LOCKED): requirements/$$(@F).txt pyproject.toml
 	$(@D)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . && \
 	echo "$$(( $$(date +%s) - started ))" > $@
 
+# A folder is complete: what fails half-way is removed.
+$(ENVIRONMENTS): .environments/%: requirements/versions/%.txt pyproject.toml
+	@echo "installing the packages of $< into $@: PyTorch 3 GB to download, as it includes CUDA; others 100 to 300 MB"
+	@rm -rf $@
+	@$(PYTHON) -m venv $@ && \
+	$@/bin/pip install --disable-pip-version-check --require-hashes --requirement $< && \
+	$@/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . && \
+	touch $@ || { rm -rf $@; exit 1; }
+
 # The locked PyTorch is the build of the package index. On Linux it includes CUDA, gigabytes that a CPU does not need.
 # So this target pins only versions, without hashes, and pip takes a CPU build if it finds one.
 .venv/frameworks: .venv/cpu .venv/jax requirements/frameworks.txt
@@ -85,7 +99,15 @@ $(LOCKED): requirements/$$(@F).txt pyproject.toml
 	.venv/bin/pip install --disable-pip-version-check --constraint $@.versions torch
 	@mv $@.versions $@
 
+# What examples/ needs besides: the packages of requirements/examples.txt that requirements/frameworks.txt has not.
+.venv/examples: .venv/frameworks requirements/examples.txt
+	@echo "installing Lightning and transformers into $(@D): about 25 MB to download"
+	@awk -F == '/^[a-z]/ { new = !($$1 in had); if (NR == FNR) had[$$1] } NR > FNR && new' \
+		requirements/frameworks.txt requirements/examples.txt > $@.added
+	.venv/bin/pip install --disable-pip-version-check --no-deps --require-hashes --requirement $@.added
+	@mv $@.added $@
+
 clean:
-	rm -rf .venv .venv-jax .snakemake results crates logs build .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-jax .environments .snakemake results crates logs build .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 	find . -name '*.egg-info' -type d -prune -exec rm -rf {} +

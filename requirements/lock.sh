@@ -25,5 +25,27 @@ lock --extra jax >requirements/jax.txt
 lock --extra jax-cuda >requirements/jax-cuda.txt
 lock --extra torch >requirements/torch.txt
 lock --extra cpu --extra jax --extra torch >requirements/frameworks.txt
+lock --extra torch --extra examples >requirements/examples.txt
 lock --extra cpu --extra jax --extra dev >requirements/dev.txt
 lock --extra jax --extra dev >requirements/jax-dev.txt
+
+# Other versions of one framework, on Linux, with what `train` and `predict` import and no more. Keras is the same in
+# all, so that it does not explain a difference between versions.
+version() {
+  printf '%s\n' jsonschema numpy pyyaml setuptools "$keras" "$2" |
+    uv pip compile - --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url \
+      --output-file "$PWD/requirements/versions/$1.txt" >/dev/null
+}
+keras=$(sed --quiet --regexp-extended 's/^(keras==[^ ;]+).*/\1/p' requirements/cpu.txt)
+mkdir -p requirements/versions
+version tensorflow-2.16 tensorflow-cpu==2.16.2
+version tensorflow-2.17 tensorflow-cpu==2.17.1
+version tensorflow-2.18 tensorflow-cpu==2.18.1
+version tensorflow-2.19 tensorflow-cpu==2.19.1
+version tensorflow-2.20 tensorflow-cpu==2.20.0
+version jax-0.4 jax==0.4.38
+version jax-0.6 jax==0.6.2
+version jax-0.8 jax==0.8.3
+version torch-2.5 torch==2.5.1
+version torch-2.7 torch==2.7.1
+version torch-2.9 torch==2.9.1

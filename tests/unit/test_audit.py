@@ -113,7 +113,13 @@ def test_a_gpu_is_the_declared_one_by_whole_words_of_its_name(device, found):
 
 
 def test_every_verb_that_makes_results_has_paths(built, written):
-    written["grid"][0] |= {"remedies": ["flip"], "layers": 12, "hardware": ["cpu", "cpu-torch"]}
+    (block,) = written["grid"]
+    both = {"hardware": ["cpu", "cpu-torch"]}
+    written["grid"] = [
+        block | both | {"remedies": ["flip"], "layers": 12},
+        block | both | {"models": ["smallcnn-bn"], "atlas": True},
+        block | {"datasets": ["faces"]},
+    ]
     written["recipes"]["digits"]["record_steps"] = True
     study = built(written | {"overhead": {"models": ["smallcnn"], "hardware": ["cpu"]}})
     found = list(steps.jobs(study))

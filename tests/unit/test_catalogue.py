@@ -205,7 +205,8 @@ def test_a_block_is_excluded_from_kinds_of_figures_only(written, built, refused)
 
 def test_the_demo_and_the_small_studies_show_every_kind():
     demo = grid.load(ROOT / "config.yaml")
-    small = [grid.load(path) for path in (ROOT / "workflow/studies").glob("*-small.yaml")]
+    studies = ROOT / "workflow/studies"
+    small = [grid.load(path) for path in (*studies.glob("*-small.yaml"), studies / "rarity.yaml")]
     # Published numbers are of GPUs.
     assert {kind for one in (demo, *small) for kind in one.figure_kinds} == set(catalogue.KINDS) - {"paper_vs_ours"}
     assert all(figures for target, figures in catalogue.by_target(demo.figures).items() if target != "paper_vs_ours")
@@ -282,7 +283,8 @@ def test_an_item_that_a_study_cannot_feed_says_in_one_line_what_it_needs(refused
         "mine.yaml: fig13: the study has no noise_by_source-rtx5000; it has noise_by_source-v100"
     )
     assert refused(catalogue.of_target, "fig4", some, "mine.yaml") == (
-        "mine.yaml: fig4: the study has no subgroups; it needs a data set with sub-groups: faces, or celeba with groups"
+        "mine.yaml: fig4: the study has no subgroups; it needs a data set with sub-groups: faces, "
+        "celeba with groups, or an image-folder with a group"
     )
 
 

@@ -10,6 +10,7 @@ from toolnoise import steps
 from toolnoise.base.noise_sources import SOURCES
 from toolnoise.claims import judging
 from toolnoise.claims.judging import CLAIMS, OPEN, REFUTED, SUPPORTED
+from toolnoise.datasets.counting import COUNTS
 from toolnoise.metrics.per_run import RUNS
 from toolnoise.study import config, layout
 from toolnoise.study.cells import Whole
@@ -123,6 +124,56 @@ def test_a_trend_follows_the_size_in_the_models_name():
     whole, _ = judged(trend, *rows)
     assert whole["verdict"] == SUPPORTED
     assert whole["value"] == pytest.approx(1, abs=0.05)
+
+
+def test_a_trend_follows_the_training_examples_of_a_group_across_data_sets():
+    rows = []
+    for count in (25, 100, 400):
+        of_all = runs_of("algo", 0.2 * count**-0.25 + 0.0005 * NOISY, metric="churn")
+        rows += [(*row[:1], f"deer-{count}", *row[2:-2], "deer", row[-1]) for row in of_all]
+    counts = [(f"deer-{count}", "train", "deer", "1", count) for count in (25, 100, 400)]
+    tables = {"runs": pd.DataFrame(rows, columns=list(RUNS)), "counts": pd.DataFrame(counts, columns=list(COUNTS))}
+    trend = claimed(
+        measure="churn",
+        test="trend",
+        over=None,
+        of={"group": "deer"},
+        along={"dataset": "positives"},
+        direction="falling",
+    )
+    found = pd.DataFrame(judging.verdicts(trend, judging.by_study(tables)), columns=list(CLAIMS)).iloc[0]
+    assert found["verdict"] == SUPPORTED
+    assert found["value"] == pytest.approx(-0.25, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    "draw", [lambda seed: seed, lambda seed: (seed + 1) // 2], ids=["one run each", "two runs each"]
+)
+def test_an_sd_beyond_independent_errors_is_their_ratio_by_numpy_alone(draw):
+    from toolnoise.claims.arms import Subject, of_study
+    from toolnoise.measures.draws import grouped, independent_variances
+
+    wrong = np.random.default_rng(5).random((8, 60)) < np.random.default_rng(6).normal(0.3, 0.1, (8, 1))
+    units = [
+        [run for run in range(8) if draw(run + 1) == unit] for unit in sorted({draw(seed) for seed in range(1, 9)})
+    ]
+    found = independent_variances(
+        grouped([{"init": draw(seed), "impl": seed} for seed in range(1, 9)]), 1 * wrong, np.zeros(60, int), 10, {}
+    )
+    rates = runs_of("impl", 1 - wrong.mean(axis=1), draw)
+    rows = [*rates, *(row for name, _, values in found for row in runs_of("impl", values, draw, metric=name))]
+    arms = of_study("accuracy_sd_excess", {"runs": pd.DataFrame(rows, columns=list(RUNS))})
+
+    def excess(some):
+        groups = some if len(units) < 8 else [[run for unit in some for run in unit]]
+        variance = np.mean([wrong[group].mean(axis=1).var(ddof=1) for group in groups])
+        independent = np.mean([wrong[group].var(axis=0, ddof=1).mean() / 60 for group in groups])
+        return np.sqrt(variance / independent)
+
+    arm = arms[Subject("small", "digits", "cpu", "impl")]
+    assert arm.value == pytest.approx(excess(units), rel=1e-12)
+    without = [excess(units[:place] + units[place + 1 :]) for place in range(len(units))]
+    assert list(arm.without.values()) == pytest.approx(without, rel=1e-12)
 
 
 def test_presence_is_seen_and_not_estimated():

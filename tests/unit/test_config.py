@@ -34,6 +34,13 @@ def cost_of(**changes):
     return {"models": ["smallcnn"], "hardware": ["cpu"], **changes}
 
 
+MERGED = {"animal": ["cat", "dog"], "vehicle": ["bus"]}
+
+
+def pictures(**keys):
+    return {"mine": {"reader": "image-folder", "path": "pictures", **keys}}
+
+
 BAD_VALUES = [
     # where, what, the key that is named, what is said was found, what is said is allowed
     ("grid.0.models", ["resnet"], "grid[0].models", "'resnet'", "smallcnn, smallcnn-bn"),
@@ -105,6 +112,27 @@ BAD_VALUES = [
     ("hardware.cpu", {"isa": "neon"}, "hardware.cpu.isa", 'found "neon"', "allowed: avx2, avx512, sse41"),
     ("models", {"mine": {"builder": "no module"}}, "models.mine.builder", '"no module"', "package.module:function"),
     ("datasets", {"mine": {"reader": "csv"}}, "datasets.mine.reader", 'found "csv"', "allowed: celeba, cifar, digits"),
+    ("datasets", {"mine": {"reader": "npz", "group": "elk"}}, "datasets.mine.group", "'npz'", "reader: image-folder"),
+    ("datasets", pictures(group_share=0.1), "datasets.mine", "lacks the key 'group'", "with 'group_share'"),
+    (
+        "datasets",
+        pictures(group_test_examples=9),
+        "datasets.mine",
+        "lacks the key 'group'",
+        "with 'group_test_examples'",
+    ),
+    ("datasets", pictures(group="elk", group_share=0.1), "datasets.mine", "lacks the key 'train_examples'", "with '"),
+    ("datasets", pictures(group="elk", group_share=1), "datasets.mine.group_share", "found 1", "above 0 and below 1"),
+    ("datasets", pictures(group="all"), "datasets.mine.group", 'found "all"', "not named all"),
+    ("datasets", pictures(group="elk", classes=MERGED), "datasets.mine.group", "found 'elk'", "allowed: cat, dog, bus"),
+    ("datasets", pictures(classes={"a": ["cat"]}), "datasets.mine.classes", 'found {"a"', "a mapping from classes"),
+    (
+        "datasets",
+        pictures(classes=MERGED | {"both": ["cat"]}),
+        "datasets.mine.classes.both",
+        "folder 'cat' is in 'animal', too",
+        "each folder in one class",
+    ),
     ("overhead", cost_of(models=["resnet"]), "overhead.models", "'resnet'", "smallcnn, smallcnn-bn"),
     ("overhead", cost_of(hardware=["h300"]), "overhead.hardware", "'h300'", "cpu-eigen"),
     ("overhead", cost_of(hardware=["tpu-v2-8"]), "overhead.hardware[0]", "'tpu-v2-8' is a TPU", "cpu or gpu"),
@@ -128,7 +156,7 @@ BAD_VALUES = [
     ("grid.0.minutes", 0, "grid[0].minutes", "found 0", "from 1 up"),
     ("hardware.cpu", {"gpu_model": "v100;"}, "hardware.cpu.gpu_model", 'found "v100;"', "'_' and '.'"),
     ("sede", 1, "", "unknown key 'sede' (did you mean 'seed'?)", "allowed: claims, datasets, "),
-    ("grid.0.seed", 1, "grid[0]", "unknown key 'seed' (did you mean 'seeds'?)", "allowed: datasets, "),
+    ("grid.0.seed", 1, "grid[0]", "unknown key 'seed' (did you mean 'seeds'?)", "allowed: atlas, datasets, "),
     ("grid", [], "grid", "found []", "a list of blocks; empty if"),
 ]
 
@@ -337,6 +365,7 @@ def test_resolving_fills_in_every_default_and_only_the_entries_that_the_grid_nam
         "accelerator": "cpu",
         "engine": "tensorflow",
         "formulas": "common",
+        "environment": "",
         "device": "",
         "gpu_model": "",
         "precision": "float32",

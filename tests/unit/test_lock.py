@@ -11,6 +11,8 @@ from toolnoise.provenance.record import repository
 from toolnoise.study.config import ROOT
 
 LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
+# Each is of another version of one framework.
+VERSIONS = sorted((ROOT / "requirements/versions").glob("*.txt"))
 
 # Which extras each is of, as requirements/lock.sh asks for them.
 EXTRAS = {
@@ -145,20 +147,35 @@ def test_an_environment_that_is_as_no_lock_file_states_none(monkeypatch, install
     assert in_environment(monkeypatch, locked(installed) | change) is None
 
 
-@pytest.mark.parametrize("path", LOCKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*LOCKS, *VERSIONS], ids=lambda path: path.stem)
 def test_every_package_is_one_version_with_its_hashes(path):
     entries = re.split(r"\n(?=\S)", path.read_text().strip())
-    assert len(entries) > 50
+    assert len(entries) > (10 if path in VERSIONS else 50)
     for entry in entries:
         assert re.match(r"[a-z0-9._-]+==[^\s;]+( ; [^\\]+)? \\\n", entry), entry.splitlines()[0]
         assert re.search(r"\n    --hash=sha256:[0-9a-f]{64}", entry), entry.splitlines()[0]
     assert len(pins(path)) == len({entry.split("==")[0] for entry in entries})
 
 
-@pytest.mark.parametrize("path", LOCKS, ids=lambda path: path.stem)
-@pytest.mark.parametrize("address", ["http", "index-url", "find-links", "trusted-host", "@"])
+@pytest.mark.parametrize("path", [*LOCKS, *VERSIONS], ids=lambda path: path.stem)
+@pytest.mark.parametrize("address", ["://", "index-url", "find-links", "trusted-host", "@"])
 def test_a_lock_file_names_no_index(path, address):
     assert address not in path.read_text()
+
+
+@pytest.mark.parametrize("path", VERSIONS, ids=lambda path: path.stem)
+def test_an_environment_has_one_framework_in_the_version_of_its_name_and_the_keras_of_all(path):
+    framework, version = path.stem.split("-")
+    found = pins(path)
+    assert found["keras"] == locked("cpu")["keras"]
+    packages = {"tensorflow": "tensorflow-cpu", "jax": "jax", "torch": "torch"}
+    assert {name for name, package in packages.items() if package in found} == {framework}
+    assert found[packages[framework]].startswith(f"{version}.")
+
+
+@pytest.mark.parametrize("path", VERSIONS, ids=lambda path: path.stem)
+def test_a_job_states_the_lock_file_of_the_environment_of_its_tooling(path, monkeypatch):
+    assert in_environment(monkeypatch, pins(path)) == f"requirements/versions/{path.name}"
 
 
 def test_the_conda_environment_is_for_the_python_that_the_project_asks_for():

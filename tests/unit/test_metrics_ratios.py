@@ -36,7 +36,7 @@ def predictions(runs, seed):
 
 def runs_of(drawn_runs, predicted):
     accuracies = (predicted == LABELS).mean(axis=1)
-    values = {metric: found for metric, _, found in churns(grouped(drawn_runs), predicted, LABELS)}
+    values = {metric: found for metric, _, found in churns(grouped(drawn_runs), predicted, LABELS, {})}
     return Runs(drawn_runs, values | {"accuracy": accuracies, "cross_entropy": 1 - accuracies**2})
 
 

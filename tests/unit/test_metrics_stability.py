@@ -70,6 +70,7 @@ def test_two_classes_and_sub_groups_have_error_rates_too(runs):
     wanted |= {
         (f"{rate}_{what}", group) for rate in ("accuracy", "fpr", "fnr") for what in PER_PART for group in groups
     }
+    wanted |= {(metric, group) for metric in ("churn", "churn_normalised") for group in groups}
     assert found.keys() == wanted
 
 
@@ -81,6 +82,7 @@ def test_a_sub_group_is_measured_on_its_own_examples_against_all():
     part, whole = (rates(predicted, labels, 2, member)["fnr"] for member in (old, np.ones(60, bool)))
     assert found["fnr_sd", "Old"] == sd_chi2(part.values)
     assert found["fnr_sd_ratio", "Old"] == sd_ratio(part.values, whole.values)
+    assert found["churn", "Old"] == pairwise_jackknife(churn(predicted[:, old])).within(0, 1)
     assert found["fnr_sd_ratio_null", "Old"] == by_size(10, 30).range(8)
     assert found["fnr_sd_ratio_difficulty_null", "Old"] == of_difficulty(part, whole).range(8)
 

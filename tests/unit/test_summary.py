@@ -1,3 +1,4 @@
+import json
 import re
 
 import numpy as np
@@ -6,7 +7,7 @@ import pytest
 from toolnoise import steps
 from toolnoise.base import files, metric_files
 from toolnoise.claims import judging
-from toolnoise.commands.summary import summarise
+from toolnoise.commands import summary as command
 from toolnoise.metrics.stability import STABILITY
 from toolnoise.study import layout
 
@@ -21,7 +22,7 @@ def summary(written, built, tmp_path, monkeypatch):
     block = written["grid"][0] | {"hardware": ["cpu"], "variants": ["control", "algo"]}
     tiny = built(written | {"grid": [block], "hardware": {}})
 
-    def summarise_these(values=VALUES, runs=5, missing=0, bit_equal=True):
+    def summarise_these(values=VALUES, runs=5, missing=0, bit_equal=True, json=False):
         rows = [
             (*cell, metric, group, value, NAN, NAN, runs, missing)
             for cell in tiny.cells
@@ -30,7 +31,7 @@ def summary(written, built, tmp_path, monkeypatch):
         ]
         metric_files.write(tiny.path(layout.COLLECTED, file="stability"), STABILITY, rows)
         files.write_json(tiny.path(layout.GATE, tiny.controls[0]), {"bit_equal": bit_equal})
-        return summarise(tiny).splitlines()
+        return (command.as_json if json else lambda study: command.as_text(study).splitlines())(tiny)
 
     return summarise_these
 
@@ -75,6 +76,29 @@ def test_a_cell_whose_runs_all_diverged_is_shown_without_numbers(summary):
     assert algo.split()[4:] == ["0", "(5", "diverged)", "n/a", "±", "n/a", "n/a", "n/a"]
 
 
+def test_a_plain_zero_is_exact_and_what_is_nearly_zero_is_no_zero(summary):
+    zeros = VALUES | {"accuracy_sd": 0.0, "churn": 0.0, "l2_unit": 2.34e-7}
+    assert summary(zeros)[2].split()[5:10] == ["98.77", "±", "0", "0", "2.3e-7"]
+    tiny = VALUES | {"accuracy_sd": 4.9e-5, "churn": 5.1e-5, "l2_unit": 3e-12}
+    assert summary(tiny)[2].split()[5:10] == ["98.77", "±", "4.9e-3", "0.01", "3.0e-12"]
+
+
+def test_the_summary_as_json_has_the_numbers_in_full_and_null_for_what_is_undefined(summary):
+    found = summary(VALUES | {"churn": NAN}, runs=4, missing=1, json=True)
+    assert found == json.loads(json.dumps(found, allow_nan=False))
+    control, algo = found["cells"]
+    assert control == {
+        **dict(zip(("model", "dataset", "hardware", "variant"), ("smallcnn", "digits", "cpu", "control"), strict=True)),
+        "runs": 4,
+        "diverged": 1,
+        **VALUES,
+        "churn": None,
+        "control_bit_equal": True,
+    }
+    assert (algo["variant"], algo["control_bit_equal"]) == ("algo", None)
+    assert (found["emulated"], found["page"], found["claims"]) == (["cpu"], "results/tiny/report.html", None)
+
+
 def test_the_summary_ends_with_the_verdicts_in_sentences(summary, written, built, tmp_path):
     tiny = built(written)
     summary()
@@ -90,3 +114,6 @@ def test_the_summary_ends_with_the_verdicts_in_sentences(summary, written, built
     (l2,) = [place for place, line in enumerate(lines) if line.startswith("  ALGO moves weights further apart")]
     assert "orthogonal" in lines[l2 + 1]
     assert lines[-1] == "    Not run. Published: Not published."
+    claims = summary(json=True)["claims"]
+    assert {claim["side"] for claim in claims} == {"published", "study"}
+    assert claims[0].keys() == {"paper", "claim", "says", "side", "verdict"}

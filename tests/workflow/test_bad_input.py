@@ -102,7 +102,6 @@ def test_a_metric_file_that_lacks_a_column_is_one_line_that_names_it(copied, too
     ("arguments", "word"),
     [
         (["tarin"], "tarin"),
-        ([], "VERB"),
         (["summary", "--study", "study.yaml", "--loud"], "--loud"),
         (["summary"], "--study"),
         (["train", *STUDY, *NAMES, *TRAINS, "--seed", "one"], "'one'"),

@@ -69,3 +69,13 @@ def test_a_job_that_is_done_again_says_the_same_but_for_times(small_study, tooln
         arguments = ["prepare", "--study", study, "--dataset", "digits", "--out", "results/s/d.npz"]
         assert toolnoise(folder, *arguments).returncode == 0
     assert about(tmp_path / "one") == about(tmp_path / "other")
+
+
+def test_a_statement_has_the_variables_that_numpy_computes_by_and_no_secret(small_study, toolnoise, tmp_path):
+    secrets = {"TF_TOKEN_app_terraform_io": "secret", "NVIDIA_API_KEY": "secret", "CUDA_TOKEN": "secret"}
+    arguments = ["prepare", "--study", small_study / "results/small/study.json", "--dataset", "digits"]
+    done = toolnoise(tmp_path, *arguments, "--out", "results/s/d.npz", env={"OMP_NUM_THREADS": "1", **secrets})
+    assert done.returncode == 0, done.stderr
+    path = tmp_path / "results/s/statements/d.npz.intoto.json"
+    assert "secret" not in path.read_text()
+    assert statements.read(path).observed["variables"]["OMP_NUM_THREADS"] == "1"

@@ -25,6 +25,7 @@ from toolnoise.metrics.growth import GROWTH, GROWTH_FITS
 from toolnoise.metrics.identical import CONVERGENCE, IDENTICAL, NONE_WEAK, History, Weak, experiment, identical
 from toolnoise.metrics.layers import LAYERS, layers
 from toolnoise.metrics.overhead import KERNELS, OVERHEAD
+from toolnoise.metrics.part_sizes import PART_SIZES, sizes
 from toolnoise.metrics.ratios import RATIOS
 from toolnoise.metrics.remedies import REMEDIES
 from toolnoise.metrics.stability import STABILITY, stability
@@ -70,6 +71,7 @@ def written(tmp_path):
         ratios=(),
         growth=(),
         growth_fits=(),
+        part_sizes=(),
         **parameters,
     ):
         files = {
@@ -88,6 +90,7 @@ def written(tmp_path):
             "ratios": (RATIOS, ratios),
             "growth": (GROWTH, growth),
             "growth_fits": (GROWTH_FITS, growth_fits),
+            "part_sizes": (PART_SIZES, part_sizes),
         }
         for name, (columns, values) in files.items():
             if values:
@@ -157,6 +160,24 @@ def test_table_5_has_the_sds_of_the_metric_file_and_stars_what_size_does_not_exp
     ]  # fmt: skip
     assert len(re.findall(r"ratio [0-9.]+\*", text)) == len(beyond)
     assert "| False negative rate | All |" in text
+
+
+def test_a_rare_group_is_shown_by_its_share_and_by_its_test_size_beside_both_nulls(written):
+    tasks, rows, counts, by_size = [["smallcnn", "deer-5"], ["smallcnn", "deer-500"]], [], [], []
+    for (model, dataset), deer in zip(tasks, (5, 500), strict=True):
+        for variant in ("algo", "impl", "control"):
+            cell = (model, dataset, "cpu", variant)
+            rows += measured(cell, LABELS, 2, {"deer": LABELS == 1}, VARIANTS[variant])
+            rows.append((*cell, "n_draws", "all", RUNS, np.nan, np.nan, RUNS, 0))
+            by_size += [(*cell, "fnr_sd", "deer", size, size**-0.4, np.nan, np.nan, RUNS, 0) for size in sizes(40)]
+        counts += [(dataset, "train", "all", "all", 1000), (dataset, "train", "deer", "all", deer)]
+        counts += [(dataset, "test", group, "1", 40) for group in ("all", "deer")]
+    said = words(written("rarity", rows, counts, part_sizes=by_size, tasks=tasks, emulated=["cpu"]))
+    for part in ("deer: share of the training set, %", "0.5", "50", "SD of the false-negative rate", "Churn", "ALGO"):
+        assert part in said
+    for part in ("deer: test examples", "40", "20", "10", "share of training", "Runs: 6 each", "emulated"):
+        assert part in said
+    assert "Control" not in said
 
 
 def order(*sizes):
@@ -718,7 +739,7 @@ def test_partings_name_the_first_layer_and_epoch_and_how_far_tensors_end_apart(w
     lines = {line.split(" | ")[0].strip("| "): line.strip("| ").split(" | ")[1:] for line in text.splitlines()}
     assert lines["Toolings"][:2] == ["cpu ↔ cpu-jax", "cpu ↔ cpu-jax"]
     assert lines["Versions"][-1] == "0.10.2 ↔ 2.13.0"
-    assert set(lines["First epoch"]) == {"2"}
+    assert set(lines["First epoch"]) == {"2 (1.1 to 2.9)"}
     assert set(lines["First layer"]) == {"conv/kernel (and 1 of 1 others)"}
     assert set(lines["Test accuracy: first epoch"]) == {"never"}
     assert set(lines["logits/bias apart in the end, %"]) == {"12.5 (10 to 15)"}

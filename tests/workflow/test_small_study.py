@@ -237,5 +237,5 @@ def test_the_papers_names_are_targets_and_plan_what_they_are_about(copied, plann
 
 def test_a_target_that_the_study_cannot_feed_is_one_line_that_says_what_it_needs(copied, snakemake, refusal):
     line = refusal(snakemake(copied, "fig4", "--dry-run"))
-    needs = "it needs a data set with sub-groups: faces, or celeba with groups"
+    needs = "it needs a data set with sub-groups: faces, celeba with groups, or an image-folder with a group"
     assert line == f"toolnoise: {copied}/study.yaml: fig4: the study has no subgroups; {needs}"

@@ -9,6 +9,7 @@ from toolnoise.base.errors import errors_in_one_line
 from toolnoise.datasets import sources
 from toolnoise.steps import STEPS
 from toolnoise.study import catalogue, config as configuration, grid, layout
+from toolnoise.study.builders import require_builders
 from toolnoise.study.cells import MODES, Cell, Metric, Pair, Shown
 
 # The study file: the last --configfile, else config.yaml. --config overrides it. A profile may name it through a link.
@@ -23,6 +24,7 @@ configfile: FILE
 
 with errors_in_one_line():
     study = grid.build(configuration.resolve(config, FILE), FILE)
+    require_builders(study.config["models"], FILE)
 
 # The metrics of the whole study, and its figures by name.
 METRICS = steps.collected(study)

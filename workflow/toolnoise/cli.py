@@ -1,21 +1,27 @@
 """The command line: one verb per rule, and the verbs that people call by hand.
 
 A rule's verb is a job (toolnoise.steps). The recorder runs it and writes its statement. Bad input ends in one line and
-exit code 2.
+exit code 2. The help has the verbs for people first, in groups, and each verb's own help ends with an example.
 """
 
 import argparse
 import json
 import os
+import shutil
 import sys
+import tempfile
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
+from toolnoise import __version__
 from toolnoise.base.errors import BadInput, errors_in_one_line
-from toolnoise.steps import CONFIGURE, STEPS
-from toolnoise.study import grid as studies
 from toolnoise.study.cells import MODES, Cell
+
+if TYPE_CHECKING:
+    from toolnoise.steps import Step
+    from toolnoise.study.grid import Study
 
 MOST_PROCESSES = 256
 
@@ -24,7 +30,7 @@ def main(arguments: Sequence[str] | None = None, started: str = "cold") -> None:
     """Run one verb; a job's statement says how its process started."""
     with errors_in_one_line():
         options = parsed(arguments)
-        options.started = started
+        options.started, options.command_line = started, sys.argv[1:] if arguments is None else arguments
         try:
             options.run(options)
             sys.stdout.flush()
@@ -34,11 +40,37 @@ def main(arguments: Sequence[str] | None = None, started: str = "cold") -> None:
 
 
 def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
-    """The options of a command line."""
-    return _parser().parse_args(arguments)
+    """The options of a command line; without a verb, print the help, or a script of completion, and end."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    parser, verbs = _parser(arguments[0] if arguments else "")
+    options = parser.parse_args(arguments)
+    if not options.verb:
+        if options.print_completion:
+            print(_completion(parser, verbs, options.print_completion))
+        else:
+            parser.print_help()
+        sys.exit(0)
+    return options
+
+
+def _study(file: str) -> "Study":
+    from toolnoise.study import grid
+
+    return grid.load(file)
 
 
 def _perform(options: argparse.Namespace) -> None:
+    from toolnoise.steps import STEPS, asked
+    from toolnoise.study import environments
+
+    study = _study(options.study)
+    parameters = STEPS[options.verb].parameters(study, asked(options.verb, study, options.study, vars(options)))
+    name = environments.of(parameters)
+    if name and not environments.is_this(name):
+        environments.require(name, parameters["spec"]["hardware"]["name"])
+        # This process becomes the job's process in the other environment.
+        program = environments.program(name, "toolnoise")
+        os.execv(program, [str(program), *options.command_line])  # noqa: S606 (no shell is wanted)
     from toolnoise.provenance.record import recorder
 
     recorder.run(options.verb, options, options.started)
@@ -51,16 +83,17 @@ def _synthesise(options: argparse.Namespace) -> None:
 
 
 def _summary(options: argparse.Namespace) -> None:
-    from toolnoise.commands.summary import summarise
+    from toolnoise.commands import summary
 
-    print(summarise(studies.load(options.study)))
+    study = _study(options.study)
+    _print(summary.as_json(study) if options.json else summary.as_text(study))
 
 
 def _doctor(options: argparse.Namespace) -> None:
     from toolnoise.commands import doctor
     from toolnoise.study import config
 
-    hardware = studies.load(options.study).config["hardware"] if options.study else config.registered("hardware")
+    hardware = _study(options.study).config["hardware"] if options.study else config.registered("hardware")
     found = doctor.examine(hardware)
     _print(found if options.json else doctor.as_text(found))
     # A study needs all its toolings; without a study one of the registry is enough.
@@ -71,7 +104,7 @@ def _doctor(options: argparse.Namespace) -> None:
 def _estimate(options: argparse.Namespace) -> None:
     from toolnoise.commands import estimate
 
-    study = studies.load(options.study)
+    study = _study(options.study)
     if options.measure:
         estimate.measure(study, options.study)
     found = estimate.estimate(study)
@@ -81,7 +114,7 @@ def _estimate(options: argparse.Namespace) -> None:
 def _status(options: argparse.Namespace) -> None:
     from toolnoise.commands import status
 
-    study = studies.load(options.study)
+    study = _study(options.study)
     found = status.status(study)
     _print(status.as_json(found) if options.json else status.as_text(study, found))
 
@@ -186,6 +219,25 @@ def _compare(options: argparse.Namespace) -> None:
     _print(compare.as_json(compared) if options.json else compare.as_text(compared))
 
 
+def _check(options: argparse.Namespace) -> None:
+    from toolnoise.commands import check as report
+    from toolnoise.outside import check
+
+    words = options.command[1:] if options.command[:1] == ["--"] else options.command
+    command = check.command(words, options.sources, options.deterministic, options.limit)
+    folder = Path(tempfile.mkdtemp(prefix="toolnoise-check-"))
+    try:
+        found = check.check(command, folder)
+        _print(report.as_json(found) if options.json else report.as_text(found))
+        sys.stdout.flush()
+    finally:
+        if options.keep:
+            print(f"outcomes and logs: {folder}", file=sys.stderr)
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+    sys.exit(0 if found.passed else 1)
+
+
 def _plan(options: argparse.Namespace) -> None:
     from toolnoise.commands import sample_size
 
@@ -211,23 +263,40 @@ class _Parser(argparse.ArgumentParser):
         raise BadInput("command line", "", message, f"see {self.prog} --help")
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser("toolnoise", description="Measure the noise of training deep networks.", allow_abbrev=False)
-    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
+def _parser(first: str) -> tuple[argparse.ArgumentParser, Any]:
+    """The parser of a command line with this first word, and its action that has a parser for each verb."""
+    raw, steps = argparse.RawDescriptionHelpFormatter, _jobs(first)
+    parser = _Parser(
+        "toolnoise",
+        usage="toolnoise VERB ...",
+        description="Measure the noise of training deep networks.",
+        epilog=_verbs_in_groups(steps),
+        formatter_class=raw,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"toolnoise {__version__}")
+    parser.add_argument("--print-completion", choices=SHELLS, help="print the completion script for a shell")
+    # The epilog has the verbs, in groups.
+    verbs = parser.add_subparsers(dest="verb", prog="toolnoise", help=argparse.SUPPRESS)
     jobs = [
-        (verb, _perform, step.says, ("study", *places, *step.reads, *step.writes, *step.aside, "planned?"))
-        for verb, step in STEPS.items()
-        if verb != CONFIGURE
+        (
+            *(verb, _perform, step.says),
+            ("study", *places, *step.reads, *step.writes, *step.aside, "planned?"),
+            _example_of_job(verb, places),
+        )
+        for verb, step in steps.items()
         for places in [[name.replace("_", "-") for name in step.place._fields]]
     ]
-    for verb, run, text, names in [*jobs, *_BY_HAND]:
-        one = verbs.add_parser(verb, help=text, description=text, allow_abbrev=False)
+    for verb, run, text, names, example in [*jobs, *_BY_HAND]:
+        one = verbs.add_parser(
+            verb, help=text, description=text, epilog=f"example:\n  {example}", formatter_class=raw, allow_abbrev=False
+        )
         one.set_defaults(run=run)
         for name in names:
             # A question mark: optional.
             argument = name.removesuffix("?")
             about = _ARGUMENTS.get((verb, argument), _ARGUMENTS.get(argument, {}))
-            step = STEPS.get(verb)
+            step = steps.get(verb)
             if step and argument in step.several:
                 optional = argument in step.reads and step.reads[argument].optional
                 about = {"nargs": "*" if optional else "+", **about}
@@ -236,53 +305,172 @@ def _parser() -> argparse.ArgumentParser:
                 one.add_argument(argument.lower(), metavar=argument, **about)
             else:
                 one.add_argument(f"--{argument}", **{"required": argument == name, **about})
-    return parser
+    return parser, verbs
 
+
+def _jobs(first: str) -> "dict[str, Step]":
+    """The verbs of jobs; none for a verb by hand: their table needs more packages, and `check` needs NumPy alone."""
+    if first in [verb for verb, *_ in _BY_HAND]:
+        return {}
+    from toolnoise.steps import CONFIGURE, STEPS
+
+    return {verb: step for verb, step in STEPS.items() if verb != CONFIGURE}
+
+
+def _verbs_in_groups(steps: "dict[str, Step]") -> str:
+    says = {verb: step.says for verb, step in steps.items()} | {verb: text for verb, _, text, *_ in _BY_HAND}
+    lines = []
+    for title, verbs in (_GROUPS | {"jobs, which Snakemake runs": steps}).items():
+        lines += ["", f"{title}:"]
+        for verb in verbs:
+            lines.append(textwrap.fill(says[verb], 80, initial_indent=f"  {verb:<20}", subsequent_indent=f"{'':22}"))
+    return "\n".join([*lines[1:], "", "`toolnoise VERB --help` explains a verb and shows an example."])
+
+
+def _example_of_job(verb: str, places: Sequence[str]) -> str:
+    study = " ".join(["--study results/demo/study.json", *(f"--{name} {_PLACES[name]}" for name in places)])
+    return f"toolnoise {verb} {study} ...\n  (`snakemake --printshellcmds` prints the files, too)"
+
+
+def _completion(parser: argparse.ArgumentParser, verbs: Any, shell: str) -> str:
+    import shtab
+
+    # shtab leaves out what has no help.
+    verbs.help = "what to do"
+    for one in verbs.choices.values():
+        for action in one._actions:
+            if action.nargs != 0 and action.type is None and action.choices is None:
+                action.complete = shtab.FILE
+    return shtab.complete(parser, shell)
+
+
+SHELLS = ("bash", "zsh", "fish")
+# Places of the demo, for examples.
+_PLACES = {
+    "model": "smallcnn",
+    "dataset": "digits",
+    "hardware": "cpu",
+    "other-hardware": "cpu-eigen",
+    "variant": "algo_impl",
+    "seed": "1",
+    "mode": "default",
+    "repeat": "1",
+    "kind": "stability",
+    "figure": "table2",
+}
+_GROUPS = {
+    "is a gain real, is a training reproducible?": ("compare", "plan", "check"),
+    "before, during and after a study": ("doctor", "estimate", "status", "summary"),
+    "verify results": ("audit", "diff", "rebuild", "sign"),
+    "share results": ("export", "import", "slim", "crate"),
+    "try data formats": ("synthesise",),
+}
 
 _BY_HAND = [
-    ("synthesise", _synthesise, "write a synthetic data set in an official format", ("format", "examples", "out")),
-    ("summary", _summary, "print a study's results, one line per cell", ("study",)),
-    ("doctor", _doctor, "describe this machine and list the toolings that it can run", ("study?", "json?")),
-    ("estimate", _estimate, "estimate a study's run time, cost and disk space", ("study", "measure?", "json?")),
-    ("status", _status, "print the progress of a study", ("study", "json?")),
+    (
+        "synthesise",
+        _synthesise,
+        "write a synthetic data set in an official format",
+        ("format", "examples", "out"),
+        "toolnoise synthesise --format cifar-10 --examples 1000 --out data",
+    ),
+    (
+        "summary",
+        _summary,
+        "print a study's results, one line per cell",
+        ("study", "json?"),
+        "toolnoise summary --study results/demo/study.json",
+    ),
+    (
+        "doctor",
+        _doctor,
+        "describe this machine and list the toolings that it can run",
+        ("study?", "json?"),
+        "toolnoise doctor --study my-study.yaml",
+    ),
+    (
+        "estimate",
+        _estimate,
+        "estimate a study's run time, cost and disk space",
+        ("study", "measure?", "json?"),
+        "toolnoise estimate --study my-study.yaml --measure",
+    ),
+    (
+        "status",
+        _status,
+        "print the progress of a study",
+        ("study", "json?"),
+        "toolnoise status --study results/demo/study.json",
+    ),
     (
         "rebuild",
         _rebuild,
         "make results again from their statements and compare every bit",
         ("RUNS", "sample?", "seed?", "keep?"),
+        "toolnoise rebuild --sample 5",
     ),
-    ("diff", _diff, "print the differences between two runs, cells or results folders", ("A", "B", "json?")),
+    (
+        "diff",
+        _diff,
+        "print the differences between two runs, cells or results folders",
+        ("A", "B", "json?"),
+        "toolnoise diff results/demo/runs/smallcnn/digits/cpu/impl/1 results/demo/runs/smallcnn/digits/cpu/impl/2",
+    ),
     (
         "audit",
         _audit,
         "trace every result back to data, code, seed and machine; exit code 1 if there are findings",
         ("RESULTS", "strict?", "require-signatures?", "json?", "html?", "processes?"),
+        "toolnoise audit results/demo --html audit.html",
     ),
-    ("sign", _sign, "sign every statement of a results folder with an SSH key", ("RESULTS", "key")),
+    (
+        "sign",
+        _sign,
+        "sign every statement of a results folder with an SSH key",
+        ("RESULTS", "key"),
+        "toolnoise sign results/demo --key ~/.ssh/id_ed25519",
+    ),
     (
         "export",
         _export,
         "pack a study's runs, dumps, profiles and timings into an archive for another site",
         ("STUDY", "out", "hardware?", "no-predictions?"),
+        "toolnoise export results/demo --out demo.tar.gz",
     ),
     (
         "import",
         _import,
         "verify an archive from `toolnoise export` and add its runs to the study's results here",
         ("ARCHIVE", "into?", "study?", "other-code?", "require-signatures?"),
+        "toolnoise import demo.tar.gz",
     ),
     (
         "slim",
         _slim,
         "copy a study's results without weights, dumps and data; the audit knows these by their digests",
         ("RESULTS", "out"),
+        "toolnoise slim results/demo --out demo-slim",
     ),
-    ("crate", _crate, "export a study as a Workflow Run RO-Crate", ("RESULTS", "out", "embed?")),
+    (
+        "crate",
+        _crate,
+        "export a study as a Workflow Run RO-Crate",
+        ("RESULTS", "out", "embed?"),
+        "toolnoise crate results/demo --out demo-crate.zip",
+    ),
     (
         "compare",
         _compare,
         "compare the predictions of two or more methods, from a study or from anywhere",
         ("ARMS", "arm?", "labels?", "paired?", "same-start?", "json?"),
+        "toolnoise compare a.npy b.npy --labels y.npy",
+    ),
+    (
+        "check",
+        _check,
+        "run a training program to see whether it is reproducible and uses its seeds; exit code 1 if not",
+        ("sources?", "deterministic?", "limit?", "keep?", "json?", "COMMAND"),
+        "toolnoise check -- python train.py --seed {init} --data-seed {shuffle} --out {out}",
     ),
     (
         "plan",
@@ -292,6 +480,7 @@ _BY_HAND = [
             *("gain?", "ratio?", "margin?", "runs?", "pilot?", "model?", "dataset?", "hardware?", "variant?", "sd?"),
             *("sd-runs?", "power?", "level?", "figure?", "json?"),
         ),
+        "toolnoise plan --sd 0.3 --gain 0.3",
     ),
 ]
 
@@ -320,6 +509,21 @@ _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
     "RUNS": {"nargs": "*", "help": "runs, other result files, or folders of them"},
     "sample": {"type": int, "metavar": "N", "help": "rebuild N random jobs of RUNS, or of results"},
     ("rebuild", "seed"): {"type": int, "default": 0, "metavar": "K", "help": "seed of the sample (0)"},
+    "COMMAND": {
+        "nargs": argparse.REMAINDER,
+        "help": "the program after --, such as: -- python train.py --seed {init} --data-seed {shuffle} --out {out}",
+    },
+    "sources": {
+        "metavar": "NAMES",
+        "help": "sources whose seeds the program separates, such as init,shuffle (those that COMMAND names, or all)",
+    },
+    "deterministic": {
+        "default": "",
+        "metavar": "WORDS",
+        "help": "words added to COMMAND to switch implementation noise off, such as --deterministic='--cudnn off'",
+    },
+    "limit": {"type": float, "metavar": "MINUTES", "help": "the longest time of a run (none)"},
+    ("check", "keep"): {"action": "store_true", "help": "keep outcomes and logs and print their folder"},
     "keep": {"action": "store_true", "help": "keep the rebuilt files and print their folder"},
     "RESULTS": {"nargs": "?", "default": "results", "help": "a results folder, or one study's folder in it (results)"},
     "strict": {

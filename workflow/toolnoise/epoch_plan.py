@@ -51,11 +51,6 @@ def cycle_length(recipe: Mapping[str, Any]) -> int:
     return recipe["epochs"] // cycles(recipe)
 
 
-def records_steps(recipe: Mapping[str, Any]) -> bool:
-    """Whether runs keep their weights and test logits after steps 1, 2, 4, 8, ..."""
-    return recipe.get("record_steps", False)
-
-
 def steps_per_epoch(recipe: dict[str, Any], examples: int) -> int:
     """Whole batches in an epoch; the incomplete batch is left out (each epoch's order leaves out other examples)."""
     if recipe["batch_size"] > examples:

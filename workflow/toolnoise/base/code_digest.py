@@ -42,11 +42,15 @@ def sources(*modules: str, files: tuple[str, ...] = ()) -> dict[str, str]:
     """The SHA-256 of each of these files, by its path in the repository or in the folder that the study runs in."""
     found: dict[Path, str] = {}
     for module in modules:
-        path = _source(module, (*_followed(), *map(Path, sys.path)))
-        if path:
+        if path := source_of(module):
             _follow(path, found)
     named = {file: hashlib.sha256((ROOT / file).read_bytes()).hexdigest() for file in files}
     return named | {_name(path): source for path, source in found.items()}
+
+
+def source_of(module: str) -> Path | None:
+    """The file of a module of this package, of the folder that the study runs in, or of an installed package."""
+    return _source(module, (*_followed(), *map(Path, sys.path)))
 
 
 def _name(path: Path) -> str:

@@ -1,11 +1,32 @@
-"""Progress of long work on data: a bar on a terminal, an occasional line in a log."""
+"""Progress of long work on data: a bar on a terminal, an occasional line in a log or a pipe."""
 
 import sys
 
 from tqdm import tqdm
 
+# Away from a terminal: seconds until the first line, and between lines.
+INTERVAL = 30
+
+
+class _Lines:
+    """The standard error without carriage returns: each state of a counter is a line."""
+
+    def write(self, text: str) -> None:
+        """Write a state; tqdm also writes empty ones, to erase its bar."""
+        if text := text.strip():
+            sys.stderr.write(f"{text}\n")
+
+    def flush(self) -> None:
+        """Show what is written."""
+        sys.stderr.flush()
+
 
 def progress(what: str, total: int | None, unit: str, done: int = 0) -> tqdm:
     """A counter of `total` units, `done` of them already done; the caller updates and closes it."""
-    seconds = 1 if sys.stderr.isatty() else 30
-    return tqdm(desc=what, total=total, initial=done, unit=unit, unit_scale=True, mininterval=seconds)
+    options = {"desc": what, "total": total, "initial": done, "unit": unit, "unit_scale": True}
+    if sys.stderr.isatty():
+        return tqdm(**options, mininterval=1)
+    of_total = "{n_fmt} of {total_fmt} {unit}" if total else "{n_fmt} {unit}"
+    return tqdm(
+        **options, file=_Lines(), bar_format=f"{{desc}}: {of_total}, {{rate_fmt}}", delay=INTERVAL, mininterval=INTERVAL
+    )

@@ -8,7 +8,7 @@ import pandas as pd
 from scipy import stats
 
 from toolnoise.base.noise_sources import SOURCES
-from toolnoise.metrics.per_run import OWN
+from toolnoise.metrics.per_run import INDEPENDENT, OWN
 from toolnoise.stats import draws
 from toolnoise.stats.contrasts import Arm, normal_sd
 from toolnoise.stats.estimates import TAIL, standard_deviation
@@ -29,13 +29,17 @@ class Subject(NamedTuple):
 Arms = dict[Subject, Arm]
 Tables = Mapping[str, pd.DataFrame]
 PAIRS = "pairs"  # the statistic of a measure of pairs of runs: the mean over them
+CHURNS = ("churn", "churn_normalised")
+EXCESS = "excess"  # the statistic of an SD over the SD that independent errors would have
 
 
 def of_study(measure: str, tables: Tables) -> Arms:
     """The arms of a measure in a study's metric files, which are given by kind."""
     if measure.endswith("_ratio"):
         return dict(_of_times(measure, tables.get("overhead")))
-    metric, _, statistic = ("churn", "", PAIRS) if measure == "churn" else measure.rpartition("_")
+    metric, _, statistic = (measure, "", PAIRS) if measure in CHURNS else measure.rpartition("_")
+    if statistic == EXCESS:
+        return dict(_of_excess(metric.removesuffix("_sd"), tables.get("runs")))
     if statistic in ("sd", "mean", PAIRS):
         found = dict(_of_runs(metric, statistic, tables.get("runs")))
     else:
@@ -86,6 +90,21 @@ def _of_runs(metric: str, statistic: str, runs: pd.DataFrame | None) -> Iterator
     for subject, mine in values.items():
         its = labels[subject].tolist() if subject in free else [(subject, run) for run in range(len(mine))]
         yield subject, _arm(np.array(mine), its, statistic)._replace(fixed=subject not in free)
+
+
+def _of_excess(rate: str, runs: pd.DataFrame | None) -> Iterator[tuple[Subject, Arm]]:
+    """Arms of an SD over the SD of independent errors: both without each independent unit."""
+    independent = dict(_of_runs(f"{rate}_{INDEPENDENT}", PAIRS, runs))
+    for subject, sd in _of_runs(rate, "sd", runs):
+        null = independent.get(subject)
+        if null is not None and null.value > 0:
+            without = {
+                unit: value / np.sqrt(null.without[unit])
+                for unit, value in sd.without.items()
+                if null.without.get(unit)
+            }
+            # An SD from few runs varies far more than how often examples err.
+            yield subject, sd._replace(value=sd.value / np.sqrt(null.value), without=without, squares=0)
 
 
 def _arm(values: np.ndarray, labels: Sequence[Hashable], statistic: str) -> Arm:

@@ -19,6 +19,7 @@ from toolnoise.stats.contrasts import Arm, together
 Claim = Mapping[str, Any]
 # Selectors of `group` that mean every class, or every sub-group.
 PARTS = {"class": "class", "subgroup": "group"}
+POSITIVES = "positives"  # a trend along the number of positive training examples of the group
 DEFAULTS = {"group": "all", "remedy": ""}
 
 
@@ -85,7 +86,7 @@ def _trends(
     ((key, pattern),) = claim["along"].items()
     series: dict[Subject, dict[Subject, float]] = {}
     for subject in subjects:
-        size = _size(subject, key, pattern, sizes)
+        size = _size(subject, pattern, sizes)
         if size and _fits(subject, claim["of"], subject):
             series.setdefault(subject._replace(**{key: pattern}), {})[subject] = size
     for place, found in series.items():
@@ -98,8 +99,8 @@ def _trends(
             yield Part(f"{_name(place, ())}: {len(found)} sizes", terms, first, (place.hardware,))
 
 
-def _size(subject: Subject, key: str, pattern: str, sizes: Mapping[tuple[str, str], float]) -> float:
-    if key == "group":
+def _size(subject: Subject, pattern: str, sizes: Mapping[tuple[str, str], float]) -> float:
+    if pattern == POSITIVES:
         return 0 if subject.group == "all" else sizes.get((subject.dataset, subject.group), 0)
     before, after = map(re.escape, pattern.split("{size}"))
     found = re.fullmatch(rf"{before}(\d+){after}", subject.model)

@@ -27,6 +27,12 @@ VISIBLE = (
     "TPU_NAME",
     "TPU_ACCELERATOR_TYPE",
 )
+# What NumPy and its libraries compute by. A list of names: others that begin alike may hold secrets.
+NUMERICAL = (
+    *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"),
+    *("NUMEXPR_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "OPENBLAS_CORETYPE", "MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS"),
+    *("NPY_DISABLE_CPU_FEATURES", "NPY_ENABLE_CPU_FEATURES"),
+)
 WITHOUT_ONEDNN = {"tensorflow": "eigen", "torch": "native"}
 CPUINFO = Path("/proc/cpuinfo")
 SYSCTL = {

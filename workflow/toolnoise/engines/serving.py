@@ -7,6 +7,7 @@ from typing import Any
 
 from toolnoise.base.errors import BadInput
 from toolnoise.engines import accelerators, environment
+from toolnoise.study import environments
 
 # The file that describes a framework's build, and the pattern in it that means GPU support.
 BUILDS = {
@@ -17,8 +18,10 @@ BUILDS = {
 
 def why_not(tooling: dict[str, Any]) -> str:
     """The reason why a tooling cannot be served here, or an empty text."""
-    engine = tooling["engine"]
-    if not importlib.util.find_spec(engine):
+    engine, elsewhere = tooling["engine"], tooling.get("environment", "")
+    if elsewhere and (reason := environments.why_not(elsewhere)):
+        return f"environment: {reason}"
+    if not elsewhere and not importlib.util.find_spec(engine):
         return f"engine: {engine} is not installed"
     try:
         if tooling["accelerator"] == "cpu":

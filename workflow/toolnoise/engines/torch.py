@@ -54,14 +54,18 @@ class Engine(KerasEngine):
         torch.set_num_threads(self.tooling["threads"])
         torch.set_num_interop_threads(1)
         torch.backends.mkldnn.set_flags(self.tooling["kernels"] == "onednn")
-        float32 = TF32 if self.tooling["tf32"] else FULL
-        torch.backends.cuda.matmul.fp32_precision = torch.backends.cudnn.conv.fp32_precision = float32
+        if self.tooling["accelerator"] == "gpu":
+            # Versions before 2.9 have no such settings.
+            float32 = TF32 if self.tooling["tf32"] else FULL
+            torch.backends.cuda.matmul.fp32_precision = torch.backends.cudnn.conv.fp32_precision = float32
         torch.use_deterministic_algorithms(deterministic)
         torch.backends.cudnn.deterministic = deterministic
         # cuDNN times its algorithms and chooses anew in every process: this is the noise of `impl`.
         torch.backends.cudnn.benchmark = not deterministic
 
     def _allows_tf32(self) -> bool:
+        if self.tooling["accelerator"] == "cpu":
+            return False
         backends = self.torch.backends
         return TF32 in (backends.cuda.matmul.fp32_precision, backends.cudnn.conv.fp32_precision)
 

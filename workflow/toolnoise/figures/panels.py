@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import MaxNLocator, NullLocator
+from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
 from toolnoise.figures.style import FLAT, INK, MEASURES, NOISE, PALETTE, SD_NULL, SOFT, UNRELATED, colour, cycle, unique
 
@@ -180,6 +180,42 @@ def matrix(
     panel.set_title(title)
 
 
+def heat(panel: Axes, names: Sequence[str], values: np.ndarray, equal: np.ndarray, metric: str) -> None:
+    """A square of many small fields, [row, column]: larger is darker. Those of `equal` are blank, with a =."""
+    measure = MEASURES[metric]
+    shown = np.ma.masked_array(measure.scale * values, equal | np.isnan(values))
+    tints = matplotlib.colormaps["Blues"].with_extremes(bad="white")
+    panel.grid(visible=False)
+    highest = shown.max() if shown.count() else 1
+    image = panel.imshow(shown, cmap=tints, vmin=0, vmax=highest, aspect="equal", interpolation="nearest")
+    for row, column in zip(*np.nonzero(equal), strict=True):
+        panel.text(column, row, "=", ha="center", va="center", size=7, color=INK)
+    panel.set_xticks(range(len(names)), names, rotation=90, size=7)
+    panel.set_yticks(range(len(names)), names, size=7)
+    panel.set_xlim(-0.5, len(names) - 0.5)
+    panel.set_ylim(len(names) - 0.5, -0.5)
+    panel.set_title(measure.name)
+    panel.figure.colorbar(image, ax=panel, shrink=0.6, label=measure.unit)
+
+
+def against(panel: Axes, rows: pd.DataFrame, tints: Mapping[str, str], title: str) -> None:
+    """Ratios with intervals along a level axis from 0: a line per `place`, a dot per `variant`, a dashed line at 1."""
+    places, variants = unique(rows["place"]), unique(rows["variant"])
+    most = max(1.1, min(rows["ci_high"].max(), 3 * rows["value"].max()), 1.1 * rows["value"].max())
+    for row in rows.itertuples():
+        at = places.index(row.place) + 0.22 * (variants.index(row.variant) - (len(variants) - 1) / 2)
+        interval(panel, at, row.ci_low, row.ci_high, most, 0, level=True, tint=tints[row.variant])
+        panel.plot([row.value], [at], "o", color=tints[row.variant], markersize=5, zorder=4, clip_on=False)
+        if row.value == 0:
+            panel.annotate("0", (0, at), (5, 0), textcoords="offset points", size=7, va="center", color=SOFT)
+    panel.axvline(1, color=INK, linewidth=0.8, linestyle=(0, (3, 1.5)), zorder=2.5)
+    panel.set_xlim(0, 1.05 * most)
+    panel.set_ylim(len(places) - 0.5, -0.5)
+    panel.set_yticks(range(len(places)), places)
+    panel.set_xlabel("times the distance between two seeds")
+    panel.set_title(title)
+
+
 def courses(panel: Axes, rows: pd.DataFrame, title: str, tints: Sequence[str]) -> None:
     """Relative differences in per cent against the `epoch`, a line per `place`; exact zeros are not drawn."""
     if rows.empty:
@@ -302,3 +338,42 @@ def write(panel: Axes, x: float, y: float, text: str, turned: float = 0) -> None
     """Write a short text over a point, and over whatever lies behind it."""
     at = {"textcoords": "offset points", "ha": "center", "va": "bottom", "rotation": turned, "bbox": BEHIND}
     panel.annotate(text, (x, y), (0, 3), size=7, color=SOFT, **at)
+
+
+def against_share(
+    panel: Axes, rows: pd.DataFrame, quantity: str, tint: str, dashes: Mapping[str, tuple[int, tuple[int, int]]]
+) -> None:
+    """A quantity of a group in per cent against its `share` on a logarithmic axis, with its nulls and that of all."""
+    mine = rows[rows["quantity"] == quantity]
+    highest = rows[rows["quantity"].str.startswith(quantity)]["value"].max()
+    top = min(2.5 * highest, max(mine["ci_high"].max(), highest)) * 100
+    panel.set_xscale("log")
+    panel.set_ylim(0, max(panel.get_ylim()[1], 1.1 * top))
+    for null, dash in dashes.items():
+        by_chance = rows[rows["quantity"] == f"{quantity} by {null}"]
+        x, (value, low, high) = 100 * by_chance["share"], 100 * by_chance[["value", "ci_low", "ci_high"]].to_numpy().T
+        panel.fill_between(x, low, high, color=INK, alpha=0.08 if null == "size" else 0.14, linewidth=0, zorder=1)
+        panel.plot(x, value, color=INK, linewidth=1, linestyle=dash, zorder=2.8)
+    whole = rows[rows["quantity"] == f"{quantity} of all"]
+    panel.plot(100 * whole["share"], 100 * whole["value"], color=SOFT, linewidth=0.8, marker=".", zorder=2.7)
+    panel.plot(100 * mine["share"], 100 * mine["value"], color=tint, linewidth=1, marker="o", markersize=4, zorder=4)
+    for row in mine.itertuples():
+        interval(panel, 100 * row.share, 100 * row.ci_low, 100 * row.ci_high, panel.get_ylim()[1])
+    panel.set_xticks(100 * mine["share"], [f"{100 * share:.2g}" for share in mine["share"]])
+    panel.xaxis.set_minor_locator(NullLocator())
+
+
+def against_size(panel: Axes, rows: pd.DataFrame, tint: str, label: str) -> None:
+    """An SD against the number of test `examples`, both on logarithmic axes, and what size alone would make of it."""
+    panel.set_xscale("log")
+    panel.set_yscale("log")
+    whole = rows.loc[rows["examples"].idxmax()]
+    by_size = whole["value"] * np.sqrt(whole["examples"] / rows["examples"])
+    panel.plot(rows["examples"], 100 * by_size, color=tint, linewidth=0.7, linestyle=(0, (4, 2)), zorder=2.8)
+    panel.plot(rows["examples"], 100 * rows["value"], color=tint, linewidth=1.3, marker="o", markersize=3, label=label)
+    panel.set_xticks(rows["examples"], [str(examples) for examples in rows["examples"]], fontsize=7)
+    panel.xaxis.set_minor_locator(NullLocator())
+    panel.autoscale(axis="y")
+    panel.yaxis.set_minor_locator(LogLocator(subs=(2, 5)))
+    panel.yaxis.set_major_formatter("{x:g}")
+    panel.yaxis.set_minor_formatter("{x:g}")

@@ -60,7 +60,8 @@ def measure(
 
     entropies = cross_entropies(stack, test.labels)
     values = per_run.per_run(predicted, entropies, test.labels, len(dataset.classes), groups)
-    values += draws.churns(together, predicted, test.labels)
+    values += draws.churns(together, predicted, test.labels, groups)
+    values += draws.independent_variances(together, predicted, test.labels, len(dataset.classes), groups)
 
     # Identical runs share their draws, so each draw is an experiment of its own.
     kept, diverged = np.cumsum(finished) - 1, finished_runs(records, ~finished)

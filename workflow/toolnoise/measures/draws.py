@@ -1,12 +1,21 @@
 """The draws of a cell's runs: which belong together, and how a measure of one draw becomes one of all draws."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from toolnoise.metrics import Row
-from toolnoise.metrics.per_run import Values, mean_churns, mean_churns_with, mean_normalised_churns
+from toolnoise.metrics.groups import examples_of
+from toolnoise.metrics.per_run import (
+    INDEPENDENT,
+    Values,
+    mean_churns,
+    mean_churns_with,
+    mean_independent_variances,
+    mean_normalised_churns,
+)
 from toolnoise.stats import draws
 from toolnoise.stats.draws import Drawn
 from toolnoise.stats.estimates import Estimate, mean_t
@@ -67,19 +76,44 @@ def over_sizes(each: list[list[tuple[int, Row, int]]]) -> list[tuple[int, Row, i
     return found
 
 
-def churns(drawn: Grouped, predicted: np.ndarray, labels: np.ndarray) -> Values:
-    """The mean churn of each run with the other runs of its group, normalised too, and with runs of other draws."""
-    same, normalised, other = np.full((3, len(predicted)), np.nan)
-    for group in drawn.groups:
-        same[group] = mean_churns(predicted[group])
-        normalised[group] = mean_normalised_churns(predicted[group], labels)
+def churns(drawn: Grouped, predicted: np.ndarray, labels: np.ndarray, groups: Mapping[str, np.ndarray]) -> Values:
+    """The mean churn of each run with the other runs of its draw, normalised too, and with runs of other draws."""
+    everyone = {"all": np.ones(len(labels), bool)}
+    found: Values = []
+    for name, member in (everyone | groups).items():
+        if member.any():
+            some, normalise = predicted[:, member], partial(mean_normalised_churns, labels=labels[member])
+            found.append(("churn", name, _within(drawn, some, mean_churns)))
+            found.append(("churn_normalised", name, _within(drawn, some, normalise)))
+    other = np.full(len(predicted), np.nan)
     for row, of_draw in enumerate(drawn.table):
         for column, run in enumerate(of_draw):
             theirs = np.delete(drawn.table, row, axis=0)
             # Of crossed runs, those with another implementation draw, too: what ALGO+IMPL changes.
             theirs = np.delete(theirs, column, axis=1) if drawn.crossed else theirs
             other[run] = mean_churns_with(predicted[[run]], predicted[theirs.ravel()])[0]
-    return [("churn", "all", same), ("churn_normalised", "all", normalised), ("churn_other_draw", "all", other)]
+    return [*found, ("churn_other_draw", "all", other)]
+
+
+def independent_variances(
+    drawn: Grouped, predicted: np.ndarray, labels: np.ndarray, classes: int, groups: Mapping[str, np.ndarray]
+) -> Values:
+    """Of each rate and run, a term of the variance over runs that independent errors would have: their mean is it."""
+    wrong, everyone = predicted != labels, {"all": np.ones(len(labels), bool)}
+    return [
+        (f"{rate}_{INDEPENDENT}", name, _within(drawn, wrong[:, among], mean_independent_variances))
+        for name, member in (everyone | groups).items()
+        for rate, among in examples_of(labels, classes, member).items()
+        if among.any()
+    ]
+
+
+def _within(drawn: Grouped, values: np.ndarray, measure: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+    """A measure of each run among the runs of its draw."""
+    found = np.full(len(values), np.nan)
+    for group in drawn.groups:
+        found[group] = measure(values[group])
+    return found
 
 
 def _over(metric: str, found: list[Estimate]) -> Estimate:

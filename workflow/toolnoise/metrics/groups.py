@@ -30,12 +30,15 @@ class Rate(NamedTuple):
 def rates(predictions: np.ndarray, labels: np.ndarray, classes: int, member: np.ndarray) -> dict[str, Rate]:
     """The rates of each run on the examples marked by `member`, from predictions [S, N], labels and members [N]."""
     wrong = predictions != labels
-    found = {"accuracy": _share(~wrong, member)}
+    of = {rate: _share(wrong, among) for rate, among in examples_of(labels, classes, member).items()}
+    return of | {"accuracy": _share(~wrong, member)}
+
+
+def examples_of(labels: np.ndarray, classes: int, member: np.ndarray) -> dict[str, np.ndarray]:
+    """The examples that each rate counts, [N], of those marked by `member`."""
+    found = {"accuracy": member}
     if classes == 2:
-        found |= {
-            "fpr": _share(wrong, member & (labels == 0)),
-            "fnr": _share(wrong, member & (labels == 1)),
-        }
+        found |= {"fpr": member & (labels == 0), "fnr": member & (labels == 1)}
     return found
 
 

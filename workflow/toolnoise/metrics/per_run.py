@@ -17,6 +17,9 @@ from toolnoise.metrics.groups import rates
 # A draw is a replicate, or `own` for a source that is drawn anew in every process.
 RUNS: Columns = {**CELL, "seed": int, **dict.fromkeys(SOURCES, str), "metric": str, "group": str, "value": float}
 OWN = "own"
+INDEPENDENT = (
+    "independent_variance"  # the end of a metric's name: the variance of a rate if examples erred independently
+)
 
 Values = list[tuple[str, str, np.ndarray]]
 
@@ -45,6 +48,15 @@ def mean_churns(predicted: np.ndarray) -> np.ndarray:
         said = predicted == answer
         alike += said @ (np.count_nonzero(said, axis=0) - 1)
     return ((runs - 1) * examples - alike) / ((runs - 1) * examples)
+
+
+def mean_independent_variances(wrong: np.ndarray) -> np.ndarray:
+    """The variance of a rate if examples erred independently, as the mean of one number of each run, [S].
+
+    Two runs that err on different examples show how often each example errs: an example's variance over runs is half
+    the share of pairs of which one run errs on it.
+    """
+    return mean_churns(wrong) / (2 * wrong.shape[1])
 
 
 def mean_normalised_churns(predicted: np.ndarray, labels: np.ndarray) -> np.ndarray:

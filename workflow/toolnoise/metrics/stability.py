@@ -10,7 +10,7 @@ import numpy as np
 
 from toolnoise.base.metric_files import CELL, MEASURE, Columns
 from toolnoise.metrics import Row
-from toolnoise.metrics.accuracy import predictions
+from toolnoise.metrics.accuracy import accuracies, predictions
 from toolnoise.metrics.churn import churn, normalised_churn, pairwise_churn
 from toolnoise.metrics.correlation import pearson_distances, spearman_distances
 from toolnoise.metrics.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
@@ -20,7 +20,7 @@ from toolnoise.metrics.example_churn import example_churn
 from toolnoise.metrics.groups import Rate, of_difficulty, of_size, part_rows, rates, spread_rows, unlike
 from toolnoise.metrics.similarity import pairwise_cka
 from toolnoise.metrics.weights import pairwise_l2, unit
-from toolnoise.stats.estimates import Estimate
+from toolnoise.stats.estimates import UNDEFINED, Estimate
 from toolnoise.stats.jackknife import Pairs, pairwise_jackknife, pairwise_mean, pairwise_similarity
 from toolnoise.stats.sd_ratio import largest_by_size
 from toolnoise.stats.testset import binomial_sd, distribution_wise_sd, distribution_wise_variance
@@ -47,7 +47,8 @@ def stability(
     sizes = np.bincount(labels, minlength=classes)
     rows = [row for rate, found in whole.items() for row in spread_rows(rate, "all", found.values, step(found), stream)]
     rows += spread_rows("cross_entropy", "all", cross_entropies(logits, labels), value_step(equal), stream, np.inf)
-    rows += _diversity(logits, labels, predicted, accuracy.values, stream)
+    rows += _churns(predicted, labels, "all")
+    rows += _diversity(logits, labels, predicted, stream)
     right = predicted == labels
     errors = np.mean(~right) if len(right) else np.nan
     variance = distribution_wise_variance(right, step(accuracy))
@@ -78,23 +79,29 @@ def stability(
                 (f"{rate}_sd_ratio_holm", group, _plain(size)),
                 (f"{rate}_sd_ratio_difficulty_holm", group, _plain(difficulty)),
             ]
+    for group, member in groups.items():
+        rows += _churns(predicted[:, member], labels[member], group)
     return with_width(rows, equal)
 
 
-def _diversity(
-    logits: np.ndarray, labels: np.ndarray, predicted: np.ndarray, accuracies: np.ndarray, stream: int
-) -> list[Row]:
-    """Differences between the predictions of runs: the measures of Summers & Dinneen, and other forms of churn."""
-    # It is not linear in the churn of a pair, so it needs every pair.
-    normalised = Pairs.of(normalised_churn(pairwise_churn(predicted), 1 - accuracies))
+def _churns(predicted: np.ndarray, labels: np.ndarray, group: str) -> list[Row]:
+    """Churn of a group's examples, and churn relative to the range that the errors of two runs on them allow."""
+    if not len(labels):
+        return [(metric, group, UNDEFINED) for metric in ("churn", "churn_normalised")]
+    # The latter is not linear in the churn of a pair, so it needs every pair.
+    normalised = Pairs.of(normalised_churn(pairwise_churn(predicted), 1 - accuracies(predicted, labels)))
+    found = {"churn": pairwise_jackknife(churn(predicted)), "churn_normalised": pairwise_jackknife(normalised)}
+    return [(metric, group, estimate.within(0, 1)) for metric, estimate in found.items()]
+
+
+def _diversity(logits: np.ndarray, labels: np.ndarray, predicted: np.ndarray, stream: int) -> list[Row]:
+    """Differences between the predictions of runs: the measures of Summers & Dinneen, and another form of churn."""
     gained = Pairs.of(pairwise_accuracy_change(logits, labels))
     saved = Pairs.of(pairwise_cross_entropy_change(logits))
     plain, debiased = (Pairs.of(1 - similarities) for similarities in pairwise_cka(logits))
     elsewhere = two_way_bootstrap(example_churn(predicted), *predicted.shape, stream)
     found = [
-        ("churn", pairwise_jackknife(churn(predicted)).within(0, 1)),
         ("churn_new_examples", elsewhere.within(0, 1)),
-        ("churn_normalised", pairwise_jackknife(normalised).within(0, 1)),
         ("correlation_pearson", pairwise_similarity(pearson_distances(logits)).within(-1, 1)),
         ("correlation_spearman", pairwise_similarity(spearman_distances(logits)).within(-1, 1)),
         ("cka", pairwise_similarity(plain).within(0, 1)),

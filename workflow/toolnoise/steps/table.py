@@ -7,7 +7,7 @@ from toolnoise.datasets import sources
 from toolnoise.datasets.readers import READERS
 from toolnoise.steps.step import Parameters, Read, Step
 from toolnoise.study import layout
-from toolnoise.study.cells import Cell, Control, Dataset, Network, Pair, Profile, Training, Variants, Whole
+from toolnoise.study.cells import Cell, Control, Dataset, Network, Pair, Profile, Task, Training, Variants, Whole
 from toolnoise.study.grid import Study
 
 A_DAY = 24 * 60  # minutes
@@ -34,6 +34,10 @@ def _measured(study: Study, cell: Cell) -> Parameters:
 def _overhead(study: Study, network: Network) -> Parameters:
     accelerator = study.tooling(network.hardware)["accelerator"]
     return {**network._asdict(), "accelerator": accelerator, "overhead": study.config["overhead"]}
+
+
+def _atlas(study: Study, task: Task) -> Parameters:
+    return task._asdict() | {"cells": [[cell.hardware, cell.variant] for cell in study.mapped(task)]}
 
 
 def _data(study: Study, place: Dataset) -> Parameters:
@@ -127,6 +131,14 @@ def _growth(study: Study, place: Variants) -> Parameters:
 def _recorded(study: Study, place: Variants) -> list[str]:
     cells = dict.fromkeys(cell for both in study.growing[place] for cell in both)
     return [record for cell in cells for record in study.runs(layout.RECORD, cell)]
+
+
+def _mapped_dumps(study: Study, task: Task) -> list[str]:
+    return [study.path(layout.LOGITS, cell) for cell in study.mapped(task)]
+
+
+def _mapped_runs(study: Study, task: Task) -> list[str]:
+    return [path for cell in study.mapped(task) for path in study.runs(layout.RECORD, cell)]
 
 
 def _training_minutes(study: Study, place: Cell | Training) -> int:
@@ -311,6 +323,18 @@ ROWS = {
             "out-ensembles": ("ensembles", "toolnoise.metrics.ensembles:ENSEMBLES"),
         },
     ),
+    "measure-part-sizes": Step(
+        "measure_part_sizes",
+        "measure the noise of sub-groups as if they had fewer test examples",
+        place=Cell,
+        places=lambda study: study.grouped,
+        parameters=lambda _, cell: {"cell": list(cell)},
+        reads=DATA | {"logits": _at(layout.LOGITS), "index": _at(layout.PREDICTIONS)},
+        writes={"out": "results/{study}/metrics/part_sizes/" + layout.CELL + ".csv"},
+        work="toolnoise.measures.part_sizes:measure",
+        wanted=("grid", "a cell whose data set has sub-groups"),
+        metrics={"out": ("part_sizes", "toolnoise.metrics.part_sizes:PART_SIZES")},
+    ),
     "measure-ratios": Step(
         "measure_ratios",
         "measure the noise of variants, and of batch normalisation, as ratios",
@@ -388,6 +412,29 @@ ROWS = {
         metrics={
             "out": ("frameworks", "toolnoise.metrics.frameworks:FRAMEWORKS"),
             "out-partings": ("partings", "toolnoise.metrics.frameworks:PARTINGS"),
+        },
+    ),
+    "measure-atlas": Step(
+        "measure_atlas",
+        "measure what separates many toolings, and which part of a tooling explains it",
+        place=Task,
+        places=lambda study: study.atlases,
+        parameters=_atlas,
+        reads={
+            "logits": Read(_mapped_dumps, INDEX, several=True),
+            "records": Read(_mapped_runs, RUN_FILES, several=True),
+        },
+        writes={
+            "out": "results/{study}/metrics/atlas/{model}/{dataset}.csv",
+            "out-factors": "results/{study}/metrics/atlas_factors/{model}/{dataset}.csv",
+            "out-toolings": "results/{study}/metrics/atlas_toolings/{model}/{dataset}.csv",
+        },
+        work="toolnoise.measures.atlas:measure",
+        wanted=("grid", "a task in a block with atlas"),
+        metrics={
+            "out": ("atlas", "toolnoise.metrics.atlas:ATLAS"),
+            "out-factors": ("atlas_factors", "toolnoise.metrics.atlas:ATLAS_FACTORS"),
+            "out-toolings": ("atlas_toolings", "toolnoise.metrics.atlas:ATLAS_TOOLINGS"),
         },
     ),
     "measure-remedies": Step(

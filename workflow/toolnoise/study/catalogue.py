@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from toolnoise.base.errors import BadInput
 from toolnoise.study.cells import Cell, Dataset, Network, Pair
+from toolnoise.study.cells import Task as TaskPlace
 from toolnoise.study.figure_grid import RUNS_FOR_ENSEMBLES, Grid
 
 Task = tuple[str, str]
@@ -85,7 +86,7 @@ def _unique(values: Iterable[Any]) -> tuple[Any, ...]:
 
 
 _FRAMEWORKS = "two toolings of different engines with a variant of control or algo"
-_SUB_GROUPS = "a data set with sub-groups: faces, or celeba with groups"
+_SUB_GROUPS = "a data set with sub-groups: faces, celeba with groups, or an image-folder with a group"
 KINDS = {
     "table2": Kind(
         ("stability",),
@@ -131,6 +132,19 @@ all. The number of examples alone gives 3.8: CelebA's test set has 2,660 blond p
 """,
         needs=_SUB_GROUPS,
     ),
+    "rarity": Kind(
+        ("stability", "counts", "part_sizes"),
+        lambda grid: (grid.rare, lambda cell: f"{cell.hardware}-{cell.model}"),
+        caption="""\
+Is a rare group noisier, or only smaller? Study *{{ snakemake.config["study"] }}* trains with several shares of one
+group and tests on the same examples. The first three columns show the group's error rate, the SD of that rate and the
+group's churn against its share. Dashed: the SD or churn that follows from the number of the group's test examples if
+all examples are equally noisy. Dotted: the one that follows from how often the group's examples err. Bands contain
+95 % of such studies. The last column varies the number of test examples instead, by averaging over all parts of the
+group of that size.
+""",
+        needs="a model on a tooling with two data sets or more that have a group_share of the same group",
+    ),
     "per_class": Kind(
         ("stability",),
         lambda grid: (grid.usual, _place),
@@ -166,6 +180,18 @@ into inference and training, with the run-to-run noise of each framework for com
 (doi:10.1145/3324884.3416545) compare frameworks without shared draws.
 """,
         needs=_FRAMEWORKS,
+    ),
+    "atlas": Kind(
+        ("atlas", "atlas_factors", "atlas_toolings"),
+        lambda grid: (grid.mapped, _task),
+        caption="""\
+One task on all toolings of study *{{ snakemake.config["study"] }}*. Each run has bit-equal initial weights and batches
+on every tooling, so two toolings differ by themselves alone. Square: churn between two toolings, mean over draws, in an
+order in which similar toolings stand together; = marks pairs that are bit-equal in every draw. Points: the mean churn
+and weight distance between toolings that differ only in one part, divided by those between two seeds on one tooling,
+with 95 % jackknife intervals over draws.
+""",
+        needs="a block with atlas",
     ),
     "layers": Kind(
         ("layers",),
@@ -465,10 +491,12 @@ class Figure(NamedTuple):
     tasks: tuple[Task, ...]
     excluded: tuple[Cell, ...] = ()
 
-    def shows(self, place: Subject | Pair | Dataset) -> bool:
-        """Whether the figure shows a cell, a network, a pair of toolings or a data set."""
+    def shows(self, place: Subject | Pair | TaskPlace | Dataset) -> bool:
+        """Whether the figure shows a cell, a network, a pair of toolings, a task or a data set."""
         if isinstance(place, Dataset):
             return any(place.dataset == dataset for _, dataset in self.tasks)
+        if isinstance(place, TaskPlace):
+            return tuple(place) in self.tasks
         toolings = {place.hardware, getattr(place, "other_hardware", place.hardware)}
         cells = place.cells if isinstance(place, Pair) else (place,)
         return place.task in self.tasks and toolings <= set(self.hardware) and set(cells).isdisjoint(self.excluded)

@@ -93,6 +93,18 @@ class Pair(NamedTuple):
         return Cell(*one), Cell(*other)
 
 
+class Task(NamedTuple):
+    """A model and a data set, on all toolings that an atlas compares."""
+
+    model: str
+    dataset: str
+
+    @property
+    def task(self) -> tuple[str, str]:
+        """The model and the data set."""
+        return self.model, self.dataset
+
+
 class Profile(NamedTuple):
     """One measurement of a training step: a network on a tooling in a mode, in a process of its own."""
 
@@ -130,4 +142,4 @@ class Whole(NamedTuple):
     """The study as a whole."""
 
 
-Place = Dataset | Cell | Training | Control | Variants | Pair | Profile | Network | Metric | Shown | Whole
+Place = Dataset | Cell | Training | Control | Variants | Pair | Task | Profile | Network | Metric | Shown | Whole

@@ -21,8 +21,8 @@ import yaml
 
 from toolnoise.base.errors import BadInput
 from toolnoise.datasets.readers import READERS
+from toolnoise.study import claims, datasets, environments
 from toolnoise.study.catalogue import KINDS
-from toolnoise.study.claims import require_possible
 from toolnoise.study.remedy_sets import SETS
 
 ROOT = Path(__file__).parents[3]
@@ -91,7 +91,8 @@ def resolve(config: object, file: str | Path) -> Config:
         raise BadInput(file, "grid", "found []", "allowed: a list of blocks; empty if there is `overhead` to measure")
     _require_whole_cycles(config["recipes"], "recipes.", file)
     _require_possible_toolings(config["hardware"], "hardware.", file)
-    require_possible(config["claims"], registered("claims"), "claims.", file)
+    datasets.require_possible(config["datasets"], "datasets.", file)
+    claims.require_possible(config["claims"], registered("claims"), "claims.", file)
     named: dict[str, list[str]] = {registry: [] for registry in REGISTRIES}
     for key, registry, names in _mentions(config):
         for name in names:
@@ -199,7 +200,7 @@ def registered(name: str) -> Config:
     if name == "hardware":
         _require_possible_toolings(entries, "", path)
     if name == "claims":
-        require_possible(entries, (), "", path)
+        claims.require_possible(entries, (), "", path)
     return entries
 
 
@@ -226,6 +227,10 @@ def _require_possible_toolings(toolings: Config, at: str, file: str | Path) -> N
         possible["formulas"] = FORMULAS[engine]
         if engine == "torch":
             possible["accelerator"] = ("cpu", "gpu")
+        environment = tooling["environment"]
+        if environment and environment not in (known := environments.known()):
+            found = f"unknown environment {environment!r}{_nearest(environment, known)}"
+            raise BadInput(file, f"{at}{name}.environment", found, _one_of(known))
         for key, allowed in possible.items():
             if tooling[key] not in allowed:
                 raise BadInput(

@@ -34,16 +34,18 @@ class Grid:
         layers: Collection[Cell] = (),
         frameworks: Iterable[Pair] = (),
         growing: Collection[Cell] = (),
+        atlas: Collection[Cell] = (),
     ) -> None:
         """Take a study's parts.
 
         `remedied` maps cells under remedies to the cells they are compared with, `layers` are the cells whose layers
         are compared, `frameworks` the pairs whose toolings use two frameworks, `growing` the cells that are compared
-        step by step.
+        step by step, `atlas` those whose toolings are compared all at once.
         """
         self.config, self.cells, self.recipe_of = config, tuple(seeds), recipe_of
         self.networks, self.remedied, self.layers, self.growing = networks, remedied, layers, growing
         self._seeds, self._pairs, self._frameworks = seeds, tuple(pairs), tuple(frameworks)
+        self._atlas = atlas
 
     def without(self, excluded: Container[Cell]) -> "Grid":
         """The same parts, without these cells."""
@@ -54,7 +56,7 @@ class Grid:
             for some in (self._pairs, self._frameworks)
         )
         growing = [cell for cell in self.growing if cell in seeds]
-        parts = (self.networks, remedied, self.layers, frameworks, growing)
+        parts = (self.networks, remedied, self.layers, frameworks, growing, self._atlas)
         return Grid(self.config, seeds, pairs, self.recipe_of, *parts)
 
     @functools.cached_property
@@ -97,7 +99,19 @@ class Grid:
     @property
     def grouped(self) -> list[Cell]:
         """Cells whose data have sub-groups."""
-        return [cell for cell in self.usual if _has_groups(self.config["datasets"][cell.dataset])]
+        return [cell for cell in self.usual if has_groups(self.config["datasets"][cell.dataset])]
+
+    @property
+    def rare(self) -> list[Cell]:
+        """Cells of models on toolings that are trained with several shares of one group."""
+        group_of = {name: entry["group"] for name, entry in self.config["datasets"].items() if "group_share" in entry}
+        cells = [cell for cell in self.usual if cell.dataset in group_of]
+
+        def series(cell: Cell) -> tuple[str, ...]:
+            return cell.model, cell.hardware, group_of[cell.dataset]
+
+        several = Counter(place for place, _ in {(series(cell), cell.dataset) for cell in cells})
+        return [cell for cell in cells if several[series(cell)] > 1]
 
     @property
     def paired(self) -> list[Cell]:
@@ -110,6 +124,11 @@ class Grid:
         """Cells of tasks on toolings that use two frameworks."""
         framed = {(*pair.task, name) for pair in self._frameworks for name in (pair.hardware, pair.other_hardware)}
         return [cell for cell in self.usual if cell[:3] in framed]
+
+    @property
+    def mapped(self) -> list[Cell]:
+        """Cells whose toolings are compared all at once."""
+        return [cell for cell in self.cells if cell in self._atlas]
 
     @property
     def with_ensembles(self) -> list[Cell]:
@@ -173,8 +192,9 @@ def _places(cells: Iterable[Cell]) -> list[Variants]:
     return list(dict.fromkeys(Variants(*cell[:3]) for cell in cells))
 
 
-def _has_groups(dataset: Mapping[str, Any]) -> bool:
-    return dataset["reader"] == "faces" or bool(dataset.get("groups"))
+def has_groups(dataset: Mapping[str, Any]) -> bool:
+    """Whether a data set has sub-groups, by its entry."""
+    return dataset["reader"] == "faces" or bool(dataset.get("groups") or dataset.get("group"))
 
 
 def _several(

@@ -12,12 +12,11 @@ from typing import Any
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import DRAW
-from toolnoise.epoch_plan import records_steps
 from toolnoise.study import catalogue, config, growing, remedy_sets
 from toolnoise.study.catalogue import Figure
-from toolnoise.study.cells import MODES, Cell, Network, Pair, Place, Profile, Variants
+from toolnoise.study.cells import MODES, Cell, Network, Pair, Place, Profile, Task, Variants
 from toolnoise.study.comparisons import comparisons
-from toolnoise.study.figure_grid import Grid
+from toolnoise.study.figure_grid import Grid, has_groups
 from toolnoise.study.variants import ALLOWED, has_draws, variant
 
 # Without implementation noise two toolings can be compared run by run: all algorithmic draws are equal.
@@ -25,6 +24,8 @@ PAIRABLE = ("control", "algo")
 
 # The allowed slowdown of a deterministic run. Zhuang et al. measured up to 2.11 (figure 9a: networks, P100).
 DETERMINISM = 2
+
+OWN_ENVIRONMENT = ("environment", "")
 
 Spec = dict[str, Any]
 
@@ -36,7 +37,7 @@ class Study:
     `draws` maps the cells with several draws of what is fixed in them to the number of draws; the seed of one of their
     runs is draw x DRAW + seed. `minutes` is the time limit of a run of each cell on a cluster. `views` maps the cells
     with remedies to the sets of views that their block names, `layers` maps the cells whose layers are compared to the
-    number of test examples.
+    number of test examples. `atlas` has the cells whose toolings are compared all at once, instead of pair by pair.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Study:
     views: dict[Cell, tuple[str, ...]]
     recipe_of: dict[tuple[str, str], str]
     layers: dict[Cell, int]
+    atlas: frozenset[Cell]
     figures: tuple[Figure, ...]
 
     @property
@@ -57,7 +59,21 @@ class Study:
     @property
     def pairs(self) -> tuple[Pair, ...]:
         """Every two toolings under a variant in which they differ only by the implementation."""
-        return _pairs(self.seeds)
+        return _pairs(self.seeds, self.atlas)
+
+    @property
+    def atlases(self) -> tuple[Task, ...]:
+        """Every task whose toolings are compared all at once."""
+        return tuple(dict.fromkeys(Task(*cell[:2]) for cell in self.seeds if cell in self.atlas))
+
+    def mapped(self, task: Task) -> tuple[Cell, ...]:
+        """The cells of a task whose toolings are compared all at once."""
+        return tuple(cell for cell in self.seeds if cell in self.atlas and cell.task == task)
+
+    @property
+    def grouped(self) -> tuple[Cell, ...]:
+        """The cells whose data have sub-groups."""
+        return tuple(cell for cell in self.seeds if has_groups(self.config["datasets"][cell.dataset]))
 
     @property
     def compared(self) -> tuple[Variants, ...]:
@@ -158,8 +174,12 @@ class Study:
         }
 
     def _computing(self, hardware: str) -> Spec:
-        """A tooling as far as it may influence a run: without the name that a site's scheduler has for its GPU."""
-        return {"name": hardware} | {key: value for key, value in self.tooling(hardware).items() if key != "gpu_model"}
+        """A tooling as far as it may influence a run: without the name that a site's scheduler has for its GPU.
+
+        The workflow's own environment has no name, so the key is there only where a tooling names another one.
+        """
+        tooling = {"name": hardware, **self.tooling(hardware)}
+        return {key: value for key, value in tooling.items() if key != "gpu_model" and (key, value) != OWN_ENVIRONMENT}
 
     def profile_spec(self, profile: Profile) -> Spec:
         """Everything that may influence a measurement: the spec of a run, with images instead of a data set."""
@@ -225,6 +245,7 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
     sets: dict[Cell, tuple[str, ...]] = {}
     recipe_of: dict[tuple[str, str], str] = {}
     layers: dict[Cell, int] = {}
+    atlas: set[Cell] = set()
     excluded: dict[str, list[Cell]] = {}
     for number, block in enumerate(resolved["grid"]):
         where = f"grid[{number}]"
@@ -247,6 +268,8 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
             minutes[cell] = block["minutes"] * (DETERMINISM if is_deterministic(cell) else 1)
             if "remedies" in block:
                 sets[cell] = tuple(block["remedies"])
+            if block["atlas"] and cell.variant in PAIRABLE:
+                atlas.add(cell)
             if "layers" in block:
                 layers[cell] = block["layers"]
             for kind in block["excluded_from"]:
@@ -266,11 +289,12 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
             raise BadInput(file, f"overhead.hardware[{number}]", found, "toolings whose accelerator is cpu or gpu")
     seeds = {cell: seeds[cell] for cell in _together(seeds)}
     remedied = {cell: _single(cell, sets) for cell in sets}
-    pairs = _pairs(seeds)
+    pairs = _pairs(seeds, atlas)
     frameworks = tuple(pair for pair in pairs if is_of_frameworks(pair, resolved))
     networks = _networks(resolved)
     grown = [cell for pairs in _growing(resolved, recipe_of, seeds, draws).values() for both in pairs for cell in both]
-    shown = Grid(resolved, seeds, pairs, recipe_of, networks, remedied, layers, frameworks, tuple(dict.fromkeys(grown)))
+    parts = (recipe_of, networks, remedied, layers, frameworks, tuple(dict.fromkeys(grown)), atlas)
+    shown = Grid(resolved, seeds, pairs, *parts)
     possible = catalogue.possible(shown, excluded)
     kinds = resolved.get("figures")
     for number, kind in enumerate(kinds or ()):
@@ -280,7 +304,7 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
         # The remaining grid need not have data for every requested figure.
         kinds = [kind for kind in kinds if possible[kind]]
     figures = tuple(catalogue.chosen(possible, kinds, file))
-    return Study(resolved["study"], resolved, seeds, draws, minutes, sets, recipe_of, layers, figures)
+    return Study(resolved["study"], resolved, seeds, draws, minutes, sets, recipe_of, layers, frozenset(atlas), figures)
 
 
 def _product(block: config.Config) -> Iterator[Cell]:
@@ -299,7 +323,7 @@ def _growing(
     found = {
         place: tuple(growing.references(place, seeds, draws))
         for task, place in growing.places(seeds).items()
-        if records_steps(resolved["recipes"][recipe_of[task]])
+        if growing.records_steps(resolved["recipes"][recipe_of[task]])
     }
     return {place: pairs for place, pairs in found.items() if pairs}
 
@@ -323,10 +347,10 @@ def _single(cell: Cell, remedied: Container[Cell]) -> Cell:
     return other if other in remedied else cell
 
 
-def _pairs(seeds: dict[Cell, tuple[int, ...]]) -> tuple[Pair, ...]:
+def _pairs(seeds: dict[Cell, tuple[int, ...]], atlas: Collection[Cell]) -> tuple[Pair, ...]:
     return tuple(
         Pair(one.model, one.dataset, one.hardware, other.hardware, one.variant)
-        for one, other in itertools.combinations(seeds, 2)
+        for one, other in itertools.combinations([cell for cell in seeds if cell not in atlas], 2)
         if one.variant == other.variant
         and one.variant in PAIRABLE
         and one[:2] == other[:2]

@@ -4,7 +4,8 @@ The reference of a tooling is the same variant on the reference tooling, which i
 of emulated noise, of a tooling's own noise and of a moved bit is the cell on the same tooling in which they are absent.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any
 
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.study.cells import Cell, Variants
@@ -12,6 +13,11 @@ from toolnoise.study.variants import variant
 
 # The variants in which a tooling alone decides what is not drawn.
 REFERENCES = ("algo", "control")
+
+
+def records_steps(recipe: Mapping[str, Any]) -> bool:
+    """Whether runs keep their weights and test logits after steps 1, 2, 4, 8, ..."""
+    return recipe.get("record_steps", False)
 
 
 def places(cells: Iterable[Cell]) -> dict[tuple[str, str], Variants]:

@@ -12,7 +12,8 @@ from typing import Any
 
 from toolnoise.datasets.prepared import Data
 from toolnoise.engines import Engine, EpochResult, Weights
-from toolnoise.epoch_plan import Plan, records_steps, steps_per_epoch
+from toolnoise.epoch_plan import Plan, steps_per_epoch
+from toolnoise.study.growing import records_steps
 
 MARK, LOGITS = "//", "logits"
 # The first test examples: with more, recording would take more than a twentieth of a short training.

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from toolnoise import cli, engines, steps
 from toolnoise.steps import CONFIGURE, STEPS
-from toolnoise.study import grid
+from toolnoise.study import environments, grid
 from toolnoise.training.network import emulated_noise
 from toolnoise.warm import messages
 from toolnoise.warm.messages import Message
@@ -116,6 +116,8 @@ def _imports(options: Namespace) -> tuple[dict[str, Any], dict[str, str]]:
     if not spec:
         return {}, {}
     tooling, varying = spec["hardware"], spec["variant"]["varying"]
+    if name := environments.of({"spec": spec}):
+        raise Refused(f"it computes in the environment {name}")
     if verb == "measure-speed":
         raise Refused("it measures how long a start takes")
     if tooling["accelerator"] != "cpu":

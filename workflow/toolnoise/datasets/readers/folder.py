@@ -1,6 +1,7 @@
 """An image folder, `train/<class>/*` and `test/<class>/*`, or a tar or zip of one.
 
-Classes and files are in the order of their names. The two folders may lie in a folder that holds nothing else.
+Classes and files are in the order of their names. The two folders may lie in a folder that holds nothing else. An
+entry may merge folders into classes and choose a group among them (`datasets.group_shares`).
 """
 
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from toolnoise.base.errors import BadInput
+from toolnoise.datasets import group_shares
 from toolnoise.datasets.archives import Members, opened
 from toolnoise.datasets.images import Decoder
 from toolnoise.datasets.raw import PARTS, Part, Raw
@@ -25,20 +27,35 @@ def read(name: str, entry: dict[str, Any], threads: int) -> Iterator[Raw]:
     decoder = Decoder(name, entry, threads)
     with opened(path) as members:
         train, test = (_files(members, part) for part in PARTS)
-        classes = sorted({kind for kind, _ in train})
-        yield Raw(
-            *(part_of(members, files, classes, decoder) for files in (train, test)), classes, margin=decoder.margin
+        folders, source = sorted({kind for kind, _ in train}), f"dataset {name}"
+        _require_trained(members, test, folders)
+        merged = group_shares.classes_of(folders, entry, source)
+        chosen = (
+            group_shares.training_set(train, merged, entry, source),
+            group_shares.test_set(test, merged, entry, source),
         )
+        class_of = {folder: kind for kind, mine in merged.items() for folder in mine}
+        parts = []
+        for files in chosen:
+            part = part_of(members, [(class_of[folder], file) for folder, file in files], list(merged), decoder)
+            member = np.array([[folder == entry["group"]] for folder, _ in files]) if "group" in entry else None
+            parts.append(part._replace(groups=member))
+        groups = (entry["group"],) if "group" in entry else ()
+        yield Raw(*parts, list(merged), groups, margin=decoder.margin)
 
 
 def part_of(members: Members, files: list[tuple[str, str]], classes: list[str], decoder: Decoder) -> Part:
     """The images and labels of files, each given by its class and its name."""
+    _require_trained(members, files, classes)
     numbers = {kind: number for number, kind in enumerate(classes)}
-    for kind, name in files:
-        if kind not in numbers:
-            raise BadInput(members.path, name, f"class {kind!r} has no training image", "classes of training images")
     labels = np.array([numbers[kind] for kind, _ in files], np.int32)
     return Part(decoder.decode(members, [name for _, name in files]), labels)
+
+
+def _require_trained(members: Members, files: list[tuple[str, str]], classes: list[str]) -> None:
+    for kind, name in files:
+        if kind not in classes:
+            raise BadInput(members.path, name, f"class {kind!r} has no training image", "classes of training images")
 
 
 def by_class(members: Members, start: str, form: str) -> list[tuple[str, str]]:

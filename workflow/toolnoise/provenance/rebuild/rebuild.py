@@ -30,6 +30,7 @@ from toolnoise.provenance.record.hashing import sha256
 from toolnoise.provenance.record.statements import LOCK, PACKAGE, SOURCE, Artifact, Statement
 from toolnoise.provenance.record.tree import shown
 from toolnoise.steps import STEPS, Step
+from toolnoise.study import environments
 from toolnoise.training.runs import read as read_run
 
 REPRODUCED, DIFFERS, LACKING, CANNOT = "reproduced", "differs", "not tried", "cannot be replayed"
@@ -252,8 +253,10 @@ def _perform(statement: Statement, given: dict[str, Any], folder: Path, scratch:
     """Perform the job in its folder; returns why it failed, or an empty text."""
     job, log = scratch / "job.json", scratch / "job.log"
     files.write_json(job, {"verb": statement.verb, "parameters": statement.parameters, "files": given})
+    name = environments.of(statement.parameters)
+    python = environments.program(name, "python") if name else sys.executable
     # The script is run by its path: an earlier version of the package may not contain it.
-    command = [sys.executable, "-P", str(replay.__file__), str(job), str(scratch / "observed.json")]
+    command = [str(python), "-P", str(replay.__file__), str(job), str(scratch / "observed.json")]
     path = os.pathsep.join(filter(None, (str(package), os.environ.get("PYTHONPATH"))))
     with log.open("wb") as output:
         # A training prints its progress after every epoch.

@@ -90,7 +90,7 @@ def write_study(path: str, config: dict[str, Any], configuration: str) -> None:
 
 def machine() -> dict[str, Any]:
     """What there is to say of a job that no framework took part in."""
-    matter = {name: value for name, value in os.environ.items() if environment.FRAMEWORK.fullmatch(name)}
+    matter = {name: os.environ[name] for name in environment.NUMERICAL if name in os.environ}
     return {**environment.machine(), "versions": repository.versions(*ENVIRONMENT), "variables": matter}
 
 

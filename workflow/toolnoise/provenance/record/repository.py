@@ -20,10 +20,14 @@ from toolnoise.base.code_digest import ROOT
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import canonical_sha256, read_json
 from toolnoise.provenance.record.hashing import sha256
+from toolnoise.study import environments
 
 # The first match counts, so lock files of one framework come before the one of all. The test dependencies in dev.txt
 # and jax-dev.txt do not matter.
-LOCKS = tuple(f"requirements/{name}.txt" for name in ("cpu", "cuda", "jax", "jax-cuda", "torch", "frameworks"))
+LOCKS = (
+    *(f"requirements/{name}.txt" for name in ("cpu", "cuda", "jax", "jax-cuda", "torch", "frameworks")),
+    *map(environments.lock_of, environments.known()),
+)
 # Packages that affect numbers and figures; the other pins of a lock follow from these.
 DECISIVE = (
     *("tensorflow", "tensorflow-cpu", "jax", "jaxlib", "torch", "keras", "numpy"),

@@ -18,6 +18,7 @@ from toolnoise.provenance.record.hashing import sha256
 from toolnoise.provenance.record.statements import CODE, COMMIT, LOCK, PACKAGE, RESOURCE, Artifact, Statement
 from toolnoise.provenance.record.tree import open_plain
 from toolnoise.steps import STEPS
+from toolnoise.study import environments
 
 # Standings of a file that made a result. Denied: the file is here, but the stated commit has a different one.
 CURRENT, CHANGED, UNKNOWN, DENIED = "current", "changed", "unknown", "denied"
@@ -78,11 +79,15 @@ def commit_is_known(_evidence: Evidence, statement: Statement) -> Found:
 
 @each
 def lock_is_kept(_evidence: Evidence, statement: Statement) -> Found:
-    """Every job ran in an environment that a lock file describes, with its pinned versions."""
+    """Every job ran in the environment of its tooling, which a lock file describes, with its pinned versions."""
     name, locks = statement.outputs[0].name, [one for one in statement.dependencies if one.kind == LOCK]
     if len(locks) != 1 or locks[0].name not in repository.LOCKS:
         yield name, f"was made in an environment that matches none of {', '.join(repository.LOCKS)}"
         return
+    declared = environments.of(statement.parameters)
+    own = locks[0].name in map(environments.lock_of, environments.known())
+    if locks[0].name != environments.lock_of(declared) if declared else own:
+        yield name, f"was made in the environment of {locks[0].name}; declared: {declared or 'the workflow'}"
     pins = _pins(locks[0].name, locks[0].sha256, _commit(statement))
     for package, version in statement.observed.get("versions", {}).items():
         pinned = {pins[known] for known in PINNED_AS.get(package, (package,)) if known in pins}

@@ -6,9 +6,10 @@ weights to read.
 
 from typing import Any
 
-from toolnoise.epoch_plan import cycles, records_steps
+from toolnoise.epoch_plan import cycles
 from toolnoise.models.initial import Parameter
 from toolnoise.provenance.audit.evidence import Evidence, Found, RunFacts, differences, guarded
+from toolnoise.study.growing import records_steps
 from toolnoise.training import bitflip, recorded_steps, snapshots
 from toolnoise.training.runs import weight_digests
 

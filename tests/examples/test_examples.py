@@ -1,0 +1,57 @@
+"""The programs of examples/: equal seeds give equal bits on a CPU, and each seed that is changed gives others."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from toolnoise.base.code_digest import ROOT
+
+DRIVER = Path(__file__).parent / "drivers/forks.py"
+# The package that an example needs, what takes long to import, and the sources that it separates.
+EXAMPLES = {
+    "torch_digits": ("torch", ("torch", "sklearn.datasets"), ("init", "shuffle", "augment", "dropout")),
+    "lightning_digits": ("pytorch_lightning", ("pytorch_lightning",), ("init", "shuffle", "dropout")),
+    "transformers_digits": ("transformers", ("transformers.trainer",), ("init", "shuffle", "dropout")),
+}
+
+
+def test_every_program_is_tested():
+    assert {path.stem for path in (ROOT / "examples").glob("*.py")} == set(EXAMPLES)
+
+
+@pytest.fixture(scope="module", params=EXAMPLES)
+def outcomes(request, tmp_path_factory, skip_without, run):
+    """An example's folders: run alone, run again, and run with each seed changed."""
+    package, modules, sources = EXAMPLES[request.param]
+    skip_without(package)
+    program, folder = ROOT / f"examples/{request.param}.py", tmp_path_factory.mktemp(request.param)
+    control = {"TOOLNOISE_DETERMINISTIC": "1", "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": ""}
+    changed = {source: control | {f"TOOLNOISE_SEED_{source.upper()}": "4294967295"} for source in sources}
+    runs = {"again": control | {"TOOLNOISE_OUT": "elsewhere"}, **changed}
+    for name in ("alone", *runs):
+        (folder / name).mkdir()
+    alone = run(folder / "alone", sys.executable, program, env=control)
+    assert alone.returncode == 0, alone.stderr
+    assert alone.stdout.splitlines()[-1].startswith("test accuracy 0.")
+    within = {str(folder / name): variables for name, variables in runs.items()}
+    done = run(folder, sys.executable, DRIVER, program, json.dumps(modules), json.dumps(within))
+    assert done.returncode == 0, done.stderr
+    return folder, sources
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_an_example_learns_repeats_itself_bit_by_bit_and_heeds_every_seed(outcomes):
+    folder, sources = outcomes
+    alone = contents(folder / "alone/outcome")
+    assert set(alone) == {"logits.npy", "labels.npy", "weights.npz", "history.csv"}
+    logits, labels = (np.load(folder / f"alone/outcome/{name}.npy") for name in ("logits", "labels"))
+    assert (logits.argmax(1) == labels).mean() > 0.5
+    assert contents(folder / "again/elsewhere") == alone
+    logits = {(folder / name / "outcome/logits.npy").read_bytes() for name in sources}
+    assert len(logits | {alone["logits.npy"]}) == 1 + len(sources)

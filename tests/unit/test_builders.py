@@ -1,0 +1,62 @@
+import pytest
+
+from toolnoise.study import config
+from toolnoise.study.builders import require_builders
+
+MODULE = "own_builder_of_this_test"
+GOOD = "def build(input_shape, classes, width=32, *, depth):\n    pass\n"
+
+
+@pytest.fixture
+def check(tmp_path, monkeypatch):
+    """Check a model of this source in the folder that the study runs in."""
+    monkeypatch.chdir(tmp_path)
+
+    def check_source(source, function="build", **options):
+        (tmp_path / f"{MODULE}.py").write_text(source)
+        require_builders({"mine": {"builder": f"{MODULE}:{function}", "options": options}}, "study.yaml")
+
+    return check_source
+
+
+@pytest.mark.parametrize(
+    ("source", "options"),
+    [
+        (GOOD, {"width": 8, "depth": 2}),
+        ("def build(*shape, **options):\n    pass\n", {"anything": 1}),
+        ("def wrapped(of):\n    return of\n@wrapped\ndef build():\n    pass\n", {"anything": 1}),
+        ("from elsewhere import build\n", {"anything": 1}),
+        ("from elsewhere import *\n", {}),
+        ("import functools\nbuild = functools.partial(print)\n", {"width": 1}),
+        ("raise SystemExit('nothing is imported')\ndef build(input_shape, classes):\n    pass\n", {}),
+    ],
+)
+def test_a_builder_that_may_be_right_is_planned(check, source, options):
+    check(source, **options)
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "words"),
+    [
+        ("def build(:\n", {}, [f"{MODULE}.py, line 1: "]),
+        ("def built(input_shape, classes):\n    pass\n", {}, ["has no function build", "allowed: built"]),
+        ("'''Nothing yet.'''\n", {}, ["has no function build", "allowed: none"]),
+        (GOOD, {"widht": 8}, ["no option widht", "allowed: width, depth"]),
+        (GOOD, {"classes": 8}, ["no option classes"]),
+    ],
+)
+def test_a_builder_that_cannot_be_right_is_refused_in_one_line(check, refused, source, options, words):
+    line = refused(lambda: check(source, **options))
+    for word in ("study.yaml: models.mine", f"{MODULE}:build", *words):
+        assert word in line
+
+
+def test_a_module_that_is_nowhere_is_refused(refused):
+    models = {"mine": {"builder": "no_such_module.models:build", "options": {}}}
+    line = refused(require_builders, models, "study.yaml")
+    assert "no module no_such_module" in line
+    assert "no_such_module.py" in line
+
+
+def test_every_builder_of_the_registry_is_planned():
+    require_builders({name: {"options": {}, **model} for name, model in config.registered("models").items()}, "x")

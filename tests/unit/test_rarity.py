@@ -1,0 +1,84 @@
+"""The numbers of the figure `rarity`, from metric files that the measures wrote."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from toolnoise import streams
+from toolnoise.datasets.counting import COUNTS
+from toolnoise.figures import rarity
+from toolnoise.metrics.accuracy import predictions
+from toolnoise.metrics.groups import of_difficulty, of_size, rates
+from toolnoise.metrics.stability import STABILITY, stability
+
+LABELS = np.arange(200) % 2
+DEER = (LABELS == 1) & (np.arange(200) % 5 == 0)
+SHARES = {"deer-10": 10, "deer-100": 100}
+RUNS = 5
+
+
+def logits_of(dataset):
+    draws = np.random.Generator(np.random.Philox(SHARES[dataset]))
+    return (draws.normal(size=(RUNS, 200, 2)) + 0.8 * np.eye(2)[LABELS]).astype(np.float32)
+
+
+@pytest.fixture(scope="module")
+def found():
+    """The rows of the figure for two data sets, given with the larger share first."""
+    rows, counts = [], []
+    for dataset, count in reversed(SHARES.items()):
+        cell = ("small", dataset, "cpu", "algo")
+        measured = stability(logits_of(dataset), LABELS, {"deer": DEER}, np.ones((RUNS, 3)), streams.key(0, "init", 1))
+        measured.append(("n_draws", "all", (float(RUNS), np.nan, np.nan)))
+        rows += [(*cell, metric, group, *estimate, RUNS, 0) for metric, group, estimate in measured]
+        counts += [(dataset, "train", "all", "all", 1000), (dataset, "train", "deer", "all", count)]
+        counts += [(dataset, "test", name, "1", number) for name, number in (("all", 100), ("deer", 20))]
+    tables = (pd.DataFrame(given, columns=list(columns)) for given, columns in ((rows, STABILITY), (counts, COUNTS)))
+    return rarity.against_share(*tables, ["cpu"], [["small", dataset] for dataset in SHARES])
+
+
+def one(found, dataset, quantity):
+    (row,) = found[(found["dataset"] == dataset) & (found["quantity"] == quantity)].itertuples()
+    return row
+
+
+def test_rows_are_in_the_order_of_the_shares(found):
+    assert found["share"].unique().tolist() == [0.01, 0.1]
+
+
+@pytest.mark.parametrize("dataset", SHARES)
+def test_the_groups_noise_is_that_of_its_own_test_examples(dataset, found):
+    predicted = predictions(logits_of(dataset))
+    errors = (predicted != LABELS)[:, DEER]
+    assert one(found, dataset, "rate").value == pytest.approx(errors.mean())
+    assert one(found, dataset, "sd").value == pytest.approx(errors.mean(axis=1).std(ddof=1))
+    pairs = [(a, b) for a in range(RUNS) for b in range(a)]
+    assert one(found, dataset, "churn").value == pytest.approx(
+        np.mean([(predicted[a] != predicted[b])[DEER].mean() for a, b in pairs])
+    )
+
+
+@pytest.mark.parametrize("dataset", SHARES)
+def test_nulls_scale_the_sd_of_all_by_size_and_by_difficulty(dataset, found):
+    part, whole = (
+        rates(predictions(logits_of(dataset)), LABELS, 2, member)["fnr"] for member in (DEER, np.ones(200, bool))
+    )
+    of_all = np.std(whole.values, ddof=1)
+    for name, null in (("size", of_size(part, whole)), ("difficulty", of_difficulty(part, whole))):
+        row = one(found, dataset, f"sd by {name}")
+        assert (row.value, row.ci_low, row.ci_high) == pytest.approx(of_all * np.array(null.range(RUNS)))
+    assert one(found, dataset, "sd by size").value == pytest.approx(np.sqrt(5) * of_all)
+
+
+def test_churn_by_difficulty_is_the_groups_own_if_its_place_in_the_range_is_that_of_all():
+    churn, place, rate = 0.2, 0.4, 0.3
+    by_errors = rarity._churn_by_errors(churn, place, rate, rarity.Estimate(place, 0.3, 0.5))
+    assert by_errors.value == pytest.approx(churn)
+    least = (churn - place * 0.6) / (1 - place)
+    assert by_errors.high == pytest.approx(least + 0.5 * (0.6 - least))
+
+
+def test_several_draws_of_two_runs_have_a_degree_of_freedom_each():
+    assert rarity._freedom(10, 5) == 5
+    assert rarity._freedom(10, 10) == 9
+    assert rarity._freedom(10, 1) == 9

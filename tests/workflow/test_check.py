@@ -1,0 +1,210 @@
+"""`toolnoise check` as a person runs it: in a folder without a study, on programs with planted faults."""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+DRIVERS = Path(__file__).parent / "drivers"
+SEEDS = {"init": "--seed", "shuffle": "--data-seed", "augment": "--noise-seed", "dropout": "--drop-seed"}
+OPTIONS = [word for source, option in SEEDS.items() for word in (option, f"{{{source}}}")]
+# All that is installed and that a check does without.
+OTHERS = (
+    "snakemake",
+    "jsonschema",
+    "yaml",
+    "scipy",
+    "pandas",
+    "sklearn",
+    "tqdm",
+    "tensorflow",
+    "keras",
+    "jax",
+    "torch",
+)
+
+
+@pytest.fixture
+def planted(tmp_path):
+    """A copy of a clean program with faults: texts and what replaces them; and the line of the first."""
+
+    def plant(kind, *faults):
+        text = (DRIVERS / f"trained_in_{kind}.py").read_text()
+        line = text[: text.index(faults[0][0])].count("\n") + 1 if faults else None
+        for before, after in faults:
+            assert text.count(before) == 1
+            text = text.replace(before, after)
+        (tmp_path / "train.py").write_text(text)
+        return line
+
+    return plant
+
+
+@pytest.fixture
+def check(tmp_path, toolnoise):
+    def start(*arguments, options=(), **more):
+        return toolnoise(tmp_path, "check", *options, "--", sys.executable, "train.py", *arguments, **more)
+
+    return start
+
+
+def test_a_clean_program_is_reproducible_and_needs_numpy_alone(planted, run, blocking, tmp_path):
+    planted("numpy")
+    # The program itself may import what it likes.
+    inner = ["env", "-u", "PYTHONPATH", sys.executable, "train.py", *OPTIONS]
+    command = [sys.executable, "-m", "toolnoise.cli", "check", "--json", "--", *inner]
+    done = run(tmp_path, *command, env=blocking(*OTHERS))
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = json.loads(done.stdout)
+    assert (found["passed"], found["reproducible"], found["difference"], found["ignored"]) == (True, True, None, [])
+    assert {source: seed["counts"] for source, seed in found["seeds"].items()} == dict.fromkeys(SEEDS, True)
+    # The initial weights differ before training, the others' seeds in its first epoch.
+    assert [seed["epoch"] for seed in found["seeds"].values()] == [0, 1, 1, 1]
+    assert found["not_compared"] == ["seconds"]
+    assert found["left"] == ["logits.npy", "labels.npy", "weights.npz", "history.csv"]
+    assert [path.name for path in tmp_path.iterdir()] == ["train.py"]
+
+
+def test_the_verdict_in_words(planted, check):
+    planted("numpy")
+    done = check(*OPTIONS, options=["--sources", "init"])
+    lines = done.stdout.splitlines()
+    assert done.returncode == 0
+    assert lines[0].startswith("Reproducible: two runs with equal seeds are equal bit for bit (logits.npy, labels.npy")
+    assert lines[5].split()[0] == "init"
+    assert lines[7:] == ["Every declared seed counts.", "Not compared, since they are times: seconds of history.csv."]
+    assert [line.split(":")[0] for line in done.stderr.splitlines()] == ["control-1", "control-2", "init"]
+
+
+NUMPY = {
+    "numpy": [("default_rng(options.noise_seed)", "default_rng()")],
+    "random": [("random.Random(int(rng_order.integers(1 << 30))).shuffle", "random.shuffle")],
+    "set": [("[table[name] for name in NAMES]", "[table[name] for name in set(NAMES)]")],
+    "hash": [("zlib.crc32(name.encode())", "hash(name)")],
+    "clock": [("default_rng(options.seed)", "default_rng(int(time.time()))")],
+    "path": [("default_rng(options.drop_seed)", "default_rng(zlib.crc32(options.out.encode()))")],
+}
+TORCH = {
+    "torch": [("self.first = nn.Linear", "self.first = nn.Linear"), ("    torch.manual_seed(options.seed)\n", "")],
+    "loader": [
+        ("loader = DataLoader(TensorDataset(x, y), 16, shuffle=True, generator=torch.Generator().manual_seed("
+         "options.data_seed))", "loader = DataLoader(TensorDataset(x, y), 16, shuffle=True)"),
+        ("torch.manual_seed(options.drop_seed)", ""),
+        ("nn.Dropout(0.2)", "nn.Identity()"),
+    ],
+    "dropout": [("self.drop = nn.Dropout", "self.drop = nn.Dropout"), ("torch.manual_seed(options.drop_seed)", "")],
+    "numpy": [("noise.normal(size=seen.shape)", "np.random.normal(size=seen.shape)")],
+    "set": [("[table[name] / scales[name] for name in NAMES]", "[table[name] / scales[name] for name in set(NAMES)]")],
+    "hash": [("zlib.crc32(name.encode())", "hash(name)")],
+    "clock": [("manual_seed(options.drop_seed)", "manual_seed(int(time.time()))")],
+}  # fmt: skip
+PHASES = {("numpy", "clock"): "start", ("torch", "torch"): "start"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "cause"), [*(("numpy", cause) for cause in NUMPY), *(("torch", cause) for cause in TORCH)]
+)
+def test_the_right_cause_of_a_planted_fault_is_named(kind, cause, planted, check, skip_without):
+    skip_without(kind)
+    line = planted(kind, *(NUMPY if kind == "numpy" else TORCH)[cause])
+    done = check(*OPTIONS, options=["--json"])
+    assert done.returncode == 1, done.stdout + done.stderr
+    found = json.loads(done.stdout)
+    first = found["likely"][0]
+    assert (first["cause"], first["file"], first["line"]) == (cause, "train.py", line)
+    assert {"set": True, "hash": True}.get(cause, False) == bool(found["equal_with_fixed_hash_seed"])
+    assert found["phase"] == PHASES.get((kind, cause), "training")
+    assert {"logits.npy", "weights", "history.csv"} == {*found["difference"]["files"]}
+    assert not found["seeds"]
+
+
+def test_the_fault_in_words(planted, check):
+    line = planted("numpy", *NUMPY["set"])
+    done = check(*OPTIONS)
+    assert done.returncode == 1
+    lines = done.stdout.splitlines()
+    assert lines[0] == "Not reproducible: two runs with equal seeds differ in logits.npy, weights, history.csv."
+    assert lines[3:5] == ["  weights: 1 of 1 tensors, the first is kernel", "  history: first in epoch 1, column loss"]
+    assert "By experiment: with PYTHONHASHSEED=0 two runs are equal. The hash seed is the cause." in lines
+    said = lines[lines.index("Likely:") + 1]
+    assert said == f"  train.py:{line}: features = [table[name] for name in set(NAMES)]"
+
+
+def test_a_hash_seed_that_the_user_fixes_is_left_as_it_is(planted, check):
+    planted("numpy", *NUMPY["hash"])
+    done = check(*OPTIONS, options=["--sources", "init"], env={"PYTHONHASHSEED": "7"})
+    assert (done.returncode, done.stdout.splitlines()[0].split(":")[0]) == (0, "Reproducible")
+
+
+def test_ignored_seeds_are_found_with_the_reason(planted, check):
+    planted(
+        "numpy", ("default_rng(options.drop_seed)", "default_rng(5)"), ("rng_noise.normal(size=x[batch].shape)", "0")
+    )
+    done = check(*OPTIONS[:-2], options=["--sources", "init,augment,dropout", "--json"])
+    assert done.returncode == 1
+    found = json.loads(done.stdout)
+    assert (found["reproducible"], found["passed"], found["seeds"]["init"]["counts"]) == (True, False, True)
+    assert {one["source"]: one["why"] for one in found["ignored"]} == {
+        "augment": "the command does not use {augment}",
+        "dropout": "the command has no {dropout}, and its text does not read TOOLNOISE_SEED_DROPOUT",
+    }
+
+
+def test_an_option_that_is_taken_and_never_used_is_named(planted, check):
+    planted("numpy", ("default_rng(options.drop_seed)", "default_rng(5)"))
+    done = check(*OPTIONS, options=["--sources", "dropout"])
+    assert done.returncode == 1
+    said = "dropout is ignored: the program does not use the value of --drop-seed. Leave it out of --sources if the "
+    assert f"{said}program has no such noise." in done.stdout.splitlines()
+
+
+def test_a_loader_that_follows_the_global_seed_is_named_where_its_seed_is_ignored(planted, check, skip_without):
+    skip_without("torch")
+    fault = TORCH["loader"][0]
+    line = planted("torch", (fault[0], fault[1]))
+    done = check(*OPTIONS, options=["--sources", "shuffle"])
+    assert done.returncode == 1
+    assert f"  train.py:{line}: {fault[1]}" in done.stdout.splitlines()
+
+
+def test_a_program_may_read_its_seeds_from_the_environment(check, tmp_path):
+    (tmp_path / "train.py").write_text(
+        "import json, os, sys\n"
+        "job = json.load(open(os.environ['TOOLNOISE_JOB']))\n"
+        "assert job['deterministic'] and sys.argv[1:] == ['--safe', 'a b']\n"
+        "assert os.path.isdir(os.environ['TOOLNOISE_CHECKPOINT'])\n"
+        "metric = {'loss': int(os.environ['TOOLNOISE_SEED_INIT']) / 7, 'done': 1}\n"
+        "json.dump(metric, open(job['out'] + '/metric.json', 'w'))\n"
+    )
+    done = check(options=["--deterministic=--safe 'a b'", "--keep"])
+    assert done.returncode == 0, done.stdout + done.stderr
+    kept = Path(done.stderr.splitlines()[-1].removeprefix("outcomes and logs: "))
+    assert sorted(path.name for path in (kept / "outcomes").iterdir()) == ["control-1", "control-2", "init"]
+    shutil.rmtree(kept)
+
+
+@pytest.mark.parametrize(
+    ("options", "text", "line"),
+    [
+        (["--sources", "seed"], "", "command line: --sources: found 'seed'; allowed: init, shuffle, augment, dropout"),
+        (["--limit", "0"], "", "command line: --limit: found 0; more than 0 minutes"),
+        (
+            ["--limit", "0.05"],
+            "import time; time.sleep(60)",
+            "still runs after 3 s; a higher limit; it printed nothing",
+        ),
+        ([], "print('so far'); raise SystemExit(3)", "ended with exit code 3; its last lines: so far"),
+        ([], "", "control-1: the program left no result; one of logits.npy, predictions.npy, metric.json"),
+    ],
+)
+def test_misuse_is_refused_in_one_line(options, text, line, check, refusal, tmp_path):
+    (tmp_path / "train.py").write_text(text)
+    assert refusal(check(options=options)).endswith(line)
+
+
+def test_a_command_is_needed(toolnoise, refusal, tmp_path):
+    said = refusal(toolnoise(tmp_path, "check"))
+    assert said == "toolnoise: command line: no program; such as: python train.py --seed {init} --out {out}"
+    assert "unknown placeholder {seed}" in refusal(toolnoise(tmp_path, "check", "--", "train {seed}"))

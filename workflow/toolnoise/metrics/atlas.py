@@ -1,0 +1,191 @@
+"""Differences between many toolings that train from equal draws, and which part of a tooling explains them.
+
+Run s is trained on every tooling from the same weights and batches, so two toolings differ by themselves alone. Each
+draw gives a matrix of distances between toolings. Independent observations are the draws, so all intervals are over
+draws, and the distance between two draws on one tooling ("two seeds") is the yardstick.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from toolnoise.base.metric_files import ESTIMATE, MEASURE, Columns
+from toolnoise.metrics import Row
+from toolnoise.metrics.frameworks import first_epochs
+from toolnoise.stats.estimates import Estimate, mean_t
+from toolnoise.stats.proportion import wilson
+from toolnoise.stats.ratio import Jackknifed, ratio_of_jackknifed
+
+# What two toolings may differ in. The last two rows of a metric are of all pairs, and of those that are not bit-equal.
+FACTORS = ("framework", "version", "kernels", "isa", "threads")
+ANY, DIFFERENT, SEED = "any", "any, not bit-equal", "seed"
+
+ATLAS: Columns = {**dict.fromkeys(("model", "dataset", "hardware", "other_hardware"), str), **MEASURE}
+# `pairs` is the number of pairs of toolings that differ only in the factor; of frameworks, in kernels and version, too.
+ATLAS_FACTORS: Columns = {**dict.fromkeys(("model", "dataset", "factor", "metric"), str), "pairs": int, **ESTIMATE}
+ATLAS_TOOLINGS: Columns = dict.fromkeys(("model", "dataset", "hardware", *FACTORS, "environment"), str)
+
+
+class Part(NamedTuple):
+    """A tooling's framework and version, kernels, instruction set and number of threads."""
+
+    framework: str
+    version: str
+    kernels: str
+    isa: str
+    threads: str
+
+
+class Distances(NamedTuple):
+    """One measure: the distance between any two toolings, [D, T, T], and between any two draws on one, [T, D, D]."""
+
+    toolings: np.ndarray
+    draws: np.ndarray
+    # The exponent by which a distance becomes a square of Euclidean distances: churn is one already.
+    power: int
+
+
+def distances(of: Callable[[np.ndarray], np.ndarray], values: np.ndarray, power: int) -> Distances:
+    """Distances of values [T, D, ...] by a function that gives the distance between every two of the first axis."""
+    return Distances(
+        np.stack([of(values[:, draw]) for draw in range(values.shape[1])]), np.stack([of(own) for own in values]), power
+    )
+
+
+def relative(logits: np.ndarray) -> np.ndarray:
+    """The mean over examples of the distance between logits of every two runs [S, N, C], relative to their lengths."""
+    values = logits.astype(np.float64)
+    lengths = np.square(values).sum(axis=2)
+    found = np.zeros((len(values), len(values)))
+    for run, one in enumerate(values):
+        apart = np.linalg.norm(values[run + 1 :] - one, axis=2)
+        both = np.sqrt((lengths[run + 1 :] + lengths[run]) / 2)
+        found[run, run + 1 :] = np.divide(apart, both, out=np.zeros_like(apart), where=both > 0).mean(axis=1)
+    return found + found.T
+
+
+def equal(digests: np.ndarray) -> np.ndarray:
+    """Which toolings have equal bits in each draw, [D, T, T], from digests of runs [T, D]."""
+    return np.stack([own[:, np.newaxis] == own for own in digests.T])
+
+
+def partings(histories: np.ndarray) -> np.ndarray:
+    """The first epoch after which weights differ, [D, T, T]; NaN if they never do; from digests [T, D, E]."""
+    toolings, draws = histories.shape[:2]
+    found = np.full((draws, toolings, toolings), np.nan)
+    for one in range(toolings):
+        for other in range(one):
+            first = first_epochs(histories[one].T, histories[other].T)
+            found[:, one, other] = found[:, other, one] = first
+    return found
+
+
+def pair(
+    measured: dict[str, Distances], alike: np.ndarray, first: np.ndarray, one: int, other: int
+) -> list[tuple[Row, int]]:
+    """The rows of two toolings, each with the number of its draws."""
+    both, apart = alike[:, one, other], first[:, one, other]
+    parted, count = apart[~np.isnan(apart)], len(both)
+    rows = [
+        ((metric, "all", _over(found.toolings[:, one, other], both.all()).within(0, np.inf)), count)
+        for metric, found in measured.items()
+    ]
+    rows.append((("bit_equal", "all", wilson(int(both.sum()), count)), count))
+    rows.append((("first_epoch", "all", mean_t(parted).within(1, np.inf)), len(parted)))
+    return rows
+
+
+def factors(
+    parts: Sequence[Part], measured: dict[str, Distances], alike: np.ndarray
+) -> Iterator[tuple[str, str, int, Estimate]]:
+    """For each factor: distances, their ratio to that of two seeds, the share explained, and the share of bit-equal."""
+    draws, everything = len(alike), np.triu(np.ones(alike.shape[1:], bool), 1)
+    chosen = {factor: np.broadcast_to(everything & differs_only(parts, factor), alike.shape) for factor in FACTORS}
+    chosen |= {ANY: np.broadcast_to(everything, alike.shape), DIFFERENT: everything & ~alike}
+    for metric, found in measured.items():
+        seeds = _of_seeds(found.draws)
+        for factor, some in chosen.items():
+            if not some.any():
+                continue
+            pairs = int(some.any(axis=0).sum())
+            sums, counts = (np.where(some, found.toolings, 0).sum(axis=(1, 2)), some.sum(axis=(1, 2)))
+            means = np.divide(sums, counts, out=np.full(draws, np.nan), where=counts > 0)
+            means = means[counts > 0]
+            yield factor, metric, pairs, _over(means, not sums.any()).within(0, np.inf)
+            yield factor, f"{metric}_to_seeds", pairs, ratio_of_jackknifed(_of_pairs(sums, counts), seeds)
+        yield SEED, metric, len(parts), Estimate(seeds.value, np.nan, np.nan)
+        for factor, (shares, chance) in explained(parts, found.toolings**found.power).items():
+            pairs = int(chosen[factor][0].sum())
+            yield factor, f"{metric}_explained", pairs, mean_t(shares).within(0, 1)
+            yield factor, f"{metric}_explained_by_chance", pairs, Estimate(chance, np.nan, np.nan)
+    for factor, some in chosen.items():
+        if factor != DIFFERENT and some.any():
+            shares = np.array([alike[draw][some[draw]].mean() for draw in range(draws)])
+            yield factor, "bit_equal", int(some[0].sum()), mean_t(shares).within(0, 1)
+
+
+def differs_only(parts: Sequence[Part], factor: str) -> np.ndarray:
+    """Which toolings differ in a factor and in nothing else, [T, T].
+
+    Two frameworks never have a version in common, nor all kernels: they may differ in these, too.
+    """
+    differ = np.array([[[a != b for a, b in zip(one, other, strict=True)] for other in parts] for one in parts])
+    free = ("framework", "version", "kernels") if factor == "framework" else (factor,)
+    rest = [place for place, name in enumerate(Part._fields) if name not in free]
+    return differ[..., Part._fields.index(factor)] & ~differ[..., rest].any(axis=-1)
+
+
+def explained(parts: Sequence[Part], squares: np.ndarray) -> dict[str, tuple[np.ndarray, float]]:
+    """The share of all squared distances [D, T, T] that each factor explains, over draws [D], and the share by chance.
+
+    Distance-based analysis of variance (McArdle and Anderson 2001), each factor after those before it and all but the
+    first within frameworks. By chance, a factor explains its degrees of freedom as a share of all.
+    """
+    count = len(parts)
+    centre = np.eye(count) - 1 / count
+    scatter = -0.5 * centre @ squares @ centre
+    totals = np.trace(scatter, axis1=1, axis2=2)
+    design, before, found = np.ones((count, 1)), 1, {}
+    kept = np.full((count, count), 1 / count)
+    for factor in FACTORS:
+        labels = [(part.framework, getattr(part, factor)) for part in parts]
+        columns = [[float(label == one) for one in dict.fromkeys(labels)] for label in labels]
+        design = np.hstack([design, np.array(columns)])
+        basis, sizes, _ = np.linalg.svd(design, full_matrices=False)
+        basis = basis[:, sizes > 1e-9 * sizes[0]]
+        onto, rank = basis @ basis.T, basis.shape[1]
+        if rank > before:
+            of_factor = np.einsum("ij,dji->d", onto - kept, scatter)
+            shares = np.divide(of_factor, totals, out=np.zeros(len(totals)), where=totals > 0)
+            found[factor] = shares, (rank - before) / (count - 1)
+        kept, before = onto, rank
+    return found
+
+
+def _over(values: np.ndarray, bit_equal: bool) -> Estimate:
+    found = mean_t(values)
+    # Equal values of runs that differ are luck: an interval without a width would claim too much.
+    return Estimate(found.value, np.nan, np.nan) if found.low == found.high and not bit_equal else found
+
+
+def _of_seeds(within: np.ndarray) -> Jackknifed:
+    """The mean distance between two draws on one tooling, over toolings, and without each draw."""
+    draws = within.shape[1]
+    total = within.mean(axis=0)
+
+    def mean(kept: np.ndarray) -> float:
+        return float(total[np.ix_(kept, kept)][np.triu_indices(len(kept), 1)].mean()) if len(kept) > 1 else np.nan
+
+    every = np.arange(draws)
+    return Jackknifed(mean(every), {draw: mean(np.delete(every, draw)) for draw in every.tolist()})
+
+
+def _of_pairs(sums: np.ndarray, counts: np.ndarray) -> Jackknifed:
+    """The mean distance between toolings over draws, and without each draw."""
+
+    def mean(kept: np.ndarray) -> float:
+        return float(sums[kept].sum() / counts[kept].sum()) if counts[kept].any() else np.nan
+
+    every = np.arange(len(sums))
+    return Jackknifed(mean(every), {draw: mean(np.delete(every, draw)) for draw in every.tolist()})

@@ -1,0 +1,64 @@
+"""Builders of one's own are checked while the study is planned, by reading their source: nothing is imported.
+
+What a builder returns shows only when it is called, in the first job of a model.
+"""
+
+import ast
+import importlib.util
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from toolnoise.base import code_digest
+from toolnoise.base.errors import BadInput
+
+
+def require_builders(models: dict[str, dict[str, Any]], file: str | Path) -> None:
+    """Refuse a model whose builder is in no module, in a module with a syntax error, or takes other options."""
+    for name, model in models.items():
+        module, _, function = model["builder"].partition(":")
+        found, allowed = _fault(module, function, model["options"])
+        if found:
+            raise BadInput(file, f"models.{name}", f"{model['builder']}: {found}", allowed)
+
+
+def _fault(module: str, function: str, options: Iterable[str]) -> tuple[str, str]:
+    path = code_digest.source_of(module)
+    if path is None:
+        top = module.partition(".")[0]
+        # A package may have parts without a source, such as compiled ones.
+        if importlib.util.find_spec(top):
+            return "", ""
+        return f"no module {top}", f"allowed: {top}.py in the folder that Snakemake runs in, or an installed package"
+    try:
+        tree = ast.parse(path.read_bytes())
+    except SyntaxError as error:
+        return f"{path.name}, line {error.lineno}: {error.msg}", "Python"
+    if function not in (names := set(_names(tree))) and "*" not in names:
+        return f"{path.name} has no function {function}", _one_of(_functions(tree))
+    builder = _functions(tree).get(function)
+    # A decorator may take other arguments than its function.
+    if builder is None or builder.args.kwarg or builder.decorator_list:
+        return "", ""
+    known = [one.arg for one in (*builder.args.args, *builder.args.kwonlyargs)][2:]
+    unknown = [option for option in options if option not in known]
+    return (f"no option {unknown[0]}", _one_of(known)) if unknown else ("", "")
+
+
+def _names(tree: ast.Module) -> Iterable[str]:
+    """Every name that the module may have, those inside its functions among them."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.alias):
+            yield (node.asname or node.name).partition(".")[0]
+
+
+def _functions(tree: ast.Module) -> dict[str, ast.FunctionDef]:
+    return {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+def _one_of(names: Iterable[str]) -> str:
+    return f"allowed: {', '.join(names) or 'none'}"

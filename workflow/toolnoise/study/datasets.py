@@ -1,0 +1,46 @@
+"""Data sets of a study: what an entry with merged classes or a group must have, beyond the schema.
+
+Pure: `toolnoise.study.config` reads them. What only the files can show, `toolnoise.datasets.group_shares` refuses.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from toolnoise.base.errors import BadInput
+
+READER = "image-folder"
+# Keys of that reader alone, each with the keys that it requires.
+REQUIRED = {
+    "classes": (),
+    "group": (),
+    "group_share": ("group", "train_examples"),
+    "group_test_examples": ("group",),
+}
+
+
+def require_possible(entries: Mapping[str, Mapping[str, Any]], at: str, file: str | Path) -> None:
+    """Refuse keys that the reader does not know or that lack another, and folders that are in no or two classes."""
+    for name, entry in entries.items():
+        for key, needed in REQUIRED.items():
+            if key in entry and entry["reader"] != READER:
+                raise BadInput(
+                    file, f"{at}{name}.{key}", f"found it with reader {entry['reader']!r}", f"reader: {READER}"
+                )
+            for other in needed:
+                if key in entry and other not in entry:
+                    raise BadInput(file, f"{at}{name}", f"lacks the key {other!r}", f"required with {key!r}")
+        if "classes" in entry:
+            _require_each_once(entry, f"{at}{name}", file)
+
+
+def _require_each_once(entry: Mapping[str, Any], key: str, file: str | Path) -> None:
+    class_of: dict[str, str] = {}
+    for kind, folders in entry["classes"].items():
+        for folder in folders:
+            if folder in class_of:
+                found = f"folder {folder!r} is in {class_of[folder]!r}, too"
+                raise BadInput(file, f"{key}.classes.{kind}", found, "each folder in one class")
+            class_of[folder] = kind
+    if "group" in entry and entry["group"] not in class_of:
+        raise BadInput(file, f"{key}.group", f"found {entry['group']!r}", f"allowed: {', '.join(class_of)}")
