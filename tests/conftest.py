@@ -199,3 +199,20 @@ def checkout(tmp_path_factory):
             (tree / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(ROOT / name, tree / name, follow_symlinks=False)
     return tree
+
+
+@pytest.fixture(scope="session")
+def as_repository(checkout):
+    """Copy the checkout, which tests share and must not change, with further files; commit all; returns the commit."""
+
+    def copy(tree, files=()):
+        shutil.copytree(checkout, tree, symlinks=True)
+        for name, text in dict(files).items():
+            (tree / name).write_text(text)
+        about = ["git", "-C", tree, "-c", "user.name=T", "-c", "user.email=t@example.org"]
+        for command in (["init", "--quiet"], ["add", "--all"], ["commit", "--quiet", "--message", "all"]):
+            subprocess.run([*about, *command], check=True)
+        head = subprocess.run([*about, "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
+        return head.stdout.strip()
+
+    return copy

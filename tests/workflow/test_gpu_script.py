@@ -5,7 +5,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tarfile
 
@@ -69,12 +68,10 @@ def script(tmp_path_factory, run):
 
 
 @pytest.fixture(scope="module")
-def pieces(tmp_path_factory, checkout, script):
+def pieces(tmp_path_factory, as_repository, script):
     """A repository, two machines to which it was packed one after the other, and what was said on each occasion."""
-    (checkout / "workflow/studies/gpu-tiny.yaml").write_text(yaml.safe_dump(STUDY))
-    git = ["git", "-C", checkout, "-c", "user.name=T", "-c", "user.email=t@example.org"]
-    for command in (["init", "--quiet"], ["add", "--all"], ["commit", "--quiet", "--message", "all"]):
-        subprocess.run([*git, *command], check=True)
+    checkout = tmp_path_factory.mktemp("packing") / "tree"
+    as_repository(checkout, {"workflow/studies/gpu-tiny.yaml": yaml.safe_dump(STUDY)})
     folder, said = tmp_path_factory.mktemp("machines"), {}
 
     def at(tree, *arguments, **options):

@@ -3,7 +3,6 @@
 import csv
 import json
 import shutil
-import subprocess
 
 import numpy as np
 import pytest
@@ -189,25 +188,9 @@ def test_what_is_made_again_can_be_kept(copied, rebuild):
     assert f"kept in {made.parents[4]}" in said
 
 
-@pytest.fixture
-def repository(checkout, tmp_path):
-    """A copy of the program in a repository of its own, and its first commit."""
-    tree = shutil.copytree(checkout, tmp_path / "tree", symlinks=True)
-
-    def git(*arguments):
-        about = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
-        return subprocess.run(
-            ["git", *about, *arguments], cwd=tree, capture_output=True, text=True, check=True
-        ).stdout.strip()
-
-    git("init", "--quiet")
-    git("add", "--all")
-    git("commit", "--quiet", "--message", "as it was")
-    return tree, git("rev-parse", "HEAD")
-
-
-def test_code_that_has_changed_is_taken_from_its_commit_or_named(copied, rebuild, repository):
-    tree, commit = repository
+def test_code_that_has_changed_is_taken_from_its_commit_or_named(copied, rebuild, as_repository, tmp_path):
+    tree = tmp_path / "tree"
+    commit = as_repository(tree)
     here = {"PYTHONPATH": str(tree / "workflow")}
     control = "results/small/control/smallcnn/digits/cpu.json"
     module = tree / "workflow/toolnoise/measures/control_gate.py"
