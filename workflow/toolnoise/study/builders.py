@@ -11,11 +11,14 @@ from typing import Any
 
 from toolnoise.base import code_digest
 from toolnoise.base.errors import BadInput
+from toolnoise.study.programs import is_program
 
 
 def require_builders(models: dict[str, dict[str, Any]], file: str | Path) -> None:
     """Refuse a model whose builder is in no module, in a module with a syntax error, or takes other options."""
     for name, model in models.items():
+        if is_program(model):
+            continue
         module, _, function = model["builder"].partition(":")
         found, allowed = _fault(module, function, model["options"])
         if found:

@@ -31,6 +31,7 @@ from toolnoise.provenance.record.statements import LOCK, PACKAGE, SOURCE, Artifa
 from toolnoise.provenance.record.tree import shown
 from toolnoise.steps import STEPS, Step
 from toolnoise.study import environments
+from toolnoise.study.cells import Training
 from toolnoise.training.runs import read as read_run
 
 REPRODUCED, DIFFERS, LACKING, CANNOT = "reproduced", "differs", "not tried", "cannot be replayed"
@@ -260,7 +261,7 @@ def _perform(statement: Statement, given: dict[str, Any], folder: Path, scratch:
     path = os.pathsep.join(filter(None, (str(package), os.environ.get("PYTHONPATH"))))
     with log.open("wb") as output:
         # A training prints its progress after every epoch.
-        out = sys.stderr.fileno() if statement.verb == "train" else output
+        out = sys.stderr.fileno() if STEPS[statement.verb].place is Training else output
         done = subprocess.run(
             command, cwd=folder, env={**_variables(statement), "PYTHONPATH": path}, stdout=out, stderr=output
         )
@@ -333,7 +334,7 @@ def _output(made: Made, one: Artifact, again: Path) -> tuple[bool, str]:
 
 def _parted(made: Made, folder: Path) -> list[str]:
     """Where a training that differs first departed from the one here."""
-    if made.statement.verb != "train":
+    if STEPS[made.statement.verb].place is not Training:
         return []
     record = next(one.name for one in made.statement.outputs if one.role == "record")
     try:

@@ -7,6 +7,7 @@ removes what it left. Only then does its checkpoint go, so that until the end a 
 import argparse
 import json
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -61,6 +62,8 @@ def run(verb: str, given: argparse.Namespace, process: str) -> None:
     _write(verb, outputs, dependencies, parameters, observed or machine(), started, process)
     if "checkpoint" in step.aside:
         files.discard(given.checkpoint)
+        # A training program of others has a folder for its own.
+        shutil.rmtree(Path(given.checkpoint).with_suffix(""), ignore_errors=True)
 
 
 def _written(step: Step, named: steps.Files) -> Iterator[tuple[str, str]]:

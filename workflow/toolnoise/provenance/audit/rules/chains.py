@@ -61,7 +61,8 @@ def chains_end_in_sources(evidence: Evidence, statement: Statement) -> Found:
             yield name, f"a {verb} job cannot be made from a {one.kind}, such as {one.name}"
         elif one.kind != INPUT and evidence.tree.inside(one.name) is not None:
             yield name, f"calls {one.name}, a result, a {one.kind}"
-    if verb in STEPS and STEPS[verb].reads and not statement.inputs:
+    needed = verb in STEPS and any(not read.optional for read in STEPS[verb].reads.values())
+    if needed and not statement.inputs:
         yield name, f"a {verb} job without inputs"
 
 
