@@ -19,7 +19,7 @@ def stated():
         ]
         made_by += [Artifact("repository", commit, kind=COMMIT)] if commit else []
         then = datetime(2026, 1, 1)
-        parameters = {"spec": {"model": {"builder": builder}}}
+        parameters = {"spec": {"model": {"builder": builder}, "hardware": {"engine": "tensorflow"}}}
         return Statement("train", (), tuple(made_by), parameters, {}, then, then, {})
 
     return make

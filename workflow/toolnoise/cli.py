@@ -93,12 +93,19 @@ def _doctor(options: argparse.Namespace) -> None:
     from toolnoise.commands import doctor
     from toolnoise.study import config
 
-    hardware = _study(options.study).config["hardware"] if options.study else config.registered("hardware")
+    hardware = _study(options.study).config["hardware"] if options.study else _of_engines(config.registered("hardware"))
     found = doctor.examine(hardware)
     _print(found if options.json else doctor.as_text(found))
     # A study needs all its toolings; without a study one of the registry is enough.
     able = [not reason for reason in found["hardware"].values()]
     sys.exit(0 if (all if options.study else any)(able) else 1)
+
+
+def _of_engines(hardware: dict[str, Any]) -> dict[str, Any]:
+    """The toolings that need something installed: those for training programs have only what these need."""
+    from toolnoise.study.programs import ENGINE
+
+    return {name: entry for name, entry in hardware.items() if entry["engine"] != ENGINE}
 
 
 def _estimate(options: argparse.Namespace) -> None:

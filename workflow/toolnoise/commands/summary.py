@@ -83,7 +83,7 @@ def _row(cell: dict[str, Any]) -> tuple[str, ...]:
     return (
         *(cell[name] for name in Cell._fields),
         f"{cell['runs']}{missing}",
-        "n/a" if mean is None else f"{_number(mean, 100, 2)} ± {_number(spread, 100, 2)}",
+        f"{_number(mean, 100, 2)} ± {_number(spread, 100, 2)}",
         _number(churn, 100, 2),
         _number(distance, 1, 4),
         gate if cell["variant"] == "control" else "",
