@@ -28,6 +28,8 @@ def digest(*modules: str, files: tuple[str, ...] = ()) -> str:
 
 def named_by(spec: dict[str, Any]) -> tuple[str, ...]:
     """The modules that a spec names: its engine and its model's builder, or what the command of a program starts."""
+    if "adopted" in spec["model"]:
+        return ()
     if "command" in spec["model"]:
         return _started(spec["model"]["command"])
     return f"toolnoise.engines.{spec['hardware']['engine']}", spec["model"]["builder"].partition(":")[0]

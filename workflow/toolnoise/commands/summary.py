@@ -28,6 +28,9 @@ def as_text(study: Study) -> str:
     emulated = study.emulated()
     if emulated:
         lines.append(f"implementation noise is emulated (reduction order) on: {', '.join(emulated)}")
+    adopted = [name for name, model in study.config["models"].items() if "adopted" in model]
+    if adopted:
+        lines.append(f"adopted, how they were made is not known here: {', '.join(adopted)}")
     lines.append(f"the page: {study.path(layout.REPORT)}")
     verdicts = _verdicts(study)
     if verdicts is None:

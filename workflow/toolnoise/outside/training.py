@@ -70,8 +70,8 @@ def train(
     with timings.measure("training"):
         _launch(command_line.filled(words, contract.values(job)), variables, folder, limit)
     left = outcome.read(out)
-    _require_kind(left, model["outcome"])
-    _write(left, spec, weights, history, record, observed, timings)
+    require_kind(left, model["outcome"])
+    write(left, spec, weights, history, record, observed, timings)
     shutil.rmtree(out)
     return observed
 
@@ -131,7 +131,7 @@ def _packages(tooling: Mapping[str, Any], program: str) -> tuple[str, list[tuple
     return version, [(name, number) for name, number in packages]
 
 
-def _require_kind(left: Outcome, wanted: str) -> None:
+def require_kind(left: Outcome, wanted: str) -> None:
     """Refuse an outcome of another kind than the study declares."""
     if left.logits is not None:
         found = programs.LOGITS
@@ -143,7 +143,7 @@ def _require_kind(left: Outcome, wanted: str) -> None:
         raise BadInput(left.folder, "outcome", f"the program left {found}", f"{wanted}, as models.*.outcome says")
 
 
-def _write(
+def write(
     left: Outcome,
     spec: dict[str, Any],
     weights: str,
@@ -152,6 +152,7 @@ def _write(
     observed: dict[str, Any],
     timings: Timings,
 ) -> None:
+    """Write what a program left as the files of a run."""
     tensors = dict(left.weights or {})
     for name in tensors:
         if name.endswith(("/", OUTCOME)):

@@ -64,6 +64,11 @@ def _leaving(study: Study, *, logits: bool) -> list[Cell]:
     return [cell for cell, outcome in found.items() if (outcome == programs.LOGITS) == logits]
 
 
+def _adopted(study: Study, *, wanted: bool) -> list[Cell]:
+    models = study.config["models"]
+    return [cell for cell in _programmed(study) if ("adopted" in models[cell.model]) == wanted]
+
+
 def _runs(study: Study, cells: list[Cell]) -> Iterator[Training]:
     return (Training(*cell, seed) for cell in cells for seed in study.seeds[cell])
 
@@ -248,7 +253,7 @@ ROWS = {
         "run_program",
         "run a training program of others once",
         place=Training,
-        places=lambda study: _runs(study, _programmed(study)),
+        places=lambda study: _runs(study, _adopted(study, wanted=False)),
         parameters=lambda study, run: _spec(study, run.cell, run.seed) | {"study": study.name},
         reads={"gate": Read(_gate_of, several=True, optional=True)},
         writes={"weights": layout.WEIGHTS, "history": layout.HISTORY, "record": layout.RECORD},
@@ -259,6 +264,21 @@ ROWS = {
         aside=("checkpoint",),
         record="record",
         travels="runs of programs",
+        programs=True,
+    ),
+    "adopt-run": Step(
+        "adopt_run",
+        "take a run as it is that was there before the study",
+        place=Training,
+        places=lambda study: _runs(study, _adopted(study, wanted=True)),
+        parameters=lambda study, run: _spec(study, run.cell, run.seed),
+        reads={},
+        writes={"weights": layout.WEIGHTS, "history": layout.HISTORY, "record": layout.RECORD},
+        work="toolnoise.outside.adopted:adopt",
+        wanted=("grid", "model/dataset/hardware/variant of adopted runs, and one of their seeds"),
+        record="record",
+        travels="adopted runs",
+        unrepeatable="how it was made is not known here",
         programs=True,
     ),
     "gather-labels": Step(
@@ -384,7 +404,7 @@ ROWS = {
         places=lambda study: (Control(*cell[:3]) for cell in study.controls if study.is_program(cell)),
         parameters=lambda study, place: {
             "cell": list(place.cell),
-            "command": study.config["models"][place.model]["command"],
+            "command": study.config["models"][place.model].get("command", ""),
         },
         reads={"records": _records_of(_control, RUN_FILES)},
         writes={"out": layout.GATE},

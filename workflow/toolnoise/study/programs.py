@@ -16,8 +16,12 @@ ENGINE, READER = "command", "outcome"
 # The recipe in the spec of a run: the program has its own.
 RECIPE = {"name": "program"}
 LOGITS, CLASSES, VALUES, METRIC = "logits", "classes", "values", "metric"
-# Keys of a model with a builder, and of one with a command; the first of each is required.
-KEYS = (("builder", "options"), ("command", "sources", "deterministic", "outcome", "limit"))
+# What a model is, each with the keys that it may have.
+KEYS = {
+    "builder": ("options",),
+    "command": ("sources", "deterministic", "outcome", "limit"),
+    "adopted": ("outcome",),
+}
 
 # Outcomes that have a class for each example.
 CLASSIFYING = (LOGITS, CLASSES)
@@ -26,8 +30,8 @@ Models = dict[str, dict[str, Any]]
 
 
 def is_program(model: Mapping[str, Any]) -> bool:
-    """Whether a model is the command of a training program."""
-    return "command" in model
+    """Whether a model is not built here: the command of a training program, or runs that were there before."""
+    return "command" in model or "adopted" in model
 
 
 def outcome(config: Mapping[str, Any], model: str) -> str:
@@ -38,18 +42,21 @@ def outcome(config: Mapping[str, Any], model: str) -> str:
 def require_possible(models: Models, at: str, file: str | Path) -> None:
     """Refuse models that mix a builder and a command, or have a command that cannot be run; complete the others."""
     for name, model in models.items():
-        mine, others = KEYS[:: -1 if is_program(model) else 1]
-        for key in others:
-            if model.get(key):
-                raise BadInput(file, f"{at}{name}.{key}", f"found it beside {mine[0]}", f"allowed: {', '.join(mine)}")
-        if mine[0] not in model:
-            raise BadInput(file, f"{at}{name}", "lacks the key 'builder'", "required: builder, or command")
+        kind = next((key for key in ("command", "adopted", "builder") if key in model), None)
+        if kind is None:
+            raise BadInput(file, f"{at}{name}", "lacks the key 'builder'", "required: builder, or command, or adopted")
+        allowed = (kind, *KEYS[kind])
+        for key, value in model.items():
+            if value and key not in allowed:
+                raise BadInput(file, f"{at}{name}.{key}", f"found it beside {kind}", f"allowed: {', '.join(allowed)}")
         if is_program(model):
+            model.pop("options", None)
+            model.setdefault("outcome", LOGITS)
+        if kind == "command":
             _complete(model, f"{at}{name}", file)
 
 
 def _complete(model: dict[str, Any], at: str, file: str | Path) -> None:
-    model.pop("options", None)
     words = command_line.words(model["command"], f"{file}: {at}.command")
     if "deterministic" in model:
         command_line.words(model["deterministic"], f"{file}: {at}.deterministic")
@@ -60,7 +67,6 @@ def _complete(model: dict[str, Any], at: str, file: str | Path) -> None:
             found = f"{{{source}}} stands in the command, and sources are {', '.join(sources)}"
             raise BadInput(file, f"{at}.sources", found, "every source that the command names")
     model["sources"] = [source for source in ALGORITHMIC if source in sources]
-    model.setdefault("outcome", LOGITS)
 
 
 def of_block(block: Mapping[str, Any], models: Models, where: str, file: str | Path) -> list[str]:
@@ -117,7 +123,7 @@ def require_separable(
     """Refuse a variant of single sources that a program cannot separate from others."""
     if "bit" in varying:
         raise BadInput(file, key, f"found a moved bit for the training program {name!r}", "variants without bit")
-    if set(varying) >= set(ALGORITHMIC):
+    if set(varying) >= set(ALGORITHMIC) or "adopted" in model:
         return
     for source in varying:
         if source != "impl" and source not in model["sources"]:

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from toolnoise.base import code_digest
 from toolnoise.base.code_digest import PACKAGE, ROOT
+from toolnoise.base.files import sha256
 from toolnoise.provenance.record import repository
-from toolnoise.provenance.record.hashing import sha256
 from toolnoise.provenance.record.statements import CODE, COMMIT, RESOURCE, Artifact, Statement
 
 # Where the package lies in the repository.

@@ -20,13 +20,13 @@ from typing import Any, NamedTuple
 from toolnoise import streams
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput
+from toolnoise.base.files import sha256
 from toolnoise.datasets import fetching, sources
 from toolnoise.engines import environment, serving
 from toolnoise.provenance.diff import changes, histories
 from toolnoise.provenance.rebuild import checkout, replay
 from toolnoise.provenance.rebuild.sampling import Made
 from toolnoise.provenance.record import recorder, repository
-from toolnoise.provenance.record.hashing import sha256
 from toolnoise.provenance.record.statements import LOCK, PACKAGE, SOURCE, Artifact, Statement
 from toolnoise.provenance.record.tree import shown
 from toolnoise.steps import STEPS, Step

@@ -17,9 +17,9 @@ from typing import Any
 from toolnoise import steps
 from toolnoise.base import code_digest, files
 from toolnoise.base.errors import BadInput
+from toolnoise.base.files import sha256
 from toolnoise.engines import environment
 from toolnoise.provenance.record import repository
-from toolnoise.provenance.record.hashing import sha256
 from toolnoise.provenance.record.statements import (
     CODE,
     COMMIT,
@@ -144,6 +144,10 @@ def _sources(verb: str, parameters: dict[str, Any], outputs: list[Artifact]) -> 
             path = repository.installed_file(package, file)
             uri = f"pkg:pypi/{package}@{version}"
             yield Artifact(file, sha256(path), path.stat().st_size, kind=PACKAGE, uri=uri)
+    elif verb == "adopt-run":
+        from toolnoise.outside import adopted
+
+        records = adopted.files_of(parameters["spec"])
     else:
         records = []
     for record in records:
