@@ -1,6 +1,7 @@
 """Verdicts on a study's own metric files."""
 
 import itertools
+import json
 
 import numpy as np
 import pandas as pd
@@ -202,6 +203,14 @@ def test_the_step_reads_what_the_study_has_and_judges_the_papers_claims_and_its_
     assert given["runs"] == ["results/tiny/metrics/runs.csv"]
     assert given["remedies"] == []
     assert steps.result("judge-claims", tiny, Whole()) == tiny.path(layout.CLAIMS)
+
+
+def test_claims_are_in_the_order_that_they_have_in_the_study_kept_with_the_results(written, built):
+    study = built(written | {"claims": dict.fromkeys(("second", "first"), CLAIM)})
+    names = [claim["name"] for claim in steps.claims(study)]
+    assert names[-2:] == ["first", "second"]
+    kept = built(json.loads(json.dumps(study.config, sort_keys=True)))
+    assert steps.claims(kept) == steps.claims(study)
 
 
 @pytest.mark.parametrize(

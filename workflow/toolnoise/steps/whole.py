@@ -79,7 +79,8 @@ TAKEN = {"batch_sizes": _batch_sizes, "accelerators": _accelerators, "difference
 
 def claims(study: Study) -> list[dict[str, Any]]:
     """The claims that are judged on a study: those of the papers, and its own."""
-    known = config.registered("claims") | study.config["claims"]
+    # In an order that does not depend on the file: study.json has its keys sorted.
+    known = config.registered("claims") | dict(sorted(study.config["claims"].items()))
     return [{"name": name, **claim} for name, claim in known.items()]
 
 
