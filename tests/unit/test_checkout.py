@@ -2,7 +2,7 @@ from datetime import datetime
 
 import pytest
 
-from toolnoise.base.code_digest import ROOT
+from toolnoise.base.program import ROOT
 from toolnoise.provenance.rebuild import checkout
 from toolnoise.provenance.record.hashing import sha256
 from toolnoise.provenance.record.statements import CODE, COMMIT, RESOURCE, Artifact, Statement

@@ -7,7 +7,7 @@ import sys
 import pytest
 import yaml
 
-from toolnoise.base import files
+from toolnoise.base import files, program
 from toolnoise.study import config, grid
 
 GRID = """
@@ -388,7 +388,7 @@ def test_changing_one_key_of_a_registry_entry_keeps_the_others(written):
 
 @pytest.mark.parametrize("registry", config.REGISTRIES)
 def test_every_registry_entry_can_be_named(registry, written):
-    for name in yaml.safe_load((config.ROOT / "resources" / f"{registry}.yaml").read_text()):
+    for name in yaml.safe_load((program.ROOT / "resources" / f"{registry}.yaml").read_text()):
         written["grid"][0]["recipe" if registry == "recipes" else registry] = name if registry == "recipes" else [name]
         assert name in config.resolve(written, "one.yaml")[registry]
 
@@ -409,7 +409,7 @@ KEYS = list(schema_keys(config.schema()))
 
 @pytest.fixture(scope="module")
 def manual():
-    return (config.ROOT / "config.yaml").read_text()
+    return (program.ROOT / "config.yaml").read_text()
 
 
 @pytest.mark.parametrize(("name", "rule"), [key[1:] for key in KEYS], ids=[key[0] for key in KEYS])

@@ -7,8 +7,8 @@ import tomllib
 import pytest
 import yaml
 
+from toolnoise.base.program import ROOT
 from toolnoise.provenance.record import repository
-from toolnoise.study.config import ROOT
 
 LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
 # Each is of another version of one framework.
@@ -37,8 +37,9 @@ def locked(name):
 
 def wanted(*extras):
     """What pyproject.toml asks for on Linux."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    lines = [*project["dependencies"], *(line for extra in extras for line in project["optional-dependencies"][extra])]
+    asked = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    project, lines = asked["project"], list(asked["dependency-groups"]["build"])
+    lines += [*project["dependencies"], *(line for extra in extras for line in project["optional-dependencies"][extra])]
     return {re.match(r"[\w-]+", line)[0] for line in lines if "== 'darwin'" not in line}
 
 
@@ -58,7 +59,7 @@ def test_the_conda_environment_pins_what_the_lock_file_pins():
 
 
 def test_the_conda_environment_has_all_that_the_project_asks_for():
-    assert wanted("cpu") <= set(conda_pins())
+    assert wanted(*EXTRAS["cpu"]) <= set(conda_pins())
 
 
 @pytest.mark.parametrize("name", EXTRAS)
@@ -178,9 +179,8 @@ def test_a_job_states_the_lock_file_of_the_environment_of_its_tooling(path, monk
     assert in_environment(monkeypatch, pins(path)) == f"requirements/versions/{path.name}"
 
 
-def test_the_conda_environment_is_for_the_python_that_the_project_asks_for():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert project["requires-python"] == ">=3.11,<3.12"
+def test_the_conda_environment_is_for_the_python_of_the_lock_files():
+    assert 'requires-python = ">=3.11,<3.12"' in (ROOT / "requirements/lock.sh").read_text()
     assert "python=3.11" in yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
 
 

@@ -13,8 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-PACKAGE = Path(__file__).parents[1]
-ROOT = PACKAGE.parents[1]
+from toolnoise.base import program
 
 
 def digest(*modules: str, files: tuple[str, ...] = ()) -> str:
@@ -31,10 +30,10 @@ def named_by(spec: dict[str, Any]) -> tuple[str, str]:
 @functools.cache
 def imports_of(notebook: str) -> tuple[str, ...]:
     """The modules of this package that a notebook of the repository imports."""
-    cells = json.loads((ROOT / notebook).read_text("utf-8"))["cells"]
+    cells = json.loads(program.path_of(notebook).read_text("utf-8"))["cells"]
     code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
-    package = f"{PACKAGE.name}."
-    return tuple(name for name in _imported(ast.parse(code)) if name.startswith(package) and _source(name, _followed()))
+    package = f"{program.PACKAGE.name}."
+    return tuple(name for name in _imported(ast.parse(code)) if name.startswith(package) and _followed(name))
 
 
 @functools.cache
@@ -44,27 +43,29 @@ def sources(*modules: str, files: tuple[str, ...] = ()) -> dict[str, str]:
     for module in modules:
         if path := source_of(module):
             _follow(path, found)
-    named = {file: hashlib.sha256((ROOT / file).read_bytes()).hexdigest() for file in files}
+    named = {file: hashlib.sha256(program.path_of(file).read_bytes()).hexdigest() for file in files}
     return named | {_name(path): source for path, source in found.items()}
 
 
 def source_of(module: str) -> Path | None:
     """The file of a module of this package, of the folder that the study runs in, or of an installed package."""
-    return _source(module, (*_followed(), *map(Path, sys.path)))
+    return _followed(module) or _source(module, tuple(map(Path, sys.path)))
 
 
 def _name(path: Path) -> str:
-    if path.is_relative_to(PACKAGE):
-        return f"workflow/{path.relative_to(PACKAGE.parent).as_posix()}"
-    for folder in (ROOT, Path.cwd(), *map(Path, sys.path)):
+    if path.is_relative_to(program.PACKAGE):
+        return f"{program.NAME}/{path.relative_to(program.PACKAGE).as_posix()}"
+    for folder in (program.ROOT, Path.cwd(), *map(Path, sys.path)):
         if path.is_relative_to(folder):
             return path.relative_to(folder).as_posix()
     return path.as_posix()
 
 
-def _followed() -> tuple[Path, Path]:
-    """The folders whose modules are followed."""
-    return PACKAGE.parent, Path.cwd()
+def _followed(module: str) -> Path | None:
+    """The source of a module whose imports are followed: of this package or of the study's folder."""
+    # An installed package lies among others, which are not followed.
+    own = module.partition(".")[0] == program.PACKAGE.name
+    return _source(module, (program.PACKAGE.parent if own else Path.cwd(),))
 
 
 def _follow(path: Path, found: dict[Path, str]) -> None:
@@ -72,8 +73,7 @@ def _follow(path: Path, found: dict[Path, str]) -> None:
         return
     found[path], imported = _read(path)
     for name in imported:
-        source = _source(name, _followed())
-        if source:
+        if source := _followed(name):
             _follow(source, found)
 
 
