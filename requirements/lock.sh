@@ -31,6 +31,15 @@ lock --extra run --extra torch --extra examples >requirements/examples.txt
 lock --extra run --extra tensorflow --extra jax --extra dev >requirements/dev.txt
 lock --extra run --extra jax --extra dev >requirements/jax-dev.txt
 
+# Programs for tests, each in an environment of its own.
+tool() {
+  echo "$2" |
+    uv --no-config pip compile - --python-version 3.11 --generate-hashes --no-annotate --no-header \
+      --no-emit-index-url --output-file "$PWD/requirements/tools/$1.txt" >/dev/null
+}
+mkdir -p requirements/tools
+tool snakedeploy snakedeploy
+
 # Other versions of one framework, on Linux, with what `train` and `predict` import and no more. Keras is the same in
 # all, so that it does not explain a difference between versions.
 version() {

@@ -13,6 +13,8 @@ from toolnoise.provenance.record import repository
 LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
 # Each is of another version of one framework.
 VERSIONS = sorted((ROOT / "requirements/versions").glob("*.txt"))
+# Each is of one program for tests.
+TOOLS = sorted((ROOT / "requirements/tools").glob("*.txt"))
 
 # Which extras each is of, as requirements/lock.sh asks for them.
 EXTRAS = {
@@ -148,17 +150,17 @@ def test_an_environment_that_is_as_no_lock_file_states_none(monkeypatch, install
     assert in_environment(monkeypatch, locked(installed) | change) is None
 
 
-@pytest.mark.parametrize("path", [*LOCKS, *VERSIONS], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*LOCKS, *VERSIONS, *TOOLS], ids=lambda path: path.stem)
 def test_every_package_is_one_version_with_its_hashes(path):
     entries = re.split(r"\n(?=\S)", path.read_text().strip())
-    assert len(entries) > (10 if path in VERSIONS else 50)
+    assert len(entries) > (50 if path in LOCKS else 10)
     for entry in entries:
         assert re.match(r"[a-z0-9._-]+==[^\s;]+( ; [^\\]+)? \\\n", entry), entry.splitlines()[0]
         assert re.search(r"\n    --hash=sha256:[0-9a-f]{64}", entry), entry.splitlines()[0]
     assert len(pins(path)) == len({entry.split("==")[0] for entry in entries})
 
 
-@pytest.mark.parametrize("path", [*LOCKS, *VERSIONS], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*LOCKS, *VERSIONS, *TOOLS], ids=lambda path: path.stem)
 @pytest.mark.parametrize("address", ["://", "index-url", "find-links", "trusted-host", "@"])
 def test_a_lock_file_names_no_index(path, address):
     assert address not in path.read_text()

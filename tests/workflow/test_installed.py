@@ -95,7 +95,8 @@ def plan(run, installed, folder):
 
 def test_the_wheel_has_every_file_of_the_program_and_none_of_its_tests(wheel, checkout):
     folders = [checkout / name for name in ("notebooks", "requirements", "resources", "workflow")]
-    files = {path for folder in folders for path in folder.rglob("*") if path.is_file() and path.name != "lock.sh"}
+    files = {path for folder in folders for path in folder.rglob("*") if path.is_file()}
+    files -= {checkout / "requirements/lock.sh", *(checkout / "requirements/tools").iterdir()}
     wanted = {path.relative_to(checkout).as_posix() for path in files}
     wanted |= {"Snakefile", "config.yaml", "environment.yml", "CITATION.cff", "LICENSE"}
     names = [name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name]

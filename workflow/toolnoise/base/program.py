@@ -21,7 +21,7 @@ def path_of(name: str) -> Path:
 
 def snakefile() -> Path:
     """The Snakefile, for `snakemake --snakefile` and for a module of another workflow."""
-    return ROOT / "Snakefile"
+    return ROOT / "workflow/Snakefile"
 
 
 def profile(name: str) -> Path:
