@@ -91,6 +91,14 @@ $(ENVIRONMENTS): .environments/%: requirements/versions/%.txt pyproject.toml
 	$@/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . && \
 	touch $@ || { rm -rf $@; exit 1; }
 
+# Checks that the workflow can be laid out as the Snakemake workflow catalogue says.
+.environments/snakedeploy: requirements/tools/snakedeploy.txt
+	@echo "installing snakedeploy into $@: about 45 MB to download"
+	@rm -rf $@
+	@$(PYTHON) -m venv $@ && \
+	$@/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement $< && \
+	touch $@ || { rm -rf $@; exit 1; }
+
 # The locked PyTorch is the build of the package index. On Linux it includes CUDA, gigabytes that a CPU does not need.
 # So this target pins only versions, without hashes, and pip takes a CPU build if it finds one.
 .venv/frameworks: .venv/cpu .venv/jax requirements/frameworks.txt

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from toolnoise import engines, steps
-from toolnoise.base import code_digest, files
+from toolnoise.base import code_digest, files, program
 from toolnoise.base.files import sha256
 from toolnoise.provenance.record import repository
 from toolnoise.provenance.record.statements import (
@@ -173,7 +173,7 @@ def _state(job: Job, made: dict[str, Artifact]) -> Statement:
         Artifact(name, digest, kind=CODE if name.endswith(".py") else RESOURCE) for name, digest in made_by.items()
     ]
     lock, commit = repository.lock() or repository.LOCKS[-1], repository.commit()
-    ends.append(Artifact(lock, sha256(code_digest.ROOT / lock), kind=LOCK))
+    ends.append(Artifact(lock, sha256(program.ROOT / lock), kind=LOCK))
     if commit:
         ends.append(Artifact("repository", commit.sha, kind=COMMIT))
     outputs = tuple(made[name]._replace(role=role) for name, role in job.outputs)

@@ -8,32 +8,43 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 python3.11 -m venv "$scratch/venv"
 "$scratch/venv/bin/pip" --quiet install "uv==0.13.8"
-cp pyproject.toml README.md "$scratch"
+cp README.md "$scratch"
 {
+  # For one minor version of Python: the newest that all frameworks of requirements/versions/ have wheels for.
+  sed 's/^requires-python = .*/requires-python = ">=3.11,<3.12"/' pyproject.toml
   echo
   echo "[tool.uv]"
   echo "constraint-dependencies = ["
   sed --quiet --regexp-extended 's/^([a-z0-9._-]+==[^ ;]+).*/  "\1",/p' requirements/*.txt | sort --unique
   echo "]"
-} >>"$scratch/pyproject.toml"
+} >"$scratch/pyproject.toml"
 uv() { "$scratch/venv/bin/uv" --quiet --directory "$scratch" "$@"; }
 uv lock --python 3.11
-lock() { uv export --frozen --no-emit-project --no-annotate --no-header --format requirements.txt "$@"; }
-lock --extra cpu >requirements/cpu.txt
-lock --extra cuda >requirements/cuda.txt
-lock --extra jax >requirements/jax.txt
-lock --extra jax-cuda >requirements/jax-cuda.txt
-lock --extra torch >requirements/torch.txt
-lock --extra cpu --extra jax --extra torch >requirements/frameworks.txt
-lock --extra torch --extra examples >requirements/examples.txt
-lock --extra cpu --extra jax --extra dev >requirements/dev.txt
-lock --extra jax --extra dev >requirements/jax-dev.txt
+lock() { uv export --frozen --group build --no-emit-project --no-annotate --no-header --format requirements.txt "$@"; }
+lock --extra run --extra tensorflow >requirements/cpu.txt
+lock --extra run --extra cuda >requirements/cuda.txt
+lock --extra run --extra jax >requirements/jax.txt
+lock --extra run --extra jax-cuda >requirements/jax-cuda.txt
+lock --extra run --extra torch >requirements/torch.txt
+lock --extra run --extra tensorflow --extra jax --extra torch >requirements/frameworks.txt
+lock --extra run --extra torch --extra examples >requirements/examples.txt
+lock --extra run --extra tensorflow --extra jax --extra dev >requirements/dev.txt
+lock --extra run --extra jax --extra dev >requirements/jax-dev.txt
+
+# Programs for tests, each in an environment of its own.
+tool() {
+  echo "$2" |
+    uv --no-config pip compile - --python-version 3.11 --generate-hashes --no-annotate --no-header \
+      --no-emit-index-url --output-file "$PWD/requirements/tools/$1.txt" >/dev/null
+}
+mkdir -p requirements/tools
+tool snakedeploy snakedeploy
 
 # Other versions of one framework, on Linux, with what `train` and `predict` import and no more. Keras is the same in
 # all, so that it does not explain a difference between versions.
 version() {
   printf '%s\n' jsonschema numpy pyyaml setuptools "$keras" "$2" |
-    uv pip compile - --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url \
+    uv --no-config pip compile - --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url \
       --output-file "$PWD/requirements/versions/$1.txt" >/dev/null
 }
 keras=$(sed --quiet --regexp-extended 's/^(keras==[^ ;]+).*/\1/p' requirements/cpu.txt)

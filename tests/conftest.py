@@ -21,6 +21,7 @@ LONG = tuple(
         "data",
         "edges_of_studies",
         "gpu_script",
+        "module",
         "overhead",
         "own_model_and_data",
         "profiles",

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from toolnoise.base.code_digest import ROOT
+from toolnoise.base.program import ROOT
 
 DRIVER = Path(__file__).parent / "drivers/forks.py"
 # The package that an example needs, what takes long to import, and the sources that it separates.

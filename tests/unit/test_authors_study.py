@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolnoise.base.code_digest import ROOT
+from toolnoise.base.program import ROOT
 from toolnoise.study import catalogue, grid, papers_recipe, published
 
 

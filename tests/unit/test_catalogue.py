@@ -3,7 +3,7 @@
 import pytest
 
 from toolnoise import steps
-from toolnoise.base.code_digest import ROOT
+from toolnoise.base.program import ROOT
 from toolnoise.study import catalogue, config, grid
 from toolnoise.study.cells import Cell, Network, Pair
 from toolnoise.study.figure_grid import Grid

@@ -2,8 +2,8 @@ from datetime import datetime
 
 import pytest
 
-from toolnoise.base.code_digest import ROOT
 from toolnoise.base.files import sha256
+from toolnoise.base.program import ROOT
 from toolnoise.provenance.rebuild import checkout
 from toolnoise.provenance.record.statements import CODE, COMMIT, RESOURCE, Artifact, Statement
 

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from toolnoise.base import code_digest
+from toolnoise.base import code_digest, program
 
 ENGINE = "toolnoise.engines.tensorflow"
 
@@ -13,9 +13,9 @@ ENGINE = "toolnoise.engines.tensorflow"
 def package(tmp_path, monkeypatch):
     """A copy of the package whose files a test may change; digests are of the copy."""
     copy = tmp_path / "workflow" / "toolnoise"
-    shutil.copytree(code_digest.PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(code_digest, "PACKAGE", copy)
-    monkeypatch.setattr(code_digest, "ROOT", tmp_path)
+    shutil.copytree(program.PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(program, "PACKAGE", copy)
+    monkeypatch.setattr(program, "ROOT", tmp_path)
     yield copy
     forget()
 
@@ -87,7 +87,7 @@ def test_where_the_package_lies_changes_nothing(package, monkeypatch):
     here = digest("toolnoise.training.loop")
     elsewhere = package.parents[1] / "elsewhere" / "toolnoise"
     shutil.copytree(package, elsewhere)
-    monkeypatch.setattr(code_digest, "PACKAGE", elsewhere)
+    monkeypatch.setattr(program, "PACKAGE", elsewhere)
     assert digest("toolnoise.training.loop") == here
 
 
@@ -132,7 +132,7 @@ def test_what_ones_own_builder_imports_counts_and_nothing_is_imported_to_know(tm
     forget()
 
 
-@pytest.mark.parametrize("path", sorted(code_digest.PACKAGE.rglob("*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(program.PACKAGE.rglob("*.py")), ids=lambda path: path.stem)
 def test_no_module_imports_in_a_way_that_a_digest_does_not_follow(path):
     for node in ast.walk(ast.parse(path.read_text())):
         assert not (isinstance(node, ast.ImportFrom) and node.level), "relative"

@@ -7,7 +7,7 @@ import sys
 import pytest
 import yaml
 
-from toolnoise.base import files
+from toolnoise.base import files, program
 from toolnoise.study import config, grid
 
 GRID = """
@@ -390,7 +390,7 @@ def test_changing_one_key_of_a_registry_entry_keeps_the_others(written):
 
 @pytest.mark.parametrize("registry", config.REGISTRIES)
 def test_every_registry_entry_can_be_named(registry, written):
-    for name, entry in yaml.safe_load((config.ROOT / "resources" / f"{registry}.yaml").read_text()).items():
+    for name, entry in yaml.safe_load((program.ROOT / "resources" / f"{registry}.yaml").read_text()).items():
         # Tested with the programs that they are for.
         if "command" in (entry.get("engine"), name) or entry.get("reader") == "outcome":
             continue
@@ -414,7 +414,7 @@ KEYS = list(schema_keys(config.schema()))
 
 @pytest.fixture(scope="module")
 def manual():
-    return (config.ROOT / "config.yaml").read_text()
+    return (program.ROOT / "config.yaml").read_text()
 
 
 @pytest.mark.parametrize(("name", "rule"), [key[1:] for key in KEYS], ids=[key[0] for key in KEYS])

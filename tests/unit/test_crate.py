@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from toolnoise.base import code_digest, files
+from toolnoise.base import files, program
 from toolnoise.base.errors import BadInput
 from toolnoise.provenance import crate
 from toolnoise.provenance.crate import citation
@@ -18,7 +18,7 @@ from toolnoise.provenance.record.statements import CODE, INPUT, SOURCE, Artifact
 from toolnoise.steps import CONFIGURE, STEPS
 
 WHEN = datetime(2026, 1, 31, 12, 0, 0, 123456)
-HERE = Path(__file__).relative_to(code_digest.ROOT).as_posix()
+HERE = Path(__file__).relative_to(program.ROOT).as_posix()
 
 
 class Study:
@@ -63,7 +63,7 @@ def study(tmp_path):
 
 
 def test_every_verb_is_a_step_and_every_step_a_rule_of_the_workflow():
-    text = "\n".join(path.read_text() for path in [*(code_digest.ROOT / "workflow/rules").glob("*.smk")])
+    text = "\n".join(path.read_text() for path in [*(program.ROOT / "workflow/rules").glob("*.smk")])
     written_out = set(re.findall(r"^rule (\w+):", text, re.MULTILINE))
     generated = re.search(r"STEPS\.keys\(\) - {(.*?)}", text)[1].replace("steps.CONFIGURE", f'"{CONFIGURE}"')
     rest = set(re.findall(r'"([a-z-]+)"', generated))

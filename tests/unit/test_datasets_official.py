@@ -2,6 +2,7 @@ import csv
 
 import pytest
 
+from toolnoise.base import program
 from toolnoise.datasets import official
 from toolnoise.study import config
 
@@ -10,7 +11,7 @@ REGISTRY = config.registered("datasets")
 
 def published():
     """Table 4 of the paper: examples by data set and part."""
-    with (config.ROOT / "resources/published.csv").open(newline="") as file:
+    with (program.ROOT / "resources/published.csv").open(newline="") as file:
         for row in csv.DictReader(file):
             if row["item"] == "table4" and row["metric"] == "count":
                 yield row["dataset"], row["split"], int(row["value"])

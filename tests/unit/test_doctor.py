@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from toolnoise import cli
+from toolnoise.base import program
 from toolnoise.engines import FRAMEWORKS, accelerators, environment, serving
 from toolnoise.engines.accelerators import Gpu
 from toolnoise.study import config
@@ -114,7 +115,7 @@ def test_a_framework_without_gpu_kernels_serves_no_gpu_and_what_to_install_is_to
     entry = {"name": "v100", **config.registered("hardware")["v100"], "engine": engine}
     wanted = accelerators.INSTALL[engine]
     assert serving.why_not(entry) == f"engine: the installed {engine} computes only on CPUs; {wanted}"
-    project = tomllib.loads((config.ROOT / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads((program.ROOT / "pyproject.toml").read_text())["project"]
     assert set(re.findall("`(.*)`", wanted)) <= set(project["optional-dependencies"])
 
 

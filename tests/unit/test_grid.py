@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolnoise import steps, streams
+from toolnoise.base import program
 from toolnoise.base.files import canonical_sha256
 from toolnoise.datasets import sources
 from toolnoise.steps import STEPS
@@ -15,7 +16,7 @@ from toolnoise.study.variants import VARIANTS
 
 
 def test_the_demo_is_the_grid_that_it_says():
-    demo = grid.load(config.ROOT / "config.yaml")
+    demo = grid.load(program.ROOT / "config.yaml")
     digits, faces, order = 2 * 2 * 4, 4, 3
     assert len(demo.cells) == len(set(demo.cells)) == digits + faces + order
     assert demo.cells[:2] == (Cell("smallcnn", "digits", "cpu", "algo_impl"), Cell("smallcnn", "digits", "cpu", "algo"))

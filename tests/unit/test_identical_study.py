@@ -1,6 +1,6 @@
 """The study of identical runs: Pham et al.'s networks and numbers of runs, and their headline numbers."""
 
-from toolnoise.base.code_digest import ROOT
+from toolnoise.base.program import ROOT
 from toolnoise.metrics.identical import IDENTICAL
 from toolnoise.study import config, grid, published
 

@@ -7,12 +7,14 @@ import tomllib
 import pytest
 import yaml
 
+from toolnoise.base.program import ROOT
 from toolnoise.provenance.record import repository
-from toolnoise.study.config import ROOT
 
 LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
 # Each is of another version of one framework.
 VERSIONS = sorted((ROOT / "requirements/versions").glob("*.txt"))
+# Each is of one program for tests.
+TOOLS = sorted((ROOT / "requirements/tools").glob("*.txt"))
 
 # Which extras each is of, as requirements/lock.sh asks for them.
 EXTRAS = {
@@ -37,8 +39,9 @@ def locked(name):
 
 def wanted(*extras):
     """What pyproject.toml asks for on Linux."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    lines = [*project["dependencies"], *(line for extra in extras for line in project["optional-dependencies"][extra])]
+    asked = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    project, lines = asked["project"], list(asked["dependency-groups"]["build"])
+    lines += [*project["dependencies"], *(line for extra in extras for line in project["optional-dependencies"][extra])]
     return {re.match(r"[\w-]+", line)[0] for line in lines if "== 'darwin'" not in line}
 
 
@@ -58,7 +61,7 @@ def test_the_conda_environment_pins_what_the_lock_file_pins():
 
 
 def test_the_conda_environment_has_all_that_the_project_asks_for():
-    assert wanted("cpu") <= set(conda_pins())
+    assert wanted(*EXTRAS["cpu"]) <= set(conda_pins())
 
 
 @pytest.mark.parametrize("name", EXTRAS)
@@ -147,17 +150,17 @@ def test_an_environment_that_is_as_no_lock_file_states_none(monkeypatch, install
     assert in_environment(monkeypatch, locked(installed) | change) is None
 
 
-@pytest.mark.parametrize("path", [*LOCKS, *VERSIONS], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*LOCKS, *VERSIONS, *TOOLS], ids=lambda path: path.stem)
 def test_every_package_is_one_version_with_its_hashes(path):
     entries = re.split(r"\n(?=\S)", path.read_text().strip())
-    assert len(entries) > (10 if path in VERSIONS else 50)
+    assert len(entries) > (50 if path in LOCKS else 10)
     for entry in entries:
         assert re.match(r"[a-z0-9._-]+==[^\s;]+( ; [^\\]+)? \\\n", entry), entry.splitlines()[0]
         assert re.search(r"\n    --hash=sha256:[0-9a-f]{64}", entry), entry.splitlines()[0]
     assert len(pins(path)) == len({entry.split("==")[0] for entry in entries})
 
 
-@pytest.mark.parametrize("path", [*LOCKS, *VERSIONS], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*LOCKS, *VERSIONS, *TOOLS], ids=lambda path: path.stem)
 @pytest.mark.parametrize("address", ["://", "index-url", "find-links", "trusted-host", "@"])
 def test_a_lock_file_names_no_index(path, address):
     assert address not in path.read_text()
@@ -178,9 +181,8 @@ def test_a_job_states_the_lock_file_of_the_environment_of_its_tooling(path, monk
     assert in_environment(monkeypatch, pins(path)) == f"requirements/versions/{path.name}"
 
 
-def test_the_conda_environment_is_for_the_python_that_the_project_asks_for():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert project["requires-python"] == ">=3.11,<3.12"
+def test_the_conda_environment_is_for_the_python_of_the_lock_files():
+    assert 'requires-python = ">=3.11,<3.12"' in (ROOT / "requirements/lock.sh").read_text()
     assert "python=3.11" in yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
 
 

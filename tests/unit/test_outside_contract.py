@@ -8,10 +8,9 @@ import jsonschema
 import pytest
 import yaml
 
-from toolnoise.base import command_line, files
+from toolnoise.base import command_line, files, program
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.outside import contract
-from toolnoise.study import config
 
 
 @pytest.fixture
@@ -51,7 +50,7 @@ def test_a_program_finds_its_job_in_its_environment(job, tmp_path):
 
 
 def test_the_job_is_as_its_schema_says(job, tmp_path):
-    rules = yaml.safe_load((config.ROOT / "workflow/schemas/outcome.schema.yaml").read_text())
+    rules = yaml.safe_load((program.ROOT / "workflow/schemas/outcome.schema.yaml").read_text())
     for variant in ("control", "algo_impl"):
         files.write_json(tmp_path / "job.json", job(variant, 3))
         written = json.loads((tmp_path / "job.json").read_text())

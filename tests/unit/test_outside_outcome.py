@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import yaml
 
+from toolnoise.base import program
 from toolnoise.base.errors import BadInput
 from toolnoise.outside import outcome, tensors
-from toolnoise.study import config
 
 LABELS = np.array([0, 1, 2, 1])
 LOGITS = np.eye(3, dtype=np.float32)[LABELS]
@@ -192,7 +192,7 @@ def test_groups_have_a_boolean_for_each_example(left, refused):
     ],
 )
 def test_metrics_are_as_their_schema_says(text, allowed, tmp_path):
-    rules = yaml.safe_load((config.ROOT / "workflow/schemas/outcome.schema.yaml").read_text())
+    rules = yaml.safe_load((program.ROOT / "workflow/schemas/outcome.schema.yaml").read_text())
     (tmp_path / "metric.json").write_text(text)
     if allowed:
         assert outcome.read(tmp_path).metric == json.loads(text)

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from toolnoise.base.code_digest import ROOT
+from toolnoise.base.program import ROOT
 from toolnoise.study import catalogue, config, grid, published
 
 

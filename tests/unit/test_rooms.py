@@ -5,7 +5,7 @@ import graphlib
 import grimp
 import pytest
 
-from toolnoise.base.code_digest import PACKAGE
+from toolnoise.base.program import PACKAGE
 
 
 @pytest.fixture(scope="module")

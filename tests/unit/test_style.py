@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from toolnoise.base.code_digest import ROOT
 from toolnoise.base.errors import BadInput
+from toolnoise.base.program import ROOT
 from toolnoise.figures import panels, style
 
 COLUMNS = ["hardware", "variant", "metric", "group", "value", "ci_low", "ci_high", "n_runs", "n_missing"]

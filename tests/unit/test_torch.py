@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pytest
 
-from toolnoise.base.code_digest import PACKAGE
+from toolnoise.base.program import PACKAGE
 
 pytest.importorskip("torch", reason="PyTorch is not installed")
 

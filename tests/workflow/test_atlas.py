@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from toolnoise.base.code_digest import ROOT
+from toolnoise.base.program import ROOT
 from toolnoise.provenance.record import repository, statements
 
 NAME = "tensorflow-2.16"

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from toolnoise.base import metric_files
-from toolnoise.base.code_digest import ROOT
+from toolnoise.base.program import ROOT
 from toolnoise.metrics.identical import CONVERGENCE, IDENTICAL
 from toolnoise.metrics.stability import STABILITY
 from toolnoise.study import config

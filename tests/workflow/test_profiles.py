@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from toolnoise.base.code_digest import ROOT
+from toolnoise.base.program import ROOT
 from toolnoise.study import config
 
 PROFILES = ROOT / "workflow/profiles"

@@ -12,8 +12,8 @@ import pytest
 
 from toolnoise import streams
 from toolnoise.base import metric_files
-from toolnoise.base.code_digest import ROOT
 from toolnoise.base.errors import BadInput
+from toolnoise.base.program import ROOT
 from toolnoise.datasets.counting import COUNTS
 from toolnoise.dumps.layer_dump import gram
 from toolnoise.metrics import frameworks

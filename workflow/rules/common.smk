@@ -14,13 +14,16 @@ from toolnoise.study.builders import require_builders
 from toolnoise.study.cells import MODES, Cell, Metric, Pair, Shown
 
 # The study file: the last --configfile, else config.yaml. --config overrides it. A profile may name it through a link.
-FILE = os.path.realpath(workflow.configfiles[-1]) if workflow.configfiles else "config.yaml"
+# A module of another workflow has the configuration that the other gives it; the other's file is where that comes from.
+IS_MODULE = not workflow.modifier.is_main_snakefile()
+DEFAULT = workflow.main_snakefile if IS_MODULE else "config.yaml"
+FILE = os.path.realpath(workflow.configfiles[-1]) if workflow.configfiles else DEFAULT
 
-with errors_in_one_line():
-    configuration.read_yaml(FILE)
+if not IS_MODULE:
+    with errors_in_one_line():
+        configuration.read_yaml(FILE)
 
-
-configfile: FILE
+    configfile: FILE
 
 
 with errors_in_one_line():
@@ -30,6 +33,15 @@ with errors_in_one_line():
 # The metrics of the whole study, and its figures by name.
 METRICS = steps.collected(study)
 FIGURES = {figure.name: figure for figure in study.figures}
+
+
+def write_study():
+    """The whole study, every default and registry entry written out, goes with its results; verbs read it there."""
+    # Imported here: the Snakefile is read in every cluster job, and only this needs it.
+    from toolnoise.provenance.record import recorder
+
+    recorder.write_study(study.path(layout.STUDY), study.config, FILE)
+
 
 # Verbs are looked up in the environment that Snakemake itself runs in, activated or not.
 shell.prefix(f"set -euo pipefail; export PATH={shlex.quote(os.path.dirname(sys.executable))}:$PATH; ")

@@ -1,11 +1,6 @@
 # Data sets: fetched and verified, and brought to their prepared form.
 
 
-# Downloads need the network. It is available where Snakemake runs, but often not where its jobs run.
-localrules:
-    fetch_data,
-
-
 rule fetch_data:
     input:
         get_own_files,
@@ -13,6 +8,8 @@ rule fetch_data:
         out=layout.SOURCES,
     log:
         STEPS["fetch"].log("fetch"),
+    # Downloads need the network. It is available where Snakemake runs, but often not where its jobs run.
+    localrule: True
     conda:
         "../../environment.yml"
     params:

@@ -15,8 +15,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-PACKAGE = Path(__file__).parents[1]
-ROOT = PACKAGE.parents[1]
+from toolnoise.base import program
+
 SCRIPT = ".py"
 
 
@@ -45,10 +45,10 @@ def _started(command: str) -> tuple[str, ...]:
 @functools.cache
 def imports_of(notebook: str) -> tuple[str, ...]:
     """The modules of this package that a notebook of the repository imports."""
-    cells = json.loads((ROOT / notebook).read_text("utf-8"))["cells"]
+    cells = json.loads(program.path_of(notebook).read_text("utf-8"))["cells"]
     code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
-    package = f"{PACKAGE.name}."
-    return tuple(name for name in _imported(ast.parse(code)) if name.startswith(package) and _source(name, _followed()))
+    package = f"{program.PACKAGE.name}."
+    return tuple(name for name in _imported(ast.parse(code)) if name.startswith(package) and _followed(name))
 
 
 @functools.cache
@@ -58,9 +58,8 @@ def sources(*modules: str, files: tuple[str, ...] = ()) -> dict[str, str]:
     for module in modules:
         if path := source_of(module):
             # A script finds the modules of its own folder, too.
-            own = (path.parent,) if module.endswith(SCRIPT) else ()
-            _follow(path, found, (*_followed(), *own))
-    named = {file: hashlib.sha256((ROOT / file).read_bytes()).hexdigest() for file in files}
+            _follow(path, found, path.parent if module.endswith(SCRIPT) else None)
+    named = {file: hashlib.sha256(program.path_of(file).read_bytes()).hexdigest() for file in files}
     return named | {_name(path): source for path, source in found.items()}
 
 
@@ -71,31 +70,33 @@ def source_of(module: str) -> Path | None:
     """
     if module.endswith(SCRIPT):
         return script if (script := Path.cwd() / module).is_file() else None
-    return _source(module, (*_followed(), *map(Path, sys.path)))
+    return _followed(module) or _source(module, tuple(map(Path, sys.path)))
 
 
 def _name(path: Path) -> str:
-    if path.is_relative_to(PACKAGE):
-        return f"workflow/{path.relative_to(PACKAGE.parent).as_posix()}"
-    for folder in (ROOT, Path.cwd(), *map(Path, sys.path)):
+    if path.is_relative_to(program.PACKAGE):
+        return f"{program.NAME}/{path.relative_to(program.PACKAGE).as_posix()}"
+    for folder in (program.ROOT, Path.cwd(), *map(Path, sys.path)):
         if path.is_relative_to(folder):
             return path.relative_to(folder).as_posix()
     return path.as_posix()
 
 
-def _followed() -> tuple[Path, Path]:
-    """The folders whose modules are followed."""
-    return PACKAGE.parent, Path.cwd()
+def _followed(module: str) -> Path | None:
+    """The source of a module whose imports are followed: of this package or of the study's folder."""
+    # An installed package lies among others, which are not followed.
+    own = module.partition(".")[0] == program.PACKAGE.name
+    return _source(module, (program.PACKAGE.parent if own else Path.cwd(),))
 
 
-def _follow(path: Path, found: dict[Path, str], folders: tuple[Path, ...]) -> None:
+def _follow(path: Path, found: dict[Path, str], beside: Path | None) -> None:
     if path in found:
         return
     found[path], imported = _read(path)
     for name in imported:
-        source = _source(name, folders)
+        source = _followed(name) or (_source(name, (beside,)) if beside else None)
         if source:
-            _follow(source, found, folders)
+            _follow(source, found, beside)
 
 
 @functools.cache

@@ -13,8 +13,8 @@ import nbformat
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import replacing
+from toolnoise.base.program import ROOT
 
-ROOT = Path(__file__).parents[3]
 NOTEBOOKS = ROOT / "notebooks"
 
 

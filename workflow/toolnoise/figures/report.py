@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from toolnoise.base.code_digest import ROOT
+from toolnoise.base import program
 from toolnoise.base.files import replacing, write_text
 from toolnoise.study import layout
 from toolnoise.study.catalogue import KINDS
@@ -16,7 +16,7 @@ def write(study: str, figure_kinds: list[str], shows: list[str], out: str | Path
     for kind in figure_kinds:
         write_text(layout.CAPTION.format(kind=kind), KINDS[kind].caption)
     with replacing(out) as scratch:
-        command = [sys.executable, "-m", "snakemake", "figures", "--snakefile", str(ROOT / "Snakefile")]
+        command = [sys.executable, "-m", "snakemake", "figures", "--snakefile", str(program.snakefile())]
         options = ["--configfile", layout.STUDY.format(study=study), "--nolock", "--quiet", "--report", str(scratch)]
         done = subprocess.run([*command, *options], capture_output=True, text=True)
         if done.returncode:

@@ -20,12 +20,12 @@ import jsonschema
 import yaml
 
 from toolnoise.base.errors import BadInput
+from toolnoise.base.program import ROOT
 from toolnoise.datasets.readers import READERS
 from toolnoise.study import claims, datasets, environments, programs
 from toolnoise.study.catalogue import KINDS
 from toolnoise.study.remedy_sets import SETS
 
-ROOT = Path(__file__).parents[3]
 REGISTRIES = ("models", "datasets", "recipes", "hardware")
 
 Config = dict[str, Any]

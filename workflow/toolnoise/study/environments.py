@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from toolnoise.base.code_digest import ROOT
 from toolnoise.base.errors import BadInput
+from toolnoise.base.program import path_of
 
 FOLDER = Path(".environments")
 
@@ -21,7 +21,7 @@ def lock_of(name: str) -> str:
 
 def known() -> list[str]:
     """The names of all environments that have a lock file."""
-    return sorted(path.stem for path in (ROOT / lock_of("any")).parent.glob("*.txt"))
+    return sorted(path.stem for path in path_of(lock_of("any")).parent.glob("*.txt"))
 
 
 def of(parameters: dict[str, Any]) -> str:

@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import readable
+from toolnoise.base.program import path_of
 
-FILE = Path(__file__).parents[3] / "resources/published.csv"
+FILE = path_of("resources/published.csv")
 SOURCES = FILE.with_name("published-sources.csv")  # of Summers & Dinneen and their replication: each source alone
 SOURCES_MODEL = "resnet14"  # the model of most of those numbers
 IDENTICAL = FILE.with_name("published-identical.csv")  # of Pham et al.: the headlines of identical runs

@@ -15,9 +15,9 @@ from rocrate.model.computerlanguage import snakemake
 from rocrate.model.contextentity import ContextEntity
 from rocrate.rocrate import ROCrate
 
-from toolnoise.base.code_digest import ROOT
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import replacing
+from toolnoise.base.program import ROOT
 from toolnoise.base.progress import progress
 from toolnoise.provenance.crate import citation
 from toolnoise.provenance.crate.contents import Contents, Packed

@@ -13,8 +13,7 @@ from typing import Any
 from rocrate.model.file import File
 from rocrate.rocrate import ROCrate
 
-from toolnoise.base import files
-from toolnoise.base.code_digest import ROOT
+from toolnoise.base import files, program
 from toolnoise.base.errors import BadInput
 from toolnoise.provenance.record import repository
 from toolnoise.provenance.record.statements import CODE, LOCK, RESOURCE, Artifact
@@ -24,6 +23,7 @@ from toolnoise.provenance.record.tree import Tree, open_plain
 SMALL = 2**20
 CHUNK = 2**20
 ENTRIES = ("Snakefile", "workflow/Snakefile", "LICENSE")
+RULES = "workflow/rules"
 # The kinds of dependency that belong to the program.
 PROGRAM = (CODE, RESOURCE, LOCK)
 CONFIGURATION = "configuration"
@@ -76,7 +76,7 @@ class Contents:
 
     def program(self) -> dict[str, Content]:
         """The workflow itself, which no statement names: from the commit that made the study, or else from here."""
-        rules = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "workflow/rules").glob("*.smk"))
+        rules = sorted(f"{RULES}/{path.name}" for path in program.path_of(RULES).glob("*.smk"))
         used = {name: in_memory(self._used(name)) for name in (*ENTRIES, *rules)}
         return {**used, self.citation.name: in_memory(self.citation.read_bytes())}
 
@@ -91,7 +91,7 @@ class Contents:
 
     def _used(self, name: str) -> bytes:
         there = repository.show(self.commit, name) if self.commit else None
-        return there if there is not None else (ROOT / name).read_bytes()
+        return there if there is not None else program.path_of(name).read_bytes()
 
     def _of_study(self, artifact: Artifact, path: str) -> Content | None:
         size = self.tree.files.get(path)
@@ -103,14 +103,14 @@ class Contents:
         return Content(self.tree.root / path, artifact.sha256, size)
 
     def _of_program(self, artifact: Artifact) -> Content | None:
-        here = _at(ROOT, artifact) or self._beside(artifact)
+        here = _at(program.path_of(artifact.name), artifact) or self._beside(artifact)
         if here or not self.commit or not is_plain(artifact.name):
             return here
         return _if_it_is(repository.show(self.commit, artifact.name), artifact)
 
     def _beside(self, artifact: Artifact) -> Content | None:
         """A file of the folder in which Snakemake ran, which contains results/<study>/."""
-        return _at(self.tree.root.resolve().parent.parent, artifact)
+        return _at(self.tree.root.resolve().parent.parent / artifact.name, artifact)
 
 
 def in_memory(found: bytes) -> Content:
@@ -124,11 +124,11 @@ def is_plain(name: str) -> bool:
     return not path.is_absolute() and str(path) == name and ".." not in path.parts and "\0" not in name
 
 
-def _at(folder: Path, artifact: Artifact) -> Content | None:
+def _at(path: Path, artifact: Artifact) -> Content | None:
     if not is_plain(artifact.name):
         return None
     try:
-        with open_plain(folder / artifact.name) as file:
+        with open_plain(path) as file:
             return _if_it_is(file.read(SMALL + 1), artifact)
     except OSError:
         return None

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
-from toolnoise.base import code_digest
-from toolnoise.base.code_digest import PACKAGE, ROOT
+from toolnoise.base import code_digest, program
 from toolnoise.base.files import sha256
+from toolnoise.base.program import PACKAGE
 from toolnoise.provenance.record import repository
 from toolnoise.provenance.record.statements import CODE, COMMIT, RESOURCE, Artifact, Statement
 
 # Where the package lies in the repository.
-WORKFLOW = PACKAGE.parent.relative_to(ROOT).as_posix()
+WORKFLOW = str(PurePosixPath(program.NAME).parent)
 
 
 class Code(NamedTuple):
@@ -34,7 +34,7 @@ class Own(NamedTuple):
 def package(statement: Statement, scratch: Path) -> Code:
     """The package as the statement records it: the present one if it matches, else written to `scratch`."""
     recorded = [one for one in statement.dependencies if one.kind in (CODE, RESOURCE) and not _is_own(one)]
-    absent = [one for one in recorded if not _is(ROOT / one.name, one)]
+    absent = [one for one in recorded if not _is(program.path_of(one.name), one)]
     if not absent:
         return Code(PACKAGE.parent, "the code here")
     commit = _commit(statement)
@@ -47,7 +47,7 @@ def package(statement: Statement, scratch: Path) -> Code:
         # Files that were changed when the job ran and have been committed since.
         if at_commit.get(one.name) != one.sha256:
             (scratch / one.name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(ROOT / one.name, scratch / one.name)
+            shutil.copyfile(program.path_of(one.name), scratch / one.name)
     return Code(scratch / WORKFLOW, f"the code of commit {commit[:12]}")
 
 
@@ -63,7 +63,7 @@ def own_modules(statement: Statement, folder: Path) -> Iterator[Own]:
     prefix = _folder_of(statement.parameters, [one.name for one in recorded])
     for one in recorded:
         place = one.name.removeprefix(prefix)
-        paths = (folder / place, folder / one.name, ROOT / one.name)
+        paths = (folder / place, folder / one.name, program.path_of(one.name))
         found: Path | bytes | None = next((path for path in paths if _is(path, one)), None)
         if found is None and (commit := _commit(statement)):
             text = repository.show(commit, one.name)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from toolnoise import steps
-from toolnoise.base import code_digest, files
+from toolnoise.base import code_digest, files, program
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
 from toolnoise.engines import environment
@@ -79,11 +79,8 @@ def write_study(path: str, config: dict[str, Any], configuration: str) -> None:
         return
     started = _now()
     files.write_json(path, config)
-    registries = (
-        (code_digest.ROOT / "resources").glob("*.yaml"),
-        (code_digest.ROOT / "workflow" / "schemas").glob("*.yaml"),
-    )
-    resources = tuple(file.relative_to(code_digest.ROOT).as_posix() for found in registries for file in found)
+    folders = ("resources", "workflow/schemas")
+    resources = tuple(f"{name}/{path.name}" for name in folders for path in program.path_of(name).glob("*.yaml"))
     dependencies = [
         _artifact(configuration, "configuration", SOURCE),
         *_code(code_digest.sources("toolnoise.study.config", files=resources)),
@@ -163,7 +160,7 @@ def _code(made_by: dict[str, str]) -> Iterator[Artifact]:
 def _repository() -> Iterator[Artifact]:
     lock, commit = repository.lock(), repository.commit() or repository.packed()
     if lock:
-        yield Artifact(lock, sha256(code_digest.ROOT / lock), kind=LOCK)
+        yield Artifact(lock, sha256(program.path_of(lock)), kind=LOCK)
     if commit:
         yield Artifact("repository", commit.sha, kind=COMMIT)
 

@@ -16,9 +16,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from toolnoise.base.code_digest import ROOT
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import canonical_sha256, read_json, sha256
+from toolnoise.base.program import ROOT, path_of
 from toolnoise.study import environments
 
 # The first match counts, so lock files of one framework come before the one of all. The test dependencies in dev.txt
@@ -68,7 +68,7 @@ def packed() -> Commit | None:
         sha, files = about["commit"], dict(about["files"])
     except (KeyError, TypeError, ValueError):
         raise BadInput(PACKED, "", "lacks a commit or its files", "a file from bench/gpu.py pack") from None
-    there = {name: sha256(ROOT / name) if (ROOT / name).is_file() else None for name in files}
+    there = {name: sha256(path_of(name)) if path_of(name).is_file() else None for name in files}
     changed = {name: digest for name, digest in there.items() if digest != files[name]}
     return Commit(sha, canonical_sha256(changed) if changed else None)
 
@@ -138,7 +138,7 @@ def lock() -> str | None:
     """The lock file that matches the decisive packages of this environment; None if there is none."""
     here = {package: public(version) for package, version in versions(*DECISIVE).items()}
     for name in LOCKS:
-        path = ROOT / name
+        path = path_of(name)
         if path.exists() and here.items() <= pins(path.read_text("utf-8")).items():
             return name
     return None

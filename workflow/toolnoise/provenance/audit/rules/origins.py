@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from toolnoise.base import code_digest
+from toolnoise.base import code_digest, program
 from toolnoise.base.files import sha256
 from toolnoise.provenance.audit.evidence import Evidence, Found, each
 from toolnoise.provenance.record import repository
@@ -116,7 +116,7 @@ def _standings(evidence: Evidence, statement: Statement) -> list[tuple[Artifact,
 @functools.cache
 def _in_repository(modules: tuple[str, ...], files: tuple[str, ...]) -> frozenset[str]:
     """The modules and files that a job uses, without those in the folder that the study ran in."""
-    return frozenset(name for name in code_digest.sources(*modules, files=files) if (code_digest.ROOT / name).exists())
+    return frozenset(name for name in code_digest.sources(*modules, files=files) if program.path_of(name).exists())
 
 
 # Runs of one model share their code, so it is judged once.
@@ -142,9 +142,10 @@ def _here(name: str, root: Path) -> str | None:
     if path.is_absolute() or ".." in path.parts or not name.isprintable():
         return None
     own = path.parts[:1] in REPOSITORY
-    for folder in (code_digest.ROOT,) if own else (code_digest.ROOT, root.resolve().parent.parent):
+    there = program.path_of(name)
+    for file_here in (there,) if own else (there, root.resolve().parent.parent / path):
         try:
-            with open_plain(folder / path) as file:
+            with open_plain(file_here) as file:
                 return hashlib.file_digest(file, "sha256").hexdigest()
         except OSError:
             continue
@@ -158,7 +159,7 @@ def _commit(statement: Statement) -> str | None:
 @functools.cache
 def _pins(name: str, digest: str, commit: str | None) -> dict[str, str]:
     """The versions that a lock file pins; empty if the file is unknown, which is a finding of its own."""
-    path = code_digest.ROOT / name
+    path = program.path_of(name)
     if path.exists() and sha256(path) == digest:
         return repository.pins(path.read_text("utf-8"))
     then = repository.show(commit, name) if commit else None

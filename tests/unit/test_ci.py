@@ -1,0 +1,56 @@
+"""What other tools are told of the checks is what .ci/run and the Makefile say."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+import yaml
+
+from toolnoise.base.program import ROOT
+
+SCRIPT = (ROOT / ".ci/run").read_text()
+PARTS = re.search(r"^parts=\((.*)\)$", SCRIPT, re.MULTILINE)[1].split()
+MAKEFILE = (ROOT / "Makefile").read_text()
+DOCKERFILE = (ROOT / "Dockerfile").read_text()
+
+
+def test_every_part_of_the_checks_is_run_by_default():
+    functions = set(re.findall(r"^(\w+)\(\) {", SCRIPT, re.MULTILINE))
+    assert functions == {*PARTS, "need"}
+    assert subprocess.run(["bash", "-n", ROOT / ".ci/run"]).returncode == 0
+
+
+def test_github_runs_every_part():
+    text = (ROOT / ".github/workflows/checks.yml").read_text()
+    (job,) = yaml.safe_load(text)["jobs"].values()
+    assert ["tools", *job["strategy"]["matrix"]["part"]] == PARTS
+    assert job["steps"][-1] == {"run": ".ci/run tools ${{ matrix.part }}"}
+    assert "://" not in text
+
+
+def test_each_tool_of_make_lint_is_a_hook_of_pre_commit():
+    recipe = re.search(r"^lint: .*\n((?:\t@.*\n)+)", MAKEFILE, re.MULTILINE)[1]
+    (local,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    assert local["repo"] == "local"
+    entries = [re.sub(r"^bash -c '(.*)'$", r"\1", hook["entry"]) for hook in local["hooks"]]
+    assert entries == re.findall(r"\t@(.*)\n", recipe)
+    assert all(hook["language"] == "system" and not hook["pass_filenames"] for hook in local["hooks"])
+
+
+def test_the_image_is_made_by_steps_of_the_checks_and_of_the_makefile():
+    lines = [line for line in DOCKERFILE.splitlines() if line and not line.startswith("#")]
+    assert re.fullmatch(r"FROM python:3\.11-\S+", lines[0])
+    assert {line.split()[0] for line in lines[1:]} <= {"WORKDIR", "COPY", "RUN", "ENV", "CMD"}
+    runs = re.findall(r"^RUN (.*)", DOCKERFILE, re.MULTILINE)
+    assert runs[0] == ".ci/run tools"
+    assert PARTS[0] == "tools"
+    locked = re.search(r"^LOCKED = (.*)", MAKEFILE, re.MULTILINE)[1].split()
+    assert runs[1:]
+    assert {run.removeprefix("make ") for run in runs[1:]} <= set(locked)
+
+
+def test_hadolint_has_nothing_to_say():
+    if not shutil.which("hadolint"):
+        pytest.skip("hadolint is not installed")
+    assert subprocess.run(["hadolint", ROOT / "Dockerfile"]).returncode == 0

@@ -1,0 +1,158 @@
+"""The wheel, in an environment of its own and in folders without a clone: it has all that its verbs and its rules read.
+
+The environment borrows the packages of this one. None is downloaded, and this checkout's own package is not among them.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from toolnoise.base.program import ROOT
+
+# What the extras bring, by the names that are imported.
+EXTRAS = (
+    *("IPython", "ipykernel", "matplotlib", "papermill", "PIL", "pooch", "requests", "rocrate", "sklearn", "seaborn"),
+    *("snakemake", "keras", "tensorflow", "jax", "torch"),
+)
+TASK = {"models": ["smallcnn"], "datasets": ["digits"], "recipe": "short", "hardware": ["cpu"]}
+STUDY = {
+    "study": "mine",
+    "grid": [TASK | {"variants": ["algo_impl", "control"], "seeds": 2}],
+    "recipes": {"short": {"epochs": 1, "batch_size": 64, "learning_rate": 0.01}},
+}
+
+
+@pytest.fixture(scope="session")
+def wheel(once, checkout):
+    """The wheel of this source tree, built in a copy of it."""
+
+    def make(folder):
+        shutil.copytree(checkout, folder / "tree", symlinks=True)
+        program = "from setuptools import build_meta; build_meta.build_wheel('..')"
+        subprocess.run([sys.executable, "-c", program], cwd=folder / "tree", check=True, capture_output=True)
+        shutil.rmtree(folder / "tree")
+
+    (found,) = once("wheel", make).glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="session")
+def installed(once, wheel):
+    """The programs of an environment with the wheel."""
+
+    def make(folder):
+        subprocess.run([sys.executable, "-m", "venv", folder / "env"], check=True)
+        pip = [folder / "env/bin/python", "-m", "pip", "install", "--quiet", "--no-index", "--no-deps"]
+        subprocess.run([*pip, wheel], check=True, env={**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"})
+        (packages,) = folder.glob("env/lib/python*/site-packages")
+        borrowed = [path for path in sys.path if path.endswith("-packages")]
+        (packages / "borrowed.pth").write_text("".join(f"{path}\n" for path in borrowed))
+
+    return once("installed", make) / "env/bin"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder of its own, and nothing of this checkout on the path of programs."""
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    return tmp_path
+
+
+@pytest.fixture
+def verb(run, installed, folder):
+    """Run a verb of the installed package in that folder; without what the extras bring, if these are blocked."""
+
+    def start(*arguments, blocked=()):
+        env = {"PYTHONPATH": str(ROOT / "tests/blocking"), "BLOCKED": " ".join(blocked)} if blocked else {}
+        return run(folder, installed / "toolnoise", *arguments, env=env)
+
+    return start
+
+
+@pytest.fixture
+def plan(run, installed, folder):
+    """Plan the study in that folder with the installed workflow."""
+    program = "from toolnoise.base import program; print(program.snakefile())"
+
+    def start():
+        file = run(folder, installed / "python", "-c", program).stdout.strip()
+        assert Path(file).is_relative_to(installed.parent)
+        command = [installed / "python", "-m", "snakemake", "--snakefile", file, "--configfile", "study.yaml"]
+        done = run(folder, *command, "--dry-run")
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    return start
+
+
+def test_the_wheel_has_every_file_of_the_program_and_none_of_its_tests(wheel, checkout):
+    folders = [checkout / name for name in ("notebooks", "requirements", "resources", "workflow")]
+    files = {path for folder in folders for path in folder.rglob("*") if path.is_file()}
+    files -= {checkout / "requirements/lock.sh", *(checkout / "requirements/tools").iterdir()}
+    wanted = {path.relative_to(checkout).as_posix() for path in files}
+    wanted |= {"Snakefile", "config.yaml", "environment.yml", "CITATION.cff", "LICENSE"}
+    names = [name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name]
+    carried = {name.removeprefix("toolnoise/carried/") for name in names if name.startswith("toolnoise/carried/")}
+    modules = {f"workflow/{name}" for name in names if not name.startswith("toolnoise/carried/")}
+    assert carried | modules == wanted
+
+
+def test_the_metadata_are_those_of_the_project(wheel):
+    about = zipfile.ZipFile(wheel).read("toolnoise-0.1.0.dist-info/METADATA").decode()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert "\nAuthor: The toolnoise authors\n" in about
+    assert "\nLicense-Expression: MIT\n" in about
+    assert re.findall(r"^Provides-Extra: (.*)", about, re.MULTILINE) == list(project["optional-dependencies"])
+    assert len(re.findall(r"^Classifier: ", about, re.MULTILINE)) == len(project["classifiers"])
+
+
+def test_what_needs_no_study_needs_no_extra(verb, installed, folder):
+    assert verb("--version", blocked=EXTRAS).stdout == "toolnoise 0.1.0\n"
+    labels = np.arange(100) % 10
+    np.save(folder / "y.npy", labels)
+    for name, wrong in (("a", 20), ("b", 10)):
+        runs = np.tile(labels, (3, 1))
+        for run in range(3):
+            runs[run, run : wrong + run] = 9 - runs[run, run : wrong + run]
+        np.save(folder / f"{name}.npy", runs)
+    compared = verb("compare", "a.npy", "b.npy", "--labels", "y.npy", blocked=EXTRAS)
+    assert "accuracy %" in compared.stdout, compared.stderr
+    planned = verb("plan", "--sd", "0.3", "--gain", "0.3", blocked=EXTRAS)
+    assert planned.returncode == 0, planned.stderr
+    shutil.copyfile(ROOT / "tests/workflow/drivers/trained_in_numpy.py", folder / "train.py")
+    program = [installed / "python", "train.py", "--seed", "{init}", "--data-seed", "{shuffle}"]
+    checked = verb("check", "--sources", "init,shuffle", "--", *map(str, program), blocked=EXTRAS)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_a_study_is_examined_and_estimated_without_an_extra(verb, folder, write_study):
+    write_study(folder, STUDY)
+    found = verb("doctor", blocked=EXTRAS)
+    assert "cpu-eigen" in found.stdout, found.stderr
+    estimated = verb("estimate", "--study", "study.yaml", blocked=EXTRAS)
+    assert estimated.returncode == 0, estimated.stderr
+
+
+def test_the_installed_workflow_plans_a_study(plan, folder, write_study):
+    write_study(folder, STUDY)
+    assert re.search(r"^train_run +4$", plan(), re.MULTILINE)
+
+
+def test_what_a_clone_has_made_is_up_to_date_and_clean_for_the_installed_program(plan, verb, folder, small_study):
+    # Equal code digests under equal names: else jobs would be planned, and results would be stale.
+    shutil.copytree(small_study, folder, dirs_exist_ok=True)
+    assert "Nothing to be done" in plan()
+    for asked in ("status", "summary"):
+        said = verb(asked, "--study", "results/small/study.json", blocked=EXTRAS)
+        assert said.returncode == 0, said.stderr
+    audited = verb("audit", "results/small", "--strict", "--html", "audit.html", blocked=EXTRAS)
+    assert audited.returncode == 0, audited.stdout + audited.stderr
+    assert "</html>" in (folder / "audit.html").read_text()

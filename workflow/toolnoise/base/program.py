@@ -1,0 +1,29 @@
+"""Where the program's files are: in a clone, or in an installed package, which carries what the package reads besides.
+
+A file of the program has one name, its path in the repository. Statements use that name wherever the program lies.
+"""
+
+from pathlib import Path, PurePosixPath
+
+PACKAGE = Path(__file__).parents[1]
+# Where the repository has the package.
+NAME = "workflow/toolnoise"
+# The folder of an installed package that has the repository's other files, in the same order; setup.py makes it.
+CARRIED = PACKAGE / "carried"
+ROOT = CARRIED if CARRIED.is_dir() else PACKAGE.parents[1]
+
+
+def path_of(name: str) -> Path:
+    """The path of a file of the program, whether it is there or not."""
+    plain = PurePosixPath(name)
+    return PACKAGE / plain.relative_to(NAME) if plain.is_relative_to(NAME) else ROOT / plain
+
+
+def snakefile() -> Path:
+    """The Snakefile, for `snakemake --snakefile` and for a module of another workflow."""
+    return ROOT / "workflow/Snakefile"
+
+
+def profile(name: str) -> Path:
+    """The folder of a profile, for `snakemake --profile`."""
+    return ROOT / "workflow/profiles" / name
