@@ -195,8 +195,8 @@ def test_an_archive_without_a_digest_is_never_used(path, capsys):
 
 
 def test_the_end_of_a_run_removes_its_checkpoint_and_what_a_killed_write_left_but_no_other_run_s(written):
-    debris = written.with_name(".1.npz.k3jd.npz")
-    others = [written.with_name(name) for name in ("11.npz", ".11.npz.k3jd.npz")]
+    debris = written.with_name(".1.npz.13gkcno8.npz")
+    others = [written.with_name(name) for name in ("11.npz", ".11.npz.13gkcno8.npz")]
     for path in (debris, *others):
         path.write_bytes(b"")
     files.discard(written)
@@ -210,4 +210,4 @@ def test_a_full_disk_is_reported_and_does_not_end_the_run(path, monkeypatch, cap
     monkeypatch.setattr(checkpoints.arrays, "pack", refuse)
     write(path)
     assert list(path.parent.iterdir()) == []
-    assert "no checkpoint ([Errno 28] No space left on device)" in capsys.readouterr().err
+    assert "no checkpoint (no space is left on the disk)" in capsys.readouterr().err

@@ -11,7 +11,8 @@ import shutil
 import sys
 import tempfile
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -28,15 +29,24 @@ MOST_PROCESSES = 256
 
 def main(arguments: Sequence[str] | None = None, started: str = "cold") -> None:
     """Run one verb; a job's statement says how its process started."""
-    with errors_in_one_line():
+    with errors_in_one_line(), _closed_output():
         options = parsed(arguments)
         options.started, options.command_line = started, sys.argv[1:] if arguments is None else arguments
-        try:
-            options.run(options)
-            sys.stdout.flush()
-        except BrokenPipeError:
-            # The reader of the output, such as `head`, has closed it.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        options.run(options)
+        sys.stdout.flush()
+
+
+@contextmanager
+def _closed_output() -> Iterator[None]:
+    """End well if the reader of the output, such as `head`, has closed it; a full disk under it is told once."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            raise
 
 
 def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -64,7 +74,8 @@ def _perform(options: argparse.Namespace) -> None:
     from toolnoise.study import environments
 
     study = _study(options.study)
-    parameters = STEPS[options.verb].parameters(study, asked(options.verb, study, options.study, vars(options)))
+    place = asked(options.verb, study, options.study, vars(options))
+    parameters = STEPS[options.verb].parameters(study, place)
     name = environments.of(parameters)
     if name and not environments.is_this(name):
         environments.require(name, parameters["spec"]["hardware"]["name"])
@@ -73,7 +84,8 @@ def _perform(options: argparse.Namespace) -> None:
         os.execv(program, [str(program), *options.command_line])  # noqa: S606 (no shell is wanted)
     from toolnoise.provenance.record import recorder
 
-    recorder.run(options.verb, options, options.started)
+    with errors_in_one_line(f"{options.verb} {'/'.join(map(str, place))}"):
+        recorder.run(options.verb, options, options.started)
 
 
 def _synthesise(options: argparse.Namespace) -> None:
@@ -176,6 +188,7 @@ def _import(options: argparse.Namespace) -> None:
 
 
 def _audit(options: argparse.Namespace) -> None:
+    from toolnoise.base import scratch
     from toolnoise.provenance.audit import examine
     from toolnoise.provenance.audit.rules import RULES, SIGNED
     from toolnoise.provenance.record import signing, tree
@@ -186,7 +199,12 @@ def _audit(options: argparse.Namespace) -> None:
     rules, signers = RULES, None
     if options.require_signatures:
         rules, signers = (*RULES, SIGNED), signing.AllowedSigners(options.require_signatures)
-    found = examine.examine(tree.load(options.results), options.processes, rules=rules, signers=signers)
+    results = tree.load(options.results)
+    if options.clean:
+        for path in (path for one in results.trees if one.study or one.statements for path in scratch.clean(one.root)):
+            print(f"removed: {tree.shown(str(path))}", file=sys.stderr)
+        results = tree.load(options.results)
+    found = examine.examine(results, options.processes, rules=rules, signers=signers)
     if options.html:
         from toolnoise.provenance.page import page
 
@@ -420,7 +438,7 @@ _BY_HAND = [
         "audit",
         _audit,
         "trace every result back to data, code, seed and machine; exit code 1 if there are findings",
-        ("RESULTS", "strict?", "require-signatures?", "json?", "html?", "processes?"),
+        ("RESULTS", "strict?", "require-signatures?", "json?", "html?", "processes?", "clean?"),
         "toolnoise audit results/demo --html audit.html",
     ),
     (
@@ -530,6 +548,7 @@ _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
         "action": "store_true",
         "help": "report stale results, made by other code, as findings too",
     },
+    "clean": {"action": "store_true", "help": "first remove the scratch files that killed jobs have left"},
     "processes": {"type": int, "metavar": "N", "help": "parallel readers (one per core)"},
     "html": {"metavar": "FILE", "help": "also write a page that links every result to its data"},
     "key": {"help": "a private SSH key, or the public key of one in ssh-agent", "metavar": "PATH"},

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from toolnoise import steps
-from toolnoise.base import code_digest, files
+from toolnoise.base import code_digest, files, scratch
 from toolnoise.base.errors import BadInput
 from toolnoise.engines import environment
 from toolnoise.provenance.record import repository
@@ -47,7 +47,19 @@ def run(verb: str, given: argparse.Namespace, process: str) -> None:
     named = {option: getattr(given, option.replace("-", "_")) for option in (*step.reads, *step.writes, *step.aside)}
     parameters = steps.stated(asked)
     step.check(parameters, named)
-    started = _now()
+    first, *_ = written = [path for path, _ in _written(step, named)]
+    # A full disk or a folder in the way is found before the work.
+    for path in (*written, path_for(first)):
+        files.require_writable(path)
+    with scratch.claim(Path(first)):
+        _perform(verb, parameters, named, process)
+        if "checkpoint" in step.aside:
+            files.discard(given.checkpoint)
+
+
+def _perform(verb: str, parameters: steps.Parameters, named: steps.Files, process: str) -> None:
+    """Perform a job whose outputs nobody else makes, and state it."""
+    step, started = STEPS[verb], _now()
     read = list(steps.inputs(step, named))
     before = {path: _stat(path) for path, _ in read}
     inputs = [_artifact(path, role, INPUT) for path, role in read]
@@ -59,8 +71,6 @@ def run(verb: str, given: argparse.Namespace, process: str) -> None:
     made_by = code_digest.sources(*step.modules(parameters), files=step.files(parameters))
     dependencies = [*inputs, *_sources(verb, parameters, outputs), *_code(made_by)]
     _write(verb, outputs, dependencies, parameters, observed or machine(), started, process)
-    if "checkpoint" in step.aside:
-        files.discard(given.checkpoint)
 
 
 def _written(step: Step, named: steps.Files) -> Iterator[tuple[str, str]]:

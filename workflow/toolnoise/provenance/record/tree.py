@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, NamedTuple
 
+from toolnoise.base import scratch
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import read_json
 from toolnoise.provenance.record import statements
@@ -163,6 +164,9 @@ def _walk(root: Path) -> tuple[dict[str, int], dict[str, str]]:
             continue
         for entry in entries:
             path = f"{folder}/{entry.name}" if folder else entry.name
+            if scratch.is_scratch(entry.name) and scratch.is_held(entry.path):
+                # Something that a living process is making is no result yet.
+                continue
             try:
                 about = entry.stat(follow_symlinks=False)
             except FileNotFoundError:
