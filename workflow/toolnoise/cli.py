@@ -82,8 +82,10 @@ def _perform(options: argparse.Namespace) -> None:
         # This process becomes the job's process in the other environment.
         program = environments.program(name, "toolnoise")
         os.execv(program, [str(program), *options.command_line])  # noqa: S606 (no shell is wanted)
+    from toolnoise.base import log
     from toolnoise.provenance.record import recorder
 
+    log.may_be_lost()
     with errors_in_one_line(f"{options.verb} {'/'.join(map(str, place))}"):
         recorder.run(options.verb, options, options.started)
 
@@ -127,6 +129,7 @@ def _status(options: argparse.Namespace) -> None:
     from toolnoise.commands import status
 
     study = _study(options.study)
+    status.require_here(options.study)
     found = status.status(study)
     _print(status.as_json(found) if options.json else status.as_text(study, found))
 
@@ -189,7 +192,7 @@ def _import(options: argparse.Namespace) -> None:
 
 def _audit(options: argparse.Namespace) -> None:
     from toolnoise.base import scratch
-    from toolnoise.provenance.audit import examine
+    from toolnoise.provenance.audit import examine, repair
     from toolnoise.provenance.audit.rules import RULES, SIGNED
     from toolnoise.provenance.record import signing, tree
 
@@ -199,12 +202,18 @@ def _audit(options: argparse.Namespace) -> None:
     rules, signers = RULES, None
     if options.require_signatures:
         rules, signers = (*RULES, SIGNED), signing.AllowedSigners(options.require_signatures)
-    results = tree.load(options.results)
+
+    def examined() -> examine.Audit:
+        return examine.examine(tree.load(options.results), options.processes, rules=rules, signers=signers)
+
     if options.clean:
-        for path in (path for one in results.trees if one.study or one.statements for path in scratch.clean(one.root)):
-            print(f"removed: {tree.shown(str(path))}", file=sys.stderr)
-        results = tree.load(options.results)
-    found = examine.examine(results, options.processes, rules=rules, signers=signers)
+        for one in tree.load(options.results).trees:
+            for path in scratch.clean(one.root) if one.study or one.statements else []:
+                print(f"removed: {tree.shown(str(path))}", file=sys.stderr)
+    found = examined()
+    if options.repair and not found.is_clean(strict=False):
+        repair.run(found)
+        found = examined()
     if options.html:
         from toolnoise.provenance.page import page
 
@@ -438,7 +447,7 @@ _BY_HAND = [
         "audit",
         _audit,
         "trace every result back to data, code, seed and machine; exit code 1 if there are findings",
-        ("RESULTS", "strict?", "require-signatures?", "json?", "html?", "processes?", "clean?"),
+        ("RESULTS", "strict?", "require-signatures?", "json?", "html?", "processes?", "clean?", "repair?"),
         "toolnoise audit results/demo --html audit.html",
     ),
     (
@@ -549,6 +558,10 @@ _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
         "help": "report stale results, made by other code, as findings too",
     },
     "clean": {"action": "store_true", "help": "first remove the scratch files that killed jobs have left"},
+    "repair": {
+        "action": "store_true",
+        "help": "have Snakemake make damaged and missing files again, and what follows from them, then audit once more",
+    },
     "processes": {"type": int, "metavar": "N", "help": "parallel readers (one per core)"},
     "html": {"metavar": "FILE", "help": "also write a page that links every result to its data"},
     "key": {"help": "a private SSH key, or the public key of one in ssh-agent", "metavar": "PATH"},

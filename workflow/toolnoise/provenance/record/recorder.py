@@ -5,6 +5,7 @@ removes what it left. Only then does its checkpoint go, so that until the end a 
 """
 
 import argparse
+import contextlib
 import json
 import os
 import sys
@@ -16,7 +17,7 @@ from typing import Any
 from toolnoise import steps
 from toolnoise.base import code_digest, files, scratch
 from toolnoise.base.errors import BadInput
-from toolnoise.engines import environment
+from toolnoise.engines import environment, serving
 from toolnoise.provenance.record import repository
 from toolnoise.provenance.record.hashing import sha256
 from toolnoise.provenance.record.statements import (
@@ -44,6 +45,10 @@ def run(verb: str, given: argparse.Namespace, process: str) -> None:
     if given.planned and given.planned != steps.planned(asked):
         found = "changed since this job was planned: another Snakemake works on a study of the same name"
         raise BadInput(given.study, "", found, "run Snakemake again, or give one of the studies another name")
+    if "spec" in asked and (absent := serving.why_not(asked["spec"]["hardware"])):
+        raise BadInput(
+            f"hardware {asked['spec']['hardware']['name']}", "", absent, "`toolnoise doctor` lists what can run"
+        )
     named = {option: getattr(given, option.replace("-", "_")) for option in (*step.reads, *step.writes, *step.aside)}
     parameters = steps.stated(asked)
     step.check(parameters, named)
@@ -82,8 +87,10 @@ def _written(step: Step, named: steps.Files) -> Iterator[tuple[str, str]]:
 
 def write_study(path: str, config: dict[str, Any], configuration: str) -> None:
     """Write a resolved study, unless it is there as it is, and state which configuration it comes from."""
-    if Path(path).exists() and path_for(path).exists() and files.read_json(path) == config:
-        return
+    # One that cannot be read is written again.
+    with contextlib.suppress(BadInput):
+        if path_for(path).exists() and files.read_json(path) == config:
+            return
     started = _now()
     files.write_json(path, config)
     registries = (
