@@ -26,6 +26,8 @@ ROOT = HERE.parents[1]
 NAME = "faults"
 # In a control cell nothing varies: every run must have the same bits.
 CELL = Cell("linear", "digits", "cpu", "control")
+# Enough for an operation each.
+RUNS = 100
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
@@ -134,21 +136,20 @@ def shim(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def prepare(write_study, snakemake):
-    """Write a study of so many runs into a folder, and prepare its data."""
+def prepared(once, write_study, snakemake):
+    """The study, with its data prepared; read-only."""
 
-    def make(folder, runs):
-        write_study(folder, study_of(runs))
+    def make(folder):
+        write_study(folder, study_of(RUNS))
         done = snakemake(folder, "--until", "prepare_data")
         assert done.returncode == 0, done.stdout + done.stderr
-        return folder
 
-    return make
+    return once("faults", make)
 
 
 @pytest.fixture(scope="session")
 def commands(snakemake):
-    """The command lines of a study's jobs as Snakemake would run them, by verb and place: cell and seed, or figure."""
+    """The command lines of a study's jobs as Snakemake would run them, by verb and seed or figure."""
 
     def planned(folder):
         done = snakemake(folder, "--dry-run", "--forceall", "--printshellcmds")
@@ -156,11 +157,16 @@ def commands(snakemake):
         for line in re.findall(r"toolnoise (.*?) >\S+ 2>&1$", done.stdout + done.stderr, re.MULTILINE):
             words = shlex.split(line)
             about = dict(itertools.pairwise(words))
-            place = about.get("--seed", about.get("--figure", ""))
-            found[words[0], place] = words
+            found[words[0], about.get("--seed", about.get("--figure", ""))] = words
         return found
 
     return planned
+
+
+@pytest.fixture(scope="session")
+def planned(prepared, commands):
+    """Those of the prepared study."""
+    return commands(prepared)
 
 
 @pytest.fixture(scope="session")

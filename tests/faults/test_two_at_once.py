@@ -1,15 +1,16 @@
 """Two Snakemakes on one folder: one works, the other is refused or finds nothing to do, and nothing is lost."""
 
+import shutil
 import subprocess
 import sys
 
 import pytest
-from conftest import NAME, ROOT, bits
+from conftest import NAME, ROOT, bits, study_of
 
 
 @pytest.fixture
-def place(tmp_path, prepare):
-    return prepare(tmp_path, 4)
+def place(tmp_path, prepared, write_study):
+    return write_study(shutil.copytree(prepared, tmp_path, dirs_exist_ok=True), study_of(4))
 
 
 def test_two_snakemakes_at_once_make_one_study(place, snakemake, is_clean):
