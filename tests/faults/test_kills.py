@@ -1,9 +1,11 @@
 """A job that is killed at any operation on files is made again with the same bits, and the audit finds nothing."""
 
+import os
 import re
 import shutil
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 from conftest import NAME, bits, files_of, run_folder, study_of
@@ -40,15 +42,29 @@ def trained(driver, planned, drawn):
 
 
 @pytest.fixture(scope="module")
-def finished(place, trained, snakemake, planned, write_study):
-    """The study of all these runs, and all that follows from them."""
-    assert trained
+def predicted(place, trained, snakemake, planned, write_study):
+    """The study of these runs alone, up to what is measured."""
     seeds = [int(seed) for verb, seed in planned if verb == "train"]
     there = [seed for seed in seeds if (run_folder(place, seed) / "run.json").exists()]
+    assert len(there) > len(trained[1])
     write_study(place, study_of(max(there)))
-    done = snakemake(place)
+    done = snakemake(place, "--until", "dump_predictions")
     assert done.returncode == 0, done.stdout + done.stderr
     return place
+
+
+@pytest.fixture(scope="module")
+def left(predicted, commands):
+    """The command lines of its jobs."""
+    return commands(predicted)
+
+
+@pytest.fixture(scope="module")
+def finished(predicted, snakemake):
+    """All of it."""
+    done = snakemake(predicted)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return predicted
 
 
 def test_each_rename_and_each_new_folder_is_synced(trained):
@@ -75,23 +91,71 @@ def test_two_verbs_on_one_output_make_it_once(trained, planned, driver, place):
     assert bits(place, 3 + len(trained[1])) == bits(place, 1)
 
 
-def test_killed_trainings_leave_nothing_that_an_audit_finds(finished, is_clean):
-    is_clean(finished)
+@pytest.mark.parametrize(("what", "make"), [("a folder", Path.mkdir), ("a pipe or a device", os.mkfifo)])
+def test_what_is_in_the_way_is_found_before_a_training_starts(what, make, trained, planned, driver, place):
+    seed = 4 + len(trained[1])
+    record = run_folder(place, seed) / "run.json"
+    record.parent.mkdir()
+    make(record)
+    ended = driver.do(planned["train", str(seed)])
+    assert (ended.code, ended.said) == (
+        2,
+        f"toolnoise: {record.relative_to(place)}: {what} is in the way; a file, or nothing\n",
+    )
+    assert [path.name for path in record.parent.iterdir()] == ["run.json"]
+    shutil.rmtree(record.parent)
 
 
-@pytest.mark.parametrize(("verb", "at"), [("measure", ""), ("render", "table2")])
-def test_a_job_that_is_killed_anywhere_is_made_again(verb, at, finished, commands, driver, drawn, is_clean):
-    argv = commands(finished)[verb, at]
+def remade(driver, argv, folder, at):
+    """Kill a job at some of its operations, and make it again each time: its files must be the same."""
     undisturbed = driver.do(argv)
     assert undisturbed.code == 0, undisturbed.said
-    wanted = files_of(finished / f"results/{NAME}")
-    for number in drawn(len(undisturbed.done), FEWER):
+    wanted = results_of(folder)
+    for number in at(len(undisturbed.done), FEWER):
         assert driver.do(argv, fault="kill", at=number).code == -signal.SIGKILL
         again = driver.do(argv)
         assert again.code == 0, again.said
-        found = files_of(finished / f"results/{NAME}")
-        assert {name for name in found.keys() | wanted if not name.startswith("statements/")} <= wanted.keys()
-        assert [name for name in wanted if "statements/" not in name and found[name] != wanted[name]] == []
+        found = results_of(folder)
+        assert found.keys() == wanted.keys()
+        assert [name for name in wanted if found[name] != wanted[name]] == []
+
+
+def results_of(folder):
+    """Every file but statements, which have times."""
+    found = files_of(folder / f"results/{NAME}")
+    return {name: content for name, content in found.items() if not name.startswith("statements/")}
+
+
+def test_a_measure_that_is_killed_anywhere_is_made_again(predicted, left, driver, drawn):
+    remade(driver, left["measure", ""], predicted, drawn)
+
+
+def test_killed_trainings_and_measures_leave_nothing_that_an_audit_finds(finished, is_clean):
+    is_clean(finished)
+
+
+def test_a_figure_that_is_killed_anywhere_is_made_again(finished, left, driver, drawn, is_clean):
+    remade(driver, left["render", "table2"], finished, drawn)
+    assert driver.do(left["report", ""]).code == 0
+    is_clean(finished)
+
+
+def test_an_audit_repairs_what_is_damaged_or_missing_and_removes_what_is_left(finished, toolnoise, is_clean):
+    results = finished / f"results/{NAME}"
+    wanted = results_of(finished)
+    (results / "figures/table2.csv").write_text("damaged")
+    (results / "figures/table2.md").unlink()
+    (results / "statements/figures/table2.html.intoto.json").unlink()
+    (results / "figures/.table2.csv.13gkcno8.csv").write_text("half")
+    untouched = {path: path.stat().st_mtime_ns for path in (results / "runs").rglob("*")}
+    done = toolnoise(finished, "audit", results, "--clean", "--repair")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "removed: " in done.stderr
+    assert "running: " in done.stderr
+    found = results_of(finished)
+    assert found.keys() == wanted.keys()
+    assert [name for name in wanted if found[name] != wanted[name]] == []
+    assert {path: path.stat().st_mtime_ns for path in (results / "runs").rglob("*")} == untouched
     is_clean(finished)
 
 

@@ -1,3 +1,6 @@
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -161,8 +164,10 @@ def test_weights_that_are_not_those_of_the_checkpoint_s_own_last_epoch_are_never
     assert "weights: not those" in starts_anew(write(path, PROGRESS._replace(state=planted)), capsys)
 
 
-def test_a_folder_in_a_checkpoint_s_place_is_refused(path):
-    path.mkdir(parents=True)
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo])
+def test_a_folder_or_a_pipe_in_a_checkpoint_s_place_is_refused(make, path):
+    path.parent.mkdir()
+    make(path)
     with pytest.raises(BadInput, match="not a file; remove it: a checkpoint belongs there"):
         read(path)
 

@@ -2,8 +2,11 @@
 
 import errno
 import os
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -96,12 +99,36 @@ def test_a_mapped_array_has_its_place_on_the_disk_before_it_is_filled(tmp_path):
     assert np.load(tmp_path / "a.npy").sum() == 1e6
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full here")  # noqa: PTH110
-@pytest.mark.parametrize("verb", [["doctor"], ["plan", "--sd", "0.3", "--gain", "0.3"]])
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+@pytest.mark.parametrize("verb", [["doctor"], ["doctor", "--json"], ["plan", "--sd", "0.3", "--gain", "0.3"]])
 def test_a_full_disk_under_what_a_verb_prints_is_one_line(verb):
-    with open("/dev/full", "w") as full:  # noqa: PTH123
+    with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "toolnoise.cli", *verb], stdout=full, stderr=subprocess.PIPE, text=True
         )
     assert done.returncode == 2
     assert done.stderr == "toolnoise: a file: no space is left on the disk\n"
+
+
+@pytest.mark.parametrize("verb", ["summary", "status", "estimate", "doctor", "report"])
+def test_ctrl_c_ends_a_verb_at_work_without_a_word(verb, tmp_path):
+    pipe = tmp_path / "study.json"
+    os.mkfifo(pipe)
+    more = ["--shows", "a", "--out", "b"] if verb == "report" else []
+    script = Path(sys.executable).with_name("toolnoise")
+    # A shell may have started these tests in the background, where it ignores SIGINT.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    job = subprocess.Popen([script, verb, "--study", pipe, *more], stderr=subprocess.PIPE, text=True)
+    signal.signal(signal.SIGINT, before)
+    while True:
+        # Nobody can open a pipe to write until somebody reads it.
+        try:
+            writer = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+            break
+        except OSError:
+            assert job.poll() is None, job.stderr.read()
+            time.sleep(0.05)
+    job.send_signal(signal.SIGINT)
+    _, said = job.communicate()
+    os.close(writer)
+    assert (job.returncode, said) == (130, "")

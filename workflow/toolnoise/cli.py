@@ -33,14 +33,17 @@ def main(arguments: Sequence[str] | None = None, started: str = "cold") -> None:
         options = parsed(arguments)
         options.started, options.command_line = started, sys.argv[1:] if arguments is None else arguments
         options.run(options)
-        sys.stdout.flush()
 
 
 @contextmanager
 def _closed_output() -> Iterator[None]:
     """End well if the reader of the output, such as `head`, has closed it; a full disk under it is told once."""
     try:
-        yield
+        try:
+            yield
+        finally:
+            # Not when the interpreter ends, where nobody could tell.
+            sys.stdout.flush()
     except OSError as error:
         if error.filename is not None:
             raise
