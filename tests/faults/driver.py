@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from toolnoise import cli
+from toolnoise.base import code_digest
 from toolnoise.steps import STEPS
 from toolnoise.training import checkpoints
 from toolnoise.warm import server
@@ -30,6 +31,9 @@ def main() -> None:
     for verb in ("train", "predict", "measure", "render"):
         for module in (STEPS[verb].module, *server.FURTHER.get(verb, ())):
             importlib.import_module(module)
+    # Each child would parse these again.
+    for path in code_digest.PACKAGE.rglob("*.py"):
+        code_digest._read(path)
     assert server._threads() == 1, "children of a process with threads may hang"
     print("ready", flush=True)
     for line in sys.stdin:
