@@ -23,6 +23,7 @@ class Server(ThreadingHTTPServer):
 
     daemon_threads = True
     ranges, breaks, statuses = True, (), ()
+    content, announced = CONTENT, True
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
@@ -43,19 +44,21 @@ class Handler(BaseHTTPRequestHandler):
             status, *server.statuses = server.statuses
             self.send_error(status)
             return
-        if start >= len(CONTENT):
+        content = server.content
+        if start >= len(content):
             self.send_error(416)
             return
         self.send_response(206 if wanted and server.ranges else 200)
-        self.send_header("Content-Length", str(len(CONTENT) - start))
+        if server.announced:
+            self.send_header("Content-Length", str(len(content) - start))
         if wanted and server.ranges:
-            self.send_header("Content-Range", f"bytes {start}-{len(CONTENT) - 1}/{len(CONTENT)}")
+            self.send_header("Content-Range", f"bytes {start}-{len(content) - 1}/{len(content)}")
         self.end_headers()
-        stop = len(CONTENT)
+        stop = len(content)
         if server.breaks:
             length, *server.breaks = server.breaks
             stop = min(stop, start + length)
-        self.wfile.write(CONTENT[start:stop])
+        self.wfile.write(content[start:stop])
 
     def log_message(self, *_):
         pass
@@ -177,6 +180,42 @@ def test_a_stale_part_is_found_out_and_goes(server, fetch, tmp_path, refused):
     assert "another checksum" in refused(lambda: fetch(url=server.url))
     assert here(tmp_path) == []
     assert fetch(url=server.url)["sha256"] == SHA256
+
+
+@pytest.mark.parametrize("page", [b"<!DOCTYPE html><title>Log in</title>", b"\n <HTML>"])
+def test_without_a_checksum_a_web_page_is_refused_and_does_not_stay(page, server, fetch, tmp_path, refused):
+    server.content = page
+    assert "is a web page, not the file" in refused(lambda: fetch(url=server.url, checksum="none"))
+    assert here(tmp_path) == []
+
+
+def test_without_a_checksum_a_file_of_unknown_length_is_refused(server, fetch, tmp_path, refused):
+    server.announced = False
+    assert "does not say how long the file is" in refused(lambda: fetch(url=server.url, checksum="none"))
+    assert here(tmp_path) == []
+
+
+def test_without_a_checksum_a_part_of_another_session_is_not_trusted(server, fetch, tmp_path):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/.file.bin.part").write_bytes(b"of an older file")
+    server.breaks = (BLOCK,)
+    assert fetch(url=server.url, checksum="none")["sha256"] == SHA256
+    assert server.asked == [None, f"bytes={BLOCK}-"]
+
+
+def test_two_fetches_at_once_download_once(server, tmp_path):
+    source = {"path": str(tmp_path / "data/file.bin"), "checksum": f"sha256:{SHA256}", "url": server.url}
+    both = [
+        threading.Thread(target=fetching.fetch, args=("made", {"reader": "npz", **source}, tmp_path / f"{number}.json"))
+        for number in range(2)
+    ]
+    for one in both:
+        one.start()
+    for one in both:
+        one.join()
+    assert (tmp_path / "data/file.bin").read_bytes() == CONTENT
+    assert server.asked == [None]
+    assert here(tmp_path) == ["0.json", "1.json", "data/file.bin"]
 
 
 @pytest.mark.parametrize("where", ["url", "page"])

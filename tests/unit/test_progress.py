@@ -130,6 +130,19 @@ def test_a_failure_shows_its_rule_and_the_end_of_its_log(handler, tmp_path):
     assert handler.stream.getvalue().splitlines() == [
         "failed: train_run (job 1)",
         *(f"  line {number}" for number in range(5, LOG_LINES + 5)),
+        "  (it ended without a message, as a job does that is killed)",
+    ]
+
+
+def test_a_failure_says_which_job_it_is(handler, tmp_path):
+    log = tmp_path / "1.log"
+    log.write_text("toolnoise: results/x: no space is left on the disk\n")
+    wildcards = {"model": "linear", "seed": "7"}
+    tell(handler, LogEvent.JOB_INFO, jobid=1, rule_name="train_run", wildcards=wildcards)
+    tell(handler, LogEvent.JOB_ERROR, logging.ERROR, rule_name="train_run", jobid=1, log=[str(log)])
+    assert handler.stream.getvalue().splitlines() == [
+        "failed: train_run linear/7 (job 1)",
+        "  toolnoise: results/x: no space is left on the disk",
     ]
 
 

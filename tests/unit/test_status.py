@@ -108,9 +108,9 @@ def test_a_damaged_record_is_a_failure(tiny, leave):
 def test_many_failures_are_counted_after_the_first(tiny, leave, monkeypatch):
     monkeypatch.setattr(status, "FAILURES_SHOWN", 2)
     for seed in (1, 2, 3):
-        leave(IMPL, seed, log="killed\n")
+        leave(IMPL, seed, log="toolnoise: refused\n")
     told = status.as_text(tiny, status.status(tiny))
-    assert told.count("killed") == 2
+    assert told.count("toolnoise: refused") == 2
     assert "failed: 1 more jobs" in told
 
 
@@ -204,12 +204,12 @@ def test_each_cell_is_one_line_and_the_whole_is_one(tiny, leave):
 
 def test_programs_get_json(tiny, leave):
     leave(CONTROL, 1)
-    leave(IMPL, 2, log="killed\n")
+    leave(IMPL, 2, log="toolnoise: refused\n")
     found = json.loads(json.dumps(status.as_json(status.status(tiny))))
     assert found["cells"][0]["cell"]["variant"] == "control"
     assert found["cells"][0]["runs"]["done"] == 1
     assert found["cells"][1]["seconds_left"] is None
-    assert found["failures"][0]["line"] == "killed"
+    assert found["failures"][0]["line"] == "toolnoise: refused"
 
 
 def test_a_queue_that_does_not_answer_tells_nothing(tiny, tmp_path):

@@ -14,6 +14,7 @@ from pathlib import Path
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
+from toolnoise.base import log
 from toolnoise.base.printing import span
 
 RUN_RULE = "train_run"
@@ -31,6 +32,7 @@ class LogHandler(LogHandlerBase):
         self.done: Counter[str] = Counter()
         self.seconds: defaultdict[str, list[float]] = defaultdict(list)
         self.rules: dict[int, str] = {}
+        self.places: dict[int, str] = {}
         self.started: dict[int, float] = {}
         self.widest = 1
         self.last_line = -float(SECONDS_BETWEEN_LINES)
@@ -43,6 +45,7 @@ class LogHandler(LogHandlerBase):
                 self.planned = Counter({rule: n for rule, n in record.stats.items() if rule != "total"})
             case LogEvent.JOB_INFO:
                 self.rules[record.jobid] = record.rule_name
+                self.places[record.jobid] = "/".join(map(str, dict(getattr(record, "wildcards", {})).values()))
             case LogEvent.JOB_STARTED:
                 self.started.update(dict.fromkeys(_listed(record.jobs), time.monotonic()))
                 self.widest = max(self.widest, len(self.started))
@@ -75,12 +78,14 @@ class LogHandler(LogHandlerBase):
 
     def _show_failure(self, record: LogRecord) -> None:
         self.started.pop(record.jobid, None)
-        self._print(f"failed: {record.rule_name} (job {record.jobid})")
-        for log in _listed(record.log):
-            path = Path(str(log))
-            lines = path.read_text(errors="replace").splitlines() if path.exists() else []
-            for line in lines[-LOG_LINES:]:
+        place = f" {self.places[record.jobid]}" if self.places.get(record.jobid) else ""
+        self._print(f"failed: {record.rule_name}{place} (job {record.jobid})")
+        for path in (path for path in map(Path, map(str, _listed(record.log))) if path.exists()):
+            text = path.read_text(errors="replace")
+            for line in text.splitlines()[-LOG_LINES:]:
                 self._print(f"  {line}")
+            if log.SILENT in (why := log.reason(text)):
+                self._print(f"  ({why.partition(';')[0]})")
 
     def _print(self, text: str) -> None:
         start = "\r\033[K" if self.stream.isatty() else ""

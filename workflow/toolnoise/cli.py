@@ -11,7 +11,8 @@ import shutil
 import sys
 import tempfile
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -28,15 +29,27 @@ MOST_PROCESSES = 256
 
 def main(arguments: Sequence[str] | None = None, started: str = "cold") -> None:
     """Run one verb; a job's statement says how its process started."""
-    with errors_in_one_line():
+    with errors_in_one_line(), _closed_output():
         options = parsed(arguments)
         options.started, options.command_line = started, sys.argv[1:] if arguments is None else arguments
+        options.run(options)
+
+
+@contextmanager
+def _closed_output() -> Iterator[None]:
+    """End well if the reader of the output, such as `head`, has closed it; a full disk under it is told once."""
+    try:
         try:
-            options.run(options)
+            yield
+        finally:
+            # Not when the interpreter ends, where nobody could tell.
             sys.stdout.flush()
-        except BrokenPipeError:
-            # The reader of the output, such as `head`, has closed it.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            raise
 
 
 def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -64,16 +77,20 @@ def _perform(options: argparse.Namespace) -> None:
     from toolnoise.study import environments
 
     study = _study(options.study)
-    parameters = STEPS[options.verb].parameters(study, asked(options.verb, study, options.study, vars(options)))
+    place = asked(options.verb, study, options.study, vars(options))
+    parameters = STEPS[options.verb].parameters(study, place)
     name = environments.of(parameters)
     if name and not environments.is_this(name):
         environments.require(name, parameters["spec"]["hardware"]["name"])
         # This process becomes the job's process in the other environment.
         program = environments.program(name, "toolnoise")
         os.execv(program, [str(program), *options.command_line])  # noqa: S606 (no shell is wanted)
+    from toolnoise.base import log
     from toolnoise.provenance.record import recorder
 
-    recorder.run(options.verb, options, options.started)
+    log.may_be_lost()
+    with errors_in_one_line(f"{options.verb} {'/'.join(map(str, place))}"):
+        recorder.run(options.verb, options, options.started)
 
 
 def _synthesise(options: argparse.Namespace) -> None:
@@ -122,6 +139,7 @@ def _status(options: argparse.Namespace) -> None:
     from toolnoise.commands import status
 
     study = _study(options.study)
+    status.require_here(options.study)
     found = status.status(study)
     _print(status.as_json(found) if options.json else status.as_text(study, found))
 
@@ -183,7 +201,8 @@ def _import(options: argparse.Namespace) -> None:
 
 
 def _audit(options: argparse.Namespace) -> None:
-    from toolnoise.provenance.audit import examine
+    from toolnoise.base import scratch
+    from toolnoise.provenance.audit import examine, repair
     from toolnoise.provenance.audit.rules import RULES, SIGNED
     from toolnoise.provenance.record import signing, tree
 
@@ -193,7 +212,18 @@ def _audit(options: argparse.Namespace) -> None:
     rules, signers = RULES, None
     if options.require_signatures:
         rules, signers = (*RULES, SIGNED), signing.AllowedSigners(options.require_signatures)
-    found = examine.examine(tree.load(options.results), options.processes, rules=rules, signers=signers)
+
+    def examined() -> examine.Audit:
+        return examine.examine(tree.load(options.results), options.processes, rules=rules, signers=signers)
+
+    if options.clean:
+        for one in tree.load(options.results).trees:
+            for path in scratch.clean(one.root) if one.study or one.statements else []:
+                print(f"removed: {tree.shown(str(path))}", file=sys.stderr)
+    found = examined()
+    if options.repair and not found.is_clean(strict=False):
+        repair.run(found)
+        found = examined()
     if options.html:
         from toolnoise.provenance.page import page
 
@@ -434,7 +464,7 @@ _BY_HAND = [
         "audit",
         _audit,
         "trace every result back to data, code, seed and machine; exit code 1 if there are findings",
-        ("RESULTS", "strict?", "require-signatures?", "json?", "html?", "processes?"),
+        ("RESULTS", "strict?", "require-signatures?", "json?", "html?", "processes?", "clean?", "repair?"),
         "toolnoise audit results/demo --html audit.html",
     ),
     (
@@ -563,6 +593,11 @@ _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
     "strict": {
         "action": "store_true",
         "help": "report stale results, made by other code, as findings too",
+    },
+    "clean": {"action": "store_true", "help": "first remove the scratch files that killed jobs have left"},
+    "repair": {
+        "action": "store_true",
+        "help": "have Snakemake make damaged and missing files again, and what follows from them, then audit once more",
     },
     "processes": {"type": int, "metavar": "N", "help": "parallel readers (one per core)"},
     "html": {"metavar": "FILE", "help": "also write a page that links every result to its data"},

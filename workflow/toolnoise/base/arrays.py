@@ -1,5 +1,6 @@
 """Arrays in files: NumPy's own formats, never pickled, written whole or not at all."""
 
+import os
 import struct
 import zipfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -61,6 +62,10 @@ def filling_npy(path: str | Path, shape: tuple[int, ...]) -> Iterator[np.ndarray
     """Yield a float32 array mapped to a file, to be filled; when the block succeeds it is the .npy at `path`."""
     with replacing(path) as scratch:
         array = np.lib.format.open_memmap(scratch, "w+", np.float32, shape)
+        # On a full disk, filling a hole of a mapped file kills the process.
+        if hasattr(os, "posix_fallocate"):
+            with scratch.open("rb+") as file:
+                os.posix_fallocate(file.fileno(), 0, scratch.stat().st_size)
         yield array
         array.flush()
 

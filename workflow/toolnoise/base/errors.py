@@ -1,12 +1,19 @@
-"""User errors, reported in one line.
+"""User errors and faults of the machine, reported in one line.
 
-Everything that bad input can cause is raised as `BadInput`; the command line prints its text and exits with 2. A
+Everything that bad input can cause is raised as `BadInput`; the command line prints its text and exits with 2. So it
+does with a fault of the machine, such as a full disk. Ctrl-C ends it without a word and with 130, as shells have it. A
 traceback therefore always means a defect of this program.
 """
 
+import contextlib
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import NoReturn
+
+from toolnoise.base import faults
+
+INTERRUPTED = 130
 
 
 class BadInput(Exception):  # noqa: N818 (it names the input, not the program's error)
@@ -20,10 +27,23 @@ class BadInput(Exception):  # noqa: N818 (it names the input, not the program's 
 
 
 @contextmanager
-def errors_in_one_line() -> Iterator[None]:
-    """End the process with the line and exit code 2 if the block meets bad input."""
+def errors_in_one_line(job: str = "") -> Iterator[None]:
+    """End the process with a line and exit code 2 if the block meets bad input or a fault; `job` says what it does."""
     try:
         yield
     except BadInput as error:
-        print(f"toolnoise: {error}", file=sys.stderr)
-        sys.exit(2)
+        _end(str(error))
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except Exception as error:
+        fault = faults.line(error)
+        if not fault:
+            raise
+        _end(" ".join(f"{job}: {fault}".removeprefix(": ").split()))
+
+
+def _end(line: str) -> NoReturn:
+    # The disk under a log may be the full one.
+    with contextlib.suppress(OSError):
+        print(f"toolnoise: {line}", file=sys.stderr, flush=True)
+    sys.exit(2)

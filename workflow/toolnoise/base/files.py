@@ -9,8 +9,8 @@ import hashlib
 import json
 import lzma
 import os
+import stat
 import tarfile
-import tempfile
 import tokenize
 import zipfile
 import zlib
@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from toolnoise.base import faults, scratch
 from toolnoise.base.errors import BadInput
 
 # Exceptions that NumPy, json and the archive readers raise on damaged bytes.
@@ -33,43 +34,63 @@ DAMAGED = (
     zipfile.BadZipFile,
     zlib.error,
 )
+# The least that a disk gives to a file.
+BLOCK = 4096
 
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
     """Yield a scratch path in the same folder; it becomes `path` when the block succeeds and is removed otherwise."""
     path = Path(path)
-    _make_folder(path.parent)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent)
-    os.close(handle)
-    scratch = Path(name)
-    try:
-        yield scratch
-        with scratch.open("rb+") as file:
-            os.fsync(file.fileno())
-        scratch.chmod(0o666 & ~_umask())
-        scratch.replace(path)
-        _sync_folder(path.parent)
-    finally:
-        scratch.unlink(missing_ok=True)
+    with faults.at(path):
+        _require_place(path)
+        make_folder(path.parent)
+        with scratch.file(path) as one:
+            yield one
+            with one.open("rb+") as file:
+                os.fsync(file.fileno())
+            one.chmod(0o666 & ~_umask())
+            one.replace(path)
+            sync_folder(path.parent)
+
+
+def require_writable(path: str | Path) -> None:
+    """Find out whether a file can be written, before the work that fills it: its folder is made, a block written."""
+    path = Path(path)
+    with faults.at(path):
+        _require_place(path)
+        make_folder(path.parent)
+        with scratch.file(path) as one:
+            one.write_bytes(bytes(BLOCK))
 
 
 def discard(path: str | Path) -> None:
     """Remove a file, and the scratch files that killed processes left of it."""
     path = Path(path)
-    for one in (path, *path.parent.glob(f".{path.name}.*")):
-        one.unlink(missing_ok=True)
+    path.unlink(missing_ok=True)
+    scratch.remove_abandoned(path)
 
 
-def _make_folder(folder: Path) -> None:
+def _require_place(path: Path) -> None:
+    """Refuse to put a file where something else is, such as a folder, a pipe or a device."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISREG(mode):
+        found = "a folder" if stat.S_ISDIR(mode) else "a pipe or a device"
+        raise BadInput(path, "", f"{found} is in the way", "a file, or nothing")
+
+
+def make_folder(folder: Path) -> None:
     """Make a folder and its parents; each entry is on disk before anything is put in it."""
     if not folder.is_dir():
-        _make_folder(folder.parent)
+        make_folder(folder.parent)
         folder.mkdir(exist_ok=True)
-        _sync_folder(folder.parent)
+        sync_folder(folder.parent)
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """Sync the names in a folder to disk: a power cut can lose a rename that was not synced."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -80,8 +101,8 @@ def _sync_folder(folder: Path) -> None:
 
 def write_text(path: str | Path, text: str) -> None:
     """Write `text` as UTF-8, line ends unchanged."""
-    with replacing(path) as scratch:
-        scratch.write_bytes(text.encode())
+    with replacing(path) as one:
+        one.write_bytes(text.encode())
 
 
 def write_json(path: str | Path, value: object) -> None:
@@ -102,7 +123,9 @@ def readable(path: str | Path, wanted: str) -> Iterator[None]:
         yield
     except FileNotFoundError:
         raise BadInput(path, "", "no such file", f"expected {wanted}") from None
-    except (OSError, *DAMAGED) as error:
+    except OSError as error:
+        raise BadInput(path, "", f"cannot be read ({faults.called(error)})", f"expected {wanted}") from None
+    except DAMAGED as error:
         raise BadInput(path, "", f"damaged or truncated ({error})", f"expected {wanted}") from None
 
 

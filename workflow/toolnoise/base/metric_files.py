@@ -97,12 +97,8 @@ def _rows(path: str | Path, columns: Columns) -> list[list[Value]]:
 
 
 def _whole(path: str | Path) -> str:
-    try:
+    with files.readable(path, "a metric file"):
         return Path(path).read_bytes().decode()
-    except FileNotFoundError:
-        raise BadInput(path, "", "no such file", "expected a metric file") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(path, "", f"unreadable ({error})", "expected a metric file") from None
 
 
 def _check_header(path: str | Path, found: Sequence[str], columns: Columns) -> None:

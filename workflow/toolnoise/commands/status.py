@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import psutil
 
 from toolnoise import steps
+from toolnoise.base import log
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import aligned, span
 from toolnoise.steps import STEPS
@@ -86,6 +87,13 @@ class Status(NamedTuple):
     snakemake: bool
     locked: bool
     page: bool
+
+
+def require_here(file: str | Path) -> None:
+    """Refuse the study.json of results in another folder: its runs are not looked for there."""
+    *above, results, _, name = Path(file).absolute().parts
+    if (results, name) == ("results", "study.json") and Path(*above).resolve() != Path.cwd():
+        raise BadInput(file, "", "lies in another folder", f"type this in {Path(*above)}")
 
 
 def status(study: Study) -> Status:
@@ -168,6 +176,8 @@ def _overall(found: Status) -> str:
     known = sum(one.seconds_left or 0.0 for one in found.cells)
     unknown = sum(1 for one in found.cells if one.seconds_left is None)
     parts = [f"{done} of {total} runs are done"]
+    if found.failures:
+        parts.append(f"{len(found.failures)} jobs have failed")
     if known:
         at_once = f" (about {span(known / found.running)} with {found.running} at a time)" if found.running else ""
         parts.append(f"{span(known)} of training left{at_once}")
@@ -178,12 +188,12 @@ def _overall(found: Status) -> str:
 
 def _jobs(study: Study, verb: str) -> Iterator[tuple[Place, Watched]]:
     """The jobs of a step, each with its place."""
-    step, log = STEPS[verb], STEPS[verb].log(verb)
+    step, pattern = STEPS[verb], STEPS[verb].log(verb)
     for place in step.places(study):
         wildcards = tuple(str(getattr(place, name)) for name in step.wildcards())
         rule = step.rule if "{" not in step.rule else steps.rule(verb, step.parameters(study, place))
         result = steps.result(verb, study, place)
-        yield place, Watched(rule, (study.name, *wildcards), result, study.path(log, place))
+        yield place, Watched(rule, (study.name, *wildcards), result, study.path(pattern, place))
 
 
 def _train_at(study: Study, run: Training, job: Watched, workers: Workers) -> At:
@@ -209,13 +219,12 @@ def _at(job: Watched, workers: Workers) -> At:
     if job.slurm_comment in workers.queue:
         return At(workers.queue[job.slurm_comment])
     if Path(job.log).exists():
-        lines = _tail(job.log).strip().splitlines()
-        return At("failed", line=lines[-1].strip() if lines else "its log is empty")
+        return At("failed", line=log.reason(_tail(job.log)))
     return At("missing")
 
 
-def _tail(log: str) -> str:
-    with Path(log).open("rb") as file:
+def _tail(path: str) -> str:
+    with Path(path).open("rb") as file:
         file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL_BYTES))
         return file.read().decode(errors="replace")
 

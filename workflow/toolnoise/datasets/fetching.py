@@ -15,7 +15,7 @@ from typing import Any
 import pooch
 import requests
 
-from toolnoise.base import files
+from toolnoise.base import faults, files, scratch
 from toolnoise.base.errors import BadInput
 from toolnoise.base.progress import progress
 from toolnoise.datasets.archives import opened
@@ -24,6 +24,8 @@ from toolnoise.datasets.sources import NOT_CHECKED, Source, is_own, sources
 # Seconds before each further attempt, counted over attempts without a single new byte between them.
 PAUSES = (1, 5, 20)
 TIMEOUT = 60
+PLACE = "get it from {} and put it there"
+WANTED_CHECKSUM = "a file that can be downloaded without a login, or its checksum"
 # Nothing is kept of an incomplete block.
 NETWORK_BLOCK, BLOCK = 1 << 16, 1 << 20
 
@@ -32,17 +34,35 @@ def fetch(dataset: str, entry: dict[str, Any], out: str | Path) -> None:
     """Put every file of a data set in its place, and write a record of each."""
     records = []
     for source in sources(entry):
-        if not Path(source["path"]).exists():
-            _download(source)
+        _obtain(source)
         records.append(verified(source))
     files.write_json(out, {"dataset": dataset, "sources": records})
 
 
-def _download(source: Source) -> None:
-    path, place = Path(source["path"]), "get it from {} and put it there"
+def _obtain(source: Source) -> None:
+    path = Path(source["path"])
+    if path.exists():
+        return
     if "url" not in source:
-        wanted = place.format(source["page"]) if "page" in source else "a file or a folder of yours"
+        wanted = PLACE.format(source["page"]) if "page" in source else "a file or a folder of yours"
         raise BadInput(path, "", "no such file", wanted)
+    try:
+        files.make_folder(path.parent)
+        # One process downloads. Another one waits, and then finds the file, or goes on with what there is.
+        with scratch.claim(path, wait=True):
+            if not path.exists():
+                _download(source)
+    except requests.RequestException as error:
+        wanted = PLACE.format(source["url"])
+        raise BadInput(path, "", f"no such file, and it cannot be downloaded ({error})", wanted) from None
+    except OSError as error:
+        found = f"cannot be written ({faults.called(error)})"
+        raise BadInput(path, "", found, "a writable folder with free space") from None
+
+
+def _download(source: Source) -> None:
+    path = Path(source["path"])
+    part = path.with_name(f".{path.name}.part")
     pooch.get_logger().setLevel(logging.ERROR)
     checksum = source.get("checksum", NOT_CHECKED)
     try:
@@ -51,13 +71,8 @@ def _download(source: Source) -> None:
             None if checksum == NOT_CHECKED else checksum,
             path.name,
             path.parent,
-            downloader=_Resuming(path.with_name(f".{path.name}.part")),
+            downloader=_Resuming(part) if checksum != NOT_CHECKED else _Unverified(part),
         )
-    except requests.RequestException as error:
-        wanted = place.format(source["url"])
-        raise BadInput(path, "", f"no such file, and it cannot be downloaded ({error})", wanted) from None
-    except OSError as error:
-        raise BadInput(path, "", f"cannot be written ({error})", "a writable folder with free space") from None
     except ValueError:  # pooch raises this for a wrong checksum
         raise BadInput(source["url"], "", "the downloaded file has another checksum", f"expected {checksum}") from None
 
@@ -70,6 +85,7 @@ class _Resuming:
 
     def __call__(self, url: str, out: str, _pooch: object) -> None:
         """Download into the partial file, however often the connection breaks, then rename it to `out`."""
+        self._begin()
         pauses = iter(PAUSES)
         while True:
             before = self._size()
@@ -84,7 +100,17 @@ class _Resuming:
                 if refused or pause is None:
                     raise
                 time.sleep(pause)
+        self._end(url)
         self.part.replace(out)
+
+    def _begin(self) -> None:
+        """What is there already is taken for the start of the file: its checksum decides."""
+
+    def _answered(self, url: str, answer: requests.Response, length: int | None) -> None:
+        """See an answer before anything is written; `length` is that of the whole file."""
+
+    def _end(self, url: str) -> None:
+        """See the whole file."""
 
     def _size(self) -> int:
         with contextlib.suppress(FileNotFoundError):
@@ -103,6 +129,7 @@ class _Resuming:
             goes_on = answer.headers.get("Content-Range", "").startswith(f"bytes {there}-")
             there = there if goes_on else 0
             length = answer.headers.get("Content-Length")
+            self._answered(url, answer, there + int(length) if length else None)
             with (
                 self.part.open("ab" if goes_on else "wb") as file,
                 progress(f"downloading {url}", there + int(length) if length else None, "B", there) as bar,
@@ -110,6 +137,37 @@ class _Resuming:
                 for block in answer.iter_content(NETWORK_BLOCK):
                     file.write(block)
                     bar.update(len(block))
+
+
+class _Unverified(_Resuming):
+    """A downloader for a file without a checksum: nothing else tells that an answer is the file, and all of it.
+
+    So it starts anew in each process, the server must say how long the file is, and a web page is refused.
+    """
+
+    length: int | None = None
+
+    def _begin(self) -> None:
+        self.part.unlink(missing_ok=True)
+
+    def _answered(self, url: str, answer: requests.Response, length: int | None) -> None:
+        chunked = answer.headers.get("Transfer-Encoding", "").lower() == "chunked"
+        if (length is None and not chunked) or self.length not in (None, length):
+            found = "does not say how long the file is" if length is None else "gives another file at each attempt"
+            raise BadInput(url, "", f"the server {found}", WANTED_CHECKSUM)
+        self.length = length
+
+    def _end(self, url: str) -> None:
+        with self.part.open("rb") as file:
+            start = file.read(BLOCK).lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+        if start.startswith((b"<!doctype html", b"<html")):
+            found = "the answer is a web page, not the file"
+        elif self.length is not None and self._size() != self.length:
+            found = f"the answer has {self._size()} bytes where {self.length} were announced"
+        else:
+            return
+        self.part.unlink()
+        raise BadInput(url, "", found, WANTED_CHECKSUM)
 
 
 def verified(source: Source) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from typing import Any
 import jsonschema
 import yaml
 
+from toolnoise.base import faults
 from toolnoise.base.errors import BadInput
 from toolnoise.base.program import ROOT
 from toolnoise.datasets.readers import READERS
@@ -54,7 +55,8 @@ def read_yaml(path: str | Path) -> Any:
     try:
         text = Path(path).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(path, "", f"cannot be read ({error})") from None
+        why = faults.called(error) if isinstance(error, OSError) else error
+        raise BadInput(path, "", f"cannot be read ({why})") from None
     if Path(path).suffix == ".json":
         return _json(text, path)
     try:

@@ -17,7 +17,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from toolnoise.base import arrays, files
+from toolnoise.base import arrays, faults, files
 from toolnoise.base.errors import BadInput
 from toolnoise.engines import State, Weights
 from toolnoise.training.recorded_steps import LOGITS
@@ -88,7 +88,7 @@ class Checkpoints:
                 file.write(_header(whole))
         except OSError as error:
             # A full disk ends a run when it writes its results, not when it writes a checkpoint.
-            print(f"toolnoise: {self.path}: no checkpoint ({error})", file=sys.stderr, flush=True)
+            print(f"toolnoise: {self.path}: no checkpoint ({faults.called(error)})", file=sys.stderr, flush=True)
         self.last = time.monotonic()
 
     def _read(self, started: Callable[[], State], digest: Callable[[Weights], str]) -> Progress:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from socket import socket
     from types import FrameType
 
+# As in toolnoise.base.errors, which is not imported yet.
+INTERRUPTED = 130
 # What a terminal or Snakemake may send to a job. SIGTSTP cannot be given on: a child has no terminal to come back from.
 FORWARDED = {
     signal.SIGHUP: signal.SIGHUP,
@@ -25,7 +27,14 @@ FORWARDED = {
 
 
 def main() -> None:
-    """Have the verb performed by a warm server, or perform it."""
+    """Have the verb performed by a warm server, or perform it; Ctrl-C ends it without a word, whenever it comes."""
+    try:
+        _main()
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+
+
+def _main() -> None:
     address, started = os.environ.get(VARIABLE, ""), "cold"
     if os.path.isabs(address):  # noqa: PTH117 (pathlib takes as long to import as all else here)
         server, why_not = _server(address)

@@ -150,7 +150,7 @@ def _become(job: Message, streams: list[int]) -> None:
 
 
 def _performed(main: Callable[..., None]) -> int:
-    """Perform the job; return the exit code of its process, or minus the signal that ends it."""
+    """Perform the job; return the exit code of its process."""
     try:
         main(started="warm")
     except SystemExit as end:
@@ -159,7 +159,7 @@ def _performed(main: Callable[..., None]) -> int:
         return end.code if isinstance(end.code, int) else int(end.code is not None)
     except BaseException as error:
         sys.excepthook(type(error), error, error.__traceback__)
-        return -signal.SIGINT if isinstance(error, KeyboardInterrupt) else 1
+        return 1
     return 0
 
 
@@ -169,9 +169,6 @@ def _end(code: int) -> NoReturn:
     atexit._run_exitfuncs()
     sys.stdout.flush()
     sys.stderr.flush()
-    if code < 0:
-        signal.signal(-code, signal.SIG_DFL)
-        os.kill(os.getpid(), -code)
     os._exit(code)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from rocrate.model.file import File
 from rocrate.rocrate import ROCrate
 
-from toolnoise.base import files, program
+from toolnoise.base import faults, files, program
 from toolnoise.base.errors import BadInput
 from toolnoise.provenance.record import repository
 from toolnoise.provenance.record.statements import CODE, LOCK, RESOURCE, Artifact
@@ -148,4 +148,4 @@ def _chunks(at: Path | bytes, size: int) -> Iterator[bytes]:
             while chunk := file.read(size):
                 yield chunk
     except OSError as error:
-        raise BadInput(at, "", f"cannot be read ({error.strerror or error})", "a file") from None
+        raise BadInput(at, "", f"cannot be read ({faults.called(error)})", "a file") from None

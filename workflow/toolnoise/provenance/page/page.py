@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from toolnoise.base import faults
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import write_text
 from toolnoise.provenance.audit.examine import Audit
@@ -39,7 +40,7 @@ def write(path: str | Path, found: Audit, strict: bool, rules: Sequence[Rule] = 
     try:
         write_text(path, document(data(found, strict, rules)))
     except OSError as error:
-        raise BadInput("command line", "--html", f"{path} cannot be written ({error.strerror})") from None
+        raise BadInput("command line", "--html", f"{path} cannot be written ({faults.called(error)})") from None
 
 
 def document(block: dict[str, Any]) -> str:

@@ -6,6 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
+from toolnoise.base import faults
+
 # Large enough that threads seldom wait for each other, small enough for a processor's cache.
 BLOCK = 1 << 18
 PROGRESS_BYTES = 1 << 24
@@ -53,7 +55,7 @@ def _hashed(path: Path, opened: Callable, buffer: memoryview, done: Callable[[in
                     done(size - reported)
                     reported = size
     except OSError as error:
-        return Hashed(why=error.strerror or str(error))
+        return Hashed(why=faults.called(error))
     finally:
         done(size - reported)
     return Hashed(digest.hexdigest(), size)

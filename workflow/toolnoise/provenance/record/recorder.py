@@ -5,6 +5,7 @@ removes what it left. Only then does its checkpoint go, so that until the end a 
 """
 
 import argparse
+import contextlib
 import json
 import os
 import shutil
@@ -15,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from toolnoise import steps
-from toolnoise.base import code_digest, files, program
+from toolnoise.base import code_digest, files, program, scratch
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
-from toolnoise.engines import environment
+from toolnoise.engines import environment, serving
 from toolnoise.provenance.record import repository
 from toolnoise.provenance.record.statements import (
     CODE,
@@ -45,10 +46,28 @@ def run(verb: str, given: argparse.Namespace, process: str) -> None:
     if given.planned and given.planned != steps.planned(asked):
         found = "changed since this job was planned: another Snakemake works on a study of the same name"
         raise BadInput(given.study, "", found, "run Snakemake again, or give one of the studies another name")
+    if "spec" in asked and (absent := serving.why_not(asked["spec"]["hardware"])):
+        raise BadInput(
+            f"hardware {asked['spec']['hardware']['name']}", "", absent, "`toolnoise doctor` lists what can run"
+        )
     named = {option: getattr(given, option.replace("-", "_")) for option in (*step.reads, *step.writes, *step.aside)}
     parameters = steps.stated(asked)
     step.check(parameters, named)
-    started = _now()
+    first, *_ = written = [path for path, _ in _written(step, named)]
+    # A full disk or a folder in the way is found before the work.
+    for path in (*written, path_for(first)):
+        files.require_writable(path)
+    with scratch.claim(Path(first)):
+        _perform(verb, parameters, named, process)
+        if "checkpoint" in step.aside:
+            files.discard(given.checkpoint)
+            # A training program of others has a folder for its own.
+            shutil.rmtree(Path(given.checkpoint).with_suffix(""), ignore_errors=True)
+
+
+def _perform(verb: str, parameters: steps.Parameters, named: steps.Files, process: str) -> None:
+    """Perform a job whose outputs nobody else makes, and state it."""
+    step, started = STEPS[verb], _now()
     read = list(steps.inputs(step, named))
     before = {path: _stat(path) for path, _ in read}
     inputs = [_artifact(path, role, INPUT) for path, role in read]
@@ -60,10 +79,6 @@ def run(verb: str, given: argparse.Namespace, process: str) -> None:
     made_by = code_digest.sources(*step.modules(parameters), files=step.files(parameters))
     dependencies = [*inputs, *_sources(verb, parameters, outputs), *_code(made_by)]
     _write(verb, outputs, dependencies, parameters, observed or machine(), started, process)
-    if "checkpoint" in step.aside:
-        files.discard(given.checkpoint)
-        # A training program of others has a folder for its own.
-        shutil.rmtree(Path(given.checkpoint).with_suffix(""), ignore_errors=True)
 
 
 def _written(step: Step, named: steps.Files) -> Iterator[tuple[str, str]]:
@@ -75,8 +90,10 @@ def _written(step: Step, named: steps.Files) -> Iterator[tuple[str, str]]:
 
 def write_study(path: str, config: dict[str, Any], configuration: str) -> None:
     """Write a resolved study, unless it is there as it is, and state which configuration it comes from."""
-    if Path(path).exists() and path_for(path).exists() and files.read_json(path) == config:
-        return
+    # One that cannot be read is written again.
+    with contextlib.suppress(BadInput):
+        if path_for(path).exists() and files.read_json(path) == config:
+            return
     started = _now()
     files.write_json(path, config)
     folders = ("resources", "workflow/schemas")

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO, NamedTuple
 
+from toolnoise.base import faults, scratch
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import read_json
 from toolnoise.provenance.record import statements
@@ -101,7 +102,7 @@ def load(folder: str | Path) -> Results:
     try:
         entries = sorted(os.scandir(root), key=lambda entry: entry.name)
     except OSError as error:
-        raise BadInput(folder, "", f"cannot be read ({error.strerror})") from None
+        raise BadInput(folder, "", f"cannot be read ({faults.called(error)})") from None
     folders = [entry for entry in entries if entry.is_dir(follow_symlinks=False) and not entry.name.startswith(".")]
     # A study without study.json and statements/ is recognised by its place in results/.
     lost = root.resolve().parent.name == RESULTS and not any(_is_study(root / entry.name) for entry in folders)
@@ -159,16 +160,19 @@ def _walk(root: Path) -> tuple[dict[str, int], dict[str, str]]:
         try:
             entries = sorted(os.scandir(root / folder), key=lambda entry: entry.name)
         except OSError as error:
-            strange[folder or "."] = f"a folder that cannot be read ({error.strerror})"
+            strange[folder or "."] = f"a folder that cannot be read ({faults.called(error)})"
             continue
         for entry in entries:
             path = f"{folder}/{entry.name}" if folder else entry.name
+            if scratch.is_scratch(entry.name) and scratch.is_held(entry.path):
+                # Something that a living process is making is no result yet.
+                continue
             try:
                 about = entry.stat(follow_symlinks=False)
             except FileNotFoundError:
                 strange[path] = "gone since the folder was listed"
             except OSError as error:
-                strange[path] = f"cannot be examined ({error.strerror})"
+                strange[path] = f"cannot be examined ({faults.called(error)})"
             else:
                 if stat.S_ISDIR(about.st_mode):
                     folders.append(path)

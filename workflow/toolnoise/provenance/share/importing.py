@@ -11,7 +11,6 @@ import hashlib
 import os
 import re
 import shutil
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -20,7 +19,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from toolnoise import steps
-from toolnoise.base import code_digest, files
+from toolnoise.base import code_digest, faults, files, scratch
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
 from toolnoise.base.progress import progress
@@ -67,11 +66,10 @@ def take(
     if (folder / layout.LOCKS).is_dir() and any((folder / layout.LOCKS).iterdir()):
         raise BadInput(folder, "", "Snakemake is running here", "a folder that it does not write to")
     here = studies.load(study or into / tree.STUDY_FILE)
-    with _refused_write_errors(into), tempfile.TemporaryDirectory(prefix=".import-", dir=into) as scratch:
-        incoming = _Incoming(file, here, into, Path(scratch))
+    with _refused_write_errors(into), scratch.folder(into) as unpacked:
+        incoming = _Incoming(file, here, into, unpacked)
         incoming.verify(other_code=other_code, signers=signers)
-        placed = incoming.place()
-    _forget(folder / SNAKEMAKE, [name for job in placed for name, _ in job.outputs])
+        placed = incoming.place(lambda names: _forget(folder / SNAKEMAKE, names))
     return Counts(Counter(job.verb for job in placed), len(incoming.coming) - len(placed))
 
 
@@ -100,12 +98,16 @@ class _Incoming:
                 if not isinstance(record, dict) or record.get("spec") != one.job.parameters["spec"]:
                     raise self._refusal(name, "differs from its statement in its spec", "the same spec")
 
-    def place(self) -> list[Job]:
-        """Move all files to their places, or none; returns the jobs with files that were not here before."""
+    def place(self, before: Callable[[list[str]], object]) -> list[Job]:
+        """Move all files to their places, or none; returns the jobs with files that were not here before.
+
+        `before` is called with the names of their outputs, so that an import that is killed meanwhile can be repeated.
+        """
         placed, moves = [], []
         for name, one in self.coming.items():
             new = [output.name for output in one.statement.outputs if not os.path.lexists(self._target(output.name))]
-            if new:
+            # A statement alone is missing if an import was killed just before it came.
+            if new or not os.path.lexists(self._target(name)):
                 placed.append(one.job)
                 # The statement last, as in the recorder: a stated result is complete.
                 moves += [(self.scratch / path, self._target(path)) for path in (*new, name)]
@@ -114,6 +116,7 @@ class _Incoming:
         stamp = max([time.time_ns(), *(path.stat().st_mtime_ns for path in known)])
         for source, _ in moves:
             os.utime(source, ns=(stamp, stamp))
+        before([name for job in placed for name, _ in job.outputs])
         _move(moves, self.scratch / "before")
         return placed
 
@@ -250,7 +253,7 @@ def _refused_write_errors(into: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        found = f"cannot be written to ({error.strerror or error})"
+        found = f"cannot be written to ({faults.called(error)})"
         raise BadInput(into, "", found, "a folder with room, on one file system") from None
 
 
@@ -262,7 +265,7 @@ def _move(moves: list[tuple[Path, Path]], aside: Path) -> None:
     try:
         for number, (source, target) in enumerate(moves):
             absent = [folder for folder in target.parents if not folder.exists()]
-            target.parent.mkdir(parents=True, exist_ok=True)
+            files.make_folder(target.parent)
             made += reversed(absent)
             before = aside / str(number)
             moved.append((source, target, before))
@@ -270,6 +273,8 @@ def _move(moves: list[tuple[Path, Path]], aside: Path) -> None:
                 # An old statement whose files are gone.
                 target.replace(before)
             source.replace(target)
+        for place in dict.fromkeys(target.parent for _, target, _ in moved):
+            files.sync_folder(place)
     except BaseException:
         for source, target, before in reversed(moved):
             if not source.exists():

@@ -1,0 +1,134 @@
+"""Faults of the machine: what they are called, that they end a verb in one line, and what they leave whole."""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from toolnoise.base import arrays, faults, files
+from toolnoise.base.errors import BadInput, errors_in_one_line
+
+
+def said(error, capsys, job=""):
+    with pytest.raises(SystemExit) as end, errors_in_one_line(job):
+        raise error
+    assert end.value.code == 2
+    text = capsys.readouterr().err
+    assert text.count("\n") == 1
+    return text.removeprefix("toolnoise: ").rstrip("\n")
+
+
+@pytest.mark.parametrize(
+    ("number", "name"),
+    [
+        (errno.ENOSPC, "no space is left on the disk"),
+        (errno.EDQUOT, "the disk quota is used up"),
+        (errno.EROFS, "the file system is read-only"),
+        (errno.EIO, "the disk reports an input/output error"),
+        (errno.EACCES, "no permission"),
+        (errno.EISDIR, "a folder is in the way"),
+        (errno.ENOTDIR, "a file is in the way where a folder belongs"),
+    ],
+)
+def test_a_fault_is_one_line_with_the_output_and_its_name(number, name, tmp_path, capsys):
+    place = tmp_path / "out.csv"
+    files.write_text(place, "whole")
+    with pytest.raises(OSError, match=r"out\.csv") as caught, files.replacing(place) as scratch:
+        scratch.write_text("half")
+        raise OSError(number, os.strerror(number))
+    assert said(caught.value, capsys) == f"{place}: {name}"
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["whole"]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError("Unable to allocate 2.50 GiB for an array"),
+        MemoryError("std::bad_alloc"),
+        RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 99 bytes.\nmore"),
+    ],
+)
+def test_too_little_memory_is_one_line_with_the_job_and_what_was_asked_for(error, capsys):
+    line = said(error, capsys, "train smallcnn/1")
+    assert line.startswith(f"train smallcnn/1: not enough memory: {str(error).splitlines()[0]}")
+
+
+@pytest.mark.parametrize("error", [ValueError("a defect"), OSError("unknown"), FileNotFoundError(2, "no", "x")])
+def test_a_defect_stays_a_traceback(error):
+    with pytest.raises(type(error)), errors_in_one_line():
+        raise error
+    assert not faults.line(error)
+
+
+def test_ctrl_c_ends_without_a_word_and_with_130(capsys):
+    with pytest.raises(SystemExit) as end, errors_in_one_line():
+        raise KeyboardInterrupt
+    assert end.value.code == 130
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(("make", "what"), [(os.mkdir, "a folder"), (os.mkfifo, "a pipe or a device")])
+def test_what_is_no_file_is_never_replaced(make, what, tmp_path):
+    make(tmp_path / "out")
+    for write in (lambda path: files.write_text(path, ""), files.require_writable):
+        with pytest.raises(BadInput, match=f"out: {what} is in the way"):
+            write(tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_place_is_tried_before_the_work_and_left_as_it_was(tmp_path):
+    files.require_writable(tmp_path / "new/out.csv")
+    assert list((tmp_path / "new").iterdir()) == []
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match="file") as caught:
+        files.require_writable(tmp_path / "file/out.csv")
+    assert faults.line(caught.value).endswith("a file is in the way where a folder belongs")
+
+
+def test_a_mapped_array_has_its_place_on_the_disk_before_it_is_filled(tmp_path):
+    with arrays.filling_npy(tmp_path / "a.npy", (1000, 1000)) as array:
+        (scratch,) = tmp_path.iterdir()
+        assert scratch.stat().st_blocks * 512 >= 4_000_000
+        array[:] = 1
+    assert np.load(tmp_path / "a.npy").sum() == 1e6
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+@pytest.mark.parametrize("verb", [["doctor"], ["doctor", "--json"], ["plan", "--sd", "0.3", "--gain", "0.3"]])
+def test_a_full_disk_under_what_a_verb_prints_is_one_line(verb):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "toolnoise.cli", *verb], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 2
+    assert done.stderr == "toolnoise: a file: no space is left on the disk\n"
+
+
+@pytest.mark.parametrize("verb", ["summary", "status", "estimate", "doctor", "report"])
+def test_ctrl_c_ends_a_verb_at_work_without_a_word(verb, tmp_path):
+    pipe = tmp_path / "study.json"
+    os.mkfifo(pipe)
+    more = ["--shows", "a", "--out", "b"] if verb == "report" else []
+    script = Path(sys.executable).with_name("toolnoise")
+    # A shell may have started these tests in the background, where it ignores SIGINT.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    job = subprocess.Popen([script, verb, "--study", pipe, *more], stderr=subprocess.PIPE, text=True)
+    signal.signal(signal.SIGINT, before)
+    while True:
+        # Nobody can open a pipe to write until somebody reads it.
+        try:
+            writer = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+            break
+        except OSError:
+            assert job.poll() is None, job.stderr.read()
+            time.sleep(0.05)
+    job.send_signal(signal.SIGINT)
+    _, said = job.communicate()
+    os.close(writer)
+    assert (job.returncode, said) == (130, "")

@@ -1,0 +1,67 @@
+"""What a fault of the machine is called: a full disk, no permission, a folder in the way, too little memory.
+
+A verb that meets one ends in a line with the path and this name. Every other `OSError` is a defect of this program.
+"""
+
+import errno
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+CALLED = {
+    errno.ENOSPC: "no space is left on the disk",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EFBIG: "the file is larger than is allowed here",
+    errno.EROFS: "the file system is read-only",
+    errno.EIO: "the disk reports an input/output error",
+    errno.ESTALE: "the network file system has lost the file",
+    errno.EACCES: "no permission",
+    errno.EPERM: "no permission",
+    errno.EISDIR: "a folder is in the way",
+    errno.ENOTDIR: "a file is in the way where a folder belongs",
+    errno.EEXIST: "a file is in the way where a folder belongs",
+    errno.ENOTEMPTY: "a folder is in the way",
+    errno.ENXIO: "a pipe or a device is in the way",
+    errno.ELOOP: "a circle of links is in the way",
+    errno.ENAMETOOLONG: "the name is too long for the file system",
+    errno.EMFILE: "too many files are open",
+    errno.ENFILE: "too many files are open",
+    errno.ENOMEM: "not enough memory",
+}
+# What frameworks say when memory is short. Not all of them raise MemoryError.
+MEMORY = re.compile(r"can't allocate memory|RESOURCE_EXHAUSTED|[Oo]ut of memory|OOM when allocating|bad_alloc")
+
+
+def called(error: OSError) -> str:
+    """What an error is called."""
+    return CALLED.get(error.errno, error.strerror or str(error))
+
+
+def line(error: BaseException) -> str:
+    """The fault that an exception stands for, with its path, on one line; empty if it is a defect."""
+    if isinstance(error, OSError) and error.errno in CALLED:
+        return f"{error.filename or 'a file'}: {called(error)}"
+    if isinstance(error, MemoryError) or MEMORY.search(str(error)):
+        (asked, *_) = str(error).strip().splitlines() or [""]
+        return f"not enough memory: {asked or 'the system gives no more'}{_available()}"
+    return ""
+
+
+@contextmanager
+def at(path: Path) -> Iterator[None]:
+    """Name the output in an error about its scratch file, or about no file: a write does not know its path."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None or Path(str(error.filename)).name.startswith(f".{path.name}."):
+            error.filename, error.filename2 = str(path), None
+        raise
+
+
+def _available() -> str:
+    try:
+        (kib,) = re.findall(r"^MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE)
+    except (OSError, ValueError):
+        return ""
+    return f"; {int(kib) / 2**20:.1f} GiB of this machine are free"

@@ -1,0 +1,40 @@
+"""The log of a job: no result, so a full disk under it ends no job; and what it says of a failure."""
+
+import io
+import re
+import sys
+
+# The last line of a job that ended by itself: a refusal, or an exception.
+SAID = re.compile(r"toolnoise: |[A-Za-z_][\w.]*(Error|Exception|Interrupt|Warning)\b")
+TRACEBACK = "Traceback (most recent call last):"
+SILENT = "it ended without a message, as a job does that is killed"
+
+
+class _Lossy(io.FileIO):
+    """A stream that drops what it cannot write."""
+
+    def write(self, data: bytes) -> int:  # type: ignore[override]
+        try:
+            return super().write(data)
+        except OSError:
+            return len(data)
+
+
+def may_be_lost() -> None:
+    """From now on, this process goes on if what it prints cannot be written."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        # Not what a test or a notebook has put there.
+        if stream is getattr(sys, f"__{name}__"):
+            stream.flush()
+            lossy = io.BufferedWriter(_Lossy(stream.fileno(), "w", closefd=False))
+            errors = stream.errors or "strict"
+            setattr(sys, name, io.TextIOWrapper(lossy, stream.encoding, errors, line_buffering=True))
+
+
+def reason(text: str) -> str:
+    """Why a job failed, by the end of its log: the last line is often no more than a library's greeting."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not lines:
+        return f"its log is empty: {SILENT}, or the disk under it is full"
+    return lines[-1] if SAID.match(lines[-1]) or TRACEBACK in lines else f"{SILENT}; its log ends with: {lines[-1]}"

@@ -1,0 +1,169 @@
+"""Scratch files: what a process writes before it is whole, and the right to make an output.
+
+The writer of a scratch file holds a lock on it. The system drops the lock when the writer ends, however that happens.
+So everyone can tell whether the writer is alive, also on another machine that shares the file system. What nobody holds
+is removed by the next job of the same output, or by `toolnoise audit --clean`. Where a file system has no locks,
+nothing counts as left behind.
+"""
+
+import fcntl
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from toolnoise.base.errors import BadInput
+
+# `.weights.npz.13gkcno8.npz`, as tempfile names it; `.weights.npz.lock`; the folder of an import.
+RANDOM = "[a-z0-9_]{8}"
+LOCK = ".lock"
+FOLDER = ".import-"
+SCRATCH = re.compile(rf"\.(?P<of>.+?)\.{RANDOM}(?P<suffix>\.[^.]*)?|\..+{re.escape(LOCK)}|{FOLDER}{RANDOM}", re.DOTALL)
+# The longest time for which someone who only looks may hold a lock.
+LOOKING = 0.2
+
+
+@contextmanager
+def file(path: Path) -> Iterator[Path]:
+    """Make a scratch file beside `path`; it is removed at the end, unless it was renamed."""
+    remove_abandoned(path)
+    scratch, handle = _made(path)
+    try:
+        yield scratch
+    finally:
+        scratch.unlink(missing_ok=True)
+        os.close(handle)
+
+
+@contextmanager
+def folder(within: Path) -> Iterator[Path]:
+    """Make a scratch folder; it is removed at the end, and with it those that killed processes left."""
+    for left in within.glob(f"{FOLDER}*"):
+        _remove(left)
+    # Someone who cleans may take it away before it is held.
+    while True:
+        scratch = Path(tempfile.mkdtemp(prefix=FOLDER, dir=within))
+        handle = os.open(scratch, os.O_RDONLY | os.O_CLOEXEC)
+        if _held(handle, scratch):
+            break
+        os.close(handle)
+    try:
+        yield scratch
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+        os.close(handle)
+
+
+@contextmanager
+def claim(path: Path, *, wait: bool = False) -> Iterator[None]:
+    """Hold the right to make `path`, in a folder that is there; who comes second is refused, or waits."""
+    lock = path.with_name(f".{path.name}{LOCK}")
+    started = time.monotonic()
+    while True:
+        handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            if _held(handle, lock, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB):
+                break
+        except BlockingIOError:
+            if time.monotonic() - started > LOOKING:
+                os.close(handle)
+                raise BadInput(path, "", "another process is making it", "wait until that has ended") from None
+            time.sleep(LOOKING / 10)
+        os.close(handle)
+    try:
+        yield
+    finally:
+        lock.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def is_held(path: str | Path) -> bool:
+    """Whether a scratch file or folder has a living writer."""
+    try:
+        handle = _opened(path)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(handle)
+    return False
+
+
+def is_scratch(name: str) -> bool:
+    """Whether a file or a folder may be scratch, by its name."""
+    found = SCRATCH.fullmatch(name)
+    return bool(found) and (not found["of"] or (found["suffix"] or "") == Path(found["of"]).suffix)
+
+
+def remove_abandoned(path: Path) -> None:
+    """Remove the scratch files of one output whose writers have ended."""
+    start = f".{path.name}."
+    for one in list(path.parent.iterdir()) if path.parent.is_dir() else []:
+        if one.name.startswith(start) and is_scratch(one.name) and not one.name.endswith(LOCK):
+            _remove(one)
+
+
+def clean(root: Path) -> list[Path]:
+    """Remove all scratch below a folder whose writers have ended; returns what was removed."""
+    found = [
+        Path(place, name)
+        for place, folders, names in os.walk(root)
+        for name in (*folders, *names)
+        if is_scratch(name) and (name in names or name.startswith(FOLDER))
+    ]
+    return [one for one in sorted(found) if _remove(one)]
+
+
+def _made(path: Path) -> tuple[Path, int]:
+    while True:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent)
+        if _held(handle, Path(name)):
+            return Path(name), handle
+        os.close(handle)
+
+
+def _held(handle: int, path: Path, how: int = fcntl.LOCK_EX) -> bool:
+    """Take the lock; false if the file has been taken away meanwhile."""
+    try:
+        fcntl.flock(handle, how)
+    except BlockingIOError:
+        raise
+    except OSError:
+        # A file system without locks.
+        return True
+    try:
+        return os.path.samestat(os.fstat(handle), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _remove(path: Path) -> bool:
+    """Remove a scratch file or folder, unless its writer is alive; the lock is held meanwhile."""
+    try:
+        handle = _opened(path)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    return True
+
+
+def _opened(path: str | Path) -> int:
+    """Open a file or a folder to lock it: over NFS, a file must be open for writing for that."""
+    flags = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    try:
+        return os.open(path, os.O_RDWR | flags)
+    except IsADirectoryError:
+        return os.open(path, os.O_RDONLY | flags)
