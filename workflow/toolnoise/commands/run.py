@@ -80,7 +80,7 @@ def _folder(profile: str | None) -> Path | None:
 
 def _settings(profile: Path | None) -> config.Config:
     file = profile and profile / "config.yaml"
-    return config.read_yaml(file) if file and file.is_file() else {}
+    return (config.read_yaml(file) if file and file.is_file() else None) or {}
 
 
 def _only(profiles: config.Config, study: str) -> list[str]:

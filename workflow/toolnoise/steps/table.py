@@ -7,6 +7,7 @@ from toolnoise.datasets import sources
 from toolnoise.datasets.readers import READERS
 from toolnoise.steps.step import Parameters, Read, Step
 from toolnoise.study import layout
+from toolnoise.study.builders import is_own
 from toolnoise.study.cells import Cell, Control, Dataset, Network, Pair, Profile, Task, Training, Variants, Whole
 from toolnoise.study.grid import Study
 
@@ -19,6 +20,10 @@ RUN_FILES, WEIGHTS, INDEX, KERNEL_TIMES = ("weights.npz", "history.csv"), ("weig
 
 def _spec(study: Study, cell: Cell, seed: int | None = None) -> Parameters:
     return {"spec": study.spec(cell, study.seeds[cell][0] if seed is None else seed)}
+
+
+def _first_spec(study: Study, place: Variants) -> Parameters:
+    return _spec(study, next(cell for cell in study.cells if cell[:3] == place))
 
 
 def _exchange(study: Study, way: Pair) -> Parameters:
@@ -53,6 +58,11 @@ def _with_sources(study: Study) -> Iterator[Dataset]:
 
 def _runs(study: Study) -> Iterator[Training]:
     return (Training(*cell, seed) for cell, seeds in study.seeds.items() for seed in seeds)
+
+
+def _own_models(study: Study) -> Iterator[Variants]:
+    places = dict.fromkeys(Variants(*cell[:3]) for cell in study.cells)
+    return (place for place in places if is_own(study.config["models"][place.model]))
 
 
 # What options name
@@ -194,6 +204,21 @@ ROWS = {
         minutes=lambda _study, _place: A_DAY,
         further=lambda parameters: (READERS[parameters["entry"]["reader"]].partition(":")[0],),
         aside=("threads",),
+    ),
+    "check-model": Step(
+        "check_model",
+        "build a model of a study's own before its first run, and check what its builder returns",
+        place=Variants,
+        places=_own_models,
+        parameters=_first_spec,
+        reads=DATA,
+        writes={"out": layout.CHECKED},
+        work="toolnoise.training.model_check:check",
+        wanted=("models", "model/dataset/hardware of its grid, with a builder that is not of this package"),
+        tooling=lambda place: place.hardware,
+        # Runs that were made elsewhere go without.
+        needed=False,
+        record="out",
     ),
     "train": Step(
         "train_run",
