@@ -76,6 +76,17 @@ def test_half_precision_that_no_entry_can_pin_is_refused_in_one_line(toolings, r
     assert "kernels eigen" in line
 
 
+# What is wrong with builders of drivers/own_models.py, in the words of their refusals.
+FAULTS = {
+    "softmax": "ends in a softmax; expected logits",
+    "activated": "ends in a softmax; expected logits",
+    "seven": "gives outputs of shape 7; expected one output of 4 logits",
+    "unbuilt": "without weights; expected a model that begins with keras.Input(input_shape)",
+    "nothing": "returns a NoneType; expected a function of (input_shape, classes) that returns a keras.Model",
+    "mistaken": "has no attribute 'Dens' (own_models.py, line ",
+}
+
+
 @pytest.fixture(scope="module")
 def lines(workshop, own_workshop, run, refusal):
     """The line in which each of several trainings is refused, of which nothing is left; one process tries them all."""
@@ -88,6 +99,7 @@ def lines(workshop, own_workshop, run, refusal):
         "images": workshop(QUICK, model="mobilenet"),
         "network": workshop(QUICK, model="vgg16", models={"vgg16": {"options": {"architecture": "VGG17"}}}),
         "initialiser": own_workshop("unknown"),
+        **{builder: own_workshop(builder) for builder in FAULTS},
     }
     words = [word for here in tried.values() for word in ("--", here.folder, *here.command(out="refused"))]
     done = run(Path.cwd(), sys.executable, Path(__file__).parent / "drivers/refused.py", *words)
@@ -137,6 +149,12 @@ def test_a_network_that_keras_does_not_have_is_refused_in_one_line(lines):
     line = lines["network"]
     assert "model vgg16: builder" in line
     assert "keras.applications has no network 'VGG17'" in line
+
+
+@pytest.mark.parametrize("builder", FAULTS)
+def test_a_builder_whose_network_cannot_be_trained_is_refused_in_one_line(lines, builder):
+    assert f"model mine: builder: own_models:{builder} " in lines[builder]
+    assert FAULTS[builder] in lines[builder]
 
 
 def test_an_initialiser_of_no_known_kind_is_refused_in_one_line(lines):

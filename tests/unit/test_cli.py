@@ -38,13 +38,12 @@ def test_no_line_of_the_help_is_wider_than_a_terminal(capsys):
 
 
 def test_the_help_of_each_verb_ends_with_an_example():
-    parser, verbs = cli._parser("")
-    for verb, one in verbs.choices.items():
+    for verb, one in cli._parser("")[1].choices.items():
         example = one.format_help().partition("\nexample:\n")[2].splitlines()[0]
         program, *arguments = shlex.split(example)
         assert (program, arguments[0]) == ("toolnoise", verb)
         if arguments[-1] != "...":
-            assert parser.parse_args(arguments).verb == verb
+            assert cli.parsed(arguments).verb == verb
 
 
 @pytest.mark.parametrize("shell", cli.SHELLS)

@@ -176,8 +176,10 @@ def test_a_study_that_is_done_says_so(handler):
     assert handler.stream.getvalue().startswith("Nothing to be done")
 
 
-def test_a_dry_run_shows_no_progress(handler):
+def test_a_dry_run_shows_once_what_is_planned_and_no_progress(handler):
     handler.common_settings.dryrun = True
+    for _ in range(2):
+        tell(handler, LogEvent.RUN_INFO, stats={"train_run": 4, "total": 4}, message="Job stats:\njob  count\n")
     begin(handler, 1)
     tell(handler, LogEvent.JOB_FINISHED, job_id=1)
-    assert handler.stream.getvalue() == ""
+    assert handler.stream.getvalue() == "Job stats:\njob  count\n"

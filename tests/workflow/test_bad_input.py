@@ -103,7 +103,7 @@ def test_a_metric_file_that_lacks_a_column_is_one_line_that_names_it(copied, too
     [
         (["tarin"], "tarin"),
         (["summary", "--study", "study.yaml", "--loud"], "--loud"),
-        (["summary"], "--study"),
+        (["train"], "--study"),
         (["train", *STUDY, *NAMES, *TRAINS, "--seed", "one"], "'one'"),
         (["train", *STUDY, *NAMES, *TRAINS, "--seed", "9"], "seed 9"),
         (["prepare", *STUDY, "--dataset", "mnist", "--out", "o"], "mnist"),

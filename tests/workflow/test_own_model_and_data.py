@@ -132,6 +132,32 @@ def test_runs_and_data_of_ones_own_are_made_again_from_their_statements(second, 
     assert done.stdout.splitlines()[-1] == "2 reproduced"
 
 
+def test_the_check_of_a_users_own_model_is_kept_and_is_no_reason_to_train_again(first, planned, tmp_path):
+    copy = shutil.copytree(first, tmp_path / "copy")
+    check = copy / "results/mine/models/my-model/my-data/cpu.json"
+    found = json.loads(check.read_text())
+    assert (found["input_shape"], found["classes"]) == ([8, 8, 1], 10)
+    assert found["tensors"]["logits/kernel"][1] == 10
+    check.unlink()
+    assert planned(copy) == {}
+
+
+def test_a_model_without_logits_is_refused_before_any_run_is_trained(first, change_study, snakemake, tmp_path):
+    copy = shutil.copytree(first, tmp_path / "copy", ignore=shutil.ignore_patterns("results", ".snakemake", "logs"))
+    model = (copy / "my_model.py").read_text()
+    (copy / "soft.py").write_text(model.replace('name="logits"', 'name="logits", activation="softmax"'))
+
+    def add(study):
+        study["models"]["soft"] = {"builder": "soft:build"}
+        study["grid"][0]["models"].append("soft")
+
+    change_study(copy, add)
+    done = snakemake(copy, "--logger", "toolnoise")
+    assert done.returncode != 0
+    assert "toolnoise: model soft: builder: soft:build ends in a softmax" in done.stdout + done.stderr
+    assert not (copy / "results/mine/runs").exists()
+
+
 def test_the_study_kept_with_the_results_is_complete(first):
     kept = config.read(first / "results/mine/study.json")
     assert kept["recipes"]["my-recipe"]["optimizer"] == "adam"

@@ -10,7 +10,7 @@ from toolnoise.base.errors import errors_in_one_line
 from toolnoise.datasets import sources
 from toolnoise.steps import STEPS
 from toolnoise.study import catalogue, config as configuration, grid, layout
-from toolnoise.study.builders import require_builders
+from toolnoise.study.builders import is_own, require_builders
 from toolnoise.study.cells import MODES, Cell, Metric, Pair, Shown
 
 # The study file: the last --configfile, else config.yaml. --config overrides it. A profile may name it through a link.
@@ -141,6 +141,12 @@ def get_arguments(verb):
         return found
 
     return get_them
+
+
+def get_checked(wildcards):
+    # Of the study's own models. A check that is made again is no reason to train again: the code of a builder is one.
+    own = is_own(study.config["models"][wildcards.model])
+    return [ancient(study.path(layout.CHECKED, get_place("train", wildcards)))] if own else []
 
 
 def get_own_files(wildcards):

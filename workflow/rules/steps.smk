@@ -15,6 +15,8 @@ for verb in STEPS.keys() - {steps.CONFIGURE, "fetch", "prepare", "train", "run-p
             STEPS[verb].log(verb),
         conda:
             "../../environment.yml"
+        # Models are checked before any run is trained.
+        priority: 2 if verb == "check-model" else 0
         threads: get_threads(verb)
         resources:
             **get_resources(verb),

@@ -4,6 +4,7 @@
 rule train_run:
     input:
         unpack(get_inputs("train")),
+        checked=get_checked,
     output:
         weights=layout.WEIGHTS,
         history=layout.HISTORY,

@@ -1,7 +1,8 @@
 """Progress of a study in Snakemake: the number of finished runs and the estimated time left.
 
 Enable it with `snakemake --logger toolnoise`. On a terminal it updates one line; elsewhere (a log file, CI) it prints a
-line at most every 10 seconds. For a failed job it prints the rule and the last lines of its log.
+line at most every 10 seconds. For a failed job it prints the rule and the last lines of its log. In a dry run it prints
+the number of planned jobs of each rule.
 """
 
 import sys
@@ -42,6 +43,9 @@ class LogHandler(LogHandlerBase):
         """Handle one event of Snakemake's log."""
         match getattr(record, "event", None):
             case LogEvent.RUN_INFO:
+                # A dry run has it twice.
+                if self.common_settings.dryrun and not self.planned:
+                    self._print(record.getMessage().strip())
                 self.planned = Counter({rule: n for rule, n in record.stats.items() if rule != "total"})
             case LogEvent.JOB_INFO:
                 self.rules[record.jobid] = record.rule_name

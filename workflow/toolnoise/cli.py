@@ -56,7 +56,9 @@ def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """The options of a command line; without a verb, print the help, or a script of completion, and end."""
     arguments = sys.argv[1:] if arguments is None else arguments
     parser, verbs = _parser(arguments[0] if arguments else "")
-    options = parser.parse_args(arguments)
+    options, options.further = parser.parse_known_args(arguments)
+    if options.further and options.verb != _PASSES_ON:
+        parser.error(f"unrecognized arguments: {' '.join(options.further)}")
     if not options.verb:
         if options.print_completion:
             print(_completion(parser, verbs, options.print_completion))
@@ -70,6 +72,14 @@ def _study(file: str) -> "Study":
     from toolnoise.study import grid
 
     return grid.load(file)
+
+
+def _study_here(options: argparse.Namespace) -> "Study":
+    """The study that the command line names, or that of this folder."""
+    from toolnoise.study import here
+
+    options.study = options.study or here.to_read("--study")
+    return _study(options.study)
 
 
 def _perform(options: argparse.Namespace) -> None:
@@ -99,10 +109,22 @@ def _synthesise(options: argparse.Namespace) -> None:
     synthetic.write(options.format, options.examples, options.out)
 
 
+def _init(options: argparse.Namespace) -> None:
+    from toolnoise.commands import init
+
+    print(init.write(options.kind))
+
+
+def _run(options: argparse.Namespace) -> None:
+    from toolnoise.commands import run
+
+    sys.exit(run.run(options.profile, options.further))
+
+
 def _summary(options: argparse.Namespace) -> None:
     from toolnoise.commands import summary
 
-    study = _study(options.study)
+    study = _study_here(options)
     _print(summary.as_json(study) if options.json else summary.as_text(study))
 
 
@@ -128,7 +150,7 @@ def _of_engines(hardware: dict[str, Any]) -> dict[str, Any]:
 def _estimate(options: argparse.Namespace) -> None:
     from toolnoise.commands import estimate
 
-    study = _study(options.study)
+    study = _study_here(options)
     if options.measure:
         estimate.measure(study, options.study)
     found = estimate.estimate(study)
@@ -138,7 +160,7 @@ def _estimate(options: argparse.Namespace) -> None:
 def _status(options: argparse.Namespace) -> None:
     from toolnoise.commands import status
 
-    study = _study(options.study)
+    study = _study_here(options)
     status.require_here(options.study)
     found = status.status(study)
     _print(status.as_json(found) if options.json else status.as_text(study, found))
@@ -336,6 +358,8 @@ def _parser(first: str) -> tuple[argparse.ArgumentParser, Any]:
             verb, help=text, description=text, epilog=f"example:\n  {example}", formatter_class=raw, allow_abbrev=False
         )
         one.set_defaults(run=run)
+        if verb == _PASSES_ON:
+            one.usage = "toolnoise run [STUDY] [--profile NAME] [OPTION OF SNAKEMAKE ...]"
         for name in names:
             # A question mark: optional.
             argument = name.removesuffix("?")
@@ -389,6 +413,8 @@ def _completion(parser: argparse.ArgumentParser, verbs: Any, shell: str) -> str:
 
 
 SHELLS = ("bash", "zsh", "fish")
+# The verb whose other options are another program's.
+_PASSES_ON = "run"
 # Places of the demo, for examples.
 _PLACES = {
     "model": "smallcnn",
@@ -404,7 +430,7 @@ _PLACES = {
 }
 _GROUPS = {
     "is a gain real, is a training reproducible?": ("compare", "plan", "check"),
-    "before, during and after a study": ("adopt", "doctor", "estimate", "status", "summary"),
+    "before, during and after a study": ("init", "adopt", "doctor", "estimate", "run", "status", "summary"),
     "verify results": ("audit", "diff", "rebuild", "sign"),
     "share results": ("export", "import", "slim", "crate"),
     "try data formats": ("synthesise",),
@@ -419,11 +445,25 @@ _BY_HAND = [
         "toolnoise synthesise --format cifar-10 --examples 1000 --out data",
     ),
     (
+        "init",
+        _init,
+        "write a commented study file for the training program or the Keras builder in this folder",
+        ("KIND",),
+        "toolnoise init command",
+    ),
+    (
+        "run",
+        _run,
+        "run a study with Snakemake and print its summary; further options are Snakemake's",
+        ("profile?",),
+        "toolnoise run my-study.yaml --cores 2",
+    ),
+    (
         "summary",
         _summary,
         "print a study's results, one line per cell",
-        ("study", "json?"),
-        "toolnoise summary --study results/demo/study.json",
+        ("study?", "json?"),
+        "toolnoise summary",
     ),
     (
         "doctor",
@@ -436,15 +476,15 @@ _BY_HAND = [
         "estimate",
         _estimate,
         "estimate a study's run time, cost and disk space",
-        ("study", "measure?", "json?"),
+        ("study?", "measure?", "json?"),
         "toolnoise estimate --study my-study.yaml --measure",
     ),
     (
         "status",
         _status,
         "print the progress of a study",
-        ("study", "json?"),
-        "toolnoise status --study results/demo/study.json",
+        ("study?", "json?"),
+        "toolnoise status",
     ),
     (
         "rebuild",
@@ -538,6 +578,17 @@ _BY_HAND = [
 # Arguments by name, or by verb and name.
 _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
     "study": {"help": "a configuration, or the study.json among its results", "metavar": "FILE"},
+    **{
+        (verb, "study"): {
+            "help": "a configuration, or the study.json among its results (the only study of this folder)",
+            "metavar": "FILE",
+        }
+        for verb in ("summary", "estimate", "status")
+    },
+    "profile": {
+        "metavar": "NAME",
+        "help": "a profile of the workflow, such as slurm, or of your own (this machine, all cores)",
+    },
     "seed": {"type": int},
     "checkpoint": {"help": "checkpoint of an interrupted run, to resume from; deleted when the run ends"},
     "planned": {"metavar": "SHA256", "help": "refuse the job unless its parameters have this digest"},
@@ -606,6 +657,7 @@ _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
         "metavar": "ALLOWED_SIGNERS",
         "help": "reject statements that none of these people signed; a file as in ssh-keygen(1)",
     },
+    "KIND": {"nargs": "?", "help": "command or builder (what is found in this folder)"},
     "STUDY": {"help": "a configuration, or a study's results folder"},
     ("export", "out"): {"metavar": "FILE", "help": "the archive: .tar, .tar.gz or .tar.xz"},
     ("export", "hardware"): {

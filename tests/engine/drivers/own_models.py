@@ -97,3 +97,38 @@ def unknown(input_shape, classes):
         classes, kernel_initializer=lambda shape, dtype: keras.ops.ones(shape, dtype), name="dense"
     )
     return keras.Model(images, dense(flat))
+
+
+def softmax(input_shape, classes):
+    """Probabilities, from inside a network in the network."""
+    inner = keras.Sequential([keras.Input(input_shape), keras.layers.Flatten(), keras.layers.Dense(classes)])
+    images = keras.Input(input_shape, name="images")
+    return keras.Model(images, keras.ops.softmax(inner(images)))
+
+
+def activated(input_shape, classes):
+    """Probabilities, from the last layer of a network in the network."""
+    last = keras.layers.Dense(classes, activation="softmax")
+    inner = keras.Sequential([keras.Input(input_shape), keras.layers.Flatten(), last])
+    images = keras.Input(input_shape, name="images")
+    return keras.Model(images, inner(images))
+
+
+def seven(input_shape, classes):  # noqa: ARG001 (the fault)
+    """Seven outputs, whatever the number of classes."""
+    return keras.Sequential([keras.Input(input_shape), keras.layers.Flatten(), keras.layers.Dense(7)])
+
+
+def unbuilt(input_shape, classes):  # noqa: ARG001 (the fault)
+    """A network that does not know its input."""
+    return keras.Sequential([keras.layers.Flatten(), keras.layers.Dense(classes)])
+
+
+def nothing(input_shape, classes):
+    """A forgotten `return`."""
+    seven(input_shape, classes)
+
+
+def mistaken(input_shape, classes):
+    """A name that does not exist."""
+    return keras.Sequential([keras.Input(input_shape), keras.layers.Dens(classes)])

@@ -7,6 +7,7 @@ from toolnoise.datasets import sources
 from toolnoise.datasets.readers import READERS
 from toolnoise.steps.step import Parameters, Read, Step
 from toolnoise.study import layout, programs
+from toolnoise.study.builders import is_own
 from toolnoise.study.cells import Cell, Control, Dataset, Network, Pair, Profile, Task, Training, Variants, Whole
 from toolnoise.study.grid import Study
 
@@ -19,6 +20,10 @@ RUN_FILES, WEIGHTS, INDEX, KERNEL_TIMES = ("weights.npz", "history.csv"), ("weig
 
 def _spec(study: Study, cell: Cell, seed: int | None = None) -> Parameters:
     return {"spec": study.spec(cell, study.seeds[cell][0] if seed is None else seed)}
+
+
+def _first_spec(study: Study, place: Variants) -> Parameters:
+    return _spec(study, next(cell for cell in study.cells if cell[:3] == place))
 
 
 def _exchange(study: Study, way: Pair) -> Parameters:
@@ -76,6 +81,11 @@ def _runs(study: Study, cells: list[Cell]) -> Iterator[Training]:
 def _datasets(study: Study, *, of_programs: bool) -> Iterator[Dataset]:
     entries = study.config["datasets"]
     return (Dataset(name) for name in study.datasets if (entries[name]["reader"] == programs.READER) == of_programs)
+
+
+def _own_models(study: Study) -> Iterator[Variants]:
+    places = dict.fromkeys(Variants(*cell[:3]) for cell in study.cells)
+    return (place for place in places if is_own(study.config["models"][place.model]))
 
 
 # What options name
@@ -231,6 +241,21 @@ ROWS = {
         further=lambda parameters: (READERS[parameters["entry"]["reader"]].partition(":")[0],),
         aside=("threads",),
         programs=False,
+    ),
+    "check-model": Step(
+        "check_model",
+        "build a model of a study's own before its first run, and check what its builder returns",
+        place=Variants,
+        places=_own_models,
+        parameters=_first_spec,
+        reads=DATA,
+        writes={"out": layout.CHECKED},
+        work="toolnoise.training.model_check:check",
+        wanted=("models", "model/dataset/hardware of its grid, with a builder that is not of this package"),
+        tooling=lambda place: place.hardware,
+        # Runs that were made elsewhere go without.
+        needed=False,
+        record="out",
     ),
     "train": Step(
         "train_run",

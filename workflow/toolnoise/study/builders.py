@@ -1,17 +1,22 @@
 """Builders of one's own are checked while the study is planned, by reading their source: nothing is imported.
 
-What a builder returns shows only when it is called, in the first job of a model.
+What a builder returns shows only when it is called: by the job `check_model`, before the model's first run.
 """
 
 import ast
 import importlib.util
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from toolnoise.base import code_digest
 from toolnoise.base.errors import BadInput
 from toolnoise.study.programs import is_program
+
+
+def is_own(model: Mapping[str, Any]) -> bool:
+    """Whether a model is not one of this package."""
+    return not is_program(model) and not model["builder"].startswith("toolnoise.")
 
 
 def require_builders(models: dict[str, dict[str, Any]], file: str | Path) -> None:

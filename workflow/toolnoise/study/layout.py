@@ -7,6 +7,8 @@ STUDY = "results/{study}/study.json"
 SOURCES = "results/{study}/data/{dataset}.sources.json"
 DATA = "results/{study}/data/{dataset}.npz"
 
+CHECKED = "results/{study}/models/{model}/{dataset}/{hardware}.json"
+
 CELL = "{model}/{dataset}/{hardware}/{variant}"
 PAIR = "{model}/{dataset}/{hardware}/{other_hardware}/{variant}"
 RUN = "results/{study}/runs/" + CELL + "/{seed}"

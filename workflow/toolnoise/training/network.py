@@ -13,6 +13,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import replicate
 from toolnoise.datasets import prepared
 from toolnoise.engines import Engine, State
+from toolnoise.models.checked import checked, refusal
 from toolnoise.models.initial import Parameter, initial_weights
 
 
@@ -32,7 +33,7 @@ def build_model(engine: Engine, spec: dict[str, Any], dataset: prepared.Data) ->
         found = f"{model['builder']}: {error}"
         raise BadInput(f"model {model['name']}", "options", found, "allowed: the builder's own") from None
     try:
-        return engine.build(builder, model["options"], shape, classes)
+        return engine.build(checked(builder, model), model["options"], shape, classes)
     except ValueError as error:
         # For example, the images are too small for its pooling, or the network does not come in this size.
         found = (
@@ -69,3 +70,5 @@ def _builder(model: dict[str, Any]) -> Callable[..., Any]:
         return getattr(importlib.import_module(module), function)
     except (ImportError, AttributeError) as error:
         raise BadInput(f"model {model['name']}", "builder", f"{model['builder']}: {error}") from None
+    except (Exception, SystemExit) as error:
+        raise refusal(model, error) from None

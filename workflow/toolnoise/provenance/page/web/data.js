@@ -17,6 +17,7 @@ const MADE = {
   predict: ["dump of predictions", "dumps of predictions", "training"],
   remedy: ["dump of remedied predictions", "dumps of remedied predictions", "training"],
   train: ["run", "runs", "training"],
+  "check-model": ["check of a model", "checks of models", "training"],
   profile: ["profile", "profiles", "training"],
   "measure-speed": ["timing", "timings", "training"],
   count: ["count of examples", "counts of examples", "data"],

@@ -1,0 +1,153 @@
+"""`toolnoise run`: Snakemake with this workflow, a study and a profile, and then the study's summary.
+
+It adds nothing that Snakemake does not do by itself: it prints the command that it runs, and every further option is
+Snakemake's. Signals reach Snakemake and its jobs as if Snakemake had been started by hand.
+"""
+
+import contextlib
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+
+from toolnoise.base import program
+from toolnoise.base.errors import BadInput
+from toolnoise.study import config, grid, here, layout
+
+SNAKEFILE = program.snakefile()
+LOCAL = program.profile("default")
+# With these, Snakemake makes no results, or makes them elsewhere: there is nothing to sum up. Letters can be joined.
+_NO_RESULTS = re.compile(
+    r"-[a-zA-Z]*n[a-zA-Z]*|-[hvlDd]|--(dry-?run|help|version|unlock|lint|list|list-.*|dag|d3dag|rulegraph|filegraph|"
+    r"summary|detailed-summary|report|archive|delete-.*|cleanup-.*|directory)(=.*)?"
+)
+# What a terminal sends to every process in its foreground. A group that no shell watches would ignore SIGTSTP.
+_OF_TERMINALS = {
+    signal.SIGINT: signal.SIGINT,
+    signal.SIGQUIT: signal.SIGQUIT,
+    signal.SIGHUP: signal.SIGHUP,
+    signal.SIGTSTP: signal.SIGSTOP,
+    signal.SIGCONT: signal.SIGCONT,
+}
+_ENDING = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM)
+
+
+def run(profile: str | None, words: Sequence[str]) -> int:
+    """Run the study that is among the words, or that of this folder; return Snakemake's exit code."""
+    study, snakemake = command(profile, words)
+    print(shlex.join(snakemake), file=sys.stderr, flush=True)
+    code, received = _followed(snakemake)
+    if code and received:
+        again = shlex.join(["toolnoise", "run", *(["--profile", profile] if profile else []), *words])
+        print(f"toolnoise: ended by {received[0].name}; the same command goes on: {again}", file=sys.stderr)
+    elif code == 0 and not any(map(_NO_RESULTS.fullmatch, words)):
+        _sum_up(study, words)
+    return code
+
+
+def command(profile: str | None, words: Sequence[str]) -> tuple[str, list[str]]:
+    """The study's file, and Snakemake's command line."""
+    snakemake = Path(sys.executable).with_name("snakemake")
+    if not snakemake.exists():
+        raise BadInput(snakemake, "", "no such program", "Snakemake in the environment of toolnoise")
+    folder = _folder(profile)
+    settings = _settings(folder)
+    own = settings.get("configfile", "")
+    study, further = _study(words, _shown(Path(os.path.realpath(folder / own))) if own else here.DEFAULT)
+    chosen = [] if _names(words, "--configfile", "--configfiles") else ["--configfile", study]
+    if "config" in settings and study and not _names(words, "--config", "-C"):
+        chosen = [*_only(settings["config"], study), *chosen]
+    if profile:
+        chosen += ["--profile", _shown(folder) if folder else profile]
+        chosen += [] if _names(words, "--logger") else ["--logger", "toolnoise"]
+    elif not _names(words, "--workflow-profile"):
+        chosen += ["--workflow-profile", _shown(LOCAL)]
+    # Last, since it takes one value: what follows may be a target.
+    return study, [_shown(snakemake), *chosen, "--snakefile", _shown(SNAKEFILE), *further]
+
+
+def _folder(profile: str | None) -> Path | None:
+    """A profile's folder: a path, or one of this workflow; another one Snakemake finds itself."""
+    places = [Path(profile), program.profile(profile)] if profile else []
+    return next((place for place in places if place.is_dir()), None)
+
+
+def _settings(profile: Path | None) -> config.Config:
+    file = profile and profile / "config.yaml"
+    return (config.read_yaml(file) if file and file.is_file() else None) or {}
+
+
+def _only(profiles: config.Config, study: str) -> list[str]:
+    """The `only` of a profile, for its own study, as options for another one: toolings that the study lacks are out."""
+    only = profiles.get("only", [])
+    known = config.read(study)["hardware"]
+    kept = [name for name in only if name in known]
+    if kept == only:
+        return []
+    return ["--config", *([f"only=[{', '.join(kept)}]"] if kept else [])]
+
+
+def _study(words: Sequence[str], otherwise: str) -> tuple[str, list[str]]:
+    """The study's file, and the words without it."""
+    if _names(words, "--configfile", "--configfiles"):
+        values = [word.rpartition("=")[2] for word in words]
+        return next(filter(here.is_study, reversed(values)), ""), list(words)
+    for place, word in enumerate(words):
+        if here.is_study(word) or (place == 0 and Path(word).suffix in here.SUFFIXES):
+            return word, [*words[:place], *words[place + 1 :]]
+    return here.to_run("STUDY", otherwise), list(words)
+
+
+def _names(words: Sequence[str], *options: str) -> bool:
+    return any(word.partition("=")[0] in options for word in words)
+
+
+def _shown(path: Path) -> str:
+    """A path as a person would type it in this folder."""
+    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+
+
+def _followed(snakemake: Sequence[str]) -> tuple[int, list[signal.Signals]]:
+    """Run Snakemake to its end; return its exit code, and the signals that were to end it.
+
+    It has a process group of its own, so that it gets each signal once, whether a terminal sends it to all processes or
+    somebody sends it to this one alone.
+    """
+    child = subprocess.Popen(snakemake, process_group=0)
+    received = []
+
+    def forward(number: int, _frame: FrameType | None) -> None:
+        received.extend(one for one in _ENDING if one == number)
+        with contextlib.suppress(ProcessLookupError):
+            if number in _OF_TERMINALS:
+                os.killpg(child.pid, _OF_TERMINALS[signal.Signals(number)])
+            else:
+                # SIGTERM: it then lets the running jobs finish.
+                child.send_signal(number)
+        if number == signal.SIGTSTP:
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+    for number in {*_OF_TERMINALS, *_ENDING}:
+        # Under nohup, SIGHUP stays ignored.
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, forward)
+    code = child.wait()
+    # As a shell says it of a program that a signal has ended.
+    return (128 - code if code < 0 else code), received
+
+
+def _sum_up(study: str, words: Sequence[str]) -> None:
+    """Print the summary of a study, once it has its page."""
+    renamed = [word.removeprefix("study=") for word in words if word.startswith("study=")]
+    name = renamed[-1] if renamed else config.read_yaml(study)["study"]
+    # Its packages take as long to import as Snakemake takes to start.
+    from toolnoise.commands import summary
+
+    kept, page = (Path(pattern.format(study=name)) for pattern in (layout.STUDY, layout.REPORT))
+    if kept.is_file() and page.is_file():
+        print(summary.as_text(grid.load(kept)))

@@ -1,0 +1,74 @@
+"""A builder, called and checked: what it returns must be a built Keras model that gives one score per class, a logit.
+
+A softmax at the end would be taken for logits by the loss, and training would still seem to work.
+"""
+
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from toolnoise.base.errors import BadInput
+
+# Functions at the end of a network whose results are no logits.
+NO_LOGITS = ("softmax", "sigmoid")
+EXPECTED = "expected a function of (input_shape, classes) that returns a keras.Model"
+
+
+def checked(builder: Callable[..., Any], model: dict[str, Any]) -> Callable[..., Any]:
+    """The builder of a model; what is wrong with it, or with its network, is one line."""
+
+    def build(shape: tuple[int, ...], classes: int, **options: Any) -> Any:
+        try:
+            network = builder(shape, classes, **options)
+        except (BadInput, ValueError):
+            # Keras's own error for images of another size is a ValueError.
+            raise
+        except (Exception, SystemExit) as error:
+            raise refusal(model, error) from None
+        found, allowed = _fault(network, classes)
+        if found:
+            raise BadInput(f"model {model['name']}", "builder", f"{model['builder']} {found}", allowed)
+        return network
+
+    return build
+
+
+def refusal(model: dict[str, Any], error: BaseException) -> BadInput:
+    """The line for a builder, or its module, that raises an error; with the place, if it is a file of this folder."""
+    here = [
+        frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).is_relative_to(Path.cwd())
+    ]
+    place = f" ({Path(here[-1].filename).name}, line {here[-1].lineno})" if here else ""
+    found = f"{model['builder']} raises {type(error).__name__}: {error}{place}"
+    return BadInput(f"model {model['name']}", "builder", found, EXPECTED)
+
+
+def _fault(network: Any, classes: int) -> tuple[str, str]:
+    """What is wrong with a network, and what is allowed; nothing if it is in order."""
+    import keras
+
+    if not isinstance(network, keras.Model):
+        return f"returns a {type(network).__qualname__}", EXPECTED
+    if not network.built:
+        return "returns a model without weights", "expected a model that begins with keras.Input(input_shape)"
+    # A subclass of keras.Model has none: its outputs show when it is called.
+    if not (outputs := getattr(network, "outputs", None)):
+        return "", ""
+    shapes = [tuple(output.shape[1:]) for output in outputs]
+    if shapes != [(classes,)]:
+        found = " and ".join(" x ".join(map(str, shape)) for shape in shapes)
+        return f"gives outputs of shape {found}", f"expected one output of {classes} logits, one for each class"
+    last = _last(outputs[0])
+    return (
+        (f"ends in a {last}", "expected logits: a last layer without an activation") if last in NO_LOGITS else ("", "")
+    )
+
+
+def _last(output: Any) -> str:
+    """The name of the function that gives an output: a layer's activation, or an operation's own name."""
+    operation = output._keras_history.operation
+    while getattr(operation, "outputs", None) and hasattr(operation, "layers"):
+        operation = operation.outputs[0]._keras_history.operation
+    activation = getattr(operation, "activation", None)
+    return getattr(activation, "__name__", type(operation).__name__).lower()
