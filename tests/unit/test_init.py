@@ -4,7 +4,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from toolnoise.base.code_digest import ROOT
+from toolnoise.base.program import ROOT
 from toolnoise.commands import init
 from toolnoise.outside import contract
 from toolnoise.study import config, grid

@@ -2,7 +2,7 @@ import shutil
 
 import pytest
 
-from toolnoise.base.code_digest import ROOT
+from toolnoise.base.program import ROOT
 from toolnoise.commands import run
 
 STUDY = """

@@ -15,9 +15,9 @@ from string import Template
 from typing import NamedTuple
 
 from toolnoise.base.arrays import npz_names
-from toolnoise.base.code_digest import ROOT
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import ALGORITHMIC
+from toolnoise.base.program import ROOT
 from toolnoise.engines import FRAMEWORKS
 from toolnoise.outside import contract, program
 from toolnoise.outside.program import Source
