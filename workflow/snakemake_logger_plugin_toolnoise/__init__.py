@@ -18,7 +18,8 @@ from snakemake_interface_logger_plugins.common import LogEvent
 from toolnoise.base import log
 from toolnoise.base.printing import span
 
-RUN_RULE = "train_run"
+# Networks that are built here, training programs of others, and runs that were there before.
+RUN_RULES = ("train_run", "run_program", "adopt_run")
 SECONDS_BETWEEN_LINES = 10
 LOG_LINES = 20
 NOTHING_TO_DO = "Nothing to be done"
@@ -125,8 +126,9 @@ def progress_line(planned: Counter[str], done: Counter[str], seconds: dict[str, 
     """Done and planned jobs, and the time left, estimated from the mean time of each rule so far."""
     share = min(1.0, done.total() / max(1, planned.total()))
     parts = [f"{share:4.0%}"]
-    if planned[RUN_RULE]:
-        parts.append(f"{done[RUN_RULE]} of {planned[RUN_RULE]} runs trained")
+    runs, finished = (sum(counts[rule] for rule in RUN_RULES) for counts in (planned, done))
+    if runs:
+        parts.append(f"{finished} of {runs} runs trained")
     parts.append(f"{done.total()} of {planned.total()} jobs")
     measured = [value for values in seconds.values() for value in values]
     if measured and done.total() < planned.total():
