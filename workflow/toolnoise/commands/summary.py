@@ -27,7 +27,7 @@ def as_text(study: Study) -> str:
     emulated = study.emulated()
     if emulated:
         lines.append(f"implementation noise is emulated (reduction order) on: {', '.join(emulated)}")
-    lines.append(f"the page: {study.path(layout.REPORT)}")
+    lines.append(f"the page: {study.path(layout.PAGE)}")
     verdicts = _verdicts(study)
     if verdicts is None:
         lines.append("no verdicts on claims yet: snakemake claims")
@@ -42,7 +42,7 @@ def as_json(study: Study) -> dict[str, Any]:
     return {
         "cells": list(_cells(study)),
         "emulated": list(study.emulated()),
-        "page": study.path(layout.REPORT),
+        "page": study.path(layout.PAGE),
         "claims": None
         if verdicts is None
         else verdicts.loc[verdicts["part"] == WHOLE, ["paper", "claim", "says", "side", "verdict"]].to_dict("records"),
