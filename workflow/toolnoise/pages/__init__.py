@@ -1,1 +1,1 @@
-"""A study's page: its findings, tables and figures, and every cell, run and comparison, as HTML that opens from disk."""
+"""A study's page: its findings, tables, figures, cells, runs and comparisons, as HTML that opens from disk."""

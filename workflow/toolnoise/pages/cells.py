@@ -101,7 +101,7 @@ def about(found: Sequence[Run], points: int, metrics: str | Path, values: str | 
 
 def thinned(epochs: int, points: int) -> list[int]:
     """At most `points` of so many epochs, the first and the last among them."""
-    return sorted({int(round(one)) for one in np.linspace(1, epochs, min(points, epochs))}) if epochs else []
+    return sorted({round(float(one)) for one in np.linspace(1, epochs, min(points, epochs))}) if epochs else []
 
 
 def number(value: str | float) -> float | None:

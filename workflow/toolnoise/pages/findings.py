@@ -3,8 +3,6 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-import pandas as pd
-
 from toolnoise.base import metric_files
 from toolnoise.metrics.stability import STABILITY
 from toolnoise.study.cells import Cell

@@ -1,7 +1,6 @@
 """The tables of a page as plain values: what the notebooks rendered, and the metric files as they are."""
 
 import csv
-from collections.abc import Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any

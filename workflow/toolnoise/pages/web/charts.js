@@ -44,7 +44,7 @@ const titled = (node, text) => {
 
 // One dot per run on a line, each a link; a band for the interval of the mean and a tick for the mean itself.
 function dots({ label, unit, runs, mean }) {
-  const [left, right, height, line] = [14, WIDTH - 14, 86, 34];
+  const [left, right, height, line] = [26, WIDTH - 26, 86, 34];
   const known = runs.filter(({ value }) => value !== null);
   const [low, high] = spread([...known.map(({ value }) => value), ...(mean || []).filter((one) => one !== null)]);
   const x = (value) => left + ((value - low) / (high - low)) * (right - left);
@@ -79,7 +79,7 @@ function dots({ label, unit, runs, mean }) {
 
 // One line per run over epochs. Runs in `lit` stand out; the others are grey.
 function curves({ label, epochs, lines, lit, logarithmic }) {
-  const [left, right, top, bottom, height] = [52, WIDTH - 10, 10, 176, 206];
+  const [left, right, top, bottom, height] = [56, WIDTH - 20, 10, 176, 206];
   const values = lines.flatMap(({ values }) => values.filter((one) => one !== null && (!logarithmic || one > 0)));
   const svg = svgEl("svg", {
     viewBox: `0 0 ${WIDTH} ${height}`,
