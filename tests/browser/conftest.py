@@ -35,7 +35,7 @@ def opened(browser):
         page.on("console", lambda message: message.type == "error" and page.errors.append(message.text))
         page.on("pageerror", lambda error: page.errors.append(str(error)))
         page.on("request", lambda request: page.requests.append(request.url))
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(60_000)
         page.goto(f"{Path(file).as_uri()}{fragment}")
         return page
 

@@ -99,7 +99,7 @@ def test_the_keyboard_alone_leads_from_the_top_to_the_data(page):
                 return arrived(page)
         raise AssertionError(f"no way to {name}")
 
-    press("^Runs of smallcnn on digits, cpu, ALGO")
+    press("^These runs of smallcnn on digits, cpu, ALGO")
     assert page.evaluate("document.activeElement.tagName") == "H1"
     press(r"^run 1: [\d.]+ %")
     press(r"^data/digits\.npz$")

@@ -40,7 +40,7 @@ def without(value: Any, names: Collection[str]) -> Any:
         if isinstance(one, str):
             return text(one)
         if isinstance(one, dict):
-            return {text(key): plain(each) for key, each in one.items() if key not in KEYS}
+            return {text(str(key)): plain(each) for key, each in one.items() if key not in KEYS}
         return [plain(each) for each in one] if isinstance(one, (list, tuple)) else one
 
     return plain(value)

@@ -1,7 +1,7 @@
 """A cell's part of a study's page: its runs, their curves and values, and where its runs part.
 
 It is a file of its own that the page loads when somebody asks for the cell, so that the page of a large study opens at
-once. Curves are thinned to `points` epochs, evenly, with the first and the last; numbers have five digits. The answer
+once. Curves are thinned to `points` epochs, evenly, with the first and the last; numbers have a few digits. The answer
 of `toolnoise diff` is there for every two runs of a small cell, and for the first run and each other one of a large
 cell.
 """
@@ -28,15 +28,14 @@ from toolnoise.training.runs import Run
 
 CURVES = ("train_loss", "test_loss", "train_accuracy", "test_accuracy")
 DIGITS = 5
-# Digits of a digest of weights: two of them distinguish epochs of two runs by eye, and a million by chance.
-DIGEST = 8
+DRAWN = 4  # of a curve
+# Digits of a digest of weights: enough to tell two runs apart.
+DIGEST = 6
 # Every two runs of a cell of at most so many are compared.
 ALL_PAIRS = 6
 # Tensors and examples that an answer lists; `toolnoise diff` has all.
-LISTED = 8
+LISTED = 5
 FLIPS = ("a_right_b_wrong", "a_wrong_b_right", "both_wrong_differently")
-# What the page needs of a record's observations, besides those in its statement.
-OBSERVED = ("host", "device", "cpu", "driver", "cuda", "cudnn", "precision", "deterministic", "system", "versions")
 
 
 def show(
@@ -85,7 +84,7 @@ def about(found: Sequence[Run], points: int, metrics: str | Path, values: str | 
         "epochs": at,
         "runs": [_run(run, rows, at) for run, rows in zip(found, tables, strict=True)],
         "curves": {
-            curve: [[number(rows[epoch - 1][curve]) for epoch in at if epoch <= len(rows)] for rows in tables]
+            curve: [[number(rows[epoch - 1][curve], DRAWN) for epoch in at if epoch <= len(rows)] for rows in tables]
             for curve in CURVES
         },
         "values": {
@@ -104,10 +103,10 @@ def thinned(epochs: int, points: int) -> list[int]:
     return sorted({round(float(one)) for one in np.linspace(1, epochs, min(points, epochs))}) if epochs else []
 
 
-def number(value: str | float) -> float | None:
+def number(value: str | float, digits: int = DIGITS) -> float | None:
     """A number with a few digits, or None: JSON has no NaN."""
     value = float(value)
-    return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None
+    return float(f"{value:.{digits}g}") if math.isfinite(value) else None
 
 
 def _run(run: Run, rows: Sequence[Mapping[str, str]], at: Sequence[int]) -> dict[str, Any]:
@@ -121,8 +120,7 @@ def _run(run: Run, rows: Sequence[Mapping[str, str]], at: Sequence[int]) -> dict
         "moved_bit": record.get("moved_bit"),
         "emulated": record.get("emulated_noise"),
         "initial": record["initial_sha256"][:DIGEST],
-        "observed": {key: record["observed"][key] for key in OBSERVED if record["observed"].get(key) not in (None, "")},
-        "weights": [rows[epoch - 1]["weights_sha256"][:DIGEST] for epoch in at if epoch <= len(rows)],
+        "weights": "".join(rows[epoch - 1]["weights_sha256"][:DIGEST] for epoch in at if epoch <= len(rows)),
     }
 
 

@@ -15,7 +15,7 @@ from toolnoise.dumps.prediction_files import Answers
 from toolnoise.study.cells import Cell
 
 # A page of more would be large, and take long to make; of the others it has the command.
-MOST = 1000
+MOST = 500
 # Of the pairs that differ in one of these, the first come first.
 DIFFERENCES = ("variant", "model", "hardware")
 

@@ -11,7 +11,7 @@ from toolnoise.study.cells import Cell, Control, Dataset, Network, Pair, Profile
 from toolnoise.study.grid import Study
 
 A_DAY = 24 * 60  # minutes
-MOST_POINTS = 300_000  # of all curves of a study's page
+MOST_POINTS = 200_000  # of all curves of a study's page
 # Files that lie beside the one that an option names, and are read too: whole names, or suffixes in place of its own.
 RUN_FILES, WEIGHTS, INDEX, KERNEL_TIMES = ("weights.npz", "history.csv"), ("weights.npz",), (".json",), (".csv",)
 

@@ -152,7 +152,6 @@ function runView(key, seed) {
         card("Outcome", el("dl", null, outcome(run, part)), S.logs && el("p", null, el("a", { href: `${S.logs}/train/${key}/${seed}.log` }, "Log"), el("span", { class: "soft" }, " (beside the results, where they were made)"))),
         card("Histories", el("p", { class: "soft" }, "This run in colour, the cell's other runs in grey."), panels(part, [seed])),
         card("Beside another run", chooser(cell, seed)),
-        card("Machine", tree(asPairs(run.observed))),
         card("Spec", opening("Spec", () => tree(asPairs({ ...part.spec, seed })))),
       ];
     }),
@@ -218,8 +217,9 @@ function sideBySide(cell, seed, mine, otherCell, otherSeed, theirs) {
 // The first epoch whose digests of the weights differ, of those that the page has.
 function partedByDigests(a, b, epochs, others) {
   if (epochs.join() !== others.join() && a.epochs !== b.epochs) return el("p", null, `A has ${a.epochs} epochs, B ${b.epochs}.`);
-  const at = a.weights.findIndex((digest, place) => digest !== b.weights[place]);
-  const whole = a.weights.length === a.epochs;
+  const digests = (run) => run.weights.match(/.{6}/g) || [];
+  const at = digests(a).findIndex((digest, place) => digest !== digests(b)[place]);
+  const whole = digests(a).length === a.epochs;
   if (at < 0) return el("p", null, "The weights have equal digests in every epoch that is drawn.");
   const first = whole || at === 0 ? `from epoch ${epochs[at]} on` : `from epoch ${epochs[at - 1] + 1} to ${epochs[at]} on`;
   return el("p", null, `Initial weights ${a.initial === b.initial ? "the same" : "differ"}; weights differ ${first}.`);

@@ -60,7 +60,7 @@ function findingsView(state, change) {
       "section",
       { class: "card", "aria-label": "Findings" },
       el("h2", null, "How much is noise?"),
-      el("ul", { class: "said" }, S.findings.map(({ says, cell }) => el("li", null, shown(says), " ", el("a", { href: cellAddress(cell), "aria-label": `Runs of ${cellName(cell)}` }, "These runs")))),
+      el("ul", { class: "said" }, S.findings.map(({ says, cell }) => el("li", null, shown(says), " ", el("a", { href: cellAddress(cell) }, "These runs", el("span", { class: "hidden" }, ` of ${cellName(cell)}`))))),
       el("p", { class: "soft" }, "Intervals are 95 % over runs."),
       el("dl", { class: "facts" }, S.facts.map(([label, lines]) => pair(label, lines.map((line) => el("p", null, shown(line)))))),
       S.claims.length > 0 && el("p", null, "Claims of papers, judged on this study: ", S.claims.map(tally), " ", el("a", { href: "#claims" }, "All claims")),
@@ -244,7 +244,7 @@ function compareView(state) {
   return [
     heading("Is B better than A?"),
     el("p", { class: "soft" }, `Choose two cells. The verdict is that of toolnoise compare, computed beforehand for ${some(S.pairs, ["pair", "pairs"])}: those that differ in the variant, the model or the tooling alone.`),
-    el("div", { class: "tools" }, el("label", null, "A ", el("select", { id: "arm-a", onchange: go("a") }, options(a))), el("label", null, "B ", el("select", { id: "arm-b", onchange: go("b") }, options(b)))),
+    el("div", { class: "tools" }, el("label", { for: "arm-a" }, "A"), el("select", { id: "arm-a", onchange: go("a") }, options(a)), el("label", { for: "arm-b" }, "B"), el("select", { id: "arm-b", onchange: go("b") }, options(b))),
     a && b && later("compared", (all) => verdictOn(a, b, all)),
   ];
 }

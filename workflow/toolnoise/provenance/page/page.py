@@ -107,9 +107,11 @@ class _Packed:
 
     def tables(self) -> dict[str, Any]:
         """The tables, in the form that the page's script reads."""
+        # Most files are as a statement has them: a number instead of a name and a size.
+        stated = {(name, size): number for number, (name, _, size, *_) in enumerate(self._things)}
         names, digests, sizes, kinds, uris = zip(*self._things, strict=True) if self._things else ((),) * 5
         return {
-            "files": self.files,
+            "files": [stated.get(one, one) for one in self.files],
             "things": {
                 "names": names,
                 "sha256": digests,

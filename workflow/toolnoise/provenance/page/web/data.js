@@ -79,7 +79,11 @@ let searchable = [];
 // Once, before any view of statements is drawn.
 function index(block) {
   D = block;
-  for (const [name, size] of D.files) onDisk.set(name, size);
+  // A file is a name and a size, or the number of the thing that has both.
+  for (const one of D.files) {
+    const [name, size] = Array.isArray(one) ? one : [nameOf(one), thing(one).size];
+    onDisk.set(name, size);
+  }
   D.things.names.forEach((_, number) => added(known, keyOf(number), number));
   D.jobs.forEach((job, number) => {
     statements.set(job[PATH], number);
