@@ -1,4 +1,4 @@
-"""A browser, and pages to look at: those that TOOLNOISE_PAGE and TOOLNOISE_RESULTS name, or the small study's."""
+"""A browser, and pages to look at: those of TOOLNOISE_RESULTS, if it names a study's results, or the small study's."""
 
 import os
 import shutil
@@ -35,7 +35,7 @@ def opened(browser):
         page.on("console", lambda message: message.type == "error" and page.errors.append(message.text))
         page.on("pageerror", lambda error: page.errors.append(str(error)))
         page.on("request", lambda request: page.requests.append(request.url))
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(60_000)
         page.goto(f"{Path(file).as_uri()}{fragment}")
         return page
 
@@ -45,12 +45,12 @@ def opened(browser):
 
 
 @pytest.fixture(scope="session")
-def page_file(request):
-    """The page of a study, as Snakemake's report writes it."""
-    given = os.environ.get("TOOLNOISE_PAGE")
-    if given:
-        return Path(given).resolve()
-    return request.getfixturevalue("small_study") / "results/small/report.html"
+def report_file(small_study, snakemake, tmp_path_factory):
+    """Snakemake's report on the small study, which is made if somebody asks for it."""
+    folder = shutil.copytree(small_study, tmp_path_factory.mktemp("report") / "small")
+    done = snakemake(folder, "results/small/report.html")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "results/small/report.html"
 
 
 @pytest.fixture(scope="session")
@@ -58,3 +58,12 @@ def results_folder(request):
     """The results of a study; nobody changes them."""
     given = os.environ.get("TOOLNOISE_RESULTS")
     return Path(given).resolve() if given else request.getfixturevalue("small_study") / "results/small"
+
+
+@pytest.fixture(scope="session")
+def axe():
+    """The script of axe-core, which `npm ci --prefix tests/browser` installs from its lock."""
+    script = Path(__file__).parent / "node_modules/axe-core/axe.min.js"
+    if not script.is_file():
+        pytest.skip("no axe-core: npm ci --prefix tests/browser")
+    return script.read_text()

@@ -1,59 +1,258 @@
-"""The page in a real headless Chromium: table 2 is first, figures and tables open, the console is quiet."""
+"""A study's page in a real headless Chromium: from its findings to one run and its data, by mouse and by keyboard."""
+
+import json
+import re
 
 import pytest
+from playwright.sync_api import expect
+
+from toolnoise.pages import whole
+
+CELL = "smallcnn/digits/cpu/algo_impl"
+RUN = f"{CELL}/1"
+CONTROL = "smallcnn/digits/cpu/control"
+BESIDE = f"#beside/{CELL}/1/{CELL}/2"
+VIEWS = ["", "#tables", "#table/table2", "#figures", "#claims", "#audit", f"#cell/{CELL}", f"#run/{RUN}", BESIDE]
+VIEWS += [f"#compare?a={CELL}&b=smallcnn/digits/cpu/impl", "#?q=smallcnn", "#file/metrics/stability.csv"]
+
+
+@pytest.fixture(scope="session")
+def published(results_folder, tmp_path_factory):
+    """The page in a folder of its own, as somebody sends it."""
+    out = tmp_path_factory.mktemp("published") / "page"
+    whole.publish(results_folder, out)
+    return out / "index.html"
+
+
+@pytest.fixture(scope="session")
+def hidden(results_folder, tmp_path_factory):
+    """The page without names of hosts and people."""
+    out = tmp_path_factory.mktemp("hidden") / "page"
+    whole.publish(results_folder, out, hide=True)
+    return out
 
 
 @pytest.fixture
-def page(opened, page_file):
-    """The page, freshly opened."""
-    page = opened(page_file)
-    page.get_by_text("2 Figures", exact=True).wait_for()
+def page(opened, results_folder):
+    """The page that the workflow wrote, freshly opened."""
+    return opened(results_folder / "index.html")
+
+
+def arrived(page):
+    """Wait until all that a view has to load is there."""
+    expect(page.locator("[aria-busy]")).to_have_count(0)
     return page
 
 
-def show(page, category, result):
-    """Click through the menu to a result; the element that shows it."""
-    page.get_by_text(category, exact=True).click()
-    page.locator("tr", has=page.get_by_text(result, exact=True)).locator("a").first.click()
-    # The page's own logo is a picture too, and comes first.
-    shown = page.locator("img, iframe").nth(1)
-    shown.wait_for()
-    return shown
+def title(page):
+    return page.get_by_role("heading", level=1)
 
 
-def test_table_2_is_the_first_result_and_the_files_are_the_last(page):
-    listed = page.locator("li").all_inner_texts()
-    first = listed.index("RESULTS") + 1
-    # The small study asks for no figure of published numbers, category 4.
-    categories = ["1 Table 2: accuracy", "2 Figures", "3 Further tables", "5 Metric files"]
-    assert listed[first : first + 4] == categories
+def rows(page, name="Cells of study small"):
+    return page.get_by_role("region", name=name).locator("tbody tr")
+
+
+def go(page, fragment):
+    page.goto(f"{page.url.partition('#')[0]}{fragment}")
+    return arrived(page)
+
+
+def test_the_first_view_has_a_sentence_for_each_source_and_the_audits_verdict(page):
+    said = page.get_by_role("region", name="Findings").get_by_role("listitem").all_inner_texts()
+    assert [re.search(r"\((ALGO\+IMPL|IMPL)|Control", one)[0] for one in said] == ["(ALGO+IMPL", "(IMPL", "Control"]
+    assert re.search(
+        r"changes [\d.]+ % of predictions and spreads .* points \(.* to .*\): smallcnn on digits, cpu, 2 runs", said[0]
+    )
+    assert "nothing changes: the runs of all 3 cells are bit-equal" in said[2]
+    text = page.locator("main").inner_text()
+    assert "16 of 16 runs in 7 cells, none missing" in text
+    assert "cpu-eigen: 2 runs on" in text
+    assert "implementation noise on cpu, cpu-eigen" in text
+    expect(page.get_by_text("Audit: clean")).to_be_visible()
+    expect(page.get_by_text("Not signed: no statement has a signature")).to_be_visible()
     assert page.errors == []
 
 
-def test_the_first_view_says_what_the_study_asks(page):
-    assert page.get_by_text("how much of a trained network is noise").is_visible()
-
-
-def test_a_figure_opens_at_a_size_to_read(page):
-    box = show(page, "2 Figures", "noise_by_source-cpu").bounding_box()
-    assert box["width"] > 300
-    assert box["height"] > 150
+def test_clicks_lead_from_a_number_to_its_run_and_to_its_data(page):
+    rows(page).first.get_by_role("link").nth(4).click()
+    expect(title(page)).to_have_text("smallcnn on digits, cpu, ALGO+IMPL")
+    page.get_by_role("group", name="Accuracy by run").get_by_role("link").first.click()
+    expect(title(page)).to_have_text(re.compile("^Run [12] of smallcnn on digits, cpu, ALGO"))
+    page.get_by_role("link", name="data/digits.npz").first.click()
+    page.get_by_role("link", name="sklearn/datasets/data/digits.csv.gz").first.click()
+    expect(page.get_by_text("pkg:pypi/scikit-learn@")).to_be_visible()
     assert page.errors == []
 
 
-def test_table_2_opens_with_its_numbers(page):
-    show(page, "1 Table 2: accuracy", "table2")
-    cells = [text for frame in page.frames for text in frame.locator("td").all_inner_texts()]
-    assert any("±" in text for text in cells)
+def test_the_keyboard_alone_leads_from_the_top_to_the_data(page):
+    def press(name, key="Enter"):
+        """Press Tab until a link of that name has the focus, and follow it."""
+        for _ in range(200):
+            page.keyboard.press("Tab")
+            if re.search(
+                name,
+                page.evaluate(
+                    "document.activeElement.getAttribute('aria-label') || document.activeElement.textContent"
+                ),
+            ):
+                page.keyboard.press(key)
+                return arrived(page)
+        raise AssertionError(f"no way to {name}")
+
+    press("^These runs of smallcnn on digits, cpu, ALGO")
+    assert page.evaluate("document.activeElement.tagName") == "H1"
+    press(r"^run 1: [\d.]+ %")
+    press(r"^data/digits\.npz$")
+    press(r"digits\.csv\.gz$")
+    expect(title(page)).to_have_text("sklearn/datasets/data/digits.csv.gz")
     assert page.errors == []
 
 
-def test_a_further_table_opens_with_its_numbers(page):
-    show(page, "3 Further tables", "table4")
-    (table,) = [frame for frame in page.frames if frame.locator("caption").count()]
-    assert "1,297" in table.locator("tbody tr").first.inner_text()
+def test_the_table_sorts_filters_and_its_address_restores_it(opened, page, results_folder):
+    page.get_by_role("button", name=re.compile("^Accuracy")).click()
+    shown = [float(text.split()[0]) for text in rows(page).locator("td:nth-child(5)").all_inner_texts()]
+    assert shown == sorted(shown, reverse=True)
+    expect(page.get_by_role("columnheader", name=re.compile("^Accuracy"))).to_have_attribute("aria-sort", "descending")
+    page.get_by_label("Model").first.select_option("smallcnn-bn")
+    page.get_by_text(re.compile("^Columns: ")).first.click()
+    page.get_by_role("checkbox", name="CKA", exact=True).check()
+    expect(rows(page)).to_have_count(3)
+    again = opened(results_folder / "index.html", page.evaluate("location.hash"))
+    expect(rows(again)).to_have_count(3)
+    assert rows(again).all_inner_texts() == rows(page).all_inner_texts()
+    expect(again.get_by_role("columnheader", name="CKA", exact=True)).to_be_visible()
+    assert page.errors == again.errors == []
+
+
+def test_a_table_copies_itself_as_markdown_latex_and_csv(page):
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    found = {}
+    for form in ("Markdown", "LaTeX", "CSV"):
+        page.get_by_role("button", name=f"Copy as {form}").first.click()
+        expect(page.get_by_text(f"Copied as {form}").first).to_be_visible()
+        found[form] = page.evaluate("navigator.clipboard.readText()")
+    assert found["Markdown"].splitlines()[2].startswith("| Model | Data set | Tooling | Variant | Accuracy (%) |")
+    assert r"\begin{tabular}{llllrrrrl}" in found["LaTeX"]
+    assert r"smallcnn-bn & digits & cpu & ALGO+IMPL" in found["LaTeX"]
+    header, first, *_ = found["CSV"].splitlines()
+    assert header.split(",")[4:9] == [
+        "accuracy_mean",
+        *(f"accuracy_mean_{end}" for end in ("low", "high", "n", "missing")),
+    ]
+    assert first.split(",")[:4] == ["smallcnn", "digits", "cpu", "ALGO+IMPL"]
+    assert first.split(",")[7:9] == ["2", "0"]
+
+
+def test_table_2_has_the_intervals_and_leads_to_cells(page):
+    go(page, "#table/table2")
+    entry = rows(page, re.compile("^Test accuracy")).first.locator("td").nth(2)
+    assert re.search(r"± .*mean [\d.]+ to [\d.]+\s+SD [\d.]+ to [\d.]+\s+n = 2", entry.inner_text(), re.DOTALL)
+    entry.get_by_role("link").click()
+    expect(title(page)).to_have_text("smallcnn on digits, cpu, ALGO+IMPL")
+
+
+def test_figures_are_there_with_captions_and_downloads(page, results_folder):
+    go(page, "#figures")
+    figure = page.locator("figure.shown").first
+    assert figure.locator("img").evaluate("one => one.decode().then(() => one.naturalWidth)") > 300
+    assert "Noise by source in study small" in figure.inner_text()
+    links = figure.get_by_role("link").evaluate_all("all => all.map((one) => one.getAttribute('href'))")
+    files = [one for one in links if not one.startswith("#")]
+    assert {one.rpartition(".")[2] for one in files} == {"svg", "pdf", "png", "csv", "ipynb"}
+    assert all((results_folder / one).is_file() for one in files)
+    figure.get_by_role("link", name="Statement and lineage").click()
+    expect(title(page)).to_have_text("figures/noise_by_source-cpu.svg")
     assert page.errors == []
 
 
-def test_published_numbers_of_which_none_was_run_are_not_on_the_page(page):
-    assert page.get_by_text("4 Published and ours", exact=True).count() == 0
+def test_two_runs_side_by_side_have_the_answer_of_diff(page, toolnoise, results_folder):
+    go(page, BESIDE)
+    folder = results_folder / "runs" / CELL
+    found = json.loads(toolnoise(results_folder, "diff", folder / "1", folder / "2", "--json").stdout)
+    epoch, tensors = (found["parting"][name] for name in ("weights_differ_from_epoch", "tensors_that_differ_then"))
+    text = page.locator("main").inner_text()
+    assert f"differ from epoch {epoch} on, in {len(tensors)} tensors: {tensors[0]}" in text
+    assert f"{100 * found['predictions']['churn']:.2f} %" in text
+    assert f"{len(found['predictions']['a_right_b_wrong'])} example" in text
+    go(page, f"#beside/{CONTROL}/1/{CONTROL}/2")
+    assert "Bit-equal: weights, history except times, predictions." in page.locator("main").inner_text()
+    assert page.errors == []
+
+
+def test_two_cells_have_the_verdict_of_compare(page, toolnoise, results_folder):
+    go(page, "#compare")
+    page.get_by_label("A", exact=True).select_option(CELL)
+    page.get_by_label("B", exact=True).select_option("smallcnn-bn/digits/cpu/algo_impl")
+    arms = [results_folder / f"predictions/{model}/digits/cpu/algo_impl.npy" for model in ("smallcnn", "smallcnn-bn")]
+    wanted = toolnoise(results_folder, "compare", *arms).stdout.strip().rpartition("\n\n")[2]
+    arrived(page)
+    assert wanted in page.locator(".verdictOn .verdict").inner_text().replace("\n\n", "\n")
+    assert "compare?a=" in page.url
+    assert page.errors == []
+
+
+def test_search_finds_cells_and_files(page):
+    page.get_by_role("searchbox", name="Search").fill("smallcnn-bn impl")
+    arrived(page)
+    page.get_by_role("link", name="smallcnn-bn on digits, cpu, IMPL", exact=True).click()
+    expect(title(page)).to_have_text("smallcnn-bn on digits, cpu, IMPL")
+    page.get_by_role("searchbox", name="Search").fill("stability csv")
+    page.get_by_role("link", name="metrics/stability.csv").click()
+    expect(title(page)).to_have_text("metrics/stability.csv")
+    assert page.errors == []
+
+
+@pytest.mark.parametrize("fragment", VIEWS)
+def test_axe_finds_nothing_serious(opened, published, axe, fragment):
+    for scheme in ("light", "dark"):
+        page = arrived(opened(published, fragment, color_scheme=scheme))
+        page.evaluate(axe)
+        found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")["violations"]
+        serious = [one for one in found if one["impact"] in ("serious", "critical")]
+        assert [(one["id"], one["nodes"][0]["html"]) for one in serious] == []
+        assert page.errors == []
+
+
+@pytest.mark.parametrize("width", [420, 1400])
+def test_nothing_is_wider_than_the_window(opened, published, width):
+    for fragment in VIEWS:
+        page = opened(published, fragment)
+        page.set_viewport_size({"width": width, "height": 800})
+        arrived(page)
+        assert (fragment, page.evaluate("document.documentElement.scrollWidth") <= width) == (fragment, True)
+
+
+def test_the_page_asks_the_network_for_nothing(opened, published):
+    for fragment in VIEWS:
+        page = arrived(opened(published, fragment))
+        assert all(url.startswith("file:") for url in page.requests)
+    assert not [url for url in page.requests if not url.startswith(published.parent.as_uri())]
+
+
+def test_a_script_from_elsewhere_is_refused_by_the_page_itself(opened, published):
+    file = published.with_name("changed.html")
+    file.write_text(published.read_text().replace("<noscript>", "<script>window.ran=1</script><noscript>"))
+    page = opened(file)
+    expect(title(page)).to_have_text(re.compile("^Study"))
+    assert page.evaluate("window.ran") is None
+    assert any("Content Security Policy" in error for error in page.errors)
+
+
+def test_a_page_without_names_has_none_in_any_file(opened, hidden, results_folder):
+    record = json.loads((results_folder / "runs" / RUN / "run.json").read_text())
+    host = record["observed"]["host"]
+    for file in hidden.rglob("*"):
+        if file.suffix in (".html", ".js", ".ipynb", ".csv", ".svg"):
+            text = file.read_text()
+            assert not re.search(rf"(?<!\w){re.escape(host)}(?!\w)", text), file
+            assert str(results_folder.parent.parent) not in text, file
+    page = arrived(opened(hidden / "index.html", f"#run/{RUN}"))
+    assert "Statement" in page.locator("main").inner_text()
+    assert page.errors == []
+
+
+def test_paper_has_the_tables_and_not_the_tools(page):
+    page.emulate_media(media="print")
+    expect(rows(page).first).to_be_visible()
+    expect(page.get_by_role("button", name="Copy as CSV").first).to_be_hidden()
+    expect(page.get_by_role("search")).to_be_hidden()

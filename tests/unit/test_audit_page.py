@@ -10,7 +10,7 @@ import pytest
 
 from toolnoise.provenance.audit.examine import Audit, Finding
 from toolnoise.provenance.audit.rules.origins import Stale
-from toolnoise.provenance.page import page
+from toolnoise.provenance.page import document, page
 from toolnoise.provenance.record.statements import Artifact, Statement
 from toolnoise.provenance.record.tree import Results, Stated, Tree
 
@@ -85,7 +85,7 @@ def value(data, number):
 
 @pytest.mark.parametrize("sign", ["<", ">", "&", "\u2028", "\u2029", "\0", "\ud800", "é"])
 def test_nothing_that_html_or_a_script_reads_otherwise_is_in_the_data(sign):
-    text = page.escaped({sign: [f"a{sign}b"]})
+    text = document.escaped({sign: [f"a{sign}b"]})
     assert sign not in text
     assert text.isascii()
     assert json.loads(text) == {sign: [f"a{sign}b"]}
@@ -169,7 +169,7 @@ def test_numbers_that_a_browser_would_change_are_kept_as_they_are_written():
     wanted = {"seed": 2**63 + 1, "rate": 1e-05, "one": 1.0, "nan": float("nan"), "small": 7}
     data = block(tree(job("train", (artifact("results/tiny/w"),), (), wanted)))
     shown = {"seed": str(2**63 + 1), "rate": "1e-05", "one": "1.0", "nan": "nan", "small": 7}
-    assert value(json.loads(page.escaped(data)), data["jobs"][0][6]) == shown
+    assert value(json.loads(document.escaped(data)), data["jobs"][0][6]) == shown
 
 
 def test_a_value_without_an_end_is_cut():
@@ -177,7 +177,7 @@ def test_a_value_without_an_end_is_cut():
     for _ in range(900):
         deep = {"deeper": deep}
     data = block(tree(job("train", (artifact("results/tiny/w"),), (), deep)))
-    assert "nested too deeply" in page.escaped(data)
+    assert "nested too deeply" in document.escaped(data)
 
 
 def test_two_statements_that_disagree_about_a_file_name_two_files():
@@ -190,7 +190,7 @@ def test_a_thousand_runs_say_what_they_share_once():
     one, all_of_them = block(tree(run(1, CODE))), block(tree(*(run(seed, CODE) for seed in range(1000))))
     assert len(all_of_them["madeBy"]) == 1
     assert len(all_of_them["values"]) <= len(one["values"]) + 3 * 1000
-    text = page.escaped(all_of_them)
+    text = document.escaped(all_of_them)
     assert text.count(CODE[0].sha256) == 1
     # Two outputs: names, digests and sizes, and the job; a statement by itself has 30 modules of 150 bytes.
     assert len(text) / 1000 < 700
@@ -202,7 +202,7 @@ def test_names_of_several_studies_begin_with_their_folders():
     data = block(one, two, findings=[("some-rule", "results/two/x", "is nobody's"), ("some-rule", "run.log", "strays")])
     assert data["title"] == "2 studies"
     assert data["things"]["names"] == ("one/w", "two/w")
-    assert [name for name, _ in data["files"]] == ["one/w", "two/w", "two/x"]
+    assert [data["things"]["names"][number] for number in data["files"]] == ["one/w", "two/w", "two/x"]
     assert data["findings"] == [("some-rule", [("two/x", "is nobody's"), ("run.log", "strays")])]
 
 

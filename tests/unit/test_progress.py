@@ -9,7 +9,7 @@ from snakemake_interface_logger_plugins.common import LogEvent
 
 from snakemake_logger_plugin_toolnoise import LOG_LINES, LogHandler, progress_line
 
-PLANNED = Counter(train_run=10, measure_cell=5, write_report=1)
+PLANNED = Counter(train_run=10, measure_cell=5, write_page=1)
 
 
 def line(done, seconds, at_once=1):

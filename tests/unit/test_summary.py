@@ -47,7 +47,7 @@ def test_each_cell_is_one_line_of_percents(summary):
     assert algo.split()[-1] == "0.1235", "only control is gated"
     assert notes == [
         "implementation noise is emulated (reduction order) on: cpu",
-        "the page: results/tiny/report.html",
+        "the page: results/tiny/index.html",
         "no verdicts on claims yet: snakemake claims",
     ]
 
@@ -96,7 +96,7 @@ def test_the_summary_as_json_has_the_numbers_in_full_and_null_for_what_is_undefi
         "control_bit_equal": True,
     }
     assert (algo["variant"], algo["control_bit_equal"]) == ("algo", None)
-    assert (found["emulated"], found["page"], found["claims"]) == (["cpu"], "results/tiny/report.html", None)
+    assert (found["emulated"], found["page"], found["claims"]) == (["cpu"], "results/tiny/index.html", None)
 
 
 def test_the_summary_ends_with_the_verdicts_in_sentences(summary, written, built, tmp_path):

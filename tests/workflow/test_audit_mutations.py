@@ -91,10 +91,14 @@ KINDS = {
     "table (md)": ("small", "figures/table2.md"),
     "table (tex)": ("small", "figures/table2.tex"),
     "executed notebook": ("small", "notebooks/table2.ipynb"),
-    "page": ("small", "report.html"),
+    "cell of the page": ("small", "page/cells/smallcnn/digits/cpu/impl.js"),
+    "page": ("small", "index.html"),
+    "statements of the page": ("small", "page/statements.js"),
+    "tables of the page": ("small", "page/tables.js"),
+    "verdicts of the page": ("small", "page/compared.js"),
 }
 # What nothing is made from: a forger who also rewrites its statement is told by a signature, or by making it again.
-ENDS = {"page", "measured speed"}
+ENDS = {"page", "statements of the page", "tables of the page", "verdicts of the page", "measured speed"}
 
 
 class Folder:
@@ -581,9 +585,9 @@ def a_run_is_deleted_with_its_statement(folder):
     shutil.rmtree(folder.path(RUN))
 
 
-@mutation("study-is-complete", "report.html", "figures/table2.html")
+@mutation("study-is-complete", "index.html", "figures/table2.html")
 def all_statements_and_figures_are_deleted(folder):
-    for name in ("statements", "figures", "report.html"):
+    for name in ("statements", "figures", "index.html"):
         path = folder.path(name)
         shutil.rmtree(path) if path.is_dir() else path.unlink()
 
@@ -1007,9 +1011,9 @@ def data_is_backdated_to_before_the_code_that_made_it(folder):
     move_times(folder, "data/digits.npz", -10 * YEAR)
 
 
-@mutation("times-are-possible", "report.html")
+@mutation("times-are-possible", "index.html")
 def a_result_is_from_the_future(folder):
-    move_times(folder, "report.html", YEAR)
+    move_times(folder, "index.html", YEAR)
 
 
 @mutation("times-are-possible", METRICS)
@@ -1133,12 +1137,12 @@ def test_a_file_that_vanishes_while_it_is_read_is_found(folders, monkeypatch):
     opened = examine.open_plain
 
     def vanish(path):
-        if path.name == "report.html":
+        if path.name == "index.html":
             path.unlink()
         return opened(path)
 
     monkeypatch.setattr(examine, "open_plain", vanish)
-    assert_found(folders["small"], "digests-match", "report.html")
+    assert_found(folders["small"], "digests-match", "index.html")
 
 
 def test_what_lies_beside_the_studies_is_found(both, tmp_path):
@@ -1156,14 +1160,14 @@ def test_the_verb_says_clean_and_finds_harm_by_its_exit_code(small_study, tmp_pa
     copied = shutil.copytree(small_study, tmp_path / "copy")
     done = toolnoise(copied, "audit")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "100 % of 142 files" in done.stdout
+    assert "100 % of 152 files" in done.stdout
     assert done.stdout.endswith("\nclean\n")
-    (copied / "results/small/report.html").write_text("")
+    (copied / "results/small/index.html").write_text("")
     done = toolnoise(copied, "audit", "results/small", "--json")
     assert done.returncode == 1
     found = json.loads(done.stdout)
     assert not found["clean"]
-    assert [one["artifact"] for one in found["findings"]] == ["results/small/report.html"]
+    assert [one["artifact"] for one in found["findings"]] == ["results/small/index.html"]
     assert {one["rule"]: one["findings"] for one in found["rules"]}["digests-match"] == 1
     assert "no such folder" in refusal(toolnoise(copied, "audit", "elsewhere"))
     assert "--processes" in refusal(toolnoise(copied, "audit", "--processes", "0"))
@@ -1173,8 +1177,8 @@ def test_the_target_prints_and_fails_as_the_verb_does(small_study, tmp_path, sna
     copied = shutil.copytree(small_study, tmp_path / "copy")
     done = snakemake(copied, "audit")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "100 % of 142 files" in (copied / "logs/small/audit.log").read_text()
-    (copied / "results/small/report.html").write_text("")
+    assert "100 % of 152 files" in (copied / "logs/small/audit.log").read_text()
+    (copied / "results/small/index.html").write_text("")
     done = snakemake(copied, "audit")
     assert done.returncode == 1
-    assert "digests-match: results/small/report.html" in (copied / "logs/small/audit.log").read_text()
+    assert "digests-match: results/small/index.html" in (copied / "logs/small/audit.log").read_text()

@@ -85,7 +85,7 @@ def test_a_finished_study_s_status_is_all_done(small_study, toolnoise):
     assert done.returncode == 0, done.stderr
     assert "16 of 16 runs are done" in done.stdout
     assert "failed:" not in done.stdout
-    assert "report.html" in done.stdout
+    assert "index.html" in done.stdout
 
 
 def test_a_run_on_a_machine_without_its_device_fails_and_status_says_why(write_study, snakemake, toolnoise, tmp_path):

@@ -36,6 +36,6 @@ def test_a_study_of_one_framework_runs_to_a_clean_audit(
     assert record["observed"]["variables"]["KERAS_BACKEND"] == engine
     verdict = json.loads((results / f"control/smallcnn/digits/{TOOLINGS[engine]}.json").read_text())
     assert verdict["bit_equal"] is True, verdict
-    assert (results / "report.html").exists()
+    assert (results / "index.html").exists()
     found = toolnoise(tmp_path, "audit", results, env=alone)
     assert found.returncode == 0, found.stdout + found.stderr

@@ -68,7 +68,7 @@ def test_a_users_own_model_and_data_run_to_metrics_and_page(first):
     overall = rows[rows["group"] == "all"].set_index(["metric", "variant"])["value"]
     assert overall["accuracy_mean"].min() > 0.8
     assert overall["l2_raw", "dropout"] > 0
-    assert (first / "results/mine/report.html").exists()
+    assert (first / "results/mine/index.html").exists()
 
 
 def test_a_change_to_a_users_own_model_plans_its_runs_again(first, planned, tmp_path):
@@ -95,7 +95,7 @@ def test_one_changed_bit_of_a_users_own_data_plans_everything_again(first, plann
 def test_a_second_run_in_another_folder_gives_the_same_bytes(first, second, suffixes):
     one, other = found(first, suffixes), found(second, suffixes)
     for folder, results in ((first, one), (second, other)):
-        for name in [name for name in results if name.endswith("report.html")]:
+        for name in [name for name in results if name.endswith("index.html")]:
             del results[name]
         for name in [name for name in results if name.endswith("history.csv")]:
             rows = list(csv.DictReader(results[name].decode().splitlines()))

@@ -133,7 +133,7 @@ def test_what_nobody_here_can_replay_is_no_failure(change, says, copied, rebuild
 
 
 def test_a_page_and_a_study_hold_times_and_command_lines(small_study, rebuild):
-    said, code = rebuild(small_study, "results/small/report.html", "results/small/study.json")
+    said, code = rebuild(small_study, "results/small/index.html", "results/small/study.json")
     assert (said.splitlines()[-1], code) == ("2 cannot be replayed", 0)
 
 
@@ -258,5 +258,5 @@ def test_a_moved_study_is_bit_equal_to_itself(small_study, tmp_path, toolnoise):
     done = toolnoise(small_study, "diff", "results/small", tmp_path / "moved", "--json")
     (study,) = json.loads(done.stdout)["studies"]
     timed = set(study["not_compared"])
-    assert {"metrics/identical.csv", "metrics/convergence.csv", "report.html"} <= timed
+    assert {"metrics/identical.csv", "metrics/convergence.csv", "index.html"} <= timed
     assert "metrics/stability.csv" not in timed

@@ -79,7 +79,7 @@ def test_the_table_says_whose_each_number_is(results):
     lines = (results / "figures/remedies-cpu-smallcnn-digits.md").read_text().splitlines()
     assert any(line.startswith("| 9 crops | ours | smallcnn / digits | ALGO+IMPL | 2 |") for line in lines)
     assert any(line.startswith("| Snapshots | Summers & Dinneen | resnet14 / cifar10 |") for line in lines)
-    assert (results / "report.html").exists()
+    assert (results / "index.html").exists()
 
 
 def test_a_log_has_no_bars(cured):

@@ -54,7 +54,7 @@ def test_imported_runs_are_not_trained_again_and_the_study_is_finished(site, sit
     assert without_figures(planned(site)) == ANYWHERE
     done = snakemake(site)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert (site / "results/shared/report.html").exists()
+    assert (site / "results/shared/index.html").exists()
     assert planned(site) == {}
     audit = toolnoise(site, "audit", "--strict")
     assert audit.returncode == 0, audit.stdout + audit.stderr

@@ -89,7 +89,7 @@ def test_every_figure_is_there_in_every_format_and_so_is_the_page(small_study):
     for name in notebooks:
         suffixes = {path.suffix for path in results.glob(f"figures/{name}.*")}
         assert suffixes == ({".html", ".csv", ".md", ".tex"} if name in TABLES else {".svg", ".pdf", ".png"})
-    assert (results / "report.html").stat().st_size > 0
+    assert (results / "index.html").stat().st_size > 0
 
 
 def test_figures_with_emulated_noise_say_so(small_study):
@@ -112,7 +112,7 @@ def test_a_summary_has_a_line_for_every_cell(small_study, toolnoise):
     done = toolnoise(small_study, "summary", "--study", "results/small/study.json")
     assert done.returncode == 0, done.stderr
     assert sum("bit-equal" in line for line in done.stdout.splitlines()) == 3
-    assert "report.html" in done.stdout
+    assert "index.html" in done.stdout
 
 
 def test_a_finished_study_plans_nothing(small_study, planned):
@@ -174,7 +174,7 @@ def test_changed_code_plans_what_depends_on_it(copied, checkout, planned, tmp_pa
 
 
 COLLECTED = {f"collect_{kind}" for kind in ("stability", "runs", "identical", "convergence", "ensembles", "ratios")}
-AFTER_CELLS = {"measure_cell", "measure_ratios", *COLLECTED, "judge_claims", "write_report", "page"}
+AFTER_CELLS = {"measure_cell", "show_cell", "measure_ratios", *COLLECTED, "judge_claims", "write_page", "page"}
 
 
 @pytest.fixture
@@ -201,7 +201,7 @@ def test_a_change_to_one_measure_plans_its_jobs_and_what_follows_from_them(chang
 
 def test_a_change_to_the_measure_of_pairs_measures_no_cell_again(changed):
     jobs = changed("workflow/toolnoise/measures/pair.py")
-    assert set(jobs) == {"measure_pair", "collect_cross_tooling", "render_across_toolings", "write_report", "page"}
+    assert set(jobs) == {"measure_pair", "collect_cross_tooling", "render_across_toolings", "write_page", "page"}
 
 
 def test_a_change_to_metrics_that_one_measure_uses_plans_that_one(changed):
@@ -220,7 +220,7 @@ def test_a_new_kind_of_figure_plans_its_own_rendering_and_the_page(copied, check
     with (tree / "workflow/toolnoise/study/catalogue.py").open("a") as file:
         file.write('\nKINDS["mine"] = KINDS["table4"]._replace(caption="Examples once more.")\n')
     change_study(copied, lambda study: study["figures"].append("mine"))
-    assert planned(copied, source=tree) == {"render_mine": 1, "write_report": 1, "page": 1}
+    assert planned(copied, source=tree) == {"render_mine": 1, "write_page": 1, "page": 1}
 
 
 def test_the_papers_names_are_targets_and_plan_what_they_are_about(copied, planned):

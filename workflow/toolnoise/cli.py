@@ -261,6 +261,16 @@ def _crate(options: argparse.Namespace) -> None:
     print(f"{options.out}: {made.jobs} jobs, {made.packed} files packed, {made.referenced} referenced only")
 
 
+def _page(options: argparse.Namespace) -> None:
+    from toolnoise.pages import whole
+    from toolnoise.provenance.record import signing
+
+    signers = signing.AllowedSigners(options.require_signatures) if options.require_signatures else None
+    written, left_out = whole.publish(options.results, options.out, options.anonymous, signers)
+    named = f"; left out, because they name somebody or are not there: {', '.join(left_out)}" if left_out else ""
+    print(f"{options.out}/index.html: {written} files{named}")
+
+
 def _compare(options: argparse.Namespace) -> None:
     from toolnoise.commands import compare, comparison
     from toolnoise.dumps import arms, prediction_files
@@ -432,7 +442,7 @@ _GROUPS = {
     "is a gain real, is a training reproducible?": ("compare", "plan", "check"),
     "before, during and after a study": ("init", "adopt", "doctor", "estimate", "run", "status", "summary"),
     "verify results": ("audit", "diff", "rebuild", "sign"),
-    "share results": ("export", "import", "slim", "crate"),
+    "share results": ("page", "export", "import", "slim", "crate"),
     "try data formats": ("synthesise",),
 }
 
@@ -506,6 +516,13 @@ _BY_HAND = [
         "trace every result back to data, code, seed and machine; exit code 1 if there are findings",
         ("RESULTS", "strict?", "require-signatures?", "json?", "html?", "processes?", "clean?", "repair?"),
         "toolnoise audit results/demo --html audit.html",
+    ),
+    (
+        "page",
+        _page,
+        "write a study's page into a folder to send or to publish; the workflow writes results/<study>/index.html",
+        ("RESULTS", "out", "anonymous?", "require-signatures?"),
+        "toolnoise page results/demo --out demo-page",
     ),
     (
         "sign",
@@ -658,6 +675,9 @@ _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
         "help": "reject statements that none of these people signed; a file as in ssh-keygen(1)",
     },
     "KIND": {"nargs": "?", "help": "command or builder (what is found in this folder)"},
+    ("page", "RESULTS"): {"help": "a study's results folder, such as results/demo"},
+    ("page", "out"): {"metavar": "FOLDER", "help": "a new folder"},
+    "anonymous": {"action": "store_true", "help": "leave out host names, users and paths, for double-blind review"},
     "STUDY": {"help": "a configuration, or a study's results folder"},
     ("export", "out"): {"metavar": "FILE", "help": "the archive: .tar, .tar.gz or .tar.xz"},
     ("export", "hardware"): {

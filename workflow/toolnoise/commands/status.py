@@ -127,7 +127,7 @@ def status(study: Study) -> Status:
             )
         )
     locked = Path(layout.LOCKS).is_dir() and any(Path(layout.LOCKS).iterdir())
-    return Status(cells, failures, running, workers.snakemake, locked, Path(study.path(layout.REPORT)).exists())
+    return Status(cells, failures, running, workers.snakemake, locked, Path(study.path(layout.PAGE)).exists())
 
 
 def as_json(found: Status) -> dict[str, Any]:
@@ -166,7 +166,7 @@ def as_text(study: Study, found: Status) -> str:
     elif found.locked:
         lines.append("the folder is locked, but no Snakemake runs here: it runs elsewhere, or was killed (--unlock)")
     if found.page:
-        lines.append(f"the page: {study.path(layout.REPORT)}")
+        lines.append(f"the page: {study.path(layout.PAGE)}")
     return "\n".join(lines)
 
 

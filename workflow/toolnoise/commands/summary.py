@@ -31,7 +31,7 @@ def as_text(study: Study) -> str:
     adopted = [name for name, model in study.config["models"].items() if "adopted" in model]
     if adopted:
         lines.append(f"adopted, how they were made is not known here: {', '.join(adopted)}")
-    lines.append(f"the page: {study.path(layout.REPORT)}")
+    lines.append(f"the page: {study.path(layout.PAGE)}")
     verdicts = _verdicts(study)
     if verdicts is None:
         lines.append("no verdicts on claims yet: snakemake claims")
@@ -46,7 +46,7 @@ def as_json(study: Study) -> dict[str, Any]:
     return {
         "cells": list(_cells(study)),
         "emulated": list(study.emulated()),
-        "page": study.path(layout.REPORT),
+        "page": study.path(layout.PAGE),
         "claims": None
         if verdicts is None
         else verdicts.loc[verdicts["part"] == WHOLE, ["paper", "claim", "says", "side", "verdict"]].to_dict("records"),

@@ -12,6 +12,7 @@ from toolnoise.study.cells import Cell, Control, Dataset, Network, Pair, Profile
 from toolnoise.study.grid import Study
 
 A_DAY = 24 * 60  # minutes
+MOST_POINTS = 200_000  # of all curves of a study's page
 # Files that lie beside the one that an option names, and are read too: whole names, or suffixes in place of its own.
 RUN_FILES, WEIGHTS, INDEX, KERNEL_TIMES = ("weights.npz", "history.csv"), ("weights.npz",), (".json",), (".csv",)
 
@@ -34,6 +35,11 @@ def _exchange(study: Study, way: Pair) -> Parameters:
 
 def _measured(study: Study, cell: Cell) -> Parameters:
     return {"cell": list(cell), "study_seed": study.config["seed"]}
+
+
+def _shown(study: Study, cell: Cell) -> Parameters:
+    # The page of a large study is to stay small: the more runs, the fewer points of their curves.
+    return {"cell": list(cell), "points": max(20, min(200, MOST_POINTS // sum(map(len, study.seeds.values()))))}
 
 
 def _overhead(study: Study, network: Network) -> Parameters:
@@ -192,6 +198,7 @@ def _training_minutes(study: Study, place: Cell | Training) -> int:
 
 
 DATA = {"data": _at(layout.DATA)}
+MEASURED = "results/{study}/metrics/cells/" + layout.CELL + ".csv"
 SINGLE_RUNS = "results/{study}/metrics/runs/" + layout.CELL + ".csv"
 TRAINED = DATA | {"records": _records_of(_same, WEIGHTS)}
 _CELL = ("grid", "model/dataset/hardware/variant of its grid")
@@ -445,7 +452,7 @@ ROWS = {
         parameters=lambda study, cell: _measured(study, cell) | {"identical": study.config["identical"]},
         reads=DATA | _dump_of(_same),
         writes={
-            "out": "results/{study}/metrics/cells/" + layout.CELL + ".csv",
+            "out": MEASURED,
             "out-runs": SINGLE_RUNS,
             "out-identical": "results/{study}/metrics/identical/" + layout.CELL + ".csv",
             "out-convergence": "results/{study}/metrics/convergence/" + layout.CELL + ".csv",
@@ -498,6 +505,17 @@ ROWS = {
             "out-runs": ("runs", "toolnoise.metrics.per_run:RUNS"),
         },
         programs=True,
+    ),
+    "show-cell": Step(
+        "show_cell",
+        "write a cell's part of the study's page: its runs, their curves, where they part",
+        place=Cell,
+        places=lambda study: study.cells,
+        parameters=_shown,
+        reads=DATA | _dump_of(_same) | {"metrics": _at(MEASURED), "values": _at(SINGLE_RUNS)},
+        writes={"out": layout.PAGE_CELL},
+        work="toolnoise.pages.cells:show",
+        wanted=_CELL,
     ),
     "measure-part-sizes": Step(
         "measure_part_sizes",

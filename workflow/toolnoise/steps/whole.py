@@ -101,6 +101,25 @@ def _everything_shown(study: Study, _: Whole) -> list[str]:
     return [*summaries(study), *(name for place in figures for name, _ in _rendered(study, place))]
 
 
+def _dumps(study: Study, _: Whole) -> list[str]:
+    return [study.path(layout.LOGITS, cell) for cell in study.cells]
+
+
+def _data(study: Study, _: Whole) -> list[str]:
+    return [study.path(layout.DATA, dataset=name) for name in study.datasets]
+
+
+def _parts(study: Study, _: Whole) -> list[str]:
+    return [study.path(layout.PAGE_CELL, cell) for cell in study.cells]
+
+
+def _web() -> tuple[str, ...]:
+    """The page's own template, style and script."""
+    folders = ("provenance/page/web", "pages/web")
+    found = (path for folder in folders for path in sorted((code_digest.PACKAGE / folder).iterdir()))
+    return tuple(path.relative_to(code_digest.ROOT).as_posix() for path in found)
+
+
 def _rendered(study: Study, place: Shown) -> Names:
     return outputs_of(ROWS["render"], _figure(study, place), study.name)
 
@@ -162,16 +181,41 @@ ROWS = {
             *KINDS[parameters["notebook"]].files,
         ),
     ),
+    "write-page": Step(
+        "write_page",
+        "write a study's page",
+        place=Whole,
+        places=lambda _: (Whole(),),
+        parameters=lambda study, _: {"study": study.name},
+        reads={
+            "shows": Read(_everything_shown, several=True),
+            "gates": Read(lambda study, _: gates(study), several=True, optional=True),
+            "logits": Read(_dumps, (".json",), several=True, optional=True),
+            "data": Read(_data, several=True, optional=True),
+            "parts": Read(_parts, several=True, optional=True),
+        },
+        writes={
+            "out": layout.PAGE,
+            "out-statements": layout.PAGE_PART + "statements.js",
+            "out-tables": layout.PAGE_PART + "tables.js",
+            "out-compared": layout.PAGE_PART + "compared.js",
+        },
+        work="toolnoise.pages.whole:show",
+        wanted=("study", "its page"),
+        files=lambda _: _web(),
+        unrepeatable="the page says when it was written, and shows the statements of that time",
+    ),
     "report": Step(
         "write_report",
-        "write a study's page",
+        "write Snakemake's report on a study",
         place=Whole,
         places=lambda _: (Whole(),),
         parameters=lambda study, _: {"study": study.name, "figure_kinds": list(study.figure_kinds)},
         reads={"shows": Read(_everything_shown, several=True)},
         writes={"out": layout.REPORT},
         work="toolnoise.figures.report:write",
-        wanted=("study", "its page"),
+        wanted=("study", "its report"),
+        needed=False,
         files=lambda _: ("workflow/report/workflow.rst", "workflow/report/metrics.rst"),
         unrepeatable="the page says when Snakemake wrote it",
     ),

@@ -28,8 +28,8 @@ WANTED = "two runs, two cells, two studies' results or two results folders"
 CELL_DEPTH = 4
 # The range of each metric of a pair, as in cross_tooling.csv.
 RANGES = {"churn": (0, 1), "l2_unit": (0, np.inf), "l2_raw": (0, np.inf), "accuracy_difference": (-1, 1)}
-# Jobs whose outcome is a time, or a page with its time of writing; and outputs of other jobs that contain times.
-TIMED = ("measure-speed", "profile", "report")
+# Jobs whose outcome is a time, or a page with times of runs or of writing; and outputs of others that contain times.
+TIMED = ("measure-speed", "profile", "show-cell", "write-page", "report")
 TIMED_OUTPUTS = {("measure", "out-identical"), ("measure", "out-convergence")}
 
 

@@ -1,15 +1,11 @@
 """The audit as one self-contained HTML page: the findings, and the links from every file back to its data.
 
-The page consists of a template, a style and a script, all in web/, and a block of JSON that the script draws from.
-Statements share most of their content, so the block holds each thing once: files, values and lists of code are tables,
-and statements are indices into them. No data can run as code: the block is plain ASCII without `<`, `>` and `&`, the
-script makes text nodes of it, and the page's policy allows only its own script and style and no address.
+The page consists of a template, a style and a script, all in web/, and a block of JSON that the script draws from
+(document.py). Statements share most of their content, so the block holds each thing once: files, values and lists of
+code are tables, and statements are indices into them.
 """
 
-import base64
-import hashlib
 import json
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,14 +15,18 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import write_text
 from toolnoise.provenance.audit.examine import Audit
 from toolnoise.provenance.audit.rules import RULES, Rule
+from toolnoise.provenance.page.document import assembled
 from toolnoise.provenance.record import repository
 from toolnoise.provenance.record.statements import INPUT, TIME, Artifact
 from toolnoise.provenance.record.tree import Stated, Tree
 from toolnoise.steps import STEPS
 
 FILE = "file"
-# In the order in which they are joined to one script.
-SCRIPTS = ("data.js", "elements.js", "lineage.js", "views.js", "moving.js")
+WEB = Path(__file__).parent / "web"
+# The script, in the order in which its files are joined: the views of statements, which a study's page has too, and
+# this page's own navigation.
+VIEWS = tuple(WEB / name for name in ("data.js", "elements.js", "lineage.js", "views.js"))
+STYLE = WEB / "page.css"
 DEEPEST = 12
 # Larger integers are not exact in a browser.
 EXACT = 2**53
@@ -45,22 +45,7 @@ def write(path: str | Path, found: Audit, strict: bool, rules: Sequence[Rule] = 
 
 def document(block: dict[str, Any]) -> str:
     """The page, as HTML."""
-    style, script = _part("page.css"), '"use strict";\n' + "\n".join(map(_part, SCRIPTS))
-    policy = (
-        f"default-src 'none'; script-src {_digest(script)}; style-src {_digest(style)}; "
-        "base-uri 'none'; form-action 'none'"
-    )
-    # In one pass, so that inserted text is never searched for placeholders.
-    parts = {"policy": policy, "style": style, "data": escaped(block), "script": script}
-    return re.sub(r"\{(policy|style|data|script)\}", lambda place: parts[place[1]], _part("page.html"))
-
-
-def escaped(value: object) -> str:
-    """JSON that is safe in a script element: it can neither end the element nor begin another."""
-    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
-    for sign in "<>&":
-        text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return text
+    return assembled(WEB / "page.html", [STYLE], [*VIEWS, WEB / "moving.js"], block, parts=False)
 
 
 def data(found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> dict[str, Any]:
@@ -123,9 +108,11 @@ class _Packed:
 
     def tables(self) -> dict[str, Any]:
         """The tables, in the form that the page's script reads."""
+        # Most files are as a statement has them: a number instead of a name and a size.
+        stated = {(name, size): number for number, (name, _, size, *_) in enumerate(self._things)}
         names, digests, sizes, kinds, uris = zip(*self._things, strict=True) if self._things else ((),) * 5
         return {
-            "files": self.files,
+            "files": [stated.get(one, one) for one in self.files],
             "things": {
                 "names": names,
                 "sha256": digests,
@@ -191,11 +178,3 @@ class _Packed:
             self._values[written] = len(self.values)
             self.values.append(packed)
         return self._values[written]
-
-
-def _part(name: str) -> str:
-    return (Path(__file__).parent / "web" / name).read_text("utf-8")
-
-
-def _digest(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -1,11 +1,13 @@
 // Unpacks the data block that page.py packed, on demand, and indexes the links between artifacts and jobs.
 
-const D = JSON.parse(document.getElementById("data").textContent);
+let D = null;
 const FILE = "file";
 
 // The names of a verb's outputs (singular, plural) and their stage of the study, in the order of the list of artifacts.
 const MADE = {
-  report: ["page", "pages", "showing"],
+  "write-page": ["page", "pages", "showing"],
+  "show-cell": ["cell's part of the page", "cells' parts of the page", "showing"],
+  report: ["report", "reports", "showing"],
   render: ["figure or table", "figures and tables", "showing"],
   collect: ["collected table", "collected tables", "measuring"],
   measure: ["cell's metrics", "cells' metrics", "measuring"],
@@ -68,26 +70,38 @@ const makers = new Map(); // name of a file -> jobs whose statements list it as 
 const users = new Map(); // kind/name -> jobs whose statements list it as an input; without the kinds in BY
 const usersOfCode = new Map(); // number of a shared list of dependencies -> jobs
 const statements = new Map(); // path of a statement -> job
-const onDisk = new Map(D.files);
+const onDisk = new Map(); // name of a file -> its size
 const accused = new Map(); // name -> findings
+const stale = new Map(); // name -> the files that have changed since
+const halved = new Map(); // what an address makes of a name that is not Unicode -> the name
+let names = [];
+let searchable = [];
 
-D.things.names.forEach((_, number) => added(known, keyOf(number), number));
-D.jobs.forEach((job, number) => {
-  statements.set(job[PATH], number);
-  new Set(all(job[OUTPUTS]).map(nameOf)).forEach((name) => added(makers, name, number));
-  new Set(all(job[INPUTS]).map(keyOf)).forEach((key) => added(users, key, number));
-  added(usersOfCode, job[MADE_BY], number);
-});
-D.madeBy.forEach((list, number) => {
-  for (const kind of origins(list))
-    for (const each of list[kind]) for (const job of usersOfCode.get(number) || []) added(users, keyOf(each), job);
-});
-const stale = new Map(D.stale.flatMap(([changed, names]) => names.map((name) => [name, changed])));
-for (const [rule, found] of D.findings) for (const [name, what] of found) added(accused, name, { rule, what });
-
-const names = [...new Set([...onDisk.keys(), ...makers.keys()])].sort();
-const searchable = [...new Set([...names.map((name) => `${FILE}/${name}`), ...known.keys()])];
-const halved = new Map(searchable.filter((key) => !key.isWellFormed()).map((key) => [key.toWellFormed(), key]));
+// Once, before any view of statements is drawn.
+function index(block) {
+  D = block;
+  // A file is a name and a size, or the number of the thing that has both.
+  for (const one of D.files) {
+    const [name, size] = Array.isArray(one) ? one : [nameOf(one), thing(one).size];
+    onDisk.set(name, size);
+  }
+  D.things.names.forEach((_, number) => added(known, keyOf(number), number));
+  D.jobs.forEach((job, number) => {
+    statements.set(job[PATH], number);
+    new Set(all(job[OUTPUTS]).map(nameOf)).forEach((name) => added(makers, name, number));
+    new Set(all(job[INPUTS]).map(keyOf)).forEach((key) => added(users, key, number));
+    added(usersOfCode, job[MADE_BY], number);
+  });
+  D.madeBy.forEach((list, number) => {
+    for (const kind of origins(list))
+      for (const each of list[kind]) for (const job of usersOfCode.get(number) || []) added(users, keyOf(each), job);
+  });
+  for (const [changed, those] of D.stale) for (const name of those) stale.set(name, changed);
+  for (const [rule, found] of D.findings) for (const [name, what] of found) added(accused, name, { rule, what });
+  names = [...new Set([...onDisk.keys(), ...makers.keys()])].sort();
+  searchable = [...new Set([...names.map((name) => `${FILE}/${name}`), ...known.keys()])];
+  for (const key of searchable) if (!key.isWellFormed()) halved.set(key.toWellFormed(), key);
+}
 
 // Every job uses code, so the users of a module are looked up on demand.
 function usersOf(key) {

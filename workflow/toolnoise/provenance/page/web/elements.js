@@ -52,6 +52,18 @@ const digest = (sha, length = 12) =>
 
 // An address cannot contain lone surrogates, which stand for bytes of names that are not Unicode.
 const address = (key) => `#${key.toWellFormed().split("/").map(encodeURIComponent).join("/")}`;
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text; // a fragment typed by hand
+  }
+}
+
+function keyAt(fragment) {
+  const key = fragment.split("/").map(decoded).join("/");
+  return halved.get(key) || key;
+}
 const link = (key, ...text) =>
   el("a", { href: address(key), class: "name" }, text.length ? text : shown(key.slice(key.indexOf("/") + 1)));
 const fileLink = (name, ...text) => link(`${FILE}/${name}`, ...text);
@@ -87,6 +99,7 @@ function opening(summary, draw, attributes) {
   return details;
 }
 
+const heading = (text) => el("h1", { tabindex: "-1" }, text);
 const pair = (label, ...content) => el("div", null, el("dt", null, label), el("dd", null, content));
 const faulty = (number) =>
   number > 0 && [" ", el("span", { class: "mark bad" }, number > 1 ? `${count(number)} with findings` : "finding")];

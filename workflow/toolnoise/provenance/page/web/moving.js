@@ -1,21 +1,7 @@
 // Navigation: the address determines the view, so that a view can be bookmarked, shared and returned to.
 
-const heading = (text) => el("h1", { tabindex: "-1" }, text);
 const search = document.getElementById("search");
 const main = document.getElementById("main");
-
-function decoded(text) {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text; // a fragment typed by hand
-  }
-}
-
-function keyAt(fragment) {
-  const key = fragment.split("/").map(decoded).join("/");
-  return halved.get(key) || key;
-}
 
 function show(moved) {
   const fragment = location.hash.slice(1);
@@ -55,5 +41,6 @@ window.addEventListener("popstate", (event) => {
   // When going back, the browser restores the scroll position.
   if (!event.state?.seen) window.scrollTo(0, 0);
 });
+index(JSON.parse(document.getElementById("data").textContent));
 document.querySelector(".home").append(` of ${visible(D.title)}`);
 show(false);

@@ -1,0 +1,191 @@
+"""The page of an invented study of 10,000 runs: its size, and the time until Chromium shows it.
+
+    .venv/bin/python bench/page.py [RUNS]
+
+Nothing is trained. Every job of the study has a statement of the usual form with random digests, every cell the usual
+measures and curves with random numbers. The page is written and opened as that of a real study is.
+"""
+
+import itertools
+import random
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import sync_playwright
+
+from toolnoise import steps
+from toolnoise.base.files import write_text
+from toolnoise.pages import cells, measures, whole
+from toolnoise.pages.compared import MOST
+from toolnoise.provenance.audit.examine import Audit
+from toolnoise.provenance.page import page as audit_page
+from toolnoise.provenance.page.document import part
+from toolnoise.provenance.record.statements import INPUT, Artifact, Statement
+from toolnoise.provenance.record.tree import Results, Stated, Tree
+from toolnoise.study import config, grid
+from toolnoise.study.cells import Cell
+from toolnoise.study.grid import Study
+
+TOOLINGS = ("cpu", "cpu-eigen", "cpu-jax", "cpu-torch")
+VARIANTS = ("algo_impl", "algo", "impl", "init", "shuffle")
+SEEDS = 10
+REPEATS = 5
+THEN = datetime(2026, 1, 31, 12)
+OBSERVED = {"host": "node", "device": "cpu", "cpu": "Some Processor @ 2.80GHz", "versions": {"tensorflow": "2.21.0"}}
+CODE = tuple(Artifact(f"workflow/toolnoise/{number}.py", f"{number:064x}", kind="code") for number in range(40))
+
+
+def main(runs: int) -> None:
+    """Write the page of a study of so many runs, print its size, open it, print the times."""
+    study = invented(runs)
+    folder = Path(tempfile.mkdtemp(prefix="page-"))
+    try:
+        print(f"{sum(map(len, study.seeds.values())):,} runs in {len(study.cells):,} cells")
+        write(study, folder)
+        sizes = {
+            path.relative_to(folder).as_posix(): path.stat().st_size for path in folder.rglob("*") if path.is_file()
+        }
+        print(f"{sum(sizes.values()) / 1e6:.1f} MB in {len(sizes):,} files: ", end="")
+        print(", ".join(f"{name} {sizes[name] / 1e6:.2f} MB" for name in ("index.html", "page/statements.js")))
+        opened(study, folder / "index.html")
+    finally:
+        shutil.rmtree(folder)
+
+
+def invented(runs: int) -> Study:
+    """A study of so many runs: as many networks as it takes."""
+    count = max(1, runs // (SEEDS * len(TOOLINGS) * len(VARIANTS)))
+    models = {f"network-{number}": {"builder": "toolnoise.models.smallcnn:build"} for number in range(count)}
+    block = {"models": list(models), "datasets": ["digits"], "recipe": "short", "seeds": SEEDS}
+    study = {
+        "study": "large",
+        "models": models,
+        "recipes": {"short": {"epochs": 200, "batch_size": 64, "learning_rate": 0.01}},
+        "grid": [block | {"hardware": list(TOOLINGS), "variants": list(VARIANTS)}],
+        "figures": ["table2"],
+    }
+    return grid.build(config.resolve(study, "large"), "large")
+
+
+def write(study: Study, folder: Path) -> None:
+    """Write all files of the page."""
+    chance = random.Random(0)
+    stated, files = [], {}
+    made: dict[str, Artifact] = {}
+    for number, job in enumerate(steps.jobs(study)):
+        if job.verb == whole.VERB:
+            continue
+        outputs = tuple(Artifact(name, f"{chance.getrandbits(256):064x}", 60_000, role) for name, role in job.outputs)
+        made |= {one.name: one for one in outputs}
+        read = tuple(made[name]._replace(role=role, kind=INPUT) for name, role in job.inputs if name in made)
+        begun = THEN + timedelta(seconds=number)
+        observed = OBSERVED | {"memory_mib": 24_000}
+        one = Statement(
+            job.verb, outputs, (*read, *CODE), job.parameters, observed, begun, begun, {"toolnoise": "0.1.0"}
+        )
+        stated.append(Stated(f"statements/{number}.intoto.json", one))
+        files |= {one.name.removeprefix("results/large/"): one.size for one in outputs}
+    tree = Tree("large", folder, files, {}, tuple(stated), {}, {}, study)
+    audit = Audit(Results(folder, (tree,), ()), (), (), (), (), THEN)
+    write_text(folder / "page/statements.js", part("statements", audit_page.data(audit, strict=False)))
+    write_text(folder / "page/tables.js", part("tables", {}))
+    write_text(folder / "page/compared.js", part("compared", compared(study)))
+    for cell in study.cells:
+        points = steps.STEPS["show-cell"].parameters(study, cell)["points"]
+        write_text(folder / f"page/{cells.name(cell)}.js", part(cells.name(cell), runs_of(study, cell, points, chance)))
+    write_text(folder / "index.html", whole.document(first(study, chance)))
+
+
+def compared(study: Study) -> list[dict[str, Any]]:
+    """As many verdicts as a page has at most, each of a usual length."""
+    pairs = itertools.islice(itertools.combinations(study.cells, 2), MOST)
+    return [{"a": list(a), "b": list(b), "text": "accuracy %   96.44   97.44   +1.00\n" * 40} for a, b in pairs]
+
+
+def runs_of(study: Study, cell: Cell, points: int, chance: random.Random) -> dict[str, Any]:
+    """A cell's part with random numbers."""
+    seeds, at = study.seeds[cell], cells.thinned(200, points)
+
+    def number() -> float:
+        return cells.number(chance.random())
+
+    return {
+        "spec": study.spec(cell, seeds[0]),
+        "epochs": at,
+        "runs": [
+            {"seed": seed, "status": "completed", "epochs": 200, "seconds": number(), "resumed": [], "moved_bit": None}
+            | {"emulated": None, "initial": "0" * 6, "weights": "".join(f"{chance.getrandbits(24):06x}" for _ in at)}
+            for seed in seeds
+        ],
+        "curves": {
+            curve: [[cells.number(chance.random(), cells.DRAWN) for _ in at] for _ in seeds] for curve in cells.CURVES
+        },
+        "values": {metric: {str(seed): number() for seed in seeds} for metric in measures.RUN},
+        "measures": {f"measure_{place}": [number(), number(), number(), SEEDS, 0] for place in range(50)},
+        "partings": [
+            {"seeds": [seeds[0], seed], "initial_equal": False, "draws_from": 1, "weights_from": 1, "equal": False}
+            | {"tensors": ["conv1/kernel"] * cells.LISTED, "n_tensors": 12, "l2_unit": number(), "churn": number()}
+            | {"flips": {name: [9, list(range(cells.LISTED))] for name in cells.FLIPS}}
+            for seed in seeds[1:]
+        ],
+    }
+
+
+def first(study: Study, chance: random.Random) -> dict[str, Any]:
+    """The block of index.html with random numbers."""
+
+    def values() -> dict[str, list[float]]:
+        return {name: [*(cells.number(chance.random()) for _ in range(3)), SEEDS, 0] for name in measures.CELL}
+
+    return {
+        "study": study.name,
+        "findings": [{"variant": "algo", "cell": list(study.cells[0]), "says": "Invented."}],
+        "facts": [],
+        "audit": {"clean": True, "findings": 0, "stale": 0, "says": []},
+        "emulated": [],
+        "measures": {name: list(one) for name, one in measures.CELL.items()},
+        "of_runs": {name: list(one) for name, one in measures.RUN.items()},
+        "usual": list(measures.USUAL),
+        "cells": [
+            {"cell": list(cell), "seeds": list(study.seeds[cell]), "equal": None, "values": values()}
+            for cell in study.cells
+        ],
+        "figures": [],
+        "claims": [],
+        "pairs": MOST,
+        "logs": "",
+        "left_out": [],
+    }
+
+
+def opened(study: Study, file: Path) -> None:
+    """Open the first view, and a run with its statement, some times each in a window of its own."""
+    cell = "/".join(study.cells[len(study.cells) // 2])
+    with sync_playwright() as playwright:
+        chromium = shutil.which("chromium")
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        for what, fragment in (("first view", ""), ("a run and its lineage", f"#run/{cell}/1")):
+            took, painted = [], []
+            for _ in range(REPEATS):
+                page = browser.new_page()
+                begun = time.perf_counter()
+                page.goto(f"{file.as_uri()}{fragment}")
+                page.locator("h1").wait_for()
+                page.locator("[aria-busy]").first.wait_for(state="detached")
+                took.append(time.perf_counter() - begun)
+                paint = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? NaN"
+                painted.append(page.evaluate(paint) / 1000)
+                page.close()
+            shown = f"{statistics.median(took):.2f} s (median of {REPEATS}, up to {max(took):.2f} s)"
+            print(f"{what}: all there after {shown}; first paint after {statistics.median(painted):.2f} s")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 10_000)

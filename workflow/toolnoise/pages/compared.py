@@ -1,0 +1,56 @@
+"""The verdicts of `toolnoise compare` on a study's cells, for all pairs that make sense.
+
+Two cells make sense as A and B if they answer the same test set and differ in one thing: the variant, the model or the
+tooling. B is the later one in the study, whose order is that of its file.
+"""
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+
+from toolnoise.base.errors import BadInput
+from toolnoise.commands import compare, comparison
+from toolnoise.datasets import prepared
+from toolnoise.dumps import prediction_files
+from toolnoise.dumps.prediction_files import Answers
+from toolnoise.study.cells import Cell
+
+# A page of more would be large, and take long to make; of the others it has the command.
+MOST = 500
+# Of the pairs that differ in one of these, the first come first.
+DIFFERENCES = ("variant", "model", "hardware")
+
+
+def pairs(cells: Sequence[Cell]) -> list[tuple[Cell, Cell]]:
+    """The pairs that make sense, and of a large study the first of them."""
+    found: dict[str, list[tuple[Cell, Cell]]] = {name: [] for name in DIFFERENCES}
+    groups: dict[tuple[str, ...], list[Cell]] = {}
+    for cell in cells:
+        for name in DIFFERENCES:
+            groups.setdefault((name, *cell._replace(**{name: ""})), []).append(cell)
+    for (name, *_), mine in groups.items():
+        found[name] += itertools.combinations(mine, 2)
+    return list(itertools.chain(*found.values()))[:MOST]
+
+
+def verdicts(
+    chosen: Sequence[tuple[Cell, Cell]], logits: Mapping[Cell, str], data: Mapping[str, str]
+) -> Iterator[dict[str, object]]:
+    """The verdict on each pair, from the cells' dumps and the files of their data sets; none on what cannot be read."""
+    labels = {dataset: prepared.load(path).test.labels for dataset, path in data.items()}
+    answers = {
+        cell: _answers(logits[cell], labels[cell.dataset], data[cell.dataset])
+        for cell in dict.fromkeys(itertools.chain(*chosen))
+        if cell in logits and cell.dataset in data
+    }
+    for one, other in chosen:
+        if answers.get(one) and answers.get(other):
+            found = comparison.compare_all([answers[one], answers[other]], labels[one.dataset])
+            yield {"a": list(one), "b": list(other), "text": compare.as_text(found)}
+
+
+def _answers(path: str, labels: object, source: str) -> Answers | None:
+    """A cell's predictions; None if every run diverged."""
+    try:
+        return prediction_files.read(path, labels, source)
+    except BadInput:
+        return None

@@ -1,0 +1,91 @@
+"""The findings of a study in sentences: how much each source of noise changes, from the study's own metric file."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from toolnoise.base import metric_files
+from toolnoise.metrics.stability import STABILITY
+from toolnoise.study.cells import Cell
+
+# A sentence's subject by the variant.
+SUBJECTS = {
+    "algo_impl": "Training again with everything free (ALGO+IMPL)",
+    "algo": "Drawing anew what the algorithm draws (ALGO)",
+    "impl": "The implementation alone (IMPL)",
+    "init": "Drawing the initial weights anew (init)",
+    "shuffle": "Ordering the data anew (shuffle)",
+    "augment": "Drawing the augmentation anew (augment)",
+    "dropout": "Drawing the dropout masks anew (dropout)",
+    "bit": "Changing one bit of one weight (bit)",
+}
+CONTROL = "control"
+
+# The rows of a cell over all examples, by metric.
+Rows = Mapping[str, tuple[float, float, float, int, int]]
+
+
+def cells(stability: str) -> dict[Cell, Rows]:
+    """The measures of every cell over all examples."""
+    found = metric_files.read(stability, STABILITY)
+    return {
+        Cell(*cell): {
+            row.metric: (row.value, row.ci_low, row.ci_high, row.n_runs, row.n_missing) for row in rows.itertuples()
+        }
+        for cell, rows in found[found["group"] == "all"].groupby(list(Cell._fields), sort=False)
+    }
+
+
+def sentences(
+    found: Mapping[Cell, Rows], bit_equal: Mapping[Cell, bool | None], emulated: Sequence[str]
+) -> Iterator[dict[str, object]]:
+    """One sentence per variant, each with the cell that its numbers come from."""
+    by_variant: dict[str, list[Cell]] = {}
+    for cell in found:
+        by_variant.setdefault(cell.variant, []).append(cell)
+    for variant, mine in by_variant.items():
+        says = _nothing(mine, bit_equal) if variant == CONTROL else _changes(mine, found, emulated)
+        yield {"variant": variant, "cell": list(mine[0]), "says": says}
+
+
+def _changes(mine: Sequence[Cell], found: Mapping[Cell, Rows], emulated: Sequence[str]) -> str:
+    first = mine[0]
+    subject = SUBJECTS.get(first.variant, f"Training again with {first.variant} free")
+    if first.hardware in emulated and "impl" in first.variant:
+        subject = f"{subject.removesuffix(')')}, emulated)"
+    rows = found[first]
+    churn, sd = rows["churn"], rows["accuracy_sd"]
+    runs = f"{churn[3]} runs" + (f", {churn[4]} diverged" if churn[4] else "")
+    where = f"{first.model} on {first.dataset}, {first.hardware}"
+    if math.isnan(churn[0]):
+        return f"{subject}: too few runs to say what it changes ({where}; {runs})."
+    changed = f"changes {_percent(churn[0])} % of predictions{_interval(churn)}"
+    spread = "" if math.isnan(sd[0]) else f" and spreads accuracy by an SD of {_percent(sd[0])} points{_interval(sd)}"
+    others = [found[cell]["churn"][0] for cell in mine if not math.isnan(found[cell]["churn"][0])]
+    # A range is no interval: it says what the other cells of the variant show.
+    over = (
+        f" Churn over all {len(others)} such cells: {_percent(min(others))} to {_percent(max(others))} %."
+        if others[1:]
+        else ""
+    )
+    return f"{subject} {changed}{spread}: {where}, {runs}.{over}"
+
+
+def _nothing(mine: Sequence[Cell], bit_equal: Mapping[Cell, bool | None]) -> str:
+    checked = [cell for cell in mine if bit_equal.get(cell) is not None]
+    equal = sum(bool(bit_equal[cell]) for cell in checked)
+    if not checked:
+        return "Under Control, nothing was checked: no cell has two runs."
+    if equal == len(checked):
+        every = f"the runs of all {equal} cells are" if equal > 1 else "all runs are"
+        return f"Under Control, nothing changes: {every} bit-equal."
+    return f"Under Control, runs differ in {len(checked) - equal} of {len(checked)} cells."
+
+
+def _interval(row: tuple[float, float, float, int, int]) -> str:
+    return "" if math.isnan(row[1]) else f" ({_percent(row[1])} to {_percent(row[2])})"
+
+
+def _percent(share: float) -> str:
+    """Hundredths of a per cent; what that would round to zero has an exponent, and a plain 0 is exact."""
+    text = f"{100 * share:.2f}"
+    return "0" if share == 0 else text if float(text) else f"{100 * share:.1e}".replace("e-0", "e-")

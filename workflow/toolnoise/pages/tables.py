@@ -1,0 +1,107 @@
+"""The tables of a page as plain values: what the notebooks rendered, and the metric files as they are."""
+
+import csv
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+from toolnoise.base import metric_files
+
+# A metric file with more rows is shown as far as this; the whole of it is a link.
+MOST_ROWS = 3000
+# An estimate's columns, which are shown as one number with its interval and n.
+ESTIMATE = tuple(metric_files.ESTIMATE)
+
+
+class _Rendered(HTMLParser):
+    """A table that a notebook wrote (figures/tables.py): its title, its columns, its rows and its notes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.title, self.columns, self.rows, self.notes = "", [], [], []
+        self._within = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in ("caption", "small", "p"):
+            self._within = tag
+            if tag == "p":
+                self.notes.append("")
+        elif tag == "tr":
+            self.rows.append([])
+        elif tag in ("th", "td"):
+            given = dict(attrs)
+            self._within = "column" if given.get("scope") == "col" else "entry"
+            if self._within == "column":
+                self.columns.append({"label": "", "kind": "entry" if given.get("class") == "number" else "name"})
+            else:
+                self.rows[-1].append({"text": "", "detail": ""} if tag == "td" else "")
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("th", "td", "caption", "p"):
+            self._within = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._within == "caption":
+            self.title += data
+        elif self._within == "column":
+            self.columns[-1]["label"] += data
+        elif self._within == "p":
+            self.notes[-1] += data
+        elif self._within in ("entry", "small"):
+            last = self.rows[-1][-1]
+            if isinstance(last, str):
+                self.rows[-1][-1] = last + data
+            else:
+                last["detail" if self._within == "small" else "text"] += data
+
+
+def rendered(path: Path) -> dict[str, Any]:
+    """A table of a notebook, from its HTML."""
+    found = _Rendered()
+    found.feed(path.read_text("utf-8"))
+    found.close()
+    return {
+        "title": found.title,
+        "columns": found.columns,
+        "rows": [row for row in found.rows if row],
+        "notes": found.notes,
+    }
+
+
+def measured(path: Path, title: str) -> dict[str, Any]:
+    """A metric file; an estimate's columns are one."""
+    with path.open(encoding="utf-8", newline="") as file:
+        file.readline()  # the version
+        reader = csv.reader(file)
+        header = next(reader)
+        rows, more = [], 0
+        for fields in reader:
+            if len(rows) < MOST_ROWS:
+                rows.append(dict(zip(header, fields, strict=True)))
+            else:
+                more += 1
+    estimated = set(ESTIMATE) <= set(header)
+    names = [one for one in header if not (estimated and one in ESTIMATE)]
+    numbers = {name: all(_is_number(row[name]) for row in rows) for name in names}
+    columns = [{"label": name, "kind": "plain" if numbers[name] else "name"} for name in names]
+    table = [[_number(row[name]) if numbers[name] else row[name] for name in names] for row in rows]
+    if estimated:
+        columns.append({"label": "value", "kind": "number", "digits": 5})
+        table = [[*cells, [_number(row[name]) for name in ESTIMATE]] for cells, row in zip(table, rows, strict=True)]
+    notes = [f"{more} more rows are in the CSV file."] if more else []
+    return {"title": title, "columns": columns, "rows": table, "notes": notes}
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text or "nan")
+    except ValueError:
+        return False
+    return True
+
+
+def _number(text: str) -> float | int | None:
+    value = float(text or "nan")
+    if value != value or value in (float("inf"), float("-inf")):
+        return None
+    return int(value) if value.is_integer() and "." not in text and "e" not in text else float(f"{value:.6g}")

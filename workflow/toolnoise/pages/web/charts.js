@@ -1,0 +1,119 @@
+// Charts as plain SVG: dots on a line for the runs of a cell, lines over epochs for their histories. Dots and lines are
+// all that a page needs, so there is no library: its code would be many times this, and would have to be trusted.
+
+const WIDTH = 560;
+
+// Round numbers that cover a range, at most about `wanted` of them.
+function ticks(low, high, wanted) {
+  if (!(high > low)) return [low];
+  const rough = (high - low) / wanted;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((each) => each * power).find((each) => each >= rough);
+  const found = [];
+  for (let number = Math.ceil(low / step); number * step <= high + step * 1e-9; number++) found.push(number * step);
+  return found;
+}
+
+// The same on a logarithmic axis, whose ends are powers of ten.
+function logTicks(low, high) {
+  const found = [];
+  for (let power = Math.floor(low); power <= high; power++)
+    for (const each of high - low > 2 ? [1] : [1, 2, 5]) {
+      const at = Math.log10(each) + power;
+      if (at >= low && at <= high) found.push(Number(`${each}e${power}`));
+    }
+  return found;
+}
+
+const short = (number) => {
+  if (number === 0) return "0";
+  const size = Math.abs(number);
+  if (size < 0.001 || size >= 100000) return number.toExponential(0).replace("e+", "e").replace("e0", "");
+  return String(Number(number.toPrecision(4)));
+};
+const spread = (numbers) => {
+  const [low, high] = [Math.min(...numbers), Math.max(...numbers)];
+  const room = (high - low) * 0.06 || Math.abs(high) * 0.02 || 1;
+  return [low - room, high + room];
+};
+const svgText = (x, y, text, attributes) => svgEl("text", { x, y, ...attributes }, text);
+const titled = (node, text) => {
+  node.prepend(svgEl("title", {}, text));
+  return node;
+};
+
+// One dot per run on a line, each a link; a band for the interval of the mean and a tick for the mean itself.
+function dots({ label, unit, runs, mean }) {
+  const [left, right, height, line] = [26, WIDTH - 26, 86, 34];
+  const known = runs.filter(({ value }) => value !== null);
+  const [low, high] = spread([...known.map(({ value }) => value), ...(mean || []).filter((one) => one !== null)]);
+  const x = (value) => left + ((value - low) / (high - low)) * (right - left);
+  const svg = svgEl("svg", { viewBox: `0 0 ${WIDTH} ${height}`, class: "chart", role: "group", "aria-label": label });
+  for (const tick of ticks(low, high, 6))
+    svg.append(
+      svgEl("line", { x1: x(tick), x2: x(tick), y1: 14, y2: 56, class: "grid" }),
+      svgText(x(tick), 72, short(tick), { class: "tick", "text-anchor": "middle" }),
+    );
+  if (mean && mean[1] !== null && mean[2] > mean[1])
+    svg.append(
+      titled(
+        svgEl("rect", { x: x(mean[1]), width: x(mean[2]) - x(mean[1]), y: line - 13, height: 26, class: "band" }),
+        `95 % interval of the mean: ${short(mean[1])} to ${short(mean[2])}`,
+      ),
+    );
+  if (mean && mean[0] !== null)
+    svg.append(svgEl("line", { x1: x(mean[0]), x2: x(mean[0]), y1: line - 16, y2: line + 16, class: "mean" }));
+  // Dots of equal runs would hide each other: those of one place are stacked.
+  const placed = new Map();
+  for (const run of known) {
+    const place = Math.round(x(run.value) / 4);
+    const stacked = placed.get(place) || 0;
+    placed.set(place, stacked + 1);
+    const offset = (stacked % 2 ? -1 : 1) * Math.ceil(stacked / 2) * 7;
+    const text = `run ${run.seed}: ${run.shown}`;
+    const dot = svgEl("circle", { cx: x(run.value), cy: line + Math.max(-18, Math.min(18, offset)), r: 5, class: "dot" });
+    svg.append(svgEl("a", { href: run.href, "aria-label": text }, titled(dot, text)));
+  }
+  return el("figure", { class: "plot" }, el("figcaption", null, label, unit ? el("span", { class: "soft" }, ` ${unit}`) : ""), svg);
+}
+
+// One line per run over epochs. Runs in `lit` stand out; the others are grey.
+function curves({ label, epochs, lines, lit, logarithmic }) {
+  const [left, right, top, bottom, height] = [56, WIDTH - 20, 10, 176, 206];
+  const values = lines.flatMap(({ values }) => values.filter((one) => one !== null && (!logarithmic || one > 0)));
+  const svg = svgEl("svg", {
+    viewBox: `0 0 ${WIDTH} ${height}`,
+    class: "chart",
+    role: "img",
+    "aria-label": `${label} by epoch, ${some(lines.length, ["run", "runs"])}${values.length ? "" : ": no finite value"}`,
+  });
+  if (values.length) {
+    const scaled = logarithmic ? Math.log10 : (one) => one;
+    const [low, high] = spread(values.map(scaled));
+    const last = epochs[epochs.length - 1];
+    const x = (epoch) => left + (last > 1 ? (epoch - 1) / (last - 1) : 0.5) * (right - left);
+    const y = (value) => bottom - ((scaled(value) - low) / (high - low)) * (bottom - top);
+    const marks = logarithmic ? logTicks(low, high) : ticks(low, high, 5);
+    for (const tick of marks)
+      svg.append(
+        svgEl("line", { x1: left, x2: right, y1: y(tick), y2: y(tick), class: "grid" }),
+        svgText(left - 6, y(tick) + 4, short(tick), { class: "tick", "text-anchor": "end" }),
+      );
+    for (const tick of ticks(1, last, 7).filter((one) => Number.isInteger(one) && one >= 1))
+      svg.append(svgText(x(tick), bottom + 18, String(tick), { class: "tick", "text-anchor": "middle" }));
+    const order = [...lines].sort((one, other) => lit.indexOf(one.seed) - lit.indexOf(other.seed));
+    for (const { seed, name, values } of order) {
+      const points = values.flatMap((value, place) =>
+        value === null || (logarithmic && value <= 0) ? [] : [`${x(epochs[place]).toFixed(1)},${y(value).toFixed(1)}`],
+      );
+      const ending = values[values.length - 1];
+      const look = lit.includes(seed) ? `curve lit${lit.indexOf(seed)}` : "curve";
+      const line = svgEl(points.length > 1 ? "polyline" : "circle", {
+        ...(points.length > 1 ? { points: points.join(" ") } : { cx: (points[0] || "0,0").split(",")[0], cy: (points[0] || "0,0").split(",")[1], r: 3 }),
+        class: look,
+      });
+      svg.append(titled(line, `${name}: ${ending === null ? "not finite" : short(ending)} at the end`));
+    }
+  }
+  return el("figure", { class: "plot" }, el("figcaption", null, label), svg);
+}
