@@ -148,6 +148,6 @@ def _sum_up(study: str, words: Sequence[str]) -> None:
     # Its packages take as long to import as Snakemake takes to start.
     from toolnoise.commands import summary
 
-    kept, page = (Path(pattern.format(study=name)) for pattern in (layout.STUDY, layout.REPORT))
+    kept, page = (Path(pattern.format(study=name)) for pattern in (layout.STUDY, layout.PAGE))
     if kept.is_file() and page.is_file():
         print(summary.as_text(grid.load(kept)))

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from toolnoise.base import code_digest
+from toolnoise.base import code_digest, program
 from toolnoise.base.errors import BadInput
 from toolnoise.steps.step import Files, Names, Parameters, Read, Step, outputs_of
 from toolnoise.steps.table import COLUMNS
@@ -116,8 +116,8 @@ def _parts(study: Study, _: Whole) -> list[str]:
 def _web() -> tuple[str, ...]:
     """The page's own template, style and script."""
     folders = ("provenance/page/web", "pages/web")
-    found = (path for folder in folders for path in sorted((code_digest.PACKAGE / folder).iterdir()))
-    return tuple(path.relative_to(code_digest.ROOT).as_posix() for path in found)
+    found = (path for folder in folders for path in sorted((program.PACKAGE / folder).iterdir()))
+    return tuple(f"{program.NAME}/{path.relative_to(program.PACKAGE).as_posix()}" for path in found)
 
 
 def _rendered(study: Study, place: Shown) -> Names:
