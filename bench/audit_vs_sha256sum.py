@@ -24,8 +24,8 @@ import numpy as np
 
 from toolnoise import engines, steps
 from toolnoise.base import code_digest, files
+from toolnoise.base.files import sha256
 from toolnoise.provenance.record import repository
-from toolnoise.provenance.record.hashing import sha256
 from toolnoise.provenance.record.statements import (
     CODE,
     COMMIT,

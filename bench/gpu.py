@@ -30,11 +30,11 @@ sys.path[:0] = PACKAGES
 from toolnoise import steps  # noqa: E402
 from toolnoise.base import code_digest, files  # noqa: E402
 from toolnoise.base.errors import BadInput, errors_in_one_line  # noqa: E402
+from toolnoise.base.files import sha256  # noqa: E402
 from toolnoise.base.printing import size, span  # noqa: E402
 from toolnoise.datasets import sources  # noqa: E402
 from toolnoise.engines import serving  # noqa: E402
 from toolnoise.provenance.record import recorder, repository, statements  # noqa: E402
-from toolnoise.provenance.record.hashing import sha256  # noqa: E402
 from toolnoise.provenance.share import archive, sharing  # noqa: E402
 from toolnoise.steps import STEPS, Job  # noqa: E402
 from toolnoise.study import config, layout  # noqa: E402

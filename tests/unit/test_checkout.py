@@ -3,8 +3,8 @@ from datetime import datetime
 import pytest
 
 from toolnoise.base.code_digest import ROOT
+from toolnoise.base.files import sha256
 from toolnoise.provenance.rebuild import checkout
-from toolnoise.provenance.record.hashing import sha256
 from toolnoise.provenance.record.statements import CODE, COMMIT, RESOURCE, Artifact, Statement
 
 
@@ -19,7 +19,7 @@ def stated():
         ]
         made_by += [Artifact("repository", commit, kind=COMMIT)] if commit else []
         then = datetime(2026, 1, 1)
-        parameters = {"spec": {"model": {"builder": builder}}}
+        parameters = {"spec": {"model": {"builder": builder}, "hardware": {"engine": "tensorflow"}}}
         return Statement("train", (), tuple(made_by), parameters, {}, then, then, {})
 
     return make

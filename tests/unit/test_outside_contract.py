@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 import yaml
 
-from toolnoise.base import files
+from toolnoise.base import command_line, files
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.outside import contract
 from toolnoise.study import config
@@ -62,12 +62,12 @@ def test_the_job_is_as_its_schema_says(job, tmp_path):
 
 
 def test_values_stay_within_their_words(job):
-    words = contract.words("""train --seed={init} --out "{out}" --json '{"a": 1}' ${HOME} {A}""")
+    words = command_line.words("""train --seed={init} --out "{out}" --json '{"a": 1}' ${HOME} {A}""")
     mine = job("control", 1)
-    filled = contract.filled(words, mine)
+    filled = command_line.filled(words, contract.values(mine))
     assert filled[1:4] == [f"--seed={mine['seeds']['init']}", "--out", mine["out"]]
     assert filled[4:] == ["--json", '{"a": 1}', "${HOME}", "{A}"]
-    assert contract.placeholders(words) == ["init", "out"]
+    assert command_line.placeholders(words) == ["init", "out"]
     said = subprocess.run([sys.executable, "-c", "import sys; print(sys.argv[1])", filled[3]], stdout=-1, text=True)
     assert said.stdout == f"{mine['out']}\n"
 
@@ -85,4 +85,4 @@ def test_values_stay_within_their_words(job):
     ],
 )
 def test_bad_commands_are_refused(command, line, refused):
-    assert refused(contract.words, command) == line
+    assert refused(command_line.words, command) == line

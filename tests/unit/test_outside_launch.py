@@ -69,7 +69,9 @@ def test_a_time_limit_ends_the_whole_group(start, tmp_path, refused):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_what_ends_this_process_ends_the_group(number, tmp_path):
+    # What a shell starts in the background ignores Ctrl-C, and so do these tests, unless it is set anew.
     code = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
         f"from toolnoise.outside import launch; launch.run({[sys.executable, '-c', SLEEPS_WITH_A_CHILD]}, {{}}, 'log')"
     )
     mine = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, stderr=subprocess.DEVNULL)

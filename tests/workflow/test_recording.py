@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from toolnoise.base.files import sha256
 from toolnoise.base.noise_sources import replicate
 from toolnoise.provenance.record import statements
-from toolnoise.provenance.record.hashing import sha256
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
 # The study, read and checked, and helpers of the rules. All the work is in the package.
 import functools
 import os
+import re
 import shlex
 import sys
 
@@ -62,6 +63,16 @@ def get_parameters(verb, wildcards):
 
 def get_inputs(verb):
     return lambda wildcards: steps.followed(STEPS[verb], STEPS[verb].given(study, get_place(verb, wildcards)))
+
+
+def get_own(verb):
+    # Two rules that write the same files are told apart by the names of their models or data sets.
+    step = STEPS[verb]
+    if step.programs is None:
+        return {}
+    name = "model" if "model" in step.place._fields else "dataset"
+    mine = sorted({getattr(place, name) for place in step.places(study)})
+    return {name: "|".join(map(re.escape, mine)) or "(?!)"}
 
 
 def get_planned(verb):

@@ -29,6 +29,8 @@ rule prepare_data:
         get_fetched,
     output:
         out=layout.DATA,
+    wildcard_constraints:
+        **get_own("prepare"),
     log:
         STEPS["prepare"].log("prepare"),
     conda:

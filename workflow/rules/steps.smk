@@ -1,6 +1,6 @@
 # Dumps, checks, timings and measures: one rule for each such row of toolnoise.steps, under the rule name in that row.
 # The other rows differ in kind, and their rules are written out.
-for verb in STEPS.keys() - {steps.CONFIGURE, "fetch", "prepare", "train", "collect", "render", "report"}:
+for verb in STEPS.keys() - {steps.CONFIGURE, "fetch", "prepare", "train", "run-program", "collect", "render", "report"}:
 
     rule:
         name:
@@ -9,6 +9,8 @@ for verb in STEPS.keys() - {steps.CONFIGURE, "fetch", "prepare", "train", "colle
             unpack(get_inputs(verb)),
         output:
             **{option.replace("-", "_"): pattern for option, pattern in STEPS[verb].writes.items()},
+        wildcard_constraints:
+            **get_own(verb),
         log:
             STEPS[verb].log(verb),
         conda:

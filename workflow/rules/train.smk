@@ -9,6 +9,8 @@ rule train_run:
         weights=layout.WEIGHTS,
         history=layout.HISTORY,
         record=layout.RECORD,
+    wildcard_constraints:
+        **get_own("train"),
     log:
         STEPS["train"].log("train"),
     # Trainings go before all short jobs. At the end, short jobs share the cores, where a last training would leave all
@@ -28,4 +30,34 @@ rule train_run:
         "toolnoise train --study {params.study:q} --model {wildcards.model:q} --dataset {wildcards.dataset:q}"
         " --hardware {wildcards.hardware:q} --variant {wildcards.variant:q} --seed {wildcards.seed:q}"
         " --data {input.data:q} --weights {output.weights:q} --history {output.history:q} --record {output.record:q}"
+        " --checkpoint {params.checkpoint:q} --planned {params.planned:q} >{log:q} 2>&1"
+
+
+# One run of a training program of others.
+rule run_program:
+    input:
+        unpack(get_inputs("run-program")),
+    output:
+        weights=layout.WEIGHTS,
+        history=layout.HISTORY,
+        record=layout.RECORD,
+    wildcard_constraints:
+        **get_own("run-program"),
+    log:
+        STEPS["run-program"].log("run-program"),
+    priority: 1
+    conda:
+        "../../environment.yml"
+    threads: get_threads("run-program")
+    resources:
+        **get_resources("run-program"),
+    params:
+        study=study.path(layout.STUDY),
+        checkpoint=layout.CHECKPOINT,
+        planned=get_planned("run-program"),
+        code=get_code("run-program"),
+    shell:
+        "toolnoise run-program --study {params.study:q} --model {wildcards.model:q} --dataset {wildcards.dataset:q}"
+        " --hardware {wildcards.hardware:q} --variant {wildcards.variant:q} --seed {wildcards.seed:q}"
+        " --gate {input.gate:q} --weights {output.weights:q} --history {output.history:q} --record {output.record:q}"
         " --checkpoint {params.checkpoint:q} --planned {params.planned:q} >{log:q} 2>&1"

@@ -123,12 +123,19 @@ def _doctor(options: argparse.Namespace) -> None:
     from toolnoise.commands import doctor
     from toolnoise.study import config
 
-    hardware = _study(options.study).config["hardware"] if options.study else config.registered("hardware")
+    hardware = _study(options.study).config["hardware"] if options.study else _of_engines(config.registered("hardware"))
     found = doctor.examine(hardware)
     _print(found if options.json else doctor.as_text(found))
     # A study needs all its toolings; without a study one of the registry is enough.
     able = [not reason for reason in found["hardware"].values()]
     sys.exit(0 if (all if options.study else any)(able) else 1)
+
+
+def _of_engines(hardware: dict[str, Any]) -> dict[str, Any]:
+    """The toolings that need something installed: those for training programs have only what these need."""
+    from toolnoise.study.programs import ENGINE
+
+    return {name: entry for name, entry in hardware.items() if entry["engine"] != ENGINE}
 
 
 def _estimate(options: argparse.Namespace) -> None:
@@ -268,6 +275,13 @@ def _check(options: argparse.Namespace) -> None:
     sys.exit(0 if found.passed else 1)
 
 
+def _adopt(options: argparse.Namespace) -> None:
+    from toolnoise.commands import adopt
+
+    columns = adopt.Columns(options.arm_column, options.seed_column, tuple(options.metric or ()))
+    print(adopt.adopt(options.found, options.name, options.labels, columns, values=options.values))
+
+
 def _plan(options: argparse.Namespace) -> None:
     from toolnoise.commands import sample_size
 
@@ -394,7 +408,7 @@ _PLACES = {
 }
 _GROUPS = {
     "is a gain real, is a training reproducible?": ("compare", "plan", "check"),
-    "before, during and after a study": ("init", "doctor", "estimate", "run", "status", "summary"),
+    "before, during and after a study": ("init", "adopt", "doctor", "estimate", "run", "status", "summary"),
     "verify results": ("audit", "diff", "rebuild", "sign"),
     "share results": ("export", "import", "slim", "crate"),
     "try data formats": ("synthesise",),
@@ -521,6 +535,13 @@ _BY_HAND = [
         "toolnoise check -- python train.py --seed {init} --data-seed {shuffle} --out {out}",
     ),
     (
+        "adopt",
+        _adopt,
+        "make a study of runs that are already there, from any program",
+        ("FOUND", "name", "labels?", "values?", "metric?", "arm-column?", "seed-column?"),
+        "toolnoise adopt 'runs/{arm}/seed{seed}/preds.npy' --labels y.npy --name mine",
+    ),
+    (
         "plan",
         _plan,
         "print the number of runs that a claim needs, or the effects that a number of runs can show",
@@ -556,6 +577,19 @@ _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
         "help": "A, then each method to replace it: predicted classes or scores, .npy, .npz or CSV, of shape N, "
         "run x N, N x class or run x N x class; or a folder or a quoted pattern ('a/*.npy') of one file a run",
     },
+    "FOUND": {
+        "help": "a CSV with a run in each row (columns file, arm, seed), or a quoted pattern with {arm} and {seed}"
+    },
+    "name": {"metavar": "NAME", "help": "the study's name: writes NAME.yaml and adopted/NAME"},
+    ("adopt", "labels"): {"metavar": "FILE", "help": "the labels of all runs, unless the CSV has a column `labels`"},
+    "values": {"action": "store_true", "help": "predictions are numbers (regression), not classes"},
+    "metric": {
+        "action": "append",
+        "metavar": "COLUMN",
+        "help": "take this number from the CSV instead of predictions; repeat for each",
+    },
+    "arm-column": {"default": "arm", "metavar": "COLUMN", "help": "the column that names a run's arm (arm)"},
+    "seed-column": {"default": "seed", "metavar": "COLUMN", "help": "the column with a run's seed (seed)"},
     "arm": {
         "action": "append",
         "nargs": "+",
@@ -596,7 +630,7 @@ _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
         "metavar": "ALLOWED_SIGNERS",
         "help": "reject statements that none of these people signed; a file as in ssh-keygen(1)",
     },
-    "KIND": {"nargs": "?", "help": "command or builder (what is found in this folder)"},
+    "KIND": {"nargs": "?", "help": "command, builder or adopted (what is found in this folder)"},
     "STUDY": {"help": "a configuration, or a study's results folder"},
     ("export", "out"): {"metavar": "FILE", "help": "the archive: .tar, .tar.gz or .tar.xz"},
     ("export", "hardware"): {

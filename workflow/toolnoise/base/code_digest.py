@@ -8,13 +8,16 @@ covered by the lock file. Nothing is imported to compute a digest.
 import ast
 import functools
 import hashlib
+import itertools
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
 
 PACKAGE = Path(__file__).parents[1]
 ROOT = PACKAGE.parents[1]
+SCRIPT = ".py"
 
 
 def digest(*modules: str, files: tuple[str, ...] = ()) -> str:
@@ -23,9 +26,20 @@ def digest(*modules: str, files: tuple[str, ...] = ()) -> str:
     return hashlib.sha256(lines.encode()).hexdigest()
 
 
-def named_by(spec: dict[str, Any]) -> tuple[str, str]:
-    """The modules that a spec names: its engine and its model's builder."""
+def named_by(spec: dict[str, Any]) -> tuple[str, ...]:
+    """The modules that a spec names: its engine and its model's builder, or what the command of a program starts."""
+    if "adopted" in spec["model"]:
+        return ()
+    if "command" in spec["model"]:
+        return _started(spec["model"]["command"])
     return f"toolnoise.engines.{spec['hardware']['engine']}", spec["model"]["builder"].partition(":")[0]
+
+
+def _started(command: str) -> tuple[str, ...]:
+    """The scripts and the modules in a command line."""
+    words = shlex.split(command)
+    modules = {after for word, after in itertools.pairwise(words) if word == "-m"}
+    return tuple(word for word in words if word in modules or word.endswith(SCRIPT))
 
 
 @functools.cache
@@ -43,13 +57,20 @@ def sources(*modules: str, files: tuple[str, ...] = ()) -> dict[str, str]:
     found: dict[Path, str] = {}
     for module in modules:
         if path := source_of(module):
-            _follow(path, found)
+            # A script finds the modules of its own folder, too.
+            own = (path.parent,) if module.endswith(SCRIPT) else ()
+            _follow(path, found, (*_followed(), *own))
     named = {file: hashlib.sha256((ROOT / file).read_bytes()).hexdigest() for file in files}
     return named | {_name(path): source for path, source in found.items()}
 
 
 def source_of(module: str) -> Path | None:
-    """The file of a module of this package, of the folder that the study runs in, or of an installed package."""
+    """The file of a module of this package, of the folder that the study runs in, or of an installed package.
+
+    A module may be a script, by its path.
+    """
+    if module.endswith(SCRIPT):
+        return script if (script := Path.cwd() / module).is_file() else None
     return _source(module, (*_followed(), *map(Path, sys.path)))
 
 
@@ -67,14 +88,14 @@ def _followed() -> tuple[Path, Path]:
     return PACKAGE.parent, Path.cwd()
 
 
-def _follow(path: Path, found: dict[Path, str]) -> None:
+def _follow(path: Path, found: dict[Path, str], folders: tuple[Path, ...]) -> None:
     if path in found:
         return
     found[path], imported = _read(path)
     for name in imported:
-        source = _source(name, _followed())
+        source = _source(name, folders)
         if source:
-            _follow(source, found)
+            _follow(source, found, folders)
 
 
 @functools.cache

@@ -106,6 +106,12 @@ def readable(path: str | Path, wanted: str) -> Iterator[None]:
         raise BadInput(path, "", f"damaged or truncated ({error})", f"expected {wanted}") from None
 
 
+def sha256(path: str | Path) -> str:
+    """The digest of a file's bytes."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def canonical_sha256(value: object) -> str:
     """Digest of a JSON-like value, whatever the order of its keys."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)

@@ -29,9 +29,12 @@ def with_seed(spec: dict[str, Any], seed: int) -> dict[str, Any]:
 def draws(spec: dict[str, Any], seeds: Iterable[int]) -> dict[str, list[int] | None]:
     """The replicate of each source that each run of a cell has; None for a source that is drawn anew in every process.
 
-    That is implementation noise which is not emulated.
+    That is implementation noise which is not emulated, and everything of runs whose making is not known.
     """
     runs = [with_seed(spec, seed) for seed in seeds]
+    if "adopted" in spec.get("model", {}):
+        # Of runs that were there before the study, no draw is known to be another run's.
+        return dict.fromkeys(SOURCES)
     own = {"impl"} if spec["hardware"]["impl_noise"] == "native" else set()
     anew = own.intersection(spec["variant"]["varying"])
     return {source: None if source in anew else [replicate(source, run) for run in runs] for source in SOURCES}

@@ -97,6 +97,9 @@ def measure(study: Study, file: str) -> None:
     `file` is the study's file.
     """
     for first, *_ in study.alike:
+        if study.is_program(first):
+            print(f"not timed: {'/'.join(first)}: its first run shows its time", file=sys.stderr, flush=True)
+            continue
         reason = why_not({"name": first.hardware, **study.tooling(first.hardware)})
         if not reason and not run_time.find(_spec(study, first)):
             print(f"timing {'/'.join(first)}", file=sys.stderr, flush=True)
@@ -130,7 +133,8 @@ def _spec(study: Study, cell: Cell) -> dict[str, Any]:
 def _task(study: Study, cells: tuple[Cell, ...], found: Pace | None) -> Workload:
     first, left, seconds = cells[0], 0, 0.0
     recipe = _spec(study, first)["recipe"]
-    epochs, count = recipe["epochs"], cycles(recipe)
+    # A training program of others has no recipe.
+    epochs, count = recipe.get("epochs", found.epochs if found else 0), cycles(recipe)
     for cell in cells:
         unfinished = len(unfinished_seeds(study, cell))
         left += unfinished
@@ -212,8 +216,8 @@ def _jobs(study: Study) -> dict[str, int]:
         verb for verb, step in STEPS.items() if step.module.startswith("toolnoise.measures.") and verb != "collect"
     ]
     return {
-        "data sets": counts["prepare"],
-        "trainings": counts["train"],
+        "data sets": counts["prepare"] + counts["gather-labels"],
+        "trainings": counts["train"] + counts["run-program"],
         "predictions": sum(counts[verb] for verb in dumps if "logits" in STEPS[verb].writes),
         "layers": counts["dump-layers"],
         "profiles": counts["profile"],
@@ -265,7 +269,7 @@ def _copies(recipe: dict[str, Any], dataset: prepared.Data | None) -> int:
 
 def _weight_bytes(spec: dict[str, Any], dataset: prepared.Data | None) -> int:
     """The bytes of a network's weights; 0 if it cannot be built: no data, no framework or no such builder."""
-    if dataset is None:
+    if dataset is None or "command" in spec["model"]:
         return 0
     try:
         parameters = network.build_model(_engine(), spec, dataset)

@@ -8,7 +8,7 @@ worker has failed, whatever ended it.
 import os
 import re
 import subprocess
-from collections import Counter
+from collections import ChainMap, Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,6 +30,11 @@ STATES = ("done", "running", "waiting", "failed", "missing")
 EPOCH = re.compile(r"^(?:goes on after )?epoch (\d+) of \d+", re.MULTILINE)
 TAIL_BYTES = 4096
 FAILURES_SHOWN = 20
+
+
+# What makes the dump and the metrics of a cell, by the kind of its runs.
+DUMPS = ("predict", "dump-outcomes")
+MEASURES = ("measure", "measure-program", "measure-outcomes")
 
 
 class Watched(NamedTuple):
@@ -93,12 +98,14 @@ def status(study: Study) -> Status:
     for verb in (verb for verb, step in STEPS.items() if step.needed and verb != steps.CONFIGURE):
         found[verb] = {}
         for place, job in _jobs(study, verb):
-            at = _train_at(study, place, job, workers) if verb == "train" else _at(job, workers)
-            if verb == "train":
+            trains = STEPS[verb].place is Training
+            at = _train_at(study, place, job, workers) if trains else _at(job, workers)
+            if trains:
                 trainings[place.cell].append(at)
             found[verb][place] = at
             if at.state == "failed":
                 failures.append((job, at.line))
+    dumps, measures = (dict(ChainMap(*(found[verb] for verb in verbs))) for verbs in (DUMPS, MEASURES))
     for cell, ats in trainings.items():
         counts = Counter(at.state for at in ats)
         running += counts["running"]
@@ -106,8 +113,8 @@ def status(study: Study) -> Status:
             CellStatus(
                 cell,
                 {state: counts[state] for state in STATES},
-                found["predict"][cell].state,
-                found["measure"][cell].state,
+                dumps[cell].state,
+                measures[cell].state,
                 _seconds_left(study, cell, [at for at in ats if at.state != "done"]),
             )
         )
@@ -218,7 +225,7 @@ def _seconds_left(study: Study, cell: Cell, unfinished: list[At]) -> float | Non
     found = run_time.find(spec) if unfinished else None
     if unfinished and not found:
         return None
-    epochs = spec["recipe"]["epochs"]
+    epochs = spec["recipe"].get("epochs", found.epochs) if found else 0
     return sum(found.run(epochs) - at.epoch * found.epoch for at in unfinished)
 
 

@@ -24,9 +24,13 @@ def as_text(study: Study) -> str:
     """A table with accuracy, churn, weight distance and the control gate, the path of the page, and the verdicts."""
     rows = [("model", "data set", "hardware", "variant", "runs", "accuracy %", "churn %", "L2 (unit)", "control")]
     lines = aligned(rows + [_row(cell) for cell in _cells(study)])
+    lines += _others(study)
     emulated = study.emulated()
     if emulated:
         lines.append(f"implementation noise is emulated (reduction order) on: {', '.join(emulated)}")
+    adopted = [name for name, model in study.config["models"].items() if "adopted" in model]
+    if adopted:
+        lines.append(f"adopted, how they were made is not known here: {', '.join(adopted)}")
     lines.append(f"the page: {study.path(layout.REPORT)}")
     verdicts = _verdicts(study)
     if verdicts is None:
@@ -56,13 +60,23 @@ def _cells(study: Study) -> Iterator[dict[str, Any]]:
     for row in found.itertuples(index=False):
         values[Cell(*row[:4])][row.metric] = row
     for cell, metrics in values.items():
-        mean = metrics["accuracy_mean"]
-        numbers = {name: None if math.isnan(metrics[name].value) else float(metrics[name].value) for name in SHOWN}
+        numbers = {name: _value(metrics, name) for name in SHOWN}
         control = cell.variant == "control"
         # None of another variant, and of one run, which has nothing to equal.
         bit_equal = files.read_json(study.path(layout.GATE, cell))["bit_equal"] if control else None
-        runs = {"runs": int(mean.n_runs), "diverged": int(mean.n_missing)}
-        yield {**cell._asdict(), **runs, **numbers, "control_bit_equal": bit_equal}
+        some = next(iter(metrics.values()))
+        runs = {"runs": int(some.n_runs), "diverged": int(some.n_missing)}
+        # Of a training program that leaves values or a metric.
+        means = [name for name in metrics if name.endswith("_mean")] if "accuracy_mean" not in metrics else []
+        others = [name for mean in means for name in (mean, f"{mean.removesuffix('_mean')}_sd")]
+        others += [name for name in ("mean_absolute_difference",) if name in metrics]
+        measured = {"measured": {name: _value(metrics, name) for name in others}} if others else {}
+        yield {**cell._asdict(), **runs, **numbers, **measured, "control_bit_equal": bit_equal}
+
+
+def _value(metrics: dict[str, Any], name: str) -> float | None:
+    """A metric of a cell, if it is defined."""
+    return None if name not in metrics or math.isnan(metrics[name].value) else float(metrics[name].value)
 
 
 def _row(cell: dict[str, Any]) -> tuple[str, ...]:
@@ -77,6 +91,16 @@ def _row(cell: dict[str, Any]) -> tuple[str, ...]:
         _number(distance, 1, 4),
         gate if cell["variant"] == "control" else "",
     )
+
+
+def _others(study: Study) -> list[str]:
+    """A table of what programs measured that leave no classes: each metric with its value."""
+    rows = [
+        (*(cell[name] for name in Cell._fields), name, _number(value, 1, 4))
+        for cell in _cells(study)
+        for name, value in cell.get("measured", {}).items()
+    ]
+    return ["", *aligned([(*Cell._fields, "metric", "value"), *rows])] if rows else []
 
 
 def _verdicts(study: Study) -> pd.DataFrame | None:

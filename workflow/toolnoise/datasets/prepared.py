@@ -22,6 +22,8 @@ CHANNELS = {
 # Names of arrays, in the order in which they are written and digested.
 REQUIRED = ("train_images", "train_labels", "test_images", "test_labels", "maximum", "classes")
 OPTIONAL = ("groups", "train_groups", "test_groups", "margin")
+# What there is of data that only a training program of others has seen.
+LABELS_ONLY = {"test_labels", "classes"}
 BLOCK = 256
 
 
@@ -126,6 +128,8 @@ def load(path: str | Path, normalise: str = "unit") -> Data:
     """Read prepared data and normalise it on the host, so that every engine gets the same bits."""
     streamed = "sha256" in npz_names(path)
     arrays = read_npz(path, mapped=("train_images", "test_images") if streamed else ())
+    if arrays.keys() >= LABELS_ONLY and "test_images" not in arrays:
+        return _of_labels(path, arrays)
     missing = [name for name in REQUIRED if name not in arrays]
     if missing:
         raise BadInput(path, missing[0], "no such array", "prepared data with " + ", ".join(REQUIRED))
@@ -147,6 +151,19 @@ def load(path: str | Path, normalise: str = "unit") -> Data:
         splits[part] = Split(images, labels, int(arrays["maximum"]), normalise, margin, member, checks, path)
     sha256 = str(arrays["sha256"]) if streamed else _sha256(arrays)
     return Data(**splits, classes=tuple(map(str, arrays["classes"])), groups=groups, sha256=sha256)
+
+
+def _of_labels(path: str | Path, arrays: Mapping[str, np.ndarray]) -> Data:
+    labels, classes, groups = arrays["test_labels"], arrays["classes"], tuple(map(str, arrays.get("groups", ())))
+    member = arrays.get("test_groups", np.zeros((len(labels), 0), bool))
+    whole = labels.ndim == 1 and labels.dtype.kind in "iu" and len(labels) > 0 and len(classes) > 1
+    if not whole or labels.min() < 0 or labels.max() >= len(classes) or member.shape != (len(labels), len(groups)):
+        raise BadInput(path, "test_labels", f"found {labels.dtype} of shape {labels.shape}", "classes of examples")
+    train, test = (
+        Split(np.empty((len(some), 0, 0, 0), np.uint8), some, groups=of_them, file=path)
+        for some, of_them in ((labels[:0], member[:0]), (labels, member))
+    )
+    return Data(train, test, tuple(map(str, classes)), groups, _sha256(arrays))
 
 
 def check(

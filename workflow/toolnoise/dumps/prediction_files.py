@@ -58,6 +58,13 @@ def read_labels(path: str) -> np.ndarray:
     return _classes(path, found.ravel(), "label")
 
 
+def numbers(path: str, most: int) -> np.ndarray:
+    """The numbers in a file, finite, in at most this many dimensions."""
+    found, _ = _read(path, most, STACKS)
+    _require_numbers(path, found)
+    return found[:, 0] if found.ndim == 2 and found.shape[1] == 1 else found
+
+
 def labels_of(dump: str) -> str:
     """The data file, which has the labels, of the study that a dump belongs to."""
     _, dataset, _, _, study = [*Path(dump).resolve().parents, *[Path("/")] * 5][:5]

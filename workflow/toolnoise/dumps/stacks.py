@@ -11,6 +11,8 @@ from toolnoise.metrics import probabilities
 from toolnoise.stats.draws import Drawn
 
 SOME = 1000  # examples that show whether a network ends in a softmax
+# What a training program of others may leave instead of logits.
+KINDS = {"classes": np.int64, "values": np.float64, "metric": np.float64}
 
 
 class Predictions(NamedTuple):
@@ -53,7 +55,8 @@ class Representations(NamedTuple):
 def read_predictions(logits: str | Path, index: str | Path) -> Predictions:
     """Read a dump and check that it is whole and fits its index."""
     stack, found = _read_stack(logits, index, {"seeds": 0, "diverged": 0}, "predict", "draws", "spec")
-    _require_logits(logits, stack, found["diverged"])
+    if stack.dtype == np.float32:
+        _require_logits(logits, stack, found["diverged"])
     return Predictions(stack, found["seeds"], found["diverged"], _drawn(index, found))
 
 
@@ -98,9 +101,12 @@ def _read_stack(
         if key not in found:
             raise BadInput(index, key, "no such key", f"the index that {verb} wrote")
     stack = arrays.read_npy(logits)
-    if list(stack.shape) != found["shape"] or stack.dtype != np.float32:
+    kind = KINDS.get(str(found.get("outcome")), np.float32)
+    if list(stack.shape) != found["shape"] or stack.dtype != kind:
         stored = f"found {stack.dtype} of shape {stack.shape}"
-        raise BadInput(logits, "", stored, f"float32 of shape {tuple(found['shape'])}, as {Path(index).name} says")
+        raise BadInput(
+            logits, "", stored, f"{np.dtype(kind)} of shape {tuple(found['shape'])}, as {Path(index).name} says"
+        )
     for key, axis in axes.items():
         if len(found[key]) != stack.shape[axis]:
             what = "runs" if key in ("seeds", "diverged") else key

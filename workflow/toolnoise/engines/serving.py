@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from toolnoise.base.errors import BadInput
-from toolnoise.engines import accelerators, environment
-from toolnoise.study import environments
+from toolnoise.engines import accelerators, command, environment
+from toolnoise.study import environments, programs
 
 # The file that describes a framework's build, and the pattern in it that means GPU support.
 BUILDS = {
@@ -21,6 +21,8 @@ def why_not(tooling: dict[str, Any]) -> str:
     engine, elsewhere = tooling["engine"], tooling.get("environment", "")
     if elsewhere and (reason := environments.why_not(elsewhere)):
         return f"environment: {reason}"
+    if engine == programs.ENGINE:
+        return _why_no_program(tooling)
     if not elsewhere and not importlib.util.find_spec(engine):
         return f"engine: {engine} is not installed"
     try:
@@ -33,6 +35,17 @@ def why_not(tooling: dict[str, Any]) -> str:
             if not _computes_on_gpus(engine):
                 wanted = accelerators.INSTALL[engine]
                 return f"engine: the installed {engine} computes only on CPUs; {wanted}"
+    except BadInput as error:
+        return str(error).removeprefix(f"hardware {tooling['name']}: ")
+    return ""
+
+
+def _why_no_program(tooling: dict[str, Any]) -> str:
+    """Of a training program, only its interpreter and its device can be looked for here."""
+    try:
+        command.path(tooling)
+        if tooling["accelerator"] == "gpu":
+            accelerators.choose(tooling, [gpu.name for gpu in accelerators.gpus()])
     except BadInput as error:
         return str(error).removeprefix(f"hardware {tooling['name']}: ")
     return ""

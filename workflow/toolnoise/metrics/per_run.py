@@ -25,12 +25,17 @@ Values = list[tuple[str, str, np.ndarray]]
 
 
 def per_run(
-    predicted: np.ndarray, entropies: np.ndarray, labels: np.ndarray, classes: int, groups: Mapping[str, np.ndarray]
+    predicted: np.ndarray,
+    entropies: np.ndarray | None,
+    labels: np.ndarray,
+    classes: int,
+    groups: Mapping[str, np.ndarray],
 ) -> Values:
-    """The rates of each run, as (metric, group, values [S]), from predictions [S, N] and cross-entropies [S]."""
+    """The rates of each run, as (metric, group, values [S]), from predictions [S, N] and, if known, entropies [S]."""
     everyone = np.ones(len(labels), bool)
     found = [(rate, "all", part.values) for rate, part in rates(predicted, labels, classes, everyone).items()]
-    found.append(("cross_entropy", "all", entropies))
+    if entropies is not None:
+        found.append(("cross_entropy", "all", entropies))
     by_class = class_accuracies(predicted, labels, classes).T
     found += [("accuracy", str(index), values) for index, values in enumerate(by_class)]
     for name, member in groups.items():

@@ -36,8 +36,31 @@ def stability(
 
     Every part is bootstrapped with the same resamples of the runs, so one stream serves all.
     """
-    predicted, classes = predictions(logits), logits.shape[-1]
-    equal = bit_equal(logits) and bit_equal(vectors)
+    return _of_runs(predictions(logits), logits, logits.shape[-1], labels, groups, vectors, stream)
+
+
+def of_classes(
+    predicted: np.ndarray,
+    classes: int,
+    labels: np.ndarray,
+    groups: Mapping[str, np.ndarray],
+    vectors: np.ndarray,
+    stream: int,
+) -> list[Row]:
+    """Measure runs of which only predicted classes [S, N] are known: without the measures that need scores."""
+    return _of_runs(predicted, None, classes, labels, groups, vectors, stream)
+
+
+def _of_runs(
+    predicted: np.ndarray,
+    logits: np.ndarray | None,
+    classes: int,
+    labels: np.ndarray,
+    groups: Mapping[str, np.ndarray],
+    vectors: np.ndarray,
+    stream: int,
+) -> list[Row]:
+    equal = bit_equal(predicted if logits is None else logits) and bit_equal(vectors)
 
     def step(rate: Rate) -> float:
         return rate_step(rate.examples, equal)
@@ -46,9 +69,12 @@ def stability(
     accuracy = whole["accuracy"]
     sizes = np.bincount(labels, minlength=classes)
     rows = [row for rate, found in whole.items() for row in spread_rows(rate, "all", found.values, step(found), stream)]
-    rows += spread_rows("cross_entropy", "all", cross_entropies(logits, labels), value_step(equal), stream, np.inf)
+    if logits is not None:
+        entropies = cross_entropies(logits, labels)
+        rows += spread_rows("cross_entropy", "all", entropies, value_step(equal), stream, np.inf)
     rows += _churns(predicted, labels, "all")
-    rows += _diversity(logits, labels, predicted, stream)
+    rows += _elsewhere(predicted, stream)
+    rows += _diversity(logits, labels) if logits is not None else []
     right = predicted == labels
     errors = np.mean(~right) if len(right) else np.nan
     variance = distribution_wise_variance(right, step(accuracy))
@@ -57,9 +83,8 @@ def stability(
         ("accuracy_sd_independent_null", "all", _plain(accuracy.independent_sd)),
         ("accuracy_variance_distribution", "all", variance),
         ("accuracy_sd_distribution", "all", distribution_wise_sd(variance)),
-        ("l2_unit", "all", pairwise_jackknife(Pairs.of(pairwise_l2(unit(vectors))))),
-        ("l2_raw", "all", pairwise_jackknife(Pairs.of(pairwise_l2(vectors)))),
-        ("accuracy_sd_ratio_largest_null", "all", largest_by_size(sizes, len(logits))),
+        *distances(vectors),
+        ("accuracy_sd_ratio_largest_null", "all", largest_by_size(sizes, len(predicted))),
     ]
     of_classes = [
         ("accuracy", str(index), rates(predicted, labels, classes, labels == index)["accuracy"])
@@ -94,14 +119,28 @@ def _churns(predicted: np.ndarray, labels: np.ndarray, group: str) -> list[Row]:
     return [(metric, group, estimate.within(0, 1)) for metric, estimate in found.items()]
 
 
-def _diversity(logits: np.ndarray, labels: np.ndarray, predicted: np.ndarray, stream: int) -> list[Row]:
-    """Differences between the predictions of runs: the measures of Summers & Dinneen, and another form of churn."""
+def distances(vectors: np.ndarray) -> list[Row]:
+    """Distances between trained weights [S, P]; undefined where a training program left none."""
+    if not vectors.shape[1]:
+        return [(metric, "all", UNDEFINED) for metric in ("l2_unit", "l2_raw")]
+    return [
+        ("l2_unit", "all", pairwise_jackknife(Pairs.of(pairwise_l2(unit(vectors))))),
+        ("l2_raw", "all", pairwise_jackknife(Pairs.of(pairwise_l2(vectors)))),
+    ]
+
+
+def _elsewhere(predicted: np.ndarray, stream: int) -> list[Row]:
+    """Churn as it would be expected on other examples."""
+    found = two_way_bootstrap(example_churn(predicted), *predicted.shape, stream)
+    return [("churn_new_examples", "all", found.within(0, 1))]
+
+
+def _diversity(logits: np.ndarray, labels: np.ndarray) -> list[Row]:
+    """Differences between the scores of runs: the measures of Summers & Dinneen."""
     gained = Pairs.of(pairwise_accuracy_change(logits, labels))
     saved = Pairs.of(pairwise_cross_entropy_change(logits))
     plain, debiased = (Pairs.of(1 - similarities) for similarities in pairwise_cka(logits))
-    elsewhere = two_way_bootstrap(example_churn(predicted), *predicted.shape, stream)
     found = [
-        ("churn_new_examples", elsewhere.within(0, 1)),
         ("correlation_pearson", pairwise_similarity(pearson_distances(logits)).within(-1, 1)),
         ("correlation_spearman", pairwise_similarity(spearman_distances(logits)).within(-1, 1)),
         ("cka", pairwise_similarity(plain).within(0, 1)),

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from toolnoise.base import files
+from toolnoise.base import command_line, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.printing import span
@@ -68,8 +68,8 @@ class Checked(NamedTuple):
 def command(words: Sequence[str], sources: str | None, deterministic: str, limit: float | None) -> Command:
     """What to check, from the command line's words; one word alone is a whole command line."""
     where = "command line"
-    words = contract.words(words[0], where) if len(words) == 1 else contract.required(words, where)
-    used = tuple(source for source in ALGORITHMIC if source in contract.placeholders(words))
+    words = command_line.words(words[0], where) if len(words) == 1 else command_line.required(words, where)
+    used = tuple(source for source in ALGORITHMIC if source in command_line.placeholders(words))
     declared = used or _read_by(program.sources(words, Path())) or ALGORITHMIC
     if sources is not None:
         declared = tuple(filter(None, sources.split(",")))
@@ -78,7 +78,7 @@ def command(words: Sequence[str], sources: str | None, deterministic: str, limit
                 raise BadInput(where, "--sources", f"found {source!r}", f"allowed: {', '.join(ALGORITHMIC)}")
     if limit is not None and limit <= 0:
         raise BadInput(where, "--limit", f"found {limit:g}", "more than 0 minutes")
-    extra = contract.words(deterministic, "--deterministic") if deterministic else []
+    extra = command_line.words(deterministic, "--deterministic") if deterministic else []
     return Command([*words, *extra], declared, limit and limit * 60)
 
 
@@ -127,7 +127,9 @@ class _Runs:
             # Seeds from the clock often have whole seconds, and must show.
             time.sleep(1)
         started = time.monotonic()
-        launch.run(contract.filled(self.checked.words, mine), variables, log, limit=self.checked.limit)
+        launch.run(
+            command_line.filled(self.checked.words, contract.values(mine)), variables, log, limit=self.checked.limit
+        )
         self.seconds.append(time.monotonic() - started)
         print(f"{name}: {span(self.seconds[-1])}", file=sys.stderr, flush=True)
         return outcome.read(out)
@@ -152,7 +154,7 @@ def _lost(
 ) -> tuple[str, list[Suspect]]:
     """Why a seed counts for nothing, and the places that should use it."""
     places = [one for one in found if CAUSES[one.cause].source == source]
-    if source not in contract.placeholders(words) and source not in _read_by(text):
+    if source not in command_line.placeholders(words) and source not in _read_by(text):
         return f"the command has no {{{source}}}, and its text does not read {contract.SEED}{source.upper()}", places
     option = _option(source, words)
     if option and text and not program.reads(text, option.lstrip("-").replace("-", "_")):

@@ -4,22 +4,15 @@ A program gets seeds, folders and its place in the grid as variables, as a JSON 
 line. The seeds are drawn from the streams: a source that may not vary has the same seed in every run.
 """
 
-import re
-import shlex
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from toolnoise import streams
-from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import ALGORITHMIC, replicate
 
 Job = dict[str, Any]
 
-PLACEHOLDERS = (*ALGORITHMIC, "out", "checkpoint")
 SEED = "TOOLNOISE_SEED_"
-# Not ${name}, which a shell that the command starts may know.
-_PLACEHOLDER = re.compile(r"(?<!\$)\{([a-z_]+)\}")
 
 
 def job(spec: dict[str, Any], study: str, out: str | Path, checkpoint: str | Path) -> Job:
@@ -46,35 +39,9 @@ def variables(job: Job, file: str | Path) -> dict[str, str]:
     }
 
 
-def words(command: str, where: str = "command") -> list[str]:
-    """The words of a command line, as a shell would split it; nothing else of a shell is understood."""
-    try:
-        found = shlex.split(command)
-    except ValueError as error:
-        raise BadInput(where, command, f"cannot be split ({error})", "a command line with closed quotes") from None
-    return required(found, where)
-
-
-def required(words: Sequence[str], where: str = "command") -> list[str]:
-    """The words of a command, if there are any and all their placeholders are known."""
-    if not words:
-        raise BadInput(where, "", "no program", "such as: python train.py --seed {init} --out {out}")
-    for name in placeholders(words):
-        if name not in PLACEHOLDERS:
-            allowed = ", ".join(f"{{{known}}}" for known in PLACEHOLDERS)
-            raise BadInput(where, "", f"unknown placeholder {{{name}}}", f"allowed: {allowed}")
-    return list(words)
-
-
-def placeholders(words: Sequence[str]) -> list[str]:
-    """The names of the placeholders in a command, in their order."""
-    return list(dict.fromkeys(name for word in words for name in _PLACEHOLDER.findall(word)))
-
-
-def filled(words: Sequence[str], job: Job) -> list[str]:
-    """The command of a run. A value stays within its word, whatever characters it has."""
-    values = {**job["seeds"], "out": job["out"], "checkpoint": job["checkpoint"]}
-    return [_PLACEHOLDER.sub(lambda found: str(values[found[1]]), word) for word in words]
+def values(job: Job) -> dict[str, Any]:
+    """What the placeholders of the program's command line stand for."""
+    return {**job["seeds"], "out": job["out"], "checkpoint": job["checkpoint"]}
 
 
 def _seed(spec: dict[str, Any], source: str) -> int:

@@ -33,9 +33,10 @@ class Step(NamedTuple):
     outcome. `tooling` names the tooling that a job computes on. `metrics` are the outputs that are put together for the
     whole study, each as a kind of metric file with its columns. `implied` is what this table adds to the parameters,
     `check` refuses files that do not fit them, `further` are modules that they name. `wanted` says why a place may not
-    be there: the key of the study and what it would need. `record` is the output that repeats the spec and what was
-    observed; `travels` is what such files are called when they go from one cluster to another; `unrepeatable` says why
-    they cannot be made again.
+    be there: the key of the study and what it would need. `programs` says whether its places are those of training
+    programs of others, where another step writes the same files for networks that are built here, or the other way
+    round. `record` is the output that repeats the spec and what was observed; `travels` is what such files are called
+    when they go from one cluster to another; `unrepeatable` says why they cannot be made again.
     """
 
     rule: str
@@ -56,6 +57,7 @@ class Step(NamedTuple):
     files: Callable[[Parameters], tuple[str, ...]] = lambda _: ()
     aside: tuple[str, ...] = ()
     needed: bool = True
+    programs: bool | None = None
     record: str = ""
     travels: str = ""
     unrepeatable: str = ""

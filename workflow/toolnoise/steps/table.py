@@ -6,7 +6,7 @@ from typing import Any
 from toolnoise.datasets import sources
 from toolnoise.datasets.readers import READERS
 from toolnoise.steps.step import Parameters, Read, Step
-from toolnoise.study import layout
+from toolnoise.study import layout, programs
 from toolnoise.study.builders import is_own
 from toolnoise.study.cells import Cell, Control, Dataset, Network, Pair, Profile, Task, Training, Variants, Whole
 from toolnoise.study.grid import Study
@@ -56,12 +56,35 @@ def _with_sources(study: Study) -> Iterator[Dataset]:
     return (Dataset(name) for name in study.datasets if sources.sources(study.config["datasets"][name]))
 
 
-def _runs(study: Study) -> Iterator[Training]:
-    return (Training(*cell, seed) for cell, seeds in study.seeds.items() for seed in seeds)
+def _built(study: Study) -> list[Cell]:
+    return [cell for cell in study.cells if not study.is_program(cell)]
+
+
+def _programmed(study: Study) -> list[Cell]:
+    return [cell for cell in study.cells if study.is_program(cell)]
+
+
+def _leaving(study: Study, *, logits: bool) -> list[Cell]:
+    found = {cell: programs.outcome(study.config, cell.model) for cell in _programmed(study)}
+    return [cell for cell, outcome in found.items() if (outcome == programs.LOGITS) == logits]
+
+
+def _adopted(study: Study, *, wanted: bool) -> list[Cell]:
+    models = study.config["models"]
+    return [cell for cell in _programmed(study) if ("adopted" in models[cell.model]) == wanted]
+
+
+def _runs(study: Study, cells: list[Cell]) -> Iterator[Training]:
+    return (Training(*cell, seed) for cell in cells for seed in study.seeds[cell])
+
+
+def _datasets(study: Study, *, of_programs: bool) -> Iterator[Dataset]:
+    entries = study.config["datasets"]
+    return (Dataset(name) for name in study.datasets if (entries[name]["reader"] == programs.READER) == of_programs)
 
 
 def _own_models(study: Study) -> Iterator[Variants]:
-    places = dict.fromkeys(Variants(*cell[:3]) for cell in study.cells)
+    places = dict.fromkeys(Variants(*cell[:3]) for cell in _built(study))
     return (place for place in places if is_own(study.config["models"][place.model]))
 
 
@@ -78,6 +101,19 @@ def _of(cell_of: Callable[[Any], Cell], pattern: str, beside: tuple[str, ...] = 
 
 def _records_of(cell_of: Callable[[Any], Cell], beside: tuple[str, ...]) -> Read:
     return Read(lambda study, place: study.runs(layout.RECORD, cell_of(place)), beside, several=True)
+
+
+def _first_outcome(study: Study, place: Dataset) -> str:
+    """The run that brings a data set: one of Control, if there is one, since nothing else runs before its gate."""
+    cells = [cell for cell in study.cells if cell.dataset == place.dataset]
+    first = next((cell for cell in cells if cell.variant == "control"), cells[0])
+    return study.runs(layout.RECORD, first)[0]
+
+
+def _gate_of(study: Study, run: Training) -> list[str]:
+    control = Control(*run[:3])
+    gated = run.variant != control.cell.variant and control.cell in study.seeds
+    return [study.path(layout.GATE, control)] if gated else []
 
 
 def _dump_of(cell_of: Callable[[Any], Cell]) -> dict[str, Read]:
@@ -194,7 +230,7 @@ ROWS = {
         "prepare_data",
         "read a data set and write its prepared form",
         place=Dataset,
-        places=lambda study: map(Dataset, study.datasets),
+        places=lambda study: _datasets(study, of_programs=False),
         parameters=_data,
         reads={},
         writes={"out": layout.DATA},
@@ -204,6 +240,7 @@ ROWS = {
         minutes=lambda _study, _place: A_DAY,
         further=lambda parameters: (READERS[parameters["entry"]["reader"]].partition(":")[0],),
         aside=("threads",),
+        programs=False,
     ),
     "check-model": Step(
         "check_model",
@@ -224,7 +261,7 @@ ROWS = {
         "train_run",
         "train one run",
         place=Training,
-        places=_runs,
+        places=lambda study: _runs(study, _built(study)),
         parameters=lambda study, run: _spec(study, run.cell, run.seed),
         reads=DATA,
         writes={"weights": layout.WEIGHTS, "history": layout.HISTORY, "record": layout.RECORD},
@@ -235,12 +272,57 @@ ROWS = {
         aside=("checkpoint",),
         record="record",
         travels="runs",
+        programs=False,
+    ),
+    "run-program": Step(
+        "run_program",
+        "run a training program of others once",
+        place=Training,
+        places=lambda study: _runs(study, _adopted(study, wanted=False)),
+        parameters=lambda study, run: _spec(study, run.cell, run.seed) | {"study": study.name},
+        reads={"gate": Read(_gate_of, several=True, optional=True)},
+        writes={"weights": layout.WEIGHTS, "history": layout.HISTORY, "record": layout.RECORD},
+        work="toolnoise.outside.training:train",
+        wanted=("grid", "model/dataset/hardware/variant of a training program, and one of its seeds"),
+        tooling=lambda run: run.hardware,
+        minutes=_training_minutes,
+        aside=("checkpoint",),
+        record="record",
+        travels="runs of programs",
+        programs=True,
+    ),
+    "adopt-run": Step(
+        "adopt_run",
+        "take a run as it is that was there before the study",
+        place=Training,
+        places=lambda study: _runs(study, _adopted(study, wanted=True)),
+        parameters=lambda study, run: _spec(study, run.cell, run.seed),
+        reads={},
+        writes={"weights": layout.WEIGHTS, "history": layout.HISTORY, "record": layout.RECORD},
+        work="toolnoise.outside.adopted:adopt",
+        wanted=("grid", "model/dataset/hardware/variant of adopted runs, and one of their seeds"),
+        record="record",
+        travels="adopted runs",
+        unrepeatable="how it was made is not known here",
+        programs=True,
+    ),
+    "gather-labels": Step(
+        "gather_labels",
+        "write the test set that the runs of a training program bring",
+        place=Dataset,
+        places=lambda study: _datasets(study, of_programs=True),
+        parameters=lambda _, place: place._asdict(),
+        reads={"record": Read(_first_outcome, WEIGHTS)},
+        writes={"out": layout.DATA},
+        work="toolnoise.outside.labels:write",
+        wanted=("datasets", "a data set with reader: outcome"),
+        programs=True,
     ),
     "measure-speed": Step(
         "measure_speed",
         "time some training steps of a cell; only estimates depend on them",
         place=Cell,
-        places=lambda study: study.cells,
+        places=_built,
         parameters=_spec,
         reads=DATA,
         writes={"out": layout.SPEED},
@@ -256,7 +338,7 @@ ROWS = {
         "dump_predictions",
         "dump a cell's predictions",
         place=Cell,
-        places=lambda study: study.cells,
+        places=_built,
         parameters=_spec,
         reads=TRAINED,
         writes={"logits": layout.LOGITS, "index": layout.PREDICTIONS},
@@ -265,6 +347,21 @@ ROWS = {
         tooling=lambda cell: cell.hardware,
         record="index",
         travels="dumps of predictions",
+        programs=False,
+    ),
+    "dump-outcomes": Step(
+        "dump_outcomes",
+        "dump what the runs of a training program left",
+        place=Cell,
+        places=_programmed,
+        parameters=_spec,
+        reads=TRAINED,
+        writes={"logits": layout.LOGITS, "index": layout.PREDICTIONS},
+        work="toolnoise.dumps.outcome_dump:dump",
+        wanted=_CELL,
+        record="index",
+        travels="dumps of outcomes",
+        programs=True,
     ),
     # What was trained on one framework, predicted on another: the difference of inference alone.
     "predict-elsewhere": Step(
@@ -317,18 +414,34 @@ ROWS = {
         "check_control",
         "compare control runs bit for bit",
         place=Control,
-        places=lambda study: (Control(*cell[:3]) for cell in study.controls),
+        places=lambda study: (Control(*cell[:3]) for cell in study.controls if not study.is_program(cell)),
         parameters=lambda _, place: {"cell": list(place.cell)},
         reads=_dump_of(_control),
         writes={"out": layout.GATE},
         work="toolnoise.measures.control_gate:check",
         wanted=("grid", "model/dataset/hardware with the variant control"),
+        programs=False,
+    ),
+    "check-program": Step(
+        "check_program",
+        "compare what control runs of a training program left, bit for bit",
+        place=Control,
+        places=lambda study: (Control(*cell[:3]) for cell in study.controls if study.is_program(cell)),
+        parameters=lambda study, place: {
+            "cell": list(place.cell),
+            "command": study.config["models"][place.model].get("command", ""),
+        },
+        reads={"records": _records_of(_control, RUN_FILES)},
+        writes={"out": layout.GATE},
+        work="toolnoise.measures.program_gate:check",
+        wanted=("grid", "a training program with the variant control"),
+        programs=True,
     ),
     "measure": Step(
         "measure_cell",
         "measure a cell",
         place=Cell,
-        places=lambda study: study.cells,
+        places=_built,
         parameters=lambda study, cell: _measured(study, cell) | {"identical": study.config["identical"]},
         reads=DATA | _dump_of(_same),
         writes={
@@ -347,6 +460,44 @@ ROWS = {
             "out-convergence": ("convergence", "toolnoise.metrics.identical:CONVERGENCE"),
             "out-ensembles": ("ensembles", "toolnoise.metrics.ensembles:ENSEMBLES"),
         },
+        programs=False,
+    ),
+    "measure-program": Step(
+        "measure_program",
+        "measure a cell of a training program",
+        place=Cell,
+        places=lambda study: _leaving(study, logits=True),
+        parameters=_measured,
+        reads=DATA | _dump_of(_same),
+        writes={
+            "out": "results/{study}/metrics/cells/" + layout.CELL + ".csv",
+            "out-runs": SINGLE_RUNS,
+            "out-ensembles": "results/{study}/metrics/ensembles/" + layout.CELL + ".csv",
+        },
+        work="toolnoise.measures.program:measure",
+        wanted=_CELL,
+        metrics={
+            "out": ("stability", "toolnoise.metrics.stability:STABILITY"),
+            "out-runs": ("runs", "toolnoise.metrics.per_run:RUNS"),
+            "out-ensembles": ("ensembles", "toolnoise.metrics.ensembles:ENSEMBLES"),
+        },
+        programs=True,
+    ),
+    "measure-outcomes": Step(
+        "measure_outcomes",
+        "measure a cell of a training program that leaves classes, values or a metric",
+        place=Cell,
+        places=lambda study: _leaving(study, logits=False),
+        parameters=lambda study, cell: _measured(study, cell) | {"outcome": programs.outcome(study.config, cell.model)},
+        reads=DATA | _dump_of(_same),
+        writes={"out": "results/{study}/metrics/cells/" + layout.CELL + ".csv", "out-runs": SINGLE_RUNS},
+        work="toolnoise.measures.outcomes:measure",
+        wanted=_CELL,
+        metrics={
+            "out": ("stability", "toolnoise.metrics.stability:STABILITY"),
+            "out-runs": ("runs", "toolnoise.metrics.per_run:RUNS"),
+        },
+        programs=True,
     ),
     "measure-part-sizes": Step(
         "measure_part_sizes",
@@ -394,7 +545,7 @@ ROWS = {
         "count_data",
         "count the examples of a data set",
         place=Dataset,
-        places=lambda study: map(Dataset, study.datasets),
+        places=lambda study: _datasets(study, of_programs=False),
         parameters=lambda _, place: {"dataset": place.dataset},
         reads=DATA,
         writes={"out": "results/{study}/metrics/data/{dataset}.csv"},

@@ -19,7 +19,7 @@ def metric_files(study: Study, figure: Figure | None = None) -> dict[str, list[s
     for step in PARTS.values():
         for option, (kind, _) in step.metrics.items():
             places = [place for place in step.places(study) if figure is None or figure.shows(place)]
-            found[kind] = [study.path(step.writes[option], place) for place in places]
+            found.setdefault(kind, []).extend(study.path(step.writes[option], place) for place in places)
     return found
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from toolnoise.base import code_digest
 from toolnoise.base.errors import BadInput
+from toolnoise.study.programs import is_program
 
 
 def is_own(model: Mapping[str, Any]) -> bool:
@@ -21,6 +22,8 @@ def is_own(model: Mapping[str, Any]) -> bool:
 def require_builders(models: dict[str, dict[str, Any]], file: str | Path) -> None:
     """Refuse a model whose builder is in no module, in a module with a syntax error, or takes other options."""
     for name, model in models.items():
+        if is_program(model):
+            continue
         module, _, function = model["builder"].partition(":")
         found, allowed = _fault(module, function, model["options"])
         if found:

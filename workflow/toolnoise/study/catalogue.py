@@ -301,7 +301,7 @@ figure of the sub-groups shows by how much.
     ),
     "table4": Kind(
         ("counts",),
-        lambda grid: (grid.usual, None),
+        lambda grid: (grid.built, None),
         caption="""\
 Data sets of study *{{ snakemake.config["study"] }}*: number of classes, of training examples and of test examples
 (table 4 of Zhuang et al., arXiv:2106.11872).
@@ -396,7 +396,7 @@ replicates are bit-equal, so they have no interval.
     ),
     "identical_runs": Kind(
         ("identical",),
-        lambda grid: (grid.usual, None),
+        lambda grid: (grid.built, None),
         caption="""\
 How far the runs of each cell of study *{{ snakemake.config["study"] }}* end apart, measured as by Pham et al. (ASE
 2020): range and SD of accuracy, over all examples and in the class with the largest difference; epochs and time to

@@ -21,7 +21,7 @@ import yaml
 
 from toolnoise.base.errors import BadInput
 from toolnoise.datasets.readers import READERS
-from toolnoise.study import claims, datasets, environments
+from toolnoise.study import claims, datasets, environments, programs
 from toolnoise.study.catalogue import KINDS
 from toolnoise.study.remedy_sets import SETS
 
@@ -92,6 +92,7 @@ def resolve(config: object, file: str | Path) -> Config:
     _require_whole_cycles(config["recipes"], "recipes.", file)
     _require_possible_toolings(config["hardware"], "hardware.", file)
     datasets.require_possible(config["datasets"], "datasets.", file)
+    programs.require_possible(config["models"], "models.", file)
     claims.require_possible(config["claims"], registered("claims"), "claims.", file)
     named: dict[str, list[str]] = {registry: [] for registry in REGISTRIES}
     for key, registry, names in _mentions(config):
@@ -100,7 +101,12 @@ def resolve(config: object, file: str | Path) -> Config:
                 raise BadInput(file, key, f"unknown name {name!r}{_nearest(name, known)}", _one_of(known))
             named[registry].append(name)
     known = {**registered("recipes"), **config["recipes"]}
+    known_models = {**registered("models"), **config["models"]}
     for number, block in enumerate(config["grid"]):
+        if programs.of_block(block, known_models, f"grid[{number}]", file):
+            continue
+        if "recipe" not in block:
+            raise BadInput(file, f"grid[{number}]", "lacks the key 'recipe'", _one_of(known))
         for model, dataset in itertools.product(block["models"], block["datasets"]):
             name = recipe_for(block["recipe"], model, dataset, known)
             if name is None:
@@ -112,6 +118,7 @@ def resolve(config: object, file: str | Path) -> Config:
             raise BadInput(file, "prices", f"unknown name {name!r}{_nearest(name, known)}", _one_of(known))
     for registry in REGISTRIES:
         config[registry] = {name: config[registry].get(name) or registered(registry)[name] for name in named[registry]}
+    programs.require_fitting(config, file)
     return config
 
 
@@ -169,7 +176,7 @@ def complete(value: object, rules: Mapping[str, Any], file: str | Path) -> Any:
 def schema() -> Config:
     """The schema of a configuration, with the available readers, remedies and kinds of figures."""
     found = read_yaml(ROOT / "workflow/schemas/config.schema.yaml")
-    found["$defs"]["dataset"]["properties"]["reader"]["enum"] = list(READERS)
+    found["$defs"]["dataset"]["properties"]["reader"]["enum"] = [*READERS, programs.READER]
     found["$defs"]["block"]["properties"]["remedies"]["items"]["enum"] = list(SETS)
     found["$defs"]["block"]["properties"]["excluded_from"]["items"]["enum"] = list(KINDS)
     return found
@@ -214,10 +221,25 @@ def _require_whole_cycles(recipes: Config, at: str, file: str | Path) -> None:
 
 
 # Per engine, the CPU kernel libraries and the instruction sets it can be restricted to.
-KERNELS = {"tensorflow": ("onednn", "eigen"), "jax": ("xla",), "torch": ("onednn", "native")}
-ISAS = {"tensorflow": ("sse41", "avx2", "avx512"), "jax": ("avx2", "avx512"), "torch": ("avx2", "avx512")}
+KERNELS = {
+    "tensorflow": ("onednn", "eigen"),
+    "jax": ("xla",),
+    "torch": ("onednn", "native"),
+    programs.ENGINE: ("onednn",),
+}
+ISAS = {
+    "tensorflow": ("sse41", "avx2", "avx512"),
+    "jax": ("avx2", "avx512"),
+    "torch": ("avx2", "avx512"),
+    programs.ENGINE: ("avx2",),
+}
 # The formulas of its optimisers that an engine knows.
-FORMULAS = {"tensorflow": ("common",), "jax": ("common", "shipped"), "torch": ("common", "shipped")}
+FORMULAS = {
+    "tensorflow": ("common",),
+    "jax": ("common", "shipped"),
+    "torch": ("common", "shipped"),
+    programs.ENGINE: ("common",),
+}
 
 
 def _require_possible_toolings(toolings: Config, at: str, file: str | Path) -> None:
@@ -225,8 +247,14 @@ def _require_possible_toolings(toolings: Config, at: str, file: str | Path) -> N
         engine = tooling["engine"]
         possible = {"kernels": KERNELS[engine], "isa": ISAS[engine]} if tooling["accelerator"] == "cpu" else {}
         possible["formulas"] = FORMULAS[engine]
-        if engine == "torch":
+        if engine in ("torch", programs.ENGINE):
             possible["accelerator"] = ("cpu", "gpu")
+        if engine == programs.ENGINE:
+            # Emulation is the work of the engines.
+            possible["impl_noise"] = ("native", "none")
+            possible["environment"] = ("",)
+        elif "python" in tooling:
+            raise BadInput(file, f"{at}{name}.python", f"found it with engine {engine!r}", "engine: command")
         environment = tooling["environment"]
         if environment and environment not in (known := environments.known()):
             found = f"unknown environment {environment!r}{_nearest(environment, known)}"

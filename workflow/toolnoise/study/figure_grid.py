@@ -67,7 +67,7 @@ class Grid:
         """
         families: dict[str, dict[int, Cell]] = {}
         for cell in self.cells:
-            if cell.variant == "shuffle":
+            if cell.variant == "shuffle" and cell.task in self.recipe_of:
                 recipe = dict(self.config["recipes"][self.recipe_of[cell.task]])
                 size = recipe.pop("batch_size")
                 about = [self.config["models"][cell.model], recipe, cell.dataset, cell.hardware]
@@ -80,6 +80,11 @@ class Grid:
         """Cells without those that serve only the figure of the order."""
         ordered = {cell.task for cell in self.order} - {cell.task for cell in self.cells if cell.variant != "shuffle"}
         return tuple(cell for cell in self.cells if cell.task not in ordered) or self.cells
+
+    @property
+    def built(self) -> list[Cell]:
+        """Cells of networks that are built here: their data and their epochs are known."""
+        return [cell for cell in self.usual if cell.task in self.recipe_of]
 
     @property
     def published(self) -> list[Cell | Network]:
@@ -138,7 +143,7 @@ class Grid:
     @property
     def with_identical_runs(self) -> list[Cell]:
         """Cells whose runs Pham et al. would compare: with fixed seeds, or with nothing fixed."""
-        return [cell for cell in self.usual if cell.variant in ("impl", "algo_impl") and len(self._seeds[cell]) > 1]
+        return [cell for cell in self.built if cell.variant in ("impl", "algo_impl") and len(self._seeds[cell]) > 1]
 
     @property
     def with_draws(self) -> list[Cell]:

@@ -12,9 +12,9 @@ from typing import Any
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import DRAW
-from toolnoise.study import catalogue, config, growing, remedy_sets
+from toolnoise.study import catalogue, config, growing, programs, remedy_sets
 from toolnoise.study.catalogue import Figure
-from toolnoise.study.cells import MODES, Cell, Network, Pair, Place, Profile, Task, Variants
+from toolnoise.study.cells import MODES, Cell, Network, Pair, Place, Profile, Task, Training, Variants
 from toolnoise.study.comparisons import comparisons
 from toolnoise.study.figure_grid import Grid, has_groups
 from toolnoise.study.variants import ALLOWED, has_draws, variant
@@ -59,7 +59,7 @@ class Study:
     @property
     def pairs(self) -> tuple[Pair, ...]:
         """Every two toolings under a variant in which they differ only by the implementation."""
-        return _pairs(self.seeds, self.atlas)
+        return _pairs(_leaving(self.config, self.seeds, (programs.LOGITS,)), self.atlas)
 
     @property
     def atlases(self) -> tuple[Task, ...]:
@@ -78,7 +78,8 @@ class Study:
     @property
     def compared(self) -> tuple[Variants, ...]:
         """Every task on a tooling that has variants to compare, or a model with batch normalisation beside it."""
-        places = dict.fromkeys(Variants(*cell[:3]) for cell in self.seeds)
+        cells = _leaving(self.config, self.seeds, programs.CLASSIFYING)
+        places = dict.fromkeys(Variants(*cell[:3]) for cell in cells)
         return tuple(place for place in places if self.comparisons(place))
 
     def comparisons(self, place: Variants) -> tuple[tuple[Cell, Cell], ...]:
@@ -119,6 +120,10 @@ class Study:
     def controls(self) -> tuple[Cell, ...]:
         """The cells whose replicates must be bit-equal."""
         return tuple(cell for cell in self.seeds if cell.variant == "control")
+
+    def is_program(self, cell: Cell | Training) -> bool:
+        """Whether the runs of a cell are those of a training program of others."""
+        return programs.is_program(self.config["models"][cell.model])
 
     def remedies(self, cell: Cell) -> tuple[str, ...]:
         """The names of the remedies that are applied to the runs of a cell."""
@@ -161,12 +166,12 @@ class Study:
 
     def spec(self, cell: Cell, seed: int) -> Spec:
         """Everything that may influence a run, except data and code, which have their own digests."""
-        recipe = self.recipe_of[cell[:2]]
+        recipe = self.recipe_of.get(cell[:2])
         return {
             "study_seed": self.config["seed"],
             "model": {"name": cell.model, **self.config["models"][cell.model]},
             "dataset": {"name": cell.dataset, **self.config["datasets"][cell.dataset]},
-            "recipe": {"name": recipe, **self.config["recipes"][recipe]},
+            "recipe": {"name": recipe, **self.config["recipes"][recipe]} if recipe else programs.RECIPE,
             "hardware": self._computing(cell.hardware),
             "variant": _varying(cell.variant),
             "seed": seed,
@@ -256,6 +261,10 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
             found = variant(cell.variant)
             if found is None:
                 raise BadInput(file, f"{where}.variants", f"unknown variant {cell.variant!r}", ALLOWED)
+            program = programs.is_program(resolved["models"][cell.model])
+            if program:
+                model = resolved["models"][cell.model]
+                programs.require_separable(model, cell.model, found.varying, f"{where}.variants", file)
             if "impl" in found.varying:
                 _require_noise(cell, resolved["hardware"][cell.hardware], f"{where}.variants", file)
             if cell in seeds:
@@ -274,6 +283,8 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
                 layers[cell] = block["layers"]
             for kind in block["excluded_from"]:
                 excluded.setdefault(kind, []).append(cell)
+            if program:
+                continue
             recipe = config.recipe_for(block["recipe"], cell.model, cell.dataset, resolved["recipes"])
             if found.bit_after >= (epochs := resolved["recipes"][recipe]["epochs"]):
                 allowed = f"fewer than the {epochs} epochs of recipe {recipe!r}"
@@ -289,12 +300,12 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
             raise BadInput(file, f"overhead.hardware[{number}]", found, "toolings whose accelerator is cpu or gpu")
     seeds = {cell: seeds[cell] for cell in _together(seeds)}
     remedied = {cell: _single(cell, sets) for cell in sets}
-    pairs = _pairs(seeds, atlas)
+    pairs = _pairs(_leaving(resolved, seeds, (programs.LOGITS,)), atlas)
     frameworks = tuple(pair for pair in pairs if is_of_frameworks(pair, resolved))
     networks = _networks(resolved)
     grown = [cell for pairs in _growing(resolved, recipe_of, seeds, draws).values() for both in pairs for cell in both]
     parts = (recipe_of, networks, remedied, layers, frameworks, tuple(dict.fromkeys(grown)), atlas)
-    shown = Grid(resolved, seeds, pairs, *parts)
+    shown = Grid(resolved, _leaving(resolved, seeds, programs.CLASSIFYING), pairs, *parts)
     possible = catalogue.possible(shown, excluded)
     kinds = resolved.get("figures")
     for number, kind in enumerate(kinds or ()):
@@ -323,7 +334,7 @@ def _growing(
     found = {
         place: tuple(growing.references(place, seeds, draws))
         for task, place in growing.places(seeds).items()
-        if growing.records_steps(resolved["recipes"][recipe_of[task]])
+        if task in recipe_of and growing.records_steps(resolved["recipes"][recipe_of[task]])
     }
     return {place: pairs for place, pairs in found.items() if pairs}
 
@@ -345,6 +356,13 @@ def _networks(resolved: config.Config) -> tuple[Network, ...]:
 def _single(cell: Cell, remedied: Container[Cell]) -> Cell:
     other = cell._replace(model=cell.model.removesuffix(f"-{remedy_sets.SNAPSHOTS}"))
     return other if other in remedied else cell
+
+
+def _leaving(
+    resolved: config.Config, seeds: Mapping[Cell, tuple[int, ...]], outcomes: Collection[str]
+) -> dict[Cell, tuple[int, ...]]:
+    """The cells whose runs leave one of these outcomes."""
+    return {cell: mine for cell, mine in seeds.items() if programs.outcome(resolved, cell.model) in outcomes}
 
 
 def _pairs(seeds: dict[Cell, tuple[int, ...]], atlas: Collection[Cell]) -> tuple[Pair, ...]:

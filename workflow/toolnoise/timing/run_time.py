@@ -32,6 +32,8 @@ class Pace(NamedTuple):
     evaluation: float
     weight_bytes: int
     source: str
+    # Of the measured run: a training program of others has no recipe that says it.
+    epochs: int
 
     def run(self, epochs: int) -> float:
         """Seconds of a whole run."""
@@ -77,7 +79,10 @@ def _pace(records: list[dict[str, Any]], weight_bytes: int, source: str) -> Pace
         )
 
     repeated = sorted(set().union(*(record["seconds"] for record in records)) - set(ONCE))
-    return Pace(typical(*ONCE, per_epoch=False), typical(*repeated), typical("evaluation"), weight_bytes, source)
+    epochs = records[0]["epochs"]
+    return Pace(
+        typical(*ONCE, per_epoch=False), typical(*repeated), typical("evaluation"), weight_bytes, source, epochs
+    )
 
 
 def _like(spec: dict[str, Any], pattern: str) -> Iterator[tuple[Path, dict[str, Any]]]:
@@ -92,5 +97,5 @@ def _like(spec: dict[str, Any], pattern: str) -> Iterator[tuple[Path, dict[str, 
 
 
 def _work(spec: dict[str, Any]) -> list[Any]:
-    recipe = [spec["recipe"][key] for key in ("batch_size", "optimizer")]
+    recipe = [spec["recipe"].get(key) for key in ("batch_size", "optimizer")]
     return [spec["model"], spec["dataset"], spec["hardware"], "impl" in spec["variant"]["varying"], *recipe]

@@ -13,6 +13,9 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import read_json, readable
 from toolnoise.training import recorded_steps, snapshots
 
+# After the name of what the training program of a run left besides its weights. No path of a tensor ends like this.
+OUTCOME = ":"
+
 
 def weight_digests(weights: dict[str, np.ndarray]) -> tuple[str, list[str]]:
     """Digest of each tensor's bytes, in order, and of all of them."""
@@ -39,7 +42,13 @@ class Run(NamedTuple):
     def weights(self) -> dict[str, np.ndarray]:
         """Every tensor at the end of training, in the order of the layers."""
         names = npz_names(self.folder / "weights.npz")
-        return self._tensors(mapped=[name for name in names if name.endswith(snapshots.MARK)])[0]
+        return self._tensors(mapped=[name for name in names if name.endswith((snapshots.MARK, OUTCOME))])[0]
+
+    def outcome(self) -> dict[str, np.ndarray]:
+        """What the training program left besides its weights, by name, memory-mapped."""
+        path = self.folder / "weights.npz"
+        left = read_npz(path, npz_names(path))
+        return {name.removesuffix(OUTCOME): values for name, values in left.items() if name.endswith(OUTCOME)}
 
     def snapshots(self) -> list[dict[str, np.ndarray]]:
         """The weights after each cycle, the final ones last; all of them stay in the file, memory-mapped.
@@ -79,7 +88,8 @@ class Run(NamedTuple):
 
     def _tensors(self, mapped: list[str]) -> tuple[dict[str, np.ndarray], ...]:
         """The final tensors, the snapshots of each, and what was recorded of each after some steps."""
-        tensors = read_npz(self.folder / "weights.npz", mapped)
+        found = read_npz(self.folder / "weights.npz", mapped)
+        tensors = {name: tensor for name, tensor in found.items() if not name.endswith(OUTCOME)}
         recorded, packs = (
             {name: tensors.pop(name) for name in list(tensors) if name.endswith(mark)}
             for mark in (recorded_steps.MARK, snapshots.MARK)
@@ -92,7 +102,8 @@ class Run(NamedTuple):
     def trained_vector(self) -> np.ndarray:
         """The trainable weights as one vector."""
         weights = self.weights()
-        return np.concatenate([weights[path].ravel() for path in self.record["trainable"]])
+        trained = [weights[path].ravel() for path in self.record["trainable"]]
+        return np.concatenate(trained) if trained else np.empty(0, np.float32)
 
     def history(self) -> list[dict[str, str]]:
         """One row per epoch."""

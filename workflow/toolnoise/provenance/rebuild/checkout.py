@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
+from toolnoise.base import code_digest
 from toolnoise.base.code_digest import PACKAGE, ROOT
+from toolnoise.base.files import sha256
 from toolnoise.provenance.record import repository
-from toolnoise.provenance.record.hashing import sha256
 from toolnoise.provenance.record.statements import CODE, COMMIT, RESOURCE, Artifact, Statement
 
 # Where the package lies in the repository.
@@ -75,12 +76,13 @@ def _is_own(one: Artifact) -> bool:
 
 
 def _folder_of(parameters: dict[str, Any], names: list[str]) -> str:
-    """The prefix of the recorded names before the module path of the model's builder."""
-    module = PurePosixPath(*parameters["spec"]["model"]["builder"].partition(":")[0].split(".")).as_posix()
-    for ending in (f"{module}.py", f"{module}/__init__.py"):
-        for name in names:
-            if name == ending or name.endswith(f"/{ending}"):
-                return name.removesuffix(ending)
+    """The prefix of the recorded names before the path of the model's builder, or of a training program's script."""
+    for named in code_digest.named_by(parameters["spec"]):
+        module = PurePosixPath(*named.split(".")).as_posix()
+        for ending in (named,) if named.endswith(code_digest.SCRIPT) else (f"{module}.py", f"{module}/__init__.py"):
+            for name in names:
+                if name == ending or name.endswith(f"/{ending}"):
+                    return name.removesuffix(ending)
     return ""
 
 

@@ -20,17 +20,18 @@ from typing import Any, NamedTuple
 from toolnoise import streams
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput
+from toolnoise.base.files import sha256
 from toolnoise.datasets import fetching, sources
 from toolnoise.engines import environment, serving
 from toolnoise.provenance.diff import changes, histories
 from toolnoise.provenance.rebuild import checkout, replay
 from toolnoise.provenance.rebuild.sampling import Made
 from toolnoise.provenance.record import recorder, repository
-from toolnoise.provenance.record.hashing import sha256
 from toolnoise.provenance.record.statements import LOCK, PACKAGE, SOURCE, Artifact, Statement
 from toolnoise.provenance.record.tree import shown
 from toolnoise.steps import STEPS, Step
 from toolnoise.study import environments
+from toolnoise.study.cells import Training
 from toolnoise.training.runs import read as read_run
 
 REPRODUCED, DIFFERS, LACKING, CANNOT = "reproduced", "differs", "not tried", "cannot be replayed"
@@ -260,7 +261,7 @@ def _perform(statement: Statement, given: dict[str, Any], folder: Path, scratch:
     path = os.pathsep.join(filter(None, (str(package), os.environ.get("PYTHONPATH"))))
     with log.open("wb") as output:
         # A training prints its progress after every epoch.
-        out = sys.stderr.fileno() if statement.verb == "train" else output
+        out = sys.stderr.fileno() if STEPS[statement.verb].place is Training else output
         done = subprocess.run(
             command, cwd=folder, env={**_variables(statement), "PYTHONPATH": path}, stdout=out, stderr=output
         )
@@ -333,7 +334,7 @@ def _output(made: Made, one: Artifact, again: Path) -> tuple[bool, str]:
 
 def _parted(made: Made, folder: Path) -> list[str]:
     """Where a training that differs first departed from the one here."""
-    if made.statement.verb != "train":
+    if STEPS[made.statement.verb].place is not Training:
         return []
     record = next(one.name for one in made.statement.outputs if one.role == "record")
     try:

@@ -19,12 +19,6 @@ class Hashed(NamedTuple):
     why: str = ""
 
 
-def sha256(path: str | Path) -> str:
-    """The digest of a file's bytes."""
-    with Path(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def sha256_of_all(
     paths: Iterable[tuple[str, Path]], threads: int, opened: Callable, done: Callable[[int], object]
 ) -> dict[str, Hashed]:

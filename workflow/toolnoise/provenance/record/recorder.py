@@ -7,6 +7,7 @@ removes what it left. Only then does its checkpoint go, so that until the end a 
 import argparse
 import json
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -16,9 +17,9 @@ from typing import Any
 from toolnoise import steps
 from toolnoise.base import code_digest, files
 from toolnoise.base.errors import BadInput
+from toolnoise.base.files import sha256
 from toolnoise.engines import environment
 from toolnoise.provenance.record import repository
-from toolnoise.provenance.record.hashing import sha256
 from toolnoise.provenance.record.statements import (
     CODE,
     COMMIT,
@@ -61,6 +62,8 @@ def run(verb: str, given: argparse.Namespace, process: str) -> None:
     _write(verb, outputs, dependencies, parameters, observed or machine(), started, process)
     if "checkpoint" in step.aside:
         files.discard(given.checkpoint)
+        # A training program of others has a folder for its own.
+        shutil.rmtree(Path(given.checkpoint).with_suffix(""), ignore_errors=True)
 
 
 def _written(step: Step, named: steps.Files) -> Iterator[tuple[str, str]]:
@@ -141,6 +144,10 @@ def _sources(verb: str, parameters: dict[str, Any], outputs: list[Artifact]) -> 
             path = repository.installed_file(package, file)
             uri = f"pkg:pypi/{package}@{version}"
             yield Artifact(file, sha256(path), path.stat().st_size, kind=PACKAGE, uri=uri)
+    elif verb == "adopt-run":
+        from toolnoise.outside import adopted
+
+        records = adopted.files_of(parameters["spec"])
     else:
         records = []
     for record in records:

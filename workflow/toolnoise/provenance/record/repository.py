@@ -18,8 +18,7 @@ from typing import NamedTuple
 
 from toolnoise.base.code_digest import ROOT
 from toolnoise.base.errors import BadInput
-from toolnoise.base.files import canonical_sha256, read_json
-from toolnoise.provenance.record.hashing import sha256
+from toolnoise.base.files import canonical_sha256, read_json, sha256
 from toolnoise.study import environments
 
 # The first match counts, so lock files of one framework come before the one of all. The test dependencies in dev.txt

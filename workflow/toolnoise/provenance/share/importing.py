@@ -22,9 +22,9 @@ from typing import NamedTuple
 from toolnoise import steps
 from toolnoise.base import code_digest, files
 from toolnoise.base.errors import BadInput
+from toolnoise.base.files import sha256
 from toolnoise.base.progress import progress
 from toolnoise.provenance.record import statements, tree
-from toolnoise.provenance.record.hashing import sha256
 from toolnoise.provenance.record.signing import AllowedSigners
 from toolnoise.provenance.record.statements import CODE, COMMIT, RESOURCE, Artifact, Statement
 from toolnoise.provenance.record.tree import RESULTS, shown

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput
+from toolnoise.base.files import sha256
 from toolnoise.provenance.record import tree
-from toolnoise.provenance.record.hashing import sha256
 
 HEAVY = (".npz", ".npy")
 

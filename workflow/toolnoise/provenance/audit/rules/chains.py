@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+from toolnoise.base.files import sha256
 from toolnoise.datasets import sources
 from toolnoise.datasets.sources import NOT_CHECKED
 from toolnoise.provenance.audit.evidence import Evidence, Found, each
 from toolnoise.provenance.record import repository
-from toolnoise.provenance.record.hashing import sha256
 from toolnoise.provenance.record.statements import (
     CODE,
     COMMIT,
@@ -22,7 +22,7 @@ from toolnoise.provenance.record.statements import (
 from toolnoise.steps import CONFIGURE, STEPS
 
 # The kinds of dependency at which a chain may end, and the verbs whose chains may end there.
-ENDS = {SOURCE: (CONFIGURE, "fetch", "prepare"), PACKAGE: ("prepare",)}
+ENDS = {SOURCE: (CONFIGURE, "fetch", "prepare", "adopt-run"), PACKAGE: ("prepare",)}
 REPOSITORY = (CODE, RESOURCE, LOCK, COMMIT)
 
 
@@ -61,7 +61,8 @@ def chains_end_in_sources(evidence: Evidence, statement: Statement) -> Found:
             yield name, f"a {verb} job cannot be made from a {one.kind}, such as {one.name}"
         elif one.kind != INPUT and evidence.tree.inside(one.name) is not None:
             yield name, f"calls {one.name}, a result, a {one.kind}"
-    if verb in STEPS and STEPS[verb].reads and not statement.inputs:
+    needed = verb in STEPS and any(not read.optional for read in STEPS[verb].reads.values())
+    if needed and not statement.inputs:
         yield name, f"a {verb} job without inputs"
 
 
@@ -69,6 +70,8 @@ def chains_end_in_sources(evidence: Evidence, statement: Statement) -> Found:
 def data_is_the_declared(evidence: Evidence, statement: Statement) -> Found:
     """Data sets come from the files that the study declares, with the published and the recorded digests."""
     job, name = evidence.job(statement), statement.outputs[0].name
+    if job is not None and statement.verb == "adopt-run":
+        yield from _as_adopted(statement)
     if job is None or statement.verb not in ("fetch", "prepare"):
         return
     entry = job.parameters["entry"]
@@ -89,6 +92,13 @@ def data_is_the_declared(evidence: Evidence, statement: Statement) -> Found:
     for one in packages:
         if embedded and one.uri == _uri(embedded[0]) and one.sha256 != _installed(*embedded):
             yield name, f"comes from a {one.name} that differs from the one in {one.uri}"
+
+
+def _as_adopted(statement: Statement) -> Found:
+    """The files that a run was adopted from, as far as they are here."""
+    for one in _of(statement, SOURCE):
+        if Path(one.name).is_file() and sha256(Path(one.name)) != one.sha256:
+            yield statement.outputs[0].name, f"was adopted from another {one.name} than the one here, which differs"
 
 
 def chains_have_no_circle(evidence: Evidence) -> Found:

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from toolnoise.base import code_digest
+from toolnoise.base.files import sha256
 from toolnoise.provenance.audit.evidence import Evidence, Found, each
 from toolnoise.provenance.record import repository
-from toolnoise.provenance.record.hashing import sha256
 from toolnoise.provenance.record.statements import CODE, COMMIT, LOCK, PACKAGE, RESOURCE, Artifact, Statement
 from toolnoise.provenance.record.tree import open_plain
 from toolnoise.steps import STEPS

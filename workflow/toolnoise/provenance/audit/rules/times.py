@@ -22,7 +22,7 @@ def times_are_possible(evidence: Evidence, statement: Statement) -> Found:
     for one in statement.inputs:
         made = evidence.tree.producer(one.name)
         # Runs from another cluster lie beside data that was prepared here, perhaps later.
-        elsewhere = made and made.statement.verb == "prepare" and STEPS[statement.verb].travels
+        elsewhere = made and made.statement.verb in ("prepare", "gather-labels") and STEPS[statement.verb].travels
         if made and not elsewhere and made.statement.finished > statement.started + CLOCKS:
             yield name, f"began at {statement.started:{TIME}}, before its input {one.name} was made"
     for one in statement.dependencies:

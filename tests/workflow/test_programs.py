@@ -1,0 +1,288 @@
+"""Training programs of others in a study: their own command, in the grid, from a study file to an audit."""
+
+import csv
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from toolnoise.base import arrays
+
+# A softmax regression that needs NumPy alone. It separates init and shuffle, and its weights are rounded differently
+# unless it is told to be deterministic: a noise of its own.
+PROGRAM = """
+import json, os, sys
+import numpy as np
+
+from data import images, labels, tested
+
+def main(init, shuffle, out):
+    weights = np.random.default_rng(init).normal(size=(20, 3)).astype(np.float32)
+    order, rows = np.random.default_rng(shuffle), []
+    if "--fixed" not in sys.argv:
+        weights += np.float32(1e-3) * np.random.default_rng().normal(size=weights.shape).astype(np.float32)
+    for epoch in range(1, 4):
+        for one in order.permutation(len(labels)):
+            scores = images[one] @ weights
+            chances = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
+            weights -= np.float32(0.1) * np.outer(images[one], chances - np.eye(3)[labels[one]]).astype(np.float32)
+        rows.append(f"{epoch},{(images @ weights).argmax(1).tolist() == labels.tolist()},{float(weights.sum())!r}")
+    np.save(f"{out}/logits.npy", (tested @ weights).astype(np.float32))
+    np.save(f"{out}/labels.npy", labels[: len(tested)])
+    np.savez(f"{out}/weights.npz", dense=weights)
+    open(f"{out}/history.csv", "w").write("epoch,all_right,total\\n" + "\\n".join(rows) + "\\n")
+    print("trained", json.load(open(os.environ["TOOLNOISE_JOB"]))["variant"])
+
+main(int(sys.argv[1]), int(os.environ["TOOLNOISE_SEED_SHUFFLE"]), sys.argv[2])
+"""
+DATA = """
+import numpy as np
+
+draw = np.random.default_rng(0)
+images = draw.normal(size=(120, 20)).astype(np.float32)
+labels = (images[:, :3] + draw.normal(size=(120, 3))).argmax(1)
+tested = images[:60] + draw.normal(size=(60, 20)).astype(np.float32)
+"""
+STUDY = {
+    "study": "programs",
+    "models": {
+        "mine": {
+            "command": "python programs/train.py {init} {out}",
+            "sources": ["init", "shuffle"],
+            "deterministic": "--fixed",
+        }
+    },
+    "grid": [
+        {
+            "models": ["mine"],
+            "datasets": ["outcome"],
+            "hardware": ["command"],
+            "variants": ["control", "impl", "init", "algo", "algo_impl"],
+            "seeds": 3,
+        }
+    ],
+    "figures": ["table2"],
+}
+RUN = "results/programs/runs/mine/outcome/command"
+
+
+def write(folder, write_study, study=STUDY, program=PROGRAM):
+    write_study(folder, study)
+    (folder / "programs").mkdir()
+    (folder / "programs/train.py").write_text(program)
+    (folder / "programs/data.py").write_text(DATA)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def programs(once, write_study, snakemake):
+    def make(folder):
+        done = snakemake(write(folder / "here", write_study).resolve())
+        (folder / "here/said.txt").write_text(done.stdout + done.stderr)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    return once("programs", make) / "here"
+
+
+def table(path):
+    """The rows of a CSV file; a metric file has a line before its columns."""
+    return list(csv.DictReader(line for line in path.read_text().splitlines() if not line.startswith("#")))
+
+
+def outcome(folder, cell, seed):
+    return arrays.read_npz(folder / RUN / cell / str(seed) / "weights.npz")
+
+
+def test_what_may_not_vary_is_equal_bit_by_bit_and_what_may_is_not(programs):
+    def logits(cell):
+        return [outcome(programs, cell, seed)["logits:"].tobytes() for seed in (1, 2, 3)]
+
+    assert {cell: len(set(logits(cell))) for cell in STUDY["grid"][0]["variants"]} == {
+        "control": 1,
+        "impl": 3,
+        "init": 3,
+        "algo": 3,
+        "algo_impl": 3,
+    }
+
+
+def test_metrics_follow_from_the_logits_as_numpy_alone_computes_them(programs):
+    rows = {
+        (row["variant"], row["metric"]): float(row["value"] or "nan")
+        for row in table(programs / "results/programs/metrics/stability.csv")
+        if row["group"] == "all"
+    }
+    labels = outcome(programs, "algo", 1)["labels:"]
+    predicted = np.array([outcome(programs, "algo", seed)["logits:"].argmax(1) for seed in (1, 2, 3)])
+    accuracies = (predicted == labels).mean(axis=1)
+    pairs = [(predicted[a] != predicted[b]).mean() for a, b in ((0, 1), (0, 2), (1, 2))]
+    weights = [outcome(programs, "algo", seed)["dense"].ravel() for seed in (1, 2, 3)]
+    units = [one / np.linalg.norm(one) for one in weights]
+    distances = [np.linalg.norm(units[a] - units[b]) for a, b in ((0, 1), (0, 2), (1, 2))]
+    assert rows["algo", "accuracy_mean"] == pytest.approx(accuracies.mean(), abs=1e-12)
+    assert rows["algo", "accuracy_sd"] == pytest.approx(accuracies.std(ddof=1), abs=1e-12)
+    assert rows["algo", "churn"] == pytest.approx(np.mean(pairs), abs=1e-12)
+    assert rows["algo", "l2_unit"] == pytest.approx(np.mean(distances), abs=1e-6)
+    assert rows["control", "churn"] == 0
+
+
+def test_the_record_says_what_ran_and_the_history_is_the_programs(programs):
+    record = json.loads((programs / RUN / "algo/2/run.json").read_text())
+    assert record["spec"]["model"]["command"] == STUDY["models"]["mine"]["command"]
+    assert record["spec"]["recipe"] == {"name": "program"}
+    assert record["observed"]["variables"]["OMP_NUM_THREADS"] == "1"
+    assert record["observed"]["versions"]["numpy"] == np.__version__
+    assert len(record["observed"]["packages_sha256"]) == 64
+    assert (record["epochs"], record["trainable"]) == (3, ["dense"])
+    rows = table(programs / RUN / "algo/2/history.csv")
+    assert [row["epoch"] for row in rows] == ["1", "2", "3"]
+    assert rows[0]["weights_sha256"] == ""
+    assert len(rows[2]["weights_sha256"]) == 64
+    log = (programs / "logs/programs/run-program/mine/outcome/command/algo/2.log").read_text()
+    assert log == "trained algo\n"
+    assert not any(path.is_file() for path in (programs / "results/programs/checkpoints").rglob("*"))
+
+
+def test_its_audit_is_clean_and_its_script_and_what_that_imports_are_in_the_statement(programs, toolnoise):
+    done = toolnoise(programs, "audit", "results/programs")
+    assert done.returncode == 0, done.stdout
+    statement = (programs / f"results/programs/statements/{RUN.removeprefix('results/programs/')}").rglob("*.json")
+    made_of = json.loads(next(statement).read_text())["predicate"]["buildDefinition"]["resolvedDependencies"]
+    assert {"programs/train.py", "programs/data.py"} <= {one["name"] for one in made_of}
+
+
+def test_a_run_is_made_again_from_its_statement(programs, toolnoise):
+    done = toolnoise(programs, "rebuild", f"{RUN}/algo/2")
+    assert "reproduced: run-program" in done.stdout, done.stdout + done.stderr
+
+
+def test_verbs_that_read_a_study_know_programs(programs, toolnoise):
+    said = {verb: toolnoise(programs, verb, "--study", "study.yaml") for verb in ("summary", "status", "estimate")}
+    assert {verb: done.returncode for verb, done in said.items()} == dict.fromkeys(said, 0), said
+    assert "15 of 15 runs are done" in said["status"].stdout
+    assert "bit-equal" in said["summary"].stdout
+    assert "finished runs" in said["estimate"].stdout
+    compared = toolnoise(
+        programs,
+        "compare",
+        *(f"results/programs/predictions/mine/outcome/command/{name}.npy" for name in ("algo", "algo_impl")),
+    )
+    assert compared.returncode == 0, compared.stderr
+
+
+def test_a_changed_script_runs_again_and_nothing_else_does(programs, snakemake, tmp_path):
+    folder = shutil.copytree(programs, tmp_path / "copy", symlinks=True)
+    planned = snakemake(folder, "-n")
+    assert "Nothing to be done" in planned.stdout + planned.stderr
+    (folder / "programs/data.py").write_text(DATA + "# changed\n")
+    planned = snakemake(folder, "-n")
+    assert "run_program" in planned.stdout + planned.stderr
+
+
+UNSEEDED = PROGRAM.replace("np.random.default_rng(shuffle)", "np.random.default_rng()")
+
+
+def test_a_program_that_is_not_reproducible_stops_at_the_gate_and_is_told_why(write_study, snakemake, tmp_path):
+    folder = write(tmp_path / "unseeded", write_study, program=UNSEEDED)
+    done = snakemake(folder)
+    assert done.returncode != 0
+    log = (folder / "logs/programs/check-program/mine/outcome/command.log").read_text()
+    assert "Not reproducible: two runs with equal seeds differ in logits.npy, weights, history.csv." in log
+    assert "programs/train.py:9: order, rows" in log
+    assert "1 of 1 tensors, the first is dense" in log
+    # Nothing varies before the gate is passed.
+    assert not (folder / RUN / "algo").exists()
+
+
+def test_a_program_that_fails_ends_in_one_line_with_its_last_lines(write_study, snakemake, tmp_path):
+    folder = write(tmp_path / "failing", write_study, program="print('so far'); raise SystemExit('no data')")
+    done = snakemake(folder)
+    assert done.returncode != 0
+    log = (folder / "logs/programs/run-program/mine/outcome/command/control/1.log").read_text()
+    assert "python: ended with exit code 1; its last lines: so far | no data" in log
+    assert "Traceback" not in log
+
+
+KINDS = {
+    "values": 'np.save(f"{out}/predictions.npy", values); np.save(f"{out}/labels.npy", truth)',
+    "classes": 'np.save(f"{out}/predictions.npy", (values > 0).astype(int)); np.save(f"{out}/labels.npy", truth > 0)',
+    "metric": 'import json; json.dump({"perplexity": float(values.sum())}, open(f"{out}/metric.json", "w"))',
+}
+LEAVES = """
+import os, sys
+import numpy as np
+out = os.environ["TOOLNOISE_OUT"]
+truth = np.random.default_rng(0).normal(size=50)
+values = truth + np.random.default_rng(int(sys.argv[1])).normal(size=50)
+"""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_other_outcomes_are_measured_by_what_they_allow(kind, write_study, snakemake, toolnoise, tmp_path):
+    model = {"command": "python programs/train.py {init}", "outcome": kind}
+    study = {**STUDY, "models": {"mine": model}, "grid": [{**STUDY["grid"][0], "variants": ["control", "init"]}]}
+    study.pop("figures")
+    leaves = LEAVES + KINDS[kind].replace("truth > 0", "(truth > 0).astype(int)")
+    folder = write(tmp_path / kind, write_study, study, leaves)
+    done = snakemake(folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = {
+        (row["variant"], row["metric"]): row["value"]
+        for row in table(folder / "results/programs/metrics/stability.csv")
+    }
+    left = [outcome(folder, "init", seed) for seed in (1, 2, 3)]
+    if kind == "metric":
+        found = [float(one["metric/perplexity:"]) for one in left]
+        assert float(rows["init", "perplexity_sd"]) == pytest.approx(np.std(found, ddof=1))
+        assert float(rows["control", "perplexity_sd"]) == 0
+    elif kind == "values":
+        found = [one["predictions:"] for one in left]
+        pairs = [np.abs(found[a] - found[b]).mean() for a, b in ((0, 1), (0, 2), (1, 2))]
+        assert float(rows["init", "mean_absolute_difference"]) == pytest.approx(np.mean(pairs))
+        assert "churn" not in {metric for _, metric in rows}
+    else:
+        found = [one["predictions:"] for one in left]
+        pairs = [(found[a] != found[b]).mean() for a, b in ((0, 1), (0, 2), (1, 2))]
+        assert float(rows["init", "churn"]) == pytest.approx(np.mean(pairs))
+        assert "cross_entropy_mean" not in {metric for _, metric in rows}
+    summary = toolnoise(folder, "summary", "--study", "study.yaml")
+    assert summary.returncode == 0, summary.stderr
+    audit = toolnoise(folder, "audit", "results/programs")
+    assert audit.returncode == 0, audit.stdout
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        ({"command": "python train.py {seed}"}, "unknown placeholder {seed}"),
+        ({"command": "python 'train.py"}, "cannot be split"),
+        ({"sources": ["shuffle"]}, "{init} stands in the command, and sources are shuffle"),
+        ({"builder": "a:b"}, "found it beside command"),
+        ({"outcome": "tokens"}, 'found "tokens"'),
+    ],
+)
+def test_a_bad_program_is_refused_when_the_study_is_read(changed, says, write_study, toolnoise, refusal, tmp_path):
+    study = {**STUDY, "models": {"mine": {**STUDY["models"]["mine"], **changed}}}
+    line = refusal(toolnoise(write(tmp_path / "bad", write_study, study), "estimate", "--study", "study.yaml"))
+    assert says in line
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        (
+            {"variants": ["dropout"]},
+            "found dropout for 'mine'; its sources are init, shuffle; the others are not separable",
+        ),
+        ({"variants": ["bit"]}, "found a moved bit"),
+        ({"hardware": ["cpu"]}, "hardware: found 'cpu'; hardware with engine command for training programs"),
+        ({"datasets": ["digits"]}, "datasets: found 'digits'; datasets with reader outcome"),
+        ({"recipe": "plain"}, "recipe"),
+        ({"models": ["mine", "smallcnn"], "recipe": "paper"}, "training programs in blocks of their own"),
+    ],
+)
+def test_what_does_not_belong_to_programs_is_refused(changed, says, write_study, toolnoise, refusal, tmp_path):
+    study = {**STUDY, "grid": [{**STUDY["grid"][0], **changed}]}
+    line = refusal(toolnoise(write(tmp_path / "bad", write_study, study), "estimate", "--study", "study.yaml"))
+    assert says in line

@@ -1,0 +1,223 @@
+"""Runs that are already there, from any program, become a study: their outcomes, and a study file that measures them.
+
+Each run's predictions or metrics are copied into a folder in the form of docs/outside.md, beside the study file.
+"""
+
+import csv
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import yaml
+
+from toolnoise.base import arrays, files
+from toolnoise.base.errors import BadInput
+from toolnoise.base.files import readable
+from toolnoise.dumps import prediction_files
+from toolnoise.metrics import probabilities
+from toolnoise.outside import outcome
+from toolnoise.study import programs
+
+FIELD = re.compile(r"\{(\w+)\}")
+SEED, ARM, FILE, LABELS = "seed", "arm", "file", "labels"
+# The smallest probability that has a logarithm as a float32.
+TINY = np.finfo(np.float32).tiny
+
+
+class Columns(NamedTuple):
+    """The columns of a table that say which arm and which seed a run has, and which are its metrics."""
+
+    arm: str = ARM
+    seed: str = SEED
+    metrics: tuple[str, ...] = ()
+
+
+class Found(NamedTuple):
+    """One run as it was found: its arm, its seed if that is known, its file of predictions or its metrics."""
+
+    where: str
+    arm: str
+    seed: int | None
+    file: str = ""
+    labels: str = ""
+    metrics: dict[str, float] | None = None
+
+
+def adopt(given: str, name: str, labels: str | None, columns: Columns, *, values: bool = False) -> str:
+    """Write the outcomes and the study file of runs in a table, or in files that match a pattern with fields.
+
+    Return what was done, as a person would read it.
+    """
+    study, folder = Path(f"{name}.yaml"), Path("adopted") / name
+    for there in (study, folder):
+        if there.exists():
+            raise BadInput(there, "", "is already there", "another --name, or remove it first")
+    found = _numbered(list(_in_files(given) if FIELD.search(given) else _in_table(given, columns)))
+    # Everything is read before anything is written.
+    outcomes = [(run, _outcome(run, labels, values=values)) for run in found]
+    kinds = {kind for _, (kind, _) in outcomes}
+    if len(kinds) > 1:
+        raise BadInput(given, "", f"found {' and '.join(sorted(kinds))}", "one kind of outcome in a study")
+    for run, (_, left) in outcomes:
+        _write(folder / run.arm / str(run.seed), run, left)
+    seeds = {arm: [run.seed for run in found if run.arm == arm] for arm in dict.fromkeys(run.arm for run in found)}
+    files.write_text(study, _study(name, folder, seeds, kinds.pop()))
+    counts = ", ".join(f"{arm} {len(mine)}" for arm, mine in seeds.items())
+    return f"{study}: {len(found)} runs ({counts}), copied to {folder}. Next: toolnoise run {study}"
+
+
+def _in_files(pattern: str) -> Iterator[Found]:
+    """The files that match a pattern such as runs/{arm}/seed{seed}/preds.npy, and what its fields are in each."""
+    fields = FIELD.findall(pattern)
+    for field in fields:
+        if field not in (ARM, SEED) or fields.count(field) > 1:
+            raise BadInput("command line", "RUNS", f"found {{{field}}}", "allowed: {arm} and {seed}, each once")
+    glob = FIELD.sub("*", pattern)
+    expression = "".join(
+        f"(?P<{part}>[^/]+)" if number % 2 else re.escape(part).replace(r"\*", "[^/]*")
+        for number, part in enumerate(FIELD.split(pattern))
+    )
+    root = Path(Path(glob).anchor)
+    paths = sorted(root.glob(str(Path(glob).relative_to(root))))
+    matched = [(path, match) for path in paths if (match := re.fullmatch(expression, str(path)))]
+    if not matched:
+        raise BadInput("command line", "RUNS", f"no file matches {pattern}", "a pattern such as runs/{arm}/{seed}.npy")
+    for path, match in matched:
+        about = match.groupdict()
+        yield Found(str(path), about.get(ARM, "runs"), _seed(about.get(SEED), str(path)), file=str(path))
+
+
+def _in_table(path: str, columns: Columns) -> Iterator[Found]:
+    with readable(path, "a CSV table of runs"):
+        text = Path(path).read_text("utf-8-sig")
+    reader = csv.DictReader(io.StringIO(text), strict=True)
+    try:
+        rows = list(reader)
+    except csv.Error as error:
+        raise BadInput(path, "", f"damaged ({error})", "CSV") from None
+    known = reader.fieldnames or []
+    wanted = columns.metrics or (FILE,)
+    for column in (*wanted, *(name for name in (columns.arm, columns.seed) if name not in (ARM, SEED))):
+        if column not in known:
+            allowed = f"its columns are {', '.join(known)}; `--metric COLUMN` takes metrics from the table"
+            raise BadInput(path, "", f"no column {column!r}", allowed)
+    if not rows:
+        raise BadInput(path, "", "no rows", "a run in each")
+    for number, row in enumerate(rows, 2):
+        where = f"{path}: line {number}"
+        about = {key: (value or "").strip() for key, value in row.items() if key}
+        arm, seed = about.get(columns.arm) or "runs", _seed(about.get(columns.seed), where)
+        if columns.metrics:
+            metrics = {_plain(column): _number(about[column], where, column) for column in columns.metrics}
+            yield Found(where, arm, seed, metrics=metrics)
+        else:
+            beside = Path(path).parent
+            mine = about.get(LABELS)
+            yield Found(where, arm, seed, str(beside / about[FILE]), str(beside / mine) if mine else "")
+
+
+def _numbered(found: list[Found]) -> list[Found]:
+    """Runs with names that can be paths, and with a seed each: without one, their places within their arm."""
+    named = [run._replace(arm=_plain(run.arm)) for run in found]
+    if any(run.seed is None for run in named) and any(run.seed is not None for run in named):
+        odd = next(run for run in named if run.seed is None)
+        raise BadInput(odd.where, SEED, "no seed", "a seed in every row, or in none")
+    places: Counter[str] = Counter()
+    numbered = []
+    for run in named:
+        places[run.arm] += 1
+        numbered.append(run if run.seed is not None else run._replace(seed=places[run.arm]))
+    seen: dict[tuple[str, int | None], str] = {}
+    for run in numbered:
+        other = seen.setdefault((run.arm, run.seed), run.where)
+        if other != run.where:
+            raise BadInput(run.where, SEED, f"arm {run.arm} has seed {run.seed} in {other}, too", "each seed once")
+    return sorted(numbered, key=lambda run: (list(places).index(run.arm), run.seed))
+
+
+def _outcome(run: Found, labels: str | None, *, values: bool) -> tuple[str, dict[str, Any]]:
+    """The kind of a run's outcome, and its files."""
+    if run.metrics is not None:
+        return programs.METRIC, {outcome.METRIC: run.metrics}
+    source = run.labels or labels
+    if not source:
+        raise BadInput("command line", "--labels", "missing", "a file with the labels, or a column `labels`")
+    if values:
+        truth = prediction_files.numbers(source, 1).ravel()
+        predicted = prediction_files.numbers(run.file, 1).ravel().astype(np.float64)
+        if len(predicted) != len(truth):
+            raise BadInput(run.file, "", f"found {len(predicted)} values", f"the {len(truth)} of {source}")
+        return programs.VALUES, {outcome.PREDICTIONS: predicted, outcome.LABELS: truth}
+    truth = prediction_files.read_labels(source)
+    read = prediction_files.read(run.file, truth, source)
+    if len(read.predicted) != 1:
+        raise BadInput(run.file, "", f"found {len(read.predicted)} runs", "one run in a file")
+    scores = prediction_files.numbers(run.file, 3)
+    scores = scores[0] if scores.ndim == 3 else scores
+    if read.bits is None or scores.shape[0] != len(truth):
+        return programs.CLASSES, {outcome.PREDICTIONS: read.predicted[0], outcome.LABELS: truth}
+    if probabilities.kind(scores) == "probabilities":
+        # Logits whose softmax they are.
+        scores = np.log(np.maximum(scores.astype(np.float64), TINY))
+    return programs.LOGITS, {outcome.LOGITS: scores.astype(np.float32), outcome.LABELS: truth}
+
+
+def _write(folder: Path, run: Found, left: dict[str, Any]) -> None:
+    folder.mkdir(parents=True)
+    for name, values in left.items():
+        if name == outcome.METRIC:
+            files.write_json(folder / name, values)
+        else:
+            arrays.write_npy(folder / name, np.ascontiguousarray(values))
+    origin = {"adopted_from": run.file or run.where}
+    if run.file:
+        origin["sha256"] = files.sha256(run.file)
+    files.write_json(folder / "origin.json", origin)
+
+
+def _study(name: str, folder: Path, seeds: dict[str, list[int | None]], kind: str) -> str:
+    """The study file, with what a person would want to change in it explained."""
+    models = {arm: {"adopted": str(folder / arm), "outcome": kind} for arm in seeds}
+    blocks = [
+        {"models": [arm], "datasets": ["outcome"], "hardware": ["adopted"], "variants": ["algo_impl"], "seeds": mine}
+        for arm, mine in seeds.items()
+    ]
+    head = (
+        f"# Runs that were there before this study, copied to {folder}: how they were made is not known here.\n"
+        "# Each arm is a model. `algo_impl` says that anything may differ between its runs; if you know better, name\n"
+        "# another variant, such as init for runs that differ by their initial weights alone.\n"
+    )
+    return head + yaml.safe_dump({"study": name, "models": models, "grid": blocks}, sort_keys=False, width=110)
+
+
+def _seed(text: str | None, where: str) -> int | None:
+    if text is None or not text:
+        return None
+    if not re.fullmatch("[0-9]{1,9}", text) or int(text) == 0:
+        raise BadInput(
+            where, SEED, f"found {text!r}", "a whole number from 1 up; leave the column out to count the runs"
+        )
+    return int(text)
+
+
+def _number(text: str, where: str, column: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = np.nan
+    if not np.isfinite(value):
+        raise BadInput(where, column, f"found {text!r}", "a finite number")
+    return value
+
+
+def _plain(text: str) -> str:
+    """A name of letters, digits, -, _ and +, as paths in a study have."""
+    name = re.sub(r"[^A-Za-z0-9_+-]+", "-", text).strip("-")[:64].lstrip("_+-")
+    if not name:
+        raise BadInput("command line", "RUNS", f"found the name {json.dumps(text)}", "letters or digits")
+    return name

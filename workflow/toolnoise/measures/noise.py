@@ -1,0 +1,120 @@
+"""The noise of a cell, measured from its predictions and weights, wherever these come from."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from toolnoise import streams
+from toolnoise.base import metric_files
+from toolnoise.base.noise_sources import SOURCES
+from toolnoise.datasets.prepared import Data
+from toolnoise.dumps.stacks import Predictions
+from toolnoise.measures import draws
+from toolnoise.measures.reading import counts, finished_runs, trained_vectors
+from toolnoise.metrics import Row, components, per_run
+from toolnoise.metrics.accuracy import predictions
+from toolnoise.metrics.ensembles import by_size
+from toolnoise.metrics.entropy import cross_entropies
+from toolnoise.metrics.stability import of_classes, stability
+from toolnoise.stats.draws import Drawn
+from toolnoise.stats.estimates import Estimate
+
+# Tokens have no class of their own in a table.
+MOST_CLASSES = 1000
+Rows = list[tuple[metric_files.Value, ...]]
+
+
+class Noise(NamedTuple):
+    """The rows of a cell's stability, of its single runs, and of ensembles of its runs."""
+
+    stability: Rows
+    runs: Rows
+    ensembles: Rows
+
+
+def measured(cell: Sequence[str], study_seed: int, dump: Predictions, dataset: Data, records: list[str]) -> Noise:
+    """Measure a cell. Where only predicted classes are known, what needs scores is left out."""
+    finished, test = dump.finished, dataset.test
+    stream = bootstrap(study_seed, cell)
+    stack, together = stack_of(dump), draws.grouped(drawn(dump))
+    vectors, groups = trained_vectors(finished_runs(records, finished)), dataset.members(test)
+    scored = stack.ndim == 3
+    predicted, classes = predictions(stack) if scored else stack, len(dataset.classes)
+
+    def of_draw(some: np.ndarray) -> list[Row]:
+        given = test.labels, groups, vectors[some], stream
+        if scored:
+            return stability(some_of(stack, some), *given)
+        return of_classes(predicted[some], classes if classes <= MOST_CLASSES else 0, *given)
+
+    found = draws.over_draws(together, of_draw)
+    found += components.rows(predicted, test.labels, together.table, together.crossed)
+
+    entropies = cross_entropies(stack, test.labels) if scored else None
+    values = per_run.per_run(predicted, entropies, test.labels, classes if classes <= MOST_CLASSES else 0, groups)
+    values += draws.churns(together, predicted, test.labels, groups)
+    values += draws.independent_variances(together, predicted, test.labels, classes, groups)
+
+    sizes = []
+    if scored:
+        # At least two ensembles of each size, so that they have an SD; with too few runs, single runs only.
+        largest = max(1, min(map(len, together.groups)) // 2)
+        sizes = [by_size(some_of(stack, some), test.labels, largest, stream) for some in together.groups]
+    return as_rows(cell, dump, together, found, values, sizes)
+
+
+def bootstrap(study_seed: int, cell: Sequence[str]) -> int:
+    """The stream of a cell's resamples."""
+    return streams.key(study_seed, streams.ANALYSIS, 0, "bootstrap", *cell)
+
+
+def as_rows(
+    cell: Sequence[str],
+    dump: Predictions,
+    together: draws.Grouped,
+    found: list[Row],
+    values: per_run.Values,
+    sizes: list[list[tuple[int, Row, int]]],
+) -> Noise:
+    """What was measured, as the rows of metric files."""
+    count, missing = counts(dump.finished)
+    n_draws = ("n_draws", "all", Estimate(float(together.n_draws), np.nan, np.nan))
+    return Noise(
+        [(*cell, *names, *estimate, count, missing) for *names, estimate in [*found, n_draws]],
+        list(_of_each(cell, dump, values)),
+        [
+            (*cell, size, metric, group, *estimate, ensembles, missing)
+            for size, (metric, group, estimate), ensembles in (draws.over_sizes(sizes) if sizes else [])
+        ],
+    )
+
+
+def drawn(dump: Predictions) -> list[Drawn]:
+    """The draws of the runs that finished."""
+    return [run for run, keep in zip(dump.drawn, dump.finished, strict=True) if keep]
+
+
+def stack_of(dump: Predictions) -> np.ndarray:
+    """The predictions of the runs that finished; a whole dump stays in its file."""
+    return dump.logits if dump.finished.all() else dump.logits[dump.finished]
+
+
+def _of_each(
+    cell: Sequence[str], dump: Predictions, values: per_run.Values
+) -> Iterator[tuple[metric_files.Value, ...]]:
+    """The rows of single runs; a diverged run has an accuracy without a value."""
+    finished = np.flatnonzero(dump.finished)
+    names = [
+        (*cell, seed, *(per_run.OWN if run[source] is None else str(run[source][1]) for source in SOURCES))
+        for seed, run in zip(dump.seeds, dump.drawn, strict=True)
+    ]
+    for metric, group, of_runs in values:
+        yield from ((*names[run], metric, group, value) for run, value in zip(finished, of_runs, strict=True))
+    for run in np.flatnonzero(~dump.finished):
+        yield (*names[run], "accuracy", "all", np.nan)
+
+
+def some_of(stack: np.ndarray, some: np.ndarray) -> np.ndarray:
+    """Some of the runs; all of them stay in their file."""
+    return stack if len(some) == len(stack) else stack[some]

@@ -1,0 +1,90 @@
+"""The measures of a cell whose runs are those of a training program that leaves no logits.
+
+Predicted classes have all measures that need no scores. Values have no churn: its place is taken by the mean absolute
+difference between runs. A metric alone has a mean and an SD.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from toolnoise.base import arrays, files, metric_files
+from toolnoise.base.errors import BadInput
+from toolnoise.dumps import stacks
+from toolnoise.dumps.stacks import Predictions
+from toolnoise.measures import draws, noise
+from toolnoise.measures.noise import Noise
+from toolnoise.measures.reading import finished_runs, predictions_of, trained_vectors
+from toolnoise.metrics import Row, values
+from toolnoise.metrics.per_run import RUNS
+from toolnoise.metrics.stability import STABILITY
+from toolnoise.study import programs
+
+
+def measure(
+    cell: Sequence[str],
+    study_seed: int,
+    outcome: str,
+    data: str | Path,
+    logits: str | Path,
+    index: str | Path,
+    records: list[str],
+    out: str | Path,
+    out_runs: str | Path,
+) -> None:
+    """Write the measures of one cell from what its runs left."""
+    if outcome == programs.CLASSES:
+        found = noise.measured(cell, study_seed, *predictions_of(data, logits, index), records)
+    else:
+        dump, stream = stacks.read_predictions(logits, index), noise.bootstrap(study_seed, cell)
+        vectors = trained_vectors(finished_runs(records, dump.finished))
+        if outcome == programs.VALUES:
+            found = _of_values(cell, dump, data, vectors, stream)
+        else:
+            found = _of_metrics(cell, dump, files.read_json(index)["metrics"], vectors, stream)
+    metric_files.write(out, STABILITY, found.stability)
+    metric_files.write(out_runs, RUNS, found.runs)
+
+
+def _of_values(cell: Sequence[str], dump: Predictions, data: str | Path, vectors: np.ndarray, stream: int) -> Noise:
+    stored, stack = arrays.read_npz(data), noise.stack_of(dump)
+    labels = stored["test_labels"].astype(np.float64)
+    if stack.shape[1] != len(labels):
+        raise BadInput(data, "test_labels", f"found {len(labels)}", f"the {stack.shape[1]} examples of the dump")
+    groups: Mapping[str, np.ndarray] = {"all": np.ones(len(labels), bool)}
+    if "groups" in stored:
+        groups |= dict(zip(map(str, stored["groups"]), stored["test_groups"].T, strict=True))
+    together = draws.grouped(noise.drawn(dump))
+    measured = partial(_values_of_some, stack, labels, groups, vectors, stream)
+    each = [
+        (metric, group, found)
+        for group, member in groups.items()
+        for metric, found in values.errors(stack[:, member], labels[member]).items()
+    ]
+    return noise.as_rows(cell, dump, together, draws.over_draws(together, measured), each, [])
+
+
+def _values_of_some(
+    stack: np.ndarray,
+    labels: np.ndarray,
+    groups: Mapping[str, np.ndarray],
+    vectors: np.ndarray,
+    stream: int,
+    some: np.ndarray,
+) -> list[Row]:
+    return values.stability(noise.some_of(stack, some), labels, groups, vectors[some], stream)
+
+
+def _of_metrics(
+    cell: Sequence[str], dump: Predictions, names: Sequence[str], vectors: np.ndarray, stream: int
+) -> Noise:
+    stack, together = noise.stack_of(dump), draws.grouped(noise.drawn(dump))
+    each = dict(zip(names, stack.T, strict=True))
+
+    def of_draw(some: np.ndarray) -> list[Row]:
+        return values.of_metrics({name: found[some] for name, found in each.items()}, vectors[some], stream)
+
+    found = draws.over_draws(together, of_draw)
+    return noise.as_rows(cell, dump, together, found, [(name, "all", of_runs) for name, of_runs in each.items()], [])

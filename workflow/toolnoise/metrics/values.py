@@ -1,0 +1,59 @@
+"""Stability of runs that predict numbers, and of runs of which only metrics are known (docs/measures.md)."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from toolnoise.metrics import Row
+from toolnoise.metrics.equal_runs import bit_equal, value_step
+from toolnoise.metrics.stability import distances
+from toolnoise.stats.estimates import mean_t
+from toolnoise.stats.jackknife import Pairs, pairwise_jackknife
+from toolnoise.stats.spread import sd_bootstrap, sd_chi2, sd_robust
+
+
+def errors(predicted: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
+    """The error of each run, [S], from predicted values [S, N] and true ones [N]."""
+    if not len(labels):
+        return dict.fromkeys(("mean_absolute_error", "rmse"), np.full(len(predicted), np.nan))
+    wrong = predicted - labels
+    return {"mean_absolute_error": np.abs(wrong).mean(axis=1), "rmse": np.sqrt(np.square(wrong).mean(axis=1))}
+
+
+def pairwise_difference(predicted: np.ndarray) -> np.ndarray:
+    """The mean absolute difference between the values of each two runs, [S, S]."""
+    return np.array(
+        [np.abs(predicted - one).mean(axis=1) if one.size else np.full(len(predicted), np.nan) for one in predicted]
+    )
+
+
+def stability(
+    predicted: np.ndarray, labels: np.ndarray, groups: Mapping[str, np.ndarray], vectors: np.ndarray, stream: int
+) -> list[Row]:
+    """Errors and differences of the runs' values [S, N], over the examples of each group."""
+    equal = bit_equal(predicted) and bit_equal(vectors)
+    rows: list[Row] = []
+    for group, member in groups.items():
+        some = predicted[:, member]
+        for metric, of_runs in errors(some, labels[member]).items():
+            rows += _spread(metric, group, of_runs, equal, stream)
+        difference = pairwise_jackknife(Pairs.of(pairwise_difference(some)))
+        rows.append(("mean_absolute_difference", group, difference.within(0, np.inf)))
+    return [*rows, *distances(vectors)]
+
+
+def of_metrics(found: Mapping[str, np.ndarray], vectors: np.ndarray, stream: int) -> list[Row]:
+    """Mean and SD of each metric, by its name, from its value in each run [S]."""
+    equal = bit_equal(np.stack(list(found.values()), axis=1)) and bit_equal(vectors)
+    rows = [row for name, of_runs in found.items() for row in _spread(name, "all", of_runs, equal, stream)]
+    return [*rows, *distances(vectors)]
+
+
+def _spread(metric: str, group: str, of_runs: np.ndarray, equal: bool, stream: int) -> list[Row]:
+    step = value_step(equal)
+    return [
+        (f"{metric}_mean", group, mean_t(of_runs, step)),
+        (f"{metric}_sd", group, sd_chi2(of_runs, step)),
+        (f"{metric}_sd_bootstrap", group, sd_bootstrap(of_runs, stream, step)),
+        (f"{metric}_sd_robust", group, sd_robust(of_runs, step)),
+    ]

@@ -1,0 +1,131 @@
+"""Training programs of others in a study: models with a command, on toolings and data sets that belong to them.
+
+A program has no recipe, and its tooling runs nothing but programs. Its data set is what its outcomes bring.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from toolnoise.base import command_line
+from toolnoise.base.errors import BadInput
+from toolnoise.base.noise_sources import ALGORITHMIC
+
+# The engine of toolings for programs, and the reader of data sets that come with their outcomes.
+ENGINE, READER = "command", "outcome"
+# The recipe in the spec of a run: the program has its own.
+RECIPE = {"name": "program"}
+LOGITS, CLASSES, VALUES, METRIC = "logits", "classes", "values", "metric"
+# What a model is, each with the keys that it may have.
+KEYS = {
+    "builder": ("options",),
+    "command": ("sources", "deterministic", "outcome", "limit"),
+    "adopted": ("outcome",),
+}
+
+# Outcomes that have a class for each example.
+CLASSIFYING = (LOGITS, CLASSES)
+
+Models = dict[str, dict[str, Any]]
+
+
+def is_program(model: Mapping[str, Any]) -> bool:
+    """Whether a model is not built here: the command of a training program, or runs that were there before."""
+    return "command" in model or "adopted" in model
+
+
+def outcome(config: Mapping[str, Any], model: str) -> str:
+    """What the runs of a model leave; networks that are built here leave logits."""
+    return config["models"][model].get("outcome", LOGITS)
+
+
+def require_possible(models: Models, at: str, file: str | Path) -> None:
+    """Refuse models that mix a builder and a command, or have a command that cannot be run; complete the others."""
+    for name, model in models.items():
+        kind = next((key for key in ("command", "adopted", "builder") if key in model), None)
+        if kind is None:
+            raise BadInput(file, f"{at}{name}", "lacks the key 'builder'", "required: builder, or command, or adopted")
+        allowed = (kind, *KEYS[kind])
+        for key, value in model.items():
+            if value and key not in allowed:
+                raise BadInput(file, f"{at}{name}.{key}", f"found it beside {kind}", f"allowed: {', '.join(allowed)}")
+        if is_program(model):
+            model.pop("options", None)
+            model.setdefault("outcome", LOGITS)
+        if kind == "command":
+            _complete(model, f"{at}{name}", file)
+
+
+def _complete(model: dict[str, Any], at: str, file: str | Path) -> None:
+    words = command_line.words(model["command"], f"{file}: {at}.command")
+    if "deterministic" in model:
+        command_line.words(model["deterministic"], f"{file}: {at}.deterministic")
+    named = [source for source in ALGORITHMIC if source in command_line.placeholders(words)]
+    sources = model.setdefault("sources", named or list(ALGORITHMIC))
+    for source in named:
+        if source not in sources:
+            found = f"{{{source}}} stands in the command, and sources are {', '.join(sources)}"
+            raise BadInput(file, f"{at}.sources", found, "every source that the command names")
+    model["sources"] = [source for source in ALGORITHMIC if source in sources]
+
+
+def of_block(block: Mapping[str, Any], models: Models, where: str, file: str | Path) -> list[str]:
+    """The models of a block if they are training programs; a block has only these, or none."""
+    programs = [name for name in block["models"] if is_program(models[name])]
+    if programs and len(programs) < len(block["models"]):
+        found = f"{', '.join(programs)} beside networks that are built here"
+        raise BadInput(file, f"{where}.models", found, "training programs in blocks of their own")
+    return programs
+
+
+def require_fitting(config: Mapping[str, Any], file: str | Path) -> None:
+    """Refuse blocks that mix programs with what does not belong to them, and name what does."""
+    for number, block in enumerate(config["grid"]):
+        where = f"grid[{number}]"
+        programs = of_block(block, config["models"], where, file)
+        for key, name, found in _parts(config, block):
+            if found != bool(programs):
+                what = "training programs" if programs else "networks that are built here"
+                allowed = f"{_wanted(key, bool(programs))} for {what}"
+                raise BadInput(file, f"{where}.{key}", f"found {name!r}", allowed)
+        if programs:
+            _require_plain(block, where, file)
+    for name in config.get("overhead", {}).get("models", []):
+        if is_program(config["models"][name]):
+            raise BadInput(file, "overhead.models", f"found the training program {name!r}", "models with a builder")
+    for name in config.get("overhead", {}).get("hardware", []):
+        if config["hardware"][name]["engine"] == ENGINE:
+            raise BadInput(file, "overhead.hardware", f"found {name!r}, for training programs", "toolings of engines")
+
+
+def _parts(config: Mapping[str, Any], block: Mapping[str, Any]) -> Iterator[tuple[str, str, bool]]:
+    """The toolings and data sets of a block, each with whether it is for programs."""
+    yield from (("hardware", name, config["hardware"][name]["engine"] == ENGINE) for name in block["hardware"])
+    yield from (("datasets", name, config["datasets"][name]["reader"] == READER) for name in block["datasets"])
+
+
+def _wanted(key: str, programs: bool) -> str:
+    names = {"hardware": f"engine {ENGINE}", "datasets": f"reader {READER}"}
+    return f"{key} with {names[key]}" if programs else f"{key} without {names[key]}"
+
+
+def _require_plain(block: Mapping[str, Any], where: str, file: str | Path) -> None:
+    for key in ("recipe", "remedies", "layers"):
+        if key in block:
+            raise BadInput(file, f"{where}.{key}", "found it in a block of training programs", "models with a builder")
+    if block["atlas"]:
+        raise BadInput(file, f"{where}.atlas", "found true in a block of training programs", "false")
+
+
+def require_separable(
+    model: Mapping[str, Any], name: str, varying: tuple[str, ...], key: str, file: str | Path
+) -> None:
+    """Refuse a variant of single sources that a program cannot separate from others."""
+    if "bit" in varying:
+        raise BadInput(file, key, f"found a moved bit for the training program {name!r}", "variants without bit")
+    if set(varying) >= set(ALGORITHMIC) or "adopted" in model:
+        return
+    for source in varying:
+        if source != "impl" and source not in model["sources"]:
+            allowed = f"its sources are {', '.join(model['sources'])}; the others are not separable"
+            raise BadInput(file, key, f"found {source} for {name!r}", allowed)
