@@ -41,7 +41,8 @@ def refusal(model: dict[str, Any], error: BaseException) -> BadInput:
     # A module that cannot be imported is in no list of modules; a study's own are in its folder.
     folder = Path(module.__file__).parent if module and module.__file__ else Path.cwd()
     frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if Path(frame.filename).is_relative_to(folder)]
+    inside = [frame for frame in frames if Path(frame.filename).is_relative_to(folder)]
+    own = [frame for frame in inside if "site-packages" not in frame.filename]
     place = f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else ""
     found = f"{model['builder']} raises {type(error).__name__}: {error}{place}"
     return BadInput(f"model {model['name']}", "builder", found, EXPECTED)
