@@ -122,10 +122,12 @@ def test_every_verb_that_makes_results_has_paths(built, written):
         block | both | {"remedies": ["flip"], "layers": 12},
         block | both | {"models": ["smallcnn-bn"], "atlas": True},
         block | {"datasets": ["faces"]},
+        block | {"models": ["own"]},
         *({"models": [name], **PROGRAMS, "seeds": 2} for name in ("leaves-logits", "leaves-values", "there")),
     ]
     written["models"] = {f"leaves-{kind}": {"command": "train", "outcome": kind} for kind in ("logits", "values")}
     written["models"]["there"] = {"adopted": "adopted/there"}
+    written["models"]["own"] = {"builder": "json:loads"}
     written["recipes"]["digits"]["record_steps"] = True
     study = built(written | {"overhead": {"models": ["smallcnn"], "hardware": ["cpu"]}})
     found = list(steps.jobs(study))

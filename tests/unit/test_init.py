@@ -4,9 +4,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from toolnoise.base import command_line
 from toolnoise.base.program import ROOT
 from toolnoise.commands import init
-from toolnoise.outside import contract
 from toolnoise.study import config, grid
 from toolnoise.study.builders import require_builders
 
@@ -45,7 +45,7 @@ def test_a_program_is_found_with_its_options(folder):
         "sources": ["init", "shuffle"],
         "deterministic": "--deterministic",
     }
-    assert found.study["grid"][0]["variants"] == ["control", "impl", "algo", "algo_impl"]
+    assert [cell.variant for cell in grid.load("study.yaml").cells] == ["control", "impl", "algo", "algo_impl"]
 
 
 @pytest.mark.parametrize(
@@ -132,6 +132,11 @@ def test_nothing_is_written_over(folder, refused):
 
 
 @pytest.mark.usefixtures("folder")
+def test_for_adopted_runs_the_verb_that_writes_their_study_is_named(refused):
+    assert "toolnoise adopt" in refused(init.write, "adopted")
+
+
+@pytest.mark.usefixtures("folder")
 def test_an_unknown_kind_is_refused(refused):
     assert "allowed: command, builder" in refused(init.write, "bulider")
 
@@ -139,4 +144,4 @@ def test_an_unknown_kind_is_refused(refused):
 def test_a_strange_name_of_a_program_stays_one_word(folder):
     (folder / "train 'it\".py").write_text(SEEDED)
     command = written().study["models"]["mine"]["command"]
-    assert contract.words(command)[1] == "train 'it\".py"
+    assert command_line.words(command)[1] == "train 'it\".py"

@@ -674,7 +674,7 @@ _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
         "metavar": "ALLOWED_SIGNERS",
         "help": "reject statements that none of these people signed; a file as in ssh-keygen(1)",
     },
-    "KIND": {"nargs": "?", "help": "command or builder (what is found in this folder)"},
+    "KIND": {"nargs": "?", "help": "command, builder or adopted (what is found in this folder)"},
     ("page", "RESULTS"): {"help": "a study's results folder, such as results/demo"},
     ("page", "out"): {"metavar": "FOLDER", "help": "a new folder"},
     "anonymous": {"action": "store_true", "help": "leave out host names, users and paths, for double-blind review"},

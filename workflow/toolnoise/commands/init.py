@@ -24,6 +24,8 @@ from toolnoise.outside.program import Source
 
 FILE = "study.yaml"
 KINDS = ("command", "builder")
+# It copies runs that are there, and writes their study.
+ADOPT = "toolnoise adopt 'runs/{arm}/seed{seed}/preds.npy' --labels y.npy --name mine"
 TEMPLATES = ROOT / "resources/templates"
 # The tooling of a processor for each framework.
 PROCESSORS = {"tensorflow": "cpu", "jax": "cpu-jax", "torch": "cpu-torch"}
@@ -62,6 +64,8 @@ class Program(NamedTuple):
 
 def write(kind: str | None) -> str:
     """Write the study file, and return what a person should know of it."""
+    if kind == "adopted":
+        raise BadInput("command line", kind, "the runs themselves make the study", f"such as: {ADOPT}")
     if kind not in (None, *KINDS):
         raise BadInput("command line", "KIND", f"found {kind!r}", f"allowed: {', '.join(KINDS)}")
     if Path(FILE).exists():

@@ -3,6 +3,7 @@
 A softmax at the end would be taken for logits by the loss, and training would still seem to work.
 """
 
+import sys
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -35,11 +36,14 @@ def checked(builder: Callable[..., Any], model: dict[str, Any]) -> Callable[...,
 
 
 def refusal(model: dict[str, Any], error: BaseException) -> BadInput:
-    """The line for a builder, or its module, that raises an error; with the place, if it is a file of this folder."""
-    here = [
-        frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).is_relative_to(Path.cwd())
-    ]
-    place = f" ({Path(here[-1].filename).name}, line {here[-1].lineno})" if here else ""
+    """The line for a builder, or its module, that raises an error; with the last place in its folder."""
+    module = sys.modules.get(model["builder"].partition(":")[0])
+    # A module that cannot be imported is in no list of modules; a study's own are in its folder.
+    folder = Path(module.__file__).parent if module and module.__file__ else Path.cwd()
+    frames = traceback.extract_tb(error.__traceback__)
+    inside = [frame for frame in frames if Path(frame.filename).is_relative_to(folder)]
+    own = [frame for frame in inside if "site-packages" not in frame.filename]
+    place = f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else ""
     found = f"{model['builder']} raises {type(error).__name__}: {error}{place}"
     return BadInput(f"model {model['name']}", "builder", found, EXPECTED)
 

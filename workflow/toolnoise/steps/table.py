@@ -90,7 +90,7 @@ def _datasets(study: Study, *, of_programs: bool) -> Iterator[Dataset]:
 
 
 def _own_models(study: Study) -> Iterator[Variants]:
-    places = dict.fromkeys(Variants(*cell[:3]) for cell in study.cells)
+    places = dict.fromkeys(Variants(*cell[:3]) for cell in _built(study))
     return (place for place in places if is_own(study.config["models"][place.model]))
 
 
