@@ -177,7 +177,7 @@ def test_a_missing_file_is_refused_in_one_line(path):
 
 def test_a_file_that_is_no_text_is_refused_in_one_line(path):
     path.write_bytes(b"\xff\xfe")
-    with pytest.raises(BadInput, match="unreadable"):
+    with pytest.raises(BadInput, match="damaged or truncated"):
         read(path, STABILITY)
 
 

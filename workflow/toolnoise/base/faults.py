@@ -54,7 +54,9 @@ def at(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.filename is None or Path(str(error.filename)).name.startswith(f".{path.name}."):
+        # Without a number it is no fault of the machine, and keeps its own words.
+        unnamed = error.filename is None and error.errno is not None
+        if unnamed or Path(str(error.filename)).name.startswith(f".{path.name}."):
             error.filename, error.filename2 = str(path), None
         raise
 

@@ -123,9 +123,10 @@ def readable(path: str | Path, wanted: str) -> Iterator[None]:
         yield
     except FileNotFoundError:
         raise BadInput(path, "", "no such file", f"expected {wanted}") from None
-    except OSError as error:
-        raise BadInput(path, "", f"cannot be read ({faults.called(error)})", f"expected {wanted}") from None
-    except DAMAGED as error:
+    except (OSError, *DAMAGED) as error:
+        # Readers of archives raise an OSError without a number for what they cannot understand.
+        if isinstance(error, OSError) and error.errno is not None:
+            raise BadInput(path, "", f"cannot be read ({faults.called(error)})", f"expected {wanted}") from None
         raise BadInput(path, "", f"damaged or truncated ({error})", f"expected {wanted}") from None
 
 

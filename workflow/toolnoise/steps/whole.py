@@ -196,9 +196,9 @@ ROWS = {
         },
         writes={
             "out": layout.PAGE,
-            "out-statements": layout.PAGE_PART + "statements.js",
-            "out-tables": layout.PAGE_PART + "tables.js",
-            "out-compared": layout.PAGE_PART + "compared.js",
+            "out-statements": layout.PAGE_PARTS + "/statements.js",
+            "out-tables": layout.PAGE_PARTS + "/tables.js",
+            "out-compared": layout.PAGE_PARTS + "/compared.js",
         },
         work="toolnoise.pages.whole:show",
         wanted=("study", "its page"),

@@ -43,8 +43,8 @@ FIGURE = "results/{study}/figures/{figure}"
 NOTEBOOK = "results/{study}/notebooks/{figure}.ipynb"
 # The page, and the data files that it loads when somebody asks for them.
 PAGE = "results/{study}/index.html"
-PAGE_PART = "results/{study}/page/"
-PAGE_CELL = PAGE_PART + "cells/" + CELL + ".js"
+PAGE_PARTS = "results/{study}/page"
+PAGE_CELL = PAGE_PARTS + "/cells/" + CELL + ".js"
 # Snakemake's own report, if somebody asks for it.
 REPORT = "results/{study}/report.html"
 
