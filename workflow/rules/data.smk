@@ -26,10 +26,10 @@ rule prepare_data:
         get_fetched,
     output:
         out=layout.DATA,
-    wildcard_constraints:
-        **get_own("prepare"),
     log:
         STEPS["prepare"].log("prepare"),
+    wildcard_constraints:
+        **get_own("prepare"),
     conda:
         "../../environment.yml"
     threads: get_preparing_threads

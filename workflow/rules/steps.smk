@@ -9,14 +9,14 @@ for verb in STEPS.keys() - {steps.CONFIGURE, "fetch", "prepare", "train", "run-p
             unpack(get_inputs(verb)),
         output:
             **{option.replace("-", "_"): pattern for option, pattern in STEPS[verb].writes.items()},
-        wildcard_constraints:
-            **get_own(verb),
         log:
             STEPS[verb].log(verb),
-        conda:
-            "../../environment.yml"
+        wildcard_constraints:
+            **get_own(verb),
         # Models are checked before any run is trained.
         priority: 2 if verb == "check-model" else 0
+        conda:
+            "../../environment.yml"
         threads: get_threads(verb)
         resources:
             **get_resources(verb),

@@ -9,10 +9,10 @@ rule train_run:
         weights=layout.WEIGHTS,
         history=layout.HISTORY,
         record=layout.RECORD,
-    wildcard_constraints:
-        **get_own("train"),
     log:
         STEPS["train"].log("train"),
+    wildcard_constraints:
+        **get_own("train"),
     # Trainings go before all short jobs. At the end, short jobs share the cores, where a last training would leave all
     # but one core idle.
     priority: 1
@@ -41,10 +41,10 @@ rule run_program:
         weights=layout.WEIGHTS,
         history=layout.HISTORY,
         record=layout.RECORD,
-    wildcard_constraints:
-        **get_own("run-program"),
     log:
         STEPS["run-program"].log("run-program"),
+    wildcard_constraints:
+        **get_own("run-program"),
     priority: 1
     conda:
         "../../environment.yml"
