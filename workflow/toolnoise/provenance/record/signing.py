@@ -17,12 +17,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-from toolnoise.base import files
+from toolnoise.base import files, scratch
 from toolnoise.base.errors import BadInput
 from toolnoise.base.progress import progress
 from toolnoise.provenance.record import envelope, statements, tree
 from toolnoise.provenance.record.envelope import Envelope, Signature
-from toolnoise.provenance.record.statements import Statement
+from toolnoise.provenance.record.statements import FOLDER, Statement
 
 # The purpose of the SSH signatures: one for another purpose, such as a commit or a login, does not count here.
 NAMESPACE = "toolnoise"
@@ -111,8 +111,8 @@ class AllowedSigners:
             return Verdict((), "has no valid SSH signature")
         if signer.namespace != NAMESPACE:
             return Verdict((), f"is signed by {signer.key} for {signer.namespace!r}, not for {NAMESPACE!r}")
-        with tempfile.TemporaryDirectory() as scratch:
-            armoured = Path(scratch, "sig")
+        with tempfile.TemporaryDirectory() as place:
+            armoured = Path(place, "sig")
             armoured.write_text(_armoured(signature.blob))
             # The principals of a key are looked up once per key, not once per signature.
             if signer.key not in self._principals:
@@ -133,6 +133,9 @@ class AllowedSigners:
 
 def _statements(folder: str | Path) -> Iterator[Path]:
     for one in tree.load(folder).trees:
+        # Of a signing that was killed.
+        scratch.clean(one.root / FOLDER)
+    for one in tree.load(folder).trees:
         for error in one.unreadable.values():
             raise error
         yield from (one.root / stated.path for stated in one.statements)
@@ -145,20 +148,20 @@ def _read(path: Path) -> Envelope:
 
 def _signatures(some: Iterable[Envelope], key: str | Path) -> Iterator[bytes]:
     """One signature for each, made by one process."""
-    with tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory() as place:
         names = []
         for number, one in enumerate(some):
             names.append(str(number))
-            Path(scratch, names[-1]).write_bytes(one.signed_bytes())
+            Path(place, names[-1]).write_bytes(one.signed_bytes())
         if not names:
             return
         # Its input is the terminal, if there is one, so that it can ask for a passphrase.
         command = ("-Y", "sign", "-f", Path(key).absolute(), "-n", NAMESPACE, *names)
-        done = _ssh_keygen(*command, folder=scratch)
+        done = _ssh_keygen(*command, folder=place)
         if done.returncode:
             raise BadInput(key, "", f"cannot sign ({_last_line(done)})", "a private key, or a public key of ssh-agent")
         for name in names:
-            lines = Path(scratch, f"{name}.sig").read_text("ascii").splitlines()
+            lines = Path(place, f"{name}.sig").read_text("ascii").splitlines()
             yield base64.b64decode("".join(lines[1:-1]))
 
 
