@@ -202,9 +202,8 @@ def test_names_of_several_studies_begin_with_their_folders():
     data = block(one, two, findings=[("some-rule", "results/two/x", "is nobody's"), ("some-rule", "run.log", "strays")])
     assert data["title"] == "2 studies"
     assert data["things"]["names"] == ("one/w", "two/w")
-    names = data["things"]["names"]
-    # A number stands for a file that is as a statement has it.
-    assert [names[one] if isinstance(one, int) else one[0] for one in data["files"]] == ["one/w", "two/w", "two/x"]
+    # A file that is as a statement has it is the number of that thing.
+    assert data["files"] == [0, ("two/w", 3), ("two/x", 4)]
     assert data["findings"] == [("some-rule", [("two/x", "is nobody's"), ("run.log", "strays")])]
 
 

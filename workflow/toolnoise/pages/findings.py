@@ -54,7 +54,7 @@ def _changes(mine: Sequence[Cell], found: Mapping[Cell, Rows], emulated: Sequenc
         subject = f"{subject.removesuffix(')')}, emulated)"
     rows = found[first]
     churn, sd = rows["churn"], rows["accuracy_sd"]
-    runs = f"{churn[3]} runs" + (f", {churn[4]} diverged" if churn[4] else "")
+    runs = f"{churn[3]} run{'' if churn[3] == 1 else 's'}" + (f", {churn[4]} diverged" if churn[4] else "")
     where = f"{first.model} on {first.dataset}, {first.hardware}"
     if math.isnan(churn[0]):
         return f"{subject}: too few runs to say what it changes ({where}; {runs})."

@@ -1,0 +1,109 @@
+import json
+import math
+import re
+
+import pytest
+
+from toolnoise.pages import anonymous, cells, compared, findings, tables
+from toolnoise.provenance.page.document import part
+from toolnoise.study.cells import Cell
+
+ALGO, IMPL, CONTROL = (Cell("cnn", "digits", "cpu", variant) for variant in ("algo", "impl", "control"))
+NAN = math.nan
+
+
+def measures(churn, sd=(0.004, 0.002, 0.02, 5, 0)):
+    return {"churn": churn, "accuracy_sd": sd}
+
+
+def says(found, bit_equal=(), emulated=()):
+    return [one["says"] for one in findings.sentences(found, dict(bit_equal), emulated)]
+
+
+def test_a_source_has_a_sentence_with_its_numbers_runs_and_place():
+    (sentence,) = says({ALGO: measures((0.047, 0.03, 0.06, 5, 1))})
+    assert sentence == (
+        "Drawing anew what the algorithm draws (ALGO) changes 4.70 % of predictions (3.00 to 6.00) and spreads accuracy "
+        "by an SD of 0.40 points (0.20 to 2.00): cnn on digits, cpu, 5 runs, 1 diverged."
+    )
+
+
+def test_emulated_noise_small_numbers_and_several_cells_are_named():
+    found = {IMPL: measures((2e-7, NAN, NAN, 2, 0)), IMPL._replace(model="bn"): measures((0.01, 0, 0.02, 2, 0))}
+    (sentence,) = says(found, emulated=["cpu"])
+    assert "(IMPL, emulated) changes 2.0e-5 % of predictions and" in sentence
+    assert sentence.endswith("Churn over all 2 such cells: 2.0e-5 to 1.00 %.")
+
+
+def test_too_few_runs_are_no_finding():
+    assert says({ALGO: measures((NAN, NAN, NAN, 1, 0))})[0].endswith(
+        "too few runs to say what it changes (cnn on digits, cpu; 1 run)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("verdict", "wanted"),
+    [(True, "nothing changes: all runs are"), (False, "runs differ in 1 of 1"), (None, "nothing was checked")],
+)
+def test_control_has_the_gates_verdict(verdict, wanted):
+    assert wanted in says({CONTROL: {}}, [(CONTROL, verdict)])[0]
+
+
+def test_cells_that_differ_in_one_name_are_compared_variants_first():
+    other = ALGO._replace(hardware="gpu")
+    assert compared.pairs([ALGO, IMPL, other]) == [(ALGO, IMPL), (ALGO, other)]
+    assert compared.pairs([ALGO, ALGO._replace(dataset="faces")]) == []
+
+
+def test_curves_are_thinned_evenly_with_both_ends():
+    assert cells.thinned(5, 20) == [1, 2, 3, 4, 5]
+    assert cells.thinned(200, 3) == [1, 100, 200]
+    assert cells.thinned(0, 3) == []
+    assert (cells.number("0.123456789"), cells.number("nan")) == (0.12346, None)
+
+
+def test_a_data_file_is_one_call_with_text():
+    value = {"__proto__": "</script>'\\\u2028", "a": [1, None]}
+    text = part("cells/a'b", value)
+    name, data = re.fullmatch(r"part\('(.*)', '(.*)'\);\n", text).groups()
+    assert text.isascii()
+    assert not set("<>&") & set(text)
+    plain = [one.replace("\\'", "'").replace("\\\\", "\\") for one in (name, data)]
+    assert list(map(json.loads, plain)) == ["cells/a'b", value]
+
+
+def test_a_metric_file_keeps_its_estimates_together(tmp_path):
+    file = tmp_path / "ratios.csv"
+    file.write_text("# toolnoise metrics 1\nmodel,size,value,ci_low,ci_high,n_runs,n_missing\ncnn,3,0.5,,inf,4,1\n")
+    found = tables.measured(file, "ratios")
+    assert [(one["label"], one["kind"]) for one in found["columns"]] == [
+        ("model", "name"),
+        ("size", "plain"),
+        ("value", "number"),
+    ]
+    assert found["rows"] == [["cnn", 3, [0.5, None, None, 4, 1]]]
+
+
+def test_a_rendered_table_is_read_back(tmp_path):
+    from toolnoise.figures.tables import Entry, save_table
+
+    save_table(str(tmp_path / "t"), "A & b", ["Tooling", "ALGO"], [["cpu†", Entry("1 ± 0", "n = 2")]], ["A note."])
+    found = tables.rendered(tmp_path / "t.html")
+    assert (found["title"], found["notes"]) == ("A & b", ["A note."])
+    assert found["columns"] == [{"label": "Tooling", "kind": "name"}, {"label": "ALGO", "kind": "entry"}]
+    assert found["rows"] == [["cpu†", {"text": "1 ± 0", "detail": "n = 2"}]]
+
+
+def test_names_and_paths_are_left_out_of_texts_and_keys():
+    value = {
+        "host": "node7",
+        "at": ["on node7.", "node77 stays", "/home/ann/data/x.npz", "results/a/b", "https://a.org/b/c"],
+        3: None,
+    }
+    assert anonymous.without(value, {"node7"}) == {
+        "at": ["on (left out).", "node77 stays", "(left out)", "results/a/b", "https://a.org/b/c"],
+        "3": None,
+    }
+    assert anonymous.names_somebody(b"made on node7\n", {"node7"})
+    assert anonymous.names_somebody(b"in /home/ann/x", set())
+    assert not anonymous.names_somebody(b"M 1/2 L node77", {"node7"})
