@@ -616,13 +616,13 @@ _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
         "help": "A, then each method to replace it: predicted classes or scores, .npy, .npz or CSV, of shape N, "
         "run x N, N x class or run x N x class; or a folder or a quoted pattern ('a/*.npy') of one file a run",
     },
-    "FOUND": {
+    ("adopt", "FOUND"): {
         "help": "a CSV with a run in each row (columns file, arm, seed), or a quoted pattern with {arm} and {seed}"
     },
-    "name": {"metavar": "NAME", "help": "the study's name: writes NAME.yaml and adopted/NAME"},
+    ("adopt", "name"): {"metavar": "NAME", "help": "the study's name: writes NAME.yaml and adopted/NAME"},
     ("adopt", "labels"): {"metavar": "FILE", "help": "the labels of all runs, unless the CSV has a column `labels`"},
-    "values": {"action": "store_true", "help": "predictions are numbers (regression), not classes"},
-    "metric": {
+    ("adopt", "values"): {"action": "store_true", "help": "predictions are numbers (regression), not classes"},
+    ("adopt", "metric"): {
         "action": "append",
         "metavar": "COLUMN",
         "help": "take this number from the CSV instead of predictions; repeat for each",

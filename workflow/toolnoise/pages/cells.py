@@ -27,6 +27,7 @@ from toolnoise.training import runs
 from toolnoise.training.runs import Run
 
 CURVES = ("train_loss", "test_loss", "train_accuracy", "test_accuracy")
+NOT_DRAWN = ("epoch", "weights_sha256", "tensors_sha256")
 DIGITS = 5
 DRAWN = 4  # of a curve
 # Digits of a digest of weights: enough to tell two runs apart.
@@ -51,13 +52,16 @@ def show(
 ) -> None:
     """Write a cell's part of the page."""
     found = [runs.read(record) for record in records]
-    parted = partings(found, layers(logits, index), labels(data))
+    scores = layers(logits, index)
+    parted = partings(found, scores, labels(data) if scores else np.empty(0))
     write_text(out, part(name(cell), about(found, points, metrics, values) | {"partings": list(parted)}))
 
 
 def layers(logits: str | Path, index: str | Path) -> dict[int, np.ndarray]:
-    """The logits of a cell's runs by seed, without those of diverged runs."""
+    """The logits of a cell's runs by seed, without those of diverged runs; none where a program left no logits."""
     dump = stacks.read_predictions(logits, index)
+    if dump.logits.ndim < 3:
+        return {}
     return {seed: layer for seed, layer, lost in zip(dump.seeds, dump.logits, dump.diverged, strict=True) if not lost}
 
 
@@ -85,7 +89,7 @@ def about(found: Sequence[Run], points: int, metrics: str | Path, values: str | 
         "runs": [_run(run, rows, at) for run, rows in zip(found, tables, strict=True)],
         "curves": {
             curve: [[number(rows[epoch - 1][curve], DRAWN) for epoch in at if epoch <= len(rows)] for rows in tables]
-            for curve in CURVES
+            for curve in curves(tables)
         },
         "values": {
             metric: {str(row.seed): number(row.value) for row in rows.itertuples()}
@@ -96,6 +100,21 @@ def about(found: Sequence[Run], points: int, metrics: str | Path, values: str | 
             for row in measured[measured["group"] == "all"].itertuples()
         },
     }
+
+
+def curves(tables: Sequence[Sequence[Mapping[str, str]]]) -> list[str]:
+    """The columns of the histories that are drawn; a training program of others has what it left."""
+    columns = [column for column in tables[0][0] if column not in NOT_DRAWN]
+    known = [curve for curve in CURVES if curve in columns]
+    return known or [column for column in columns if all(_is_number(row[column]) for rows in tables for row in rows)]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def thinned(epochs: int, points: int) -> list[int]:
@@ -119,7 +138,7 @@ def _run(run: Run, rows: Sequence[Mapping[str, str]], at: Sequence[int]) -> dict
         "resumed": list(record.get("resumed_after", [])),
         "moved_bit": record.get("moved_bit"),
         "emulated": record.get("emulated_noise"),
-        "initial": record["initial_sha256"][:DIGEST],
+        "initial": record.get("initial_sha256", "")[:DIGEST],
         "weights": "".join(rows[epoch - 1]["weights_sha256"][:DIGEST] for epoch in at if epoch <= len(rows)),
     }
 

@@ -7,6 +7,8 @@ tooling. B is the later one in the study, whose order is that of its file.
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
+
 from toolnoise.base.errors import BadInput
 from toolnoise.commands import compare, comparison
 from toolnoise.datasets import prepared
@@ -36,16 +38,24 @@ def verdicts(
     chosen: Sequence[tuple[Cell, Cell]], logits: Mapping[Cell, str], data: Mapping[str, str]
 ) -> Iterator[dict[str, object]]:
     """The verdict on each pair, from the cells' dumps and the files of their data sets; none on what cannot be read."""
-    labels = {dataset: prepared.load(path).test.labels for dataset, path in data.items()}
+    labels = {dataset: found for dataset, path in data.items() if (found := _labels(path)) is not None}
     answers = {
         cell: _answers(logits[cell], labels[cell.dataset], data[cell.dataset])
         for cell in dict.fromkeys(itertools.chain(*chosen))
-        if cell in logits and cell.dataset in data
+        if cell in logits and cell.dataset in labels
     }
     for one, other in chosen:
         if answers.get(one) and answers.get(other):
             found = comparison.compare_all([answers[one], answers[other]], labels[one.dataset])
             yield {"a": list(one), "b": list(other), "text": compare.as_text(found)}
+
+
+def _labels(path: str) -> np.ndarray | None:
+    """The labels of a data set; None where a training program predicts no classes."""
+    try:
+        return prepared.load(path).test.labels
+    except BadInput:
+        return None
 
 
 def _answers(path: str, labels: object, source: str) -> Answers | None:

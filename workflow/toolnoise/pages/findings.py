@@ -20,6 +20,7 @@ SUBJECTS = {
 }
 CONTROL = "control"
 
+UNKNOWN = (math.nan,)
 # The rows of a cell over all examples, by metric.
 Rows = Mapping[str, tuple[float, float, float, int, int]]
 
@@ -53,6 +54,8 @@ def _changes(mine: Sequence[Cell], found: Mapping[Cell, Rows], emulated: Sequenc
     if first.hardware in emulated and "impl" in first.variant:
         subject = f"{subject.removesuffix(')')}, emulated)"
     rows = found[first]
+    if "churn" not in rows:
+        return _spreads(subject, first, rows)
     churn, sd = rows["churn"], rows["accuracy_sd"]
     runs = f"{churn[3]} run{'' if churn[3] == 1 else 's'}" + (f", {churn[4]} diverged" if churn[4] else "")
     where = f"{first.model} on {first.dataset}, {first.hardware}"
@@ -60,7 +63,7 @@ def _changes(mine: Sequence[Cell], found: Mapping[Cell, Rows], emulated: Sequenc
         return f"{subject}: too few runs to say what it changes ({where}; {runs})."
     changed = f"changes {_percent(churn[0])} % of predictions{_interval(churn)}"
     spread = "" if math.isnan(sd[0]) else f" and spreads accuracy by an SD of {_percent(sd[0])} points{_interval(sd)}"
-    others = [found[cell]["churn"][0] for cell in mine if not math.isnan(found[cell]["churn"][0])]
+    others = [found[cell]["churn"][0] for cell in mine if not math.isnan(found[cell].get("churn", UNKNOWN)[0])]
     # A range is no interval: it says what the other cells of the variant show.
     over = (
         f" Churn over all {len(others)} such cells: {_percent(min(others))} to {_percent(max(others))} %."
@@ -68,6 +71,16 @@ def _changes(mine: Sequence[Cell], found: Mapping[Cell, Rows], emulated: Sequenc
         else ""
     )
     return f"{subject} {changed}{spread}: {where}, {runs}.{over}"
+
+
+def _spreads(subject: str, cell: Cell, rows: Rows) -> str:
+    """Of a training program that leaves no classes: how far its numbers lie apart."""
+    names = [name for name in ("mean_absolute_difference", *rows) if name in rows and not name.startswith("l2_")]
+    name = next((name for name in names if name == "mean_absolute_difference" or name.endswith("_sd")), names[0])
+    value, low, high, count, _ = rows[name]
+    words = name.replace("_", " ")
+    over = "" if math.isnan(low) else f" ({low:.3g} to {high:.3g})"
+    return f"{subject}: {words} {value:.3g}{over}: {cell.model} on {cell.dataset}, {cell.hardware}, {count} runs."
 
 
 def _nothing(mine: Sequence[Cell], bit_equal: Mapping[Cell, bool | None]) -> str:

@@ -29,7 +29,7 @@ from toolnoise.provenance.record.tree import Results, Tree
 from toolnoise.steps import STEPS
 from toolnoise.study import layout
 from toolnoise.study.catalogue import FIGURES, KINDS, Figure
-from toolnoise.study.cells import Cell, Shown, Whole
+from toolnoise.study.cells import Cell, Shown, Training, Whole
 from toolnoise.study.grid import Study
 from toolnoise.training import runs
 
@@ -244,7 +244,7 @@ def _facts(page: Page, found: Mapping[Cell, findings.Rows]) -> Iterator[tuple[st
 
 def _counted(study: Study, found: Mapping[Cell, findings.Rows]) -> str:
     planned = sum(map(len, study.seeds.values()))
-    means = [rows["accuracy_mean"] for rows in found.values()]
+    means = [next(iter(rows.values())) for rows in found.values()]
     finished, missing = sum(row[3] for row in means), sum(row[4] for row in means)
     lost = f", {missing} missing (diverged)" if missing else ", none missing"
     return f"{finished} of {planned} runs in {len(found)} cells{lost}"
@@ -254,7 +254,7 @@ def _machines(page: Page) -> Iterator[str]:
     """Each tooling with the number of its runs, what computed them and on how many machines."""
     seen: dict[str, list[Mapping[str, Any]]] = {}
     for stated in page.tree.statements:
-        if stated.statement.verb == "train":
+        if STEPS[stated.statement.verb].place is Training:
             name = stated.statement.parameters["spec"]["hardware"]["name"]
             seen.setdefault(name, []).append(stated.statement.observed)
     for name, observed in seen.items():

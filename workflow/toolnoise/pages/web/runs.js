@@ -7,6 +7,12 @@ const PANELS = [
   ["test_accuracy", "Test accuracy", false],
 ];
 
+// What a training program of others wrote into its history is drawn as it is.
+const panelsOf = ({ curves: drawn }) => {
+  const known = PANELS.filter(([curve]) => curve in drawn);
+  return known.length ? known : Object.keys(drawn).map((curve) => [curve, curve, false]);
+};
+
 function cellView(key) {
   const found = cells.get(key);
   if (!found) return [heading("No cell of this name")];
@@ -52,7 +58,7 @@ const linesOf = (part, curve, also = []) => [
 function panels(part, lit, further = () => []) {
   const thinned = Math.max(...part.runs.map(({ epochs }) => epochs), 0) > part.epochs.length;
   return [
-    el("div", { class: "plots four" }, PANELS.map(([curve, label, logarithmic]) => curves({ label: `${label}${logarithmic ? ", logarithmic" : ""}`, epochs: part.epochs, lines: linesOf(part, curve, further(curve)), lit, logarithmic }))),
+    el("div", { class: "plots four" }, panelsOf(part).map(([curve, label, logarithmic]) => curves({ label: `${label}${logarithmic ? ", logarithmic" : ""}`, epochs: part.epochs, lines: linesOf(part, curve, further(curve)), lit, logarithmic }))),
     thinned && el("p", { class: "soft" }, `${part.epochs.length} of ${Math.max(...part.runs.map(({ epochs }) => epochs))} epochs are drawn; history.csv has all.`),
     opening("The curves as a table", () => historyTable(part, lit)),
   ];
@@ -61,12 +67,12 @@ function panels(part, lit, further = () => []) {
 function historyTable(part, lit) {
   const runs = part.runs.map((run, place) => [run, place]).filter(([run]) => !lit.length || lit.includes(run.seed));
   const rows = runs.flatMap(([run, place]) =>
-    part.curves.test_loss[place].map((_, at) => [String(run.seed), part.epochs[at], ...PANELS.map(([curve]) => part.curves[curve][place][at])]),
+    part.epochs.slice(0, run.epochs).map((epoch, at) => [String(run.seed), epoch, ...panelsOf(part).map(([curve]) => part.curves[curve][place][at])]),
   );
   const columns = [
     { label: "Run", kind: "name" },
     { label: "Epoch", kind: "plain" },
-    ...PANELS.map(([, label]) => ({ label, kind: "plain" })),
+    ...panelsOf(part).map(([, label]) => ({ label, kind: "plain" })),
   ];
   return tableView({ title: "Histories", columns, rows }, new Map(), () => {});
 }
@@ -200,8 +206,8 @@ function sideBySide(cell, seed, mine, otherCell, otherSeed, theirs) {
   const place = theirs.runs.indexOf(b);
   const outcomes = (run, part) => el("dl", null, outcome(run, part));
   const turned = known && known.seeds[0] !== seed;
-  const curve = (name) => ({ seed: "B", name: `B, run ${otherSeed}`, values: theirs.curves[name][place] });
-  const only = { ...mine, runs: [a], curves: Object.fromEntries(PANELS.map(([name]) => [name, [mine.curves[name][mine.runs.indexOf(a)]]])) };
+  const curve = (name) => ({ seed: "B", name: `B, run ${otherSeed}`, values: theirs.curves[name]?.[place] ?? [] });
+  const only = { ...mine, runs: [a], curves: Object.fromEntries(panelsOf(mine).map(([name]) => [name, [mine.curves[name][mine.runs.indexOf(a)]]])) };
   const epochs = mine.epochs.length >= theirs.epochs.length ? mine.epochs : theirs.epochs;
   return [
     card(
