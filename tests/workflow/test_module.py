@@ -25,7 +25,7 @@ configfile: "config.yaml"
 
 module noise:
     snakefile:
-        {str(program.snakefile())!r}
+        {str(program.path_of("workflow/Snakefile"))!r}
     config:
         config["noise"]
 

@@ -20,8 +20,11 @@ def path_of(name: str) -> Path:
 
 
 def snakefile() -> Path:
-    """The Snakefile, for `snakemake --snakefile` and for a module of another workflow."""
-    return ROOT / "workflow/Snakefile"
+    """The Snakefile, for `snakemake --snakefile`.
+
+    Not workflow/Snakefile: beside that lies a profile, which Snakemake would take without being asked.
+    """
+    return ROOT / "Snakefile"
 
 
 def profile(name: str) -> Path:
