@@ -28,7 +28,7 @@ def started(*words, profile=None):
 
 
 LOCAL = ["--workflow-profile", str(ROOT / "workflow/profiles/default")]
-SNAKEFILE = ["--snakefile", str(ROOT / "workflow/Snakefile")]
+SNAKEFILE = ["--snakefile", str(ROOT / "Snakefile")]
 
 
 @pytest.mark.usefixtures("folder")
