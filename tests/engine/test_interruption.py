@@ -40,7 +40,7 @@ def control(here):
 def cut_off(here):
     """The checkpoint of a control run that Slurm ended after its third epoch; it lies there for the run `ended`."""
     here.kill_after(3, signal.SIGTERM, "control", 1, "cpu", "ended")
-    assert not (here.folder / "ended").exists()
+    assert not [path for path in (here.folder / "ended").rglob("*") if path.is_file()]
     return (here.folder / "checkpoints/ended.npz").read_bytes()
 
 

@@ -14,7 +14,7 @@ import pytest
 def test_a_finished_study_is_summed_up_and_the_command_can_be_pasted(copied, toolnoise, run):
     done = toolnoise(copied, "run", "--cores", "1")
     assert done.returncode == 0, done.stderr
-    assert "the page: results/small/report.html" in done.stdout
+    assert "the page: results/small/index.html" in done.stdout
     assert "bit-equal" in done.stdout
     command = next(line for line in done.stderr.splitlines() if "--configfile study.yaml" in line)
     again = run(copied, *shlex.split(command))
@@ -23,7 +23,7 @@ def test_a_finished_study_is_summed_up_and_the_command_can_be_pasted(copied, too
 
 
 def test_a_dry_run_shows_what_is_planned_and_no_summary(copied, toolnoise):
-    (copied / "results/small/report.html").unlink()
+    (copied / "results/small/index.html").unlink()
     done = toolnoise(copied, "run", "-n")
     assert done.returncode == 0, done.stderr
     assert "write_report" in done.stderr + done.stdout
@@ -39,7 +39,7 @@ def test_a_study_that_snakemake_refuses_ends_with_its_exit_code(copied, toolnois
 
 
 def test_the_verbs_that_read_a_study_find_that_of_the_folder(copied, toolnoise):
-    for verb, word in (("summary", "bit-equal"), ("status", "runs are done"), ("estimate", "jobs")):
+    for verb, word in (("summary", "bit-equal"), ("status", "runs are done"), ("estimate", "trainings")):
         done = toolnoise(copied, verb)
         assert done.returncode == 0, done.stderr
         assert word in done.stdout
