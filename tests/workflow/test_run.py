@@ -26,7 +26,7 @@ def test_a_dry_run_shows_what_is_planned_and_no_summary(copied, toolnoise):
     (copied / "results/small/index.html").unlink()
     done = toolnoise(copied, "run", "-n")
     assert done.returncode == 0, done.stderr
-    assert "write_report" in done.stderr + done.stdout
+    assert "write_page" in done.stderr + done.stdout
     assert "the page:" not in done.stdout
 
 
