@@ -548,7 +548,7 @@ _BY_HAND = [
     (
         "slim",
         _slim,
-        "copy a study's results without weights, dumps and data; the audit knows these by their digests",
+        "copy a study's results without weights, dumps, data and notebooks; the audit knows these by their digests",
         ("RESULTS", "out"),
         "toolnoise slim results/demo --out demo-slim",
     ),

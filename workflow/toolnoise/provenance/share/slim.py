@@ -1,4 +1,4 @@
-"""A slim copy of a study's results: without weights, dumps and prepared data, which its audit knows by their digests.
+"""A slim copy of a study's results: without what is large or a repetition, which its audit knows by its digests.
 
 The statements of all files are in it, so whatever was left out can be made again and compared (`toolnoise rebuild`).
 """
@@ -10,8 +10,11 @@ from toolnoise.base import files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
 from toolnoise.provenance.record import tree
+from toolnoise.study.layout import REPORT
 
-HEAVY = (".npz", ".npy")
+# Weights, dumps and prepared data; executed notebooks, whose pictures are among the figures; Snakemake's report, which
+# repeats the figures beside the scripts of others.
+LEFT_OUT = (".npz", ".npy", ".ipynb", Path(REPORT).name)
 
 
 def copy(results: str | Path, out: str | Path) -> tuple[int, int]:
@@ -32,7 +35,7 @@ def copy(results: str | Path, out: str | Path) -> tuple[int, int]:
             raise BadInput(
                 study.root / path, "", "differs from its statement", "unchanged results: see toolnoise audit"
             )
-        if path in study.files and path.endswith(HEAVY):
+        if path in study.files and path.endswith(LEFT_OUT):
             left_out[path] = stated
     kept = [path for path in study.files if path not in left_out and path != tree.LEFT_OUT]
     for path in kept:
