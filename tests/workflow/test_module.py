@@ -91,7 +91,7 @@ def test_a_module_runs_to_its_page_and_is_a_study_like_any_other(whole, toolnois
     done = whole({"noise": STUDY})
     assert done.returncode == 0, done.stdout + done.stderr
     assert int((tmp_path / "counts/abc-9.txt").read_text()) > 10
-    assert (tmp_path / "results/part/report.html").exists()
+    assert (tmp_path / "results/part/index.html").exists()
     again = whole({"noise": STUDY}, "--dry-run")
     assert "Nothing to be done" in again.stdout + again.stderr
     command = [sys.executable, "-m", "snakemake", "--snakefile", program.snakefile(), "--dry-run"]

@@ -142,7 +142,19 @@ def test_the_check_of_a_users_own_model_is_kept_and_is_no_reason_to_train_again(
     assert planned(copy) == {}
 
 
-def test_a_model_without_logits_is_refused_before_any_run_is_trained(first, change_study, snakemake, tmp_path):
+def test_a_further_variant_is_no_reason_to_check_or_to_train_again(first, change_study, planned, tmp_path):
+    copy = shutil.copytree(first, tmp_path / "copy")
+
+    def add(study):
+        study["grid"][0]["variants"].insert(0, "algo")
+
+    change_study(copy, add)
+    jobs = planned(copy)
+    assert jobs["train_run"] == 2
+    assert "check_model" not in jobs
+
+
+def test_a_model_without_logits_is_refused_before_its_first_run(first, change_study, snakemake, tmp_path):
     copy = shutil.copytree(first, tmp_path / "copy", ignore=shutil.ignore_patterns("results", ".snakemake", "logs"))
     model = (copy / "my_model.py").read_text()
     (copy / "soft.py").write_text(model.replace('name="logits"', 'name="logits", activation="softmax"'))
@@ -155,7 +167,7 @@ def test_a_model_without_logits_is_refused_before_any_run_is_trained(first, chan
     done = snakemake(copy, "--logger", "toolnoise")
     assert done.returncode != 0
     assert "toolnoise: model soft: builder: soft:build ends in a softmax" in done.stdout + done.stderr
-    assert not (copy / "results/mine/runs").exists()
+    assert not (copy / "results/mine/runs/soft").exists()
 
 
 def test_the_study_kept_with_the_results_is_complete(first):

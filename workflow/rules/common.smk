@@ -144,9 +144,10 @@ def get_arguments(verb):
 
 
 def get_checked(wildcards):
-    # Of the study's own models. A check that is made again is no reason to train again: the code of a builder is one.
+    # Of the study's own models. What makes a check stale makes every run of its model stale, too. It is not marked as
+    # ancient: Snakemake asks a job for no reason of its own while the job that makes such an input has one.
     own = is_own(study.config["models"][wildcards.model])
-    return [ancient(study.path(layout.CHECKED, get_place("train", wildcards)))] if own else []
+    return [study.path(layout.CHECKED, get_place("train", wildcards))] if own else []
 
 
 def get_own_files(wildcards):

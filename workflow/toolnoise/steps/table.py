@@ -23,8 +23,9 @@ def _spec(study: Study, cell: Cell, seed: int | None = None) -> Parameters:
     return {"spec": study.spec(cell, study.seeds[cell][0] if seed is None else seed)}
 
 
-def _first_spec(study: Study, place: Variants) -> Parameters:
-    return _spec(study, next(cell for cell in study.cells if cell[:3] == place))
+def _common_spec(study: Study, place: Variants) -> Parameters:
+    # As far as all runs of the place have it, so that a variant more is no reason to train again.
+    return _spec(study, Cell(*place, "control"), 1)
 
 
 def _exchange(study: Study, way: Pair) -> Parameters:
@@ -254,7 +255,7 @@ ROWS = {
         "build a model of a study's own before its first run, and check what its builder returns",
         place=Variants,
         places=_own_models,
-        parameters=_first_spec,
+        parameters=_common_spec,
         reads=DATA,
         writes={"out": layout.CHECKED},
         work="toolnoise.training.model_check:check",
