@@ -46,12 +46,13 @@ def test_each_rename_and_each_new_folder_is_synced(trained):
         assert not re.search(r"[^s]r|r[^s]|m[^s]", one.done)
 
 
-def test_a_training_that_is_killed_anywhere_ends_with_the_same_bits(trained, place):
+def test_a_training_that_is_killed_anywhere_ends_with_the_same_bits(trained, place, record_property):
     wanted = bits(place, 1)
     for seed, (number, (killed, again)) in enumerate(trained[1].items(), 3):
         assert (number, killed.code) == (number, -signal.SIGKILL)
         assert (number, again.code) == (number, 0), again.said
         assert bits(place, seed) == wanted, number
+    record_property("kills survived, bit-equal", len(trained[1]))
 
 
 def test_two_verbs_on_one_output_make_it_once(trained, planned, driver, place):

@@ -62,13 +62,25 @@ def test_of_two_snakemakes_at_once_one_works_and_nothing_is_lost(both, is_clean)
     is_clean(place)
 
 
-def remade(driver, argv, folder, drawn):
+@pytest.fixture
+def at(drawn, record_property):
+    """The operations at which a job is killed; their number is told at the end."""
+
+    def draw(done):
+        numbers = drawn(len(done), KILLS)
+        record_property("kills survived, bit-equal", len(numbers))
+        return numbers
+
+    return draw
+
+
+def remade(driver, argv, folder, at):
     """Kill a job at some of its operations, and make it again each time: its files must be the same."""
     # The first time, it also makes folders.
     _, undisturbed = (driver.do(argv, folder=str(folder)) for _ in range(2))
     assert undisturbed.code == 0, undisturbed.said
     wanted = results_of(folder)
-    for number in drawn(len(undisturbed.done), KILLS):
+    for number in at(undisturbed.done):
         assert driver.do(argv, folder=str(folder), fault="kill", at=number).code == -signal.SIGKILL
         again = driver.do(argv, folder=str(folder))
         assert again.code == 0, again.said
@@ -83,14 +95,14 @@ def results_of(folder):
     return {name: content for name, content in found.items() if not name.startswith("statements/")}
 
 
-def test_a_measure_that_is_killed_anywhere_is_made_again(finished, left, driver, drawn, is_clean, tmp_path):
+def test_a_measure_that_is_killed_anywhere_is_made_again(finished, left, driver, at, is_clean, tmp_path):
     part(finished, tmp_path, "study.json", "data/", "runs/", "predictions/")
-    remade(driver, left["measure", ""], tmp_path, drawn)
+    remade(driver, left["measure", ""], tmp_path, at)
     is_clean(tmp_path, complete=False)
 
 
-def test_a_figure_that_is_killed_anywhere_is_made_again(finished, left, driver, drawn, is_clean):
-    remade(driver, left["render", "table2"], finished, drawn)
+def test_a_figure_that_is_killed_anywhere_is_made_again(finished, left, driver, at, is_clean):
+    remade(driver, left["render", "table2"], finished, at)
     assert driver.do(left["report", ""]).code == 0
     is_clean(finished)
 
@@ -125,13 +137,13 @@ def key(tmp_path_factory):
     return folder
 
 
-def test_a_signing_that_is_killed_goes_on(finished, key, driver, drawn, is_clean, tmp_path):
+def test_a_signing_that_is_killed_goes_on(finished, key, driver, at, is_clean, tmp_path):
     before, argv = tmp_path / "before", ["sign", f"results/{NAME}", "--key", str(key / "key")]
     shutil.copytree(finished / "results", before)
     undisturbed = driver.do(argv)
     assert undisturbed.code == 0, undisturbed.said
     wanted = files_of(finished / "results")
-    for number in drawn(len(undisturbed.done), KILLS):
+    for number in at(undisturbed.done):
         shutil.rmtree(finished / "results")
         shutil.copytree(before, finished / "results")
         assert driver.do(argv, fault="kill", at=number).code == -signal.SIGKILL
@@ -140,7 +152,7 @@ def test_a_signing_that_is_killed_goes_on(finished, key, driver, drawn, is_clean
     is_clean(finished, "--require-signatures", str(key / "allowed"))
 
 
-def test_an_import_that_is_killed_is_made_again(finished, driver, drawn, is_clean, toolnoise, tmp_path):
+def test_an_import_that_is_killed_is_made_again(finished, driver, at, is_clean, toolnoise, tmp_path):
     archive, there = tmp_path / "runs.tar", tmp_path / "there"
     done = toolnoise(finished, "export", f"results/{NAME}", "--out", archive, "--no-predictions")
     assert done.returncode == 0, done.stderr
@@ -150,7 +162,7 @@ def test_an_import_that_is_killed_is_made_again(finished, driver, drawn, is_clea
     assert undisturbed.code == 0, undisturbed.said
     wanted = files_of(there)
     assert f"results/{NAME}/runs/linear/digits/cpu/control/1/run.json" in wanted
-    for number in drawn(len(undisturbed.done), KILLS):
+    for number in at(undisturbed.done):
         part(finished, there, *started)
         assert driver.do(argv, folder=str(there), fault="kill", at=number).code == -signal.SIGKILL
         again = driver.do(argv, folder=str(there))
