@@ -64,7 +64,7 @@ def test_of_two_snakemakes_at_once_one_works_and_nothing_is_lost(both, is_clean)
 
 @pytest.fixture
 def at(drawn, record_property):
-    """The operations at which a job is killed; their number is told at the end."""
+    """The operations at which a job is killed; their number is printed at the end."""
 
     def draw(done):
         numbers = drawn(len(done), KILLS)
