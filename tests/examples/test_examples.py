@@ -12,6 +12,7 @@ from toolnoise.base.program import ROOT
 DRIVER = Path(__file__).parent / "drivers/forks.py"
 # The package that an example needs, what takes long to import, and the sources that it separates.
 EXAMPLES = {
+    "smallcnn_digits": ("torch", ("torch", "sklearn.datasets"), ("init", "shuffle", "augment")),
     "torch_digits": ("torch", ("torch", "sklearn.datasets"), ("init", "shuffle", "augment", "dropout")),
     "lightning_digits": ("pytorch_lightning", ("pytorch_lightning",), ("init", "shuffle", "dropout")),
     "transformers_digits": ("transformers", ("transformers.trainer",), ("init", "shuffle", "dropout")),

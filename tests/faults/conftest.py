@@ -62,7 +62,6 @@ class Driver:
             env=os.environ | ONE_THREAD | {"LD_PRELOAD": str(shim)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
             text=True,
         )
         assert self.process.stdout.readline() == "ready\n"

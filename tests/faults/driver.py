@@ -1,7 +1,7 @@
 """Performs verbs in forked children, each with a fault at one of its operations on files.
 
 Started with the shim preloaded. Each line of its input is a list of cases that run at once; each line of its output
-tells how they ended: the exit code, or minus the signal, and the operations as letters.
+says how they ended: the exit code, or minus the signal, and the operations as letters.
 """
 
 import ctypes
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from toolnoise import cli
-from toolnoise.base import code_digest
+from toolnoise.base import code_digest, program
 from toolnoise.steps import STEPS
 from toolnoise.training import checkpoints
 from toolnoise.warm import server
@@ -32,7 +32,7 @@ def main() -> None:
         for module in (STEPS[verb].module, *server.FURTHER.get(verb, ())):
             importlib.import_module(module)
     # Each child would parse these again.
-    for path in code_digest.PACKAGE.rglob("*.py"):
+    for path in program.PACKAGE.rglob("*.py"):
         code_digest._read(path)
     assert server._threads() == 1, "children of a process with threads may hang"
     print("ready", flush=True)

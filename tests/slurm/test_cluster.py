@@ -91,7 +91,7 @@ def small(start, cluster, request):
 
 @pytest.fixture(scope="module")
 def records(small):
-    """What the study's runs, dumps and profiles say of the machine that they ran on."""
+    """What the study's checks, runs, dumps and profiles say of the machine that they ran on."""
     results = small / "results/small"
     paths = [path for folder in RULES for path in results.glob(f"{folder}/**/*.json")]
     return {path.relative_to(results): json.loads(path.read_text()) for path in paths}
@@ -103,12 +103,17 @@ def of(cluster, clone):
 
 
 # What runs on a tooling, by the folder that it writes to.
-RULES = {"runs": "train_run", "predictions": "dump_predictions", "overhead": "profile_step"}
+RULES = {
+    "models": "check_model",
+    "runs": "train_run",
+    "predictions": "dump_predictions",
+    "overhead": "profile_step",
+}
 
 
-def test_every_training_dump_and_profile_ran_in_its_partition_with_its_gpu(records, cluster):
+def test_every_job_that_computes_on_a_tooling_ran_in_its_partition_with_its_gpu(records, cluster):
     jobs, ended = cluster.jobs(), cluster.finished()
-    assert Counter(path.parts[0] for path in records) == {"runs": 6, "predictions": 5, "overhead": 2}
+    assert Counter(path.parts[0] for path in records) == {"models": 2, "runs": 6, "predictions": 5, "overhead": 2}
     for path, record in records.items():
         model = MODELS[record["spec"]["hardware"]["name"]]
         place = record["observed"]["slurm"]
