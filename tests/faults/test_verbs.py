@@ -103,7 +103,7 @@ def test_a_measure_that_is_killed_anywhere_is_made_again(finished, left, driver,
 
 def test_a_figure_that_is_killed_anywhere_is_made_again(finished, left, driver, at, is_clean):
     remade(driver, left["render", "table2"], finished, at)
-    assert driver.do(left["page", ""]).code == 0
+    assert driver.do(left["write-page", ""]).code == 0
     is_clean(finished)
 
 
