@@ -12,7 +12,20 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
-from toolnoise.figures.style import FLAT, INK, MEASURES, NOISE, PALETTE, SD_NULL, SOFT, UNRELATED, colour, cycle, unique
+from toolnoise.figures.style import (
+    FLAT,
+    INK,
+    MEASURES,
+    NOISE,
+    PALETTE,
+    SD_ALONE,
+    SD_NULL,
+    SOFT,
+    UNRELATED,
+    colour,
+    cycle,
+    unique,
+)
 
 NARROW = 0.12  # of a place: beside others, a narrower bar has its number written upwards
 UNSEEN = 0.012  # of an axis: a lower bar is no higher than its line, so its value is written over it
@@ -20,6 +33,8 @@ BEHIND = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.4} 
 FURTHEST = 8.0  # times: the interval of a ratio is shown up to there, and down to its inverse
 TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
 BESIDE = 0.025  # of an axis: points of equal ratios stand so far apart
+DOTTED = {"color": INK, "linewidth": 1.1, "linestyle": (0, (1, 1))}
+DIAMOND = {"marker": "D", "markersize": 3.2, "markerfacecolor": "white", "markeredgecolor": INK, "markeredgewidth": 0.8}
 LINE = 0.085  # of an axis: the height of a label beside it
 MOST_NAMES = 60  # along an axis: with more places, only some names are written
 
@@ -30,10 +45,12 @@ def bars(
     title: str = "",
     palette: Mapping[str, str] = PALETTE,
     nulls: Mapping[tuple[str, str], float] | None = None,
+    alone: Mapping[tuple[str, str], float] | None = None,
 ) -> None:
     """One metric as bars with intervals: a group per `place`, a bar per variant, in order of appearance.
 
-    `nulls` are the values that bars would have by chance alone, by place and variant.
+    `nulls` are the values that bars would have by chance alone, `alone` those without that chance, by place and
+    variant.
     """
     measure = MEASURES[rows["metric"].iloc[0]]
     places = unique(rows["place"])
@@ -55,7 +72,10 @@ def bars(
             null = measure.scale * (nulls or {}).get((place, row.variant), np.nan)
             if null > 0:
                 ends = [centre - 0.5 * slot, centre + 0.5 * slot]
-                panel.plot(ends, [min(null, top)] * 2, color=INK, linewidth=1.1, linestyle=(0, (1, 1)), zorder=2.9)
+                panel.plot(ends, [min(null, top)] * 2, zorder=2.9, **DOTTED)
+            left = measure.scale * (alone or {}).get((place, row.variant), np.nan)
+            if value and not np.isnan(left):
+                panel.plot(centre, min(max(left, 0), top), clip_on=False, zorder=4, **DIAMOND)
             interval(panel, centre, low, high, top, bottom)
             mark(panel, centre, row.value, np.nanmin([np.nanmax([high, 0]), top]))
             if 0 < value < UNSEEN * top:
@@ -78,11 +98,16 @@ def unrelated(panel: Axes) -> None:
 
 
 def noise(panels: Sequence[Axes], rows: pd.DataFrame, label: str, metrics: Sequence[str] = NOISE) -> None:
-    """Measures of noise side by side, under `label`; the SD has its `SD_NULL`, if there is one."""
-    nulls = rows[rows["metric"] == SD_NULL].set_index(["place", "variant"])["value"].to_dict()
+    """Measures of noise side by side, under `label`; the SD has its `SD_NULL` and its `SD_ALONE`, if there are any."""
+    nulls, alone = (by_bar(rows[rows["metric"] == metric]) for metric in (SD_NULL, SD_ALONE))
     for panel, metric in zip(panels, metrics, strict=True):
-        beside = nulls if metric == "accuracy_sd" else None
-        bars(panel, rows[rows["metric"] == metric], f"{MEASURES[metric].name}\n{label}", nulls=beside)
+        beside = {"nulls": nulls, "alone": alone} if metric == "accuracy_sd" else {}
+        bars(panel, rows[rows["metric"] == metric], f"{MEASURES[metric].name}\n{label}", **beside)
+
+
+def by_bar(rows: pd.DataFrame) -> dict[tuple[str, str], float]:
+    """The values of rows of one metric, by place and variant."""
+    return rows.set_index(["place", "variant"])["value"].to_dict()
 
 
 def lines(panel: Axes, rows: pd.DataFrame, label: str, falls: bool = False) -> None:

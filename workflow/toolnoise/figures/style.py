@@ -50,10 +50,13 @@ NOISE = ("accuracy_sd", "churn", "l2_unit")  # the three measures of the paper's
 # The same with churn relative to what the errors of two runs allow, for models of unlike accuracy.
 NOISE_AND_RANGE = ("accuracy_sd", "churn", "churn_normalised", "l2_unit")
 PARTS = {"all": "over all examples", "class": "by class", "group": "by sub-group"}  # see metric_files.part_of
-SD_NULL = "accuracy_sd_independent_null"  # shown with the first of them
+# Shown with the first of them.
+SD_NULL = "accuracy_sd_independent_null"
+SD_ALONE = "accuracy_sd_distribution"
 HOW = (
-    "SD: sample SD over runs; dotted: what it would be if examples erred independently, as often as they do. "
-    "Churn and L2: mean over pairs of runs."
+    "SD: sample SD over runs; dotted: what it would be if examples erred independently, as often as they do; diamond: "
+    "its estimate for an infinite test set, 0 where the estimated variance is negative. Churn and L2: mean over pairs "
+    "of runs."
 )
 RANGE = "Normalised churn: 0 is the least and 100 % the most that the errors of the two runs allow."
 
@@ -273,8 +276,8 @@ def noise_rows(
     tasks: Sequence[Sequence[str]],
     metrics: Sequence[str] = NOISE,
 ) -> pd.DataFrame:
-    """The rows of some measures of noise, and of `SD_NULL`."""
-    return pd.concat([select(table, paths, metric, hardware, tasks) for metric in (*metrics, SD_NULL)])
+    """The rows of some measures of noise, of `SD_NULL` and of `SD_ALONE`."""
+    return pd.concat([select(table, paths, metric, hardware, tasks) for metric in (*metrics, SD_NULL, SD_ALONE)])
 
 
 def draws_note(rows: pd.DataFrame) -> str:
@@ -332,7 +335,7 @@ def marks_note(figure: Figure, rows: pd.DataFrame) -> str:
     texts = {text.get_text() for panel in figure.axes for text in panel.texts}
     markers = {line.get_marker() for panel in figure.axes for line in panel.lines}
     none = rows["ci_low"].isna() | (rows["ci_low"] == rows["ci_high"]) & (rows["value"] != 0)
-    bare = rows["value"].notna() & none & (rows.get("metric", "") != SD_NULL)
+    bare = rows["value"].notna() & none & ~(rows["metric"].isin([SD_NULL, SD_ALONE]) if "metric" in rows else False)
     notes = {
         "Thin lines: 95 % intervals.": True,
         "No line: no interval from these runs, or one of no width.": bare.any(),
