@@ -29,6 +29,28 @@ def test_in_one_arm_it_is_the_jackknife_of_pairs():
     assert pairs_of_units.estimate(pairs_of_units.in_arm(matrix)) == pytest.approx(pairwise_mean(Pairs.of(matrix)))
 
 
+def test_units_that_split_two_and_two_have_an_interval():
+    split = np.kron([[0.0, 1.0], [1.0, 0.0]], np.ones((2, 2)))
+    alone, other = pairs_of_units.in_arm(split), pairs_of_units.in_arm(np.zeros((4, 4)))
+    assert np.ptp(alone.without[0]) == 0
+    expected = pairwise_mean(Pairs.of(split))
+    assert expected.low < expected.value < expected.high
+    assert pairs_of_units.estimate(alone) == expected
+    assert pairs_of_units.difference(other, alone, paired=True) == expected
+    apart = pairs_of_units.between_arms(split, paired=False)
+    assert pairs_of_units.estimate(apart).low < apart.value == 0.5
+
+
+def test_the_floor_of_a_difference_is_that_of_the_pairs_differences():
+    split = np.kron([[0.0, 1.0], [1.0, 0.0]], np.ones((2, 2)))
+    for more in (0.0, 0.25):
+        found = pairs_of_units.difference(*map(pairs_of_units.in_arm, (split, split + more)), paired=True)
+        assert found.value == pytest.approx(more)
+        assert np.isnan(found.low)
+    found = pairs_of_units.difference(*map(pairs_of_units.in_arm, (split, split + 0.25)), paired=False)
+    assert found.low < 0.25 < found.high
+
+
 def test_what_a_unit_has_with_itself_does_not_count():
     matrix = RNG.random((5, 5))
     other = matrix + np.diag(RNG.random(5))
