@@ -43,7 +43,7 @@ def lines(said):
     return [line for line in said.splitlines() if line.startswith("toolnoise: ") and ": no checkpoint (" not in line]
 
 
-def test_a_training_on_a_disk_that_fills_up_says_so_and_ends_with_the_same_bits(place, planned, driver, is_clean):
+def test_a_training_on_a_disk_that_fills_up_says_so_and_ends_with_the_same_bits(place, planned, driver, findings):
     undisturbed = [driver.do(planned["train", str(seed)]) for seed in (1, 2)]
     assert [one.code for one in undisturbed] == [0, 0], undisturbed
     at = range(1, len(undisturbed[1].done), EACH)
@@ -60,7 +60,7 @@ def test_a_training_on_a_disk_that_fills_up_says_so_and_ends_with_the_same_bits(
         assert again.code == 0, again.said
         assert bits(place, seed) == bits(place, 1), number
     assert refused >= len(at) / 2
-    is_clean(place, complete=False)
+    assert findings(place, complete=False) == []
 
 
 def test_a_full_disk_is_found_before_a_training_starts(place, planned, driver):

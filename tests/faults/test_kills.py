@@ -79,6 +79,6 @@ def test_what_is_in_the_way_is_found_before_a_training_starts(what, make, traine
     shutil.rmtree(record.parent)
 
 
-def test_killed_trainings_leave_nothing_that_an_audit_finds(trained, place, is_clean):
+def test_killed_trainings_leave_nothing_that_an_audit_finds(trained, place, findings):
     assert trained
-    is_clean(place, complete=False)
+    assert findings(place, complete=False) == []

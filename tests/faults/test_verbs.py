@@ -53,13 +53,13 @@ def part(finished, folder, *kept):
             shutil.copy2(path, target)
 
 
-def test_of_two_snakemakes_at_once_one_works_and_nothing_is_lost(both, is_clean):
+def test_of_two_snakemakes_at_once_one_works_and_nothing_is_lost(both, findings):
     place, ended = both
     assert 0 in [code for code, _ in ended], ended
     for code, said in ended:
         assert code == 0 or "Directory cannot be locked" in said, said
     assert len({bits(place, seed)[0] for seed in range(1, RUNS + 1)}) == 1
-    is_clean(place)
+    assert findings(place) == []
 
 
 @pytest.fixture
@@ -95,19 +95,19 @@ def results_of(folder):
     return {name: content for name, content in found.items() if not name.startswith("statements/")}
 
 
-def test_a_measure_that_is_killed_anywhere_is_made_again(finished, left, driver, at, is_clean, tmp_path):
+def test_a_measure_that_is_killed_anywhere_is_made_again(finished, left, driver, at, findings, tmp_path):
     part(finished, tmp_path, "study.json", "data/", "runs/", "predictions/")
     remade(driver, left["measure", ""], tmp_path, at)
-    is_clean(tmp_path, complete=False)
+    assert findings(tmp_path, complete=False) == []
 
 
-def test_a_figure_that_is_killed_anywhere_is_made_again(finished, left, driver, at, is_clean):
+def test_a_figure_that_is_killed_anywhere_is_made_again(finished, left, driver, at, findings):
     remade(driver, left["render", "table2"], finished, at)
     assert driver.do(left["write-page", ""]).code == 0
-    is_clean(finished)
+    assert findings(finished) == []
 
 
-def test_an_audit_repairs_what_is_damaged_or_missing_and_removes_what_is_left(finished, toolnoise, is_clean):
+def test_an_audit_repairs_what_is_damaged_or_missing_and_removes_what_is_left(finished, toolnoise, findings):
     results = finished / f"results/{NAME}"
     wanted = results_of(finished)
     (results / "figures/table2.csv").write_text("damaged")
@@ -124,7 +124,7 @@ def test_an_audit_repairs_what_is_damaged_or_missing_and_removes_what_is_left(fi
     # Pages show when a figure was made.
     assert {name for name in wanted if found[name] != wanted[name]} <= {"report.html", "page/statements.js"}
     assert {path: path.stat().st_mtime_ns for path in (results / "runs").rglob("*")} == untouched
-    is_clean(finished)
+    assert findings(finished) == []
 
 
 @pytest.fixture(scope="module")
@@ -137,7 +137,7 @@ def key(tmp_path_factory):
     return folder
 
 
-def test_a_signing_that_is_killed_goes_on(finished, key, driver, at, is_clean, tmp_path):
+def test_a_signing_that_is_killed_goes_on(finished, key, driver, at, findings, tmp_path):
     before, argv = tmp_path / "before", ["sign", f"results/{NAME}", "--key", str(key / "key")]
     shutil.copytree(finished / "results", before)
     undisturbed = driver.do(argv)
@@ -149,10 +149,10 @@ def test_a_signing_that_is_killed_goes_on(finished, key, driver, at, is_clean, t
         assert driver.do(argv, fault="kill", at=number).code == -signal.SIGKILL
         assert driver.do(argv).code == 0
         assert files_of(finished / "results") == wanted
-    is_clean(finished, "--require-signatures", str(key / "allowed"))
+    assert findings(finished, "--require-signatures", str(key / "allowed")) == []
 
 
-def test_an_import_that_is_killed_is_made_again(finished, driver, at, is_clean, toolnoise, tmp_path):
+def test_an_import_that_is_killed_is_made_again(finished, driver, at, findings, toolnoise, tmp_path):
     archive, there = tmp_path / "runs.tar", tmp_path / "there"
     done = toolnoise(finished, "export", f"results/{NAME}", "--out", archive, "--no-predictions")
     assert done.returncode == 0, done.stderr
@@ -168,4 +168,4 @@ def test_an_import_that_is_killed_is_made_again(finished, driver, at, is_clean, 
         again = driver.do(argv, folder=str(there))
         assert again.code == 0, again.said
         assert files_of(there) == wanted
-    is_clean(there, complete=False)
+    assert findings(there, complete=False) == []

@@ -1,5 +1,6 @@
 import pytest
 
+from toolnoise.base.errors import BadInput
 from toolnoise.study import config
 from toolnoise.study.builders import require_builders
 
@@ -8,15 +9,24 @@ GOOD = "def build(input_shape, classes, width=32, *, depth):\n    pass\n"
 
 
 @pytest.fixture
-def check(tmp_path, monkeypatch):
-    """Check a model of this source in the folder that the study runs in."""
+def models(tmp_path, monkeypatch):
+    """A study's models: one of this source in the folder that the study runs in."""
     monkeypatch.chdir(tmp_path)
 
-    def check_source(source, function="build", **options):
+    def write(source, options):
         (tmp_path / f"{MODULE}.py").write_text(source)
-        require_builders({"mine": {"builder": f"{MODULE}:{function}", "options": options}}, "study.yaml")
+        return {"mine": {"builder": f"{MODULE}:build", "options": options}}
 
-    return check_source
+    return write
+
+
+def refusal(models):
+    """The line that refuses a model, or nothing."""
+    try:
+        require_builders(models, "study.yaml")
+    except BadInput as error:
+        return str(error)
+    return ""
 
 
 @pytest.mark.parametrize(
@@ -31,8 +41,8 @@ def check(tmp_path, monkeypatch):
         ("raise SystemExit('nothing is imported')\ndef build(input_shape, classes):\n    pass\n", {}),
     ],
 )
-def test_a_builder_that_may_be_right_is_planned(check, source, options):
-    check(source, **options)
+def test_a_builder_that_may_be_right_is_planned(models, source, options):
+    assert refusal(models(source, options)) == ""
 
 
 @pytest.mark.parametrize(
@@ -45,8 +55,8 @@ def test_a_builder_that_may_be_right_is_planned(check, source, options):
         (GOOD, {"classes": 8}, ["no option classes"]),
     ],
 )
-def test_a_builder_that_cannot_be_right_is_refused_in_one_line(check, refused, source, options, words):
-    line = refused(lambda: check(source, **options))
+def test_a_builder_that_cannot_be_right_is_refused_in_one_line(models, refused, source, options, words):
+    line = refused(require_builders, models(source, options), "study.yaml")
     for word in ("study.yaml: models.mine", f"{MODULE}:build", *words):
         assert word in line
 
@@ -59,4 +69,6 @@ def test_a_module_that_is_nowhere_is_refused(refused):
 
 
 def test_every_builder_of_the_registry_is_planned():
-    require_builders({name: {"options": {}, **model} for name, model in config.registered("models").items()}, "x")
+    registered = {name: {"options": {}, **model} for name, model in config.registered("models").items()}
+    assert len(registered) > 20
+    assert refusal(registered) == ""

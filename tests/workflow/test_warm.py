@@ -164,6 +164,8 @@ def test_a_stopped_job_stops_its_child_until_it_goes_on(blocked):
     for number, state in ((signal.SIGTSTP, True), (signal.SIGCONT, False)):
         job.send_signal(number)
         until(lambda state=state: (child.status() == psutil.STATUS_STOPPED) == state)
+    assert job.poll() is None
+    assert child.is_running()
 
 
 def test_a_job_whose_server_is_killed_fails_and_its_child_ends(blocked):

@@ -335,7 +335,8 @@ def marks_note(figure: Figure, rows: pd.DataFrame) -> str:
     texts = {text.get_text() for panel in figure.axes for text in panel.texts}
     markers = {line.get_marker() for panel in figure.axes for line in panel.lines}
     none = rows["ci_low"].isna() | (rows["ci_low"] == rows["ci_high"]) & (rows["value"] != 0)
-    bare = rows["value"].notna() & none & ~(rows["metric"].isin([SD_NULL, SD_ALONE]) if "metric" in rows else False)
+    beside = rows["metric"].isin([SD_NULL, SD_ALONE]) if "metric" in rows else pd.Series(data=False, index=rows.index)
+    bare = rows["value"].notna() & none & ~beside
     notes = {
         "Thin lines: 95 % intervals.": True,
         "No line: no interval from these runs, or one of no width.": bare.any(),
