@@ -9,6 +9,7 @@ import functools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,12 +56,16 @@ class RunFacts(NamedTuple):
 
 @dataclass
 class Evidence:
-    """One study, for the rules. `now` is in UTC; `signatures`, if required, are by the paths of statements."""
+    """One study, for the rules. `now` is in UTC; `signatures`, if required, are by the paths of statements.
+
+    `root_verdict` is that on the root's signature, if one is required.
+    """
 
     tree: Tree
     hashed: dict[str, Hashed]
     now: datetime
     signatures: dict[str, Verdict] = field(default_factory=dict)
+    root_verdict: Verdict | None = None
 
     @functools.cached_property
     def jobs(self) -> dict[str, Job]:
@@ -81,7 +86,7 @@ class Evidence:
 
     def record(self, name: str) -> dict[str, Any]:
         """The JSON object in an artifact."""
-        path = self.tree.root / self._there(name)
+        path = self.small(name)
         value = read_json(path)
         if not isinstance(value, dict):
             raise BadInput(path, "", f"found {type(value).__name__}", "an object")
@@ -135,13 +140,23 @@ class Evidence:
     def whole(self, run: RunFacts) -> Run:
         """A run whose weights are there."""
         name = self.tree.named(f"{run.path}/weights.npz")
-        if self.tree.inside(name) not in self.tree.files:
-            raise BadInput(name, "", "is missing", "a file of this study")
+        self.path(name)
         return runs.read(self.tree.root / run.path / "run.json")
 
     def _once(self, digests: tuple[str, ...]) -> tuple[str, ...]:
         # Equal tuples of different runs are kept once.
         return self._seen.setdefault(digests, digests)
+
+    def path(self, name: str) -> Path:
+        """Where an artifact lies; it must be there."""
+        path = self.tree.inside(name)
+        if path is None or path not in self.tree.files:
+            raise BadInput(name, "", "is missing", "a file of this study")
+        return self.tree.root / path
+
+    def small(self, name: str) -> Path:
+        """Where an artifact lies that is small enough to be read at once."""
+        return self.tree.root / self._there(name)
 
     def _there(self, name: str) -> str:
         """The path in the study of an artifact that is small enough to be read at once."""

@@ -26,6 +26,8 @@ RULES = (
     "digests-match",
     "only-plain-files",
     "study-is-complete",
+    "statements-are-the-roots",
+    "collected-are-their-parts",
 )
 
 

@@ -78,14 +78,18 @@ def _of(path: str, trees: dict[Path, Tree]) -> list[Made]:
         if not place.is_dir():
             raise BadInput(path, "", "lies in no study with statements", WANTED)
         studies = tree.load(place).trees
-        found = [Made(study, *stated) for study in studies for stated in study.statements]
+        found = [Made(study, stated.path, stated.statement) for study in studies for stated in study.statements]
         unreadable = [error for study in studies for error in study.unreadable.values()]
     else:
         if root not in trees:
             trees[root] = tree.load_study(root)
         study = trees[root]
         inside = place.relative_to(root).as_posix()
-        found = [Made(study, *stated) for stated in study.statements if _states(study, *stated, inside)]
+        found = [
+            Made(study, stated.path, stated.statement)
+            for stated in study.statements
+            if _states(study, stated.path, stated.statement, inside)
+        ]
         unreadable = [error for name, error in study.unreadable.items() if name == f"{FOLDER}/{inside}{SUFFIX}"]
     if not found:
         raise next(iter(unreadable), BadInput(path, "", "has no statement", WANTED))

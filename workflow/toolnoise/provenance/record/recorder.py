@@ -20,15 +20,17 @@ from toolnoise.base import code_digest, files, program, scratch
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
 from toolnoise.engines import environment, serving
-from toolnoise.provenance.record import repository
+from toolnoise.provenance.record import envelope, repository, tree
 from toolnoise.provenance.record.statements import (
     CODE,
     COMMIT,
+    FOLDER,
     INPUT,
     LOCK,
     PACKAGE,
     RESOURCE,
     SOURCE,
+    SUFFIX,
     Artifact,
     Statement,
     path_for,
@@ -138,8 +140,21 @@ def _write(
         programs(),
         commit.changes if commit else None,
         process,
+        _chain(path_for(outputs[0].name)) if verb == steps.ROOT else None,
     )
     files.write_json(path_for(outputs[0].name), statement.as_json())
+
+
+def _chain(own: Path) -> dict[str, str]:
+    """The digest of every other statement of the study, by name: what the root vouches for."""
+    folder = next((place for place in own.parents if place.name == FOLDER), None)
+    found = {}
+    for path in sorted(folder.rglob(f"*{SUFFIX}")) if folder else ():
+        # One that cannot be read is a finding of the audit.
+        with contextlib.suppress(BadInput, OSError), tree.open_plain(path) as file:
+            found[path.as_posix()] = envelope.unpack(file.readall(), path).sha256()
+    found.pop(own.as_posix(), None)
+    return found
 
 
 def _sources(verb: str, parameters: dict[str, Any], outputs: list[Artifact]) -> Iterator[Artifact]:

@@ -8,6 +8,7 @@ only in times and machine.
 
 import json
 import re
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import readable
 from toolnoise.provenance.record import envelope
+from toolnoise.provenance.record.envelope import Envelope
 
 TYPE, PREDICATE = "https://in-toto.io/Statement/v1", "https://slsa.dev/provenance/v1"
 BUILD_TYPE = re.compile(r"urn:toolnoise:([a-z-]+):1")
@@ -23,6 +25,8 @@ SUFFIX = ".intoto.json"
 FOLDER = "statements"
 # SLSA's metadata has no such field; its names for further ones begin with their vendor.
 PROCESS = "toolnoise_process"
+# In the root's statement: the digests of the others.
+CHAIN = "statements"
 TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
 WANTED = "an in-toto Statement v1 with SLSA provenance v1, as toolnoise writes it"
 
@@ -71,6 +75,7 @@ class Statement(NamedTuple):
     versions: dict[str, str]
     changes: str | None = None  # SHA-256 of the difference from the commit, if any
     process: str = ""  # how the job's process started: warm, or cold and why
+    chain: Mapping[str, str] | None = None  # of the root: the digest of every other statement of the study, by name
 
     @property
     def inputs(self) -> tuple[Artifact, ...]:
@@ -94,7 +99,8 @@ class Statement(NamedTuple):
                 "buildDefinition": {
                     "buildType": f"urn:toolnoise:{self.verb}:1",
                     "externalParameters": self.parameters,
-                    "internalParameters": {"observed": self.observed},
+                    "internalParameters": {"observed": self.observed}
+                    | ({} if self.chain is None else {CHAIN: dict(self.chain)}),
                     "resolvedDependencies": dependencies,
                 },
                 "runDetails": {
@@ -121,8 +127,13 @@ def read(path: str | Path) -> Statement:
 
 def parse(content: bytes, path: str | Path) -> Statement:
     """The statement in bytes read from `path`, with or without a signed envelope."""
+    return opened(envelope.unpack(content, path), path)
+
+
+def opened(signed: Envelope, path: str | Path) -> Statement:
+    """The statement in an envelope that was read from `path`."""
     try:
-        about = _object(json.loads(envelope.unpack(content, path).payload.decode()), "", path)
+        about = _object(json.loads(signed.payload.decode()), "", path)
     except (ValueError, RecursionError) as error:
         raise BadInput(path, "", f"damaged or truncated ({error})", f"expected {WANTED}") from None
     for key, wanted in (("_type", TYPE), ("predicateType", PREDICATE)):
@@ -136,6 +147,7 @@ def parse(content: bytes, path: str | Path) -> Statement:
     details = _object(predicate.get("runDetails"), "runDetails", path)
     metadata = _object(details.get("metadata"), "metadata", path)
     internal = _object(definition.get("internalParameters"), "internalParameters", path)
+    chain = None if internal.get(CHAIN) is None else _object(internal[CHAIN], CHAIN, path)
     described = _list(definition.get("resolvedDependencies"), "resolvedDependencies", path)
     outputs = _list(about.get("subject"), "subject", path)
     if not outputs:
@@ -152,6 +164,7 @@ def parse(content: bytes, path: str | Path) -> Statement:
         _object(_object(details.get("builder"), "builder", path).get("version"), "version", path),
         next((_notes(one).get("diff_sha256") for one in commits), None),
         str(metadata.get(PROCESS, "")),
+        None if chain is None else {str(name): str(digest) for name, digest in chain.items()},
     )
 
 
