@@ -125,7 +125,7 @@ def load_study(root: Path) -> Tree:
     seen: dict[Artifact, Artifact] = {}
     for path in sorted(path for path in files if path.startswith(f"{FOLDER}/")):
         try:
-            one = _statement(root, path, files[path])
+            one = read_statement(root, path, files[path])
             stated.append(one._replace(statement=_shared(one.statement, seen)))
         except BadInput as error:
             unreadable[path] = error
@@ -224,7 +224,8 @@ def _left_out(root: Path, files: dict[str, int], strange: dict[str, str]) -> dic
     return {path: digest for path, digest in found.items() if path not in files}
 
 
-def _statement(root: Path, path: str, size: int) -> Stated:
+def read_statement(root: Path, path: str, size: int) -> Stated:
+    """The statement in a file of a study, of this size."""
     if not path.endswith(SUFFIX):
         raise BadInput(root / path, "", "is not a statement", f"names that end in {SUFFIX}")
     if size > LARGEST_STATEMENT:
