@@ -193,7 +193,7 @@ def test_a_statement_that_vanishes_meanwhile_is_unreadable(root, monkeypatch):
     def gone(*_):
         raise FileNotFoundError
 
-    monkeypatch.setattr(Path, "read_bytes", gone)
+    monkeypatch.setattr(tree, "open_plain", gone)
     assert list(tree.load_study(root).unreadable) == ["statements/metrics/data.csv.intoto.json"]
 
 

@@ -10,6 +10,7 @@ kinds or of one, these tests go through the same 2,363 branches of `toolnoise.pr
 
 import copy
 import hashlib
+import importlib.util
 import json
 import os
 import re
@@ -1118,8 +1119,9 @@ def test_the_docs_list_every_rule_every_mutation_and_every_kind_of_artifact():
 
 def test_a_flip_anywhere_in_any_statement_is_found_from_the_root(both):
     """A sample of what `bench/flips.py` does to every byte."""
-    import flips
-
+    about = importlib.util.spec_from_file_location("flips", ROOT / "bench/flips.py")
+    flips = importlib.util.module_from_spec(about)
+    about.loader.exec_module(flips)
     root = both["small"].root
     found = [flips.flipped(root, path, range(0, 10**5, 997)) for path in flips.statements(root, 8)]
     assert sum(one.tried for one in found) > 80

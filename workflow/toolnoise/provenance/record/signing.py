@@ -32,6 +32,8 @@ MAGIC, BEGIN, END = b"SSHSIG", "-----BEGIN SSH SIGNATURE-----", "-----END SSH SI
 AT_ONCE = 5000
 
 
+# The first word of a public key's file.
+KEY_TYPES = ("ssh-", "ecdsa-", "sk-")
 PUBLIC = "the file of a public SSH key, such as id_ed25519.pub"
 
 
@@ -80,7 +82,7 @@ def only(key: str | Path) -> "Iterator[AllowedSigners]":
     with files.readable(key, PUBLIC):
         words = Path(key).read_text("utf-8").split()
     fingerprint = _fingerprint(key)
-    if len(words) < 2 or words[0].startswith("-"):
+    if len(words) < 2 or not words[0].startswith(KEY_TYPES):
         raise BadInput(key, "", "is no public key", PUBLIC)
     with tempfile.NamedTemporaryFile("w") as allowed:
         print(fingerprint, *words[:2], file=allowed, flush=True)
