@@ -28,7 +28,11 @@ from toolnoise.training.runs import Run
 # The largest record or history that is read into memory: 1000 epochs of 1000 tensors have 13 MB.
 LARGEST_RECORD = 128 * 2**20
 # Errors that reading and comparing untrusted JSON and CSV can raise.
-ODD = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError, csv.Error, MemoryError)
+ODD = (
+    *(LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError, csv.Error, MemoryError),
+    # A module of the working directory, and whatever may not be opened there.
+    *(SyntaxError, OSError),
+)
 
 # A rule's findings: an artifact, by its name in statements, and what is wrong with it.
 Found = Iterator[tuple[str, str]]

@@ -149,7 +149,11 @@ def shown(name: str) -> str:
 
 
 def _is_study(root: Path) -> bool:
-    return (root / STUDY_FILE).is_file() or (root / FOLDER).is_dir()
+    try:
+        return (root / STUDY_FILE).is_file() or (root / FOLDER).is_dir()
+    except OSError:
+        # What cannot be read is told where folders are listed.
+        return False
 
 
 def _is_artifact(path: str) -> bool:
