@@ -26,7 +26,7 @@ from toolnoise.base import arrays, files
 from toolnoise.provenance.audit import examine
 from toolnoise.provenance.audit.rules import RULES
 from toolnoise.provenance.record import repository, tree
-from toolnoise.provenance.record.statements import PROCESS, TIME, path_for
+from toolnoise.provenance.record.statements import PROCESS, RESUMED, TIME, path_for
 
 ROOT = Path(__file__).parents[2]
 CELL = "smallcnn/digits/cpu"
@@ -350,7 +350,7 @@ def move_times(folder, artifact, by):
     def move(statement):
         times = statement["predicate"]["runDetails"]["metadata"]
         for key, value in times.items():
-            if key == PROCESS:
+            if key in (PROCESS, RESUMED):
                 continue
             times[key] = (datetime.strptime(value, TIME) + by).strftime(TIME)
 

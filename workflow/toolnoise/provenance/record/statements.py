@@ -23,8 +23,8 @@ BUILD_TYPE = re.compile(r"urn:toolnoise:([a-z-]+):1")
 BUILDER = "urn:toolnoise:recorder:1"
 SUFFIX = ".intoto.json"
 FOLDER = "statements"
-# SLSA's metadata has no such field; its names for further ones begin with their vendor.
-PROCESS = "toolnoise_process"
+# SLSA's metadata has no such fields; its names for further ones begin with their vendor.
+PROCESS, RESUMED = "toolnoise_process", "toolnoise_resumed"
 # In the root's statement: the digests of the others.
 CHAIN = "statements"
 TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
@@ -75,6 +75,7 @@ class Statement(NamedTuple):
     versions: dict[str, str]
     changes: str | None = None  # SHA-256 of the difference from the commit, if any
     process: str = ""  # how the job's process started: warm, or cold and why
+    resumed: Mapping[str, Any] | None = None  # the epochs after which a run resumed, and from which checkpoint
     chain: Mapping[str, str] | None = None  # of the root: the digest of every other statement of the study, by name
 
     @property
@@ -90,7 +91,12 @@ class Statement(NamedTuple):
                 one["annotations"] |= {"dirty": self.changes is not None}
                 if self.changes:
                     one["annotations"]["diff_sha256"] = self.changes
-        occasion = {"startedOn": self.started.strftime(TIME), "finishedOn": self.finished.strftime(TIME)}
+        occasion: dict[str, Any] = {
+            "startedOn": self.started.strftime(TIME),
+            "finishedOn": self.finished.strftime(TIME),
+        }
+        for key, value in ((PROCESS, self.process), (RESUMED, self.resumed)):
+            occasion |= {key: value} if value else {}
         return {
             "_type": TYPE,
             "subject": [one.descriptor() for one in self.outputs],
@@ -105,7 +111,7 @@ class Statement(NamedTuple):
                 },
                 "runDetails": {
                     "builder": {"id": BUILDER, "version": self.versions},
-                    "metadata": occasion | ({PROCESS: self.process} if self.process else {}),
+                    "metadata": occasion,
                 },
             },
         }
@@ -164,6 +170,7 @@ def opened(signed: Envelope, path: str | Path) -> Statement:
         _object(_object(details.get("builder"), "builder", path).get("version"), "version", path),
         next((_notes(one).get("diff_sha256") for one in commits), None),
         str(metadata.get(PROCESS, "")),
+        metadata.get(RESUMED),
         None if chain is None else {str(name): str(digest) for name, digest in chain.items()},
     )
 
