@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from toolnoise import __version__
 from toolnoise.base.errors import BadInput, errors_in_one_line
+from toolnoise.base.printing import plainly
 from toolnoise.study.cells import MODES, Cell
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ MOST_PROCESSES = 256
 
 def main(arguments: Sequence[str] | None = None, started: str = "cold") -> None:
     """Run one verb; a job's statement says how its process started."""
-    with errors_in_one_line(), _closed_output():
+    with plainly(), errors_in_one_line(), _closed_output():
         options = parsed(arguments)
         options.started, options.command_line = started, sys.argv[1:] if arguments is None else arguments
         options.run(options)

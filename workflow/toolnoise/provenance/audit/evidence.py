@@ -16,7 +16,7 @@ import numpy as np
 
 from toolnoise import steps
 from toolnoise.base.errors import BadInput
-from toolnoise.base.files import canonical_sha256, read_json
+from toolnoise.base.files import LARGEST_TEXT, canonical_sha256, read_json
 from toolnoise.provenance.record.hashing import Hashed
 from toolnoise.provenance.record.signing import Verdict
 from toolnoise.provenance.record.statements import Artifact, Statement
@@ -25,8 +25,6 @@ from toolnoise.steps import Job
 from toolnoise.training import runs
 from toolnoise.training.runs import Run
 
-# The largest record or history that is read into memory: 1000 epochs of 1000 tensors have 13 MB.
-LARGEST_RECORD = 128 * 2**20
 # Errors that reading and comparing untrusted JSON and CSV can raise.
 ODD = (
     *(LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError, csv.Error, MemoryError),
@@ -168,8 +166,8 @@ class Evidence:
         size = self.tree.files.get(path) if path is not None else None
         if size is None:
             raise BadInput(name, "", "is missing", "a file of this study")
-        if size > LARGEST_RECORD:
-            raise BadInput(name, "", f"has {size} bytes", f"at most {LARGEST_RECORD}")
+        if size > LARGEST_TEXT:
+            raise BadInput(name, "", f"has {size} bytes", f"at most {LARGEST_TEXT}")
         return path
 
 

@@ -15,6 +15,7 @@ from typing import BinaryIO, NamedTuple
 from toolnoise.base import faults, scratch
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import read_json, readable
+from toolnoise.base.printing import escaped
 from toolnoise.provenance.record import envelope, statements
 from toolnoise.provenance.record.statements import FOLDER, SUFFIX, Artifact, Statement
 from toolnoise.study import config, layout
@@ -145,7 +146,7 @@ def open_plain(path: Path) -> BinaryIO:
 
 def shown(name: str) -> str:
     """A name on one line, safe for a terminal: unprintable characters are escaped."""
-    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in name)
+    return escaped(name)
 
 
 def _is_study(root: Path) -> bool:
