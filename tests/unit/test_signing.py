@@ -375,7 +375,7 @@ def test_what_was_made_after_the_root_is_told_and_is_not_vouched_for(results, ro
     files.write_json(root.with_name("report.html.intoto.json"), late.as_json())
     found, told = rooted(results)
     assert told == []
-    assert found.roots[1] == "s: 1 statements are not under the root, such as that of results/s/report.html"
+    assert found.roots[1] == "s: not under the root: 1 statements, such as that of results/s/report.html"
     sign()
     ((artifact, what),) = rooted(results, keys / "ann.pub")[1]
     assert (artifact, what.endswith("the root names no such statement")) == ("results/s/report.html", True)

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from toolnoise.provenance.audit.evidence import Evidence, Found, at
+from toolnoise.provenance.record.statements import path_for
 from toolnoise.provenance.record.tree import Stated
-from toolnoise.steps import CONFIGURE, ROOT
+from toolnoise.steps import CONFIGURE, ROOT, Job
 from toolnoise.study import layout
 
 
@@ -57,7 +58,7 @@ def lines(evidence: Evidence) -> Iterator[str]:
     late = [one.artifact for one in _unnamed(evidence) if one.ordinary]
     if late:
         more = " and more" if len(late) > 3 else ""
-        yield f"{name}: {len(late)} statements are not under the root, such as that of {', '.join(late[:3])}{more}"
+        yield f"{name}: not under the root: {len(late)} statements, such as that of {', '.join(late[:3])}{more}"
 
 
 def _unnamed(evidence: Evidence) -> Iterator[Unnamed]:
@@ -71,13 +72,14 @@ def _unnamed(evidence: Evidence) -> Iterator[Unnamed]:
             continue
         what = f"its statement has the SHA-256 {one.sha256}; the root names {digest or 'no such statement'}"
         later = digest is None or one.statement.finished > root.statement.finished
-        yield Unnamed(at(one), what, later and not _comes_before(evidence, one))
+        yield Unnamed(at(one), what, later and not _comes_before(evidence.job(one.statement)))
+    jobs = {path_for(first).as_posix(): job for first, job in evidence.jobs.items()} if named else {}
     for name in named:
         if tree.inside(name) not in tree.unreadable:
-            yield Unnamed(name, "is named by the root, and is not there", ordinary=False)
+            unneeded = name in jobs and not jobs[name].needed
+            yield Unnamed(name, "is named by the root, and is not there", ordinary=unneeded)
 
 
-def _comes_before(evidence: Evidence, one: Stated) -> bool:
+def _comes_before(job: Job | None) -> bool:
     """Whether the page waits for the job. For the study itself it does not: a change may concern no job."""
-    job = evidence.job(one.statement)
     return job is not None and job.needed and job.verb != CONFIGURE
