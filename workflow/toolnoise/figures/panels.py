@@ -13,6 +13,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
 from toolnoise.figures.style import (
+    FAR,
     FLAT,
     INK,
     MEASURES,
@@ -21,7 +22,6 @@ from toolnoise.figures.style import (
     SD_ALONE,
     SD_NULL,
     SOFT,
-    UNRELATED,
     colour,
     cycle,
     unique,
@@ -94,7 +94,7 @@ def unrelated(panel: Axes) -> None:
     panel.set_ylim(top=max(panel.get_ylim()[1], 1.2 * far))
     panel.axhline(far, color=SOFT, linewidth=0.8, linestyle=(0, (3, 1.5)), zorder=2.8)
     at = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "ha": "right", "va": "bottom"}
-    panel.annotate(UNRELATED, (1, far), (0, 2), size=7, color=SOFT, bbox=BEHIND, **at)
+    panel.annotate(FAR, (1, far), (0, 2), size=7, color=SOFT, bbox=BEHIND, **at)
 
 
 def noise(panels: Sequence[Axes], rows: pd.DataFrame, label: str, metrics: Sequence[str] = NOISE) -> None:

@@ -100,23 +100,23 @@ CSV has the 95 % confidence intervals of mean and SD.
         category=TABLE_2,
     ),
     "noise_by_source": Kind(
-        ("stability",),
+        ("stability", "runs"),
         lambda grid: (grid.usual, _tooling),
         caption="""\
 Noise by source in study *{{ snakemake.config["study"] }}*: SD of test accuracy, churn, churn relative to the range that
-the errors of two runs allow, and distance of unit-norm weights for every task, with one bar per set of sources that may
-vary. Compare ALGO with IMPL, the noise of the tooling alone, for the draws of the algorithm that the note counts. This
-is figure 2, 11 or 13 of Zhuang et al. (arXiv:2106.11872), for the tooling of this study. SDs here divide by n - 1; the
-authors' figures divide by n (``np.std`` without ``ddof`` in their ``run_ae.py``).
+the errors of two runs allow, and distance of unit-norm weights for every task, with one line per set of sources that
+may vary. Small dots are the runs. Compare ALGO with IMPL, the noise of the tooling alone, for the draws of the
+algorithm that the note counts. This is figure 2, 11 or 13 of Zhuang et al. (arXiv:2106.11872), for the tooling of this
+study. SDs here divide by n - 1; the authors' figures divide by n (``np.std`` without ``ddof`` in their ``run_ae.py``).
 """,
     ),
     "batch_norm": Kind(
-        ("stability",),
+        ("stability", "runs"),
         lambda grid: (grid.with_and_without_bn, _tooling),
         caption="""\
 The same model without and with batch normalisation in study *{{ snakemake.config["study"] }}*. In figure 3 of Zhuang
 et al. (arXiv:2106.11872) the SD of the small CNN on CIFAR-10 falls from 0.86 to 0.30 percentage points. Use the
-confidence intervals to judge whether it falls here.
+confidence intervals to judge whether it falls here; small dots are the runs.
 """,
         needs="a model M and a model M-bn in one block",
     ),

@@ -1,0 +1,72 @@
+"""What a figure found, in a sentence: its title. Where the rows decide nothing, the title is the question.
+
+A sentence says only what holds for every cell shown: values of several tasks are given from the smallest to the
+largest, and two values whose intervals overlap are not called different.
+"""
+
+from collections.abc import Iterable
+
+import pandas as pd
+
+
+def number(value: float) -> str:
+    """A number with two digits that count, or as many as stand before the point."""
+    if value == 0:
+        return "0"
+    return f"{value:#.2g}" if abs(value) < 9.95 else f"{value:.0f}"
+
+
+def span(values: Iterable[float]) -> str:
+    """The smallest and the largest of some values, or the one value that they share."""
+    ends = [number(end) for end in (min(values), max(values))]
+    return " to ".join(dict.fromkeys(ends))
+
+
+def share(values: pd.Series) -> str:
+    """How many answers differ: some shares in per cent."""
+    return "no answers" if values.max() == 0 else f"{span(100 * values)} % of answers"
+
+
+def _churn(rows: pd.DataFrame, *variants: str) -> pd.DataFrame:
+    """Churn under the first of these variants that has any."""
+    churn = rows[(rows["metric"] == "churn") & rows["value"].notna()]
+    return next((found for name in variants if len(found := churn[churn["variant"] == name])), churn[:0])
+
+
+def apart(one: pd.DataFrame, other: pd.DataFrame) -> bool:
+    """Whether the intervals of the same tasks overlap nowhere."""
+    key = ["model", "dataset", "hardware"]
+    both = one.set_index(key).join(other.set_index(key), rsuffix="_other", how="inner")
+    clear = (both["ci_high"] < both["ci_low_other"]) | (both["ci_low"] > both["ci_high_other"])
+    return len(both) > 0 and bool(clear.all())
+
+
+def of_noise(rows: pd.DataFrame) -> str:
+    """How many answers the implementation changes alone, and how many all sources change."""
+    alone, whole = _churn(rows, "impl"), _churn(rows, "algo_impl", "algo")
+    if alone.empty and whole.empty:
+        return "How far do runs of one training end apart?"
+    if alone.empty:
+        return f"Two runs of one training differ in {share(whole['value'])}"
+    found = f"The implementation alone changes {share(alone['value'])}"
+    if whole.empty:
+        return found
+    hedge = "" if apart(alone, whole) else " (intervals overlap)"
+    return f"{found}, a new seed {share(whole['value']).removesuffix(' of answers')}{hedge}"
+
+
+def of_batch_norm(without: pd.DataFrame, beside: pd.DataFrame) -> str:
+    """How churn without batch normalisation compares with churn with it, of rows with equal places."""
+    source = next((name for name in ("algo_impl", "algo", "impl") if name in set(without["variant"])), "")
+    numbers = ["place", "value", "ci_low", "ci_high"]
+    both = _churn(without, source)[numbers].merge(_churn(beside, source)[numbers], on="place", suffixes=("", "_bn"))
+    if both.empty:
+        return "Does batch normalisation make runs more alike?"
+    lower, higher = both["ci_high_bn"] < both["ci_low"], both["ci_low_bn"] > both["ci_high"]
+    if len(both) > 1:
+        counts = f"less in {lower.sum()} of {len(both)} pairs of models, more in {higher.sum()}"
+        return f"With batch normalisation runs differ {counts}; in others intervals overlap"
+    before, after = (f"{number(100 * both[name].iloc[0])} %" for name in ("value", "value_bn"))
+    if lower.any() or higher.any():
+        return f"Batch normalisation {'lowers' if lower.any() else 'raises'} churn from {before} to {after}"
+    return f"Churn is {before} without batch normalisation and {after} with it, and the intervals overlap"
