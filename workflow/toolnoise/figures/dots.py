@@ -15,7 +15,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator, NullLocator
 from matplotlib.transforms import blended_transform_factory
 
-from toolnoise.base.metric_files import CELL
+from toolnoise.base.metric_files import CELL, part_of
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.figures import style
 from toolnoise.figures.panels import TICKS, interval
@@ -25,8 +25,10 @@ LINE = 0.17  # inches from line to line
 HEADED = ("place", "variant")
 UNSEEN = 0.04  # of an axis: a smaller value has its number beside it
 REACH = 2.2  # times the largest value: an interval that goes on beyond ends in an arrow
+LOG_REACH = 6.0  # the same on the axis of a ratio, and down to its inverse
 BELOW = 0.27  # of a line: so far below its estimate stand a line's runs
-STRIP = "#F1F1F1"
+STRIP, ALARM = "#F1F1F1", "#B23000"
+RING = {"markersize": 8.5, "markerfacecolor": "none", "markeredgecolor": ALARM, "markeredgewidth": 1.4}
 SMALL = 7  # points
 RUN = {"marker": "o", "markersize": 2.4, "markeredgewidth": 0, "alpha": 0.65, "linestyle": "none"}
 POINT = {"marker": "o", "markersize": 5.2, "markeredgecolor": "white", "markeredgewidth": 0.6, "linestyle": "none"}
@@ -44,6 +46,7 @@ KEYS = {
     "run": ("a run", RUN | {"color": style.SOFT}),
     "zero": ("exactly 0", ZERO | {"color": style.SOFT}),
     "chance": ("if examples erred independently", {**CHANCE}),
+    "ring": ("outside what size explains", {"marker": "o", "linestyle": "none", **RING}),
     "alone": ("SD, infinite test set", DIAMOND | {"markeredgewidth": 0.8}),
 }
 
@@ -144,6 +147,13 @@ def note(panel: Axes, x: float, height: float, text: str) -> None:
     panel.annotate(text, (x, height), (5, 0), **words)
 
 
+def beside(panel: Axes, height: float, text: str) -> None:
+    """Write a short text at the right end of a line."""
+    across = blended_transform_factory(panel.transAxes, panel.transData)
+    look = {"ha": "right", "va": "center", "size": SMALL, "color": style.SOFT, "zorder": 5, "in_layout": False}
+    panel.text(0.995, height + 0.3, text, transform=across, **look)
+
+
 def _ends(rows: pd.DataFrame, own: Mapping[tuple[str, str], np.ndarray], scale: float) -> tuple[float, float]:
     """Where the intervals end: the largest of the values and their runs fits, and an interval within reason."""
     largest = scale * rows["value"].max()
@@ -154,14 +164,51 @@ def _ends(rows: pd.DataFrame, own: Mapping[tuple[str, str], np.ndarray], scale: 
     return (right or 1.0), max(least, -(right or 1.0))
 
 
-def ratios(panel: Axes, left: float, right: float) -> None:
-    """Make a panel's axis one of ratios: logarithmic, with a line at 1."""
+def ratios(
+    panel: Axes,
+    rows: pd.DataFrame,
+    at: Lines,
+    runs: Mapping[tuple[str, str], Iterable[float]] | None = None,
+    chance: Values | None = None,
+    palette: Mapping[str, str] = style.PALETTE,
+    ringed: Iterable[tuple[str, str]] = (),
+) -> None:
+    """One ratio on its panel, on a logarithmic axis with a line at 1; an exact zero stands at the axis' left end.
+
+    Values of `ringed`, each a place and a variant, have a red ring.
+    """
+    shown = style.MEASURES[rows["metric"].iloc[0]]
+    positive = rows["value"][rows["value"] > 0]
+    least, most = (positive.min(), positive.max()) if len(positive) else (1.0, 1.0)
+    left = min(1 / 1.3, max(np.nanmin([rows["ci_low"].min(), least]), least / LOG_REACH))
+    right = max(1.3, min(np.nanmax([rows["ci_high"].max(), most]), most * LOG_REACH))
     panel.set_xscale("log")
-    panel.set_xlim(left, right)
-    panel.set_xticks([tick for tick in TICKS if left <= tick <= right])
+    panel.set_xlim(left / 1.08, right * 1.08)
+    panel.axvline(1, color=style.INK, linewidth=0.8, zorder=2.5)
+    for row in rows.itertuples():
+        key, height, tint = (row.place, row.variant), at[row.place, row.variant], style.colour(row.variant, palette)
+        interval(panel, height, row.ci_low, row.ci_high, right, left, level=True, tint=tint)
+        single = [value for value in (runs or {}).get(key, ()) if value > 0]
+        if single:
+            panel.plot(single, [height + BELOW] * len(single), color=tint, clip_on=False, zorder=3.5, **RUN)
+        by_chance = (chance or {}).get(key, np.nan)
+        if by_chance > 0 and row.value > 0:
+            place = min(max(by_chance, left), right)
+            panel.plot([place, place], [height - 0.45, height + 0.45], zorder=3.8, gid="chance", **CHANCE)
+        if np.isnan(row.value):
+            note(panel, 1, height, "n/a")
+        else:
+            look = ZERO if row.value == 0 else POINT
+            panel.plot(max(row.value, left), height, color=tint, clip_on=False, zorder=4.2, **look)
+        if row.value == 0:
+            note(panel, left, height, "0")
+        if key in ringed:
+            panel.plot(max(row.value, left), height, "o", clip_on=False, zorder=5, gid="ring", **RING)
+    panel.set_xticks([tick for tick in TICKS if left / 1.08 <= tick <= right * 1.08])
     panel.xaxis.set_major_formatter("{x:g}")
     panel.xaxis.set_minor_locator(NullLocator())
-    panel.axvline(1, color=style.INK, linewidth=0.8, zorder=2.5)
+    panel.set_xlabel(shown.unit, size=SMALL)
+    panel.set_title(shown.name, size=8.5)
 
 
 def keys(figure: Figure, extra: Iterable[tuple[str, Mapping[str, object]]] = ()) -> list[Line2D]:
@@ -169,26 +216,29 @@ def keys(figure: Figure, extra: Iterable[tuple[str, Mapping[str, object]]] = ())
     found = [line for panel in figure.axes for line in panel.lines]
     markers, marks = {line.get_marker() for line in found}, {line.get_gid() for line in found}
     occurs = {
-        "estimate": any(line.get_markersize() == POINT["markersize"] for line in found),
+        "estimate": any(line.get_marker() == "o" and line.get_markersize() != RUN["markersize"] for line in found),
         "run": any(line.get_markersize() == RUN["markersize"] for line in found),
         "zero": "s" in markers,
         "chance": "chance" in marks,
+        "ring": "ring" in marks,
         "alone": "alone" in marks,
     }
     shown = [KEYS[name] for name, there in occurs.items() if there]
     return [Line2D([], [], label=label, **look) for label, look in (*shown, *extra)]
 
 
-def of_runs(table: pd.DataFrame, hardware: Sequence[str], tasks: Sequence[Sequence[str]]) -> pd.DataFrame:
+def of_runs(
+    table: pd.DataFrame, hardware: Sequence[str], tasks: Sequence[Sequence[str]], part: str = "all"
+) -> pd.DataFrame:
     """Each run's own part in a measure on some toolings and tasks, from rows of a metric file of runs.
 
     For the SD of accuracy it is the distance of the run's accuracy from the mean of the runs with the same draws.
     """
-    table = style.of_tasks(table[table["hardware"].isin(hardware) & (table["group"] == "all")], tasks)
+    table = style.of_tasks(table[table["hardware"].isin(hardware) & (table["group"].map(part_of) == part)], tasks)
     near = []
     for name, rows in table[table["metric"] == "accuracy"].groupby("variant", sort=False):
         fixed = [source for source in ALGORITHMIC if source not in variant(name).varying]
-        mean = rows.groupby([*CELL, *fixed])["value"].transform("mean")
+        mean = rows.groupby([*CELL, *fixed, "group"])["value"].transform("mean")
         near.append(rows.assign(metric="accuracy_sd", value=(rows["value"] - mean).abs()))
     return pd.concat([table, *near])
 

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 
 import pandas as pd
 
+from toolnoise.figures.style import variant_name
+
 
 def number(value: float) -> str:
     """A number with two digits that count, or as many as stand before the point."""
@@ -70,3 +72,57 @@ def of_batch_norm(without: pd.DataFrame, beside: pd.DataFrame) -> str:
     if lower.any() or higher.any():
         return f"Batch normalisation {'lowers' if lower.any() else 'raises'} churn from {before} to {after}"
     return f"Churn is {before} without batch normalisation and {after} with it, and the intervals overlap"
+
+
+def largest_classes(ratios: pd.DataFrame, nulls: pd.DataFrame) -> pd.DataFrame:
+    """Each variant's class with the largest ratio to all classes, the range by size alone, and whether it is beyond."""
+    defined = ratios[ratios["value"].notna()]
+    found = defined.loc[defined.groupby("variant", sort=False)["value"].idxmax()]
+    found = found.set_index("variant")[["group", "value"]].rename(columns={"value": "ratio"})
+    found = found.join(nulls.set_index("variant")[["ci_low", "ci_high"]])
+    return found.assign(beyond=found["ratio"] > found["ci_high"])
+
+
+def of_classes(largest: pd.DataFrame) -> str:
+    """Which variants have a class whose noise the size of classes does not explain."""
+    if largest.empty or largest["ci_high"].isna().all():
+        return "Is a class noisier than its size explains?"
+    beyond = largest[largest["beyond"]]
+    if beyond.empty:
+        return "No class is shown to be noisier than its size explains"
+    cases = [
+        f"class {row['group']} under {variant_name(name)} ({number(row['ratio'])} times all; size explains "
+        f"up to {number(row['ci_high'])})"
+        for name, row in beyond.iterrows()
+    ]
+    return f"Noisier than size explains: {', '.join(cases)}"
+
+
+def outside(ratios: pd.DataFrame, nulls: pd.DataFrame) -> pd.DataFrame:
+    """The rows of ratios that lie outside the range of their null, of those whose null has one."""
+    key = ["place", "metric"]
+    both = ratios.join(nulls.set_index(key)[["ci_low", "ci_high"]], on=key, rsuffix="_null")
+    both = both[both["value"].notna() & both["ci_low_null"].notna()]
+    return both.assign(outside=(both["value"] < both["ci_low_null"]) | (both["value"] > both["ci_high_null"]))
+
+
+def of_groups(told: pd.DataFrame) -> str:
+    """How many ratios of sub-groups their size does not explain."""
+    if told.empty:
+        return "Is a sub-group noisier than its size explains?"
+    count = int(told["outside"].sum())
+    if not count:
+        return f"Size alone can explain the noise of every sub-group: {len(told)} of {len(told)} ratios"
+    return f"{count} of {len(told)} ratios lie outside what the size of the sub-group explains; chance gives 1 in 20"
+
+
+def of_cost(rows: pd.DataFrame) -> str:
+    """By how much determinism changes the time of a step by the clock, where the runs tell."""
+    rows = rows[(rows["metric"] == "wall_ratio") & rows["ci_low"].notna()]
+    told = rows[(rows["ci_low"] > 1) | (rows["ci_high"] < 1)]
+    if rows.empty:
+        return "What does determinism cost?"
+    if told.empty:
+        return "What determinism costs cannot be told from these runs"
+    rest = "" if len(told) == len(rows) else f"; for {len(rows) - len(told)} of {len(rows)} it cannot be told"
+    return f"With determinism a step takes {span(told['value'])} times as long{rest}"

@@ -393,7 +393,7 @@ def frame(figure: Figure, title: str, notes: Sequence[str], keys: Sequence[Artis
     bottom = 0.15 + 0.139 * len(lines)
     tall = high + top + bottom
     figure.set_size_inches(wide, tall)
-    figure.get_layout_engine().set(rect=(0, bottom / tall, 1, 1 - (top + bottom) / tall))
+    figure.get_layout_engine().set(rect=(0.06 / wide, bottom / tall, 1 - 0.1 / wide, 1 - (top + bottom) / tall))
     left = 0.1 / wide
     first = {"ha": "left", "va": "top", "linespacing": 1.25}
     figure.text(left, 1 - 0.08 / tall, "\n".join(heading), size=10.5, weight="bold", **first)

@@ -126,8 +126,8 @@ confidence intervals to judge whether it falls here; small dots are the runs.
         caption="""\
 SD of accuracy, false-positive rate and false-negative rate by sub-group, divided by the SD over all examples, in
 study *{{ snakemake.config["study"] }}* (figure 4 of Zhuang et al., arXiv:2106.11872). A small group is noisy because
-it is small: the dashed line is the ratio expected from the number of examples alone, and the grey band is its range
-in 95 % of studies with as many runs. In the paper the false-negative rate of men varies 4.6 times as much as that of
+it is small: the grey line below each group is the range of the ratio expected from the number of examples alone, in
+95 % of studies with as many runs. In the paper the false-negative rate of men varies 4.6 times as much as that of
 all. The number of examples alone gives 3.8: CelebA's test set has 2,660 blond people, of whom 180 are men.
 """,
         needs=_SUB_GROUPS,
@@ -146,7 +146,7 @@ group of that size.
         needs="a model on a tooling with two data sets or more that have a group_share of the same group",
     ),
     "per_class": Kind(
-        ("stability",),
+        ("stability", "runs"),
         lambda grid: (grid.usual, _place),
         caption="""\
 SD of each class's accuracy compared with the SD over all classes in study *{{ snakemake.config["study"] }}* (figure 5
@@ -154,7 +154,8 @@ of Zhuang et al., arXiv:2106.11872, which reports largest ratios of 4 for CIFAR-
 fewer test examples than the whole test set, so ratios well above 1 are expected even if no class is special. Each
 largest ratio is shown with the ratio expected from class size alone: the median and 95 % range of simulated studies
 with as many runs and as many test examples per class. It is 4.4 (2.9 to 7.8) for 10 equal classes and 10 runs, and
-16.8 (10.8 to 29) for 100 classes: small classes alone explain the paper's 4 and 23.
+16.8 (10.8 to 29) for 100 classes: small classes alone explain the paper's 4 and 23. A ratio above its range is red,
+and its class has a ring; small dots are the runs.
 """,
     ),
     "across_toolings": Kind(
