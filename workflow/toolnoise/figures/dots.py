@@ -33,6 +33,7 @@ SMALL = 7  # points
 RUN = {"marker": "o", "markersize": 2.4, "markeredgewidth": 0, "alpha": 0.65, "linestyle": "none"}
 POINT = {"marker": "o", "markersize": 5.2, "markeredgecolor": "white", "markeredgewidth": 0.6, "linestyle": "none"}
 ZERO = {"marker": "s", "markersize": 4.4, "markerfacecolor": "white", "markeredgewidth": 1.1, "linestyle": "none"}
+UNTOLD = POINT | {"markersize": 5, "markerfacecolor": "white", "markeredgecolor": None, "markeredgewidth": 1.2}
 CHANCE = {"color": style.INK, "linewidth": 1.1, "linestyle": (0, (1, 1))}
 DIAMOND = {
     "marker": "D",
@@ -41,9 +42,11 @@ DIAMOND = {
     "markeredgecolor": style.INK,
     "linestyle": "none",
 }
+LOOKS = {"estimate": POINT, "zero": ZERO, "untold": UNTOLD}
 KEYS = {
     "estimate": ("estimate, 95 % interval", {"marker": "o", "markersize": 5, "color": style.SOFT, "linewidth": 1}),
     "run": ("a run", RUN | {"color": style.SOFT}),
+    "untold": ("cannot be told: the interval contains 1", UNTOLD | {"color": style.SOFT}),
     "zero": ("exactly 0", ZERO | {"color": style.SOFT}),
     "chance": ("if examples erred independently", {**CHANCE}),
     "ring": ("outside what size explains", {"marker": "o", "linestyle": "none", **RING}),
@@ -114,7 +117,9 @@ def measure(
         value, low, high = shown.scale * np.array([row.value, row.ci_low, row.ci_high])
         if key in own and value != 0:
             kept = own[key][~np.isnan(own[key])]
-            panel.plot(kept, np.full(len(kept), height + BELOW), color=tint, clip_on=False, zorder=3.5, **RUN)
+            panel.plot(
+                kept, np.full(len(kept), height + BELOW), color=tint, clip_on=False, zorder=3.5, label="run", **RUN
+            )
         interval(panel, height, low, high, right, left, level=True, tint=tint)
         for place, mark in ((chance, "chance"), (alone, "alone")):
             other = shown.scale * (place or {}).get(key, np.nan)
@@ -122,9 +127,9 @@ def measure(
                 continue
             other = min(max(other, left), right)
             if mark == "chance":
-                panel.plot([other, other], [height - 0.45, height + 0.45], zorder=3.8, gid=mark, **CHANCE)
+                panel.plot([other, other], [height - 0.45, height + 0.45], zorder=3.8, label=mark, **CHANCE)
             else:
-                panel.plot(other, height, clip_on=False, zorder=4.5, gid=mark, markeredgewidth=0.8, **DIAMOND)
+                panel.plot(other, height, clip_on=False, zorder=4.5, label=mark, markeredgewidth=0.8, **DIAMOND)
         point(panel, value, height, tint, np.nanmax([value, min(np.nan_to_num(high), right), 0]), right)
     panel.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
     panel.set_xlabel(shown.unit, size=SMALL)
@@ -136,7 +141,8 @@ def point(panel: Axes, value: float, height: float, tint: str, end: float, right
     if np.isnan(value):
         note(panel, 0, height, "n/a")
         return
-    panel.plot(value, height, color=tint, clip_on=False, zorder=4.2, **(ZERO if value == 0 else POINT))
+    mark = "zero" if value == 0 else "estimate"
+    panel.plot(value, height, color=tint, clip_on=False, zorder=4.2, label=mark, **LOOKS[mark])
     if value == 0 or 0 < value < UNSEEN * right:
         note(panel, end, height, f"{value:.2g}")
 
@@ -145,13 +151,6 @@ def note(panel: Axes, x: float, height: float, text: str) -> None:
     """Write a short text on the right of a mark."""
     words = {"textcoords": "offset points", "va": "center", "size": SMALL, "color": style.SOFT, "zorder": 5}
     panel.annotate(text, (x, height), (5, 0), **words)
-
-
-def beside(panel: Axes, height: float, text: str) -> None:
-    """Write a short text at the right end of a line."""
-    across = blended_transform_factory(panel.transAxes, panel.transData)
-    look = {"ha": "right", "va": "center", "size": SMALL, "color": style.SOFT, "zorder": 5, "in_layout": False}
-    panel.text(0.995, height + 0.3, text, transform=across, **look)
 
 
 def _ends(rows: pd.DataFrame, own: Mapping[tuple[str, str], np.ndarray], scale: float) -> tuple[float, float]:
@@ -172,10 +171,11 @@ def ratios(
     chance: Values | None = None,
     palette: Mapping[str, str] = style.PALETTE,
     ringed: Iterable[tuple[str, str]] = (),
+    hollow: Iterable[tuple[str, str]] = (),
 ) -> None:
     """One ratio on its panel, on a logarithmic axis with a line at 1; an exact zero stands at the axis' left end.
 
-    Values of `ringed`, each a place and a variant, have a red ring.
+    Values of `ringed`, each a place and a variant, have a red ring; those of `hollow` cannot be told from 1.
     """
     shown = style.MEASURES[rows["metric"].iloc[0]]
     positive = rows["value"][rows["value"] > 0]
@@ -190,20 +190,22 @@ def ratios(
         interval(panel, height, row.ci_low, row.ci_high, right, left, level=True, tint=tint)
         single = [value for value in (runs or {}).get(key, ()) if value > 0]
         if single:
-            panel.plot(single, [height + BELOW] * len(single), color=tint, clip_on=False, zorder=3.5, **RUN)
+            panel.plot(
+                single, [height + BELOW] * len(single), color=tint, clip_on=False, zorder=3.5, label="run", **RUN
+            )
         by_chance = (chance or {}).get(key, np.nan)
         if by_chance > 0 and row.value > 0:
             place = min(max(by_chance, left), right)
-            panel.plot([place, place], [height - 0.45, height + 0.45], zorder=3.8, gid="chance", **CHANCE)
+            panel.plot([place, place], [height - 0.45, height + 0.45], zorder=3.8, label="chance", **CHANCE)
         if np.isnan(row.value):
             note(panel, 1, height, "n/a")
         else:
-            look = ZERO if row.value == 0 else POINT
-            panel.plot(max(row.value, left), height, color=tint, clip_on=False, zorder=4.2, **look)
+            mark = "zero" if row.value == 0 else "untold" if key in hollow else "estimate"
+            panel.plot(max(row.value, left), height, color=tint, clip_on=False, zorder=4.2, label=mark, **LOOKS[mark])
         if row.value == 0:
             note(panel, left, height, "0")
         if key in ringed:
-            panel.plot(max(row.value, left), height, "o", clip_on=False, zorder=5, gid="ring", **RING)
+            panel.plot(max(row.value, left), height, "o", clip_on=False, zorder=5, label="ring", **RING)
     panel.set_xticks([tick for tick in TICKS if left / 1.08 <= tick <= right * 1.08])
     panel.xaxis.set_major_formatter("{x:g}")
     panel.xaxis.set_minor_locator(NullLocator())
@@ -212,19 +214,15 @@ def ratios(
 
 
 def keys(figure: Figure, extra: Iterable[tuple[str, Mapping[str, object]]] = ()) -> list[Line2D]:
-    """The legend: every kind of mark that occurs in the figure."""
-    found = [line for panel in figure.axes for line in panel.lines]
-    markers, marks = {line.get_marker() for line in found}, {line.get_gid() for line in found}
-    occurs = {
-        "estimate": any(line.get_marker() == "o" and line.get_markersize() != RUN["markersize"] for line in found),
-        "run": any(line.get_markersize() == RUN["markersize"] for line in found),
-        "zero": "s" in markers,
-        "chance": "chance" in marks,
-        "ring": "ring" in marks,
-        "alone": "alone" in marks,
-    }
-    shown = [KEYS[name] for name, there in occurs.items() if there]
+    """The legend: every kind of mark that occurs in the figure, which its lines have as their label."""
+    there = {line.get_label() for panel in figure.axes for line in panel.lines}
+    shown = [look for mark, look in KEYS.items() if mark in there]
     return [Line2D([], [], label=label, **look) for label, look in (*shown, *extra)]
+
+
+def untold(rows: pd.DataFrame) -> set[tuple[str, str]]:
+    """The places and variants whose ratio cannot be told from 1."""
+    return set(rows[(rows["ci_low"] <= 1) & (rows["ci_high"] >= 1)][list(HEADED)].itertuples(index=False, name=None))
 
 
 def of_runs(

@@ -4,7 +4,7 @@ A sentence says only what holds for every cell shown: values of several tasks ar
 largest, and two values whose intervals overlap are not called different.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
@@ -123,6 +123,36 @@ def of_cost(rows: pd.DataFrame) -> str:
     if rows.empty:
         return "What does determinism cost?"
     if told.empty:
-        return "What determinism costs cannot be told from these runs"
+        return "What determinism costs by the clock cannot be told from these runs"
     rest = "" if len(told) == len(rows) else f"; for {len(rows) - len(told)} of {len(rows)} it cannot be told"
     return f"With determinism a step takes {span(told['value'])} times as long{rest}"
+
+
+def of_kernels(longest: Mapping[str, Iterable[float]]) -> str:
+    """How much of a step the longest kernel takes in each mode."""
+    parts = [f"{span([100 * share for share in shares])} % ({mode})" for mode, shares in longest.items()]
+    return f"One kernel takes {' and '.join(parts)} of the time of a step"
+
+
+def of_pairs(within: pd.DataFrame, across: pd.DataFrame, what: str) -> str:
+    """How many answers change with the tooling or framework alone, and how many with a new seed."""
+    same, seeds = _churn(across, "algo", "control"), _churn(within, "algo", "algo_impl")
+    if same.empty:
+        return f"How far does the same run differ between {what}s?"
+    found = f"The {what} alone changes {share(same['value'])}"
+    if seeds.empty:
+        return found
+    overlap = seeds["ci_low"].min() <= same["ci_high"].max() and same["ci_low"].min() <= seeds["ci_high"].max()
+    hedge = " (intervals overlap)" if overlap else ""
+    return f"{found}, a new seed {share(seeds['value']).removesuffix(' of answers')}{hedge}"
+
+
+def of_order(rows: pd.DataFrame, full: pd.Series) -> str:
+    """How many answers the order of the data changes; with the full set in one batch, rounding is all that is left."""
+    ordered, rounded = _churn(rows[~full], "shuffle"), _churn(rows[full], "shuffle")
+    if ordered.empty and rounded.empty:
+        return "How many answers does the order of the data change?"
+    parts = [f"The order of the data changes {share(ordered['value'])}"] * len(ordered[:1])
+    parts += [f"with the full set in one batch, rounding alone changes {share(rounded['value'])}"] * len(rounded[:1])
+    found = "; ".join(parts)
+    return found[0].upper() + found[1:]

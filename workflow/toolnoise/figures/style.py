@@ -415,8 +415,7 @@ def _columns(keys: Sequence[Artist], wide: float) -> int:
     """As many entries of a legend beside one another as fit: a column is as wide as its longest label."""
     for columns in range(len(keys), 1, -1):
         # Matplotlib fills column by column.
-        rows = -(-len(keys) // columns)
-        longest = [max(len(key.get_label()) for key in keys[at : at + rows]) for at in range(0, len(keys), rows)]
+        longest = [max(len(key.get_label()) for key in part) for part in np.array_split(np.array(keys), columns)]
         if sum(0.056 * size + 0.32 for size in longest) <= wide - 0.2:
             return columns
     return 1

@@ -159,12 +159,12 @@ and its class has a ring; small dots are the runs.
 """,
     ),
     "across_toolings": Kind(
-        ("stability", "cross_tooling"),
+        ("stability", "runs", "cross_tooling"),
         lambda grid: (grid.paired, _task),
         caption="""\
-Noise within and across toolings for one task of study *{{ snakemake.config["study"] }}*. First row: run-to-run noise
-within each tooling, as in figure 6 of Zhuang et al. (arXiv:2106.11872). Second row: run s on one tooling compared
-with run s on another. Both have bit-equal initial weights, batches and augmentation, so they differ only by the
+Noise within and across toolings for one task of study *{{ snakemake.config["study"] }}*. Under the name of a tooling:
+run-to-run noise, as in figure 6 of Zhuang et al. (arXiv:2106.11872); small dots are the runs. Under the names of two
+(↔): run s on one tooling compared with run s on another. Both have bit-equal initial weights, batches and augmentation, so they differ only by the
 implementation. The paper does not have this comparison.
 """,
         needs="two toolings with a variant of control or algo",
@@ -206,7 +206,7 @@ per set of sources that may vary. 1 means equal up to a rotation and a factor. C
         needs="a block with the key layers",
     ),
     "order": Kind(
-        ("stability", "counts"),
+        ("stability", "runs", "counts"),
         lambda grid: (grid.order, lambda cell: _place(grid.order[cell])),
         caption="""\
 Runs of study *{{ snakemake.config["study"] }}* that differ only in the order of the training examples, against the
@@ -233,7 +233,7 @@ root of k.
         lambda grid: (grid.networks, _tooling),
         caption="""\
 Time of a training step in study *{{ snakemake.config["study"] }}*, kernel by kernel, with the tooling's default and
-with deterministic implementations: the twenty longest kernels and the sum of the rest (figure 8 of Zhuang et al.,
+with deterministic implementations: the five longest kernels by name, and all others in grey (figure 8 of Zhuang et al.,
 arXiv:2106.11872). On a GPU the profiler times kernels on the device. On a CPU it times operators by type, on the
 thread that runs them, without the operators that they call. ``metrics/kernels.csv`` has the names and the number of
 calls.
@@ -247,7 +247,8 @@ calls.
 The cost of determinism in study *{{ snakemake.config["study"] }}*: time of a training step with deterministic
 implementations divided by its time with default ones, summed over all kernels and by the clock. These are figures 9a
 (networks) and 9b (kernel sizes) of Zhuang et al. (arXiv:2106.11872) as ratios: the paper's largest, 746 % for 7x7
-kernels on a P100, is 7.46 here. On a CPU, operators take the place of kernels.
+kernels on a P100, is 7.46 here. A hollow dot cannot be told from 1, no cost. On a CPU, operators take the place of
+kernels.
 """,
         needs="the key overhead",
     ),
