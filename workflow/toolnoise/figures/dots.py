@@ -61,21 +61,29 @@ def lines(rows: pd.DataFrame) -> Lines:
     """The height of each line of each place, from the top; each place has a heading, whose variant is empty."""
     found: Lines = {}
     for place in style.unique(rows["place"]):
-        for name in ("", *style.unique(rows[rows["place"] == place]["variant"])):
-            found[place, name] = len(found)
+        for kind in ("", *style.unique(rows[rows["place"] == place]["variant"])):
+            found[place, kind] = len(found)
     return found
 
 
-def page(at: Lines, columns: int, names: Mapping[str, str] | None = None) -> tuple[Figure, Sequence[Axes]]:
-    """An empty figure as wide as a page with a panel per measure, its lines named on the left.
+def page(at: Lines, columns: int) -> tuple[Figure, Sequence[Axes]]:
+    """An empty figure as wide as a page with a panel per measure, its lines named on the left."""
+    figure, axes = style.sheet(columns, height_of(at), style.PAGE)
+    name(axes, at)
+    return figure, axes
 
-    `names` are the names of variants, if these are not variants of a study.
-    """
-    figure, axes = style.sheet(columns, LINE * len(at) + 0.72, style.PAGE)
+
+def height_of(at: Lines) -> float:
+    """The inches that a panel of these lines needs."""
+    return LINE * len(at) + 0.72
+
+
+def name(axes: Sequence[Axes], at: Lines) -> None:
+    """Name the lines of panels on the left of the first, and shade their headings."""
     # A heading may be longer than its panel is wide, and lies over the next.
     axes[0].set_zorder(1)
     axes[0].patch.set_visible(False)
-    written = {height: (names or {}).get(name, style.variant_name(name)) for (_, name), height in at.items() if name}
+    written = {height: style.variant_name(line) for (_, line), height in at.items() if line}
     for number, panel in enumerate(axes):
         panel.set_ylim(len(at) - 0.4, -0.5)
         panel.set_yticks(list(written), list(written.values()) if number == 0 else [""] * len(written))
@@ -84,14 +92,13 @@ def page(at: Lines, columns: int, names: Mapping[str, str] | None = None) -> tup
         panel.grid(visible=True, axis="x")
         panel.grid(visible=False, axis="y")
         panel.spines["left"].set_visible(False)
-        for (place, name), height in at.items():
-            if not name:
+        for (place, line), height in at.items():
+            if not line:
                 panel.axhspan(height - 0.5, height + 0.42, color=STRIP, linewidth=0, zorder=0.5)
                 if number == 0:
                     across = blended_transform_factory(panel.transAxes, panel.transData)
                     text = {"va": "center", "size": SMALL + 0.5, "weight": "bold", "zorder": 5, "in_layout": False}
                     panel.text(0.015, height, place, transform=across, **text)
-    return figure, axes
 
 
 def measure(
@@ -234,8 +241,8 @@ def of_runs(
     """
     table = style.of_tasks(table[table["hardware"].isin(hardware) & (table["group"].map(part_of) == part)], tasks)
     near = []
-    for name, rows in table[table["metric"] == "accuracy"].groupby("variant", sort=False):
-        fixed = [source for source in ALGORITHMIC if source not in variant(name).varying]
+    for kind, rows in table[table["metric"] == "accuracy"].groupby("variant", sort=False):
+        fixed = [source for source in ALGORITHMIC if source not in variant(kind).varying]
         mean = rows.groupby([*CELL, *fixed, "group"])["value"].transform("mean")
         near.append(rows.assign(metric="accuracy_sd", value=(rows["value"] - mean).abs()))
     return pd.concat([table, *near])

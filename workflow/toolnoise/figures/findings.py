@@ -156,3 +156,13 @@ def of_order(rows: pd.DataFrame, full: pd.Series) -> str:
     parts += [f"with the full set in one batch, rounding alone changes {share(rounded['value'])}"] * len(rounded[:1])
     found = "; ".join(parts)
     return found[0].upper() + found[1:]
+
+
+def of_parts(rows: pd.DataFrame) -> str:
+    """How much of the churn between two frameworks is inference's and how much is training's."""
+    rows = rows[rows["value"].notna()]
+    inference = rows[rows["variant"].str.startswith("inference")]["value"]
+    training = rows[rows["variant"] == "training"]["value"]
+    if inference.empty or training.empty:
+        return "Do frameworks part in inference or in training?"
+    return f"Inference alone changes {share(inference)}, training {span(100 * training)} %"

@@ -164,21 +164,29 @@ and its class has a ring; small dots are the runs.
         caption="""\
 Noise within and across toolings for one task of study *{{ snakemake.config["study"] }}*. Under the name of a tooling:
 run-to-run noise, as in figure 6 of Zhuang et al. (arXiv:2106.11872); small dots are the runs. Under the names of two
-(↔): run s on one tooling compared with run s on another. Both have bit-equal initial weights, batches and augmentation, so they differ only by the
-implementation. The paper does not have this comparison.
+(↔): run s on one tooling compared with run s on another. Both have bit-equal initial weights, batches and augmentation,
+so they differ only by the implementation. The paper does not have this comparison.
 """,
         needs="two toolings with a variant of control or algo",
     ),
     "frameworks": Kind(
-        ("stability", "cross_tooling", "frameworks", "partings", "identical"),
+        ("stability", "runs", "cross_tooling", "frameworks", "identical"),
         lambda grid: (grid.framed, _task),
         caption="""\
-One task on the frameworks of study *{{ snakemake.config["study"] }}*. Squares: run s on one framework compared with
-run s on another. Both have bit-equal initial weights, batches and augmentation, so they differ only by the framework.
-The diagonal compares Control runs on the same framework and should be exactly 0. The last square shows the effect of
-inference alone: the same networks, predicted on another framework. Bars: the difference between frameworks, split
-into inference and training, with the run-to-run noise of each framework for comparison. Pham et al.
-(doi:10.1145/3324884.3416545) compare frameworks without shared draws.
+One task on the frameworks of study *{{ snakemake.config["study"] }}*. Under the name of a framework: run-to-run noise;
+small dots are the runs. Under the names of two (↔): run s on one framework compared with run s on another. Both have
+bit-equal initial weights, batches and augmentation, so they differ only by the framework. Control within one framework
+should be exactly 0. Pham et al. (doi:10.1145/3324884.3416545) compare frameworks without shared draws.
+""",
+        needs=_FRAMEWORKS,
+    ),
+    "framework_parts": Kind(
+        ("frameworks", "partings", "identical"),
+        lambda grid: (grid.framed, _task),
+        caption="""\
+The difference between two frameworks in study *{{ snakemake.config["study"] }}*, split into inference and training.
+Left: churn between run s on both in all, churn of the same trained networks predicted on the other framework, and what
+is left for training. Right: how far the test loss of run s has parted after each epoch.
 """,
         needs=_FRAMEWORKS,
     ),
