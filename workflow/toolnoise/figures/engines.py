@@ -64,7 +64,7 @@ def tints(rows: pd.DataFrame) -> dict[str, str]:
     return {name: TINTS.get(name, INFERENCE) for name in style.unique(rows["variant"])}
 
 
-def logits(split: pd.DataFrame, short: Mapping[str, str]) -> str:
+def logits(split: pd.DataFrame) -> str:
     """How far inference alone moves logits, at the least and the most of all pairs and variants."""
     values = split[split["metric"] == "logits_relative_difference"]["value"].dropna()
     most = split[split["metric"] == "logits_max_difference"]["value"].max()

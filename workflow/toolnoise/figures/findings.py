@@ -38,7 +38,7 @@ def _churn(rows: pd.DataFrame, *variants: str) -> pd.DataFrame:
 def apart(one: pd.DataFrame, other: pd.DataFrame) -> bool:
     """Whether the intervals of the same tasks overlap nowhere."""
     key = ["model", "dataset", "hardware"]
-    both = one.set_index(key).join(other.set_index(key), rsuffix="_other", how="inner")
+    both = one.merge(other, on=key, suffixes=("", "_other"))
     clear = (both["ci_high"] < both["ci_low_other"]) | (both["ci_low"] > both["ci_high_other"])
     return len(both) > 0 and bool(clear.all())
 
@@ -101,7 +101,7 @@ def of_classes(largest: pd.DataFrame) -> str:
 def outside(ratios: pd.DataFrame, nulls: pd.DataFrame) -> pd.DataFrame:
     """The rows of ratios that lie outside the range of their null, of those whose null has one."""
     key = ["place", "metric"]
-    both = ratios.join(nulls.set_index(key)[["ci_low", "ci_high"]], on=key, rsuffix="_null")
+    both = ratios.merge(nulls[[*key, "ci_low", "ci_high"]], on=key, suffixes=("", "_null"))
     both = both[both["value"].notna() & both["ci_low_null"].notna()]
     return both.assign(outside=(both["value"] < both["ci_low_null"]) | (both["value"] > both["ci_high_null"]))
 
@@ -152,10 +152,10 @@ def of_order(rows: pd.DataFrame, full: pd.Series) -> str:
     ordered, rounded = _churn(rows[~full], "shuffle"), _churn(rows[full], "shuffle")
     if ordered.empty and rounded.empty:
         return "How many answers does the order of the data change?"
-    parts = [f"The order of the data changes {share(ordered['value'])}"] * len(ordered[:1])
-    parts += [f"with the full set in one batch, rounding alone changes {share(rounded['value'])}"] * len(rounded[:1])
-    found = "; ".join(parts)
-    return found[0].upper() + found[1:]
+    if rounded.empty:
+        return f"The order of the data changes {share(ordered['value'])}"
+    found = f"ith the full set in one batch, rounding alone changes {share(rounded['value'])}"
+    return f"W{found}" if ordered.empty else f"The order of the data changes {share(ordered['value'])}; w{found}"
 
 
 def of_parts(rows: pd.DataFrame) -> str:

@@ -253,9 +253,10 @@ def courses(panel: Axes, rows: pd.DataFrame, title: str, tints: Sequence[str]) -
         panel.plot(mine["epoch"], apart, color=tint, linewidth=1.2, marker="o", markersize=3, label=place)
     panel.autoscale(axis="y")
     panel.xaxis.set_major_locator(MaxNLocator(integer=True))
-    panel.set_xlabel("epoch")
-    panel.set_ylabel("%")
-    panel.set_title(title)
+    panel.set_xlabel("epoch", size=7)
+    panel.set_ylabel("%", size=7)
+    panel.tick_params(labelsize=7.5)
+    panel.set_title(title, size=8.5)
     panel.legend(fontsize=7, loc="lower right")
 
 

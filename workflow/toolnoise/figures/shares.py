@@ -67,14 +67,18 @@ def draw(panels: tuple[Axes, Axes], rows: pd.DataFrame, place: int, name: str, c
                 ink = "white" if part and sum(int(tint[i : i + 2], 16) for i in (1, 3, 5)) < 384 else style.INK
                 bars.text(start + share / 2, at, f"{share:.0f}", ha="center", va="center", size=SMALL, color=ink)
             start += share
-        bars.text(0, at + 1.1, f"{style.variant_name(mode)}: {1e3 * whole:.3g} ms", va="center", size=SMALL)
+        bars.text(0, at + 1.1, f"{style.variant_name(mode)}: {_milliseconds(whole)} ms", va="center", size=SMALL)
     look = {"va": "center", "size": SMALL, "in_layout": False}
     list_of_parts.text(1, top, " → ".join(modes) + ", ms", ha="right", color=style.SOFT, **look)
     for line, (part, tint) in enumerate(colours.items(), 1):
         list_of_parts.add_patch(Rectangle((0, top + line - 0.3), 0.028, 0.6, color=tint))
         list_of_parts.text(0.045, top + line, shortened(part), **look)
-        texts = (f"{1e3 * times[mode][part]:.3g}" if part in times[mode] else "in the rest" for mode in modes)
+        texts = (_milliseconds(times[mode][part]) if part in times[mode] else "in the rest" for mode in modes)
         list_of_parts.text(1, top + line, " → ".join(texts), ha="right", **look)
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{1e3 * seconds:.3g}" if seconds < 1 else f"{1e3 * seconds:,.0f}"
 
 
 def shortened(name: str) -> str:
