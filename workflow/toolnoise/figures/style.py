@@ -156,11 +156,6 @@ def framework_name(engine: str, version: str = "") -> str:
     return f"{FRAMEWORKS.get(engine, engine)} {version}".rstrip()
 
 
-def stacked(*names: str) -> str:
-    """A label of a group of bars: one name below the other, long ones broken at their hyphens."""
-    return "\n".join(line for name in names for line in textwrap.wrap(name, 12, break_long_words=False))
-
-
 def select(
     table: pd.DataFrame,
     paths: str | Sequence[str],
@@ -209,14 +204,6 @@ def _listed(names: pd.Series) -> str:
 def unique(names: pd.Series) -> list[str]:
     """The names in order of appearance, which is the order of the study."""
     return list(names.unique())
-
-
-def width(rows: pd.DataFrame) -> float:
-    """The width in inches that a panel of bars needs, so that neither its bars nor its labels touch."""
-    bars_a_place = rows.groupby("place", sort=False)["variant"].nunique()
-    most = bars_a_place.max()
-    label = max(len(line) for place in bars_a_place.index for line in place.split("\n"))
-    return 0.75 + len(bars_a_place) * max(min(0.2 * most, 0.1 * most + 0.4) + 0.15, 0.078 * label + 0.1)
 
 
 def grid(lines: int, widths: Sequence[float], height: float = 2.3, share: str = "col") -> tuple[Figure, np.ndarray]:
