@@ -69,7 +69,7 @@ def lines(panel: Axes, rows: pd.DataFrame, label: str, falls: bool = False) -> N
         for x, low, high in zip(at, measure.scale * mine["ci_low"], measure.scale * mine["ci_high"], strict=True):
             interval(panel, x, low, high, top, bottom)
     panel.set_ylabel(measure.unit)
-    panel.set_title(f"{measure.name}\n{label}")
+    panel.set_title(f"{measure.name}\n{label}".rstrip())
 
 
 def along(panel: Axes, rows: pd.DataFrame, title: str) -> None:
