@@ -14,22 +14,31 @@ import yaml
 ROOT = Path(__file__).parents[1]
 # What `make check` runs: the unit tests, and one study from its file to its audit.
 QUICK = ("tests/unit", "tests/workflow/test_one_framework.py")
-# What `make test` leaves to `make test-long`: further studies from their files to their ends.
-LONG = tuple(
-    f"tests/workflow/test_{name}.py"
-    for name in (
-        "data",
-        "edges_of_studies",
-        "gpu_script",
-        "module",
-        "overhead",
-        "own_model_and_data",
-        "profiles",
-        "rebuild",
-        "remedies",
-        "shared_runs",
-        "validated_crate",
-    )
+# What `make test` leaves to `make test-long`: further studies from their files to their ends, programs of others, what
+# compares frameworks, and what is stopped and goes on.
+LONG = (
+    *(f"tests/engine/test_{name}.py" for name in ("interruption", "precision", "streaming", "three_frameworks")),
+    *(
+        f"tests/workflow/test_{name}.py"
+        for name in (
+            "adopt",
+            "atlas",
+            "check",
+            "data",
+            "edges_of_studies",
+            "gpu_script",
+            "module",
+            "overhead",
+            "own_model_and_data",
+            "profiles",
+            "programs",
+            "rebuild",
+            "remedies",
+            "shared_runs",
+            "validated_crate",
+            "warm",
+        )
+    ),
 )
 
 
