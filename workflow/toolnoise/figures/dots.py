@@ -220,11 +220,10 @@ def ratios(
     panel.set_title(shown.name, size=8.5)
 
 
-def keys(figure: Figure, extra: Iterable[tuple[str, Mapping[str, object]]] = ()) -> list[Line2D]:
+def keys(figure: Figure) -> list[Line2D]:
     """The legend: every kind of mark that occurs in the figure, which its lines have as their label."""
     there = {line.get_label() for panel in figure.axes for line in panel.lines}
-    shown = [look for mark, look in KEYS.items() if mark in there]
-    return [Line2D([], [], label=label, **look) for label, look in (*shown, *extra)]
+    return [Line2D([], [], label=label, **look) for mark, (label, look) in KEYS.items() if mark in there]
 
 
 def untold(rows: pd.DataFrame) -> set[tuple[str, str]]:

@@ -85,7 +85,7 @@ DAGGER = "†"
 EMULATED = f"{DAGGER} implementation noise emulated: reduction order"
 
 WIDEST = 16.5  # inches of a figure: its text can still be read on a page
-PAGE, COLUMN = 7.0, 3.5  # inches: the width of a page of a paper and of one of its two columns
+PAGE = 7.0  # inches: the width of a page of a paper
 FLAT = 1e-12  # the height of an axis that shows nothing yet
 INK, SOFT = "#222222", "#555555"
 STYLE = {
