@@ -1,6 +1,7 @@
 """Tables of results as Markdown, LaTeX and HTML, in the same words and with fixed bytes."""
 
 import html
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -56,8 +57,8 @@ def save_table(
 
 def _markdown(title: str, columns: Sequence[str], rows: Sequence, notes: Sequence[str]) -> str:
     def plain(text: object) -> str:
-        """As Markdown shows it: it would take a tag for HTML, and a line's end for the end of a row."""
-        return " ".join(html.escape(str(text), quote=False).split())
+        """As Markdown shows it: it would take tags and entities for HTML, and a line's end for the end of a row."""
+        return " ".join(re.sub(r"&(?=#?\w+;)", "&amp;", str(text)).replace("<", "&lt;").split())
 
     rule = ["---" if entries_are_names else "--:" for entries_are_names in _names(rows, columns)]
     body = [columns, rule, *rows]
