@@ -18,7 +18,7 @@ torch_SIZE = up to 3 GB to download
 ENVIRONMENTS = $(patsubst requirements/versions/%.txt,.environments/%,$(wildcard requirements/versions/*.txt))
 LOCKED = .venv/cpu .venv/jax .venv/torch .venv/dev .venv-jax/jax-dev
 
-.PHONY: demo check test test-long test-jax lint bench clean $(STUDIES)
+.PHONY: demo check test test-long test-jax lint bench gallery clean $(STUDIES)
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
@@ -71,6 +71,9 @@ bench: .venv/dev
 	@.venv/bin/python bench/audit_vs_sha256sum.py
 	@.venv/bin/python bench/coverage.py
 	@.venv/bin/python bench/winners.py
+
+gallery: .venv/cpu
+	@.venv/bin/python bench/gallery.py
 
 # Each stamp file holds the installation time in seconds, for bench/demo_time.py.
 .SECONDEXPANSION:

@@ -1,8 +1,12 @@
+import io
+import zipfile
+
 import numpy as np
 import pytest
 
-from toolnoise.base import arrays
+from toolnoise.base import arrays, files
 from toolnoise.base.arrays import Rows
+from toolnoise.base.errors import BadInput
 
 FOUND = {
     "images": np.arange(5 * 3 * 2, dtype=np.uint8).reshape(5, 3, 2),
@@ -82,3 +86,27 @@ def test_rows_that_fail_leave_the_old_file(path):
         arrays.write_npz(path, [("images", Rows((5, 3, 2), np.dtype(np.uint8), rows()))])
     assert path.read_bytes() == before
     assert list(path.parent.iterdir()) == [path]
+
+
+def zipped(path, content, compression=zipfile.ZIP_STORED):
+    with zipfile.ZipFile(path, "w", compression) as archive, archive.open("a.npy", "w", force_zip64=True) as file:
+        for block in content:
+            file.write(block)
+    return path
+
+
+def test_a_header_that_claims_more_than_there_is_is_refused_before_room_is_made(tmp_path):
+    header = io.BytesIO()
+    described = {"descr": "<f4", "fortran_order": False, "shape": (10**12,)}
+    np.lib.format.write_array_header_1_0(header, described)
+    with pytest.raises(BadInput, match=r"a\.npy claims 4000000000000 bytes and has 7"):
+        arrays.read_npz(zipped(tmp_path / "a.npz", [header.getvalue(), b"1234567"]))
+
+
+def test_a_packed_array_that_would_fill_the_memory_is_refused_with_the_limit(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "LARGEST_UNPACKED", 10**5)
+    path = zipped(tmp_path / "a.npz", [bytes(10**6)], zipfile.ZIP_DEFLATED)
+    with pytest.raises(
+        BadInput, match=r"a\.npy: unpacks to 1000000 bytes or more; at most 100000: 100000, or 20 times"
+    ):
+        arrays.read_npz(path)

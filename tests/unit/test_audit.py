@@ -10,11 +10,12 @@ from types import SimpleNamespace
 import pytest
 
 from toolnoise import steps, streams
+from toolnoise.base import code_digest
 from toolnoise.base.noise_sources import replicate
 from toolnoise.epoch_plan import plan_epoch
 from toolnoise.provenance.audit.evidence import RunFacts, differences, guarded
 from toolnoise.provenance.audit.examine import Coverage
-from toolnoise.provenance.audit.rules import RULES, draws, specs
+from toolnoise.provenance.audit.rules import RULES, draws, origins, specs
 from toolnoise.provenance.audit.rules.machines import _differs
 from toolnoise.provenance.record import repository
 from toolnoise.provenance.record.hashing import BLOCK, sha256_of_all
@@ -230,3 +231,29 @@ def test_a_commit_has_a_time_and_what_is_none_has_not(head):
     assert repository.committed(head).year > 2000
     assert repository.committed("0" * 40) is None
     assert repository.committed("HEAD") is None
+
+
+@pytest.mark.parametrize(
+    ("stated", "found"),
+    [
+        (["mine.py", "workflow/toolnoise/training/loop.py"], False),
+        (["mine/__init__.py"], False),
+        (["lib/mine.py"], False),
+        (["other/mine.pyc", "notmine.py"], True),
+        ([], True),
+    ],
+)
+def test_the_module_of_a_builder_must_be_stated(stated, found):
+    statement = SimpleNamespace(
+        parameters={"spec": {"model": {"builder": "mine:build"}}}, outputs=(SimpleNamespace(name="run"),)
+    )
+    told = [("run", "does not state the module of its network's builder, mine:build")]
+    assert list(origins._builder(statement, stated)) == (told if found else [])
+
+
+def test_a_module_with_a_syntax_error_is_a_finding(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "broken_module_of_a_study.py").write_text("def (:")
+    ((artifact, what),) = guarded("run", lambda: code_digest.sources("broken_module_of_a_study"))
+    assert artifact == "run"
+    assert what.startswith("cannot be checked (SyntaxError: ")

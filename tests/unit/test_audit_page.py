@@ -228,7 +228,8 @@ def test_the_page_says_what_was_covered_and_what_could_not_be():
     told = block(tree(run(1, CODE), files={"runs/a/1/weights.npz": 3, "stray": 4}))["told"]
     assert "of 2 files" in told[0]
     assert told[1] == "Note: a note"
-    assert told[2].startswith("Audited 2026-01-31 12:00 UTC by toolnoise ")
+    assert told[2] == "Signatures: none"
+    assert told[3].startswith("Audited 2026-01-31 12:00 UTC by toolnoise ")
 
 
 def test_a_page_among_the_results_is_refused(tmp_path, refused):

@@ -54,6 +54,7 @@ def test_any_study_has_the_figures_that_need_nothing_special():
         "table4": ["table4"],
         "ratios": ["ratios"],
         "identical_runs": ["identical_runs"],
+        "identical_times": ["identical_times"],
         "identical_tests": ["identical_tests"],
         "claims": ["claims"],
         "claim_parts": ["claim_parts"],
@@ -157,7 +158,18 @@ def test_two_networks_at_each_batch_size_are_two_figures_of_the_order():
 
 @pytest.mark.parametrize(
     "kind",
-    ["batch_norm", "subgroups", "across_toolings", "frameworks", "partings", "order", "table3", "table5", "remedies"],
+    [
+        "batch_norm",
+        "subgroups",
+        "across_toolings",
+        "frameworks",
+        "framework_parts",
+        "partings",
+        "order",
+        "table3",
+        "table5",
+        "remedies",
+    ],
 )
 def test_a_figure_that_the_grid_cannot_feed_is_refused_if_asked_for_and_left_out_else(kind, written, built, refused):
     written["grid"][0] |= {"hardware": ["cpu"], "variants": ["algo_impl", "control"]}

@@ -1,4 +1,5 @@
 import copy
+import itertools
 import json
 import re
 import subprocess
@@ -229,7 +230,23 @@ BAD_FILES = {
     "date": (GRID + "seed: 2026-10-21\n", "date is not JSON"),
     "not a number": (GRID + "recipes: {digits: {learning_rate: .nan}}\n", "found NaN"),
     "no end": (GRID + "models: {mine: {builder: 'a:b', options: {depth: .inf}}}\n", "depth: found Infinity"),
-    "circle": (GRID + "models: &all {mine: *all}\n", "Circular"),
+    "circle": (GRID + "models: &all {mine: *all}\n", "more than 1000000 values, with each alias in full"),
+    "bomb": (
+        "a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n"
+        + "".join(
+            f"{after}: &{after} [{', '.join([f'*{before}'] * 10)}]\n"
+            for before, after in itertools.pairwise("abcdefgh")
+        ),
+        "more than 1000000 values",
+    ),
+    "merged bomb": (
+        "a: &a {x: 1}\n"
+        + "".join(
+            f"{after}: &{after} {{<<: [{', '.join([f'*{before}'] * 10)}]}}\n"
+            for before, after in itertools.pairwise("abcdefgh")
+        ),
+        "more than 1000000 values",
+    ),
     "no boolean": (GRID + "seed: !!bool abc\n", "'abc'; expected YAML"),
     "too deep": (GRID + "seed: " + 3000 * "[", "recursion depth"),
     "list as key": (GRID + "? [seed]\n: 1\n", "line 10: found unhashable key"),

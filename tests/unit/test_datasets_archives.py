@@ -1,12 +1,17 @@
+import bz2
 import gzip
 import io
 import lzma
+import os
+import re
 import stat
 import tarfile
 import zipfile
 
 import pytest
 
+from toolnoise.base import files
+from toolnoise.datasets import archives
 from toolnoise.datasets.archives import opened
 
 FILES = {"b/two.txt": b"two" * 300, "b/one.txt": b"one", "a/three.txt": b"", "four.txt": b"4" * 700}
@@ -149,3 +154,26 @@ def test_what_is_no_archive_is_one_line(tmp_path, refused):
     assert refused(read, tmp_path / "absent") == (
         f"{tmp_path / 'absent'}: no such file; expected a folder, a .tar (.gz, .bz2 or .xz) or a .zip"
     )
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+def test_a_packed_file_that_would_fill_the_disk_is_one_line(pack, tmp_path, refused, monkeypatch):
+    monkeypatch.setattr(files, "LARGEST_UNPACKED", 1000)
+    monkeypatch.setattr(archives, "BLOCK", 1000)
+    path = tmp_path / "data.tar.gz"
+    path.write_bytes(pack(bytes(10**6)))
+    wanted = "unpacks to [0-9]+ bytes or more; at most [0-9]+: 1000, or 20 times its packed size"
+    assert re.search(wanted, refused(lambda: archives.opened(path).__enter__()))
+    assert re.search(wanted, refused(lambda: archives.unpacked(path)))
+
+
+def test_a_member_of_a_zip_that_would_fill_the_memory_is_one_line(tmp_path, refused, monkeypatch):
+    monkeypatch.setattr(files, "LARGEST_UNPACKED", 1000)
+    with zipfile.ZipFile(tmp_path / "data.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("zeros", bytes(10**6))
+    assert "zeros: unpacks to 1000000 bytes" in refused(lambda: archives.opened(tmp_path / "data.zip").__enter__())
+
+
+def test_a_pipe_in_a_folder_is_one_line(tmp_path, refused):
+    os.mkfifo(tmp_path / "picture.png")
+    assert "a pipe or a device" in refused(lambda: archives.opened(tmp_path).__enter__())

@@ -5,9 +5,11 @@ import re
 import socket
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import requests
 
 from toolnoise.base import files
 from toolnoise.datasets import fetching
@@ -74,8 +76,9 @@ def server(monkeypatch):
 
 
 @pytest.fixture
-def fetch(tmp_path):
+def fetch(tmp_path, monkeypatch):
     """Fetch one file to its place; returns its record."""
+    monkeypatch.chdir(tmp_path)
 
     def get(**source):
         source = {"path": str(tmp_path / "data/file.bin"), "checksum": f"sha256:{SHA256}"} | source
@@ -203,7 +206,8 @@ def test_without_a_checksum_a_part_of_another_session_is_not_trusted(server, fet
     assert server.asked == [None, f"bytes={BLOCK}-"]
 
 
-def test_two_fetches_at_once_download_once(server, tmp_path):
+def test_two_fetches_at_once_download_once(server, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     source = {"path": str(tmp_path / "data/file.bin"), "checksum": f"sha256:{SHA256}", "url": server.url}
     both = [
         threading.Thread(target=fetching.fetch, args=("made", {"reader": "npz", **source}, tmp_path / f"{number}.json"))
@@ -265,3 +269,58 @@ def test_every_file_of_a_data_set_is_recorded(tmp_path):
     assert [record["sha256"] for record in records] == [
         hashlib.sha256(role.encode()).hexdigest() for role in ("images", "partition")
     ]
+
+
+@pytest.mark.parametrize("path", ["../file.bin", "a/../../file.bin", "/tmp/toolnoise-nowhere/file.bin"])
+def test_nothing_is_downloaded_to_a_place_outside_the_folder(path, server, fetch, refused):
+    assert "a place outside this folder" in refused(lambda: fetch(path=path, url=server.url))
+    assert server.asked == []
+
+
+def test_a_part_that_is_a_link_is_refused(server, fetch, tmp_path, refused):
+    (tmp_path / "data").mkdir()
+    (tmp_path / "precious").write_text("mine")
+    (tmp_path / "data/.file.bin.part").symlink_to(tmp_path / "precious")
+    assert "a link, a folder, a pipe or a device" in refused(lambda: fetch(url=server.url))
+    assert (tmp_path / "precious").read_text() == "mine"
+
+
+def test_a_download_without_a_checksum_is_a_warning(server, fetch, capsys):
+    fetch(url=server.url, checksum="none")
+    warned = f"toolnoise: warning: {server.url} has no checksum"
+    assert capsys.readouterr().err.startswith(warned)
+    fetch(url=server.url)
+    assert warned not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "refuses"),
+    [
+        ("https://a.org/x", "http://a.org/y", True),
+        ("https://a.org/x", "https://b.org/y", False),
+        ("https://a.org/x", "/y", False),
+        ("http://a.org/x", "http://b.org/y", False),
+    ],
+)
+def test_no_redirect_leaves_encryption(one, other, refuses, refused):
+    answer = requests.Response()
+    answer.status_code, answer.url, answer.headers["location"] = 302, one, other
+    ask = lambda: fetching._Secure().get_redirect_target(answer)  # noqa: E731
+    if refuses:
+        assert refused(ask) == f"{one}: redirects to {other}, which is not encrypted; an https address"
+    else:
+        assert ask() == other
+
+
+def test_a_download_without_an_end_is_refused_with_the_limit(server, fetch, refused, monkeypatch):
+    monkeypatch.setattr(fetching, "MOST_UNANNOUNCED", 2 * BLOCK)
+    server.announced = False
+    line = refused(lambda: fetch(url=server.url))
+    assert f"more than {2 * BLOCK} bytes without saying how long the file is" in line
+
+
+def test_a_download_that_does_not_fit_is_refused_before_it_begins(server, fetch, tmp_path, refused, monkeypatch):
+    monkeypatch.setattr(fetching.shutil, "disk_usage", lambda _: SimpleNamespace(free=1000))
+    line = refused(lambda: fetch(url=server.url))
+    assert line == f"{server.url}: the file has {len(CONTENT)} bytes more; 1000 are free here"
+    assert here(tmp_path) == []

@@ -160,3 +160,12 @@ def test_real_pictures_are_read_as_pillow_reads_them(tmp_path):
                 with Image.open(archive.extractfile(member)) as image:
                     assert np.array_equal(found[f"{part}_images"][place], np.array(image)), member.name
                 assert found[f"{part}_labels"][place] == classes.index(kind)
+
+
+def test_a_strip_that_would_be_scaled_to_gigabytes_is_one_line(files, prepare, refused):
+    files["train/eel/strip.png"] = encoded(np.zeros((1, 60_000, 3), np.uint8))
+    line = refused(lambda: prepare(files, image_size=224))
+    assert line.endswith(
+        "eel/strip.png: does not decode (60000 x 1 pixels are longer than wide by more than 100 times); "
+        "allowed: BMP, GIF, JPEG, PNG, PPM, TIFF, WEBP"
+    )

@@ -112,13 +112,23 @@ def test_a_full_disk_under_what_a_verb_prints_is_one_line(verb):
 
 @pytest.mark.parametrize("verb", ["summary", "status", "estimate", "doctor", "report"])
 def test_ctrl_c_ends_a_verb_at_work_without_a_word(verb, tmp_path):
-    pipe = tmp_path / "study.json"
+    study, pipe = tmp_path / "study.json", tmp_path / "pipe"
+    study.write_text("{}")
     os.mkfifo(pipe)
+    # Python imports this first: the verb waits in the middle of reading its study.
+    (tmp_path / "sitecustomize.py").write_text(
+        "import pathlib\nread = pathlib.Path.read_text\n"
+        "def wait(path, *more, **options):\n"
+        f"    path.name == 'study.json' and open({str(pipe)!r}).read()\n"
+        "    return read(path, *more, **options)\n"
+        "pathlib.Path.read_text = wait\n"
+    )
     more = ["--shows", "a", "--out", "b"] if verb == "report" else []
     script = Path(sys.executable).with_name("toolnoise")
     # A shell may have started these tests in the background, where it ignores SIGINT.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    job = subprocess.Popen([script, verb, "--study", pipe, *more], stderr=subprocess.PIPE, text=True)
+    command = [script, verb, "--study", study, *more]
+    job = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(tmp_path)})
     signal.signal(signal.SIGINT, before)
     while True:
         # Nobody can open a pipe to write until somebody reads it.

@@ -10,6 +10,8 @@ import pytest
 
 from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
+from toolnoise.provenance.record import statements
+from toolnoise.study import config
 
 ARRAYS = {"b/kernel": np.arange(6, dtype=np.float32).reshape(2, 3), "a": np.array(["é"]), "empty": np.zeros((0, 2))}
 
@@ -200,3 +202,30 @@ def test_json_that_cannot_be_read_elsewhere_is_never_written(place):
     with pytest.raises(ValueError, match="JSON"):
         files.write_json(place, {"loss": float("nan")})
     assert not place.exists()
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        files.read_json,
+        files.sha256,
+        arrays.read_npz,
+        arrays.read_npy,
+        config.read_yaml,
+        statements.read,
+        arrays.npz_names,
+    ],
+)
+def test_a_pipe_or_a_device_where_a_file_belongs_is_refused_at_once(read, tmp_path):
+    os.mkfifo(tmp_path / "pipe.yaml")
+    for path in (tmp_path / "pipe.yaml", Path("/dev/zero")):
+        with pytest.raises(BadInput, match="a pipe or a device"):
+            read(path)
+
+
+@pytest.mark.parametrize("read", [files.read_json, config.read_yaml])
+def test_a_text_that_would_fill_the_memory_is_refused_with_the_limit(read, tmp_path):
+    with (tmp_path / "study.json").open("wb") as file:
+        file.truncate(3 * 10**9)
+    with pytest.raises(BadInput, match=f"has 3000000000 bytes; at most {files.LARGEST_TEXT}"):
+        read(tmp_path / "study.json")

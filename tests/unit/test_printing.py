@@ -1,6 +1,9 @@
+import sys
+
 import pytest
 
-from toolnoise.base.printing import aligned, size, span
+from toolnoise import cli
+from toolnoise.base.printing import aligned, plainly, size, span
 
 
 def test_columns_stand_below_their_headings():
@@ -26,3 +29,21 @@ def test_a_span_is_told_in_a_person_s_unit(seconds, told):
 )
 def test_a_size_is_told_in_a_person_s_unit(count, told):
     assert size(count) == told
+
+
+def test_nothing_that_a_terminal_obeys_is_printed(capsys):
+    with plainly():
+        print("\x1b[2Jred\a\r\u202e\udc80\tnext", file=sys.stdout)
+        print("\x9b1m café", file=sys.stderr)
+    assert capsys.readouterr() == ("\\x1b[2Jred\\x07\\r\\u202e\\udc80\tnext\n", "\\x9b1m café\n")
+
+
+@pytest.mark.parametrize(
+    "words", [["sign", "\x1b[2J", "--key", "k"], ["crate", "\x1b[2J", "--out", "o"], ["diff", "\x1b[2J", "b"]]
+)
+def test_a_verb_prints_plainly_what_it_was_given(words, capsys):
+    with pytest.raises(SystemExit):
+        cli.main(words)
+    said = "".join(capsys.readouterr())
+    assert r"\x1b[2J" in said
+    assert "\x1b" not in said

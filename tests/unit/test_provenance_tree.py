@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 from datetime import datetime
@@ -193,7 +194,7 @@ def test_a_statement_that_vanishes_meanwhile_is_unreadable(root, monkeypatch):
     def gone(*_):
         raise FileNotFoundError
 
-    monkeypatch.setattr(Path, "read_bytes", gone)
+    monkeypatch.setattr(tree, "open_plain", gone)
     assert list(tree.load_study(root).unreadable) == ["statements/metrics/data.csv.intoto.json"]
 
 
@@ -211,3 +212,26 @@ def test_only_plain_files_are_opened(root):
 def test_no_results_are_refused_in_one_line(make, tmp_path, refused):
     make(tmp_path / "elsewhere")
     assert refused(tree.load, tmp_path / "elsewhere").startswith(str(tmp_path / "elsewhere"))
+
+
+@pytest.mark.parametrize("folder", ["metrics", "statements", "."])
+def test_a_folder_that_may_not_be_read_is_told(folder, root, monkeypatch):
+    """As for another user than root."""
+    closed, opened, listed = os.path.normpath(root / folder), Path.stat, os.scandir
+
+    def refuse(path):
+        if os.path.normpath(path) == closed:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    def stat(path, **options):
+        refuse(path.parent)
+        return opened(path, **options)
+
+    def scandir(path):
+        refuse(path)
+        return listed(path)
+
+    monkeypatch.setattr(Path, "stat", stat)
+    monkeypatch.setattr(os, "scandir", scandir)
+    (found,) = tree.load(root.parent).trees
+    assert "a folder that cannot be read (no permission)" in found.strange.values()

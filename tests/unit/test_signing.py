@@ -11,7 +11,7 @@ import pytest
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput
 from toolnoise.provenance.audit import examine
-from toolnoise.provenance.audit.rules import RULES, SIGNED
+from toolnoise.provenance.audit.rules import ROOT_SIGNED, RULES, SIGNED
 from toolnoise.provenance.record import signing, statements, tree
 from toolnoise.provenance.record.statements import Artifact, Statement
 
@@ -300,3 +300,96 @@ def test_a_list_of_nobody_is_one_line(text, refused, tmp_path):
 def test_without_openssh_it_is_one_line(sign, refused, monkeypatch):
     monkeypatch.setenv("PATH", "")
     assert refused(sign) == "ssh-keygen: is not installed; it comes with OpenSSH (Debian: openssh-client)"
+
+
+# The root: the page's statement, which names the others
+# ------------------------------------------------------
+
+
+@pytest.fixture
+def root(results):
+    """The statement of a page that names both statements; returns its path."""
+    output = Artifact("results/s/index.html", "cd" * 32, 7, "out")
+    folder = results[0].parents[4]
+    chain = {path.relative_to(folder).as_posix(): files.sha256(path) for path in results}
+    page = Statement("write-page", (output,), (), {"study": "s"}, {}, NOON, NOON, {"python": "3.11.7"}, chain=chain)
+    path = folder / statements.path_for(output.name)
+    files.write_json(path, page.as_json())
+    return path
+
+
+def rooted(results, key=None):
+    """An audit, and what it says of the root and of what it names."""
+    names = ("statements-are-the-roots", "root-is-signed")
+    loaded, rules = tree.load(results[0].parents[3]), (*RULES, *([ROOT_SIGNED] if key else []))
+    if key:
+        with signing.only(key) as owner:
+            found = examine.examine(loaded, rules=rules, key=owner)
+    else:
+        found = examine.examine(loaded, rules=rules)
+    return found, [(one.artifact, one.what) for one in found.findings if one.rule in names]
+
+
+@pytest.mark.usefixtures("root")
+def test_a_statement_that_changed_or_went_is_found_from_the_root(results):
+    assert rooted(results)[1] == []
+    results[0].write_text(results[0].read_text().replace("3.11.7", "3.11.8"))
+    results[1].unlink()
+    changed, gone = rooted(results)[1]
+    assert changed[0] == "results/s/data/one.npz"
+    assert "the root names" in changed[1]
+    assert gone == ("results/s/statements/data/two.npz.intoto.json", "is named by the root, and is not there")
+
+
+def test_the_root_has_a_digest_that_signing_keeps_and_a_change_does_not(results, root, sign):
+    (line,) = rooted(results)[0].roots
+    sign()
+    found, told = rooted(results)
+    assert found.roots == [line]
+    assert told == []
+    assert found.signatures == "present, not checked (on 3 of 3 statements)"
+    assert f"{line}\nsignatures: present, not checked" in examine.as_text(found, strict=False)
+    envelope = json.loads(root.read_text())
+    payload = base64.b64decode(envelope["payload"]).replace(b"3.11.7", b"3.11.8")
+    files.write_json(root, envelope | {"payload": base64.b64encode(payload).decode()})
+    assert rooted(results)[0].roots != [line]
+
+
+@pytest.mark.usefixtures("root")
+def test_one_signature_on_the_root_vouches_for_all(results, sign, keys):
+    unsigned = [path.read_bytes() for path in results]
+    sign()
+    for path, content in zip(results, unsigned, strict=True):
+        path.write_bytes(content)
+    found, told = rooted(results, keys / "ann.pub")
+    assert told == []
+    assert found.signatures.startswith("good, by SHA256:")
+    found, ((artifact, what),) = rooted(results, keys / "bob.pub")
+    assert artifact == "results/s/index.html"
+    assert "is not an allowed signer" in what
+    assert found.signatures.startswith("not good")
+
+
+def test_what_was_made_after_the_root_is_told_and_is_not_vouched_for(results, root, sign, keys):
+    late = Statement("report", (Artifact("results/s/report.html", "ef" * 32, 7, "out"),), (), {}, {}, NOON, NOON, {})
+    files.write_json(root.with_name("report.html.intoto.json"), late.as_json())
+    found, told = rooted(results)
+    assert told == []
+    assert found.roots[1] == "s: not under the root: 1 statements, such as that of results/s/report.html"
+    sign()
+    ((artifact, what),) = rooted(results, keys / "ann.pub")[1]
+    assert (artifact, what.endswith("the root names no such statement")) == ("results/s/report.html", True)
+
+
+def test_results_without_a_root_say_so_and_cannot_be_vouched_for(results, keys):
+    found, told = rooted(results)
+    assert told == []
+    assert found.roots == ["s: no chain: there is no statement of a page that names the digests of the others"]
+    assert found.signatures == "none"
+    assert rooted(results, keys / "ann.pub")[1] == [("results/s/index.html", "has no statement that names the others")]
+
+
+def test_a_key_that_is_no_public_key_is_refused(keys):
+    for name in ("ann", "allowed"):
+        with pytest.raises(BadInput, match="public"), signing.only(keys / name):
+            pass

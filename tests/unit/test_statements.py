@@ -1,6 +1,7 @@
 """Statements: what a job says of itself, written and read again, and one line for what is none."""
 
 import base64
+import hashlib
 import json
 from datetime import datetime
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from toolnoise.base import files
-from toolnoise.provenance.record import statements
+from toolnoise.provenance.record import recorder, statements
 from toolnoise.provenance.record.statements import CODE, COMMIT, INPUT, SOURCE, Artifact, Statement
 
 STATEMENT = Statement(
@@ -38,6 +39,30 @@ def path(tmp_path):
 
 def test_what_is_written_is_read(path):
     assert statements.read(path) == STATEMENT
+
+
+def test_how_a_job_started_and_what_the_root_names_are_written_and_read(path):
+    resumed = {"after_epochs": [3], "checkpoint_sha256": "a" * 64}
+    chain = {"results/s/statements/study.json.intoto.json": "b" * 64}
+    statement = STATEMENT._replace(process="warm", resumed=resumed, chain=chain)
+    files.write_json(path, statement.as_json())
+    assert statements.read(path) == statement
+    assert json.loads(path.read_text())["predicate"]["runDetails"]["metadata"]["toolnoise_resumed"] == resumed
+
+
+def test_a_run_states_the_checkpoint_that_it_resumed_from_and_none_that_it_refused(tmp_path):
+    named = {"checkpoint": str(tmp_path / "1.npz"), "record": str(tmp_path / "run.json")}
+    assert recorder._kept(named) == ""
+    Path(named["checkpoint"]).write_bytes(b"weights")
+    kept = recorder._kept(named)
+    files.write_json(named["record"], {"resumed_after": [2, 5]})
+    assert recorder._resumed(named, "") is None
+    assert recorder._resumed(named, kept) == {
+        "after_epochs": [2, 5],
+        "checkpoint_sha256": hashlib.sha256(b"weights").hexdigest(),
+    }
+    files.write_json(named["record"], {"resumed_after": []})
+    assert recorder._resumed(named, kept) is None
 
 
 def test_the_standards_own_fields_are_used(path):

@@ -13,7 +13,7 @@ import pytest
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.program import ROOT
-from toolnoise.figures import panels, style
+from toolnoise.figures import dots, panels, style
 
 COLUMNS = ["hardware", "variant", "metric", "group", "value", "ci_low", "ci_high", "n_runs", "n_missing"]
 
@@ -31,10 +31,11 @@ def three_bars():
     )
 
 
-def drawn(rows, emulated=()):
-    figure, axes = style.grid(1, [style.width(rows)])
-    panels.bars(axes[0, 0], rows)
-    style.finish(figure, "Title", rows, emulated, style.HOW)
+def drawn(rows, emulated=(), **beside):
+    at = dots.lines(rows)
+    figure, axes = dots.page(at, 1)
+    dots.measure(axes[0], rows, at, **beside)
+    style.finish(figure, "Title", rows, emulated, style.HOW, keys=(), marks=dots.keys(figure))
     return figure
 
 
@@ -67,9 +68,12 @@ def test_the_draws_that_a_variant_fixes_are_counted(draws, note):
 
 def test_the_distance_of_unrelated_weights_is_marked_and_explained():
     rows = three_bars().assign(metric="l2_unit")
-    figure = drawn(rows)
-    assert figure.axes[0].get_ylim()[1] > np.sqrt(2)
-    assert style.UNRELATED in words(figure)
+    at = dots.lines(rows)
+    figure, axes = dots.page(at, 1)
+    dots.noise(axes, rows, pd.DataFrame(columns=["metric", "place", "variant", "value"]), at, ["l2_unit"])
+    style.finish(figure, "Title", rows, (), "")
+    assert figure.axes[0].get_xlim()[1] > np.sqrt(2)
+    assert style.FAR in words(figure)
     assert any("the distance of two random directions" in text for text in words(figure))
 
 
@@ -130,13 +134,28 @@ def test_a_bar_too_low_to_be_seen_has_its_value_written_over_it():
     assert "10" not in texts
 
 
-def test_bars_are_in_the_unit_of_their_axis():
-    panel = drawn(three_bars()).axes[0]
-    assert panel.get_ylabel() == "% of test examples"
-    heights = [patch.get_height() for patch in panel.patches]
-    assert heights[0] == pytest.approx(10)
-    assert np.isnan(heights[1])
-    assert heights[2] == 0
+def of(figure, mark):
+    """The lines of the first panel with that mark."""
+    return [line for line in figure.axes[0].lines if line.get_label() == mark]
+
+
+def test_values_are_in_the_unit_of_their_axis_and_an_exact_zero_has_a_mark_of_its_own():
+    figure = drawn(three_bars())
+    assert figure.axes[0].get_xlabel() == "% of test examples"
+    assert [line.get_xdata()[0] for line in of(figure, "estimate")] == pytest.approx([10])
+    assert [line.get_xdata()[0] for line in of(figure, "zero")] == [0]
+
+
+def test_each_run_is_a_dot_and_what_occurs_is_in_the_legend():
+    rows, key = three_bars(), ("smallcnn\ndigits", "algo")
+    figure = drawn(rows, runs={key: [0.08, 0.12, np.nan]}, chance={key: 0.05}, alone={key: 0.09})
+    (runs,) = of(figure, "run")
+    assert list(runs.get_xdata()) == pytest.approx([8, 12])
+    assert [line.get_xdata()[0] for line in of(figure, "chance")] == pytest.approx([5])
+    assert [line.get_xdata()[0] for line in of(figure, "alone")] == pytest.approx([9])
+    said = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert {"a run", "exactly 0", "if examples erred independently", "SD, infinite test set"} <= set(said)
+    assert not drawn(rows.iloc[:1]).legends[0].get_texts()[1:]
 
 
 def test_an_interval_too_long_for_the_axis_ends_in_an_arrow_that_is_explained():
@@ -145,7 +164,7 @@ def test_an_interval_too_long_for_the_axis_ends_in_an_arrow_that_is_explained():
         ("cpu", "impl", "accuracy_sd", "all", 0.01, 0.004, np.inf, 2, 0),
     )
     figure = drawn(rows)
-    assert figure.axes[0].get_ylim()[1] == pytest.approx(4.4)
+    assert figure.axes[0].get_xlim()[1] == pytest.approx(1.04 * dots.REACH)
     assert any("Arrow" in text for text in words(figure))
 
 
@@ -156,8 +175,9 @@ def test_emulated_noise_is_labelled_where_it_is_shown_and_only_there():
 
 
 def test_no_text_leaves_the_figure_and_no_label_touches_another():
-    rows = pd.concat([three_bars().assign(place=f"a-long-model-{i}\ndigits") for i in range(6)])
+    rows = pd.concat([three_bars().assign(place=f"a-long-model-{i} / digits") for i in range(6)])
     figure = drawn(rows, ["cpu"])
+    style.frame(figure, "A finding with 4.2 % of words in it, " * 5, ["A note. " * 40], subtitle="What is shown, " * 12)
     figure.draw_without_rendering()
     edge = figure.bbox
     for text in figure.texts:
@@ -166,8 +186,8 @@ def test_no_text_leaves_the_figure_and_no_label_touches_another():
         assert box.x1 <= edge.x1
         assert edge.y0 <= box.y0
         assert box.y1 <= edge.y1
-    labels = [label.get_window_extent() for label in figure.axes[0].get_xticklabels()]
-    assert all(left.x1 < right.x0 for left, right in itertools.pairwise(labels))
+    labels = [label.get_window_extent() for label in figure.axes[0].get_yticklabels()]
+    assert all(upper.y0 > lower.y1 for upper, lower in itertools.pairwise(labels))
 
 
 def test_the_note_counts_runs_and_missing_runs():
@@ -216,7 +236,7 @@ def test_a_zero_with_an_interval_is_written_over_its_end():
     )
     figure = drawn(rows)
     (zero,) = (text for text in figure.axes[0].texts if text.get_text() == "0")
-    assert zero.xy[1] == pytest.approx(2)  # percent, as the axis
+    assert zero.xy[0] == pytest.approx(2)  # percent, as the axis
     assert any("or one of no width" in text for text in words(figure))
 
 
@@ -268,21 +288,21 @@ def test_panels_too_wide_for_a_page_stand_below_one_another_and_share_their_axes
     assert axes[0, 1].get_ylim() != (0, 7)
 
 
-def test_an_expected_value_is_a_line_within_the_axis_on_a_band_that_ends_with_it():
-    rows = table(("cpu", "algo", "accuracy_sd_ratio", "Old", 1.0, 0.9, 1.1, 5, 0))
-    figure, axes = style.grid(1, [style.width(rows)])
-    panel = axes[0, 0]
-    panels.bars(panel, rows)
-    panels.expected(panel, rows.assign(value=3.0, ci_low=1.5, ci_high=99.0))
-    assert panel.get_ylim()[1] == pytest.approx(3.3)
-    assert any(set(line.get_ydata()) == {3.0} for line in panel.lines)
-    band = panel.collections[0].get_paths()[0].get_extents()
-    assert (band.y0, band.y1) == pytest.approx((1.5, 3.3))
-    # Without enough runs there is no range, and the expected value still stands.
-    panels.expected(panel, rows.assign(value=2.0, ci_low=np.nan, ci_high=np.nan))
-    assert len(panel.collections) == 1
-    assert any(set(line.get_ydata()) == {2.0} for line in panel.lines)
-    figure.draw_without_rendering()
+def test_a_ratio_that_cannot_be_told_from_one_is_hollow_and_one_outside_its_null_has_a_ring():
+    rows = table(
+        ("cpu", "algo", "wall_ratio", "all", 1.2, 0.9, 1.6, 5, 0),
+        ("cpu", "impl", "wall_ratio", "all", 1.5, 1.4, 1.6, 5, 0),
+        ("cpu", "control", "wall_ratio", "all", np.nan, np.nan, np.nan, 1, 0),
+    )
+    at = dots.lines(rows)
+    figure, axes = dots.page(at, 1)
+    assert dots.untold(rows) == {("smallcnn\ndigits", "algo")}
+    dots.ratios(axes[0], rows, at, hollow=dots.untold(rows), ringed={("smallcnn\ndigits", "impl")})
+    assert [line.get_xdata()[0] for line in of(figure, "untold")] == [1.2]
+    assert [line.get_xdata()[0] for line in of(figure, "estimate")] == [1.5]
+    assert [line.get_xdata()[0] for line in of(figure, "ring")] == [1.5]
+    assert "n/a" in words(figure)
+    assert axes[0].get_xscale() == "log"
 
 
 def sizes(metric, *values):

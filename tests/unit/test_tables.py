@@ -59,3 +59,14 @@ def test_names_and_notes_cannot_break_a_table(tmp_path):
 )
 def test_a_number_has_its_interval_if_there_is_one(estimate, text):
     assert str(tables.with_interval(Estimate(*estimate), 100, 1)) == text
+
+
+def test_markdown_shows_tags_and_keeps_its_rows(tmp_path):
+    tables.save_table(
+        f"{tmp_path}/t", "<i>T", ["A\nB"], [["<img src=x onerror=alert(1)>\n| x"]], ["<script>, A & B, &lt;"]
+    )
+    text = (tmp_path / "t.md").read_text()
+    assert "* &lt;script>, A & B, &amp;lt;" in text
+    assert "<" not in text
+    assert "| A B |" in text
+    assert r"| &lt;img src=x onerror=alert(1)> \| x |" in text

@@ -75,7 +75,16 @@ OTHER = {
         "steps": 1,
         "repeats": 1,
     },
-    "figures": ["overhead", "layers", "frameworks", "partings", "growth", "growth_fits", "identical_runs"],
+    "figures": [
+        "overhead",
+        "layers",
+        "frameworks",
+        "framework_parts",
+        "partings",
+        "growth",
+        "growth_fits",
+        "identical_runs",
+    ],
 }
 
 

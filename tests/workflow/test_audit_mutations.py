@@ -10,6 +10,7 @@ kinds or of one, these tests go through the same 2,363 branches of `toolnoise.pr
 
 import copy
 import hashlib
+import importlib.util
 import json
 import os
 import re
@@ -21,11 +22,11 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from toolnoise.base import arrays
+from toolnoise.base import arrays, files
 from toolnoise.provenance.audit import examine
 from toolnoise.provenance.audit.rules import RULES
 from toolnoise.provenance.record import repository, tree
-from toolnoise.provenance.record.statements import PROCESS, TIME, path_for
+from toolnoise.provenance.record.statements import PROCESS, RESUMED, TIME, path_for
 
 ROOT = Path(__file__).parents[2]
 CELL = "smallcnn/digits/cpu"
@@ -144,6 +145,12 @@ class Folder:
                 one["annotations"]["size"] = len(content)
             if found:
                 path.write_text(json.dumps(value, indent=1, sort_keys=True) + "\n")
+
+    def vouch(self):
+        """Have the root name every statement as it is now."""
+        paths = [path for path in (self.root / "statements").rglob("*.json") if path.name != "index.html.intoto.json"]
+        chain = {self.name(path.relative_to(self.root).as_posix()): files.sha256(path) for path in paths}
+        self.change("index.html", lambda root: definition(root)["internalParameters"].update(statements=chain))
 
     def restore(self):
         for path in sorted(self.root.rglob("*"), reverse=True):
@@ -343,7 +350,7 @@ def move_times(folder, artifact, by):
     def move(statement):
         times = statement["predicate"]["runDetails"]["metadata"]
         for key, value in times.items():
-            if key == PROCESS:
+            if key in (PROCESS, RESUMED):
                 continue
             times[key] = (datetime.strptime(value, TIME) + by).strftime(TIME)
 
@@ -384,6 +391,46 @@ def a_digit_of_a_csv_and_the_digest_in_its_statement_are_edited(folder):
     path = folder.path(METRICS)
     path.write_text(re.sub(r"\d(?=\n$)", lambda digit: str((int(digit[0]) + 1) % 10), path.read_text()))
     folder.settle(METRICS)
+
+
+@mutation("collected-are-their-parts", STABILITY)
+def a_number_of_the_whole_study_is_changed_and_stated_anew_everywhere(folder):
+    path = folder.path(STABILITY)
+    path.write_text(re.sub(r"0\.\d", lambda found: "0.1" if found[0] != "0.1" else "0.2", path.read_text(), count=1))
+    folder.settle(STABILITY, everywhere=True)
+    folder.vouch()
+
+
+@mutation("final-weights-are-the-histories", WEIGHTS)
+def the_weights_of_a_run_are_of_another_and_stated_anew_everywhere(folder):
+    shutil.copy(folder.path(f"{OTHER_RUN}/weights.npz"), folder.path(WEIGHTS))
+    folder.settle(WEIGHTS, everywhere=True)
+    folder.vouch()
+
+
+@mutation("accuracies-are-the-logits", HISTORY)
+def the_last_accuracy_of_a_run_is_embellished_and_stated_anew_everywhere(folder):
+    path = folder.path(HISTORY)
+    *before, last = path.read_text().splitlines(keepends=True)
+    fields = last.split(",")
+    fields[4] = str(float(fields[4]) + 0.01)
+    path.write_text("".join([*before, ",".join(fields)]))
+    folder.settle(HISTORY, everywhere=True)
+    folder.vouch()
+
+
+@mutation("statements-are-the-roots", METRICS)
+def a_time_in_a_statement_is_moved(folder):
+    move_times(folder, METRICS, timedelta(microseconds=1))
+
+
+@mutation("statements-are-the-roots", TABLE)
+def the_root_does_not_name_a_statement(folder):
+    def forget(root):
+        chain = definition(root)["internalParameters"]["statements"]
+        del chain[next(one for one in chain if "figures/table2" in one)]
+
+    folder.change("index.html", forget)
 
 
 @mutation("digests-match", "figures/noise_by_source-cpu.png")
@@ -1070,6 +1117,17 @@ def test_the_docs_list_every_rule_every_mutation_and_every_kind_of_artifact():
     assert f"every kind of artifact: {', '.join(KINDS)}." in " ".join(page.split())
 
 
+def test_a_flip_anywhere_in_any_statement_is_found_from_the_root(both):
+    """A sample of what `bench/flips.py` does to every byte."""
+    about = importlib.util.spec_from_file_location("flips", ROOT / "bench/flips.py")
+    flips = importlib.util.module_from_spec(about)
+    about.loader.exec_module(flips)
+    root = both["small"].root
+    found = [flips.flipped(root, path, range(0, 10**5, 997)) for path in flips.statements(root, 8)]
+    assert sum(one.tried for one in found) > 80
+    assert [one.missed for one in found] == [[]] * 8
+
+
 # What is no harm
 # ---------------
 
@@ -1106,6 +1164,7 @@ def test_results_by_code_that_has_changed_since_are_stale_and_clean(folders):
         made_from(statement, "commit")[0]["annotations"] |= {"dirty": True, "diff_sha256": "0" * 64}
 
     folder.change(TABLE, state)
+    folder.vouch()
     found = folder.audit()
     assert found.findings == ()
     assert [(one.artifact, one.changed) for one in found.stale] == [(folder.name(TABLE), (name,))]
@@ -1121,6 +1180,7 @@ def test_what_nothing_is_made_from_can_be_forged_with_its_statement_as_the_docs_
     for kind in ENDS:
         study, artifact = KINDS[kind]
         folders[study].settle(artifact)
+        folders[study].vouch()
     assert [folders[study].audit().findings for study in ("small", "other")] == [(), ()]
     assert "(the page itself, or a measured speed)" in " ".join((ROOT / "docs/audit.md").read_text().split())
 

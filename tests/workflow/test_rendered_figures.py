@@ -13,6 +13,7 @@ import pytest
 from toolnoise import streams
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
+from toolnoise.base.noise_sources import SOURCES
 from toolnoise.base.program import ROOT
 from toolnoise.datasets.counting import COUNTS
 from toolnoise.dumps.layer_dump import gram
@@ -26,6 +27,7 @@ from toolnoise.metrics.identical import CONVERGENCE, IDENTICAL, NONE_WEAK, Histo
 from toolnoise.metrics.layers import LAYERS, layers
 from toolnoise.metrics.overhead import KERNELS, OVERHEAD
 from toolnoise.metrics.part_sizes import PART_SIZES, sizes
+from toolnoise.metrics.per_run import RUNS as RUNS_OF_CELLS
 from toolnoise.metrics.ratios import RATIOS
 from toolnoise.metrics.remedies import REMEDIES
 from toolnoise.metrics.stability import STABILITY, stability
@@ -50,6 +52,16 @@ def measured(place, labels, classes, groups, noise, runs=RUNS):
     return [(*place, metric, group, *estimate, runs, 0) for metric, group, estimate in rows]
 
 
+def each_runs(rows):
+    """The accuracy and churn of each run of the cells of some rows: the mean of the cell, and a little more or less."""
+    for *cell, metric, group, value, _, _, runs, _ in rows:
+        if metric in ("accuracy_mean", "churn"):
+            for seed in range(1, runs + 1):
+                draws = ("own" if cell[3] == "impl" else str(seed) for _ in SOURCES)
+                own = value * (1 + 0.01 * (seed % 3 - 1))
+                yield (*cell, seed, *draws, metric.removesuffix("_mean"), group, own)
+
+
 @pytest.fixture
 def written(tmp_path):
     """Write metric files into a folder and run a notebook's code on them; returns the stem of what it wrote."""
@@ -72,6 +84,7 @@ def written(tmp_path):
         growth=(),
         growth_fits=(),
         part_sizes=(),
+        runs=None,
         **parameters,
     ):
         files = {
@@ -91,6 +104,7 @@ def written(tmp_path):
             "growth": (GROWTH, growth),
             "growth_fits": (GROWTH_FITS, growth_fits),
             "part_sizes": (PART_SIZES, part_sizes),
+            "runs": (RUNS_OF_CELLS, list(each_runs(rows)) if runs is None else runs),
         }
         for name, (columns, values) in files.items():
             if values:
@@ -295,7 +309,13 @@ def ratios(models, hardware=("p100", "v100"), accelerator="gpu", **values):
 
 def test_kernels_say_how_much_of_the_time_is_in_the_longest(written):
     said = words(written("kernels", kernels=list(kernels()), **ON_V100))
-    for part in ("vgg19", "longest: 40 % default, 67 % deterministic", "ms a step", "rest", "64 images of 224 x 224"):
+    for part in (
+        "vgg19",
+        "kernel 1",
+        "40 % (default) and 67 % (deterministic)",
+        "1,000 → 3,000",
+        "64 images of 224 x 224",
+    ):
         assert part in said
     assert "On a CPU" not in said
 
@@ -512,40 +532,28 @@ def test_identical_runs_are_a_row_a_cell_beside_the_published_headlines(written)
     stem = written("identical_runs", identical=given, emulated=["cpu"], **ON_DIGITS)
     rows, text = lines_of(stem)
     mine = dict(zip(IDENTICAL, given[0], strict=True))
-    found = rows["TensorFlow 2.21.0", "cpu†", "smallcnn / digits", "ALGO+IMPL"]
-    assert found[:2] == ["-1", "6 (1 missing)"]
-    assert found[2].startswith(f"{100 * mine['max_accuracy_diff']:.2f} (")
-    assert found[3].startswith(f"{100 * mine['std_dev_accuracy']:.2f} (")
-    assert f"({mine['max_diff_label']} of 20: " in found[4]
-    # Converged after 2 of 3 epochs, and times from 3 to 8 seconds.
-    assert found[6:] == ["2.0 (2 to 2)", "3.67 (2 to 5.33, +167 %)", "5.5 (3 to 8, +167 %)"]
+    about = ("cpu†, TensorFlow 2.21.0", "smallcnn / digits")
+    found = rows[*about, "ALGO+IMPL (seed -1)", "6 (1 missing)"]
+    assert found[0].startswith(f"{100 * mine['max_accuracy_diff']:.2f} (")
+    assert found[1].startswith(f"{100 * mine['std_dev_accuracy']:.2f} (")
+    assert f"({mine['max_diff_label']} of 20: " in found[2]
     same = mean(given, "control")
-    assert rows["TensorFlow 2.21.0", "cpu†", "smallcnn / digits", "Control"][2:6] == [
-        f"0 ({same} to {same})",
-        "0",
-        "0",
-        "0",
-    ]
-    assert rows["TensorFlow, CNTK, Theano", "Pham et al.", "largest published", "ALGO+IMPL"][2] == "10.8"
-    assert rows["TensorFlow, CNTK, Theano", "Pham et al.", "largest published", "IMPL"] == [
-        "1",
-        "",
-        "2.9",
-        "",
-        "52.4",
-        "",
-        "",
-        "",
-        "145.3 %",
-    ]
-    assert rows["all here", "this study", "largest", "IMPL"][-1] == "166.7 % (smallcnn, 6 runs)"
-    for note in (
-        "A range grows with the number of runs",
-        "2.53 SDs of 6 runs",
-        "Convergence (near-best): the first epoch",
-    ):
+    assert rows[*about, "Control (seed 1)", "6 (1 missing)"] == [f"0 ({same} to {same})", "0", "0", "0"]
+    assert rows["Pham et al.", "largest published", "ALGO+IMPL (seed -1)", ""][0] == "10.8"
+    assert rows["Pham et al.", "largest published", "IMPL (seed 1)", ""] == ["2.9", "", "52.4"]
+    for note in ("A range grows with the number of runs", "2.53 SDs of 6 runs"):
         assert note in text
     assert "weak" not in text.replace("weak ones", "").replace("weak models", "").replace("too weak to count", "")
+
+
+def test_the_times_of_identical_runs_stand_beside_the_published_headline(written):
+    rows, text = lines_of(written("identical_times", identical=list(identical_rows()), **ON_DIGITS))
+    # Converged after 2 of 3 epochs, and times from 3 to 8 seconds.
+    found = rows["cpu, TensorFlow 2.21.0", "smallcnn / digits", "ALGO+IMPL (seed -1)", "6 (1 missing)"]
+    assert found == ["2.0 (2 to 2)", "3.67 (2 to 5.33, +167 %)", "5.5 (3 to 8, +167 %)"]
+    assert rows["Pham et al.", "largest published", "IMPL (seed 1)", ""] == ["", "", "145.3 %"]
+    assert rows["this study", "largest", "IMPL (seed 1)", ""][-1] == "166.7 % (smallcnn, 6 runs)"
+    assert "Convergence (near-best): the first epoch" in text
 
 
 def mean(given, variant):
@@ -567,23 +575,22 @@ def test_the_csv_of_identical_runs_has_the_published_columns_first_and_every_cri
 
 def test_runs_that_are_weak_or_have_not_converged_are_told(written):
     given = list(identical_rows(weak=Weak("chance", 0.1), criteria=("patience",), weakest=2))
-    rows, text = lines_of(written("identical_runs", identical=given, **ON_DIGITS))
-    found = rows["TensorFlow 2.21.0", "cpu", "smallcnn / digits", "IMPL"]
-    assert found[1] == "5 (1 weak, 1 missing)"
-    assert found[6:8] == ["none", "none"]
+    rows, text = lines_of(written("identical_times", identical=given, **ON_DIGITS))
+    found = rows["cpu, TensorFlow 2.21.0", "smallcnn / digits", "IMPL (seed 1)", "5 (1 weak, 1 missing)"]
+    assert found[:2] == ["none", "none"]
     assert "Weak, and left out: accuracy below chance + 0.1." in text
     assert "Some runs have not converged" in text
 
 
 @pytest.mark.parametrize("runs", [0, 1])
 def test_identical_runs_of_one_run_or_none_have_no_range(written, runs):
-    rows, text = lines_of(written("identical_runs", identical=list(identical_rows(runs)), **ON_DIGITS))
-    assert rows["TensorFlow 2.21.0", "cpu", "smallcnn / digits", "IMPL"][2] == (
-        "n/a (one run)" if runs else "n/a (no run)"
-    )
-    assert ("all here", "this study", "largest", "IMPL") not in rows
+    given = list(identical_rows(runs))
+    rows, text = lines_of(written("identical_runs", identical=given, **ON_DIGITS))
+    (impl,) = (found for about, found in rows.items() if about[2] == "IMPL (seed 1)" and "cpu" in about[0])
+    assert impl[0] == ("n/a (one run)" if runs else "n/a (no run)")
+    assert "this study" not in text
     assert "n/a: undefined" in text
-    assert "nan" not in text
+    assert "nan" not in text + lines_of(written("identical_times", identical=given, **ON_DIGITS))[1]
 
 
 def ensemble_rows(runs=8, **missing):
@@ -701,33 +708,25 @@ def of_frameworks(runs=4, variants=("algo", "control")):
     return {"rows": rows, **given, **ON_ENGINES}
 
 
-def test_frameworks_are_squares_with_zeros_on_the_diagonal_and_intervals_beside(written):
-    given = of_frameworks()
-    said = words(written("frameworks", **given, emulated=["cpu"]))
-    for part in (
-        "TensorFlow",
-        "PyTorch",
-        "cpu-jax",
-        "run to run",
-        "Wilson",
-        "Runs: 4 each",
-        "emulated",
-        "TensorFlow ↔ JAX",
-    ):
+def test_frameworks_are_shown_from_run_to_run_and_two_by_two(written):
+    said = words(written("frameworks", **of_frameworks(), emulated=["cpu"]))
+    for part in ("TensorFlow 2.21.0, cpu†", "cpu-jax", "PyTorch", "TensorFlow ↔ JAX", "Wilson", "Runs: 4 each"):
         assert part in said
-    assert said.count("run to run") >= 6, "the diagonals of two squares"
-    columns = dict(zip(FRAMEWORKS, zip(*given["frameworks"], strict=True), strict=True))
-    rows = [dict(zip(FRAMEWORKS, row, strict=True)) for row in given["frameworks"]]
-    assert set(columns["interval"]) == {"runs", "examples"}
-    for row in rows:
-        if row["metric"] == "churn":
-            low, high = (f"{100 * row[end]:.2f}" if row[end] else "0" for end in ("ci_low", "ci_high"))
-            assert f"{low} to {high}" in said
+    assert "emulated" in said
+    assert "The framework alone changes" in said
+    assert "exactly 0" in said, "Control within a framework"
+
+
+def test_the_difference_between_frameworks_is_split_into_inference_and_training(written):
+    said = words(written("framework_parts", **of_frameworks()))
+    for part in ("JAX ↔ PyTorch, ALGO", "inference of JAX's", "in all", "training", "Inference moves logits by"):
+        assert part in said
 
 
 @pytest.mark.parametrize("variants", [("algo",), ("control",)])
 def test_frameworks_can_be_shown_under_one_of_the_variants(variants, written):
     said = words(written("frameworks", **of_frameworks(variants=variants)))
+    said += words(written("framework_parts", **of_frameworks(variants=variants)))
     assert ("Test loss apart" in said) == ("control" in variants)
     assert "nan" not in said
 

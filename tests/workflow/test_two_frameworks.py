@@ -62,7 +62,7 @@ def test_where_and_when_they_part_is_told_of_every_tensor(results):
     text = (results / "figures/partings-smallcnn-mine.md").read_text()
     assert "TensorFlow ↔ JAX, Control" in text
     identical = (results / "figures/identical_runs.md").read_text()
-    for name in ("| TensorFlow 2.", "| JAX 0."):
+    for name in (", TensorFlow 2.", ", JAX 0."):
         assert name in identical
 
 

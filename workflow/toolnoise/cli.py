@@ -12,12 +12,13 @@ import sys
 import tempfile
 import textwrap
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from toolnoise import __version__
 from toolnoise.base.errors import BadInput, errors_in_one_line
+from toolnoise.base.printing import plainly
 from toolnoise.study.cells import MODES, Cell
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ MOST_PROCESSES = 256
 
 def main(arguments: Sequence[str] | None = None, started: str = "cold") -> None:
     """Run one verb; a job's statement says how its process started."""
-    with errors_in_one_line(), _closed_output():
+    with plainly(), errors_in_one_line(), _closed_output():
         options = parsed(arguments)
         options.started, options.command_line = started, sys.argv[1:] if arguments is None else arguments
         options.run(options)
@@ -225,18 +226,25 @@ def _import(options: argparse.Namespace) -> None:
 def _audit(options: argparse.Namespace) -> None:
     from toolnoise.base import scratch
     from toolnoise.provenance.audit import examine, repair
-    from toolnoise.provenance.audit.rules import RULES, SIGNED
+    from toolnoise.provenance.audit.rules import ROOT_SIGNED, RULES, SIGNED
+    from toolnoise.provenance.rebuild import recompute
     from toolnoise.provenance.record import signing, tree
 
     if options.processes is not None and not 1 <= options.processes <= MOST_PROCESSES:
         wanted = f"a number from 1 to {MOST_PROCESSES}"
         raise BadInput("command line", "--processes", f"found {options.processes}", wanted)
-    rules, signers = RULES, None
-    if options.require_signatures:
-        rules, signers = (*RULES, SIGNED), signing.AllowedSigners(options.require_signatures)
+    asked = {
+        SIGNED: options.require_signatures,
+        ROOT_SIGNED: options.require_signature,
+        recompute.RULE: options.recompute,
+    }
+    rules = (*RULES, *(rule for rule, wanted in asked.items() if wanted))
+    signers = signing.AllowedSigners(options.require_signatures) if options.require_signatures else None
 
     def examined() -> examine.Audit:
-        return examine.examine(tree.load(options.results), options.processes, rules=rules, signers=signers)
+        with signing.only(options.require_signature) if options.require_signature else nullcontext() as key:
+            found = tree.load(options.results)
+            return examine.examine(found, options.processes, rules=rules, signers=signers, key=key)
 
     if options.clean:
         for one in tree.load(options.results).trees:
@@ -514,7 +522,10 @@ _BY_HAND = [
         "audit",
         _audit,
         "trace every result back to data, code, seed and machine; exit code 1 if there are findings",
-        ("RESULTS", "strict?", "require-signatures?", "json?", "html?", "processes?", "clean?", "repair?"),
+        (
+            *("RESULTS", "strict?", "recompute?", "require-signatures?", "require-signature?", "json?", "html?"),
+            *("processes?", "clean?", "repair?"),
+        ),
         "toolnoise audit results/demo --html audit.html",
     ),
     (
@@ -673,6 +684,14 @@ _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
     "require-signatures": {
         "metavar": "ALLOWED_SIGNERS",
         "help": "reject statements that none of these people signed; a file as in ssh-keygen(1)",
+    },
+    "require-signature": {
+        "metavar": "KEY",
+        "help": "require a signature of this public key on the root, the page's statement, which names all others",
+    },
+    "recompute": {
+        "action": "store_true",
+        "help": "make all results but the trained runs again from their statements, and compare every bit",
     },
     "KIND": {"nargs": "?", "help": "command, builder or adopted (what is found in this folder)"},
     ("page", "RESULTS"): {"help": "a study's results folder, such as results/demo"},

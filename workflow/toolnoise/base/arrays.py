@@ -1,5 +1,6 @@
 """Arrays in files: NumPy's own formats, never pickled, written whole or not at all."""
 
+import math
 import os
 import struct
 import zipfile
@@ -10,7 +11,9 @@ from typing import IO, NamedTuple
 
 import numpy as np
 
-from toolnoise.base.files import readable, replacing
+from toolnoise.base.files import readable, replacing, require_unpacked
+
+HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
 class Rows(NamedTuple):
@@ -83,7 +86,28 @@ def read_npz(path: str | Path, mapped: Collection[str] = ()) -> dict[str, np.nda
         Path(path).open("rb") as file,
         np.lib.npyio.NpzFile(file, allow_pickle=False) as archive,
     ):
+        _require_sizes(path, archive.zip)
         return {name: _map(path, archive.zip, name) if name in mapped else archive[name] for name in archive.files}
+
+
+def _require_sizes(path: str | Path, archive: zipfile.ZipFile) -> None:
+    """Refuse members that are larger than they may be, or claim more numbers than they have: NumPy makes room first."""
+    for member in archive.infolist():
+        if member.compress_type != zipfile.ZIP_STORED:
+            require_unpacked(path, member.filename, member.file_size, member.compress_size)
+        with archive.open(member) as file:
+            if (
+                file.peek(len(np.lib.format.MAGIC_PREFIX))[: len(np.lib.format.MAGIC_PREFIX)]
+                != np.lib.format.MAGIC_PREFIX
+            ):
+                continue
+            read = HEADERS.get(np.lib.format.read_magic(file))
+            if read is None:
+                continue
+            shape, _, dtype = read(file)
+            claimed, there = math.prod(shape) * dtype.itemsize, member.file_size - file.tell()
+        if claimed > there and not dtype.hasobject:
+            raise ValueError(f"{member.filename} claims {claimed} bytes and has {there}")
 
 
 def unpack(file: IO[bytes]) -> dict[str, np.ndarray]:

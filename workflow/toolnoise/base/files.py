@@ -34,6 +34,10 @@ DAMAGED = (
     zipfile.BadZipFile,
     zlib.error,
 )
+# The largest JSON or YAML that is read: a history of 1000 epochs of 1000 tensors has 13 MB.
+LARGEST_TEXT = 128 * 2**20
+# What is unpacked has at most this many bytes, or this many times those of its packed form.
+LARGEST_UNPACKED, LARGEST_RATIO = 2**30, 20
 # The least that a disk gives to a file.
 BLOCK = 4096
 
@@ -113,12 +117,40 @@ def write_json(path: str | Path, value: object) -> None:
 def read_json(path: str | Path) -> Any:
     """Read a JSON file."""
     with readable(path, "a JSON file"):
-        return json.loads(Path(path).read_text("utf-8"))
+        return json.loads(read_text(path))
+
+
+def read_text(path: str | Path) -> str:
+    """Read a text that somebody may have made large to fill the memory."""
+    require_plain(path)
+    size = Path(path).stat().st_size
+    if size > LARGEST_TEXT:
+        raise BadInput(path, "", f"has {size} bytes", f"at most {LARGEST_TEXT}")
+    return Path(path).read_text("utf-8")
+
+
+def require_plain(path: str | Path) -> None:
+    """Refuse a pipe or a device where a file belongs: who reads one may wait for ever, or never come to its end."""
+    try:
+        mode = Path(path).stat().st_mode
+    except (OSError, ValueError):
+        return
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise BadInput(path, "", "a pipe or a device", "expected a file")
+
+
+def require_unpacked(path: str | Path, name: str, unpacked: int, packed: int) -> None:
+    """Refuse something packed that would fill the memory or the disk; `name` is what it is called in `path`."""
+    most = max(LARGEST_UNPACKED, LARGEST_RATIO * packed)
+    if unpacked > most:
+        wanted = f"at most {most}: {LARGEST_UNPACKED}, or {LARGEST_RATIO} times its packed size"
+        raise BadInput(path, name, f"unpacks to {unpacked} bytes or more", wanted)
 
 
 @contextmanager
 def readable(path: str | Path, wanted: str) -> Iterator[None]:
     """Report in one line what is wrong with a file that the block reads."""
+    require_plain(path)
     try:
         yield
     except FileNotFoundError:
@@ -132,6 +164,7 @@ def readable(path: str | Path, wanted: str) -> Iterator[None]:
 
 def sha256(path: str | Path) -> str:
     """The digest of a file's bytes."""
+    require_plain(path)
     with Path(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -4,6 +4,8 @@ import io
 import re
 import sys
 
+from toolnoise.base.printing import Plain
+
 # The last line of a job that ended by itself: a refusal, or an exception.
 SAID = re.compile(r"toolnoise: |[A-Za-z_][\w.]*(Error|Exception|Interrupt|Warning)\b")
 TRACEBACK = "Traceback (most recent call last):"
@@ -23,13 +25,18 @@ class _Lossy(io.FileIO):
 def may_be_lost() -> None:
     """From now on, this process goes on if what it prints cannot be written."""
     for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
+        shown = getattr(sys, name)
+        stream = shown.stream if isinstance(shown, Plain) else shown
         # Not what a test or a notebook has put there.
         if stream is getattr(sys, f"__{name}__"):
             stream.flush()
             lossy = io.BufferedWriter(_Lossy(stream.fileno(), "w", closefd=False))
             errors = stream.errors or "strict"
-            setattr(sys, name, io.TextIOWrapper(lossy, stream.encoding, errors, line_buffering=True))
+            wrapped = io.TextIOWrapper(lossy, stream.encoding, errors, line_buffering=True)
+            if isinstance(shown, Plain):
+                shown.stream = wrapped
+            else:
+                setattr(sys, name, wrapped)
 
 
 def reason(text: str) -> str:

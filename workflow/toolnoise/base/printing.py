@@ -1,6 +1,9 @@
-"""What verbs print to a person: aligned columns, spans of time, sizes."""
+"""What verbs print to a person: aligned columns, spans of time, sizes, and nothing that a terminal would obey."""
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TextIO
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -9,6 +12,40 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     lines = ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     lines.insert(1, "  ".join("-" * width for width in widths))
     return lines
+
+
+def escaped(text: str, kept: str = "") -> str:
+    """A text in which all signs that cannot be printed are escaped, but those to be kept."""
+    return "".join(
+        sign if sign.isprintable() or sign in kept else sign.encode("unicode_escape").decode() for sign in text
+    )
+
+
+class Plain:
+    """A stream to which nothing is written that a terminal obeys: names and texts may come from anywhere."""
+
+    def __init__(self, stream: TextIO) -> None:
+        """Write to `stream`, which may be another one later."""
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        """Write a text with its lines and tabs."""
+        return self.stream.write(escaped(text, "\n\t"))
+
+    def __getattr__(self, name: str) -> Any:
+        """Everything else is the stream's."""
+        return getattr(self.stream, name)
+
+
+@contextmanager
+def plainly() -> Iterator[None]:
+    """Have this process's output and errors printed plainly."""
+    kept = sys.stdout, sys.stderr
+    sys.stdout, sys.stderr = map(Plain, kept)
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = kept
 
 
 def span(seconds: float) -> str:

@@ -3,6 +3,7 @@
 A file of the program has one name, its path in the repository. Statements use that name wherever the program lies.
 """
 
+import sys
 from pathlib import Path, PurePosixPath
 
 PACKAGE = Path(__file__).parents[1]
@@ -17,6 +18,14 @@ def path_of(name: str) -> Path:
     """The path of a file of the program, whether it is there or not."""
     plain = PurePosixPath(name)
     return PACKAGE / plain.relative_to(NAME) if plain.is_relative_to(NAME) else ROOT / plain
+
+
+def python(module: str, *arguments: str) -> list[str]:
+    """The command that runs a module of this environment.
+
+    With -P: Python would first look for modules in the folder that it starts in, and import the `yaml.py` of a study.
+    """
+    return [sys.executable, "-P", "-m", module, *arguments]
 
 
 def snakefile() -> Path:

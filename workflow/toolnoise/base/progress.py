@@ -4,6 +4,8 @@ import sys
 
 from tqdm import tqdm
 
+from toolnoise.base.printing import escaped
+
 # Away from a terminal: seconds until the first line, and between lines.
 INTERVAL = 30
 
@@ -23,9 +25,10 @@ class _Lines:
 
 def progress(what: str, total: int | None, unit: str, done: int = 0) -> tqdm:
     """A counter of `total` units, `done` of them already done; the caller updates and closes it."""
-    options = {"desc": what, "total": total, "initial": done, "unit": unit, "unit_scale": True}
+    options = {"desc": escaped(what), "total": total, "initial": done, "unit": unit, "unit_scale": True}
     if sys.stderr.isatty():
-        return tqdm(**options, mininterval=1)
+        # A bar moves the cursor.
+        return tqdm(**options, file=getattr(sys.stderr, "stream", sys.stderr), mininterval=1)
     of_total = "{n_fmt} of {total_fmt} {unit}" if total else "{n_fmt} {unit}"
     return tqdm(
         **options, file=_Lines(), bar_format=f"{{desc}}: {of_total}, {{rate_fmt}}", delay=INTERVAL, mininterval=INTERVAL

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolnoise import engines
+from toolnoise.base import program
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import aligned, size, span
 from toolnoise.datasets import official, prepared
@@ -118,7 +119,7 @@ def _measure_one(study: Study, file: str, cell: Cell) -> str:
         if Dataset(cell.dataset) in set(STEPS["fetch"].places(study)):
             verbs.insert(0, ["fetch", "--dataset", cell.dataset, "--out", study.path(layout.SOURCES, cell)])
     for verb, *arguments in verbs:
-        command = [sys.executable, "-m", "toolnoise.cli", verb, "--study", file, *arguments]
+        command = program.python("toolnoise.cli", verb, "--study", file, *arguments)
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
             return (done.stderr.strip().splitlines() or [f"{verb} ended with {done.returncode}"])[-1]

@@ -6,9 +6,9 @@ ends early: every member of a tar and its end are located before the first is re
 
 import bz2
 import gzip
+import io
 import lzma
 import os
-import shutil
 import stat
 import tarfile
 import tempfile
@@ -20,13 +20,14 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from toolnoise.base.errors import BadInput
-from toolnoise.base.files import readable
+from toolnoise.base.files import readable, require_plain, require_unpacked
 
 WANTED = "a folder, a .tar (.gz, .bz2 or .xz) or a .zip"
 # A compressed tar can only be read from its start. So it is decompressed once, in memory up to this many bytes.
 IN_MEMORY = 1 << 30
 COMPRESSED = {b"\x1f\x8b": gzip.open, b"BZ": bz2.open, b"\xfd7": lzma.open}
 ZIP = b"PK"
+BLOCK = 1 << 20
 
 
 class Members(Mapping[str, bytes]):
@@ -67,9 +68,27 @@ def opened(path: str | Path) -> Iterator[Members]:
                     if start in COMPRESSED:
                         packed = stack.enter_context(COMPRESSED[start](file))
                         file = stack.enter_context(tempfile.SpooledTemporaryFile(IN_MEMORY))
-                        shutil.copyfileobj(packed, file)
+                        _unpack(path, packed, file)
                     members = _tar(path, file)
         yield members
+
+
+def _unpack(path: Path, packed: IO[bytes], file: IO[bytes]) -> None:
+    size, unpacked = path.stat().st_size, 0
+    while block := packed.read(BLOCK):
+        unpacked += len(block)
+        require_unpacked(path, "", unpacked, size)
+        file.write(block)
+
+
+def unpacked(path: Path) -> bytes:
+    """The content of a file that may be packed by gzip."""
+    content = path.read_bytes()
+    if content[:2] not in COMPRESSED:
+        return content
+    with io.BytesIO() as whole, COMPRESSED[content[:2]](io.BytesIO(content)) as packed:
+        _unpack(path, packed, whole)
+        return whole.getvalue()
 
 
 def _folder(path: Path) -> Members:
@@ -79,6 +98,7 @@ def _folder(path: Path) -> Members:
             if (linked := Path(folder, name)).is_symlink():
                 raise BadInput(path, str(linked.relative_to(path)), "a link to a folder", "allowed: files and folders")
         for name in files:
+            require_plain(Path(folder, name))
             places[Path(folder, name).relative_to(path).as_posix()] = Path(folder, name)
     return Members(path, places, Path.read_bytes)
 
@@ -91,6 +111,7 @@ def _zip(path: Path, archive: zipfile.ZipFile) -> Members:
     places: dict[str, zipfile.ZipInfo] = {}
     for info in archive.infolist():
         plain = info.is_dir() or stat.S_IFMT(info.external_attr >> 16) in (0, stat.S_IFREG)
+        require_unpacked(path, info.filename, info.file_size, info.compress_size)
         _add(path, places, info.filename, info, plain=plain, folder=info.is_dir())
     return Members(path, places, archive.read)
 

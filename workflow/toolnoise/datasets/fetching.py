@@ -8,9 +8,13 @@ user put it there, it stays and is named in the error.
 import contextlib
 import hashlib
 import logging
+import os
+import shutil
+import sys
 import time
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
 import pooch
 import requests
@@ -26,6 +30,8 @@ PAUSES = (1, 5, 20)
 TIMEOUT = 60
 PLACE = "get it from {} and put it there"
 WANTED_CHECKSUM = "a file that can be downloaded without a login, or its checksum"
+# The most that is downloaded of a file whose length the server does not say: it may have no end.
+MOST_UNANNOUNCED = 4 * 2**30
 # Nothing is kept of an incomplete block.
 NETWORK_BLOCK, BLOCK = 1 << 16, 1 << 20
 
@@ -62,9 +68,18 @@ def _obtain(source: Source) -> None:
 
 def _download(source: Source) -> None:
     path = Path(source["path"])
+    # A link that lies here, such as one to a larger disk, is the user's own.
+    if not Path(os.path.normpath(Path.cwd() / path)).is_relative_to(Path.cwd()):
+        wanted = f"a path below this folder; or {PLACE.format(source['url'])}"
+        raise BadInput(path, "", "no such file, and nothing is downloaded to a place outside this folder", wanted)
     part = path.with_name(f".{path.name}.part")
+    if part.is_symlink() or (part.exists() and not part.is_file()):
+        raise BadInput(part, "", "a link, a folder, a pipe or a device", "remove it: the download is kept there")
     pooch.get_logger().setLevel(logging.ERROR)
     checksum = source.get("checksum", NOT_CHECKED)
+    if checksum == NOT_CHECKED:
+        told = "has no checksum: nobody can tell whether it is the file that you mean"
+        print(f"toolnoise: warning: {source['url']} {told}", file=sys.stderr, flush=True)
     try:
         pooch.retrieve(
             source["url"],
@@ -75,6 +90,17 @@ def _download(source: Source) -> None:
         )
     except ValueError:  # pooch raises this for a wrong checksum
         raise BadInput(source["url"], "", "the downloaded file has another checksum", f"expected {checksum}") from None
+
+
+class _Secure(requests.Session):
+    """A session in which no redirect leads from an encrypted connection to an open one."""
+
+    def get_redirect_target(self, resp: requests.Response) -> str | None:
+        """The address to which an answer redirects."""
+        target = super().get_redirect_target(resp)
+        if target and resp.url.startswith("https:") and urljoin(resp.url, target).startswith("http:"):
+            raise BadInput(resp.url, "", f"redirects to {target}, which is not encrypted", "an https address")
+        return target
 
 
 class _Resuming:
@@ -120,7 +146,10 @@ class _Resuming:
     def _continue(self, url: str) -> None:
         there = self._size()
         headers = {"Accept-Encoding": "identity", **({"Range": f"bytes={there}-"} if there else {})}
-        with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT) as answer:
+        with (
+            _Secure() as session,
+            session.get(url, headers=headers, stream=True, timeout=TIMEOUT) as answer,
+        ):
             if answer.status_code == requests.codes.requested_range_not_satisfiable:
                 # The file is complete already, or too long: the checksum decides.
                 return
@@ -130,11 +159,17 @@ class _Resuming:
             there = there if goes_on else 0
             length = answer.headers.get("Content-Length")
             self._answered(url, answer, there + int(length) if length else None)
+            free = shutil.disk_usage(self.part.parent).free
+            if length and int(length) > free:
+                raise BadInput(url, "", f"the file has {int(length)} bytes more", f"{free} are free here")
             with (
                 self.part.open("ab" if goes_on else "wb") as file,
                 progress(f"downloading {url}", there + int(length) if length else None, "B", there) as bar,
             ):
                 for block in answer.iter_content(NETWORK_BLOCK):
+                    if not length and file.tell() > MOST_UNANNOUNCED:
+                        found = f"more than {MOST_UNANNOUNCED} bytes without saying how long the file is"
+                        raise BadInput(url, "", found, "a server that says it")
                     file.write(block)
                     bar.update(len(block))
 

@@ -16,6 +16,8 @@ from toolnoise.datasets.archives import Members
 
 # The formats of data sets of photographs or drawings. Each further decoder would be exposed to damaged files.
 FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
+# A strip of one pixel's width would be scaled to gigabytes before its middle is cropped.
+MOST_STRETCHED = 100
 DEEPER = ("I", "F")
 BROKEN = (OSError, SyntaxError, ValueError, EOFError, struct.error, zlib.error, Image.DecompressionBombError)
 
@@ -25,6 +27,9 @@ Fit = Callable[[Image.Image, int], Image.Image]
 def middle(image: Image.Image, size: int) -> Image.Image:
     """Scale the image until its shorter side has `size` pixels, and crop the square in its middle."""
     scale = size / min(image.size)
+    if scale * max(image.size) > MOST_STRETCHED * size:
+        found = "{} x {} pixels are longer than wide by more than".format(*image.size)
+        raise ValueError(f"{found} {MOST_STRETCHED} times")
     if scale != 1:
         image = image.resize([max(size, round(side * scale)) for side in image.size], Image.Resampling.BILINEAR)
     left, top = ((side - size) // 2 for side in image.size)
@@ -71,8 +76,8 @@ class Decoder:
                 if image.mode.startswith(DEEPER):
                     raise BadInput(members.path, name, f"an image of mode {image.mode}", "allowed: 8 bits a channel")
                 decoded = image.convert("RGB")
+                return np.asarray(decoded if self.size is None else self.fit(decoded, self.size))
         except BROKEN as error:
             reason = "no known format" if isinstance(error, UnidentifiedImageError) else error
             found = f"does not decode ({reason})"
             raise BadInput(members.path, name, found, f"allowed: {', '.join(FORMATS)}") from None
-        return np.asarray(decoded if self.size is None else self.fit(decoded, self.size))

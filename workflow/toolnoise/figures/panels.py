@@ -1,4 +1,4 @@
-"""Panels of a figure: one metric as bars, dots, lines or a square, with intervals that stay readable.
+"""Panels of a figure: one metric as dots, lines or a square, with intervals that stay readable.
 
 A value of exactly zero is marked "0" and an undefined value "n/a", so neither is taken for the other.
 """
@@ -9,83 +9,25 @@ import matplotlib
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.patches import Rectangle
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
 from toolnoise.figures.style import (
+    FAR,
     FLAT,
     INK,
     MEASURES,
-    NOISE,
-    PALETTE,
-    SD_ALONE,
-    SD_NULL,
     SOFT,
-    UNRELATED,
     colour,
     cycle,
     unique,
 )
 
-NARROW = 0.12  # of a place: beside others, a narrower bar has its number written upwards
-UNSEEN = 0.012  # of an axis: a lower bar is no higher than its line, so its value is written over it
 BEHIND = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.4}  # of a short text
 FURTHEST = 8.0  # times: the interval of a ratio is shown up to there, and down to its inverse
 TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
 BESIDE = 0.025  # of an axis: points of equal ratios stand so far apart
-DOTTED = {"color": INK, "linewidth": 1.1, "linestyle": (0, (1, 1))}
-DIAMOND = {"marker": "D", "markersize": 3.2, "markerfacecolor": "white", "markeredgecolor": INK, "markeredgewidth": 0.8}
 LINE = 0.085  # of an axis: the height of a label beside it
 MOST_NAMES = 60  # along an axis: with more places, only some names are written
-
-
-def bars(
-    panel: Axes,
-    rows: pd.DataFrame,
-    title: str = "",
-    palette: Mapping[str, str] = PALETTE,
-    nulls: Mapping[tuple[str, str], float] | None = None,
-    alone: Mapping[tuple[str, str], float] | None = None,
-) -> None:
-    """One metric as bars with intervals: a group per `place`, a bar per variant, in order of appearance.
-
-    `nulls` are the values that bars would have by chance alone, `alone` those without that chance, by place and
-    variant.
-    """
-    measure = MEASURES[rows["metric"].iloc[0]]
-    places = unique(rows["place"])
-    slot = 0.84 / rows.groupby("place")["variant"].nunique().max()
-    top = head_room(panel, rows)
-    # Negative values are shown as far below zero as there is room above.
-    bottom = max(measure.scale * rows[["value", "ci_low"]].min().min(), -top)
-    if bottom < 0:
-        panel.set_ylim(bottom=1.1 * bottom)
-    for x, place in enumerate(places):
-        here = rows[rows["place"] == place]
-        for offset, row in enumerate(here.itertuples()):
-            centre = x + (offset - (len(here) - 1) / 2) * slot
-            tint = colour(row.variant, palette)
-            value, low, high = measure.scale * np.array([row.value, row.ci_low, row.ci_high])
-            # A bar of height zero gets an edge, drawn over the axis: it is still a line in its colour.
-            edge = {"edgecolor": tint, "linewidth": 0 if value else 2, "clip_on": False}
-            panel.bar(centre, value, 0.86 * slot, color=tint, zorder=2.6, **edge)
-            null = measure.scale * (nulls or {}).get((place, row.variant), np.nan)
-            if null > 0:
-                ends = [centre - 0.5 * slot, centre + 0.5 * slot]
-                panel.plot(ends, [min(null, top)] * 2, zorder=2.9, **DOTTED)
-            left = measure.scale * (alone or {}).get((place, row.variant), np.nan)
-            if value and not np.isnan(left):
-                panel.plot(centre, min(max(left, 0), top), clip_on=False, zorder=4, **DIAMOND)
-            interval(panel, centre, low, high, top, bottom)
-            mark(panel, centre, row.value, np.nanmin([np.nanmax([high, 0]), top]))
-            if 0 < value < UNSEEN * top:
-                write(panel, centre, np.nanmin([np.nanmax([value, high]), top]), f"{value:.1g}", 90 * (slot < NARROW))
-    if rows["metric"].iloc[0] == "l2_unit":
-        unrelated(panel)
-    panel.set_xticks(range(len(places)), places)
-    panel.set_xlim(-0.55, len(places) - 0.45)
-    panel.set_ylabel(measure.unit)
-    panel.set_title(title or measure.name)
 
 
 def unrelated(panel: Axes) -> None:
@@ -94,20 +36,7 @@ def unrelated(panel: Axes) -> None:
     panel.set_ylim(top=max(panel.get_ylim()[1], 1.2 * far))
     panel.axhline(far, color=SOFT, linewidth=0.8, linestyle=(0, (3, 1.5)), zorder=2.8)
     at = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points", "ha": "right", "va": "bottom"}
-    panel.annotate(UNRELATED, (1, far), (0, 2), size=7, color=SOFT, bbox=BEHIND, **at)
-
-
-def noise(panels: Sequence[Axes], rows: pd.DataFrame, label: str, metrics: Sequence[str] = NOISE) -> None:
-    """Measures of noise side by side, under `label`; the SD has its `SD_NULL` and its `SD_ALONE`, if there are any."""
-    nulls, alone = (by_bar(rows[rows["metric"] == metric]) for metric in (SD_NULL, SD_ALONE))
-    for panel, metric in zip(panels, metrics, strict=True):
-        beside = {"nulls": nulls, "alone": alone} if metric == "accuracy_sd" else {}
-        bars(panel, rows[rows["metric"] == metric], f"{MEASURES[metric].name}\n{label}", **beside)
-
-
-def by_bar(rows: pd.DataFrame) -> dict[tuple[str, str], float]:
-    """The values of rows of one metric, by place and variant."""
-    return rows.set_index(["place", "variant"])["value"].to_dict()
+    panel.annotate(FAR, (1, far), (0, 2), size=7, color=SOFT, bbox=BEHIND, **at)
 
 
 def lines(panel: Axes, rows: pd.DataFrame, label: str, falls: bool = False) -> None:
@@ -140,7 +69,7 @@ def lines(panel: Axes, rows: pd.DataFrame, label: str, falls: bool = False) -> N
         for x, low, high in zip(at, measure.scale * mine["ci_low"], measure.scale * mine["ci_high"], strict=True):
             interval(panel, x, low, high, top, bottom)
     panel.set_ylabel(measure.unit)
-    panel.set_title(f"{measure.name}\n{label}")
+    panel.set_title(f"{measure.name}\n{label}".rstrip())
 
 
 def along(panel: Axes, rows: pd.DataFrame, title: str) -> None:
@@ -172,36 +101,6 @@ def along(panel: Axes, rows: pd.DataFrame, title: str) -> None:
     panel.set_xticks(range(0, len(places), step), places[::step], rotation=90)
     panel.set_xlim(-0.6, len(places) - 0.4)
     panel.set_ylabel(measure.unit)
-    panel.set_title(title)
-
-
-def matrix(
-    panel: Axes, names: Sequence[str], values: np.ndarray, words: Sequence[Sequence[Sequence[str]]], title: str
-) -> None:
-    """A square of values, [row, column]: larger is darker. Each field has its words: a bold line, then others.
-
-    A field with an undefined value is blank except for its words.
-    """
-    highest = np.nanmax(values, initial=0)
-    panel.grid(visible=False)
-    for row, column in np.ndindex(values.shape):
-        value = values[row, column]
-        share = value / highest if highest and value > 0 else 0
-        # Never too dark for the words to be read.
-        tint = matplotlib.colormaps["Blues"](0.05 + 0.4 * share)
-        place = (column - 0.5, row - 0.5)
-        shape = {"facecolor": "#F4F4F4" if np.isnan(value) else tint, "edgecolor": "white", "linewidth": 1.5}
-        panel.add_patch(Rectangle(place, 1, 1, **shape))
-        first, *further = words[row][column]
-        lines = [(first, {"size": 9, "weight": "bold"}), *((line, {"size": 7}) for line in further)]
-        for number, (line, style) in enumerate(lines):
-            at = row + 0.19 * (number - (len(lines) - 1) / 2)
-            panel.text(column, at, line, ha="center", va="center", **style)
-    panel.set_xlim(-0.5, len(names) - 0.5)
-    panel.set_ylim(len(names) - 0.5, -0.5)
-    panel.set_xticks(range(len(names)), names)
-    panel.set_yticks(range(len(names)), names)
-    panel.spines[:].set_visible(False)
     panel.set_title(title)
 
 
@@ -253,20 +152,11 @@ def courses(panel: Axes, rows: pd.DataFrame, title: str, tints: Sequence[str]) -
         panel.plot(mine["epoch"], apart, color=tint, linewidth=1.2, marker="o", markersize=3, label=place)
     panel.autoscale(axis="y")
     panel.xaxis.set_major_locator(MaxNLocator(integer=True))
-    panel.set_xlabel("epoch")
-    panel.set_ylabel("%")
-    panel.set_title(title)
+    panel.set_xlabel("epoch", size=7)
+    panel.set_ylabel("%", size=7)
+    panel.tick_params(labelsize=7.5)
+    panel.set_title(title, size=8.5)
     panel.legend(fontsize=7, loc="lower right")
-
-
-def expected(panel: Axes, rows: pd.DataFrame) -> None:
-    """Draw the expected values behind the bars of each `place`, in the same order: a line on a band of their range."""
-    panel.set_ylim(0, max(panel.get_ylim()[1], 1.1 * rows["value"].max()))
-    top = panel.get_ylim()[1]
-    for x, (low, value, high) in enumerate(zip(rows["ci_low"], rows["value"], rows["ci_high"], strict=True)):
-        if not np.isnan(low):
-            panel.fill_between([x - 0.46, x + 0.46], low, min(high, top), color="#DDDDDD", linewidth=0, zorder=1)
-        panel.plot([x - 0.46, x + 0.46], [value, value], color=INK, linewidth=1.2, linestyle=(0, (3, 1.5)), zorder=2.8)
 
 
 def crosses(panel: Axes, rows: pd.DataFrame, bottom: float, top: float) -> None:

@@ -1,7 +1,6 @@
 """A study's page: Snakemake's own report over its figures, tables and metric files, with their captions."""
 
 import subprocess
-import sys
 from pathlib import Path
 
 from toolnoise.base import program
@@ -16,7 +15,7 @@ def write(study: str, figure_kinds: list[str], shows: list[str], out: str | Path
     for kind in figure_kinds:
         write_text(layout.CAPTION.format(kind=kind), KINDS[kind].caption)
     with replacing(out) as scratch:
-        command = [sys.executable, "-m", "snakemake", "figures", "--snakefile", str(program.snakefile())]
+        command = program.python("snakemake", "figures", "--snakefile", str(program.snakefile()))
         options = ["--configfile", layout.STUDY.format(study=study), "--nolock", "--quiet", "--report", str(scratch)]
         done = subprocess.run([*command, *options], capture_output=True, text=True)
         if done.returncode:

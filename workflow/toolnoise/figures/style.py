@@ -13,6 +13,7 @@ import matplotlib
 import numpy as np
 import pandas as pd
 import seaborn as sns
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
@@ -54,9 +55,9 @@ PARTS = {"all": "over all examples", "class": "by class", "group": "by sub-group
 SD_NULL = "accuracy_sd_independent_null"
 SD_ALONE = "accuracy_sd_distribution"
 HOW = (
-    "SD: sample SD over runs; dotted: what it would be if examples erred independently, as often as they do; diamond: "
-    "its estimate for an infinite test set, 0 where the estimated variance is negative. Churn and L2: mean over pairs "
-    "of runs."
+    "SD: sample SD over runs, and what it would be if examples erred independently, as often as they do; for an "
+    "infinite test set it is 0 where the estimated variance is negative. Churn and L2: mean over pairs of runs. A run: "
+    "how far its accuracy is from the mean of the runs with its draws, and its mean churn with them."
 )
 RANGE = "Normalised churn: 0 is the least and 100 % the most that the errors of the two runs allow."
 
@@ -79,11 +80,12 @@ LATEST = "#C0A8FF"  # the colour that a bit tends to the later it is moved
 # For names without a colour of their own, in order of appearance.
 CYCLE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000", "#F0E442")
 GREY = "#BBBBBB"
-UNRELATED = "√2: unrelated weights"
+FAR = "√2"  # the distance of unit-norm weights that have nothing in common
 DAGGER = "†"
 EMULATED = f"{DAGGER} implementation noise emulated: reduction order"
 
 WIDEST = 16.5  # inches of a figure: its text can still be read on a page
+PAGE = 7.0  # inches: the width of a page of a paper
 FLAT = 1e-12  # the height of an axis that shows nothing yet
 INK, SOFT = "#222222", "#555555"
 STYLE = {
@@ -154,11 +156,6 @@ def framework_name(engine: str, version: str = "") -> str:
     return f"{FRAMEWORKS.get(engine, engine)} {version}".rstrip()
 
 
-def stacked(*names: str) -> str:
-    """A label of a group of bars: one name below the other, long ones broken at their hyphens."""
-    return "\n".join(line for name in names for line in textwrap.wrap(name, 12, break_long_words=False))
-
-
 def select(
     table: pd.DataFrame,
     paths: str | Sequence[str],
@@ -209,14 +206,6 @@ def unique(names: pd.Series) -> list[str]:
     return list(names.unique())
 
 
-def width(rows: pd.DataFrame) -> float:
-    """The width in inches that a panel of bars needs, so that neither its bars nor its labels touch."""
-    bars_a_place = rows.groupby("place", sort=False)["variant"].nunique()
-    most = bars_a_place.max()
-    label = max(len(line) for place in bars_a_place.index for line in place.split("\n"))
-    return 0.75 + len(bars_a_place) * max(min(0.2 * most, 0.1 * most + 0.4) + 0.15, 0.078 * label + 0.1)
-
-
 def grid(lines: int, widths: Sequence[float], height: float = 2.3, share: str = "col") -> tuple[Figure, np.ndarray]:
     """An empty figure of panels that start at zero, as [line][column]; a column (or row) shares its y axis.
 
@@ -262,6 +251,14 @@ def mosaic(lines: Sequence[tuple[float, Sequence[float]]]) -> tuple[Figure, list
     for panel in panels:
         panel.set_ylim(0, FLAT)
     return figure, panels
+
+
+def sheet(columns: int, high: float, wide: float, lines: int = 1) -> tuple[Figure, Sequence[Axes]]:
+    """An empty figure of that size in inches with panels that are read along common lines, in the order of reading."""
+    _restyle()
+    figure = Figure(figsize=(wide, high * lines), layout="constrained")
+    figure.get_layout_engine().set(h_pad=0.06, w_pad=0.05)
+    return figure, list(figure.subplots(lines, columns, squeeze=False).flat)
 
 
 def _restyle() -> None:
@@ -342,7 +339,7 @@ def marks_note(figure: Figure, rows: pd.DataFrame) -> str:
         "No line: no interval from these runs, or one of no width.": bare.any(),
         "Arrow: the interval goes on.": not markers.isdisjoint("^v<>"),
         "0: exactly zero.": "0" in texts,
-        f"{UNRELATED}: the distance of two random directions.": UNRELATED in texts,
+        f"{FAR}: unrelated weights, the distance of two random directions.": FAR in texts,
         "n/a: undefined, by too few runs or an SD of 0 to divide by.": "n/a" in texts,
     }
     return " ".join(note for note, occurs in notes.items() if occurs)
@@ -356,11 +353,13 @@ def finish(
     how: str,
     keys: Sequence[str] | None = None,
     palette: Mapping[str, str] = PALETTE,
+    subtitle: str = "",
+    marks: Sequence[Artist] = (),
 ) -> None:
     """Put title and legend above the panels and notes below, in bands of their own, so that nothing overlaps.
 
-    `rows` are all rows shown. `how` describes how the values were made from runs. The legend has the variants of
-    `keys`, or all variants.
+    The title is what was found, or the question; the subtitle says what is shown. `rows` are all rows shown. `how`
+    describes how the values were made from runs. The legend has the variants of `keys`, or all variants, and `marks`.
     """
     variants = unique(rows["variant"]) if keys is None else keys
     notes = [f"{how} {marks_note(figure, rows)}", runs_note(rows)]
@@ -368,27 +367,46 @@ def finish(
     if set(emulated) & set(rows["hardware"]):
         notes.append(EMULATED)
     patches = [Patch(facecolor=colour(name, palette), label=variant_name(name)) for name in variants]
-    frame(figure, title, notes, patches)
+    frame(figure, title, notes, [*patches, *marks], subtitle)
 
 
-def frame(figure: Figure, title: str, notes: Sequence[str], keys: Sequence[Patch] = ()) -> None:
-    """Put a title and a legend of `keys` above the panels and notes below, in bands of their own."""
+def frame(figure: Figure, title: str, notes: Sequence[str], keys: Sequence[Artist] = (), subtitle: str = "") -> None:
+    """Put a title, a subtitle and a legend of `keys` above the panels and notes below, in bands of their own."""
     wide, high = figure.get_size_inches()
     lines = [line for note in notes for line in textwrap.wrap(note, int(20 * wide - 4))]
-    columns = max(1, min(len(keys), int(wide // 1.15)))
-    top = 0.42 + 0.22 * -(-len(keys) // columns)
-    bottom = 0.2 + 0.145 * len(lines)
+    heading, below = _wrapped(title, 10.8 * wide), _wrapped(subtitle, 15.5 * wide)
+    columns = _columns(keys, wide)
+    above = 0.06 + 0.19 * len(heading) + 0.155 * len(below) + 0.05
+    top = above + 0.12 + 0.165 * (-(-len(keys) // columns) if keys else 0)
+    bottom = 0.15 + 0.139 * len(lines)
     tall = high + top + bottom
     figure.set_size_inches(wide, tall)
-    figure.get_layout_engine().set(rect=(0, bottom / tall, 1, 1 - (top + bottom) / tall))
+    figure.get_layout_engine().set(rect=(0.06 / wide, bottom / tall, 1 - 0.1 / wide, 1 - (top + bottom) / tall))
     left = 0.1 / wide
-    figure.text(left, 1 - 0.1 / tall, title, ha="left", va="top", size=11, weight="bold")
+    first = {"ha": "left", "va": "top", "linespacing": 1.25}
+    figure.text(left, 1 - 0.08 / tall, "\n".join(heading), size=10.5, weight="bold", **first)
+    figure.text(left, 1 - (0.1 + 0.19 * len(heading)) / tall, "\n".join(below), size=8.5, color=SOFT, **first)
     small = {"ha": "left", "va": "bottom", "size": 7, "linespacing": 1.4, "color": SOFT}
     figure.text(left, 0.09 / tall, "\n".join(lines), **small)
-    place = {"loc": "upper left", "bbox_to_anchor": (left, 1 - 0.38 / tall), "borderaxespad": 0}
-    shape = {"ncols": columns, "handlelength": 1.1, "handleheight": 0.9, "columnspacing": 1.5}
+    place = {"loc": "upper left", "bbox_to_anchor": (left, 1 - (above + 0.02) / tall), "borderaxespad": 0}
+    shape = {"ncols": columns, "handlelength": 1.1, "handleheight": 0.9, "columnspacing": 1.5, "fontsize": 7.5}
     if keys:
         figure.legend(handles=keys, borderpad=0, **place, **shape)
+
+
+def _wrapped(text: str, most: float) -> list[str]:
+    """The lines of a text; a number and its per cent sign stay together."""
+    return [line.replace("\u00a0", " ") for line in textwrap.wrap(text.replace(" %", "\u00a0%"), int(most))]
+
+
+def _columns(keys: Sequence[Artist], wide: float) -> int:
+    """As many entries of a legend beside one another as fit: a column is as wide as its longest label."""
+    for columns in range(len(keys), 1, -1):
+        # Matplotlib fills column by column.
+        longest = [max(len(key.get_label()) for key in part) for part in np.array_split(np.array(keys), columns)]
+        if sum(0.056 * size + 0.32 for size in longest) <= wide - 0.2:
+            return columns
+    return 1
 
 
 def save(figure: Figure, stem: str) -> None:

@@ -1,6 +1,7 @@
 """Tables of results as Markdown, LaTeX and HTML, in the same words and with fixed bytes."""
 
 import html
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -55,10 +56,14 @@ def save_table(
 
 
 def _markdown(title: str, columns: Sequence[str], rows: Sequence, notes: Sequence[str]) -> str:
+    def plain(text: object) -> str:
+        """As Markdown shows it: it would take tags and entities for HTML, and a line's end for the end of a row."""
+        return " ".join(re.sub(r"&(?=#?\w+;)", "&amp;", str(text)).replace("<", "&lt;").split())
+
     rule = ["---" if entries_are_names else "--:" for entries_are_names in _names(rows, columns)]
     body = [columns, rule, *rows]
-    lines = ["| " + " | ".join(str(entry).replace("|", r"\|") for entry in row) + " |" for row in body]
-    return "\n".join([f"**{title}**", "", *lines, "", *(f"* {note}" for note in notes)]) + "\n"
+    lines = ["| " + " | ".join(plain(entry).replace("|", r"\|") for entry in row) + " |" for row in body]
+    return "\n".join([f"**{plain(title)}**", "", *lines, "", *(f"* {plain(note)}" for note in notes)]) + "\n"
 
 
 def _latex(title: str, columns: Sequence[str], rows: Sequence, notes: Sequence[str]) -> str:

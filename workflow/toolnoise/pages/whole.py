@@ -35,7 +35,6 @@ from toolnoise.training import runs
 
 WEB = Path(__file__).parent / "web"
 SCRIPTS = (*audit_page.VIEWS, *(WEB / name for name in ("charts.js", "tables.js", "study.js", "runs.js", "going.js")))
-VERB = "write-page"
 # Metric files that have a place of their own on the page, or one row per step.
 NO_TABLE = ("stability", "runs", "convergence", "growth", "counts")
 
@@ -49,7 +48,10 @@ class Page:
         if found.study is None:
             raise BadInput(root, "", "has no study.json that can be read", "the results folder of one study")
         self.root, self.study = root, found.study
-        self.own = {name for name, _ in steps.outputs_at(VERB, self.study, Whole())}
+        made = found.producer(found.study.path(layout.PAGE))
+        # A page cannot have the digest of its own statement: one that is written elsewhere names that in the results.
+        self.chain = made.sha256 if made and made.statement.chain is not None else ""
+        self.own = {name for name, _ in steps.outputs_at(steps.ROOT, self.study, Whole())}
         self.tree = _without(found, self.own)
         audited = examine.examine(Results(root, (self.tree,), ()), signers=signers)
         # While the page is written, it is not there; that is no finding.
@@ -115,6 +117,8 @@ def publish(
     plain: Callable[[Any], Any] = (lambda value: anonymous.without(value, names)) if hide else lambda value: value
     copied, left_out = _copied(page, out, names if hide else None)
     block = plain(first(page, "")) | {"left_out": left_out}
+    if page.chain:
+        block["audit"]["says"].append(f"Root of the statements: {page.chain}")
     write_text(out / "page/statements.js", part("statements", plain(statements(page))))
     write_text(out / "page/tables.js", part("tables", plain(all_tables(page))))
     write_text(out / "page/compared.js", part("compared", plain(all_compared(page))))

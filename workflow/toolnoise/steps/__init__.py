@@ -20,13 +20,14 @@ from toolnoise.base.files import canonical_sha256
 from toolnoise.steps import table, whole
 from toolnoise.steps.step import Files, Names, Parameters, Step, followed, inputs, names_in, outputs_of
 from toolnoise.steps.table import COLUMNS, CONFIGURE
-from toolnoise.steps.whole import claims, collected, gates, metric_files, shown, summaries
+from toolnoise.steps.whole import ROOT, claims, collected, gates, metric_files, shown, summaries
 from toolnoise.study.cells import Cell, Metric, Place, Shown, Training
 from toolnoise.study.grid import Study
 
 __all__ = [
     "COLUMNS",
     "CONFIGURE",
+    "ROOT",
     "STEPS",
     "Files",
     "Job",

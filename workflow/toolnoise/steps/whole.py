@@ -136,6 +136,9 @@ def _check_rendered(parameters: Parameters, files: Files) -> None:
         raise BadInput("command line", "--read", f"{parameters['figure']} given {', '.join(found)}", wanted)
 
 
+# The job that all others come before; its statement has the digests of theirs.
+ROOT = "write-page"
+
 ROWS = {
     "collect": Step(
         "collect_{kind}",
@@ -181,7 +184,7 @@ ROWS = {
             *KINDS[parameters["notebook"]].files,
         ),
     ),
-    "write-page": Step(
+    ROOT: Step(
         "write_page",
         "write a study's page",
         place=Whole,

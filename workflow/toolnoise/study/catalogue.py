@@ -100,23 +100,23 @@ CSV has the 95 % confidence intervals of mean and SD.
         category=TABLE_2,
     ),
     "noise_by_source": Kind(
-        ("stability",),
+        ("stability", "runs"),
         lambda grid: (grid.usual, _tooling),
         caption="""\
 Noise by source in study *{{ snakemake.config["study"] }}*: SD of test accuracy, churn, churn relative to the range that
-the errors of two runs allow, and distance of unit-norm weights for every task, with one bar per set of sources that may
-vary. Compare ALGO with IMPL, the noise of the tooling alone, for the draws of the algorithm that the note counts. This
-is figure 2, 11 or 13 of Zhuang et al. (arXiv:2106.11872), for the tooling of this study. SDs here divide by n - 1; the
-authors' figures divide by n (``np.std`` without ``ddof`` in their ``run_ae.py``).
+the errors of two runs allow, and distance of unit-norm weights for every task, with one line per set of sources that
+may vary. Small dots are the runs. Compare ALGO with IMPL, the noise of the tooling alone, for the draws of the
+algorithm that the note counts. This is figure 2, 11 or 13 of Zhuang et al. (arXiv:2106.11872), for the tooling of this
+study. SDs here divide by n - 1; the authors' figures divide by n (``np.std`` without ``ddof`` in their ``run_ae.py``).
 """,
     ),
     "batch_norm": Kind(
-        ("stability",),
+        ("stability", "runs"),
         lambda grid: (grid.with_and_without_bn, _tooling),
         caption="""\
 The same model without and with batch normalisation in study *{{ snakemake.config["study"] }}*. In figure 3 of Zhuang
 et al. (arXiv:2106.11872) the SD of the small CNN on CIFAR-10 falls from 0.86 to 0.30 percentage points. Use the
-confidence intervals to judge whether it falls here.
+confidence intervals to judge whether it falls here; small dots are the runs.
 """,
         needs="a model M and a model M-bn in one block",
     ),
@@ -126,8 +126,8 @@ confidence intervals to judge whether it falls here.
         caption="""\
 SD of accuracy, false-positive rate and false-negative rate by sub-group, divided by the SD over all examples, in
 study *{{ snakemake.config["study"] }}* (figure 4 of Zhuang et al., arXiv:2106.11872). A small group is noisy because
-it is small: the dashed line is the ratio expected from the number of examples alone, and the grey band is its range
-in 95 % of studies with as many runs. In the paper the false-negative rate of men varies 4.6 times as much as that of
+it is small: the grey line below each group is the range of the ratio expected from the number of examples alone, in
+95 % of studies with as many runs. In the paper the false-negative rate of men varies 4.6 times as much as that of
 all. The number of examples alone gives 3.8: CelebA's test set has 2,660 blond people, of whom 180 are men.
 """,
         needs=_SUB_GROUPS,
@@ -146,7 +146,7 @@ group of that size.
         needs="a model on a tooling with two data sets or more that have a group_share of the same group",
     ),
     "per_class": Kind(
-        ("stability",),
+        ("stability", "runs"),
         lambda grid: (grid.usual, _place),
         caption="""\
 SD of each class's accuracy compared with the SD over all classes in study *{{ snakemake.config["study"] }}* (figure 5
@@ -154,30 +154,39 @@ of Zhuang et al., arXiv:2106.11872, which reports largest ratios of 4 for CIFAR-
 fewer test examples than the whole test set, so ratios well above 1 are expected even if no class is special. Each
 largest ratio is shown with the ratio expected from class size alone: the median and 95 % range of simulated studies
 with as many runs and as many test examples per class. It is 4.4 (2.9 to 7.8) for 10 equal classes and 10 runs, and
-16.8 (10.8 to 29) for 100 classes: small classes alone explain the paper's 4 and 23.
+16.8 (10.8 to 29) for 100 classes: small classes alone explain the paper's 4 and 23. A ratio above its range is red,
+and its class has a ring; small dots are the runs.
 """,
     ),
     "across_toolings": Kind(
-        ("stability", "cross_tooling"),
+        ("stability", "runs", "cross_tooling"),
         lambda grid: (grid.paired, _task),
         caption="""\
-Noise within and across toolings for one task of study *{{ snakemake.config["study"] }}*. First row: run-to-run noise
-within each tooling, as in figure 6 of Zhuang et al. (arXiv:2106.11872). Second row: run s on one tooling compared
-with run s on another. Both have bit-equal initial weights, batches and augmentation, so they differ only by the
-implementation. The paper does not have this comparison.
+Noise within and across toolings for one task of study *{{ snakemake.config["study"] }}*. Under the name of a tooling:
+run-to-run noise, as in figure 6 of Zhuang et al. (arXiv:2106.11872); small dots are the runs. Under the names of two
+(↔): run s on one tooling compared with run s on another. Both have bit-equal initial weights, batches and augmentation,
+so they differ only by the implementation. The paper does not have this comparison.
 """,
         needs="two toolings with a variant of control or algo",
     ),
     "frameworks": Kind(
-        ("stability", "cross_tooling", "frameworks", "partings", "identical"),
+        ("stability", "runs", "cross_tooling", "frameworks", "identical"),
         lambda grid: (grid.framed, _task),
         caption="""\
-One task on the frameworks of study *{{ snakemake.config["study"] }}*. Squares: run s on one framework compared with
-run s on another. Both have bit-equal initial weights, batches and augmentation, so they differ only by the framework.
-The diagonal compares Control runs on the same framework and should be exactly 0. The last square shows the effect of
-inference alone: the same networks, predicted on another framework. Bars: the difference between frameworks, split
-into inference and training, with the run-to-run noise of each framework for comparison. Pham et al.
-(doi:10.1145/3324884.3416545) compare frameworks without shared draws.
+One task on the frameworks of study *{{ snakemake.config["study"] }}*. Under the name of a framework: run-to-run noise;
+small dots are the runs. Under the names of two (↔): run s on one framework compared with run s on another. Both have
+bit-equal initial weights, batches and augmentation, so they differ only by the framework. Control within one framework
+should be exactly 0. Pham et al. (doi:10.1145/3324884.3416545) compare frameworks without shared draws.
+""",
+        needs=_FRAMEWORKS,
+    ),
+    "framework_parts": Kind(
+        ("frameworks", "partings", "identical"),
+        lambda grid: (grid.framed, _task),
+        caption="""\
+The difference between two frameworks in study *{{ snakemake.config["study"] }}*, split into inference and training.
+Left: churn between run s on both in all, churn of the same trained networks predicted on the other framework, and what
+is left for training. Right: how far the test loss of run s has parted after each epoch.
 """,
         needs=_FRAMEWORKS,
     ),
@@ -205,7 +214,7 @@ per set of sources that may vary. 1 means equal up to a rotation and a factor. C
         needs="a block with the key layers",
     ),
     "order": Kind(
-        ("stability", "counts"),
+        ("stability", "runs", "counts"),
         lambda grid: (grid.order, lambda cell: _place(grid.order[cell])),
         caption="""\
 Runs of study *{{ snakemake.config["study"] }}* that differ only in the order of the training examples, against the
@@ -232,7 +241,7 @@ root of k.
         lambda grid: (grid.networks, _tooling),
         caption="""\
 Time of a training step in study *{{ snakemake.config["study"] }}*, kernel by kernel, with the tooling's default and
-with deterministic implementations: the twenty longest kernels and the sum of the rest (figure 8 of Zhuang et al.,
+with deterministic implementations: the five longest kernels by name, and all others in grey (figure 8 of Zhuang et al.,
 arXiv:2106.11872). On a GPU the profiler times kernels on the device. On a CPU it times operators by type, on the
 thread that runs them, without the operators that they call. ``metrics/kernels.csv`` has the names and the number of
 calls.
@@ -246,7 +255,8 @@ calls.
 The cost of determinism in study *{{ snakemake.config["study"] }}*: time of a training step with deterministic
 implementations divided by its time with default ones, summed over all kernels and by the clock. These are figures 9a
 (networks) and 9b (kernel sizes) of Zhuang et al. (arXiv:2106.11872) as ratios: the paper's largest, 746 % for 7x7
-kernels on a P100, is 7.46 here. On a CPU, operators take the place of kernels.
+kernels on a P100, is 7.46 here. A hollow dot cannot be told from 1, no cost. On a CPU, operators take the place of
+kernels.
 """,
         needs="the key overhead",
     ),
@@ -399,11 +409,20 @@ replicates are bit-equal, so they have no interval.
         lambda grid: (grid.built, None),
         caption="""\
 How far the runs of each cell of study *{{ snakemake.config["study"] }}* end apart, measured as by Pham et al. (ASE
-2020): range and SD of accuracy, over all examples and in the class with the largest difference; epochs and time to
-convergence; training time. Below: their headline numbers with the largest values of this study. A range grows with
-the number of runs, so compare it only with a range over as many runs. Runs with ``random_seed`` 1 differ at most by
-the implementation. The CSV has every criterion of convergence, in the columns of their ``analysis_result.csv``
-followed by ours.
+2020): range and SD of accuracy, over all examples and in the class with the largest difference. Below: their headline
+numbers with the largest values of this study. A range grows with the number of runs, so compare it only with a range
+over as many runs. Runs with ``random_seed`` 1 differ at most by the implementation. The CSV has every criterion of
+convergence, in the columns of their ``analysis_result.csv`` followed by ours.
+""",
+        category=TABLES,
+        files=("resources/published-identical.csv",),
+    ),
+    "identical_times": Kind(
+        ("identical",),
+        lambda grid: (grid.built, None),
+        caption="""\
+How long the runs of each cell of study *{{ snakemake.config["study"] }}* take, measured as by Pham et al. (ASE 2020):
+epochs and time to convergence, and training time, each with how much longer the longest took than the shortest.
 """,
         category=TABLES,
         files=("resources/published-identical.csv",),

@@ -19,7 +19,7 @@ from typing import Any
 import jsonschema
 import yaml
 
-from toolnoise.base import faults
+from toolnoise.base import faults, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.program import ROOT
 from toolnoise.datasets.readers import READERS
@@ -32,8 +32,19 @@ REGISTRIES = ("models", "datasets", "recipes", "hardware")
 Config = dict[str, Any]
 
 
+# The most values in a YAML file, an alias counted as what it stands for.
+MOST_VALUES = 1_000_000
+
+
 class _StrictLoader(yaml.SafeLoader):
-    """YAML in which a repeated key is an error instead of a silent loss."""
+    """YAML in which a repeated key is an error instead of a silent loss, and which aliases cannot make endless."""
+
+    def get_single_node(self) -> yaml.Node | None:
+        node = super().get_single_node()
+        if node is not None and _values(node, {}) > MOST_VALUES:
+            found = f"more than {MOST_VALUES} values, with each alias in full"
+            raise yaml.composer.ComposerError(None, None, found, node.start_mark)
+        return node
 
     def compose_mapping_node(self, anchor: str | None) -> yaml.MappingNode:
         # Keys are as written at this point; later, YAML merging adds the keys of other mappings.
@@ -47,13 +58,23 @@ class _StrictLoader(yaml.SafeLoader):
         return node
 
 
+def _values(node: yaml.Node, known: dict[int, float]) -> float:
+    """How many values a node stands for; without end if it contains itself."""
+    if id(node) not in known:
+        known[id(node)] = math.inf
+        parts = node.value if isinstance(node, yaml.CollectionNode) else ()
+        flat = (one for part in parts for one in (part if isinstance(part, tuple) else (part,)))
+        known[id(node)] = 1 + sum(_values(one, known) for one in flat)
+    return known[id(node)]
+
+
 def read_yaml(path: str | Path) -> Any:
     """Read a YAML or JSON file; a syntax error or a repeated key is reported with its line.
 
     Files that end in .json are read as JSON: YAML 1.1 reads JSON's 5e-05 as text.
     """
     try:
-        text = Path(path).read_text("utf-8")
+        text = files.read_text(path)
     except (OSError, UnicodeDecodeError) as error:
         why = faults.called(error) if isinstance(error, OSError) else error
         raise BadInput(path, "", f"cannot be read ({why})") from None

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from toolnoise.base.errors import BadInput
+from toolnoise.base.files import read_text
 from toolnoise.study import layout
 
 SUFFIXES = (".yaml", ".yml")
@@ -22,8 +23,8 @@ def is_study(path: str | Path) -> bool:
     if Path(path).suffix not in (*SUFFIXES, ".json"):
         return False
     try:
-        keys = set(_KEY.findall(Path(path).read_text("utf-8", errors="replace")))
-    except OSError:
+        keys = set(_KEY.findall(read_text(path)))
+    except (OSError, UnicodeDecodeError, BadInput):
         return False
     return "study" in keys and len(keys) > 1
 

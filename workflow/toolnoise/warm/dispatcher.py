@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolnoise import cli, engines, steps
+from toolnoise.base import program
 from toolnoise.steps import CONFIGURE, STEPS
 from toolnoise.study import environments, grid
 from toolnoise.training.network import emulated_noise
@@ -91,7 +92,7 @@ def _server(job: Message, folder: Path, servers: dict[str, Server]) -> Server:
 def _started(address: str, environment: dict[str, str], imports: dict[str, Any]) -> Server:
     with messages.listening(address) as listener:
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "toolnoise.warm.server", str(listener.fileno()), json.dumps(imports)],
+            program.python("toolnoise.warm.server", str(listener.fileno()), json.dumps(imports)),
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             # What a framework has to say of its import. If a server cannot import, it ends, and its jobs start cold.

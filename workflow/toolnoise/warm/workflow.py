@@ -4,10 +4,10 @@ import contextlib
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
+from toolnoise.base import program
 from toolnoise.warm import VARIABLE, messages
 
 _started: list[subprocess.Popen] = []
@@ -30,7 +30,7 @@ def start() -> None:
         shutil.rmtree(folder)
         return
     with listener:
-        command = [sys.executable, "-P", "-m", "toolnoise.warm.dispatcher", str(listener.fileno())]
+        command = program.python("toolnoise.warm.dispatcher", str(listener.fileno()))
         _started.append(
             subprocess.Popen(
                 command,

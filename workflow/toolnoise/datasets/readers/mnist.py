@@ -4,7 +4,6 @@ An idx file consists of two zero bytes, the kind of number (8 for unsigned bytes
 each axis as four bytes (highest byte first), and the numbers (LeCun et al., "The MNIST database").
 """
 
-import gzip
 import math
 import struct
 from collections.abc import Iterator
@@ -16,12 +15,12 @@ import numpy as np
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import readable
+from toolnoise.datasets.archives import unpacked
 from toolnoise.datasets.raw import PARTS, Part, Raw
 from toolnoise.datasets.sources import paths_of
 
 ROLES = ("train_images", "train_labels", "test_images", "test_labels")
 UNSIGNED_BYTES = 8
-GZIP = b"\x1f\x8b"
 
 
 @contextmanager
@@ -44,9 +43,7 @@ def _numbers(path: Path, axes: int) -> np.ndarray:
     """The array in an idx file of unsigned bytes."""
     wanted = f"an idx file of unsigned bytes with {axes} {'axis' if axes == 1 else 'axes'}"
     with readable(path, wanted):
-        content = path.read_bytes()
-        if content.startswith(GZIP):
-            content = gzip.decompress(content)
+        content = unpacked(path)
     start, header = bytes((0, 0, UNSIGNED_BYTES, axes)), 4 + 4 * axes
     if content[:4] != start:
         raise BadInput(path, "", f"begins with {content[:4].hex() or 'nothing'}", f"{start.hex()}: {wanted}")

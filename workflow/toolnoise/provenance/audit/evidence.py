@@ -9,13 +9,14 @@ import functools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from toolnoise import steps
 from toolnoise.base.errors import BadInput
-from toolnoise.base.files import canonical_sha256, read_json
+from toolnoise.base.files import LARGEST_TEXT, canonical_sha256, read_json
 from toolnoise.provenance.record.hashing import Hashed
 from toolnoise.provenance.record.signing import Verdict
 from toolnoise.provenance.record.statements import Artifact, Statement
@@ -24,10 +25,12 @@ from toolnoise.steps import Job
 from toolnoise.training import runs
 from toolnoise.training.runs import Run
 
-# The largest record or history that is read into memory: 1000 epochs of 1000 tensors have 13 MB.
-LARGEST_RECORD = 128 * 2**20
 # Errors that reading and comparing untrusted JSON and CSV can raise.
-ODD = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError, csv.Error, MemoryError)
+ODD = (
+    *(LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError, csv.Error, MemoryError),
+    # A module of the working directory, and whatever may not be opened there.
+    *(SyntaxError, OSError),
+)
 
 # A rule's findings: an artifact, by its name in statements, and what is wrong with it.
 Found = Iterator[tuple[str, str]]
@@ -55,12 +58,16 @@ class RunFacts(NamedTuple):
 
 @dataclass
 class Evidence:
-    """One study, for the rules. `now` is in UTC; `signatures`, if required, are by the paths of statements."""
+    """One study, for the rules. `now` is in UTC; `signatures`, if required, are by the paths of statements.
+
+    `root_verdict` is that on the root's signature, if one is required.
+    """
 
     tree: Tree
     hashed: dict[str, Hashed]
     now: datetime
     signatures: dict[str, Verdict] = field(default_factory=dict)
+    root_verdict: Verdict | None = None
 
     @functools.cached_property
     def jobs(self) -> dict[str, Job]:
@@ -81,7 +88,7 @@ class Evidence:
 
     def record(self, name: str) -> dict[str, Any]:
         """The JSON object in an artifact."""
-        path = self.tree.root / self._there(name)
+        path = self.small(name)
         value = read_json(path)
         if not isinstance(value, dict):
             raise BadInput(path, "", f"found {type(value).__name__}", "an object")
@@ -135,13 +142,23 @@ class Evidence:
     def whole(self, run: RunFacts) -> Run:
         """A run whose weights are there."""
         name = self.tree.named(f"{run.path}/weights.npz")
-        if self.tree.inside(name) not in self.tree.files:
-            raise BadInput(name, "", "is missing", "a file of this study")
+        self.path(name)
         return runs.read(self.tree.root / run.path / "run.json")
 
     def _once(self, digests: tuple[str, ...]) -> tuple[str, ...]:
         # Equal tuples of different runs are kept once.
         return self._seen.setdefault(digests, digests)
+
+    def path(self, name: str) -> Path:
+        """Where an artifact lies; it must be there."""
+        path = self.tree.inside(name)
+        if path is None or path not in self.tree.files:
+            raise BadInput(name, "", "is missing", "a file of this study")
+        return self.tree.root / path
+
+    def small(self, name: str) -> Path:
+        """Where an artifact lies that is small enough to be read at once."""
+        return self.tree.root / self._there(name)
 
     def _there(self, name: str) -> str:
         """The path in the study of an artifact that is small enough to be read at once."""
@@ -149,8 +166,8 @@ class Evidence:
         size = self.tree.files.get(path) if path is not None else None
         if size is None:
             raise BadInput(name, "", "is missing", "a file of this study")
-        if size > LARGEST_RECORD:
-            raise BadInput(name, "", f"has {size} bytes", f"at most {LARGEST_RECORD}")
+        if size > LARGEST_TEXT:
+            raise BadInput(name, "", f"has {size} bytes", f"at most {LARGEST_TEXT}")
         return path
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from toolnoise.base.printing import aligned, size
 from toolnoise.base.progress import progress
 from toolnoise.provenance.audit.evidence import Evidence, guarded
-from toolnoise.provenance.audit.rules import RULES, Rule, origins
+from toolnoise.provenance.audit.rules import ROOT_SIGNED, RULES, SIGNED, Rule, origins, root
 from toolnoise.provenance.audit.rules.origins import Stale
 from toolnoise.provenance.record.hashing import Hashed, sha256_of_all
 from toolnoise.provenance.record.signing import AllowedSigners, Verdict
@@ -72,6 +72,23 @@ class Audit(NamedTuple):
         of = [_coverage(one) for one in self.results.trees]
         return Coverage(*(sum(numbers) for numbers in zip(*of, strict=True)))
 
+    @property
+    def signatures(self) -> str:
+        """What is known of signatures: whether there are any, and whose they are if somebody asked for them."""
+        count = sum(bool(one.signatures) for tree in self.results.trees for one in tree.statements)
+        of = f"on {count} of {sum(len(tree.statements) for tree in self.results.trees)} statements"
+        on_roots = [one.root_verdict for one in self.evidence if one.root_verdict]
+        if on_roots or any(one.signatures for one in self.evidence):
+            names = dict.fromkeys([*self.signers, *(name for verdict in on_roots for name in verdict.principals)])
+            bad = any(one.rule in (SIGNED.name, ROOT_SIGNED.name) for one in self.findings)
+            return f"not good, {of}: see the findings" if bad else f"good, by {', '.join(map(shown, names))}"
+        return f"present, not checked ({of})" if count else "none"
+
+    @property
+    def roots(self) -> list[str]:
+        """For each study its root, or that it has none."""
+        return [line for one in self.evidence for line in root.lines(one)]
+
     def is_clean(self, strict: bool) -> bool:
         """Whether there are no findings and, if `strict`, no stale results."""
         return not self.findings and not (strict and self.stale)
@@ -83,12 +100,19 @@ def examine(
     now: datetime | None = None,
     rules: Sequence[Rule] = RULES,
     signers: AllowedSigners | None = None,
+    key: AllowedSigners | None = None,
 ) -> Audit:
-    """Audit loaded results; `threads` is the number of cores by default."""
+    """Audit loaded results; `threads` is the number of cores by default.
+
+    `signers` may sign statements, the owner of `key` the root.
+    """
     now = now or datetime.now(UTC).replace(tzinfo=None)
     hashed = _hashed(results.trees, threads or cores())
     signed = [_signatures(one, signers) if signers else {} for one in results.trees]
     evidence = tuple(Evidence(one, hashed[number], now, signed[number]) for number, one in enumerate(results.trees))
+    for one in evidence if key else ():
+        if top := root.of(one):
+            one.root_verdict = key.check(one.tree.root / top.path, top.statement)
     findings = [Finding(STRAY, name, "lies beside the studies and belongs to none") for name in results.strays]
     for one in evidence:
         for rule in rules:
@@ -119,7 +143,9 @@ def as_json(found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> dict[s
         ],
         "rules": [{"rule": rule.name, "says": rule.says, "findings": _count(found, rule)} for rule in rules],
         "findings": [one._asdict() for one in found.findings],
+        "signatures": found.signatures,
         "signers": dict(found.signers),
+        "roots": {one.tree.name: top.sha256 if (top := root.of(one)) else None for one in found.evidence},
         "stale": [one._asdict() for one in found.stale],
         "notes": list(found.notes),
     }
@@ -138,6 +164,7 @@ def as_text(found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> str:
     lines += [f"note: {note}" for note in found.notes]
     lines += _stale_lines(found.stale)
     lines += [f"signed by {shown(name)}: {count} statements" for name, count in found.signers.items()]
+    lines += [*map(shown, found.roots), f"signatures: {found.signatures}"]
     studies = ", ".join(shown(one.name) for one in found.results.trees)
     lines.append(f"{studies}: {found.coverage}")
     lines.append(_verdict(found, strict))

@@ -26,6 +26,8 @@ RULES = (
     "digests-match",
     "only-plain-files",
     "study-is-complete",
+    "statements-are-the-roots",
+    "collected-are-their-parts",
 )
 
 
@@ -65,4 +67,4 @@ def _command(evidence: Evidence, targets: list[str]) -> list[str]:
     where = ["--snakefile", str(program.snakefile()), "--directory", str(root.parent.parent)]
     given = ["--configfile", str(root / tree.STUDY_FILE), "--cores", "all", "--rerun-incomplete"]
     # The default target, for what follows from these files; and they, in case it does not need them.
-    return [sys.executable, "-m", "snakemake", *where, *given, "--forcerun", *targets, "--", "all", *targets]
+    return program.python("snakemake", *where, *given, "--forcerun", *targets, "--", "all", *targets)

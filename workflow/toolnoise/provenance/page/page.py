@@ -71,13 +71,18 @@ def data(found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> dict[str,
     return {
         "title": f"results/{trees[0].name}" if len(trees) == 1 else f"{len(trees)} studies",
         "clean": found.is_clean(strict),
-        "told": [str(found.coverage), *(f"Note: {note}" for note in found.notes), _audited(found)],
+        "told": [str(found.coverage), *(f"Note: {note}" for note in found.notes), *_vouched(found), _audited(found)],
         "rules": {rule.name: rule.says for rule in rules},
         "findings": list(findings.items()),
         "stale": list(stale.items()),
         "says": {verb: job.says for verb, job in STEPS.items() if verb in verbs},
         **packed.tables(),
     }
+
+
+def _vouched(found: Audit) -> list[str]:
+    """Each study's root, and whose signatures there are."""
+    return [*(f"Chain of {line}" for line in found.roots), f"Signatures: {found.signatures}"]
 
 
 def _audited(found: Audit) -> str:
@@ -127,7 +132,7 @@ class _Packed:
         }
 
     def _job(self, tree: Tree, stated: Stated, before: str) -> list[Any]:
-        path, statement = stated
+        path, statement = stated.path, stated.statement
         outputs: dict[str, list[int]] = {}
         inputs: dict[str, list[int]] = {}
         others: dict[str, list[int]] = {}

@@ -194,7 +194,7 @@ def _made_again(made: Made, one: Artifact, scratch: Path, again: dict[str, Path]
     if stated is None:
         raise Lacking(f"no statement made the input {one.name}")
     if stated.path not in again:
-        maker, place = Made(made.tree, *stated), scratch / f"input-{len(again)}"
+        maker, place = Made(made.tree, stated.path, stated.statement), scratch / f"input-{len(again)}"
         place.mkdir()
         # Before its own inputs are made: a circle ends in a missing file.
         again[stated.path] = place / "work"

@@ -78,22 +78,26 @@ def _of(path: str, trees: dict[Path, Tree]) -> list[Made]:
         if not place.is_dir():
             raise BadInput(path, "", "lies in no study with statements", WANTED)
         studies = tree.load(place).trees
-        found = [Made(study, *stated) for study in studies for stated in study.statements]
+        found = [made for study in studies for made in _made(study)]
         unreadable = [error for study in studies for error in study.unreadable.values()]
     else:
         if root not in trees:
             trees[root] = tree.load_study(root)
         study = trees[root]
         inside = place.relative_to(root).as_posix()
-        found = [Made(study, *stated) for stated in study.statements if _states(study, *stated, inside)]
+        found = [one for one in _made(study) if _states(one, inside)]
         unreadable = [error for name, error in study.unreadable.items() if name == f"{FOLDER}/{inside}{SUFFIX}"]
     if not found:
         raise next(iter(unreadable), BadInput(path, "", "has no statement", WANTED))
     return found
 
 
-def _states(study: Tree, path: str, statement: Statement, inside: str) -> bool:
+def _made(study: Tree) -> list[Made]:
+    return [Made(study, one.path, one.statement) for one in study.statements]
+
+
+def _states(made: Made, inside: str) -> bool:
     """Whether `inside` is the statement itself, one of its outputs, or a folder with one of its outputs."""
-    outputs = {study.inside(one.name) for one in statement.outputs}
+    outputs = {made.tree.inside(one.name) for one in made.statement.outputs}
     below = "" if inside == "." else f"{inside}/"
-    return path == inside or any(name and (name == inside or name.startswith(below)) for name in outputs)
+    return made.path == inside or any(name and (name == inside or name.startswith(below)) for name in outputs)

@@ -5,6 +5,7 @@ cannot pass for one on a statement. The payload is the statement file, byte for 
 """
 
 import base64
+import hashlib
 import json
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,6 +35,10 @@ class Envelope(NamedTuple):
         """The bytes that are signed: DSSE's pre-authentication encoding."""
         kind = PAYLOAD_TYPE.encode()
         return b"DSSEv1 %d %s %d %s" % (len(kind), kind, len(self.payload), self.payload)
+
+    def sha256(self) -> str:
+        """The digest of the payload: a statement has the same before and after it is signed."""
+        return hashlib.sha256(self.payload).hexdigest()
 
     def as_json(self) -> dict[str, Any]:
         """The envelope as JSON values."""

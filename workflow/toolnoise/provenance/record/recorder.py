@@ -20,15 +20,17 @@ from toolnoise.base import code_digest, files, program, scratch
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
 from toolnoise.engines import environment, serving
-from toolnoise.provenance.record import repository
+from toolnoise.provenance.record import envelope, repository, tree
 from toolnoise.provenance.record.statements import (
     CODE,
     COMMIT,
+    FOLDER,
     INPUT,
     LOCK,
     PACKAGE,
     RESOURCE,
     SOURCE,
+    SUFFIX,
     Artifact,
     Statement,
     path_for,
@@ -71,6 +73,7 @@ def _perform(verb: str, parameters: steps.Parameters, named: steps.Files, proces
     read = list(steps.inputs(step, named))
     before = {path: _stat(path) for path, _ in read}
     inputs = [_artifact(path, role, INPUT) for path, role in read]
+    kept = _kept(named)
     observed = steps.perform(verb, parameters, named)
     changed = [path for path, stat in before.items() if _stat(path) != stat]
     if changed:
@@ -78,7 +81,19 @@ def _perform(verb: str, parameters: steps.Parameters, named: steps.Files, proces
     outputs = [_artifact(path, role) for path, role in _written(step, named)]
     made_by = code_digest.sources(*step.modules(parameters), files=step.files(parameters))
     dependencies = [*inputs, *_sources(verb, parameters, outputs), *_code(made_by)]
-    _write(verb, outputs, dependencies, parameters, observed or machine(), started, process)
+    _write(verb, outputs, dependencies, parameters, observed or machine(), started, process, _resumed(named, kept))
+
+
+def _kept(named: steps.Files) -> str:
+    """The digest of the checkpoint that a job finds, if there is one."""
+    path = Path(named.get("checkpoint") or "")
+    return sha256(path) if path.is_file() else ""
+
+
+def _resumed(named: steps.Files, kept: str) -> dict[str, Any] | None:
+    """What a run resumed from, if it did: it may have refused the checkpoint that it found."""
+    after = files.read_json(named["record"]).get("resumed_after") if kept else None
+    return {"after_epochs": after, "checkpoint_sha256": kept} if after else None
 
 
 def _written(step: Step, named: steps.Files) -> Iterator[tuple[str, str]]:
@@ -124,6 +139,7 @@ def _write(
     observed: dict[str, Any],
     started: datetime,
     process: str = "",
+    resumed: dict[str, Any] | None = None,
 ) -> None:
     commit = repository.commit() or repository.packed()
     statement = Statement(
@@ -138,8 +154,22 @@ def _write(
         programs(),
         commit.changes if commit else None,
         process,
+        resumed,
+        _chain(path_for(outputs[0].name)) if verb == steps.ROOT else None,
     )
     files.write_json(path_for(outputs[0].name), statement.as_json())
+
+
+def _chain(own: Path) -> dict[str, str]:
+    """The digest of every other statement of the study, by name: what the root vouches for."""
+    folder = next((place for place in own.parents if place.name == FOLDER), None)
+    found = {}
+    for path in sorted(folder.rglob(f"*{SUFFIX}")) if folder else ():
+        # One that cannot be read is a finding of the audit.
+        with contextlib.suppress(BadInput, OSError), tree.open_plain(path) as file:
+            found[path.as_posix()] = envelope.unpack(file.readall(), path).sha256()
+    found.pop(own.as_posix(), None)
+    return found
 
 
 def _sources(verb: str, parameters: dict[str, Any], outputs: list[Artifact]) -> Iterator[Artifact]:

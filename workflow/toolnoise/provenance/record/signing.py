@@ -14,6 +14,7 @@ import tempfile
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,6 +30,11 @@ NAMESPACE = "toolnoise"
 MAGIC, BEGIN, END = b"SSHSIG", "-----BEGIN SSH SIGNATURE-----", "-----END SSH SIGNATURE-----"
 # Statements per signing process; each process asks for the passphrase once.
 AT_ONCE = 5000
+
+
+# The first word of a public key's file.
+KEY_TYPES = ("ssh-", "ecdsa-", "sk-")
+PUBLIC = "the file of a public SSH key, such as id_ed25519.pub"
 
 
 class Verdict(NamedTuple):
@@ -68,6 +74,19 @@ def sign(folder: str | Path, key: str | Path) -> tuple[int, int]:
                 shown.update()
             signed += len(bare)
     return signed, len(paths) - signed
+
+
+@contextmanager
+def only(key: str | Path) -> "Iterator[AllowedSigners]":
+    """The owner of one public key, by its fingerprint, as the one allowed signer."""
+    with files.readable(key, PUBLIC):
+        words = Path(key).read_text("utf-8").split()
+    fingerprint = _fingerprint(key)
+    if len(words) < 2 or not words[0].startswith(KEY_TYPES):
+        raise BadInput(key, "", "is no public key", PUBLIC)
+    with tempfile.NamedTemporaryFile("w") as allowed:
+        print(fingerprint, *words[:2], file=allowed, flush=True)
+        yield AllowedSigners(allowed.name)
 
 
 class AllowedSigners:

@@ -8,6 +8,7 @@ only in times and machine.
 
 import json
 import re
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
@@ -15,14 +16,17 @@ from typing import Any, NamedTuple
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import readable
 from toolnoise.provenance.record import envelope
+from toolnoise.provenance.record.envelope import Envelope
 
 TYPE, PREDICATE = "https://in-toto.io/Statement/v1", "https://slsa.dev/provenance/v1"
 BUILD_TYPE = re.compile(r"urn:toolnoise:([a-z-]+):1")
 BUILDER = "urn:toolnoise:recorder:1"
 SUFFIX = ".intoto.json"
 FOLDER = "statements"
-# SLSA's metadata has no such field; its names for further ones begin with their vendor.
-PROCESS = "toolnoise_process"
+# SLSA's metadata has no such fields; its names for further ones begin with their vendor.
+PROCESS, RESUMED = "toolnoise_process", "toolnoise_resumed"
+# In the root's statement: the digests of the others.
+CHAIN = "statements"
 TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
 WANTED = "an in-toto Statement v1 with SLSA provenance v1, as toolnoise writes it"
 
@@ -71,6 +75,8 @@ class Statement(NamedTuple):
     versions: dict[str, str]
     changes: str | None = None  # SHA-256 of the difference from the commit, if any
     process: str = ""  # how the job's process started: warm, or cold and why
+    resumed: Mapping[str, Any] | None = None  # the epochs after which a run resumed, and from which checkpoint
+    chain: Mapping[str, str] | None = None  # of the root: the digest of every other statement of the study, by name
 
     @property
     def inputs(self) -> tuple[Artifact, ...]:
@@ -85,7 +91,12 @@ class Statement(NamedTuple):
                 one["annotations"] |= {"dirty": self.changes is not None}
                 if self.changes:
                     one["annotations"]["diff_sha256"] = self.changes
-        occasion = {"startedOn": self.started.strftime(TIME), "finishedOn": self.finished.strftime(TIME)}
+        occasion: dict[str, Any] = {
+            "startedOn": self.started.strftime(TIME),
+            "finishedOn": self.finished.strftime(TIME),
+        }
+        for key, value in ((PROCESS, self.process), (RESUMED, self.resumed)):
+            occasion |= {key: value} if value else {}
         return {
             "_type": TYPE,
             "subject": [one.descriptor() for one in self.outputs],
@@ -94,12 +105,13 @@ class Statement(NamedTuple):
                 "buildDefinition": {
                     "buildType": f"urn:toolnoise:{self.verb}:1",
                     "externalParameters": self.parameters,
-                    "internalParameters": {"observed": self.observed},
+                    "internalParameters": {"observed": self.observed}
+                    | ({} if self.chain is None else {CHAIN: dict(self.chain)}),
                     "resolvedDependencies": dependencies,
                 },
                 "runDetails": {
                     "builder": {"id": BUILDER, "version": self.versions},
-                    "metadata": occasion | ({PROCESS: self.process} if self.process else {}),
+                    "metadata": occasion,
                 },
             },
         }
@@ -121,8 +133,13 @@ def read(path: str | Path) -> Statement:
 
 def parse(content: bytes, path: str | Path) -> Statement:
     """The statement in bytes read from `path`, with or without a signed envelope."""
+    return opened(envelope.unpack(content, path), path)
+
+
+def opened(signed: Envelope, path: str | Path) -> Statement:
+    """The statement in an envelope that was read from `path`."""
     try:
-        about = _object(json.loads(envelope.unpack(content, path).payload.decode()), "", path)
+        about = _object(json.loads(signed.payload.decode()), "", path)
     except (ValueError, RecursionError) as error:
         raise BadInput(path, "", f"damaged or truncated ({error})", f"expected {WANTED}") from None
     for key, wanted in (("_type", TYPE), ("predicateType", PREDICATE)):
@@ -136,6 +153,7 @@ def parse(content: bytes, path: str | Path) -> Statement:
     details = _object(predicate.get("runDetails"), "runDetails", path)
     metadata = _object(details.get("metadata"), "metadata", path)
     internal = _object(definition.get("internalParameters"), "internalParameters", path)
+    chain = None if internal.get(CHAIN) is None else _object(internal[CHAIN], CHAIN, path)
     described = _list(definition.get("resolvedDependencies"), "resolvedDependencies", path)
     outputs = _list(about.get("subject"), "subject", path)
     if not outputs:
@@ -152,6 +170,8 @@ def parse(content: bytes, path: str | Path) -> Statement:
         _object(_object(details.get("builder"), "builder", path).get("version"), "version", path),
         next((_notes(one).get("diff_sha256") for one in commits), None),
         str(metadata.get(PROCESS, "")),
+        metadata.get(RESUMED),
+        None if chain is None else {str(name): str(digest) for name, digest in chain.items()},
     )
 
 

@@ -14,8 +14,9 @@ from typing import BinaryIO, NamedTuple
 
 from toolnoise.base import faults, scratch
 from toolnoise.base.errors import BadInput
-from toolnoise.base.files import read_json
-from toolnoise.provenance.record import statements
+from toolnoise.base.files import read_json, readable
+from toolnoise.base.printing import escaped
+from toolnoise.provenance.record import envelope, statements
 from toolnoise.provenance.record.statements import FOLDER, SUFFIX, Artifact, Statement
 from toolnoise.study import config, layout
 from toolnoise.study import grid as studies
@@ -32,10 +33,12 @@ LARGEST_STATEMENT = 32 * 2**20
 
 
 class Stated(NamedTuple):
-    """A statement and the path of its file in the study."""
+    """A statement, the path of its file in the study, its digest and the number of its signatures."""
 
     path: str
     statement: Statement
+    sha256: str = ""
+    signatures: int = 0
 
 
 @dataclass(frozen=True)
@@ -123,7 +126,8 @@ def load_study(root: Path) -> Tree:
     seen: dict[Artifact, Artifact] = {}
     for path in sorted(path for path in files if path.startswith(f"{FOLDER}/")):
         try:
-            stated.append(Stated(path, _shared(_statement(root, path, files[path]), seen)))
+            one = read_statement(root, path, files[path])
+            stated.append(one._replace(statement=_shared(one.statement, seen)))
         except BadInput as error:
             unreadable[path] = error
     name = study.name if study else root.resolve().name
@@ -142,11 +146,15 @@ def open_plain(path: Path) -> BinaryIO:
 
 def shown(name: str) -> str:
     """A name on one line, safe for a terminal: unprintable characters are escaped."""
-    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in name)
+    return escaped(name)
 
 
 def _is_study(root: Path) -> bool:
-    return (root / STUDY_FILE).is_file() or (root / FOLDER).is_dir()
+    try:
+        return (root / STUDY_FILE).is_file() or (root / FOLDER).is_dir()
+    except OSError:
+        # What cannot be read is told where folders are listed.
+        return False
 
 
 def _is_artifact(path: str) -> bool:
@@ -221,12 +229,15 @@ def _left_out(root: Path, files: dict[str, int], strange: dict[str, str]) -> dic
     return {path: digest for path, digest in found.items() if path not in files}
 
 
-def _statement(root: Path, path: str, size: int) -> Statement:
+def read_statement(root: Path, path: str, size: int) -> Stated:
+    """The statement in a file of a study, of this size."""
     if not path.endswith(SUFFIX):
         raise BadInput(root / path, "", "is not a statement", f"names that end in {SUFFIX}")
     if size > LARGEST_STATEMENT:
         raise BadInput(root / path, "", f"has {size} bytes", f"statements of at most {LARGEST_STATEMENT}")
-    return statements.read(root / path)
+    with readable(root / path, statements.WANTED), open_plain(root / path) as file:
+        signed = envelope.unpack(file.readall(), root / path)
+    return Stated(path, statements.opened(signed, root / path), signed.sha256(), len(signed.signatures))
 
 
 def _inside(study: str, name: str) -> str | None:

@@ -4,7 +4,19 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from toolnoise.provenance.audit.evidence import Evidence, Found
-from toolnoise.provenance.audit.rules import chains, draws, files, machines, origins, signatures, specs, times, weights
+from toolnoise.provenance.audit.rules import (
+    chains,
+    draws,
+    files,
+    machines,
+    numbers,
+    origins,
+    root,
+    signatures,
+    specs,
+    times,
+    weights,
+)
 
 
 class Rule(NamedTuple):
@@ -19,13 +31,14 @@ class Rule(NamedTuple):
         return (self.check.__doc__ or "").strip()
 
 
-def _rule(check: Callable[[Evidence], Found]) -> Rule:
+def rule(check: Callable[[Evidence], Found]) -> Rule:
+    """The rule with the name of its check."""
     return Rule(check.__name__.replace("_", "-"), check)
 
 
 # In reading order: problems with files explain most of the later findings.
 RULES = tuple(
-    _rule(check)
+    rule(check)
     for check in (
         files.statements_can_be_read,
         files.every_file_is_stated,
@@ -36,6 +49,7 @@ RULES = tuple(
         files.nothing_else_is_there,
         files.no_checkpoint_is_left,
         files.study_is_complete,
+        root.statements_are_the_roots,
         chains.inputs_are_what_was_made,
         chains.inputs_are_the_jobs,
         chains.chains_end_in_sources,
@@ -51,9 +65,12 @@ RULES = tuple(
         draws.initial_weights_are_shared,
         draws.draws_are_shared,
         draws.control_is_bit_equal,
+        weights.final_weights_are_the_histories,
         weights.snapshots_are_the_histories,
         weights.recorded_steps_are_the_histories,
         weights.moved_bits_are_the_drawn,
+        numbers.accuracies_are_the_logits,
+        numbers.collected_are_their_parts,
         origins.code_is_known,
         origins.code_is_whole,
         origins.commit_is_known,
@@ -62,5 +79,5 @@ RULES = tuple(
     )
 )
 
-# An additional rule, if signatures are required.
-SIGNED = _rule(signatures.statements_are_signed)
+# Additional rules, if signatures are required.
+SIGNED, ROOT_SIGNED = rule(signatures.statements_are_signed), rule(root.root_is_signed)

@@ -54,6 +54,7 @@ def code_is_whole(evidence: Evidence, statement: Statement) -> Found:
     job, standings = evidence.job(statement), _standings(evidence, statement)
     if not job or job.verb not in STEPS or job.parameters != statement.parameters:
         return
+    yield from _builder(statement, [one.name for one, _ in standings if one.kind == CODE])
     # The imports of other code than the present one are unknown here.
     if all(standing == CURRENT for _, standing in standings):
         verb = STEPS[job.verb]
@@ -61,6 +62,17 @@ def code_is_whole(evidence: Evidence, statement: Statement) -> Found:
         missing = wanted - {one.name for one, _ in standings}
         if missing:
             yield statement.outputs[0].name, f"does not state that it was made by {', '.join(sorted(missing)[:3])}"
+
+
+def _builder(statement: Statement, stated: list[str]) -> Found:
+    """The module of a network's builder is stated wherever the network took part, whether it lies here or not."""
+    builder = statement.parameters.get("spec", {}).get("model", {}).get("builder")
+    if builder is None:
+        return
+    module = builder.partition(":")[0].replace(".", "/")
+    wanted = (f"{module}.py", f"{module}/__init__.py")
+    if not any(f"/{name}".endswith(tuple(f"/{one}" for one in wanted)) for name in stated):
+        yield statement.outputs[0].name, f"does not state the module of its network's builder, {builder}"
 
 
 @each

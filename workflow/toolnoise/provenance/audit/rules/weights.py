@@ -1,7 +1,7 @@
-"""Rules about weights: those after cycles and recorded steps agree with the history, and a moved bit is the drawn one.
+"""Rules about weights: the final ones and those after cycles and recorded steps agree with the history, and a moved bit
+is the drawn one.
 
-Only runs with several cycles, recorded steps or a moved bit have their weights read a second time. A slim copy has no
-weights to read.
+Weights are read a second time for this, after their files were hashed. A slim copy has no weights to read.
 """
 
 from typing import Any
@@ -12,6 +12,13 @@ from toolnoise.provenance.audit.evidence import Evidence, Found, RunFacts, diffe
 from toolnoise.study.growing import records_steps
 from toolnoise.training import bitflip, recorded_steps, snapshots
 from toolnoise.training.runs import weight_digests
+
+
+def final_weights_are_the_histories(evidence: Evidence) -> Found:
+    """The weights of every run have the digest in the last row of its history."""
+    for run in _with_weights(evidence):
+        name = evidence.tree.named(f"{run.path}/weights.npz")
+        yield from guarded(name, lambda name=name, run=run: _final(evidence, name, run))
 
 
 def snapshots_are_the_histories(evidence: Evidence) -> Found:
@@ -38,12 +45,17 @@ def _with_weights(evidence: Evidence) -> list[RunFacts]:
     return [run for run in evidence.runs[0] if f"{run.path}/weights.npz" not in evidence.tree.left_out]
 
 
+def _final(evidence: Evidence, name: str, run: RunFacts) -> Found:
+    if weight_digests(evidence.weights(run)[-1])[0] != run.weights[-1]:
+        yield name, f"has weights after epoch {len(run.weights)} that differ from its history"
+
+
 def _snapshots(evidence: Evidence, name: str, run: RunFacts) -> Found:
     recipe = run.spec["recipe"]
     if cycles(recipe) == 1:
         return
-    epochs = [*snapshots.snapshot_epochs(recipe, len(run.weights)), len(run.weights)]
-    for epoch, weights in zip(epochs, evidence.weights(run), strict=True):
+    epochs = snapshots.snapshot_epochs(recipe, len(run.weights))
+    for epoch, weights in zip(epochs, evidence.weights(run)[:-1], strict=True):
         if weight_digests(weights)[0] != run.weights[epoch - 1]:
             yield name, f"has weights after epoch {epoch} that differ from its history"
 

@@ -1,0 +1,92 @@
+"""Flip a bit in every byte of ten statements of a study: each flip must be found from the root alone.
+
+python bench/flips.py results/demo [--statements N]
+
+Nothing in the results is changed. Each flipped statement is judged as the audit judges it: it cannot be read, or is not
+as the root names it. The root itself is known by its digest, which must differ.
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from toolnoise import streams
+from toolnoise.base.errors import BadInput
+from toolnoise.provenance.audit.evidence import Evidence
+from toolnoise.provenance.audit.rules import root as roots
+from toolnoise.provenance.record import tree
+
+
+class Flips(NamedTuple):
+    """How many bytes of a statement were tried, and those whose flip was not found."""
+
+    statement: str
+    tried: int
+    missed: list[int]
+
+
+def statements(folder: Path, count: int) -> list[str]:
+    """The root and some others, drawn at random, of a results folder; their paths in it."""
+    evidence = Evidence(tree.load_study(folder), {}, datetime.now(UTC))
+    root = roots.of(evidence)
+    if root is None:
+        raise BadInput(folder, "", "has no root", "results of a study whose page is made")
+    others = [one.path for one in evidence.tree.statements if one is not root]
+    order = streams.permutation(streams.key(0, streams.ANALYSIS, 0, "flips"), len(others))
+    return [root.path, *(others[place] for place in order[: count - 1])]
+
+
+def flipped(folder: Path, path: str, places: Iterable[int]) -> Flips:
+    """Flip a bit at each place of one statement."""
+    whole = tree.load_study(folder)
+    evidence = Evidence(whole, {}, datetime.now(UTC))
+    root, content = roots.of(evidence), (folder / path).read_bytes()
+    others = tuple(one for one in whole.statements if one.path != path)
+    tried, missed = 0, []
+    with tempfile.TemporaryDirectory() as scratch:
+        copy = Path(scratch, path)
+        copy.parent.mkdir(parents=True)
+        for place in places:
+            if place >= len(content):
+                break
+            changed = bytearray(content)
+            changed[place] ^= 1 << place % 8
+            copy.write_bytes(changed)
+            tried += 1
+            try:
+                one = tree.read_statement(Path(scratch), path, len(changed))
+            except BadInput:
+                continue
+            if path == root.path:
+                found = one.sha256 != root.sha256
+            else:
+                evidence.tree = replace(whole, statements=(*others, one))
+                found = any(roots.statements_are_the_roots(evidence))
+            if not found:
+                missed.append(place)
+    return Flips(path, tried, missed)
+
+
+def main() -> None:
+    """Try them all and print how many were found."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", type=Path)
+    parser.add_argument("--statements", type=int, default=10)
+    options = parser.parse_args()
+    tried = missed = 0
+    for path in statements(options.results, options.statements):
+        one = flipped(options.results, path, range(sys.maxsize))
+        print(json.dumps(one._asdict()), flush=True)
+        tried, missed = tried + one.tried, missed + len(one.missed)
+    print(f"{tried - missed} of {tried} flips found")
+    sys.exit(1 if missed else 0)
+
+
+if __name__ == "__main__":
+    main()

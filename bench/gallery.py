@@ -1,0 +1,102 @@
+"""The gallery of figures in docs: one picture of each kind, drawn by this code from studies that have run.
+
+    .venv/bin/python bench/gallery.py [STUDY ...]
+
+Each kind is drawn from the first of the studies that has it, from its metric files under results/STUDY: nothing is
+trained or measured. `docs/gallery/drawn-by.json` keeps the digest of the code that drew each picture, which
+tests/unit/test_gallery.py compares with the code that is there.
+"""
+
+import hashlib
+import json
+import sys
+import tempfile
+from collections.abc import Sequence
+
+from PIL import Image
+
+from toolnoise.base import code_digest, program
+from toolnoise.base.files import write_text
+from toolnoise.figures import render
+from toolnoise.steps import whole
+from toolnoise.study import catalogue, grid
+from toolnoise.study.cells import Shown
+from toolnoise.study.grid import Study
+
+STUDIES = ("demo", "frameworks-small", "rarity")
+DOCS = program.ROOT / "docs"
+PICTURES = DOCS / "gallery"
+DIGESTS = PICTURES / "drawn-by.json"
+COLOURS = 96  # of a picture: text and lines need no more
+# What each kind of figure shows, in one sentence and in the order of the page.
+SENTENCES = {
+    "noise_by_source": "How far runs end apart, by the sources of noise that may vary: each small dot is a run.",
+    "batch_norm": "The same model without and with batch normalisation, a pair of lines for each set of sources.",
+    "across_toolings": "Noise from run to run within each tooling, and how far the same run differs between two.",
+    "frameworks": "How far the same run differs between two frameworks, next to another run on one of them.",
+    "framework_parts": "Whether the difference between two frameworks comes from inference or from training.",
+    "per_class": "The SD of each class's accuracy beside that of all; a red ring marks what size does not explain.",
+    "subgroups": "The SD of each sub-group over that of all, above the range that the size of the sub-group explains.",
+    "rarity": "Whether a rare group is noisier, or only smaller: its noise against its share of the training set.",
+    "order": "How far runs end apart that differ in the order of the data alone, by the size of their batches.",
+    "ensembles": "The noise that is left after averaging the logits of several runs, against their number.",
+    "kernels": "The five kernels that take most of a training step, by default and with deterministic ones.",
+    "overhead": "Time of a step with determinism over its time without; a hollow dot cannot be told from no cost.",
+    "cost_of_control": "What determinism costs against the share of churn that it removes, a point per network.",
+    "claims": "Claims of the papers with a verdict on each, by the published numbers and by this study.",
+    "growth": "How the distance between two runs from one start grows, step by step.",
+    "layers": "How alike runs represent the same examples, layer by layer.",
+    "one_bit": "How far runs end apart of which one bit of one weight was changed, by the epoch of the change.",
+    "atlas": "Churn between every two toolings, and what a tooling's parts change beside a new seed.",
+}
+
+
+def drawn_by(kind: str) -> str:
+    """The digest of the code that draws figures of a kind: its notebook and the modules of figures that it uses."""
+    notebook = catalogue.notebook_of(kind)
+    found = code_digest.sources(*code_digest.imports_of(notebook), files=(notebook,))
+    drawing = {path: digest for path, digest in found.items() if path == notebook or "/figures/" in path}
+    return hashlib.sha256(json.dumps(drawing, sort_keys=True).encode()).hexdigest()
+
+
+def draw(study: Study, kind: str) -> bool:
+    """Draw the study's first figure of a kind into the gallery, if it has one."""
+    figure = next((figure for figure in study.figures if figure.notebook == kind), None)
+    if figure is None:
+        return False
+    drawing = whole.ROWS["render"].parameters(study, Shown(figure.name))
+    read = [[name, *files] for name, files in whole.shown(study, figure).items()]
+    with tempfile.TemporaryDirectory() as folder:
+        out = [f"{folder}/{kind}.{suffix}" for suffix in catalogue.KINDS[kind].formats]
+        render.render(read=read, out=out, executed=f"{folder}/{kind}.ipynb", **drawing)
+        with Image.open(f"{folder}/{kind}.png") as picture:
+            picture.convert("RGB").quantize(COLOURS).save(PICTURES / f"{kind}.png", optimize=True)
+    return True
+
+
+def page(kinds: Sequence[str]) -> str:
+    """The gallery as Markdown."""
+    parts = [
+        "# Gallery",
+        "One picture of each kind of figure, drawn from studies that anybody can run (`make demo`, `make frameworks`,\n"
+        "`make rarity`) by `make gallery`. The title of a figure is what was found or, if the study cannot tell, the\n"
+        "question. [outputs.md](outputs.md) says where a study has them, [measures.md](measures.md) what they measure.",
+    ]
+    for kind in kinds:
+        parts += [f"## {kind}", SENTENCES[kind], f"![{kind}](gallery/{kind}.png)"]
+    return "\n\n".join(parts) + "\n"
+
+
+def main(names: Sequence[str]) -> None:
+    """Draw every kind that one of the studies has, and write the page."""
+    PICTURES.mkdir(exist_ok=True)
+    studies = [grid.load(f"results/{name}/study.json") for name in names]
+    kinds = [kind for kind in SENTENCES if any(draw(study, kind) for study in studies)]
+    write_text(DIGESTS, json.dumps({kind: drawn_by(kind) for kind in kinds}, indent=1) + "\n")
+    write_text(DOCS / "gallery.md", page(kinds))
+    for kind in set(SENTENCES) - set(kinds):
+        print(f"no {kind} in {', '.join(names)}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:] or STUDIES)

@@ -1,0 +1,39 @@
+"""Where the program's files are, and what the programs that it starts may import."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from toolnoise.base import program
+
+WORKFLOW = Path(__file__).parents[2] / "workflow"
+
+
+def test_a_module_is_started_without_the_modules_of_the_folder_that_it_starts_in(tmp_path):
+    (tmp_path / "yaml.py").write_text("raise SystemExit('the yaml.py of a study was imported')\n")
+    (tmp_path / "study.yaml").write_text("study: 1\n")
+    command = ("toolnoise.cli", "doctor", "--study", "study.yaml")
+    done = subprocess.run(program.python(*command), cwd=tmp_path, capture_output=True, text=True)
+    assert "of a study was imported" not in done.stderr
+    assert done.returncode == 2
+    assert done.stderr.startswith("toolnoise: study.yaml: ")
+
+
+def test_no_other_place_starts_a_module():
+    found = [path.name for path in WORKFLOW.rglob("*.py") if re.search(r'executable, .*"-m"', path.read_text("utf-8"))]
+    assert found == ["program.py"]
+
+
+def test_a_notebook_runs_nothing_of_the_users_ipython(tmp_path):
+    startup = tmp_path / ".ipython/profile_default/startup"
+    startup.mkdir(parents=True)
+    (startup / "00.py").write_text("raise SystemExit('a startup file was run')\n")
+    code = "from toolnoise.figures.execution import _executed; print(_executed('1 + 1', 'cell', {}, 1)[0].data)"
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code],
+        env={"HOME": str(tmp_path), "PYTHONPATH": str(WORKFLOW)},
+        capture_output=True,
+        text=True,
+    )
+    assert (done.stdout, done.returncode) == ("{'text/plain': '2'}\n", 0), done.stderr

@@ -1,0 +1,290 @@
+"""Estimates as dots along a level axis: a line per variant under a heading per place, and behind each its runs.
+
+The lines are named once, on the left, so that all panels are read along them. Every figure of this kind is as wide as
+a page of a paper and as long as it has lines. An exact zero is an open square with a 0; a value too small to be seen
+has its number beside it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator, NullLocator
+from matplotlib.transforms import blended_transform_factory
+
+from toolnoise.base.metric_files import CELL, part_of
+from toolnoise.base.noise_sources import ALGORITHMIC
+from toolnoise.figures import style
+from toolnoise.figures.panels import TICKS, interval
+from toolnoise.study.variants import variant
+
+LINE = 0.17  # inches from line to line
+HEADED = ("place", "variant")
+UNSEEN = 0.04  # of an axis: a smaller value has its number beside it
+REACH = 2.2  # times the largest value: an interval that goes on beyond ends in an arrow
+LOG_REACH = 6.0  # the same on the axis of a ratio, and down to its inverse
+BELOW = 0.27  # of a line: so far below its estimate stand a line's runs
+STRIP, ALARM = "#F1F1F1", "#B23000"
+RING = {"markersize": 8.5, "markerfacecolor": "none", "markeredgecolor": ALARM, "markeredgewidth": 1.4}
+SMALL = 7  # points
+RUN = {"marker": "o", "markersize": 2.4, "markeredgewidth": 0, "alpha": 0.65, "linestyle": "none"}
+POINT = {"marker": "o", "markersize": 5.2, "markeredgecolor": "white", "markeredgewidth": 0.6, "linestyle": "none"}
+ZERO = {"marker": "s", "markersize": 4.4, "markerfacecolor": "white", "markeredgewidth": 1.1, "linestyle": "none"}
+UNTOLD = POINT | {"markersize": 5, "markerfacecolor": "white", "markeredgecolor": None, "markeredgewidth": 1.2}
+CHANCE = {"color": style.INK, "linewidth": 1.1, "linestyle": (0, (1, 1))}
+DIAMOND = {
+    "marker": "D",
+    "markersize": 3.4,
+    "markerfacecolor": "white",
+    "markeredgecolor": style.INK,
+    "linestyle": "none",
+}
+LOOKS = {"estimate": POINT, "zero": ZERO, "untold": UNTOLD}
+KEYS = {
+    "estimate": ("estimate, 95 % interval", {"marker": "o", "markersize": 5, "color": style.SOFT, "linewidth": 1}),
+    "run": ("a run", RUN | {"color": style.SOFT}),
+    "untold": ("cannot be told: the interval contains 1", UNTOLD | {"color": style.SOFT}),
+    "zero": ("exactly 0", ZERO | {"color": style.SOFT}),
+    "chance": ("if examples erred independently", {**CHANCE}),
+    "ring": ("outside what size explains", {"marker": "o", "linestyle": "none", **RING}),
+    "alone": ("SD, infinite test set", DIAMOND | {"markeredgewidth": 0.8}),
+}
+
+Lines = dict[tuple[str, str], float]
+Values = Mapping[tuple[str, str], float]
+
+
+def lines(rows: pd.DataFrame) -> Lines:
+    """The height of each line of each place, from the top; each place has a heading, whose variant is empty."""
+    found: Lines = {}
+    for place in style.unique(rows["place"]):
+        for kind in ("", *style.unique(rows[rows["place"] == place]["variant"])):
+            found[place, kind] = len(found)
+    return found
+
+
+def page(at: Lines, columns: int) -> tuple[Figure, Sequence[Axes]]:
+    """An empty figure as wide as a page with a panel per measure, its lines named on the left."""
+    figure, axes = style.sheet(columns, height_of(at), style.PAGE)
+    name(axes, at)
+    return figure, axes
+
+
+def height_of(at: Lines) -> float:
+    """The inches that a panel of these lines needs."""
+    return LINE * len(at) + 0.72
+
+
+def name(axes: Sequence[Axes], at: Lines) -> None:
+    """Name the lines of panels on the left of the first, and shade their headings."""
+    # A heading may be longer than its panel is wide, and lies over the next.
+    axes[0].set_zorder(1)
+    axes[0].patch.set_visible(False)
+    written = {height: style.variant_name(line) for (_, line), height in at.items() if line}
+    for number, panel in enumerate(axes):
+        panel.set_ylim(len(at) - 0.4, -0.5)
+        panel.set_yticks(list(written), list(written.values()) if number == 0 else [""] * len(written))
+        panel.tick_params(labelsize=SMALL + 0.5)
+        panel.tick_params(axis="y", pad=7)  # room for the mark of a zero
+        panel.grid(visible=True, axis="x")
+        panel.grid(visible=False, axis="y")
+        panel.spines["left"].set_visible(False)
+        for (place, line), height in at.items():
+            if not line:
+                panel.axhspan(height - 0.5, height + 0.42, color=STRIP, linewidth=0, zorder=0.5)
+                if number == 0:
+                    across = blended_transform_factory(panel.transAxes, panel.transData)
+                    text = {"va": "center", "size": SMALL + 0.5, "weight": "bold", "zorder": 5, "in_layout": False}
+                    panel.text(0.015, height, place, transform=across, **text)
+
+
+def measure(
+    panel: Axes,
+    rows: pd.DataFrame,
+    at: Lines,
+    runs: Mapping[tuple[str, str], Iterable[float]] | None = None,
+    chance: Values | None = None,
+    alone: Values | None = None,
+    palette: Mapping[str, str] = style.PALETTE,
+) -> None:
+    """One metric on its panel: an estimate with its interval on each line.
+
+    `runs` are the runs' own values, `chance` what an estimate would be by chance alone and `alone` what it would be
+    without that chance, by place and variant.
+    """
+    shown = style.MEASURES[rows["metric"].iloc[0]]
+    own = {key: shown.scale * np.asarray(list(values)) for key, values in (runs or {}).items()}
+    right, left = _ends(rows, own, shown.scale)
+    panel.set_xlim(left - 0.05 * (right - left) * (left < 0), right + 0.04 * (right - left))
+    for row in rows.itertuples():
+        key, height, tint = (row.place, row.variant), at[row.place, row.variant], style.colour(row.variant, palette)
+        value, low, high = shown.scale * np.array([row.value, row.ci_low, row.ci_high])
+        if key in own and value != 0:
+            kept = own[key][~np.isnan(own[key])]
+            panel.plot(
+                kept, np.full(len(kept), height + BELOW), color=tint, clip_on=False, zorder=3.5, label="run", **RUN
+            )
+        interval(panel, height, low, high, right, left, level=True, tint=tint)
+        for place, mark in ((chance, "chance"), (alone, "alone")):
+            other = shown.scale * (place or {}).get(key, np.nan)
+            if not value or np.isnan(other) or (mark == "chance" and other <= 0):
+                continue
+            other = min(max(other, left), right)
+            if mark == "chance":
+                panel.plot([other, other], [height - 0.45, height + 0.45], zorder=3.8, label=mark, **CHANCE)
+            else:
+                panel.plot(other, height, clip_on=False, zorder=4.5, label=mark, markeredgewidth=0.8, **DIAMOND)
+        point(panel, value, height, tint, np.nanmax([value, min(np.nan_to_num(high), right), 0]), right)
+    panel.xaxis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
+    panel.set_xlabel(shown.unit, size=SMALL)
+    panel.set_title(shown.name, size=8.5)
+
+
+def point(panel: Axes, value: float, height: float, tint: str, end: float, right: float) -> None:
+    """An estimate: a dot, an open square with a 0 for an exact zero, or n/a; and its number if it looks like zero."""
+    if np.isnan(value):
+        note(panel, 0, height, "n/a")
+        return
+    mark = "zero" if value == 0 else "estimate"
+    panel.plot(value, height, color=tint, clip_on=False, zorder=4.2, label=mark, **LOOKS[mark])
+    if value == 0 or 0 < value < UNSEEN * right:
+        note(panel, end, height, f"{value:.2g}")
+
+
+def note(panel: Axes, x: float, height: float, text: str) -> None:
+    """Write a short text on the right of a mark."""
+    words = {"textcoords": "offset points", "va": "center", "size": SMALL, "color": style.SOFT, "zorder": 5}
+    panel.annotate(text, (x, height), (5, 0), **words)
+
+
+def _ends(rows: pd.DataFrame, own: Mapping[tuple[str, str], np.ndarray], scale: float) -> tuple[float, float]:
+    """Where the intervals end: the largest of the values and their runs fits, and an interval within reason."""
+    largest = scale * rows["value"].max()
+    single = [values[~np.isnan(values)].max() for values in own.values() if (~np.isnan(values)).any()]
+    most = np.nanmax([scale * rows["ci_high"].max(), largest, 0])
+    right = np.nanmax([min(most, REACH * np.nan_to_num(largest)), *single])
+    least = np.nanmin([scale * rows[["value", "ci_low"]].min().min(), 0])
+    return (right or 1.0), max(least, -(right or 1.0))
+
+
+def ratios(
+    panel: Axes,
+    rows: pd.DataFrame,
+    at: Lines,
+    runs: Mapping[tuple[str, str], Iterable[float]] | None = None,
+    chance: Values | None = None,
+    palette: Mapping[str, str] = style.PALETTE,
+    ringed: Iterable[tuple[str, str]] = (),
+    hollow: Iterable[tuple[str, str]] = (),
+) -> None:
+    """One ratio on its panel, on a logarithmic axis with a line at 1; an exact zero stands at the axis' left end.
+
+    Values of `ringed`, each a place and a variant, have a red ring; those of `hollow` cannot be told from 1.
+    """
+    shown = style.MEASURES[rows["metric"].iloc[0]]
+    positive = rows["value"][rows["value"] > 0]
+    least, most = (positive.min(), positive.max()) if len(positive) else (1.0, 1.0)
+    left = min(1 / 1.3, max(np.nanmin([rows["ci_low"].min(), least]), least / LOG_REACH))
+    right = max(1.3, min(np.nanmax([rows["ci_high"].max(), most]), most * LOG_REACH))
+    panel.set_xscale("log")
+    panel.set_xlim(left / 1.08, right * 1.08)
+    panel.axvline(1, color=style.INK, linewidth=0.8, zorder=2.5)
+    for row in rows.itertuples():
+        key, height, tint = (row.place, row.variant), at[row.place, row.variant], style.colour(row.variant, palette)
+        interval(panel, height, row.ci_low, row.ci_high, right, left, level=True, tint=tint)
+        single = [value for value in (runs or {}).get(key, ()) if value > 0]
+        if single:
+            panel.plot(
+                single, [height + BELOW] * len(single), color=tint, clip_on=False, zorder=3.5, label="run", **RUN
+            )
+        by_chance = (chance or {}).get(key, np.nan)
+        if by_chance > 0 and row.value > 0:
+            place = min(max(by_chance, left), right)
+            panel.plot([place, place], [height - 0.45, height + 0.45], zorder=3.8, label="chance", **CHANCE)
+        if np.isnan(row.value):
+            note(panel, 1, height, "n/a")
+        else:
+            mark = "zero" if row.value == 0 else "untold" if key in hollow else "estimate"
+            panel.plot(max(row.value, left), height, color=tint, clip_on=False, zorder=4.2, label=mark, **LOOKS[mark])
+        if row.value == 0:
+            note(panel, left, height, "0")
+        if key in ringed:
+            panel.plot(max(row.value, left), height, "o", clip_on=False, zorder=5, label="ring", **RING)
+    panel.set_xticks([tick for tick in TICKS if left / 1.08 <= tick <= right * 1.08])
+    panel.xaxis.set_major_formatter("{x:g}")
+    panel.xaxis.set_minor_locator(NullLocator())
+    panel.set_xlabel(shown.unit, size=SMALL)
+    panel.set_title(shown.name, size=8.5)
+
+
+def keys(figure: Figure) -> list[Line2D]:
+    """The legend: every kind of mark that occurs in the figure, which its lines have as their label."""
+    there = {line.get_label() for panel in figure.axes for line in panel.lines}
+    return [Line2D([], [], label=label, **look) for mark, (label, look) in KEYS.items() if mark in there]
+
+
+def untold(rows: pd.DataFrame) -> set[tuple[str, str]]:
+    """The places and variants whose ratio cannot be told from 1."""
+    return set(rows[(rows["ci_low"] <= 1) & (rows["ci_high"] >= 1)][list(HEADED)].itertuples(index=False, name=None))
+
+
+def of_runs(
+    table: pd.DataFrame, hardware: Sequence[str], tasks: Sequence[Sequence[str]], part: str = "all"
+) -> pd.DataFrame:
+    """Each run's own part in a measure on some toolings and tasks, from rows of a metric file of runs.
+
+    For the SD of accuracy it is the distance of the run's accuracy from the mean of the runs with the same draws.
+    """
+    table = style.of_tasks(table[table["hardware"].isin(hardware) & (table["group"].map(part_of) == part)], tasks)
+    near = []
+    for kind, rows in table[table["metric"] == "accuracy"].groupby("variant", sort=False):
+        fixed = [source for source in ALGORITHMIC if source not in variant(kind).varying]
+        mean = rows.groupby([*CELL, *fixed, "group"])["value"].transform("mean")
+        near.append(rows.assign(metric="accuracy_sd", value=(rows["value"] - mean).abs()))
+    return pd.concat([table, *near])
+
+
+def by_line(rows: pd.DataFrame, metric: str) -> dict[tuple[str, str], list[float]]:
+    """The values of one metric, by place and variant."""
+    return rows[rows["metric"] == metric].groupby(list(HEADED), sort=False)["value"].apply(list).to_dict()
+
+
+def noise(
+    axes: Sequence[Axes],
+    rows: pd.DataFrame,
+    runs: pd.DataFrame,
+    at: Lines,
+    metrics: Sequence[str],
+    palette: Mapping[str, str] = style.PALETTE,
+) -> None:
+    """Measures of noise side by side; the SD has what chance alone would make of it, and what it is without."""
+    beside = {
+        name: rows[rows["metric"] == metric].set_index(list(HEADED))["value"].to_dict()
+        for name, metric in (("chance", style.SD_NULL), ("alone", style.SD_ALONE))
+    }
+    for panel, metric in zip(axes, metrics, strict=True):
+        extra = beside if metric == "accuracy_sd" else {}
+        measure(panel, rows[rows["metric"] == metric], at, by_line(runs, metric), palette=palette, **extra)
+        if metric == "l2_unit":
+            unrelated(panel)
+
+
+def unrelated(panel: Axes) -> None:
+    """Mark the distance of unit-norm weights without anything in common: two random directions are √2 apart."""
+    far = float(np.sqrt(2))
+    panel.set_xlim(right=max(panel.get_xlim()[1], 1.1 * far))
+    panel.axvline(far, color=style.SOFT, linewidth=0.8, linestyle=(0, (3, 1.5)), zorder=2.8)
+    panel.annotate(
+        style.FAR,
+        (far, panel.get_ylim()[0]),
+        (-2, 2),
+        textcoords="offset points",
+        size=SMALL,
+        color=style.SOFT,
+        ha="right",
+        va="bottom",
+        in_layout=False,
+    )

@@ -1,0 +1,74 @@
+"""Rows of pairs of frameworks for a figure: their names, and the churn between two as parts."""
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from toolnoise.base.errors import BadInput
+from toolnoise.figures import style
+
+TOTAL, TRAINING = "in all", "training"
+TINTS = {TOTAL: "#555555", TRAINING: "#D55E00"}
+INFERENCE = "#0072B2"
+
+
+def names(identical: pd.DataFrame, hardware: Sequence[str], tasks: Sequence[Sequence[str]]) -> dict[str, str]:
+    """Each tooling's framework and its version, from rows of a metric file of identical runs."""
+    rows = style.of_tasks(identical.assign(model=identical["network"]), tasks)
+    rows = rows.drop_duplicates("hardware").set_index("hardware")[["backend", "backend_version"]]
+    return {name: style.framework_name(*rows.loc[name]) for name in hardware}
+
+
+def brief(named: Mapping[str, str]) -> dict[str, str]:
+    """Each tooling's framework without its version, or the tooling if two have the same framework."""
+    short = {name: framework.rpartition(" ")[0] or framework for name, framework in named.items()}
+    return short if len(set(short.values())) == len(short) else {name: name for name in named}
+
+
+def pairs(
+    rows: pd.DataFrame, paths: str | Sequence[str], hardware: Sequence[str], tasks: Sequence[Sequence[str]]
+) -> pd.DataFrame:
+    """Rows of these tasks for pairs of these toolings; there must be some."""
+    both = style.of_tasks(rows, tasks)
+    both = both[both["hardware"].isin(hardware) & both["other_hardware"].isin(hardware)]
+    if both.empty:
+        raise BadInput(
+            style.named(paths), "hardware", f"no pair among {', '.join(hardware)}", "name two of its toolings"
+        )
+    return both
+
+
+def arrow(rows: pd.DataFrame, short: Mapping[str, str]) -> pd.Series:
+    """The name of each row's pair."""
+    return rows["hardware"].map(short).str.cat(rows["other_hardware"].map(short), " ↔ ")
+
+
+def parts(split: pd.DataFrame, short: Mapping[str, str]) -> pd.DataFrame:
+    """Churn between two frameworks in all, of inference alone on either's networks, and of training."""
+    found = []
+    ways = split[split["metric"] == "churn"].drop_duplicates(["hardware", "other_hardware", "variant"])
+    for one, other, variant in ways[["hardware", "other_hardware", "variant"]].itertuples(index=False):
+        place = f"{short[one]} ↔ {short[other]}, {style.variant_name(variant)}"
+        lines = {TOTAL: (one, other, "churn"), TRAINING: (one, other, "churn_training")}
+        for first, second in ((one, other), (other, one)):
+            lines[f"inference of {short[first]}'s"] = (first, second, "churn_inference")
+        for name, (first, second, metric) in lines.items():
+            mine = (split["hardware"] == first) & (split["other_hardware"] == second) & (split["metric"] == metric)
+            row = split[mine & (split["variant"] == variant)]
+            found.append(row.assign(metric="churn", source=variant, variant=name, place=place))
+    return pd.concat(found)
+
+
+def tints(rows: pd.DataFrame) -> dict[str, str]:
+    """The colour of each part of the churn."""
+    return {name: TINTS.get(name, INFERENCE) for name in style.unique(rows["variant"])}
+
+
+def logits(split: pd.DataFrame) -> str:
+    """How far inference alone moves logits, at the least and the most of all pairs and variants."""
+    values = split[split["metric"] == "logits_relative_difference"]["value"].dropna()
+    most = split[split["metric"] == "logits_max_difference"]["value"].max()
+    if values.empty:
+        return ""
+    span = " to ".join(dict.fromkeys(f"{end:.1e}" for end in (values.min(), values.max())))
+    return f"Inference moves logits by {span} of their length, mean over examples, and by at most {most:.1e}."

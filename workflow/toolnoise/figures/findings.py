@@ -1,0 +1,168 @@
+"""What a figure found, in a sentence: its title. Where the rows decide nothing, the title is the question.
+
+A sentence says only what holds for every cell shown: values of several tasks are given from the smallest to the
+largest, and two values whose intervals overlap are not called different.
+"""
+
+from collections.abc import Iterable, Mapping
+
+import pandas as pd
+
+from toolnoise.figures.style import variant_name
+
+
+def number(value: float) -> str:
+    """A number with two digits that count, or as many as stand before the point."""
+    if value == 0:
+        return "0"
+    return f"{value:#.2g}" if abs(value) < 9.95 else f"{value:.0f}"
+
+
+def span(values: Iterable[float]) -> str:
+    """The smallest and the largest of some values, or the one value that they share."""
+    ends = [number(end) for end in (min(values), max(values))]
+    return " to ".join(dict.fromkeys(ends))
+
+
+def share(values: pd.Series) -> str:
+    """How many answers differ: some shares in per cent."""
+    return "no answers" if values.max() == 0 else f"{span(100 * values)} % of answers"
+
+
+def _churn(rows: pd.DataFrame, *variants: str) -> pd.DataFrame:
+    """Churn under the first of these variants that has any."""
+    churn = rows[(rows["metric"] == "churn") & rows["value"].notna()]
+    return next((found for name in variants if len(found := churn[churn["variant"] == name])), churn[:0])
+
+
+def apart(one: pd.DataFrame, other: pd.DataFrame) -> bool:
+    """Whether the intervals of the same tasks overlap nowhere."""
+    key = ["model", "dataset", "hardware"]
+    both = one.merge(other, on=key, suffixes=("", "_other"))
+    clear = (both["ci_high"] < both["ci_low_other"]) | (both["ci_low"] > both["ci_high_other"])
+    return len(both) > 0 and bool(clear.all())
+
+
+def of_noise(rows: pd.DataFrame) -> str:
+    """How many answers the implementation changes alone, and how many all sources change."""
+    alone, whole = _churn(rows, "impl"), _churn(rows, "algo_impl", "algo")
+    if alone.empty and whole.empty:
+        return "How far do runs of one training end apart?"
+    if alone.empty:
+        return f"Two runs of one training differ in {share(whole['value'])}"
+    found = f"The implementation alone changes {share(alone['value'])}"
+    if whole.empty:
+        return found
+    hedge = "" if apart(alone, whole) else " (intervals overlap)"
+    return f"{found}, a new seed {share(whole['value']).removesuffix(' of answers')}{hedge}"
+
+
+def of_batch_norm(without: pd.DataFrame, beside: pd.DataFrame) -> str:
+    """How churn without batch normalisation compares with churn with it, of rows with equal places."""
+    source = next((name for name in ("algo_impl", "algo", "impl") if name in set(without["variant"])), "")
+    numbers = ["place", "value", "ci_low", "ci_high"]
+    both = _churn(without, source)[numbers].merge(_churn(beside, source)[numbers], on="place", suffixes=("", "_bn"))
+    if both.empty:
+        return "Does batch normalisation make runs more alike?"
+    lower, higher = both["ci_high_bn"] < both["ci_low"], both["ci_low_bn"] > both["ci_high"]
+    if len(both) > 1:
+        counts = f"less in {lower.sum()} of {len(both)} pairs of models, more in {higher.sum()}"
+        return f"With batch normalisation runs differ {counts}; in others intervals overlap"
+    before, after = (f"{number(100 * both[name].iloc[0])} %" for name in ("value", "value_bn"))
+    if lower.any() or higher.any():
+        return f"Batch normalisation {'lowers' if lower.any() else 'raises'} churn from {before} to {after}"
+    return f"Churn is {before} without batch normalisation and {after} with it, and the intervals overlap"
+
+
+def largest_classes(ratios: pd.DataFrame, nulls: pd.DataFrame) -> pd.DataFrame:
+    """Each variant's class with the largest ratio to all classes, the range by size alone, and whether it is beyond."""
+    defined = ratios[ratios["value"].notna()]
+    found = defined.loc[defined.groupby("variant", sort=False)["value"].idxmax()]
+    found = found.set_index("variant")[["group", "value"]].rename(columns={"value": "ratio"})
+    found = found.join(nulls.set_index("variant")[["ci_low", "ci_high"]])
+    return found.assign(beyond=found["ratio"] > found["ci_high"])
+
+
+def of_classes(largest: pd.DataFrame) -> str:
+    """Which variants have a class whose noise the size of classes does not explain."""
+    if largest.empty or largest["ci_high"].isna().all():
+        return "Is a class noisier than its size explains?"
+    beyond = largest[largest["beyond"]]
+    if beyond.empty:
+        return "No class is shown to be noisier than its size explains"
+    cases = [
+        f"class {row['group']} under {variant_name(name)} ({number(row['ratio'])} times all; size explains "
+        f"up to {number(row['ci_high'])})"
+        for name, row in beyond.iterrows()
+    ]
+    return f"Noisier than size explains: {', '.join(cases)}"
+
+
+def outside(ratios: pd.DataFrame, nulls: pd.DataFrame) -> pd.DataFrame:
+    """The rows of ratios that lie outside the range of their null, of those whose null has one."""
+    key = ["place", "metric"]
+    both = ratios.merge(nulls[[*key, "ci_low", "ci_high"]], on=key, suffixes=("", "_null"))
+    both = both[both["value"].notna() & both["ci_low_null"].notna()]
+    return both.assign(outside=(both["value"] < both["ci_low_null"]) | (both["value"] > both["ci_high_null"]))
+
+
+def of_groups(told: pd.DataFrame) -> str:
+    """How many ratios of sub-groups their size does not explain."""
+    if told.empty:
+        return "Is a sub-group noisier than its size explains?"
+    count = int(told["outside"].sum())
+    if not count:
+        return f"Size alone can explain the noise of every sub-group: {len(told)} of {len(told)} ratios"
+    return f"{count} of {len(told)} ratios lie outside what the size of the sub-group explains; chance gives 1 in 20"
+
+
+def of_cost(rows: pd.DataFrame) -> str:
+    """By how much determinism changes the time of a step by the clock, where the runs tell."""
+    rows = rows[(rows["metric"] == "wall_ratio") & rows["ci_low"].notna()]
+    told = rows[(rows["ci_low"] > 1) | (rows["ci_high"] < 1)]
+    if rows.empty:
+        return "What does determinism cost?"
+    if told.empty:
+        return "What determinism costs by the clock cannot be told from these runs"
+    rest = "" if len(told) == len(rows) else f"; for {len(rows) - len(told)} of {len(rows)} it cannot be told"
+    return f"With determinism a step takes {span(told['value'])} times as long{rest}"
+
+
+def of_kernels(longest: Mapping[str, Iterable[float]]) -> str:
+    """How much of a step the longest kernel takes in each mode."""
+    parts = [f"{span([100 * share for share in shares])} % ({mode})" for mode, shares in longest.items()]
+    return f"One kernel takes {' and '.join(parts)} of the time of a step"
+
+
+def of_pairs(within: pd.DataFrame, across: pd.DataFrame, what: str) -> str:
+    """How many answers change with the tooling or framework alone, and how many with a new seed."""
+    same, seeds = _churn(across, "algo", "control"), _churn(within, "algo", "algo_impl")
+    if same.empty:
+        return f"How far does the same run differ between {what}s?"
+    found = f"The {what} alone changes {share(same['value'])}"
+    if seeds.empty:
+        return found
+    overlap = seeds["ci_low"].min() <= same["ci_high"].max() and same["ci_low"].min() <= seeds["ci_high"].max()
+    hedge = " (intervals overlap)" if overlap else ""
+    return f"{found}, a new seed {share(seeds['value']).removesuffix(' of answers')}{hedge}"
+
+
+def of_order(rows: pd.DataFrame, full: pd.Series) -> str:
+    """How many answers the order of the data changes; with the full set in one batch, rounding is all that is left."""
+    ordered, rounded = _churn(rows[~full], "shuffle"), _churn(rows[full], "shuffle")
+    if ordered.empty and rounded.empty:
+        return "How many answers does the order of the data change?"
+    if rounded.empty:
+        return f"The order of the data changes {share(ordered['value'])}"
+    found = f"ith the full set in one batch, rounding alone changes {share(rounded['value'])}"
+    return f"W{found}" if ordered.empty else f"The order of the data changes {share(ordered['value'])}; w{found}"
+
+
+def of_parts(rows: pd.DataFrame) -> str:
+    """How much of the churn between two frameworks is inference's and how much is training's."""
+    rows = rows[rows["value"].notna()]
+    inference = rows[rows["variant"].str.startswith("inference")]["value"]
+    training = rows[rows["variant"] == "training"]["value"]
+    if inference.empty or training.empty:
+        return "Do frameworks part in inference or in training?"
+    return f"Inference alone changes {share(inference)}, training {span(100 * training)} %"

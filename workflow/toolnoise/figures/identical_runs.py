@@ -1,0 +1,152 @@
+"""The tables of identical runs in the form of Pham et al.: how far accuracy ends apart, and how long training takes."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from toolnoise.base.errors import BadInput
+from toolnoise.figures import style
+from toolnoise.figures.tables import Entry
+from toolnoise.stats.spread import range_in_sds, sd_interval
+from toolnoise.study import published
+
+Row = Mapping[str, Any]
+ABOUT = ("Tooling", "Task", "Variant", "Runs")
+FEW = "n/a: undefined, by too few runs."
+
+
+def select(
+    data: pd.DataFrame, paths: str | Sequence[str], hardware: Sequence[str], tasks: Sequence[Sequence[str]]
+) -> pd.DataFrame:
+    """The rows of these toolings and tasks, by every criterion of convergence."""
+    data = style.of_tasks(data.assign(model=data["network"]), tasks)
+    data = data[data["hardware"].isin(hardware)]
+    if data.empty:
+        raise BadInput(style.named(paths), "hardware", f"no runs on {', '.join(hardware)}", "a tooling of the study")
+    return data
+
+
+def by_first_criterion(data: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the first criterion of convergence."""
+    return data[data["stopping_type"] == data["stopping_type"].iloc[0]]
+
+
+def about(row: Row, emulated: Sequence[str]) -> list[str | Entry]:
+    """What a row is about: tooling and framework, task, variant and their `random_seed`, and its runs."""
+    tooling = f"{style.tooling_name(row['hardware'], emulated)}, "
+    tooling += style.framework_name(row["backend"], row["backend_version"])
+    source = f"{style.variant_name(row['variant'])} (seed {row['random_seed']})"
+    others = {"weak": row["n_weak"], "missing": row["n_missing"]}
+    runs = Entry(str(row["no_try"]), ", ".join(f"{count} {what}" for what, count in others.items() if count))
+    return [tooling, f"{row['network']} / {row['dataset']}", source, runs]
+
+
+def apart(row: Row) -> list[Entry]:
+    """Range and SD of accuracy, over all examples and in the class that has the largest."""
+    few = row["no_try"] < 2
+    difference = row["max_accuracy_diff"]
+    spread = Entry(f"{100 * difference:.2f}" if difference else "0", _span(row, "accuracy", 100))
+    if few:
+        spread = Entry("n/a", "one run" if row["no_try"] else "no run")
+    return [spread, Entry("n/a") if few else _sd(row), _label(row, widest=True), _label(row, widest=False)]
+
+
+def times(row: Row) -> list[Entry]:
+    """Epochs and time to convergence, and the time of training."""
+    if row["n_converged"]:
+        few = f"{row['n_converged']} runs: " if row["n_converged"] < row["no_try"] else ""
+        epochs = Entry(f"{row['mean_convergent_epoch']:.1f}", few + _span(row, "convergent", epoch="_epoch"))
+        range_and_gap = f"{few}{_span(row, 'convergent')}, {_gap(row, 'convergent')}"
+        converged = Entry(f"{row['mean_convergent']:.3g}", range_and_gap)
+    else:
+        epochs = converged = Entry("none")
+    trained = Entry(f"{row['mean_training']:.3g}", f"{_span(row, 'training')}, {_gap(row, 'training')}")
+    return [epochs, converged, trained if row["no_try"] else Entry("n/a")]
+
+
+def _span(row: Row, name: str, scale: float = 1.0, epoch: str = "") -> str:
+    digits = "0f" if epoch else "3g" if scale == 1 else "2f"
+    return " to ".join(f"{scale * row[f'{end}_{name}{epoch}']:.{digits}}" for end in ("min", "max"))
+
+
+def _gap(row: Row, name: str) -> str:
+    return f"{100 * row[f'max_{name}_diff'] / row[f'min_{name}']:+.0f} %"
+
+
+def _sd(row: Row) -> Entry:
+    sd, low, high = sd_interval(row["std_dev_accuracy"], row["no_try"])
+    return Entry(f"{100 * sd:.2f}", f"{100 * low:.2f} to {100 * high:.2f}") if sd else Entry("0")
+
+
+def _label(row: Row, widest: bool) -> Entry:
+    """The class with the largest difference or SD, if any class differs."""
+    name, value, examples = (
+        ("max_diff_label", "max_per_label_acc_diff", "no_samples_max_diff")
+        if widest
+        else ("max_std_label", "max_per_label_acc_std", "no_samples_max_std")
+    )
+    if row["no_try"] < 2:
+        return Entry("n/a")
+    if row[value] == 0:
+        return Entry("0")
+    bounds = f": {100 * row['min_label_accuracy']:.0f} to {100 * row['max_label_accuracy']:.0f}" if widest else ""
+    return Entry(f"{100 * row[value]:.1f}", f"{row[name]} of {row[examples]}{bounds}")
+
+
+def comparison(shown: pd.DataFrame, metrics: Sequence[str]) -> Iterator[list[str | Entry]]:
+    """A line of published headlines for each of their variants, then one of the largest values of this study."""
+    headlines = {(one.variant, one.metric): one for one in published.read(published.IDENTICAL)}
+    for variant in dict.fromkeys(variant for variant, _ in headlines):
+        source = f"{style.variant_name(variant)} (seed {1 if variant == 'impl' else -1})"
+        if not any((variant, metric) in headlines for metric in metrics):
+            continue
+        theirs = [_headline(headlines.get((variant, metric))) if metric else Entry("") for metric in metrics]
+        yield ["Pham et al.", "largest published", source, Entry(""), *theirs]
+        mine = shown[(shown["variant"] == variant) & (shown["no_try"] > 1)]
+        if not mine.empty:
+            ours = [_largest(mine, metric) if metric else Entry("") for metric in metrics]
+            yield ["this study", "largest", source, Entry(""), *ours]
+
+
+def _headline(one: published.Number | None) -> Entry:
+    return Entry(one.value + (" %" if one.unit == "percent" else "")) if one else Entry("—")
+
+
+def _largest(rows: pd.DataFrame, metric: str) -> Entry:
+    if rows[metric].isna().all():
+        return Entry("n/a")
+    row = rows.loc[rows[metric].idxmax()]
+    unit = " %" if metric == "training_relative_diff" else ""
+    return Entry(f"{100 * row[metric]:.1f}{unit}", f"{row['network']}, {row['no_try']} runs")
+
+
+def notes(shown: pd.DataFrame, rows: Sequence[Sequence[str | Entry]], emulated: Sequence[str]) -> list[str]:
+    """What holds of both tables: weak runs, seeds, what was published, and the words that occur."""
+    headlines = published.read(published.IDENTICAL)
+    sources: dict[str, list[str]] = {one.source: [] for one in headlines}
+    for one in headlines:
+        sources[one.source].append(_headline(one).text)
+    quoted = "; ".join(f"{', '.join(values)} ({source})" for source, values in sources.items())
+    weak, some = shown["weak_rule"].iloc[0], bool(shown["n_weak"].any())
+    possible = {
+        f"Weak, and left out: {weak}.": some,
+        f"No run was too weak to count; left out would be: {weak}.": not some,
+        "Seed: their random_seed, 1 if at most the implementation varies, else -1.": True,
+        f"Published, of TensorFlow, CNTK and Theano: {quoted}; of 16 runs in their code. By which rule weak ones were "
+        "left out, and whether the time is that to convergence, is in nothing that could be read; their figures show "
+        "ranges of time over the mean.": True,
+        FEW: any("n/a" in str(value) for row in rows for value in row),
+        f"{style.EMULATED}.": bool(set(emulated) & set(shown["hardware"])),
+    }
+    return [note for note, occurs in possible.items() if occurs]
+
+
+def growth_note(shown: pd.DataFrame) -> str:
+    """By how much a range grows with the number of runs that it is of."""
+    sizes = sorted(set(shown["no_try"]) - {0, 1})
+    grows = ", ".join(f"{range_in_sds(size):.2f} SDs of {size} runs" for size in sizes)
+    note = (
+        "A range grows with the number of runs and compares only with one of as many: of normal values it is on average"
+    )
+    return f"{note} {grows}." if sizes else ""
