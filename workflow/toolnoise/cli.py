@@ -5,6 +5,7 @@ exit code 2. The help has the verbs for people first, in groups, and each verb's
 """
 
 import argparse
+import functools
 import json
 import os
 import shutil
@@ -56,7 +57,7 @@ def _closed_output() -> Iterator[None]:
 def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """The options of a command line; without a verb, print the help, or a script of completion, and end."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    parser, verbs = _parser(arguments[0] if arguments else "")
+    parser, verbs = _parser(by_hand=bool(arguments) and arguments[0] in [verb for verb, *_ in _BY_HAND])
     options, options.further = parser.parse_known_args(arguments)
     if options.further and options.verb != _PASSES_ON:
         parser.error(f"unrecognized arguments: {' '.join(options.further)}")
@@ -101,7 +102,7 @@ def _perform(options: argparse.Namespace) -> None:
 
     log.may_be_lost()
     with errors_in_one_line(f"{options.verb} {'/'.join(map(str, place))}"):
-        recorder.run(options.verb, options, options.started)
+        recorder.run(options.verb, options, parameters, options.started)
 
 
 def _synthesise(options: argparse.Namespace) -> None:
@@ -347,9 +348,13 @@ class _Parser(argparse.ArgumentParser):
         raise BadInput("command line", "", message, f"see {self.prog} --help")
 
 
-def _parser(first: str) -> tuple[argparse.ArgumentParser, Any]:
-    """The parser of a command line with this first word, and its action that has a parser for each verb."""
-    raw, steps = argparse.RawDescriptionHelpFormatter, _jobs(first)
+@functools.cache
+def _parser(by_hand: bool) -> tuple[argparse.ArgumentParser, Any]:
+    """The parser of a command line, and its action that has a parser for each verb.
+
+    For a verb by hand, jobs are left out: their table needs more packages, and `check` needs NumPy alone.
+    """
+    raw, steps = argparse.RawDescriptionHelpFormatter, {} if by_hand else _jobs()
     parser = _Parser(
         "toolnoise",
         usage="toolnoise VERB ...",
@@ -394,10 +399,8 @@ def _parser(first: str) -> tuple[argparse.ArgumentParser, Any]:
     return parser, verbs
 
 
-def _jobs(first: str) -> "dict[str, Step]":
-    """The verbs of jobs; none for a verb by hand: their table needs more packages, and `check` needs NumPy alone."""
-    if first in [verb for verb, *_ in _BY_HAND]:
-        return {}
+def _jobs() -> "dict[str, Step]":
+    """The verbs of jobs."""
     from toolnoise.steps import CONFIGURE, STEPS
 
     return {verb: step for verb, step in STEPS.items() if verb != CONFIGURE}

@@ -421,6 +421,7 @@ def save_as(figure: Figure, path: str) -> None:
     with matplotlib.rc_context(STYLE):
         if figure.get_layout_engine() is not None:
             figure.draw_without_rendering()  # laid out once, so that all formats agree
-            figure.set_layout_engine("none")
+            # Not "none", which would leave a placeholder: each format would be drawn three times.
+            figure.set_layout_engine(None)
         with replacing(path) as scratch:
             figure.savefig(scratch, format=suffix, dpi=200, metadata=FORMATS[suffix])
