@@ -139,8 +139,9 @@ def test_every_job_that_computes_on_a_tooling_ran_in_its_partition_with_its_gpu(
 def test_metrics_figures_and_data_ask_for_no_gpu_and_stay_off_the_gpus_nodes(small, cluster):
     on_toolings = tuple(f"rule_{rule}_" for rule in RULES.values())
     rest = [job for job in of(cluster, small) if not job["Comment"].startswith(on_toolings)]
-    rules = {re.match(r"(?:rule|group)_(.+?)(?:_wildcards_|$)", job["Comment"])[1] for job in rest}
-    assert {"prepare_data", "cells", "measure_overhead", "collect_stability", "figures"} <= rules
+    rules = {re.match(r"rule_(.+?)(?:_wildcards_|$)", job["Comment"])[1] for job in rest}
+    expected = {"prepare_data", "cells_measure_cell", "measure_overhead", "collect_stability", "figures_render_table2"}
+    assert expected <= rules
     for job in rest:
         assert (job["Partition"], job["NodeList"]) == ("cpu", "cpu1"), job
         assert "gpu" not in job.get("TresPerJob", "") + job["TRES"], job
@@ -170,7 +171,7 @@ def test_trainings_share_a_job_of_slurm_if_asked_to_and_follow_one_another_each_
 
 def test_cells_are_measured_in_one_job_of_slurm(packed, cluster):
     packed.ended()
-    groups = [job for job in of(cluster, packed.clone) if job["Comment"].startswith("group_cells")]
+    groups = [job for job in of(cluster, packed.clone) if job["Comment"].startswith("rule_cells_")]
     assert len(started(packed.clone, "metrics/cells/**/*.json")) == len(PACKED_VARIANTS)
     assert [(job["Partition"], job["JobState"]) for job in groups] == [("cpu", "COMPLETED")]
 
