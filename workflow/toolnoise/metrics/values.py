@@ -8,7 +8,7 @@ from toolnoise.metrics import Row
 from toolnoise.metrics.equal_runs import bit_equal, value_step
 from toolnoise.metrics.stability import distances
 from toolnoise.stats.estimates import mean_t
-from toolnoise.stats.jackknife import Pairs, pairwise_jackknife
+from toolnoise.stats.jackknife import Pairs, pairwise_jackknife, within_blocks
 from toolnoise.stats.spread import sd_bootstrap, sd_chi2, sd_robust
 
 
@@ -37,7 +37,11 @@ def stability(
         some = predicted[:, member]
         for metric, of_runs in errors(some, labels[member]).items():
             rows += _spread(metric, group, of_runs, equal, stream)
-        difference = pairwise_jackknife(Pairs.of(pairwise_difference(some)))
+
+        def of(runs: slice, some: np.ndarray = some) -> list[Pairs]:
+            return [Pairs.of(pairwise_difference(some[runs]))]
+
+        difference = pairwise_jackknife(*within_blocks(len(some), of))
         rows.append(("mean_absolute_difference", group, difference.within(0, np.inf)))
     return [*rows, *distances(vectors)]
 
