@@ -15,7 +15,7 @@ from toolnoise.metrics.churn import churn, normalised_churn, pairwise_churn
 from toolnoise.metrics.correlation import pearson_distances, spearman_distances
 from toolnoise.metrics.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
 from toolnoise.metrics.entropy import cross_entropies
-from toolnoise.metrics.equal_runs import bit_equal, rate_step, value_step, with_width
+from toolnoise.metrics.equal_runs import PerRun, bit_equal, rate_step, value_step, with_width
 from toolnoise.metrics.example_churn import ExampleChurn
 from toolnoise.metrics.groups import Rate, of_difficulty, of_size, part_rows, rates, spread_rows, unlike
 from toolnoise.metrics.similarity import pairwise_cka
@@ -30,7 +30,7 @@ STABILITY: Columns = {**CELL, **MEASURE}
 
 
 def stability(
-    logits: np.ndarray, labels: np.ndarray, groups: Mapping[str, np.ndarray], vectors: np.ndarray, stream: int
+    logits: np.ndarray, labels: np.ndarray, groups: Mapping[str, np.ndarray], vectors: PerRun, stream: int
 ) -> list[Row]:
     """Measure the runs of a cell from logits [S, N, C], labels [N], group members [N] and trained weights [S, P].
 
@@ -44,7 +44,7 @@ def of_classes(
     classes: int,
     labels: np.ndarray,
     groups: Mapping[str, np.ndarray],
-    vectors: np.ndarray,
+    vectors: PerRun,
     stream: int,
 ) -> list[Row]:
     """Measure runs of which only predicted classes [S, N] are known: without the measures that need scores."""
@@ -57,7 +57,7 @@ def _of_runs(
     classes: int,
     labels: np.ndarray,
     groups: Mapping[str, np.ndarray],
-    vectors: np.ndarray,
+    vectors: PerRun,
     stream: int,
 ) -> list[Row]:
     equal = bit_equal(predicted if logits is None else logits) and bit_equal(vectors)
@@ -124,7 +124,7 @@ def _churns(predicted: np.ndarray, labels: np.ndarray, group: str) -> list[Row]:
     return [(metric, group, estimate.within(0, 1)) for metric, estimate in found.items()]
 
 
-def distances(vectors: np.ndarray) -> list[Row]:
+def distances(vectors: PerRun) -> list[Row]:
     """Distances between trained weights [S, P]; undefined where a training program left none."""
     if not vectors.shape[1]:
         return [(metric, "all", UNDEFINED) for metric in ("l2_unit", "l2_raw")]
