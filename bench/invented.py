@@ -9,7 +9,7 @@ the same numbers under their own names.
 import csv
 import io
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import chdir, contextmanager
 from pathlib import Path
 from typing import Any
@@ -36,34 +36,34 @@ RIGHT = 4.0  # added to the logit of the right class: an accuracy of 99 %
 TENSORS = {"dense/kernel": (64, 10), "dense/bias": (10,)}
 
 
-def study(runs: int, a_cell: int, variants: tuple[str, ...] = ("algo_impl",), epochs: int = 5) -> Study:
-    """A study of so many runs in cells of `a_cell` runs: as many networks as it takes."""
-    count = max(1, runs // (a_cell * len(variants)))
+def study(runs: int, a_cell: int, toolings: Sequence[str] = ("cpu",), only: Sequence[str] = ()) -> Study:
+    """A study of so many runs in cells of `a_cell` runs: as many networks as it takes, on `only` some toolings."""
+    count = max(1, runs // (a_cell * len(toolings)))
     models = {f"network-{number}": {"builder": "toolnoise.models.smallcnn:build"} for number in range(count)}
     block = {"models": list(models), "datasets": ["digits"], "recipe": "short", "seeds": a_cell}
     written = {
         "study": NAME,
         "models": models,
-        "recipes": {"short": {"epochs": epochs, "batch_size": 64, "learning_rate": 0.01}},
-        "grid": [block | {"hardware": ["cpu"], "variants": list(variants)}],
+        "recipes": {"short": {"epochs": 5, "batch_size": 64, "learning_rate": 0.01}},
+        "grid": [block | {"hardware": list(toolings), "variants": ["algo_impl"]}],
         "figures": ["table2"],
-    }
+    } | ({"only": list(only)} if only else {})
     return grid.build(config.resolve(written, FILE), FILE)
 
 
-def make(study: Study, folder: Path) -> None:
-    """Write the study's file and all its results into a folder."""
+def make(study: Study, folder: Path, wanted: Callable[[steps.Job], bool] = lambda _: True) -> None:
+    """Write the study's file and the results of all or some of its jobs into a folder."""
+    jobs = [job for job in steps.jobs(study) if job.needed and job.verb != steps.CONFIGURE and wanted(job)]
     with chdir(folder), _unsynced():
         # JSON is YAML.
         files.write_json(FILE, study.config)
         recorder.write_study(study.path(layout.STUDY), study.config, FILE)
-        spec = study.spec(study.cells[0], study.seeds[study.cells[0]][0])
+        spec = next(job.parameters["spec"] for job in jobs if job.verb == "train")
         work = _Work(start_engine(spec)[1])
         with mock.patch.object(steps, "perform", work.perform):
-            for job in steps.jobs(study):
-                if job.needed and job.verb != steps.CONFIGURE:
-                    step = STEPS[job.verb]
-                    recorder.perform(job.verb, job.parameters, files_of(study, job) | dict.fromkeys(step.aside), "")
+            for job in jobs:
+                aside = dict.fromkeys(STEPS[job.verb].aside)
+                recorder.perform(job.verb, job.parameters, files_of(study, job) | aside, "")
 
 
 def files_of(study: Study, job: steps.Job) -> steps.Files:
