@@ -36,16 +36,23 @@ RIGHT = 4.0  # added to the logit of the right class: an accuracy of 99 %
 TENSORS = {"dense/kernel": (64, 10), "dense/bias": (10,)}
 
 
-def study(runs: int, a_cell: int, toolings: Sequence[str] = ("cpu",), only: Sequence[str] = ()) -> Study:
+def study(
+    runs: int,
+    a_cell: int,
+    toolings: Sequence[str] = ("cpu",),
+    variants: Sequence[str] = ("algo_impl",),
+    epochs: int = 5,
+    only: Sequence[str] = (),
+) -> Study:
     """A study of so many runs in cells of `a_cell` runs: as many networks as it takes, on `only` some toolings."""
-    count = max(1, runs // (a_cell * len(toolings)))
+    count = max(1, runs // (a_cell * len(toolings) * len(variants)))
     models = {f"network-{number}": {"builder": "toolnoise.models.smallcnn:build"} for number in range(count)}
     block = {"models": list(models), "datasets": ["digits"], "recipe": "short", "seeds": a_cell}
     written = {
         "study": NAME,
         "models": models,
-        "recipes": {"short": {"epochs": 5, "batch_size": 64, "learning_rate": 0.01}},
-        "grid": [block | {"hardware": list(toolings), "variants": ["algo_impl"]}],
+        "recipes": {"short": {"epochs": epochs, "batch_size": 64, "learning_rate": 0.01}},
+        "grid": [block | {"hardware": list(toolings), "variants": list(variants)}],
         "figures": ["table2"],
     } | ({"only": list(only)} if only else {})
     return grid.build(config.resolve(written, FILE), FILE)

@@ -17,7 +17,7 @@ RUNS, A_CELL, TOOLINGS = 1_000, 250, ("cpu", "cpu-eigen")
 
 def main(folder: Path, tooling: str, *only: str) -> None:
     """Write what is not there yet."""
-    study = invented.study(RUNS, A_CELL, TOOLINGS, (tooling,) if only else ())
+    study = invented.study(RUNS, A_CELL, TOOLINGS, only=(tooling,) if only else ())
     folder.mkdir(exist_ok=True)
 
     def wanted(job: invented.steps.Job) -> bool:
