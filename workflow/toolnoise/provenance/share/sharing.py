@@ -10,8 +10,6 @@ from typing import NamedTuple
 from toolnoise.provenance.record.statements import Statement, path_for
 from toolnoise.steps import STEPS, Job
 
-# A run's statement has about 10 kB, a dump's some hundred bytes more per run.
-LARGEST_STATEMENT = 4 * 2**20
 # What to call the files of such jobs; which are dumps; and the verb of which only the statements travel.
 NAMED = {verb: step.travels for verb, step in STEPS.items() if step.travels}
 DUMPS = tuple(verb for verb, step in STEPS.items() if step.record == "index")
