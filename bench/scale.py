@@ -2,18 +2,21 @@
 
     nice -n 10 .venv/bin/python bench/scale.py [RUNS ...]
 
-Studies of 100, 1,000 and 10,000 runs are invented (`invented.py`), in two shapes: cells of 100 runs, and one cell of
-all runs. Each verb then runs in a process of its own. Time is the CPU time of that process and its children, memory the
-peak of the largest of them, both from `wait4`. The exponent is log(t2 / t1) / log(n2 / n1) for the two largest sizes;
-nothing is subtracted. Starting Python takes a second or more, which makes small sizes look flat: so the largest two.
+Studies of 100, 1,000 and 10,000 runs are invented (`invented.py`), in cells of 100 runs; for `measure`, which works on
+one cell, in one cell. Each verb then runs in a process of its own. Time is the CPU time of that process and its
+children, memory the peak of the largest of them, both from `wait4`. The exponent is log(t2 / t1) / log(n2 / n1) for the
+two largest sizes; nothing is subtracted. Starting Python takes a second or more, which makes small sizes look flat: so
+the largest two.
 """
 
+import itertools
 import math
 import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +24,7 @@ import invented
 
 from toolnoise import steps
 from toolnoise.base.program import ROOT
+from toolnoise.steps import STEPS
 from toolnoise.study import layout
 from toolnoise.study.grid import Study
 
@@ -30,6 +34,7 @@ MOST = 1.1  # the largest exponent that is accepted
 SNAKEMAKE = (sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--cores", "1")
 TOOLNOISE = (sys.executable, "-m", "toolnoise.cli")
 PLAN, AGAIN = "snakemake -n", "snakemake -n, all done"
+MEASURE = "measure, one cell"
 
 
 class Used(NamedTuple):
@@ -40,21 +45,18 @@ class Used(NamedTuple):
 
 
 def main(sizes: list[int]) -> None:
-    """Print a table for each shape; with an exponent that is too large, the exit code is 1."""
-    good = True
-    for shape, a_cell in ((f"cells of {A_CELL} runs", A_CELL), ("one cell", None)):
-        found: dict[str, list[Used]] = {}
-        for runs in sizes:
-            for verb, used in measured(invented.study(runs, a_cell or runs)):
-                print(f"{runs:,} runs, {shape}: {verb}: {used.seconds:.1f} s", file=sys.stderr, flush=True)
-                found.setdefault(verb, []).append(used)
-        good &= show(shape, sizes, found)
-    sys.exit(0 if good else 1)
+    """Print a row for each verb; with an exponent that is too large, the exit code is 1."""
+    found: dict[str, list[Used]] = {}
+    for runs in sizes:
+        for verb, used in itertools.chain(of_study(runs), of_cell(runs)):
+            print(f"{runs:,} runs: {verb}: {used.seconds:.1f} s", file=sys.stderr, flush=True)
+            found.setdefault(verb, []).append(used)
+    sys.exit(0 if show(sizes, found) else 1)
 
 
-def show(shape: str, sizes: list[int], found: dict[str, list[Used]]) -> bool:
-    """Print a table; return whether no time grows too fast."""
-    print(f"\n{shape:24}" + "".join(f"{f'{runs:,} runs':>20}" for runs in sizes) + f"{'exponent of time':>20}")
+def show(sizes: list[int], found: dict[str, list[Used]]) -> bool:
+    """Print the table; return whether no time grows too fast."""
+    print(f"{'':24}" + "".join(f"{f'{runs:,} runs':>20}" for runs in sizes) + f"{'exponent of time':>20}")
     exponents = [exponent(sizes, [one.seconds for one in used]) for used in found.values()]
     for (verb, used), grows in zip(found.items(), exponents, strict=True):
         cells = (f"{one.seconds:.1f} s {one.megabytes:,.0f} MB" for one in used)
@@ -69,19 +71,34 @@ def exponent(sizes: list[int], values: list[float]) -> float:
     return math.log(values[-1] / values[-2]) / math.log(sizes[-1] / sizes[-2])
 
 
-def measured(study: Study) -> Iterator[tuple[str, Used]]:
-    """Each verb on a study, with what it used."""
-    folder = Path(tempfile.mkdtemp(prefix="scale-"))
-    try:
-        # The maker of the study would count as a child of this process, and its peak of memory with it.
-        made = os.fork()
-        if not made:
-            invented.make(study, folder)
-            os._exit(0)
-        if os.waitpid(made, 0)[1]:
-            raise SystemExit("the study could not be invented")
+def of_study(runs: int) -> Iterator[tuple[str, Used]]:
+    """Each verb that works on a study, with what it used."""
+    study = invented.study(runs, A_CELL)
+    with made(study) as folder:
         for verb, command in commands(study):
             yield verb, used_by(command, folder / "empty" if verb == PLAN else folder)
+
+
+def of_cell(runs: int) -> Iterator[tuple[str, Used]]:
+    """The measures of one cell of so many runs, with what they used."""
+    study = invented.study(runs, runs)
+    with made(study, ("prepare", "train", "predict")) as folder:
+        yield MEASURE, used_by(measuring(study), folder)
+
+
+@contextmanager
+def made(study: Study, verbs: Container[str] = STEPS) -> Iterator[Path]:
+    """A folder with what these verbs make of a study."""
+    folder = Path(tempfile.mkdtemp(prefix="scale-"))
+    try:
+        # In a process of its own: a child starts with the memory of its parent.
+        child = os.fork()
+        if not child:
+            invented.make(study, folder, lambda job: job.verb in verbs)
+            os._exit(0)
+        if os.waitpid(child, 0)[1]:
+            raise SystemExit("the study could not be invented")
+        yield folder
     finally:
         shutil.rmtree(folder)
 
@@ -97,7 +114,10 @@ def commands(study: Study) -> Iterator[tuple[str, list[str]]]:
     yield "audit", [*TOOLNOISE, "audit", results]
     yield "export", [*TOOLNOISE, "export", results, "--out", "all.tar"]
     yield "page", [*TOOLNOISE, "page", results, "--out", "page"]
-    # Last: its statement is then a later one than the page names.
+
+
+def measuring(study: Study) -> list[str]:
+    """The command line that measures the first cell of a study."""
     job = next(job for job in steps.jobs(study) if job.verb == "measure")
     named = {**job.place._asdict(), **invented.files_of(study, job)}
     words = [
@@ -105,7 +125,7 @@ def commands(study: Study) -> Iterator[tuple[str, list[str]]]:
         for option, value in named.items()
         for word in (f"--{option}", *(value if isinstance(value, list) else [value]))
     ]
-    yield "measure, a cell", [*TOOLNOISE, "measure", "--study", file, *words]
+    return [*TOOLNOISE, "measure", "--study", study.path(layout.STUDY), *words]
 
 
 def used_by(command: list[str], folder: Path) -> Used:
