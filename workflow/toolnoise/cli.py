@@ -226,7 +226,7 @@ def _import(options: argparse.Namespace) -> None:
 
 def _audit(options: argparse.Namespace) -> None:
     from toolnoise.base import scratch
-    from toolnoise.provenance.audit import examine, repair
+    from toolnoise.provenance.audit import cache, examine, repair
     from toolnoise.provenance.audit.rules import ROOT_SIGNED, RULES, SIGNED
     from toolnoise.provenance.rebuild import recompute
     from toolnoise.provenance.record import signing, tree
@@ -243,9 +243,12 @@ def _audit(options: argparse.Namespace) -> None:
     signers = signing.AllowedSigners(options.require_signatures) if options.require_signatures else None
 
     def examined() -> examine.Audit:
-        with signing.only(options.require_signature) if options.require_signature else nullcontext() as key:
-            found = tree.load(options.results)
-            return examine.examine(found, options.processes, rules=rules, signers=signers, key=key)
+        found = tree.load(options.results)
+        with (
+            signing.only(options.require_signature) if options.require_signature else nullcontext() as key,
+            cache.opened(options.results, trusted=not options.strict) if options.cache else nullcontext() as known,
+        ):
+            return examine.examine(found, options.processes, rules=rules, signers=signers, key=key, cache=known)
 
     if options.clean:
         for one in tree.load(options.results).trees:
@@ -527,7 +530,7 @@ _BY_HAND = [
         "trace every result back to data, code, seed and machine; exit code 1 if there are findings",
         (
             *("RESULTS", "strict?", "recompute?", "require-signatures?", "require-signature?", "json?", "html?"),
-            *("processes?", "clean?", "repair?"),
+            *("processes?", "clean?", "repair?", "cache?"),
         ),
         "toolnoise audit results/demo --html audit.html",
     ),
@@ -680,6 +683,11 @@ _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
     "repair": {
         "action": "store_true",
         "help": "have Snakemake make damaged and missing files again, and what follows from them, then audit once more",
+    },
+    "cache": {
+        "action": "store_true",
+        "help": "do not read files again whose inode, size and times are as in an earlier audit with --cache; with "
+        "--strict, read all",
     },
     "processes": {"type": int, "metavar": "N", "help": "parallel readers (one per core)"},
     "html": {"metavar": "FILE", "help": "also write a page that links every result to its data"},

@@ -69,14 +69,14 @@ def run(verb: str, given: argparse.Namespace, asked: steps.Parameters, process: 
     for path in (*written, path_for(first)):
         files.require_writable(path)
     with scratch.claim(Path(first)):
-        _perform(verb, parameters, named, process)
+        perform(verb, parameters, named, process)
         if "checkpoint" in step.aside:
             files.discard(given.checkpoint)
             # A training program of others has a folder for its own.
             shutil.rmtree(Path(given.checkpoint).with_suffix(""), ignore_errors=True)
 
 
-def _perform(verb: str, parameters: steps.Parameters, named: steps.Files, process: str) -> None:
+def perform(verb: str, parameters: steps.Parameters, named: steps.Files, process: str) -> None:
     """Perform a job whose outputs nobody else makes, and state it."""
     step, started = STEPS[verb], _now()
     read = list(steps.inputs(step, named))
