@@ -185,8 +185,8 @@ def link(path: Path, rng: random.Random) -> str:
 
 def huge(path: Path, _rng: random.Random) -> str:
     _replace(path, path.read_bytes())
-    os.truncate(path, 2**36)
-    return "64 GiB of zeros after its content"
+    os.truncate(path, 2**30)
+    return "a GiB of zeros after its content"
 
 
 def another_file(path: Path, rng: random.Random) -> str:
@@ -625,7 +625,7 @@ def gz_content(path: Path, rng: random.Random) -> str:
 STRUCTURED: list[Change] = [json_value, json_value, json_value, json_text]
 # By the ends of names; the first that fits counts.
 BY_KIND: dict[tuple[str, ...], list[Change]] = {
-    (".json", ".ipynb", ".js"): STRUCTURED,
+    (".json", ".ipynb"): STRUCTURED,
     (".yaml", ".yml"): [yaml_value, yaml_value, yaml_value, yaml_text],
     (".csv",): [csv_cell],
     (".npy",): [npy_array],
@@ -633,5 +633,5 @@ BY_KIND: dict[tuple[str, ...], list[Change]] = {
     (".tar.gz", ".tar"): [tar_members],
     (".gz",): [gz_content],
     (".py",): [builder, builder, lines_changed],
-    (".txt", "signers", ".pub", "key"): [lines_changed],
+    (".txt", ".js", "signers", ".pub", "key"): [lines_changed],
 }

@@ -303,9 +303,9 @@ def test_what_cannot_be_compared_is_one_line(results, make_run, tmp_path, refuse
 @pytest.mark.parametrize(
     ("about", "says"),
     [
-        ({"spec": 3}, "spec: no spec with a seed"),
-        ({"spec": {}}, "spec: no spec with a seed"),
-        ({"trainable": [["a"]]}, "trainable: no list of tensors"),
+        ({"spec": 3}, "spec: found 3; a mapping"),
+        ({"spec": {}}, "spec.study_seed: no such key"),
+        ({"trainable": [["a"]]}, 'trainable[0]: found ["a"]; expected a text'),
     ],
 )
 def test_a_record_that_makes_no_sense_is_one_line(about, says, make_run, refused):

@@ -11,8 +11,11 @@ from typing import IO, NamedTuple
 
 import numpy as np
 
+from toolnoise.base.errors import BadInput
 from toolnoise.base.files import readable, replacing, require_unpacked
 
+# NumPy's letters for the kinds of its types.
+KINDS = {"b": "booleans", "i": "integers", "u": "integers from 0 up", "f": "floats", "U": "texts"}
 HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
@@ -96,18 +99,20 @@ def _require_sizes(path: str | Path, archive: zipfile.ZipFile) -> None:
         if member.compress_type != zipfile.ZIP_STORED:
             require_unpacked(path, member.filename, member.file_size, member.compress_size)
         with archive.open(member) as file:
-            if (
-                file.peek(len(np.lib.format.MAGIC_PREFIX))[: len(np.lib.format.MAGIC_PREFIX)]
-                != np.lib.format.MAGIC_PREFIX
-            ):
-                continue
-            read = HEADERS.get(np.lib.format.read_magic(file))
-            if read is None:
-                continue
-            shape, _, dtype = read(file)
-            claimed, there = math.prod(shape) * dtype.itemsize, member.file_size - file.tell()
-        if claimed > there and not dtype.hasobject:
-            raise ValueError(f"{member.filename} claims {claimed} bytes and has {there}")
+            prefix = np.lib.format.MAGIC_PREFIX
+            if file.peek(len(prefix))[: len(prefix)] == prefix:
+                _require_size(file, member.file_size, member.filename)
+
+
+def _require_size(file: IO[bytes], size: int, name: str) -> None:
+    """Refuse an .npy of this size that claims more numbers than it has: nobody may count on, or multiply, these."""
+    read = HEADERS.get(np.lib.format.read_magic(file))
+    if read is None:
+        return
+    shape, _, dtype = read(file)
+    claimed, there = math.prod(shape) * dtype.itemsize, size - file.tell()
+    if (claimed > there and not dtype.hasobject) or min(shape, default=0) < 0:
+        raise ValueError(f"{name} claims {claimed} bytes and has {there}")
 
 
 def unpack(file: IO[bytes]) -> dict[str, np.ndarray]:
@@ -134,4 +139,15 @@ def _map(path: str | Path, archive: zipfile.ZipFile, name: str) -> np.ndarray:
 def read_npy(path: str | Path) -> np.ndarray:
     """Map one .npy file into memory, read-only."""
     with readable(path, "a whole .npy file"):
+        with Path(path).open("rb") as file:
+            _require_size(file, os.fstat(file.fileno()).st_size, "its header")
         return np.lib.format.open_memmap(path, mode="r")
+
+
+def require_kinds(path: str | Path, found: Mapping[str, np.ndarray], kinds: Mapping[str, tuple[str, int]]) -> None:
+    """Refuse arrays of other kinds, by NumPy's letters for them, or of other numbers of dimensions."""
+    for name in kinds.keys() & found.keys():
+        (letters, axes), array = kinds[name], found[name]
+        if array.dtype.kind not in letters or array.ndim != axes:
+            wanted = f"{' or '.join(KINDS[letter] for letter in letters)} in {axes} dimensions"
+            raise BadInput(path, name, f"found {array.dtype} of shape {array.shape}", wanted)

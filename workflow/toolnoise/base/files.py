@@ -122,11 +122,16 @@ def read_json(path: str | Path) -> Any:
 
 def read_text(path: str | Path) -> str:
     """Read a text that somebody may have made large to fill the memory."""
+    require_small(path)
+    return Path(path).read_text("utf-8")
+
+
+def require_small(path: str | Path) -> None:
+    """Refuse a text that is larger than any that this program writes."""
     require_plain(path)
     size = Path(path).stat().st_size
     if size > LARGEST_TEXT:
         raise BadInput(path, "", f"has {size} bytes", f"at most {LARGEST_TEXT}")
-    return Path(path).read_text("utf-8")
 
 
 def require_plain(path: str | Path) -> None:

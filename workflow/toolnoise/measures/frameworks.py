@@ -140,13 +140,9 @@ def _from_history(run: Run, tensors: int) -> tuple[list[list[str]], list[list[fl
     """A history's content after each epoch: a digest of every tensor, and the columns in COURSE."""
     path, digests, course = run.folder / "history.csv", [], []
     for row in run.history():
-        digests.append((row["tensors_sha256"] or "").split())
+        digests.append(row["tensors_sha256"].split())
         if len(digests[-1]) != tensors:
             found = f"epoch {row['epoch']} has {len(digests[-1])} digests"
             raise BadInput(path, "tensors_sha256", found, f"{tensors}, as weights.npz has")
-        try:
-            course.append([float(row[name]) for name in COURSE])
-        except (KeyError, TypeError, ValueError):
-            found = "a column is missing or holds something other than numbers"
-            raise BadInput(path, "", found, "the history that train wrote") from None
+        course.append([float(row[name]) for name in COURSE])
     return digests, course

@@ -82,8 +82,8 @@ def read_yaml(path: str | Path) -> Any:
         return _json(text, path)
     try:
         return yaml.load(text, _StrictLoader)  # noqa: S506 (derived from SafeLoader)
-    # ValueError, KeyError: text that looks like a date, number or boolean but is not one.
-    except (yaml.YAMLError, ValueError, KeyError, RecursionError) as error:
+    # The others: what looks like, or is tagged as, a date, number or boolean but is not one.
+    except (yaml.YAMLError, ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f"line {mark.line + 1}" if mark else ""
         raise BadInput(path, where, getattr(error, "problem", None) or str(error), "expected YAML") from None

@@ -120,7 +120,7 @@ class Statement(NamedTuple):
 def path_for(output: str | Path) -> Path:
     """The path of a job's statement, from its first output: beside it if that lies outside a study's results."""
     parts = PurePosixPath(output).parts
-    if parts[0] == "results" and len(parts) > 2:
+    if parts[:1] == ("results",) and len(parts) > 2:
         return Path(*parts[:2], FOLDER, *parts[2:-1], parts[-1] + SUFFIX)
     return Path(f"{output}{SUFFIX}")
 
