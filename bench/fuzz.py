@@ -87,7 +87,7 @@ BY_HAND = {
     "compare": [
         *("a.npy b.npy --labels y.npy", "a.npz b.npz --labels y.npy --json", "a.csv b.csv --labels y.npy --paired"),
         *(f"{CELL}/algo.npy {CELL}/algo_impl.npy", f"{CELL}/control.npy {CELL}/algo.npy --labels mine.npz"),
-        "--arm found/a/seed1.npy found/a/seed2.npy --arm b.npy --labels y.npy --same-start",
+        "--arm found/a/seed1.npy --arm b.npy --labels y.npy --same-start",
         "found/a 'found/b/*.npy' --labels y.npy",
     ],
     "check": [
@@ -101,7 +101,7 @@ BY_HAND = {
     ],
     "plan": [
         *("--sd 0.3 --gain 0.3", "--sd 0.3 --sd-runs 5 --ratio 1.5 --margin 1.5 --json", "--sd 1 --runs 5 10"),
-        "--pilot results/fuzz/metrics/stability.csv --gain 1 --model linear --dataset mine --hardware cpu --variant algo",
+        "--pilot results/fuzz/metrics/stability.csv --gain 1 --model linear --dataset faces --variant control",
         "--sd 0.3 --gain 0.3 --power 0.9 --level 0.01 --figure new.svg",
     ],
 }

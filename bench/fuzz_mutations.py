@@ -547,12 +547,13 @@ def zip_members(path: Path, rng: random.Random) -> str:
     else:
         packing = rng.choice((zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA))
         said = str(packing)
-    path.unlink()
-    with zipfile.ZipFile(path, "w", packing) as archive:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", packing) as archive:
         for one, data in members:
             # The same name twice is a warning.
             archive.NameToInfo.pop(one, None)
             archive.writestr(one, data)
+    _replace(path, made.getvalue())
     return f"{name} {how} {said}"
 
 

@@ -95,6 +95,15 @@ def zipped(path, content, compression=zipfile.ZIP_STORED):
     return path
 
 
+@pytest.mark.parametrize("shape", [(10**12,), (2**63 - 1, 2**63 - 1), (-1, 10)])
+def test_an_npy_that_claims_more_than_it_has_is_refused_without_a_warning(shape, tmp_path):
+    with (tmp_path / "a.npy").open("wb") as file:
+        described = {"descr": "<f4", "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(file, described)
+    with pytest.raises(BadInput, match=r"a\.npy: damaged or truncated \(its header claims -?\d+ bytes and has 0\)"):
+        arrays.read_npy(tmp_path / "a.npy")
+
+
 def test_a_header_that_claims_more_than_there_is_is_refused_before_room_is_made(tmp_path):
     header = io.BytesIO()
     described = {"descr": "<f4", "fortran_order": False, "shape": (10**12,)}

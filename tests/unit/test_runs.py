@@ -55,6 +55,43 @@ def test_a_record_that_lacks_a_key_is_one_line(key, make_run, refused):
     assert refused(runs.read, record) == f"{record}: {key}: no such key; the record that train wrote"
 
 
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"spec": None}, "spec: found null; a mapping"),
+        ({"trainable": None}, "trainable: found null"),
+        ({"status": "x"}, 'status: found "x"; expected one of completed, diverged'),
+        ({"epochs": -1}, "epochs: found -1; expected an integer from 1 to 2147483647"),
+        ({"epochs": 4}, "epochs: found 4; at most the 3 of its recipe"),
+        ({"seconds": {"training": -1}}, "seconds.training: found -1; expected a number from 0 up"),
+        ({"observed": {"versions": -1}}, "observed.versions: found -1; a mapping"),
+    ],
+)
+def test_a_record_of_other_types_is_one_line(change, says, make_run, refused):
+    def edit(parts):
+        parts["record"]["spec"]["recipe"]["epochs"] = 3
+        parts["record"].update(change)
+
+    record = make_run(1, edit)
+    assert refused(runs.read, record).startswith(f"{record}: {says}")
+
+
+def test_cycles_that_do_not_divide_the_epochs_are_one_line(make_run, refused):
+    record = make_run(1, lambda parts: parts["record"]["spec"]["recipe"].update(epochs=3, cycles=2))
+    assert "spec.recipe.cycles: found 2; a divisor of its 3 epochs" in refused(runs.read, record)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [("0.5,", "0x1,", "line 2, train_loss: found '0x1'; a number, or nan"), (",0.5", "", "found fields more or fewer")],
+)
+def test_a_history_with_a_wrong_field_is_one_line(old, new, says, make_run, refused):
+    record = Path(make_run(1, lambda parts: parts["record"]["spec"]["recipe"].update(epochs=3)))
+    history = record.with_name("history.csv")
+    history.write_text(history.read_text().replace(old, new, 1))
+    assert says in refused(runs.read(record).history)
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]", "null"])
 def test_a_record_that_is_none_is_one_line(text, record, refused):
     record.write_text(text)

@@ -11,6 +11,7 @@ import itertools
 import json
 import math
 import re
+import sys
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -321,8 +322,8 @@ def _is_integer(_checker: object, value: object) -> bool:
 
 
 def _is_number(_checker: object, value: object) -> bool:
-    # YAML's .nan and .inf are not numbers to train with.
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < math.inf
+    # YAML's .nan and .inf are not numbers to train with, nor is an integer that no float holds.
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 _Validator = jsonschema.validators.extend(
