@@ -48,7 +48,7 @@ from toolnoise.study import config, grid
 from toolnoise.warm import server
 
 MOST_MEMORY = 2 * 2**30
-SECONDS, SECONDS_COLD = 60, 180
+SECONDS, SECONDS_SLOW = 60, 300
 # Besides 0 and 2, which each verb may end with.
 CODES = {"audit": {1}, "check": {1}, "diff": {1}, "rebuild": {1}, "doctor": {1}, "run": {1}}
 TRACEBACK = re.compile(r"^\s*(?:\+ +)?Traceback \(most recent call last\)|^Fatal Python error", re.MULTILINE)
@@ -126,6 +126,11 @@ class Command(NamedTuple):
     def verb(self) -> str:
         """Its verb."""
         return self.words[0]
+
+    @property
+    def slow(self) -> bool:
+        """Whether it starts something large."""
+        return self.cold or self.verb in SELDOM
 
     def typed(self, words: list[str] | None = None) -> str:
         """As a person would type it."""
@@ -206,7 +211,7 @@ class Running(NamedTuple):
     process: int
     descriptor: int
     started: float
-    cold: bool
+    slow: bool
     log: Path
 
 
@@ -216,7 +221,7 @@ def start(case: Case, folder: Path, log: Path, seen: Path | None = None) -> Runn
     process = os.fork()
     if not process:
         _become(case, folder, log, seen)
-    return Running(process, os.pidfd_open(process), time.monotonic(), case.command.cold, log)
+    return Running(process, os.pidfd_open(process), time.monotonic(), case.command.slow, log)
 
 
 def _become(case: Case, folder: Path, log: Path, seen: Path | None) -> NoReturn:
@@ -351,7 +356,7 @@ def trace(base: Base, found: dict[str, list[Command]], scratch: Path) -> dict[st
         seen.touch()
         case = Case(0, command, command.words, "", "")
         running = start(case, folder, scratch / "log", seen)
-        select.select([running.descriptor], [], [], SECONDS_COLD)
+        select.select([running.descriptor], [], [], SECONDS_SLOW)
         end = ended(running, late=False)
         if reasons := judged(case, end, []):
             sys.exit(f"undisturbed: {command.typed()}: {reasons}\n{end.said[-3000:]}")
@@ -440,7 +445,7 @@ def place_of(said: str) -> str:
 
 def fuzz(options: argparse.Namespace, base: Base, found: dict, reads: dict, scratch: Path) -> int:
     """Perform the cases; print those that fail, and return how many did."""
-    numbers = iter([options.only] if options.only else range(1, options.cases + 1))
+    numbers = iter([options.only] if options.only else range(options.first, options.cases + 1))
     at_work: dict[Running, tuple[Case, Path]] = {}
     failed, alike, slowest = 0, Counter(), []
     while True:
@@ -453,7 +458,7 @@ def fuzz(options: argparse.Namespace, base: Base, found: dict, reads: dict, scra
             break
         ready, _, _ = select.select([one.descriptor for one in at_work], [], [], 1)
         for running in list(at_work):
-            late = time.monotonic() - running.started > (SECONDS_COLD if running.cold else SECONDS)
+            late = time.monotonic() - running.started > (SECONDS_SLOW if running.slow else SECONDS)
             if running.descriptor not in ready and not late:
                 continue
             case, folder = at_work.pop(running)
@@ -482,6 +487,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--cases", type=int, default=3000, metavar="N")
     parser.add_argument("--seed", type=int, default=1, metavar="K")
+    parser.add_argument("--first", type=int, default=1, metavar="NUMBER", help="the first case (1)")
     parser.add_argument("--only", type=int, metavar="NUMBER", help="repeat one case and keep its folder")
     parser.add_argument("--processes", type=int, default=2, metavar="N", help="cases at once (2)")
     parser.add_argument("--verbs", nargs="+", metavar="VERB", help="only these")
@@ -499,9 +505,8 @@ def main() -> None:
     failed = fuzz(options, base, found, reads, scratch)
     if not options.only:
         shutil.rmtree(scratch)
-    print(
-        f"{failed} of {1 if options.only else options.cases} (seed {options.seed}, {time.monotonic() - started:.0f} s)"
-    )
+    performed = 1 if options.only else options.cases - options.first + 1
+    print(f"{failed} of {performed} (seed {options.seed}, {time.monotonic() - started:.0f} s)")
     sys.exit(1 if failed else 0)
 
 

@@ -103,12 +103,13 @@ def test_a_record_that_is_none_is_one_line(text, record, refused):
     [
         lambda path: path.unlink(),
         lambda path: path.write_bytes(b"\xff"),
+        lambda path: path.write_text("x" * 200_000 + path.read_text()),
         lambda path: cut(path, 0),
         lambda path: cut(path, 20),
         lambda path: cut(path, -1),
         lambda path: cut(path, path.read_text().rstrip("\n").rindex("\n") + 1),
     ],
-    ids=["missing", "no text", "empty", "part of the names", "without its last line end", "an epoch short"],
+    ids=["missing", "no text", "a field too long", "empty", "part of the names", "without its last line end", "an epoch short"],
 )
 def test_a_damaged_history_is_one_line(damage, record, refused):
     path = record.parent / "history.csv"

@@ -5,6 +5,7 @@ no file, or the whole new one. File and folder are synced, so the same holds in 
 the Snakefile reads this module.
 """
 
+import csv
 import hashlib
 import json
 import lzma
@@ -22,12 +23,13 @@ from typing import Any
 from toolnoise.base import faults, scratch
 from toolnoise.base.errors import BadInput
 
-# Exceptions that NumPy, json and the archive readers raise on damaged bytes.
+# Exceptions that NumPy, json, csv and the archive readers raise on damaged bytes.
 DAMAGED = (
     ValueError,
     EOFError,
     KeyError,
     RuntimeError,
+    csv.Error,
     lzma.LZMAError,
     tarfile.TarError,
     tokenize.TokenError,

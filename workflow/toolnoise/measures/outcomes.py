@@ -41,7 +41,7 @@ def measure(
         found = noise.measured(cell, study_seed, *predictions_of(data, logits, index), records)
     else:
         dump, stream = stacks.read_predictions(logits, index), noise.bootstrap(study_seed, cell)
-        vectors = trained_vectors(finished_runs(records, dump.finished))
+        vectors = trained_vectors(finished_runs(records, dump))
         if outcome == programs.VALUES:
             found = _of_values(cell, dump, data, vectors, stream)
         else:

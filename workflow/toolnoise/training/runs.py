@@ -120,6 +120,10 @@ class Run(NamedTuple):
             {name: tensors.pop(name) for name in list(tensors) if name.endswith(mark)}
             for mark in (recorded_steps.MARK, snapshots.MARK)
         )
+        for path in self.record["trainable"]:
+            if path in tensors and tensors[path].dtype.kind != "f":
+                found = f"found {tensors[path].dtype} of shape {tensors[path].shape}"
+                raise BadInput(self.folder / "weights.npz", path, found, "floats, since it was trained")
         absent = [path for path in self.record["trainable"] if path not in tensors]
         if absent:
             raise BadInput(self.folder / "weights.npz", absent[0], "no such tensor", "every tensor of run.json")
