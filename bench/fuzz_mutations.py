@@ -534,7 +534,7 @@ def zip_members(path: Path, rng: random.Random) -> str:
         del members[place]
     elif how == "renamed":
         said = rng.choice(
-            ("", "x.npy", ESCAPE, "../x.npy", "x" * 300, name.upper(), name.removesuffix(".npy"), name + "/")
+            (" ", "x.npy", ESCAPE, "../x.npy", "x" * 300, name.upper(), name.removesuffix(".npy"), name + "/")
         )
         members[place] = (said, content)
     elif how == "twice":
@@ -552,7 +552,7 @@ def zip_members(path: Path, rng: random.Random) -> str:
         for one, data in members:
             # The same name twice is a warning.
             archive.NameToInfo.pop(one, None)
-            archive.writestr(one, data)
+            archive.writestr(zipfile.ZipInfo(one), data, packing)
     _replace(path, made.getvalue())
     return f"{name} {how} {said}"
 
@@ -604,7 +604,7 @@ def tar_members(path: Path, rng: random.Random) -> str:
         # A size in a header that the archive does not have.
         at = 512 * rng.randrange(max(1, len(plain) // 512))
         plain = plain[: at + 124] + b"77777777777\0" + plain[at + 136 :]
-    _replace(path, gzip.compress(plain, 1) if packing else plain)
+    _replace(path, gzip.compress(plain, 1, mtime=0) if packing else plain)
     return f"{how}: {said}"
 
 
@@ -619,7 +619,7 @@ def gz_content(path: Path, rng: random.Random) -> str:
         content += b"\0" * rng.choice((1, 2**28))
     else:
         content = bytearray()
-    _replace(path, gzip.compress(bytes(content), 1))
+    _replace(path, gzip.compress(bytes(content), 1, mtime=0))
     return how
 
 

@@ -109,7 +109,7 @@ def test_a_record_that_is_none_is_one_line(text, record, refused):
         lambda path: cut(path, -1),
         lambda path: cut(path, path.read_text().rstrip("\n").rindex("\n") + 1),
     ],
-    ids=["missing", "no text", "a field too long", "empty", "part of the names", "without its last line end", "an epoch short"],
+    ids=["missing", "no text", "long field", "empty", "part of the names", "without its last line end", "short"],
 )
 def test_a_damaged_history_is_one_line(damage, record, refused):
     path = record.parent / "history.csv"
