@@ -121,3 +121,18 @@ def test_files_are_found_beside_the_record_wherever_it_was_moved(record):
     moved = record.parent.rename(record.parents[1] / "moved") / record.name
     assert runs.read(moved).weights()
     assert files.read_json(moved) == runs.read(moved).record
+
+
+def test_trained_weights_that_are_no_floats_are_one_line(make_run, refused):
+    record = make_run(1, lambda parts: parts["final"].update({"a/bias": np.array(["x", "y", "z"])}))
+    line = refused(runs.read(record).trained_vector)
+    assert line.endswith("weights.npz: a/bias: found <U1 of shape (3,); floats, since it was trained")
+
+
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [("metric/score:", np.zeros(1)), ("group/odd:", np.zeros(3)), ("logits:", np.zeros(3)), ("labels:", np.array("x"))],
+)
+def test_what_a_program_left_has_its_kind(name, array, make_run, refused):
+    record = make_run(1, lambda parts: parts["final"].update({name: array}))
+    assert f"weights.npz: {name.removesuffix(':')}: found " in refused(runs.read(record).outcome)

@@ -128,8 +128,14 @@ def read_text(path: str | Path) -> str:
     return Path(path).read_text("utf-8")
 
 
+def read_bytes(path: str | Path) -> bytes:
+    """Read a file that is held in memory as a whole."""
+    require_small(path)
+    return Path(path).read_bytes()
+
+
 def require_small(path: str | Path) -> None:
-    """Refuse a text that is larger than any that this program writes."""
+    """Refuse a text, or another file to be read as a whole, that is larger than any that this program writes."""
     require_plain(path)
     size = Path(path).stat().st_size
     if size > LARGEST_TEXT:

@@ -14,7 +14,7 @@ from typing import Any
 
 from toolnoise import steps
 from toolnoise.base.errors import BadInput
-from toolnoise.base.files import write_text
+from toolnoise.base.files import read_bytes, write_text
 from toolnoise.claims import judging, sentences
 from toolnoise.claims.judging import PUBLISHED, STUDY, WHOLE
 from toolnoise.measures import control_gate
@@ -280,7 +280,7 @@ def _signed(page: Page) -> str:
     if page.signers:
         valid = ", ".join(f"{count} by {name}" for name, count in page.audit.signers.items())
         return f"Signatures verified: {valid or 'none'} of {len(paths)} statements"
-    signed = sum(bool(envelope.unpack(path.read_bytes(), path).signatures) for path in paths)
+    signed = sum(bool(envelope.unpack(read_bytes(path), path).signatures) for path in paths)
     return (
         f"{signed} of {len(paths)} statements are signed; the signatures were not verified here"
         if signed
@@ -345,7 +345,7 @@ def _copied(page: Page, out: Path, names: set[str] | None) -> tuple[int, list[st
     copied, left_out = 0, []
     for name in wanted:
         source = page.root / name
-        if not source.is_file() or (names is not None and anonymous.names_somebody(source.read_bytes(), names)):
+        if not source.is_file() or (names is not None and anonymous.names_somebody(read_bytes(source), names)):
             left_out.append(name)
             continue
         (out / name).parent.mkdir(parents=True, exist_ok=True)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from toolnoise.base import shapes
-from toolnoise.base.arrays import npz_names, read_npz
+from toolnoise.base.arrays import npz_names, read_npz, require_kinds
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import read_json, read_text, readable
 from toolnoise.base.shapes import AMOUNT, ANYTHING, COUNT, FLAG, INTEGER, POSITIVE, TEXT, Shape, one_of
@@ -43,6 +43,14 @@ NUMBERS = ("train_loss", "train_accuracy", "test_loss", "test_accuracy", "learni
 _NUMBER = re.compile(r"-?(\d+(\.\d+)?(e[-+]?\d+)?|inf)|nan", re.ASCII)
 # After the name of what the training program of a run left besides its weights. No path of a tensor ends like this.
 OUTCOME = ":"
+# The kinds of what it left, and their dimensions; sub-groups and metrics have names of their own after a slash.
+LEFT = {
+    "logits": ("f", 2),
+    "predictions": ("iuf", 1),
+    "labels": ("iuf", 1),
+    "group": ("b", 1),
+    "metric": ("f", 0),
+}
 
 
 def weight_digests(weights: dict[str, np.ndarray]) -> tuple[str, list[str]]:
@@ -75,8 +83,10 @@ class Run(NamedTuple):
     def outcome(self) -> dict[str, np.ndarray]:
         """What the training program left besides its weights, by name, memory-mapped."""
         path = self.folder / "weights.npz"
-        left = read_npz(path, npz_names(path))
-        return {name.removesuffix(OUTCOME): values for name, values in left.items() if name.endswith(OUTCOME)}
+        read = read_npz(path, npz_names(path))
+        left = {name.removesuffix(OUTCOME): values for name, values in read.items() if name.endswith(OUTCOME)}
+        require_kinds(path, left, {name: kind for name in left if (kind := LEFT.get(name.partition("/")[0]))})
+        return left
 
     def snapshots(self) -> list[dict[str, np.ndarray]]:
         """The weights after each cycle, the final ones last; all of them stay in the file, memory-mapped.
@@ -120,10 +130,6 @@ class Run(NamedTuple):
             {name: tensors.pop(name) for name in list(tensors) if name.endswith(mark)}
             for mark in (recorded_steps.MARK, snapshots.MARK)
         )
-        for path in self.record["trainable"]:
-            if path in tensors and tensors[path].dtype.kind != "f":
-                found = f"found {tensors[path].dtype} of shape {tensors[path].shape}"
-                raise BadInput(self.folder / "weights.npz", path, found, "floats, since it was trained")
         absent = [path for path in self.record["trainable"] if path not in tensors]
         if absent:
             raise BadInput(self.folder / "weights.npz", absent[0], "no such tensor", "every tensor of run.json")
@@ -132,6 +138,10 @@ class Run(NamedTuple):
     def trained_vector(self) -> np.ndarray:
         """The trainable weights as one vector."""
         weights = self.weights()
+        for path in self.record["trainable"]:
+            if weights[path].dtype.kind != "f":
+                found = f"found {weights[path].dtype} of shape {weights[path].shape}"
+                raise BadInput(self.folder / "weights.npz", path, found, "floats, since it was trained")
         trained = [weights[path].ravel() for path in self.record["trainable"]]
         return np.concatenate(trained) if trained else np.empty(0, np.float32)
 
