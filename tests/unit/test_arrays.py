@@ -119,3 +119,18 @@ def test_a_packed_array_that_would_fill_the_memory_is_refused_with_the_limit(tmp
         BadInput, match=r"a\.npy: unpacks to 1000000 bytes or more; at most 100000: 100000, or 20 times"
     ):
         arrays.read_npz(path)
+
+
+@pytest.mark.parametrize("mapped", [(), ("a",)], ids=["read", "mapped"])
+@pytest.mark.parametrize("content", [b"", b"x", b"\x93NUMPX" + bytes(100)], ids=["empty", "text", "another mark"])
+def test_a_member_that_is_no_array_is_one_line(content, mapped, tmp_path):
+    with pytest.raises(BadInput, match=r"a\.npz: damaged or truncated \(a\.npy is no array\)"):
+        arrays.read_npz(zipped(tmp_path / "a.npz", [content]), mapped)
+
+
+@pytest.mark.parametrize("mapped", [(), ("a",)], ids=["read", "mapped"])
+def test_an_array_of_objects_is_one_line(mapped, tmp_path):
+    made = io.BytesIO()
+    np.save(made, np.array([{}, None], object), allow_pickle=True)
+    with pytest.raises(BadInput, match=r"a\.npz: damaged or truncated \("):
+        arrays.read_npz(zipped(tmp_path / "a.npz", [made.getvalue()]), mapped)

@@ -89,30 +89,68 @@ def read_npz(path: str | Path, mapped: Collection[str] = ()) -> dict[str, np.nda
         Path(path).open("rb") as file,
         np.lib.npyio.NpzFile(file, allow_pickle=False) as archive,
     ):
-        _require_sizes(path, archive.zip)
-        return {name: _map(path, archive.zip, name) if name in mapped else archive[name] for name in archive.files}
+        members = {one.name.removesuffix(".npy"): one for one in _members(path, archive.zip)}
+        # Mapped once: a map of its own for each of many small arrays takes longer than to read them.
+        whole = np.memmap(path, np.uint8, "r") if mapped else None
+        return {name: _view(whole, file, members[name]) if name in mapped else archive[name] for name in archive.files}
 
 
-def _require_sizes(path: str | Path, archive: zipfile.ZipFile) -> None:
-    """Refuse members that are larger than they may be, or claim more numbers than they have: NumPy makes room first."""
-    for member in archive.infolist():
-        if member.compress_type != zipfile.ZIP_STORED:
-            require_unpacked(path, member.filename, member.file_size, member.compress_size)
-        with archive.open(member) as file:
-            prefix = np.lib.format.MAGIC_PREFIX
-            if file.peek(len(prefix))[: len(prefix)] == prefix:
-                _require_size(file, member.file_size, member.filename)
+class _Member(NamedTuple):
+    """An array in an .npz: its place in the file, how many bytes its own header has, and what that header says."""
+
+    name: str
+    info: zipfile.ZipInfo
+    header: int
+    shape: tuple[int, ...]
+    fortran: bool
+    dtype: np.dtype
 
 
-def _require_size(file: IO[bytes], size: int, name: str) -> None:
-    """Refuse an .npy of this size that claims more numbers than it has: nobody may count on, or multiply, these."""
+def _members(path: str | Path, archive: zipfile.ZipFile) -> Iterator[_Member]:
+    """The arrays of an .npz, none larger than allowed or claiming more numbers than it has: NumPy makes room first."""
+    for info in archive.infolist():
+        if info.compress_type != zipfile.ZIP_STORED:
+            require_unpacked(path, info.filename, info.file_size, info.compress_size)
+        with archive.open(info) as file:
+            # NumPy would read something else as bytes.
+            if not file.peek(len(np.lib.format.MAGIC_PREFIX)).startswith(np.lib.format.MAGIC_PREFIX):
+                raise ValueError(f"{info.filename} is no array")
+            header = _header(file, info.file_size, info.filename)
+            place = file.tell()
+        if header:
+            yield _Member(info.filename, info, place, *header)
+
+
+def _header(file: IO[bytes], size: int, name: str) -> tuple[tuple[int, ...], bool, np.dtype] | None:
+    """Shape, order and type of an .npy of this size; None of a version that is not known here.
+
+    One that claims more numbers than it has is refused: nobody may make room for them, or multiply them.
+    """
     read = HEADERS.get(np.lib.format.read_magic(file))
     if read is None:
-        return
-    shape, _, dtype = read(file)
+        return None
+    shape, fortran, dtype = read(file)
     claimed, there = math.prod(shape) * dtype.itemsize, size - file.tell()
     if (claimed > there and not dtype.hasobject) or min(shape, default=0) < 0:
         raise ValueError(f"{name} claims {claimed} bytes and has {there}")
+    return shape, fortran, dtype
+
+
+def _view(whole: np.ndarray, file: IO[bytes], member: _Member) -> np.ndarray:
+    """An array in the bytes of its file."""
+    if member.info.compress_type != zipfile.ZIP_STORED:
+        raise ValueError(f"{member.name.removesuffix('.npy')} is compressed")
+    if member.dtype.hasobject or not member.dtype.itemsize:
+        raise ValueError(f"{member.name.removesuffix('.npy')} has {member.dtype}, which are no numbers")
+    # The last two fields of a zip's local header are how long what follows it is, before the member itself.
+    file.seek(member.info.header_offset + 26)
+    start = member.info.header_offset + 30 + sum(struct.unpack("<HH", file.read(4))) + member.header
+    size = math.prod(member.shape) * member.dtype.itemsize
+    return (
+        np.asarray(whole[start : start + size])
+        .view(member.dtype)
+        .reshape(member.shape, order="F" if member.fortran else "C")
+    )
 
 
 def unpack(file: IO[bytes]) -> dict[str, np.ndarray]:
@@ -121,26 +159,11 @@ def unpack(file: IO[bytes]) -> dict[str, np.ndarray]:
         return {name: archive[name] for name in archive.files}
 
 
-def _map(path: str | Path, archive: zipfile.ZipFile, name: str) -> np.ndarray:
-    member = archive.getinfo(f"{name}.npy")
-    if member.compress_type != zipfile.ZIP_STORED:
-        raise ValueError(f"{name} is compressed")
-    with archive.open(member) as file:
-        np.lib.format.read_magic(file)
-        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
-        header = file.tell()
-    with Path(path).open("rb") as file:
-        # The last two fields of a zip's local header are how long what follows it is, before the member itself.
-        file.seek(member.header_offset + 26)
-        header += 30 + sum(struct.unpack("<HH", file.read(4)))
-    return np.asarray(np.memmap(path, dtype, "r", member.header_offset + header, shape))
-
-
 def read_npy(path: str | Path) -> np.ndarray:
     """Map one .npy file into memory, read-only."""
     with readable(path, "a whole .npy file"):
         with Path(path).open("rb") as file:
-            _require_size(file, os.fstat(file.fileno()).st_size, "its header")
+            _header(file, os.fstat(file.fileno()).st_size, "its header")
         return np.lib.format.open_memmap(path, mode="r")
 
 
