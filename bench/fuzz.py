@@ -60,10 +60,11 @@ ARGUMENTS_SHARE, REGISTRIES_SHARE = 0.2, 0.02
 RUN = "results/fuzz/runs/linear/mine/cpu"
 CELL = "results/fuzz/predictions/linear/mine/cpu"
 RESULTS = "results/fuzz/study.json"
+DATA, STABILITY = "results/fuzz/data/mine.npz", "results/fuzz/metrics/stability.csv"
 # The verbs that people call: by verb, its command lines.
 BY_HAND = {
     "synthesise": [f"--format {name} --examples 40 --out new" for name in (*fuzz_base.FORMATS, "imagenet")],
-    "init": ["command", "builder", "adopted"],
+    "init": ["command", "builder"],
     "run": ["study.yaml --dry-run --quiet all", "--dry-run --quiet all --configfile study.yaml"],
     "summary": [f"--study {RESULTS}", f"--study {RESULTS} --json", "--study study.yaml"],
     "doctor": [f"--study {RESULTS}", "--json"],
@@ -81,12 +82,15 @@ BY_HAND = {
     "page": ["results/fuzz --out new", "results/fuzz --out new --anonymous"],
     "sign": ["results/fuzz --key key", "results/fuzz --key key.pub"],
     "export": ["results/fuzz --out new.tar.gz", "study.yaml --out new.tar --hardware cpu --no-predictions"],
-    "import": ["fuzz.tar.gz --into new", "fuzz.tar.gz", "fuzz.tar.gz --study study.yaml --other-code"],
+    "import": [
+        *("fuzz.tar.gz --into new --other-code", "fuzz.tar.gz --other-code"),
+        "fuzz.tar.gz --study study.yaml --other-code",
+    ],
     "slim": ["results/fuzz --out new"],
     "crate": ["results/fuzz --out new", "results/fuzz --out new.zip --embed"],
     "compare": [
         *("a.npy b.npy --labels y.npy", "a.npz b.npz --labels y.npy --json", "a.csv b.csv --labels y.npy --paired"),
-        *(f"{CELL}/algo.npy {CELL}/algo_impl.npy", f"{CELL}/control.npy {CELL}/algo.npy --labels mine.npz"),
+        *(f"{CELL}/algo.npy {CELL}/algo_impl.npy", f"{CELL}/control.npy {CELL}/algo.npy --labels {DATA}"),
         "--arm found/a/seed1.npy --arm b.npy --labels y.npy --same-start",
         "found/a 'found/b/*.npy' --labels y.npy",
     ],
@@ -97,11 +101,11 @@ BY_HAND = {
     ],
     "adopt": [
         *("found/{arm}/seed{seed}.npy --labels y.npy --name new", "found.csv --labels y.npy --name new"),
-        *("found.csv --metric score --name new", "found/{arm}/seed{seed}.npy --values --labels y.npy --name new"),
+        *("found.csv --metric score --name new", "values/{arm}{seed}.npy --values --labels values.npy --name new"),
     ],
     "plan": [
         *("--sd 0.3 --gain 0.3", "--sd 0.3 --sd-runs 5 --ratio 1.5 --margin 1.5 --json", "--sd 1 --runs 5 10"),
-        "--pilot results/fuzz/metrics/stability.csv --gain 1 --model linear --dataset faces --variant control",
+        f"--pilot {STABILITY} --gain 1 --model linear --dataset mine --hardware cpu --variant algo",
         "--sd 0.3 --gain 0.3 --power 0.9 --level 0.01 --figure new.svg",
     ],
 }
@@ -167,7 +171,7 @@ def commands(folder: Path) -> dict[str, list[Command]]:
     for file in (RESULTS, "formats.yaml"):
         study = grid.load(folder / file)
         for verb, step in STEPS.items():
-            if verb == "configure" or (file != RESULTS and verb not in ("fetch", "prepare", "count")):
+            if verb == "configure" or (file != RESULTS and verb not in ("fetch", "prepare")):
                 continue
             places = [place for place in step.places(study) if _here(step, place)]
             # A few of them: they differ by their places.
@@ -191,11 +195,11 @@ def _job(study: grid.Study, file: str, verb: str, place: tuple) -> Command:
     for option, value in step.given(study, place).items():
         if option == "read":
             words += [word for kind in value for word in ("--read", *kind)]
-        elif value:
+        else:
             words += [f"--{option}", *([value] if isinstance(value, str) else value)]
     parameters = step.parameters(study, place)
-    for path, option in outputs(verb, parameters, study.name):
-        words += [path] if words[-2] == f"--{option}" and option in step.several else [f"--{option}", path]
+    for option in step.writes:
+        words += [f"--{option}", *(path for path, of in outputs(verb, parameters, study.name) if of == option)]
     if "checkpoint" in step.aside:
         words += ["--checkpoint", "checkpoint.npz"]
     spec = parameters.get("spec", {"hardware": {"name": "cpu"}, "variant": {"varying": []}})
@@ -350,6 +354,7 @@ def trace(base: Base, found: dict[str, list[Command]], scratch: Path) -> dict[st
     """
     kept_in = base.folder.with_name("reads.json")
     kept: dict[str, list[str]] = json.loads(kept_in.read_text()) if kept_in.exists() else {}
+    failing = []
     for command in (command for several in found.values() for command in several if command.typed() not in kept):
         folder, seen = scratch / "traced/here", scratch / "seen"
         base.copy(folder)
@@ -358,8 +363,9 @@ def trace(base: Base, found: dict[str, list[Command]], scratch: Path) -> dict[st
         running = start(case, folder, scratch / "log", seen)
         select.select([running.descriptor], [], [], SECONDS_SLOW)
         end = ended(running, late=False)
-        if reasons := judged(case, end, []):
-            sys.exit(f"undisturbed: {command.typed()}: {reasons}\n{end.said[-3000:]}")
+        reasons = judged(case, end, [])
+        if reasons or end.code == 2:
+            failing.append(f"undisturbed: {command.typed()}: {reasons}\n{end.said[-3000:]}")
         names = {os.path.relpath(line, folder) for line in seen.read_text().splitlines()}
         names |= {
             str(path.relative_to(folder)) for one in READ_ELSEWHERE.get(command.verb, ()) for path in folder.glob(one)
@@ -369,6 +375,9 @@ def trace(base: Base, found: dict[str, list[Command]], scratch: Path) -> dict[st
         kept_in.write_text(json.dumps(kept, indent=1))
         shutil.rmtree(folder.parent)
         seen.unlink()
+    if failing:
+        kept_in.unlink()
+        sys.exit("\n".join(failing))
     return kept
 
 

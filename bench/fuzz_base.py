@@ -130,6 +130,8 @@ def _foreign(folder: Path) -> None:
     labels = np.arange(EXAMPLES) % CLASSES
     runs = (2 * np.eye(CLASSES)[labels] + draw.normal(size=(2, 4, EXAMPLES, CLASSES))).astype(np.float32)
     np.save(folder / "y.npy", labels)
+    np.save(folder / "values.npy", runs[0, 0, :, 1])
+    (folder / "values").mkdir()
     for arm, stack in zip("ab", runs, strict=True):
         np.save(folder / f"{arm}.npy", stack)
         np.savez(folder / f"{arm}.npz", logits=stack)
@@ -137,6 +139,7 @@ def _foreign(folder: Path) -> None:
         for seed, run in enumerate(stack, 1):
             (folder / f"found/{arm}").mkdir(parents=True, exist_ok=True)
             np.save(folder / f"found/{arm}/seed{seed}.npy", run)
+            np.save(folder / f"values/{arm}{seed}.npy", run[:, 0])
     rows = [f"found/{arm}/seed{seed}.npy,{arm},{seed},0.{seed}" for arm in "ab" for seed in range(1, 5)]
     (folder / "found.csv").write_text("\n".join(["file,arm,seed,score", *rows]) + "\n")
     left = {

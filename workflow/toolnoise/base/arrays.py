@@ -115,21 +115,20 @@ def _members(path: str | Path, archive: zipfile.ZipFile) -> Iterator[_Member]:
             # NumPy would read something else as bytes.
             if not file.peek(len(np.lib.format.MAGIC_PREFIX)).startswith(np.lib.format.MAGIC_PREFIX):
                 raise ValueError(f"{info.filename} is no array")
-            header = _header(file, info.file_size, info.filename)
-            place = file.tell()
-        if header:
-            yield _Member(info.filename, info, place, *header)
+            shape, fortran, dtype = _header(file, info.file_size, info.filename)
+            member = _Member(info.filename, info, file.tell(), shape, fortran, dtype)
+        yield member
 
 
-def _header(file: IO[bytes], size: int, name: str) -> tuple[tuple[int, ...], bool, np.dtype] | None:
-    """Shape, order and type of an .npy of this size; None of a version that is not known here.
+def _header(file: IO[bytes], size: int, name: str) -> tuple[tuple[int, ...], bool, np.dtype]:
+    """Shape, order and type of an .npy of this size.
 
     One that claims more numbers than it has is refused: nobody may make room for them, or multiply them.
     """
-    read = HEADERS.get(np.lib.format.read_magic(file))
-    if read is None:
-        return None
-    shape, fortran, dtype = read(file)
+    version = np.lib.format.read_magic(file)
+    if version not in HEADERS:
+        raise ValueError(f"{name} has the .npy version {version}")
+    shape, fortran, dtype = HEADERS[version](file)
     claimed, there = math.prod(shape) * dtype.itemsize, size - file.tell()
     if (claimed > there and not dtype.hasobject) or min(shape, default=0) < 0:
         raise ValueError(f"{name} claims {claimed} bytes and has {there}")

@@ -205,6 +205,7 @@ def _field(data: bytes) -> tuple[bytes, bytes]:
 
 
 def _fingerprint(key: str | Path) -> str:
+    files.require_plain(key)
     done = _ssh_keygen("-l", "-E", "sha256", "-f", Path(key).absolute())
     words = done.stdout.decode(errors="replace").split()
     if done.returncode or len(words) < 2 or not words[1].startswith("SHA256:"):
