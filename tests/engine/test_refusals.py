@@ -93,6 +93,7 @@ def lines(workshop, own_workshop, run, refusal):
     mine = {"mine": {"builder": "no_such_module:build"}}
     tried = {
         "batch": workshop(QUICK | {"batch_size": 1298}),
+        "crop": workshop(QUICK | {"crop": 9}),
         "numbers": own_workshop("kerases"),
         "module": workshop(QUICK, model="mine", models=mine),
         "option": workshop(QUICK, models={"smallcnn": {"options": {"batchnorm": True}}}),
@@ -117,6 +118,10 @@ def test_a_batch_larger_than_the_data_is_refused_in_one_line(lines):
     assert "recipe here: batch_size" in line
     assert "1298" in line
     assert "at most the 1297 training examples" in line
+
+
+def test_a_padding_wider_than_the_images_is_refused_in_one_line(lines):
+    assert "recipe here: crop: found 9; at most the 8 pixels of an image's side" in lines["crop"]
 
 
 def test_a_model_that_draws_numbers_of_its_own_is_refused_in_one_line(lines):

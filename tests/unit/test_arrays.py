@@ -95,6 +95,15 @@ def zipped(path, content, compression=zipfile.ZIP_STORED):
     return path
 
 
+@pytest.mark.parametrize("shape", [(10**12,), (2**63 - 1, 2**63 - 1), (-1, 10)])
+def test_an_npy_that_claims_more_than_it_has_is_refused_without_a_warning(shape, tmp_path):
+    with (tmp_path / "a.npy").open("wb") as file:
+        described = {"descr": "<f4", "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(file, described)
+    with pytest.raises(BadInput, match=r"a\.npy: damaged or truncated \(its header claims -?\d+ bytes and has 0\)"):
+        arrays.read_npy(tmp_path / "a.npy")
+
+
 def test_a_header_that_claims_more_than_there_is_is_refused_before_room_is_made(tmp_path):
     header = io.BytesIO()
     described = {"descr": "<f4", "fortran_order": False, "shape": (10**12,)}
@@ -110,3 +119,18 @@ def test_a_packed_array_that_would_fill_the_memory_is_refused_with_the_limit(tmp
         BadInput, match=r"a\.npy: unpacks to 1000000 bytes or more; at most 100000: 100000, or 20 times"
     ):
         arrays.read_npz(path)
+
+
+@pytest.mark.parametrize("mapped", [(), ("a",)], ids=["read", "mapped"])
+@pytest.mark.parametrize("content", [b"", b"x", b"\x93NUMPX" + bytes(100)], ids=["empty", "text", "another mark"])
+def test_a_member_that_is_no_array_is_one_line(content, mapped, tmp_path):
+    with pytest.raises(BadInput, match=r"a\.npz: damaged or truncated \(a\.npy is no array\)"):
+        arrays.read_npz(zipped(tmp_path / "a.npz", [content]), mapped)
+
+
+@pytest.mark.parametrize("mapped", [(), ("a",)], ids=["read", "mapped"])
+def test_an_array_of_objects_is_one_line(mapped, tmp_path):
+    made = io.BytesIO()
+    np.save(made, np.array([{}, None], object), allow_pickle=True)
+    with pytest.raises(BadInput, match=r"a\.npz: damaged or truncated \("):
+        arrays.read_npz(zipped(tmp_path / "a.npz", [made.getvalue()]), mapped)

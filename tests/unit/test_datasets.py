@@ -212,6 +212,27 @@ def test_a_reader_without_its_path_is_one_line(tmp_path, refused):
     assert line.startswith("dataset mine: path: missing; ")
 
 
+@pytest.mark.parametrize(
+    ("name", "array", "says"),
+    [
+        ("classes", np.array("x"), "classes: found <U1 of shape (); texts in 1 dimensions"),
+        ("maximum", np.array("x"), "maximum: found <U1 of shape (); integers or integers from 0 up in 0 dimensions"),
+        ("maximum", np.array(0), "maximum: found 0; 1 or more"),
+        ("margin", np.array(8), "margin: found 8; less than the size of the images"),
+        ("train_labels", np.zeros(3, complex), "train_labels: found complex128 of shape (3,)"),
+    ],
+)
+def test_prepared_data_of_other_kinds_is_one_line(name, array, says, digits, tmp_path, refused):
+    arrays.write_npz(tmp_path / "other.npz", arrays.read_npz(digits) | {name: array})
+    assert refused(prepared.load, tmp_path / "other.npz").startswith(f"{tmp_path / 'other.npz'}: {says}")
+
+
+def test_targets_are_the_labels_and_groups_of_the_test_set(digits, tmp_path, refused):
+    assert prepared.targets(digits)["test_labels"].tolist() == prepared.load(digits).test.labels.tolist()
+    arrays.write_npz(tmp_path / "none.npz", {"classes": np.array(["a", "b"])})
+    assert "test_labels: no such array" in refused(prepared.targets, tmp_path / "none.npz")
+
+
 @pytest.mark.parametrize("name", ["train_images", "classes", "maximum"])
 def test_damaged_prepared_data_is_one_line(name, digits, tmp_path, refused):
     found = arrays.read_npz(digits)

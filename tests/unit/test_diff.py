@@ -1,6 +1,7 @@
 import csv
 import json
 import shutil
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,9 @@ import pytest
 from toolnoise import cli
 from toolnoise.base import arrays, files
 from toolnoise.provenance.diff import diff, histories, report
+from toolnoise.provenance.record.statements import Artifact, Statement
+
+NOON = datetime(2026, 11, 22, 12)
 
 
 @pytest.fixture
@@ -272,6 +276,15 @@ def test_trees_are_compared_file_by_file_and_cell_by_cell(results):
     assert told.endswith("they differ")
 
 
+def test_times_in_trees_with_statements_are_no_difference(results):
+    studies, made = [results(name) for name in "ab"], "results/tiny/speed/cpu.json"
+    for name, study in zip("ab", studies, strict=True):
+        files.write_text(study / "speed/cpu.json", name)
+        stated = Statement("measure-speed", (Artifact(made, "0" * 64, 1),), (), {}, {}, NOON, NOON, {}).as_json()
+        files.write_json(study / "statements/speed/cpu.json.intoto.json", stated)
+    assert diff.diff(*studies)["equal"]
+
+
 def test_a_damaged_run_in_a_tree_is_a_difference_and_no_end(results):
     one, other = results("a"), results("b")
     record = other / "runs/smallcnn/digits/cpu/control/1/run.json"
@@ -303,9 +316,9 @@ def test_what_cannot_be_compared_is_one_line(results, make_run, tmp_path, refuse
 @pytest.mark.parametrize(
     ("about", "says"),
     [
-        ({"spec": 3}, "spec: no spec with a seed"),
-        ({"spec": {}}, "spec: no spec with a seed"),
-        ({"trainable": [["a"]]}, "trainable: no list of tensors"),
+        ({"spec": 3}, "spec: found 3; a mapping"),
+        ({"spec": {}}, "spec.study_seed: no such key"),
+        ({"trainable": [["a"]]}, 'trainable[0]: found ["a"]; expected a text'),
     ],
 )
 def test_a_record_that_makes_no_sense_is_one_line(about, says, make_run, refused):

@@ -229,3 +229,10 @@ def test_a_text_that_would_fill_the_memory_is_refused_with_the_limit(read, tmp_p
         file.truncate(3 * 10**9)
     with pytest.raises(BadInput, match=f"has 3000000000 bytes; at most {files.LARGEST_TEXT}"):
         read(tmp_path / "study.json")
+
+
+def test_a_file_too_large_to_be_held_as_a_whole_is_one_line(tmp_path, refused):
+    (tmp_path / "figure.svg").touch()
+    os.truncate(tmp_path / "figure.svg", files.LARGEST_TEXT + 1)
+    line = f"{tmp_path / 'figure.svg'}: has {files.LARGEST_TEXT + 1} bytes; at most {files.LARGEST_TEXT}"
+    assert refused(files.read_bytes, tmp_path / "figure.svg") == line

@@ -86,6 +86,12 @@ def test_runs_that_diverged_alike_are_bit_equal(check):
     assert check(logits=np.full((3, 4, 2), np.nan, np.float32))["bit_equal"] is True
 
 
+@pytest.mark.parametrize("text", ["null", "{}", '{"bit_equal": false}', '{"bit_equal": 1}'])
+def test_a_verdict_that_the_gate_cannot_have_written_is_one_line(text, tmp_path, refused):
+    (tmp_path / "cpu.json").write_text(text)
+    assert refused(control_gate.verdict, tmp_path / "cpu.json").startswith(f"{tmp_path / 'cpu.json'}: ")
+
+
 def test_what_compares_runs_imports_no_framework():
     program = (
         "import sys, toolnoise.measures.control_gate, toolnoise.training.loop\n"

@@ -5,10 +5,12 @@ import pytest
 
 from toolnoise import steps
 from toolnoise.base import arrays, metric_files
-from toolnoise.measures import cell
+from toolnoise.dumps import stacks
+from toolnoise.measures import cell, reading
 from toolnoise.metrics.identical import CRITERIA, REFERENCES
 from toolnoise.study import config
 from toolnoise.study.grid import Cell
+from toolnoise.training import runs
 
 CELL = Cell("smallcnn", "digits", "cpu", "control")
 CLASSES, EXAMPLES = 3, 60
@@ -105,16 +107,38 @@ def test_single_runs_are_measured_as_ensembles_of_one(measured):
     assert alone.equals(whole)
 
 
+def test_records_of_fewer_runs_or_of_other_runs_are_one_line(make_run, make_dump, refused, tmp_path):
+    dump = stacks.read_predictions(*make_dump(np.zeros((2, 4, 3), np.float32) + np.arange(3, dtype=np.float32)))
+    paths = [make_run(1), make_run(2)]
+    assert [run.seed for run in reading.finished_runs(paths, dump)] == [1, 2]
+    assert "records: found 1; 2, one for each run of the dump" in refused(reading.finished_runs, paths[:1], dump)
+    line = refused(reading.finished_runs, paths[::-1], dump)
+    assert line == f"{tmp_path}/runs/2/run.json: spec.seed: found 2; 1, as the dump has"
+
+
+def test_weights_of_another_number_are_one_line(make_run, refused, tmp_path):
+    more = make_run(2, lambda parts: parts["final"].update({"a/bias": np.zeros(4, np.float32)}))
+    both = [runs.read(record) for record in (make_run(1), more)]
+    line = refused(lambda: reading.TrainedVectors(both)[:])
+    assert line == f"{tmp_path}/runs/2/weights.npz: found 10 trained weights; 9, as {tmp_path}/runs/1 has"
+
+
 def test_a_record_without_versions_is_one_line(measured, refused, tmp_path):
     line = refused(measured, 2, (), ALL, None)
     assert line.startswith(f"{tmp_path}/runs/1/run.json: observed: no versions of the engine")
 
 
-@pytest.mark.parametrize("spoilt", [("0.5", "fast"), ("seconds", "hours")])
-def test_a_history_that_holds_no_numbers_is_one_line(spoilt, measured, refused, tmp_path):
+@pytest.mark.parametrize(
+    ("spoilt", "says"),
+    [
+        (("0.5", "fast"), "line 2, train_loss: found 'fast'; a number, or nan"),
+        (("seconds", "hours"), "seconds: no such column; the history that train wrote"),
+    ],
+)
+def test_a_history_that_holds_no_numbers_is_one_line(spoilt, says, measured, refused, tmp_path):
     path = tmp_path / "runs/2/history.csv"
     line = refused(measured, 2, (), ALL, observed, lambda: path.write_text(path.read_text().replace(*spoilt)))
-    assert line.startswith(f"{path}: a column is missing or holds something other than numbers")
+    assert line == f"{path}: {says}"
     assert not list(tmp_path.glob("*.csv"))
 
 

@@ -107,13 +107,24 @@ def measured(tmp_path, make_run):
         given = {"one": LOGITS, "other": moved, "one_there": LOGITS, "other_there": moved}
         paths = [dump(name, logits, **dumps.get(name, {})) for name, logits in given.items()]
         here = [make_run(seed) for seed in (1, 2)]
-        there = [make_run(seed, change) for seed in (11, 12)]
+        there = [make_run(10 + seed, elsewhere(seed, change)) for seed in (1, 2)]
         out = tmp_path / "frameworks.csv", tmp_path / "partings.csv"
         one, other, one_there, other_there = paths
         frameworks.measure(pair, one, one_there, here, other, other_there, there, *out)
         return metric_files.read(out[0], FRAMEWORKS), metric_files.read(out[1], PARTINGS)
 
     return measure
+
+
+def elsewhere(seed, change):
+    """The same change, of a run with this seed."""
+
+    def edit(parts):
+        parts["record"]["spec"] |= {"seed": seed}
+        if change:
+            change(parts)
+
+    return edit
 
 
 def parted(parts):

@@ -64,6 +64,13 @@ def test_a_cell_of_which_every_run_diverged_has_no_ratio(write, tmp_path):
     assert set(found["n_missing"] + found["over_n_missing"]) == {2}
 
 
+def test_single_runs_without_their_accuracy_are_one_line(write, refused, tmp_path):
+    path = write("smallcnn", "algo", [0.1, 0.1])
+    table = metric_files.read(path, RUNS)
+    metric_files.write(path, RUNS, table[table["metric"] != "accuracy"].itertuples(index=False, name=None))
+    assert "no accuracy of smallcnn/digits/cpu/algo" in refused(ratios.measure, *PLACE, [path], tmp_path / "out.csv")
+
+
 def test_runs_of_another_task_are_one_line(write, refused, tmp_path):
     paths = [write("smallcnn", "algo_impl", [0.1, 0.1]), write("smallcnn", "algo", [0.1, 0.1])]
     line = refused(ratios.measure, "other", "digits", "cpu", paths, tmp_path / "out.csv")

@@ -112,3 +112,9 @@ def test_other_examples_cannot_be_compared():
 @pytest.mark.parametrize("runs", [0, 1])
 def test_less_than_two_runs_have_no_pair(runs):
     assert [found.shape for found in pairwise_cka(np.ones((runs, 5, 2), np.float32))] == [(runs, runs)] * 2
+
+
+def test_runs_of_huge_values_are_as_similar_as_their_scaled_copies():
+    stack = np.random.default_rng(0).normal(size=(2, 8, 3)).astype(np.float32)
+    for huge, plain in zip(pairwise_cka(stack * np.float32(3e37)), pairwise_cka(stack), strict=True):
+        assert huge == pytest.approx(plain, abs=1e-6)

@@ -55,6 +55,43 @@ def test_a_record_that_lacks_a_key_is_one_line(key, make_run, refused):
     assert refused(runs.read, record) == f"{record}: {key}: no such key; the record that train wrote"
 
 
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"spec": None}, "spec: found null; a mapping"),
+        ({"trainable": None}, "trainable: found null"),
+        ({"status": "x"}, 'status: found "x"; expected one of completed, diverged'),
+        ({"epochs": -1}, "epochs: found -1; expected an integer from 1 to 2147483647"),
+        ({"epochs": 4}, "epochs: found 4; at most the 3 of its recipe"),
+        ({"seconds": {"training": -1}}, "seconds.training: found -1; expected a number from 0 up"),
+        ({"observed": {"versions": -1}}, "observed.versions: found -1; a mapping"),
+    ],
+)
+def test_a_record_of_other_types_is_one_line(change, says, make_run, refused):
+    def edit(parts):
+        parts["record"]["spec"]["recipe"]["epochs"] = 3
+        parts["record"].update(change)
+
+    record = make_run(1, edit)
+    assert refused(runs.read, record).startswith(f"{record}: {says}")
+
+
+def test_cycles_that_do_not_divide_the_epochs_are_one_line(make_run, refused):
+    record = make_run(1, lambda parts: parts["record"]["spec"]["recipe"].update(epochs=3, cycles=2))
+    assert "spec.recipe.cycles: found 2; a divisor of its 3 epochs" in refused(runs.read, record)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [("0.5,", "0x1,", "line 2, train_loss: found '0x1'; a number, or nan"), (",0.5", "", "found fields more or fewer")],
+)
+def test_a_history_with_a_wrong_field_is_one_line(old, new, says, make_run, refused):
+    record = Path(make_run(1, lambda parts: parts["record"]["spec"]["recipe"].update(epochs=3)))
+    history = record.with_name("history.csv")
+    history.write_text(history.read_text().replace(old, new, 1))
+    assert says in refused(runs.read(record).history)
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]", "null"])
 def test_a_record_that_is_none_is_one_line(text, record, refused):
     record.write_text(text)
@@ -66,12 +103,13 @@ def test_a_record_that_is_none_is_one_line(text, record, refused):
     [
         lambda path: path.unlink(),
         lambda path: path.write_bytes(b"\xff"),
+        lambda path: path.write_text("x" * 200_000 + path.read_text()),
         lambda path: cut(path, 0),
         lambda path: cut(path, 20),
         lambda path: cut(path, -1),
         lambda path: cut(path, path.read_text().rstrip("\n").rindex("\n") + 1),
     ],
-    ids=["missing", "no text", "empty", "part of the names", "without its last line end", "an epoch short"],
+    ids=["missing", "no text", "long field", "empty", "part of the names", "without its last line end", "short"],
 )
 def test_a_damaged_history_is_one_line(damage, record, refused):
     path = record.parent / "history.csv"
@@ -83,3 +121,18 @@ def test_files_are_found_beside_the_record_wherever_it_was_moved(record):
     moved = record.parent.rename(record.parents[1] / "moved") / record.name
     assert runs.read(moved).weights()
     assert files.read_json(moved) == runs.read(moved).record
+
+
+def test_trained_weights_that_are_no_floats_are_one_line(make_run, refused):
+    record = make_run(1, lambda parts: parts["final"].update({"a/bias": np.array(["x", "y", "z"])}))
+    line = refused(runs.read(record).trained_vector)
+    assert line.endswith("weights.npz: a/bias: found <U1 of shape (3,); floats, since it was trained")
+
+
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [("metric/score:", np.zeros(1)), ("group/odd:", np.zeros(3)), ("logits:", np.zeros(3)), ("labels:", np.array("x"))],
+)
+def test_what_a_program_left_has_its_kind(name, array, make_run, refused):
+    record = make_run(1, lambda parts: parts["final"].update({name: array}))
+    assert f"weights.npz: {name.removesuffix(':')}: found " in refused(runs.read(record).outcome)

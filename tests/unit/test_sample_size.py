@@ -126,13 +126,13 @@ def test_the_figure_says_what_its_curves_are(plan, tmp_path, monkeypatch):
     ("options", "says"),
     [
         (["--gain", 0.3], "--gain: how many runs depends on the SD; give --pilot or --sd"),
-        (["--sd", 0], "--sd: found 0; points above 0"),
+        (["--sd", 0], "--sd: found 0; points from 0.000001 to 100"),
         (["--sd", "nan"], "--sd: found nan"),
         (["--sd", "inf"], "--sd: found inf"),
-        (["--sd", "0.2", "--sd-runs", 1], "--sd-runs: found 1; 2 runs or more"),
+        (["--sd", "0.2", "--sd-runs", 1], "--sd-runs: found 1; 2 to 1000000 runs"),
         (["--sd-runs", 5], "--sd-runs: given without --sd"),
         (["--variant", "algo"], "--variant: given without --pilot"),
-        (["--sd", 1, "--gain", -0.3], "--gain: found -0.3; points above 0"),
+        (["--sd", 1, "--gain", -0.3], "--gain: found -0.3; points from 0.000001 to 100"),
         (["--ratio", 1], "--ratio: found 1; a factor above 1"),
         (["--margin", 0.5], "--margin: found 0.5; a factor above 1"),
         (["--runs", 1], "--runs: found 1; 2 to 1000000 runs per arm"),
@@ -145,6 +145,19 @@ def test_the_figure_says_what_its_curves_are(plan, tmp_path, monkeypatch):
     ],
 )
 def test_what_makes_no_sense_is_refused_in_one_line(options, says, refusal):
+    assert says in refusal(*options)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--sd", "0.3", "--sd-runs", "9" * 21], f"--sd-runs: found {'9' * 21}; 2 to 1000000 runs"),
+        (["--ratio", "1e300"], "--ratio: found 1e+300; a factor above 1, such as 1.5, and at most 1000"),
+        (["--sd", "1e-300", "--gain", "1"], "--sd: found 1e-300; points from 0.000001 to 100, such as 0.25"),
+        (["--sd", "1", "--gain", "1e300"], "--gain: found 1e+300; points from 0.000001 to 100, such as 0.3"),
+    ],
+)
+def test_numbers_out_of_all_range_are_refused_in_one_line(options, says, refusal):
     assert says in refusal(*options)
 
 

@@ -40,6 +40,29 @@ def test_an_index_of_another_number_of_runs_is_one_line(index, make_dump, refuse
     assert line.endswith("one for each of the 3 runs")
 
 
+@pytest.mark.parametrize(
+    ("index", "says"),
+    [
+        ({"shape": -1}, "shape: found -1; expected a list"),
+        ({"diverged": 10**30}, "diverged: found 1000000000000000000000000000000; expected a list"),
+        ({"seeds": [1, 2, "x"]}, 'seeds[2]: found "x"; expected an integer'),
+        ({"draws": {"init": 0.5}}, "draws.init: found 0.5; expected a list of each run's draws, or null"),
+        ({"spec": {}}, "spec.study_seed: no such key"),
+    ],
+)
+def test_an_index_of_other_types_is_one_line(index, says, make_dump, refused):
+    paths = make_dump(LOGITS, **index)
+    assert refused(stacks.read_predictions, *paths).startswith(f"{paths[1]}: {says}")
+
+
+@pytest.mark.parametrize("text", ["null", "0.5", "true", "[]"])
+def test_an_index_that_is_no_object_is_one_line(text, make_dump, refused):
+    paths = make_dump(LOGITS)
+    paths[1].write_text(text)
+    line = refused(stacks.read_predictions, *paths)
+    assert line == f"{paths[1]}: found {text}; expected the index that predict wrote"
+
+
 @pytest.mark.parametrize("which", [0, 1], ids=["logits", "index"])
 @pytest.mark.parametrize("kept", [0, 0.5, 0.9])
 def test_a_truncated_dump_is_one_line(which, kept, make_dump, refused):

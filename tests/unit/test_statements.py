@@ -93,6 +93,7 @@ def test_inputs_are_what_other_jobs_made():
         ("results/results/results/b.csv", "results/results/statements/results/b.csv.intoto.json"),
         ("/x/results/s/report.html", "/x/results/s/report.html.intoto.json"),
         ("out.csv", "out.csv.intoto.json"),
+        (".", "..intoto.json"),
         ("results/out.csv", "results/out.csv.intoto.json"),
     ],
 )

@@ -99,6 +99,21 @@ def test_the_summary_as_json_has_the_numbers_in_full_and_null_for_what_is_undefi
     assert (found["emulated"], found["page"], found["claims"]) == (["cpu"], "results/tiny/index.html", None)
 
 
+@pytest.mark.parametrize(
+    ("edit", "says"),
+    [
+        (lambda lines: [*lines, lines[2]], "/all/published twice; each verdict once"),
+        (lambda lines: [*lines[:2], *lines[3:]], "side: found one side of "),
+    ],
+)
+def test_verdicts_that_are_not_two_for_each_claim_are_one_line(edit, says, summary, written, built, tmp_path, refused):
+    tiny, path = built(written), tmp_path / "results/tiny/metrics/claims.csv"
+    judging.judge(steps.claims(tiny), [], [], [], [], [], str(path))
+    assert len(judging.read(path)) == len(path.read_text().splitlines()) - 2
+    path.write_text("\n".join(edit(path.read_text().splitlines())) + "\n")
+    assert says in refused(summary)
+
+
 def test_the_summary_ends_with_the_verdicts_in_sentences(summary, written, built, tmp_path):
     tiny = built(written)
     summary()

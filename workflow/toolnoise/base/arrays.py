@@ -11,8 +11,11 @@ from typing import IO, NamedTuple
 
 import numpy as np
 
+from toolnoise.base.errors import BadInput
 from toolnoise.base.files import readable, replacing, require_unpacked
 
+# NumPy's letters for the kinds of its types.
+KINDS = {"b": "booleans", "i": "integers", "u": "integers from 0 up", "f": "floats", "U": "texts"}
 HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
@@ -109,26 +112,35 @@ def _members(path: str | Path, archive: zipfile.ZipFile) -> Iterator[_Member]:
         if info.compress_type != zipfile.ZIP_STORED:
             require_unpacked(path, info.filename, info.file_size, info.compress_size)
         with archive.open(info) as file:
-            if (
-                file.peek(len(np.lib.format.MAGIC_PREFIX))[: len(np.lib.format.MAGIC_PREFIX)]
-                != np.lib.format.MAGIC_PREFIX
-            ):
-                continue
-            read = HEADERS.get(np.lib.format.read_magic(file))
-            if read is None:
-                continue
-            shape, fortran, dtype = read(file)
+            # NumPy would read something else as bytes.
+            if not file.peek(len(np.lib.format.MAGIC_PREFIX)).startswith(np.lib.format.MAGIC_PREFIX):
+                raise ValueError(f"{info.filename} is no array")
+            shape, fortran, dtype = _header(file, info.file_size, info.filename)
             member = _Member(info.filename, info, file.tell(), shape, fortran, dtype)
-        claimed, there = math.prod(member.shape) * member.dtype.itemsize, info.file_size - member.header
-        if claimed > there and not member.dtype.hasobject:
-            raise ValueError(f"{info.filename} claims {claimed} bytes and has {there}")
         yield member
+
+
+def _header(file: IO[bytes], size: int, name: str) -> tuple[tuple[int, ...], bool, np.dtype]:
+    """Shape, order and type of an .npy of this size.
+
+    One that claims more numbers than it has is refused: nobody may make room for them, or multiply them.
+    """
+    version = np.lib.format.read_magic(file)
+    if version not in HEADERS:
+        raise ValueError(f"{name} has the .npy version {version}")
+    shape, fortran, dtype = HEADERS[version](file)
+    claimed, there = math.prod(shape) * dtype.itemsize, size - file.tell()
+    if (claimed > there and not dtype.hasobject) or min(shape, default=0) < 0:
+        raise ValueError(f"{name} claims {claimed} bytes and has {there}")
+    return shape, fortran, dtype
 
 
 def _view(whole: np.ndarray, file: IO[bytes], member: _Member) -> np.ndarray:
     """An array in the bytes of its file."""
     if member.info.compress_type != zipfile.ZIP_STORED:
         raise ValueError(f"{member.name.removesuffix('.npy')} is compressed")
+    if member.dtype.hasobject or not member.dtype.itemsize:
+        raise ValueError(f"{member.name.removesuffix('.npy')} has {member.dtype}, which are no numbers")
     # The last two fields of a zip's local header are how long what follows it is, before the member itself.
     file.seek(member.info.header_offset + 26)
     start = member.info.header_offset + 30 + sum(struct.unpack("<HH", file.read(4))) + member.header
@@ -149,4 +161,15 @@ def unpack(file: IO[bytes]) -> dict[str, np.ndarray]:
 def read_npy(path: str | Path) -> np.ndarray:
     """Map one .npy file into memory, read-only."""
     with readable(path, "a whole .npy file"):
+        with Path(path).open("rb") as file:
+            _header(file, os.fstat(file.fileno()).st_size, "its header")
         return np.lib.format.open_memmap(path, mode="r")
+
+
+def require_kinds(path: str | Path, found: Mapping[str, np.ndarray], kinds: Mapping[str, tuple[str, int]]) -> None:
+    """Refuse arrays of other kinds, by NumPy's letters for them, or of other numbers of dimensions."""
+    for name in kinds.keys() & found.keys():
+        (letters, axes), array = kinds[name], found[name]
+        if array.dtype.kind not in letters or array.ndim != axes:
+            wanted = f"{' or '.join(KINDS[letter] for letter in letters)} in {axes} dimensions"
+            raise BadInput(path, name, f"found {array.dtype} of shape {array.shape}", wanted)

@@ -5,6 +5,7 @@ no file, or the whole new one. File and folder are synced, so the same holds in 
 the Snakefile reads this module.
 """
 
+import csv
 import hashlib
 import json
 import lzma
@@ -22,12 +23,13 @@ from typing import Any
 from toolnoise.base import faults, scratch
 from toolnoise.base.errors import BadInput
 
-# Exceptions that NumPy, json and the archive readers raise on damaged bytes.
+# Exceptions that NumPy, json, csv and the archive readers raise on damaged bytes.
 DAMAGED = (
     ValueError,
     EOFError,
     KeyError,
     RuntimeError,
+    csv.Error,
     lzma.LZMAError,
     tarfile.TarError,
     tokenize.TokenError,
@@ -122,11 +124,22 @@ def read_json(path: str | Path) -> Any:
 
 def read_text(path: str | Path) -> str:
     """Read a text that somebody may have made large to fill the memory."""
+    require_small(path)
+    return Path(path).read_text("utf-8")
+
+
+def read_bytes(path: str | Path) -> bytes:
+    """Read a file that is held in memory as a whole."""
+    require_small(path)
+    return Path(path).read_bytes()
+
+
+def require_small(path: str | Path) -> None:
+    """Refuse a text, or another file to be read as a whole, that is larger than any that this program writes."""
     require_plain(path)
     size = Path(path).stat().st_size
     if size > LARGEST_TEXT:
         raise BadInput(path, "", f"has {size} bytes", f"at most {LARGEST_TEXT}")
-    return Path(path).read_text("utf-8")
 
 
 def require_plain(path: str | Path) -> None:

@@ -29,7 +29,7 @@ ESTIMATE: Columns = {**dict.fromkeys(NUMBERS, float), "n_runs": int, "n_missing"
 MEASURE: Columns = {"metric": str, "group": str, **ESTIMATE}
 
 _NUMBER = re.compile(r"-?(\d+(\.\d+)?(e[-+]?\d+)?|inf)", re.ASCII)
-_COUNT = re.compile(r"\d+", re.ASCII)
+_COUNT = re.compile(r"\d{1,18}", re.ASCII)
 
 Value = str | int | float
 
@@ -98,7 +98,7 @@ def _rows(path: str | Path, columns: Columns) -> list[list[Value]]:
 
 def _whole(path: str | Path) -> str:
     with files.readable(path, "a metric file"):
-        return Path(path).read_bytes().decode()
+        return files.read_bytes(path).decode()
 
 
 def _check_header(path: str | Path, found: Sequence[str], columns: Columns) -> None:

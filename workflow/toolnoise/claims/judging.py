@@ -8,12 +8,15 @@ of units per arm that would tell it is given: for 80 % power at the observed eff
 import functools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy import special
 
 from toolnoise.base import metric_files
+from toolnoise.base.errors import BadInput
 from toolnoise.base.metric_files import Columns
 from toolnoise.claims import tests
 from toolnoise.claims.arms import Arms, Subject, Tables, of_published, of_study, sizes_by_null
@@ -75,6 +78,19 @@ class Shown(NamedTuple):
     units: int
     fixed: bool
     toolings: tuple[str, ...]
+
+
+def read(path: str | Path) -> pd.DataFrame:
+    """The verdicts in a file: each once, and each claim as a whole on both sides."""
+    found = metric_files.read(path, CLAIMS)
+    keys = found[["claim", "part", "side"]]
+    if keys.duplicated().any():
+        raise BadInput(path, "claim", f"found {'/'.join(keys[keys.duplicated()].iloc[0])} twice", "each verdict once")
+    whole = found[found["part"] == WHOLE]
+    here, published = (set(whole[whole["side"] == side]["claim"]) for side in (STUDY, PUBLISHED))
+    if lone := sorted(here ^ published):
+        raise BadInput(path, "side", f"found one side of {lone[0]}", f"{PUBLISHED} and {STUDY} of each claim")
+    return found
 
 
 def judge(

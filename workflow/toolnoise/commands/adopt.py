@@ -94,7 +94,7 @@ def _in_files(pattern: str) -> Iterator[Found]:
 
 def _in_table(path: str, columns: Columns) -> Iterator[Found]:
     with readable(path, "a CSV table of runs"):
-        text = Path(path).read_text("utf-8-sig")
+        text = files.read_bytes(path).decode("utf-8-sig")
     reader = csv.DictReader(io.StringIO(text), strict=True)
     try:
         rows = list(reader)

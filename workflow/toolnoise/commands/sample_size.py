@@ -21,6 +21,8 @@ from toolnoise.study.cells import Cell
 # Numbers of runs to report on by default.
 USUAL_RUNS = (3, 5, 10, 20, 50, 100)
 POINTS = 100  # in a fraction
+# An accuracy has 100 points; of less than a millionth, or of larger factors, no study could show anything.
+LEAST_POINTS, MOST_FACTOR = 1e-6, 1000
 
 
 class Spread(NamedTuple):
@@ -84,12 +86,13 @@ def plan(
     if wanted <= level:
         raise BadInput("command line", "--power", f"found {wanted:g}", f"more than the level, {level:g}")
     for gain in gains or ():
-        if not 0 < gain < math.inf:
-            raise BadInput("command line", "--gain", f"found {gain:g}", "points above 0, such as 0.3")
+        if not LEAST_POINTS <= gain <= POINTS:
+            raise BadInput("command line", "--gain", f"found {gain:g}", "points from 0.000001 to 100, such as 0.3")
     for name, values in (("ratio", ratios), ("margin", margins)):
         for value in values or ():
-            if not 1 < value < math.inf:
-                raise BadInput("command line", f"--{name}", f"found {value:g}", "a factor above 1, such as 1.5")
+            if not 1 < value <= MOST_FACTOR:
+                allowed = f"a factor above 1, such as 1.5, and at most {MOST_FACTOR}"
+                raise BadInput("command line", f"--{name}", f"found {value:g}", allowed)
     for count in runs or ():
         if not 2 <= count <= power.MOST_RUNS:
             raise BadInput("command line", "--runs", f"found {count}", f"2 to {power.MOST_RUNS} runs per arm")
@@ -118,12 +121,12 @@ def spread_of(
 
 def guessed(sd: float, runs: int | None = None) -> Spread:
     """An SD in percentage points from the user; its number of runs gives it an interval."""
-    if not 0 < sd < math.inf:
-        raise BadInput("command line", "--sd", f"found {sd:g}", "points above 0, such as 0.25")
+    if not LEAST_POINTS <= sd <= POINTS:
+        raise BadInput("command line", "--sd", f"found {sd:g}", "points from 0.000001 to 100, such as 0.25")
     if runs is None:
         return Spread(Estimate(sd, math.nan, math.nan), None, "as given")
-    if runs < 2:
-        raise BadInput("command line", "--sd-runs", f"found {runs}", "2 runs or more")
+    if not 2 <= runs <= power.MOST_RUNS:
+        raise BadInput("command line", "--sd-runs", f"found {runs}", f"2 to {power.MOST_RUNS} runs")
     return Spread(sd_interval(sd, runs), runs, "as given")
 
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import pandas as pd
 
-from toolnoise.base import files, metric_files
+from toolnoise.base import metric_files
 from toolnoise.base.printing import aligned
-from toolnoise.claims import sentences
-from toolnoise.claims.judging import CLAIMS, WHOLE
+from toolnoise.claims import judging, sentences
+from toolnoise.claims.judging import WHOLE
+from toolnoise.measures import control_gate
 from toolnoise.metrics.stability import STABILITY
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell
@@ -63,7 +64,7 @@ def _cells(study: Study) -> Iterator[dict[str, Any]]:
         numbers = {name: _value(metrics, name) for name in SHOWN}
         control = cell.variant == "control"
         # None of another variant, and of one run, which has nothing to equal.
-        bit_equal = files.read_json(study.path(layout.GATE, cell))["bit_equal"] if control else None
+        bit_equal = control_gate.verdict(study.path(layout.GATE, cell)) if control else None
         some = next(iter(metrics.values()))
         runs = {"runs": int(some.n_runs), "diverged": int(some.n_missing)}
         # Of a training program that leaves values or a metric.
@@ -105,7 +106,7 @@ def _others(study: Study) -> list[str]:
 
 def _verdicts(study: Study) -> pd.DataFrame | None:
     claims = study.path(layout.CLAIMS)
-    return metric_files.read(claims, CLAIMS) if Path(claims).exists() else None
+    return judging.read(claims) if Path(claims).exists() else None
 
 
 def _number(value: float | None, scale: float, digits: int) -> str:

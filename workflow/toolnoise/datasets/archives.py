@@ -20,7 +20,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from toolnoise.base.errors import BadInput
-from toolnoise.base.files import readable, require_plain, require_unpacked
+from toolnoise.base.files import read_bytes, readable, require_plain, require_unpacked
 
 WANTED = "a folder, a .tar (.gz, .bz2 or .xz) or a .zip"
 # A compressed tar can only be read from its start. So it is decompressed once, in memory up to this many bytes.
@@ -83,12 +83,14 @@ def _unpack(path: Path, packed: IO[bytes], file: IO[bytes]) -> None:
 
 def unpacked(path: Path) -> bytes:
     """The content of a file that may be packed by gzip."""
-    content = path.read_bytes()
-    if content[:2] not in COMPRESSED:
-        return content
-    with io.BytesIO() as whole, COMPRESSED[content[:2]](io.BytesIO(content)) as packed:
-        _unpack(path, packed, whole)
-        return whole.getvalue()
+    with path.open("rb") as file:
+        mark = file.read(2)
+        file.seek(0)
+        if mark not in COMPRESSED:
+            return file.read()
+        with io.BytesIO() as whole, COMPRESSED[mark](file) as packed:
+            _unpack(path, packed, whole)
+            return whole.getvalue()
 
 
 def _folder(path: Path) -> Members:
@@ -100,7 +102,7 @@ def _folder(path: Path) -> Members:
         for name in files:
             require_plain(Path(folder, name))
             places[Path(folder, name).relative_to(path).as_posix()] = Path(folder, name)
-    return Members(path, places, Path.read_bytes)
+    return Members(path, places, read_bytes)
 
 
 def _raised(error: OSError) -> None:

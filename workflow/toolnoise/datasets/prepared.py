@@ -3,13 +3,13 @@
 import functools
 import hashlib
 import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from toolnoise.base.arrays import Rows, npz_names, read_npz
+from toolnoise.base.arrays import Rows, npz_names, read_npz, require_kinds
 from toolnoise.base.errors import BadInput
 from toolnoise.datasets.raw import PARTS
 
@@ -24,6 +24,16 @@ REQUIRED = ("train_images", "train_labels", "test_images", "test_labels", "maxim
 OPTIONAL = ("groups", "train_groups", "test_groups", "margin")
 # What there is of data that only a training program of others has seen.
 LABELS_ONLY = {"test_labels", "classes"}
+# The kinds of these arrays, and their dimensions. Labels are floats where a training program predicts numbers.
+ARRAYS = {
+    **{f"{part}_images": ("u", 4) for part in PARTS},
+    **{f"{part}_labels": ("iuf", 1) for part in PARTS},
+    **{f"{part}_groups": ("b", 2) for part in PARTS},
+    **{f"{part}_checks": ("iu", 1) for part in PARTS},
+    **dict.fromkeys(("classes", "groups"), ("U", 1)),
+    **dict.fromkeys(("maximum", "margin"), ("iu", 0)),
+    "sha256": ("U", 0),
+}
 BLOCK = 256
 
 
@@ -127,7 +137,7 @@ class Fingerprint:
 def load(path: str | Path, normalise: str = "unit") -> Data:
     """Read prepared data and normalise it on the host, so that every engine gets the same bits."""
     streamed = "sha256" in npz_names(path)
-    arrays = read_npz(path, mapped=("train_images", "test_images") if streamed else ())
+    arrays = _stored(path, ("train_images", "test_images") if streamed else ())
     if arrays.keys() >= LABELS_ONLY and "test_images" not in arrays:
         return _of_labels(path, arrays)
     missing = [name for name in REQUIRED if name not in arrays]
@@ -135,6 +145,11 @@ def load(path: str | Path, normalise: str = "unit") -> Data:
         raise BadInput(path, missing[0], "no such array", "prepared data with " + ", ".join(REQUIRED))
     groups = tuple(map(str, arrays.get("groups", ())))
     check(path, arrays["classes"], {part: arrays[f"{part}_images"].shape for part in PARTS}, arrays)
+    maximum, margin = int(arrays["maximum"]), int(arrays.get("margin", 0))
+    if maximum < 1:
+        raise BadInput(path, "maximum", f"found {maximum}", "1 or more")
+    if not 0 <= margin < min(arrays["train_images"].shape[1:3]):
+        raise BadInput(path, "margin", f"found {margin}", "less than the size of the images")
     found = arrays["train_images"].shape[-1]
     if normalise in CHANNELS and found != (wanted := len(CHANNELS[normalise][0])):
         raise BadInput(path, "train_images", f"found {found} channels", f"normalise: {normalise} is for {wanted}")
@@ -145,12 +160,29 @@ def load(path: str | Path, normalise: str = "unit") -> Data:
         if member.shape != (len(labels), len(groups)) or member.dtype != bool:
             found = f"found {member.dtype} of shape {member.shape}"
             raise BadInput(path, f"{part}_groups", found, f"yes or no for each example and group {groups}")
-        margin, checks = int(arrays.get("margin", 0)), arrays.get(f"{part}_checks")
+        checks = arrays.get(f"{part}_checks")
         if streamed and (checks is None or len(checks) != len(labels)):
             raise BadInput(path, f"{part}_checks", "missing or too short", "a CRC-32 of each image")
-        splits[part] = Split(images, labels, int(arrays["maximum"]), normalise, margin, member, checks, path)
+        splits[part] = Split(images, labels, maximum, normalise, margin, member, checks, path)
     sha256 = str(arrays["sha256"]) if streamed else _sha256(arrays)
     return Data(**splits, classes=tuple(map(str, arrays["classes"])), groups=groups, sha256=sha256)
+
+
+def targets(path: str | Path) -> dict[str, np.ndarray]:
+    """The labels of the test examples, classes or numbers, as `test_labels`, and what else is stored of them."""
+    found = _stored(path, npz_names(path))
+    labels = found.get("test_labels")
+    if labels is None:
+        raise BadInput(path, "test_labels", "no such array", "prepared data")
+    if "groups" in found and found.get("test_groups", np.empty(0)).shape != (len(labels), len(found["groups"])):
+        raise BadInput(path, "test_groups", "missing, or of another shape", "yes or no for each example and group")
+    return found
+
+
+def _stored(path: str | Path, mapped: Collection[str]) -> dict[str, np.ndarray]:
+    found = read_npz(path, mapped)
+    require_kinds(path, found, ARRAYS)
+    return found
 
 
 def _of_labels(path: str | Path, arrays: Mapping[str, np.ndarray]) -> Data:

@@ -11,6 +11,7 @@ import numpy as np
 from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.timings import Timings
+from toolnoise.datasets import prepared
 from toolnoise.dumps.prediction_dump import about
 from toolnoise.engines import environment
 from toolnoise.outside import labels as test_set
@@ -27,7 +28,7 @@ def dump(
 
     Return the observed machine.
     """
-    kind, labels = spec["model"]["outcome"], arrays.read_npz(data)["test_labels"]
+    kind, labels = spec["model"]["outcome"], prepared.targets(data)["test_labels"]
     cell = [runs.read(record) for record in records]
     names, layers = [], []
     for run in cell:

@@ -5,14 +5,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from toolnoise.base import arrays, files
+from toolnoise.base import arrays, shapes
 from toolnoise.base.errors import BadInput
+from toolnoise.base.shapes import COUNT, FLAG, INTEGER, TEXT, Shape
 from toolnoise.metrics import probabilities
 from toolnoise.stats.draws import Drawn
 
 SOME = 1000  # examples that show whether a network ends in a softmax
 # What a training program of others may leave instead of logits.
 KINDS = {"classes": np.int64, "values": np.float64, "metric": np.float64}
+
+
+# What is read of an index.
+INDEX: Shape = {"shape": [COUNT], "seeds": [INTEGER], "diverged": [FLAG], "outcome?": TEXT}
+# A source without draws has none of its own in any run.
+DRAWS = shapes.Kind(
+    "a list of each run's draws, or null",
+    lambda value: value is None or (isinstance(value, list) and all(INTEGER.fits(one) for one in value)),
+)
+
+PREDICTED: Shape = {"draws": {"*": DRAWS}, "spec": {"study_seed": INTEGER}, "metrics?": [TEXT]}
 
 
 class Predictions(NamedTuple):
@@ -54,7 +66,7 @@ class Representations(NamedTuple):
 
 def read_predictions(logits: str | Path, index: str | Path) -> Predictions:
     """Read a dump and check that it is whole and fits its index."""
-    stack, found = _read_stack(logits, index, {"seeds": 0, "diverged": 0}, "predict", "draws", "spec")
+    stack, found = _read_stack(logits, index, {"seeds": 0, "diverged": 0}, "predict", PREDICTED)
     if stack.dtype == np.float32:
         _require_logits(logits, stack, found["diverged"])
     return Predictions(stack, found["seeds"], found["diverged"], _drawn(index, found))
@@ -62,21 +74,23 @@ def read_predictions(logits: str | Path, index: str | Path) -> Predictions:
 
 def read_remedied(logits: str | Path, index: str | Path) -> Remedied:
     """Read a dump and check that it is whole and fits its index."""
-    stack, found = _read_stack(logits, index, {"remedies": 0, "seeds": 1, "diverged": 1}, "remedy")
+    axes = {"remedies": 0, "seeds": 1, "diverged": 1}
+    stack, found = _read_stack(logits, index, axes, "remedy", {"remedies": [TEXT]})
     _require_logits(logits, np.moveaxis(stack, 1, 0), found["diverged"])
     return Remedied(stack, found["remedies"], found["seeds"], found["diverged"])
 
 
 def read_layers(grams: str | Path, index: str | Path) -> Representations:
     """Read a dump and check that it is whole and fits its index."""
-    stack, found = _read_stack(grams, index, {"layers": 1, "seeds": 0, "diverged": 0}, "dump-layers")
+    axes = {"layers": 1, "seeds": 0, "diverged": 0}
+    stack, found = _read_stack(grams, index, axes, "dump-layers", {"layers": [TEXT]})
     return Representations(stack, found["layers"], found["seeds"], found["diverged"])
 
 
 def _drawn(index: str | Path, found: dict[str, Any]) -> list[Drawn]:
     """The draws of each run; studies with equal seeds have equal draws."""
     draws, runs = found["draws"], len(found["seeds"])
-    whole = isinstance(draws, dict) and all(numbers is None or len(numbers) == runs for numbers in draws.values())
+    whole = all(numbers is None or len(numbers) == runs for numbers in draws.values())
     if not whole:
         raise BadInput(index, "draws", "not a list of each source's draws", f"one draw for each of the {runs} runs")
     study = found["spec"]["study_seed"]
@@ -93,13 +107,10 @@ def _require_logits(path: str | Path, stack: np.ndarray, diverged: list[bool]) -
 
 
 def _read_stack(
-    logits: str | Path, index: str | Path, axes: dict[str, int], verb: str, *further: str
+    logits: str | Path, index: str | Path, axes: dict[str, int], verb: str, further: Shape
 ) -> tuple[np.ndarray, dict[str, Any]]:
     """Read a verb's dump and its index, whose lists name the entries along these axes of the dump."""
-    found = files.read_json(index)
-    for key in (*axes, "shape", *further):
-        if key not in found:
-            raise BadInput(index, key, "no such key", f"the index that {verb} wrote")
+    found = shapes.read(index, {**INDEX, **further}, f"the index that {verb} wrote")
     stack = arrays.read_npy(logits)
     kind = KINDS.get(str(found.get("outcome")), np.float32)
     if list(stack.shape) != found["shape"] or stack.dtype != kind:

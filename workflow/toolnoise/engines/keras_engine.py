@@ -210,6 +210,10 @@ class KerasEngine(abc.ABC):
 
     def compile(self, recipe: dict[str, Any], train: Split) -> None:
         """Compile the training, and put the training set on the device unless it is streamed."""
+        side = min(train.shape[:2])
+        if recipe["crop"] > side:
+            found = f"found {recipe['crop']}"
+            raise BadInput(f"recipe {recipe['name']}", "crop", found, f"at most the {side} pixels of an image's side")
         self.recipe, self.train = recipe, train
         self.held = None if train.streamed else self._on_device(train.images, train.labels)
         names = SLOTS[recipe["optimizer"]]

@@ -38,27 +38,33 @@ def measure(
     `cells` has the tooling and the variant of each dump. A draw that a tooling lacks, or that diverged there, is left
     out on all of them and counted as missing.
     """
+    if len(logits) != len(cells):
+        raise BadInput("command line", "--logits", f"found {len(logits)}", f"{len(cells)}, one for each cell")
     found: dict[str, dict[Draw, tuple[np.ndarray, Run]]] = {}
     left = list(records)
     planned: set[Draw] = set()
     for (hardware, variant), path in zip(cells, logits, strict=True):
         dump, own = stacks.read_predictions(path, Path(path).with_suffix(".json")), found.setdefault(hardware, {})
         mine, left = left[: len(dump.seeds)], left[len(dump.seeds) :]
+        if len(mine) < len(dump.seeds):
+            raise BadInput("command line", "--records", f"found {len(records)}", f"one for each run of {path}, too")
         for place, (seed, record) in enumerate(zip(dump.seeds, mine, strict=True)):
             draw = (variant, 1 if variant == CONTROL else seed)
             planned.add(draw)
             if dump.finished[place] and draw not in own:
                 own[draw] = np.array(dump.logits[place]), runs.read(record)
+    if left:
+        raise BadInput("command line", "--records", f"found {len(records)}", f"{len(records) - len(left)}")
     shared = [draw for draw in sorted(planned) if all(draw in own for own in found.values())]
     if not shared:
         raise BadInput(out, "", "no draw has finished on every tooling", "one draw or more")
     missing = len(planned) - len(shared)
     parts = [_part(own[shared[0]][1]) for own in found.values()]
     stack = [[own[draw] for draw in shared] for own in found.values()]
-    values = np.array([[scores for scores, _ in own] for own in stack])
-    vectors = np.array([[run.trained_vector() for _, run in own] for own in stack])
+    values = _alike([[scores for scores, _ in own] for own in stack], stack)
+    vectors = _alike([[run.trained_vector() for _, run in own] for own in stack], stack)
     digests = np.array([[_digest(*one) for one in own] for own in stack])
-    histories = np.array([[[row["weights_sha256"] for row in run.history()] for _, run in own] for own in stack])
+    histories = _alike([[_of_epochs(run) for _, run in own] for own in stack], stack)
     units = np.array([unit(own) for own in vectors])
     measured = {
         "churn": atlas.distances(pairwise_churn, np.array([predictions(own) for own in values]), 1),
@@ -93,6 +99,21 @@ def measure(
             for name, part, tooling in zip(names, parts, spec, strict=True)
         ],
     )
+
+
+def _alike(parts: list[list[np.ndarray]], stack: list[list[tuple[np.ndarray, Run]]]) -> np.ndarray:
+    """What was read of each run, tooling x draw, as one array; runs of one task have it in one shape."""
+    first = parts[0][0].shape
+    for own, of_runs in zip(parts, stack, strict=True):
+        for part, (_, run) in zip(own, of_runs, strict=True):
+            if part.shape != first:
+                found = f"found logits, weights or epochs of shape {part.shape}"
+                raise BadInput(run.folder, "", found, f"{first}, as those of {stack[0][0][1].folder}")
+    return np.array(parts)
+
+
+def _of_epochs(run: Run) -> np.ndarray:
+    return np.array([row["weights_sha256"] for row in run.history()])
 
 
 def _part(run: Run) -> Part:

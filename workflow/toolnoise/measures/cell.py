@@ -11,7 +11,7 @@ from toolnoise.datasets.prepared import Data
 from toolnoise.dumps.stacks import Predictions
 from toolnoise.measures import draws, noise
 from toolnoise.measures import identical as identical_runs
-from toolnoise.measures.reading import finished_runs, predictions_of
+from toolnoise.measures.reading import finished_runs, predictions_of, runs_at
 from toolnoise.metrics.ensembles import ENSEMBLES
 from toolnoise.metrics.identical import CONVERGENCE, IDENTICAL
 from toolnoise.metrics.per_run import RUNS
@@ -52,8 +52,8 @@ def _identical(
 ) -> list[identical_runs.Found]:
     """Identical runs share their draws, so each draw is an experiment of its own."""
     finished = dump.finished
-    stack, measured = noise.stack_of(dump), finished_runs(records, finished)
-    kept, diverged = np.cumsum(finished) - 1, finished_runs(records, ~finished)
+    stack, measured = noise.stack_of(dump), finished_runs(records, dump)
+    kept, diverged = np.cumsum(finished) - 1, runs_at(records, dump, np.flatnonzero(~finished))
     lost = np.cumsum(~finished) - 1
     experiments = []
     for group in draws.grouped(dump.drawn).groups:

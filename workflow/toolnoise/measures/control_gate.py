@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from toolnoise.base import files
+from toolnoise.base import files, shapes
 from toolnoise.base.errors import BadInput
 from toolnoise.dumps import stacks
 from toolnoise.training import runs
@@ -42,6 +42,12 @@ def check(cell: Sequence[str], records: list[str], logits: str | Path, index: st
     )
 
 
+def verdict(path: str | Path) -> bool | None:
+    """Whether the runs of a control cell are bit-equal, by the gate's file; None of a single run."""
+    kind = shapes.Kind("true, or null for a single run", lambda value: value is True or value is None)
+    return shapes.read(path, {"bit_equal": kind}, "the verdict of the control gate")["bit_equal"]
+
+
 def _first_difference(one: runs.Run, other: runs.Run) -> str:
     one_weights, other_weights = one.weights(), other.weights()
     names = list(one_weights)
@@ -50,8 +56,8 @@ def _first_difference(one: runs.Run, other: runs.Run) -> str:
     one_history, other_history = one.history(), other.history()
     for one_row, other_row in zip(one_history, other_history, strict=False):
         if one_row["weights_sha256"] != other_row["weights_sha256"]:
-            pairs = zip(names, one_row["tensors_sha256"].split(), other_row["tensors_sha256"].split(), strict=True)
-            layer = next(name for name, one_digest, other_digest in pairs if one_digest != other_digest)
+            pairs = zip(names, one_row["tensors_sha256"].split(), other_row["tensors_sha256"].split(), strict=False)
+            layer = next((name for name, one_digest, other_digest in pairs if one_digest != other_digest), "none")
             return f"they part in epoch {one_row['epoch']}, first in {layer}"
     if len(one_history) != len(other_history):
         return f"they have {len(one_history)} and {len(other_history)} epochs"

@@ -9,13 +9,13 @@ from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.dumps import stacks
 from toolnoise.dumps.stacks import Predictions
+from toolnoise.measures.reading import runs_at
 from toolnoise.metrics import frameworks
 from toolnoise.metrics.equal_runs import value_step
 from toolnoise.metrics.frameworks import EXAMPLES, FRAMEWORKS, PARTINGS, RUNS, Predicted
 from toolnoise.stats.estimates import Estimate, mean_t
 from toolnoise.study.cells import Pair
 from toolnoise.study.variants import variant
-from toolnoise.training import runs
 from toolnoise.training.runs import Run
 
 # The columns of a history that describe training, and the name for the first tensor to differ.
@@ -60,9 +60,7 @@ def measure(
     rows = [(pair, *row) for row in frameworks.total(*both, over)]
     for way, predicted in zip((pair, pair.reversed), both, strict=True):
         rows += [(way, *row) for row in frameworks.inference(predicted, over)]
-    trained = [
-        [runs.read(paths[place]) for place in mine] for paths, mine in zip((records, other_records), kept, strict=True)
-    ]
+    trained = [runs_at(*each) for each in zip((records, other_records), own, kept, strict=True)]
     parts = _partings(list(zip(*trained, strict=True)))
     counts = (len(kept[0]), missing)
     metric_files.write(
@@ -140,13 +138,9 @@ def _from_history(run: Run, tensors: int) -> tuple[list[list[str]], list[list[fl
     """A history's content after each epoch: a digest of every tensor, and the columns in COURSE."""
     path, digests, course = run.folder / "history.csv", [], []
     for row in run.history():
-        digests.append((row["tensors_sha256"] or "").split())
+        digests.append(row["tensors_sha256"].split())
         if len(digests[-1]) != tensors:
             found = f"epoch {row['epoch']} has {len(digests[-1])} digests"
             raise BadInput(path, "tensors_sha256", found, f"{tensors}, as weights.npz has")
-        try:
-            course.append([float(row[name]) for name in COURSE])
-        except (KeyError, TypeError, ValueError):
-            found = "a column is missing or holds something other than numbers"
-            raise BadInput(path, "", found, "the history that train wrote") from None
+        course.append([float(row[name]) for name in COURSE])
     return digests, course

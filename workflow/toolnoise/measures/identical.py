@@ -41,7 +41,7 @@ def rows(
 ) -> Found:
     """Both kinds of rows, over the runs that can be measured; the others are counted as missing."""
     any_run, *_ = *measured, *missing
-    histories, weak = [_history(run) for run in measured], Weak(**block["weak"])
+    histories, weak = [History.of(run.history()) for run in measured], Weak(**block["weak"])
     try:
         about = experiment(any_run.record)
     except (KeyError, TypeError, AttributeError):
@@ -63,11 +63,3 @@ def rows(
 def _empty(seed: int, criterion: str) -> dict[str, metric_files.Value]:
     undefined = {name: np.nan for name, kind in CONVERGENCE.items() if kind is float}
     return undefined | {"stopping_type": criterion, "try": seed, "class": "", "status": MISSING}
-
-
-def _history(run: Run) -> History:
-    try:
-        return History.of(run.history())
-    except (KeyError, TypeError, ValueError):
-        found = "a column is missing or holds something other than numbers"
-        raise BadInput(run.folder / "history.csv", "", found, "the history that train wrote") from None

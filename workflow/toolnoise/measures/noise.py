@@ -35,10 +35,10 @@ class Noise(NamedTuple):
 
 def measured(cell: Sequence[str], study_seed: int, dump: Predictions, dataset: Data, records: list[str]) -> Noise:
     """Measure a cell. Where only predicted classes are known, what needs scores is left out."""
-    finished, test = dump.finished, dataset.test
+    test = dataset.test
     stream = bootstrap(study_seed, cell)
     stack, together = stack_of(dump), draws.grouped(drawn(dump))
-    vectors, groups = TrainedVectors(finished_runs(records, finished)), dataset.members(test)
+    vectors, groups = TrainedVectors(finished_runs(records, dump)), dataset.members(test)
     scored = stack.ndim == 3
     predicted, classes = predictions(stack) if scored else stack, len(dataset.classes)
 

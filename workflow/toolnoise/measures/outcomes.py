@@ -10,8 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from toolnoise.base import arrays, files, metric_files
+from toolnoise.base import metric_files, shapes
 from toolnoise.base.errors import BadInput
+from toolnoise.base.shapes import TEXT
+from toolnoise.datasets import prepared
 from toolnoise.dumps import stacks
 from toolnoise.dumps.stacks import Predictions
 from toolnoise.measures import draws, noise
@@ -39,17 +41,17 @@ def measure(
         found = noise.measured(cell, study_seed, *predictions_of(data, logits, index), records)
     else:
         dump, stream = stacks.read_predictions(logits, index), noise.bootstrap(study_seed, cell)
-        vectors = TrainedVectors(finished_runs(records, dump.finished))
+        vectors = TrainedVectors(finished_runs(records, dump))
         if outcome == programs.VALUES:
             found = _of_values(cell, dump, data, vectors, stream)
         else:
-            found = _of_metrics(cell, dump, files.read_json(index)["metrics"], vectors, stream)
+            found = _of_metrics(cell, dump, _names(index, dump), vectors, stream)
     metric_files.write(out, STABILITY, found.stability)
     metric_files.write(out_runs, RUNS, found.runs)
 
 
 def _of_values(cell: Sequence[str], dump: Predictions, data: str | Path, vectors: TrainedVectors, stream: int) -> Noise:
-    stored, stack = arrays.read_npz(data), noise.stack_of(dump)
+    stored, stack = prepared.targets(data), noise.stack_of(dump)
     labels = stored["test_labels"].astype(np.float64)
     if stack.shape[1] != len(labels):
         raise BadInput(data, "test_labels", f"found {len(labels)}", f"the {stack.shape[1]} examples of the dump")
@@ -75,6 +77,14 @@ def _values_of_some(
     some: np.ndarray,
 ) -> list[Row]:
     return values.stability(noise.some_of(stack, some), labels, groups, vectors.of(some), stream)
+
+
+def _names(index: str | Path, dump: Predictions) -> list[str]:
+    """The names of the metrics in a dump."""
+    names = shapes.read(index, {"metrics": [TEXT]}, "the index that dump-outcomes wrote")["metrics"]
+    if [len(names)] != list(noise.stack_of(dump).shape[1:]) or len(set(names)) < len(names):
+        raise BadInput(index, "metrics", f"found {len(names)}", "a name of its own for each metric of the dump")
+    return names
 
 
 def _of_metrics(

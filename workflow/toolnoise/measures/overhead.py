@@ -3,10 +3,17 @@
 from pathlib import Path
 from typing import Any
 
-from toolnoise.base import files, metric_files
+from toolnoise.base import metric_files, shapes
 from toolnoise.base.errors import BadInput
+from toolnoise.base.shapes import AMOUNT, INTEGER, POSITIVE, TEXT, Shape
 from toolnoise.metrics.overhead import CONDITIONS, KERNELS, OVERHEAD, PROFILE, Cost, costs, longest
 from toolnoise.study.cells import MODES, Profile
+
+_NAMED: Shape = {"name": TEXT}
+PROFILED: Shape = {
+    "spec": {"model": _NAMED, "hardware": _NAMED, "variant": _NAMED, "seed": INTEGER, "steps": {"steps": POSITIVE}},
+    "wall_seconds_per_step": AMOUNT,
+}
 
 
 def measure(
@@ -45,10 +52,7 @@ def measure(
 
 
 def _read_cost(record: str) -> tuple[tuple[str, str, str, int], Cost]:
-    about = files.read_json(record)
-    for key in ("spec", "wall_seconds_per_step"):
-        if not isinstance(about, dict) or key not in about:
-            raise BadInput(record, key, "no such key", "the record that profile wrote")
+    about = shapes.read(record, PROFILED, "the record that profile wrote")
     spec, wall = about["spec"], about["wall_seconds_per_step"]
     profile = Profile(spec["model"]["name"], spec["hardware"]["name"], spec["variant"]["name"], spec["seed"])
     kernels = metric_files.read(Path(record).with_suffix(".csv"), PROFILE)

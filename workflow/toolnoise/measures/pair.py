@@ -7,11 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from toolnoise.base import metric_files
-from toolnoise.measures.reading import TrainedVectors, counts, predictions_of
+from toolnoise.measures.reading import TrainedVectors, counts, predictions_of, runs_at
 from toolnoise.metrics.cross_tooling import CROSS_TOOLING, cross_tooling
 from toolnoise.stats import draws
 from toolnoise.stats.draws import Drawn
-from toolnoise.training import runs
 
 
 def measure(
@@ -35,7 +34,7 @@ def measure(
     for dump, place, paths in zip((one, other), places, (records, other_records), strict=True):
         kept = np.array(place, int)[finished]
         found.append(dump.logits[kept])
-        vectors.append(TrainedVectors([runs.read(paths[position]) for position in kept])[:])
+        vectors.append(TrainedVectors(runs_at(paths, dump, kept))[:])
     units = _units([one.drawn[place] for place in np.array(places[0], int)[finished]], *found, *vectors)
     rows = cross_tooling(*found, dataset.test.labels, *vectors, units)
     count = len(units), counts(finished)[1]

@@ -19,7 +19,7 @@ def measure(model: str, dataset: str, hardware: str, runs: list[str], out: str |
     place = Variants(model, dataset, hardware)
     table = metric_files.read(runs, OF_RUNS)
     table = table[table["group"] == "all"]
-    found = {Cell(*names): _runs(rows) for names, rows in table.groupby(list(Cell._fields), sort=False)}
+    found = {Cell(*names): _runs(rows, runs) for names, rows in table.groupby(list(Cell._fields), sort=False)}
     rows = []
     for cell, over in comparisons(place, found):
         (one, missing), (other, over_missing) = found[cell], found[over]
@@ -32,8 +32,11 @@ def measure(model: str, dataset: str, hardware: str, runs: list[str], out: str |
     metric_files.write(out, RATIOS, rows)
 
 
-def _runs(rows: pd.DataFrame) -> tuple[Runs, int]:
+def _runs(rows: pd.DataFrame, files: list[str]) -> tuple[Runs, int]:
     """The finished runs of a cell, and the number of the others, whose accuracy has no value."""
+    if not (rows["metric"] == "accuracy").any():
+        cell = "/".join(rows.iloc[0][list(Cell._fields)])
+        raise BadInput(files[0], "metric", f"no accuracy of {cell} in this and the files beside it", "one for each run")
     values = rows.pivot_table(index="seed", columns="metric", values="value", sort=False, dropna=False)
     finished = values["accuracy"].notna()
     drawn = rows.drop_duplicates("seed").set_index("seed").loc[values.index[finished], list(SOURCES)]

@@ -1,6 +1,6 @@
 """The common start of all measures: a dump with its data, and the runs that finished."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -18,12 +18,26 @@ def predictions_of(data: str | Path, logits: str | Path, index: str | Path) -> t
     dump, dataset = stacks.read_predictions(logits, index), prepared.load(data)
     if dump.logits.shape[1] != (examples := len(dataset.test.labels)):
         raise BadInput(logits, "", f"found {dump.logits.shape[1]} examples", f"the {examples} of {data}")
+    if dump.logits.ndim > 2 and dump.logits.shape[2] <= (last := int(dataset.test.labels.max(initial=0))):
+        raise BadInput(logits, "", f"found {dump.logits.shape[2]} classes", f"more than the label {last} of {data}")
     return dump, dataset
 
 
-def finished_runs(records: list[str], finished: np.ndarray) -> list[Run]:
-    """The runs that did not diverge."""
-    return [runs.read(record) for record, keep in zip(records, finished, strict=True) if keep]
+def finished_runs(records: Sequence[str], dump: Predictions) -> list[Run]:
+    """The runs of a dump that did not diverge."""
+    return runs_at(records, dump, np.flatnonzero(dump.finished))
+
+
+def runs_at(records: Sequence[str], dump: Predictions, places: Iterable[int]) -> list[Run]:
+    """The runs at some places of a dump, from the records of all its runs."""
+    if len(records) != len(dump.seeds):
+        allowed = f"{len(dump.seeds)}, one for each run of the dump"
+        raise BadInput("command line", "records", f"found {len(records)}", allowed)
+    found = [(runs.read(records[place]), dump.seeds[place]) for place in places]
+    for run, seed in found:
+        if run.seed != seed:
+            raise BadInput(run.folder / "run.json", "spec.seed", f"found {run.seed}", f"{seed}, as the dump has")
+    return [run for run, _ in found]
 
 
 def counts(finished: np.ndarray) -> tuple[int, int]:
@@ -44,10 +58,20 @@ class TrainedVectors:
 
     def __getitem__(self, runs: int | slice) -> np.ndarray:
         if isinstance(runs, slice):
-            found = [run.trained_vector() for run in self.measured[runs]]
+            found = [self._read(run) for run in self.measured[runs]]
             return np.stack(found) if found else np.empty((0, self.shape[1]), np.float32)
-        return self.measured[runs].trained_vector()
+        return self._read(self.measured[runs])
 
     def of(self, some: np.ndarray) -> "TrainedVectors":
         """Those of some runs."""
         return TrainedVectors([self.measured[run] for run in some])
+
+    def _read(self, run: Run) -> np.ndarray:
+        vector = run.trained_vector()
+        if len(vector) != self.shape[1]:
+            found, allowed = (
+                f"found {len(vector)} trained weights",
+                f"{self.shape[1]}, as {self.measured[0].folder} has",
+            )
+            raise BadInput(run.folder / "weights.npz", "", found, allowed)
+        return vector

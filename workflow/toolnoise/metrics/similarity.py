@@ -88,6 +88,8 @@ def _hsic(one: _Centred, others: _Centred, run: int) -> np.ndarray:
 
 
 def _ratio(joint: np.ndarray, one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        scale = np.sqrt(one * other)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        product = one * other
+        # The root of the product, which is exact for equal runs, unless the product of such large numbers has no float.
+        scale = np.where(np.isinf(product), np.sqrt(one) * np.sqrt(other), np.sqrt(product))
         return np.where((one > 0) & (other > 0), joint / scale, np.nan)

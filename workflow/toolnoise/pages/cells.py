@@ -105,8 +105,8 @@ def about(found: Sequence[Run], points: int, metrics: str | Path, values: str | 
 def curves(tables: Sequence[Sequence[Mapping[str, str]]]) -> list[str]:
     """The columns of the histories that are drawn; a training program of others has what it left."""
     columns = [column for column in tables[0][0] if column not in NOT_DRAWN]
-    known = [curve for curve in CURVES if curve in columns]
-    return known or [column for column in columns if all(_is_number(row[column]) for rows in tables for row in rows)]
+    drawn = [column for column in columns if all(_is_number(row.get(column, "")) for rows in tables for row in rows)]
+    return [curve for curve in CURVES if curve in drawn] or drawn
 
 
 def _is_number(text: str) -> bool:

@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-from toolnoise.base import metric_files
+from toolnoise.base import files, metric_files
 
 # A metric file with more rows is shown as far as this; the whole of it is a link.
 MOST_ROWS = 3000
@@ -58,7 +58,8 @@ class _Rendered(HTMLParser):
 def rendered(path: Path) -> dict[str, Any]:
     """A table of a notebook, from its HTML."""
     found = _Rendered()
-    found.feed(path.read_text("utf-8"))
+    with files.readable(path, "a table as HTML"):
+        found.feed(files.read_text(path))
     found.close()
     return {
         "title": found.title,

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from toolnoise import steps
-from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
-from toolnoise.base.files import read_json, write_text
-from toolnoise.claims import sentences
-from toolnoise.claims.judging import CLAIMS, PUBLISHED, STUDY, WHOLE
+from toolnoise.base.files import read_bytes, write_text
+from toolnoise.claims import judging, sentences
+from toolnoise.claims.judging import PUBLISHED, STUDY, WHOLE
+from toolnoise.measures import control_gate
 from toolnoise.pages import anonymous, cells, compared, findings, measures, tables
 from toolnoise.provenance.audit import examine
 from toolnoise.provenance.audit.examine import Audit
@@ -230,7 +230,7 @@ def _cell(page: Page, cell: Cell) -> dict[str, Any] | None:
 
 def _gate(page: Page, cell: Cell) -> bool | None:
     path = page.file(page.study.path(layout.GATE, cell))
-    return read_json(path)["bit_equal"] if path.is_file() else None
+    return control_gate.verdict(path) if path.is_file() else None
 
 
 def _facts(page: Page, found: Mapping[Cell, findings.Rows]) -> Iterator[tuple[str, list[str]]]:
@@ -280,7 +280,7 @@ def _signed(page: Page) -> str:
     if page.signers:
         valid = ", ".join(f"{count} by {name}" for name, count in page.audit.signers.items())
         return f"Signatures verified: {valid or 'none'} of {len(paths)} statements"
-    signed = sum(bool(envelope.unpack(path.read_bytes(), path).signatures) for path in paths)
+    signed = sum(bool(envelope.unpack(read_bytes(path), path).signatures) for path in paths)
     return (
         f"{signed} of {len(paths)} statements are signed; the signatures were not verified here"
         if signed
@@ -316,7 +316,7 @@ def _claims(page: Page) -> Iterator[dict[str, Any]]:
     path = page.file(page.study.path(layout.CLAIMS))
     if not path.is_file():
         return
-    whole = metric_files.read(path, CLAIMS)
+    whole = judging.read(path)
     whole = whole[whole["part"] == WHOLE]
     published = whole[whole["side"] == PUBLISHED].set_index("claim")
     for paper, mine in whole[whole["side"] == STUDY].groupby("paper", sort=False):
@@ -345,7 +345,7 @@ def _copied(page: Page, out: Path, names: set[str] | None) -> tuple[int, list[st
     copied, left_out = 0, []
     for name in wanted:
         source = page.root / name
-        if not source.is_file() or (names is not None and anonymous.names_somebody(source.read_bytes(), names)):
+        if not source.is_file() or (names is not None and anonymous.names_somebody(read_bytes(source), names)):
             left_out.append(name)
             continue
         (out / name).parent.mkdir(parents=True, exist_ok=True)

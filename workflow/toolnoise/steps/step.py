@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolnoise.base import code_digest
+from toolnoise.base.errors import BadInput
 from toolnoise.study import layout
 from toolnoise.study.catalogue import KINDS
 from toolnoise.study.cells import Cell, Pair, Place
@@ -106,6 +107,8 @@ def inputs(step: Step, given: Files) -> Iterator[tuple[str, str]]:
             yield from ((path, f"read {kind}") for kind, *paths in value for path in paths)
             continue
         for path in value if isinstance(value, list) else [value]:
+            if not Path(path).name:
+                raise BadInput("command line", f"--{option}", f"found {path!r}", "a file")
             yield path, option
             yield from ((other, f"beside {option}") for other in _beside(path, read.beside))
 

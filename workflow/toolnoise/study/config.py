@@ -11,6 +11,7 @@ import itertools
 import json
 import math
 import re
+import sys
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -82,8 +83,8 @@ def read_yaml(path: str | Path) -> Any:
         return _json(text, path)
     try:
         return yaml.load(text, _StrictLoader)  # noqa: S506 (derived from SafeLoader)
-    # ValueError, KeyError: text that looks like a date, number or boolean but is not one.
-    except (yaml.YAMLError, ValueError, KeyError, RecursionError) as error:
+    # The others: what looks like, or is tagged as, a date, number or boolean but is not one.
+    except (yaml.YAMLError, ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f"line {mark.line + 1}" if mark else ""
         raise BadInput(path, where, getattr(error, "problem", None) or str(error), "expected YAML") from None
@@ -321,8 +322,8 @@ def _is_integer(_checker: object, value: object) -> bool:
 
 
 def _is_number(_checker: object, value: object) -> bool:
-    # YAML's .nan and .inf are not numbers to train with.
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < math.inf
+    # YAML's .nan and .inf are not numbers to train with, nor is an integer that no float holds.
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 _Validator = jsonschema.validators.extend(

@@ -11,12 +11,18 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
-from toolnoise.base import files
+from toolnoise.base import shapes
 from toolnoise.base.errors import BadInput
+from toolnoise.base.shapes import AMOUNT, COUNT, INTEGER, POSITIVE, Shape
 from toolnoise.epoch_plan import cycles
 from toolnoise.study import layout
+from toolnoise.training import runs
 
 ONCE = ("start_up", "compile")
+# What is read of the records of runs, of timed steps, and of the cost of determinism.
+TIMED: Shape = {"spec": runs.SPEC, "epochs": POSITIVE, "seconds": {"*": AMOUNT}, "recorded_steps?": [COUNT]}
+PROBED: Shape = {**TIMED, "weight_bytes": INTEGER, "steps_timed": INTEGER}
+PROFILED: Shape = {"seconds": {"*": AMOUNT}}
 # More runs of one kind add no information.
 LOOKED_AT = 10
 
@@ -46,7 +52,7 @@ class Pace(NamedTuple):
 
 def find(spec: dict[str, Any]) -> Pace | None:
     """The pace of a run like the one that `spec` describes, if one was measured."""
-    finished = list(islice(_like(spec, layout.RECORD), LOOKED_AT))
+    finished = list(islice(_like(spec, layout.RECORD, TIMED), LOOKED_AT))
     if finished:
         path, record = finished[0]
         weights = path.with_name("weights.npz")
@@ -54,7 +60,7 @@ def find(spec: dict[str, Any]) -> Pace | None:
         copies = cycles(record["spec"]["recipe"]) + len(record.get("recorded_steps", ()))
         size = weights.stat().st_size // copies if weights.exists() else 0
         return _pace([record for _, record in finished], size, f"finished runs: {len(finished)}")
-    for _, measured in islice(_like(spec, layout.SPEED), 1):
+    for _, measured in islice(_like(spec, layout.SPEED, PROBED), 1):
         return _pace([measured], measured["weight_bytes"], f"steps timed: {measured['steps_timed']}")
     return None
 
@@ -65,7 +71,7 @@ def profiling(spec: dict[str, Any]) -> float | None:
     found = []
     for path in sorted(Path().glob(layout.PROFILE_RECORD.format(study="*", repeat="*", **names))):
         with contextlib.suppress(BadInput, KeyError, TypeError):
-            record = files.read_json(path)
+            record = shapes.read(path, PROFILED, "the record that profile wrote")
             if {**record["spec"], "seed": 0} == {**spec, "seed": 0}:
                 found.append(sum(record["seconds"].values()))
     return median(found) if found else None
@@ -85,11 +91,11 @@ def _pace(records: list[dict[str, Any]], weight_bytes: int, source: str) -> Pace
     )
 
 
-def _like(spec: dict[str, Any], pattern: str) -> Iterator[tuple[Path, dict[str, Any]]]:
+def _like(spec: dict[str, Any], pattern: str, shape: Shape) -> Iterator[tuple[Path, dict[str, Any]]]:
     names = {part: spec[part]["name"] for part in ("model", "dataset", "hardware")}
     for path in sorted(Path().glob(pattern.format(study="*", variant="*", seed="*", **names))):
         try:
-            record = files.read_json(path)
+            record = shapes.read(path, shape, runs.WANTED)
             if _work(record["spec"]) == _work(spec) and record["epochs"] > 0 and record["seconds"]:
                 yield path, record
         except (BadInput, KeyError, TypeError):

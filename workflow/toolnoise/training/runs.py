@@ -3,18 +3,54 @@
 import csv
 import hashlib
 import io
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from toolnoise.base.arrays import npz_names, read_npz
+from toolnoise.base import shapes
+from toolnoise.base.arrays import npz_names, read_npz, require_kinds
 from toolnoise.base.errors import BadInput
-from toolnoise.base.files import read_json, readable
+from toolnoise.base.files import read_json, read_text, readable
+from toolnoise.base.shapes import AMOUNT, ANYTHING, COUNT, FLAG, INTEGER, POSITIVE, TEXT, Shape, one_of
 from toolnoise.training import recorded_steps, snapshots
 
+# What is read of a spec, and of the record of a run.
+_NAMED: Shape = {"name": TEXT}
+SPEC: Shape = {
+    "study_seed": INTEGER,
+    "seed": INTEGER,
+    "draw?": INTEGER,
+    "model": _NAMED,
+    "dataset": _NAMED,
+    "hardware": {"name": TEXT, "engine": TEXT, "kernels": TEXT, "isa": TEXT, "threads": COUNT, "environment?": TEXT},
+    "recipe": {"name": TEXT, "epochs?": POSITIVE, "cycles?": POSITIVE, "record_steps?": FLAG},
+    "variant": {"name": TEXT, "varying": [TEXT]},
+}
+RUN: Shape = {
+    "spec": SPEC,
+    "status": one_of("completed", "diverged"),
+    "epochs": POSITIVE,
+    "trainable": [TEXT],
+    "steps_per_epoch?": POSITIVE,
+    "seconds?": {"*": AMOUNT},
+    "observed?": {"versions?": {"*": TEXT}, "build?": {"cuda_version?": TEXT, "cudnn_version?": TEXT, "*": ANYTHING}},
+}
+WANTED = "the record that train wrote"
+# The columns of a history that have numbers, in the form that Python writes.
+NUMBERS = ("train_loss", "train_accuracy", "test_loss", "test_accuracy", "learning_rate", "seconds")
+_NUMBER = re.compile(r"-?(\d+(\.\d+)?(e[-+]?\d+)?|inf)|nan", re.ASCII)
 # After the name of what the training program of a run left besides its weights. No path of a tensor ends like this.
 OUTCOME = ":"
+# The kinds of what it left, and their dimensions; sub-groups and metrics have names of their own after a slash.
+LEFT = {
+    "logits": ("f", 2),
+    "predictions": ("iuf", 1),
+    "labels": ("iuf", 1),
+    "group": ("b", 1),
+    "metric": ("f", 0),
+}
 
 
 def weight_digests(weights: dict[str, np.ndarray]) -> tuple[str, list[str]]:
@@ -47,8 +83,10 @@ class Run(NamedTuple):
     def outcome(self) -> dict[str, np.ndarray]:
         """What the training program left besides its weights, by name, memory-mapped."""
         path = self.folder / "weights.npz"
-        left = read_npz(path, npz_names(path))
-        return {name.removesuffix(OUTCOME): values for name, values in left.items() if name.endswith(OUTCOME)}
+        read = read_npz(path, npz_names(path))
+        left = {name.removesuffix(OUTCOME): values for name, values in read.items() if name.endswith(OUTCOME)}
+        require_kinds(path, left, {name: kind for name in left if (kind := LEFT.get(name.partition("/")[0]))})
+        return left
 
     def snapshots(self) -> list[dict[str, np.ndarray]]:
         """The weights after each cycle, the final ones last; all of them stay in the file, memory-mapped.
@@ -67,9 +105,7 @@ class Run(NamedTuple):
         try:
             steps = recorded_steps.expected(self.record)
         except KeyError as error:
-            raise BadInput(
-                self.folder / "run.json", error.args[0], "no such key", "the record that train wrote"
-            ) from None
+            raise BadInput(self.folder / "run.json", error.args[0], "no such key", WANTED) from None
         mark, logits = recorded_steps.MARK, recorded_steps.LOGITS + recorded_steps.MARK
         wanted = {path + mark: (len(steps), *tensor.shape) for path, tensor in final.items()} if steps else {}
         if steps:
@@ -102,6 +138,10 @@ class Run(NamedTuple):
     def trained_vector(self) -> np.ndarray:
         """The trainable weights as one vector."""
         weights = self.weights()
+        for path in self.record["trainable"]:
+            if weights[path].dtype.kind != "f":
+                found = f"found {weights[path].dtype} of shape {weights[path].shape}"
+                raise BadInput(self.folder / "weights.npz", path, found, "floats, since it was trained")
         trained = [weights[path].ravel() for path in self.record["trainable"]]
         return np.concatenate(trained) if trained else np.empty(0, np.float32)
 
@@ -109,11 +149,19 @@ class Run(NamedTuple):
         """One row per epoch."""
         path = self.folder / "history.csv"
         with readable(path, "the history that train wrote"):
-            text = path.read_text("utf-8")
+            text = read_text(path)
             rows = list(csv.DictReader(io.StringIO(text)))
-        for column in ("epoch", "weights_sha256", "tensors_sha256"):
+        # A training program of others has columns of its own.
+        trained = NUMBERS if "epochs" in self.record["spec"]["recipe"] else ()
+        for column in ("epoch", *trained, "weights_sha256", "tensors_sha256"):
             if not rows or column not in rows[0]:
                 raise BadInput(path, column, "no such column", "the history that train wrote")
+        for line, row in enumerate(rows, 2):
+            if None in row or None in row.values():
+                raise BadInput(path, f"line {line}", "found fields more or fewer", f"{len(rows[0])} columns")
+            for column in trained:
+                if not _NUMBER.fullmatch(row[column]):
+                    raise BadInput(path, f"line {line}, {column}", f"found {row[column][:60]!r}", "a number, or nan")
         if len(rows) != self.record["epochs"] or not text.endswith("\n"):
             found = f"truncated: {len(rows)} epochs or a part"
             raise BadInput(path, "", found, f"the {self.record['epochs']} whole epochs of run.json")
@@ -138,8 +186,12 @@ def is_measured(record: str | Path, spec: dict[str, Any]) -> bool:
 
 def read(record: str | Path) -> Run:
     """The run whose run.json this is."""
-    value = read_json(record)
-    for key in ("spec", "status", "epochs", "trainable"):
-        if not isinstance(value, dict) or key not in value:
-            raise BadInput(record, key, "no such key", "the record that train wrote")
+    value = shapes.read(record, RUN, WANTED)
+    recipe, epochs = value["spec"]["recipe"], value["epochs"]
+    planned = recipe.get("epochs", epochs)
+    if epochs > planned:
+        raise BadInput(record, "epochs", f"found {epochs}", f"at most the {planned} of its recipe")
+    if planned % recipe.get("cycles", 1):
+        found = f"found {recipe['cycles']}"
+        raise BadInput(record, "spec.recipe.cycles", found, f"a divisor of its {planned} epochs")
     return Run(value, Path(record).parent)

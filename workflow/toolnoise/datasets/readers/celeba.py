@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from toolnoise.base.errors import BadInput
-from toolnoise.base.files import readable
+from toolnoise.base.files import read_text, readable
 from toolnoise.datasets.archives import opened
 from toolnoise.datasets.images import Decoder, whole
 from toolnoise.datasets.raw import PARTS, Part, Raw
@@ -103,7 +103,7 @@ def _partition(path: Path) -> dict[str, str]:
 
 def _lines(path: Path) -> list[str]:
     with readable(path, "CelebA's text files"):
-        lines = path.read_text("utf-8").splitlines()
+        lines = read_text(path).splitlines()
     if not lines:
         raise BadInput(path, "", "empty", f"expected CelebA's {path.name}")
     return lines

@@ -78,7 +78,7 @@ class Contents:
         """The workflow itself, which no statement names: from the commit that made the study, or else from here."""
         rules = sorted(f"{RULES}/{path.name}" for path in program.path_of(RULES).glob("*.smk"))
         used = {name: in_memory(self._used(name)) for name in (*ENTRIES, *rules)}
-        return {**used, self.citation.name: in_memory(self.citation.read_bytes())}
+        return {**used, self.citation.name: in_memory(files.read_bytes(self.citation))}
 
     def statement(self, path: str) -> Content:
         """A statement of the study."""

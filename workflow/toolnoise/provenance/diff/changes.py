@@ -16,7 +16,7 @@ import numpy as np
 
 from toolnoise.base.arrays import read_npy, read_npz
 from toolnoise.base.errors import BadInput
-from toolnoise.base.files import readable
+from toolnoise.base.files import read_text, readable
 
 # Keys of records and indexes: the duration, the machine, and the epoch at which an interrupted run resumed.
 OCCASION = ("seconds", "observed", "resumed_after")
@@ -88,7 +88,7 @@ def _compared(one: Path, other: Path) -> FileDifference | None:
         return FileDifference(False, first=_first_element(read_npy(one), read_npy(other)))
     if one.suffix in TEXT:
         with readable(one, "text"):
-            lines = [path.read_text("utf-8").split("\n") for path in (one, other)]
+            lines = [read_text(path).split("\n") for path in (one, other)]
         pairs = enumerate(zip_longest(*lines), 1)
         return next((FileDifference(False, first=f"in line {number}") for number, (a, b) in pairs if a != b), None)
     return None
@@ -105,7 +105,7 @@ def _compared_values(one: Any, other: Any, times: str) -> FileDifference:
 
 def _history(path: Path) -> Iterator[dict[str, str]]:
     with readable(path, "a table"):
-        for row in csv.DictReader(io.StringIO(path.read_text("utf-8"))):
+        for row in csv.DictReader(io.StringIO(read_text(path))):
             yield {column: value for column, value in row.items() if column != "seconds"}
 
 
@@ -115,7 +115,7 @@ def _without_occasion(value: Any) -> Any:
 
 def _json(path: Path) -> Any:
     with readable(path, "a JSON file"):
-        return json.loads(path.read_text("utf-8"))
+        return json.loads(read_text(path))
 
 
 def _first_array(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> str:

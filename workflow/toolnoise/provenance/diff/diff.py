@@ -87,7 +87,7 @@ def _runs(one: Path, other: Path) -> dict[str, Any]:
 
 def compare_runs(one: Path, other: Path, dumps: tuple[Dump, Dump]) -> dict[str, Any]:
     """The differences between the runs in two folders; `dumps` are those of their cells."""
-    pair = _run(one), _run(other)
+    pair = tuple(runs.read(folder / "run.json") for folder in (one, other))
     made_of = [origins.of_run(run.record, _statement(run.folder)) for run in pair]
     parted = histories.parting(*pair)
     predictions = _predictions(pair, dumps)
@@ -99,16 +99,6 @@ def compare_runs(one: Path, other: Path, dumps: tuple[Dump, Dump]) -> dict[str, 
         "parting": parted,
         "predictions": predictions,
     }
-
-
-def _run(folder: Path) -> Run:
-    run = runs.read(folder / "run.json")
-    spec, trainable = run.record["spec"], run.record["trainable"]
-    if not isinstance(spec, dict) or not isinstance(spec.get("seed"), int):
-        raise BadInput(folder / "run.json", "spec", "no spec with a seed", "a record from train")
-    if not isinstance(trainable, list) or not all(isinstance(name, str) for name in trainable):
-        raise BadInput(folder / "run.json", "trainable", "no list of tensors", "a record from train")
-    return run
 
 
 def _statement(run: Path) -> statements.Statement | None:

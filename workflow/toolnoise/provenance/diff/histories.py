@@ -79,7 +79,7 @@ def _tensors(
     """The tensors whose digests differ after an epoch, in the order of the layers."""
     digests = []
     for run, tensors, history in zip(runs, weights, histories, strict=True):
-        listed = (history[at - 1]["tensors_sha256"] or "").split()
+        listed = history[at - 1]["tensors_sha256"].split()
         if len(listed) != len(tensors):
             found = f"epoch {at} has {len(listed)} digests"
             raise BadInput(run.folder / "history.csv", "tensors_sha256", found, f"{len(tensors)}, as weights.npz has")

@@ -80,7 +80,7 @@ def sign(folder: str | Path, key: str | Path) -> tuple[int, int]:
 def only(key: str | Path) -> "Iterator[AllowedSigners]":
     """The owner of one public key, by its fingerprint, as the one allowed signer."""
     with files.readable(key, PUBLIC):
-        words = Path(key).read_text("utf-8").split()
+        words = files.read_text(key).split()
     fingerprint = _fingerprint(key)
     if len(words) < 2 or not words[0].startswith(KEY_TYPES):
         raise BadInput(key, "", "is no public key", PUBLIC)
@@ -94,7 +94,7 @@ class AllowedSigners:
 
     def __init__(self, path: str | Path) -> None:
         with files.readable(path, "an allowed signers file, as in ssh-keygen(1)"):
-            text = Path(path).read_text("utf-8")
+            text = files.read_text(path)
         if not any(line.strip() and not line.lstrip().startswith("#") for line in text.splitlines()):
             raise BadInput(path, "", "names nobody", "lines such as: ann@example.org ssh-ed25519 AAAA...")
         self.path = Path(path).absolute()
@@ -205,6 +205,7 @@ def _field(data: bytes) -> tuple[bytes, bytes]:
 
 
 def _fingerprint(key: str | Path) -> str:
+    files.require_plain(key)
     done = _ssh_keygen("-l", "-E", "sha256", "-f", Path(key).absolute())
     words = done.stdout.decode(errors="replace").split()
     if done.returncode or len(words) < 2 or not words[1].startswith("SHA256:"):

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from toolnoise.base.errors import BadInput
-from toolnoise.base.files import readable
+from toolnoise.base.files import read_bytes, readable
 from toolnoise.provenance.record import envelope
 from toolnoise.provenance.record.envelope import Envelope
 
@@ -120,7 +120,7 @@ class Statement(NamedTuple):
 def path_for(output: str | Path) -> Path:
     """The path of a job's statement, from its first output: beside it if that lies outside a study's results."""
     parts = PurePosixPath(output).parts
-    if parts[0] == "results" and len(parts) > 2:
+    if parts[:1] == ("results",) and len(parts) > 2:
         return Path(*parts[:2], FOLDER, *parts[2:-1], parts[-1] + SUFFIX)
     return Path(f"{output}{SUFFIX}")
 
@@ -128,7 +128,7 @@ def path_for(output: str | Path) -> Path:
 def read(path: str | Path) -> Statement:
     """Read and check a statement, with or without a signed envelope."""
     with readable(path, WANTED):
-        return parse(Path(path).read_bytes(), path)
+        return parse(read_bytes(path), path)
 
 
 def parse(content: bytes, path: str | Path) -> Statement:

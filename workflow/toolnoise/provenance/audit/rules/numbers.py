@@ -11,6 +11,7 @@ import numpy as np
 from toolnoise.base import arrays
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import readable
+from toolnoise.datasets import prepared
 from toolnoise.provenance.audit.evidence import Evidence, Found, guarded
 from toolnoise.steps import Job
 from toolnoise.training import runs
@@ -79,5 +80,4 @@ def _accuracy(evidence: Evidence, record: str, layer: np.ndarray, labels: np.nda
 
 
 def _labels(data: Path) -> Sequence[int]:
-    names = arrays.npz_names(data)
-    return arrays.read_npz(data, names)["test_labels"]
+    return prepared.targets(data)["test_labels"]

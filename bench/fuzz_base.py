@@ -1,0 +1,201 @@
+"""The small finished study whose files and commands bench/fuzz.py changes: made by the program itself, in one folder.
+
+It has a part of each kind: two frameworks, a model and data of its own, programs of others, runs that were adopted, an
+atlas, remedies, layers, recorded steps, overhead, and besides files that no study made: predictions, archives, keys.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from toolnoise.base import arrays, program
+
+EXAMPLES, CLASSES = 24, 4
+BUILDER = """
+import keras
+
+
+def small(input_shape, classes, width=4):
+    image = keras.Input(input_shape)
+    hidden = keras.layers.Dense(width, activation="relu")(keras.layers.Flatten()(image))
+    return keras.Model(image, keras.layers.Dense(classes)(hidden))
+"""
+# A training program that leaves what lies in a folder, so that the fuzzer can change what it leaves.
+PROGRAM = "sh -c 'cp -r left/$0/. \"$1\"' {} {{out}}"
+FORMATS = {"mnist": "mnist", "cifar-10": "cifar", "celeba": "celeba", "image-folder": "image-folder"}
+
+
+def block(model: str, dataset: str, hardware: str, *variants: str, **further: object) -> dict:
+    """A block of the study's grid."""
+    task = {"models": [model], "datasets": [dataset], "hardware": [hardware], "variants": list(variants)}
+    return task | {"recipe": "short", "seeds": 2} | further
+
+
+def programmed(model: str, dataset: str = "outcome") -> dict:
+    """A block of a training program."""
+    made = block(model, dataset, "command", "control")
+    del made["recipe"]
+    return made
+
+
+STUDY = {
+    "study": "fuzz",
+    "models": {
+        "own": {"builder": "networks:small", "options": {"width": 3}},
+        "scores": {"command": PROGRAM.format("scores"), "sources": ["init"]},
+        "classes": {"command": PROGRAM.format("classes"), "sources": ["init"], "outcome": "classes"},
+        "numbers": {"command": PROGRAM.format("numbers"), "sources": ["init"], "outcome": "values"},
+        "metric": {"command": PROGRAM.format("metric"), "sources": ["init"], "outcome": "metric"},
+    },
+    "datasets": {
+        "mine": {"reader": "npz", "path": "mine.npz"},
+        "folder": {"reader": "npy", "path": "folder", "streamed": True},
+        "targets": {"reader": "outcome"},
+        "nothing": {"reader": "outcome"},
+        "faces": {"train_examples": 40, "test_examples": 24, "image_size": 8},
+    },
+    "recipes": {
+        "short": {"epochs": 2, "batch_size": 16, "learning_rate": 0.01, "schedule": "cosine", "cycles": 2}
+        | {"record_steps": True, "crop": 1}
+    },
+    "grid": [
+        block("linear", "mine", "cpu", "control", remedies=["flip"], layers=6),
+        block("linear", "mine", "cpu", "algo", "algo_impl"),
+        block("linear", "mine", "cpu-jax", "control"),
+        block("linear", "folder", "cpu", "control"),
+        block("linear", "faces", "cpu", "control"),
+        block("own", "mine", "cpu", "control"),
+        block("hidden", "mine", "cpu", "algo", atlas=True),
+        block("hidden", "mine", "cpu-eigen", "algo", atlas=True),
+        programmed("scores"),
+        programmed("classes"),
+        programmed("numbers", "targets"),
+        programmed("metric", "nothing"),
+    ],
+    "overhead": {"models": ["linear"], "hardware": ["cpu"], "batch_size": 4, "image_size": 8, "classes": 4}
+    | {"warmup": 1, "steps": 1, "repeats": 1},
+    "figures": ["table2", "noise_by_source", "claims"],
+}
+# Data in official formats: prepared by the fuzzer, trained on by nobody.
+DATA = {
+    "study": "formats",
+    "grid": [block("linear", name, "cpu", "control") for name in FORMATS],
+    "recipes": {"short": {"epochs": 1, "batch_size": 4, "learning_rate": 0.01}},
+    "figures": [],
+}
+ENTRIES = {
+    "mnist": {
+        "reader": "mnist",
+        "files": {
+            f"{part}_{what}": {"path": f"raw/{file}-{what}-{kind}-ubyte.gz"}
+            for part, file in (("train", "train"), ("test", "t10k"))
+            for what, kind in (("images", "idx3"), ("labels", "idx1"))
+        },
+    },
+    "cifar-10": {"reader": "cifar", "path": "raw/cifar-10-binary.tar.gz"},
+    "celeba": {
+        "reader": "celeba",
+        "files": {
+            "images": {"path": "raw/img_align_celeba.zip"},
+            "attributes": {"path": "raw/list_attr_celeba.txt"},
+            "partition": {"path": "raw/list_eval_partition.txt"},
+        },
+        "image_size": 8,
+        "target": "Blond_Hair",
+        "groups": {"Male": "Male", "Female": "not Male"},
+    },
+    "image-folder": {"reader": "image-folder", "path": "raw/pictures.tar", "image_size": 8},
+}
+
+
+def _images(count: int) -> dict[str, np.ndarray]:
+    draw = np.random.default_rng(1)
+    return {
+        f"{part}_{what}": draw.integers(0, 256, (count, 8, 8, 1), np.uint8)
+        if what == "images"
+        else np.arange(count) % CLASSES
+        for part in ("train", "test")
+        for what in ("images", "labels")
+    }
+
+
+def _foreign(folder: Path) -> None:
+    """Files of others: predictions to compare and to adopt, labels, what programs leave."""
+    draw = np.random.default_rng(2)
+    labels = np.arange(EXAMPLES) % CLASSES
+    runs = (2 * np.eye(CLASSES)[labels] + draw.normal(size=(2, 4, EXAMPLES, CLASSES))).astype(np.float32)
+    np.save(folder / "y.npy", labels)
+    np.save(folder / "values.npy", runs[0, 0, :, 1])
+    (folder / "values").mkdir()
+    for arm, stack in zip("ab", runs, strict=True):
+        np.save(folder / f"{arm}.npy", stack)
+        np.savez(folder / f"{arm}.npz", logits=stack)
+        np.savetxt(folder / f"{arm}.csv", stack.argmax(2), delimiter=",", fmt="%d")
+        for seed, run in enumerate(stack, 1):
+            (folder / f"found/{arm}").mkdir(parents=True, exist_ok=True)
+            np.save(folder / f"found/{arm}/seed{seed}.npy", run)
+            np.save(folder / f"values/{arm}{seed}.npy", run[:, 0])
+    rows = [f"found/{arm}/seed{seed}.npy,{arm},{seed},0.{seed}" for arm in "ab" for seed in range(1, 5)]
+    (folder / "found.csv").write_text("\n".join(["file,arm,seed,score", *rows]) + "\n")
+    left = {
+        "scores": {"logits": runs[0, 0], "labels": labels},
+        "classes": {"predictions": runs[0, 0].argmax(1), "labels": labels},
+        "numbers": {"predictions": runs[0, 0, :, 0], "labels": runs[0, 1, :, 0]},
+        "metric": {},
+    }
+    for name, outcome in left.items():
+        (folder / "left" / name).mkdir(parents=True)
+        for file, array in outcome.items():
+            np.save(folder / f"left/{name}/{file}.npy", array)
+        np.savez(folder / f"left/{name}/weights.npz", dense=np.arange(6, dtype=np.float32))
+        (folder / f"left/{name}/history.csv").write_text("epoch,loss\n1,0.5\n2,0.25\n")
+    np.savez(folder / "left/scores/groups.npz", odd=labels % 2 == 1)
+    (folder / "left/metric/metric.json").write_text('{"score": 0.5, "other": 1}\n')
+
+
+def make(folder: Path) -> None:
+    """Make the study, or leave it if it is whole."""
+    if (folder / "made").exists():
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    arrays.write_npz(folder / "mine.npz", _images(EXAMPLES))
+    (folder / "folder").mkdir()
+    for name, array in _images(EXAMPLES).items():
+        np.save(folder / f"folder/{name}.npy", array)
+    (folder / "networks.py").write_text(BUILDER)
+    (folder / "empty").mkdir()
+    (folder / "null").symlink_to("/dev/null")
+    (folder / "own").mkdir()
+    (folder / "own/model.py").write_text(BUILDER)
+    _foreign(folder)
+    for name in FORMATS:
+        _do(folder, "toolnoise", "synthesise", "--format", name, "--examples", "40", "--out", "raw")
+    _do(folder, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "fuzz", "-f", "key")
+    words = (folder / "key.pub").read_text().split()
+    (folder / "signers").write_text(f"fuzz {words[0]} {words[1]}\n")
+    _do(folder, "toolnoise", "adopt", "found/{arm}/seed{seed}.npy", "--labels", "y.npy", "--name", "taken")
+    taken = yaml.safe_load((folder / "taken.yaml").read_text())
+    whole = STUDY | {"models": STUDY["models"] | taken["models"], "grid": STUDY["grid"] + taken["grid"]}
+    (folder / "study.yaml").write_text(yaml.safe_dump(whole, sort_keys=False))
+    (folder / "formats.yaml").write_text(yaml.safe_dump(DATA | {"datasets": ENTRIES}, sort_keys=False))
+    snakemake = (sys.executable, "-m", "snakemake", "--snakefile", str(program.snakefile()), "--cores", "2")
+    _do(folder, *snakemake, "all", "speed", "--configfile", "study.yaml")
+    shutil.rmtree(folder / ".snakemake", ignore_errors=True)
+    _do(folder, "toolnoise", "export", "results/fuzz", "--out", "fuzz.tar.gz")
+    (folder / "program/resources").mkdir(parents=True)
+    for path in program.path_of("resources").glob("*.yaml"):
+        shutil.copyfile(path, folder / "program/resources" / path.name)
+    (folder / "made").touch()
+
+
+def _do(folder: Path, *command: str) -> None:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=os.environ | {"PATH": path})
+    if done.returncode:
+        sys.exit(f"{' '.join(command)}: {done.returncode}\n{done.stdout}{done.stderr}")

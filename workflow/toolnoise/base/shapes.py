@@ -1,0 +1,81 @@
+"""Shapes of JSON that this program wrote: a file that does not have its shape is refused in one line where it is read.
+
+A shape is a `Kind` of value, a mapping from keys to shapes, or a list of one shape, which each entry has. A key with a
+question mark may be left out; the key `*` stands for all others. Keys that a shape does not name are not looked at.
+"""
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from toolnoise.base import files
+from toolnoise.base.errors import BadInput
+
+
+class Kind(NamedTuple):
+    """A kind of value, and its name in an error."""
+
+    called: str
+    fits: Callable[[Any], bool]
+
+
+Shape = Kind | Mapping[str, "Shape"] | list["Shape"]
+
+# JSON has integers of any length; an array has no such shape, and a range of so many numbers has no place.
+MOST = 2**31 - 1
+
+ANYTHING = Kind("anything", lambda _: True)
+TEXT = Kind("a text", lambda value: isinstance(value, str))
+FLAG = Kind("true or false", lambda value: isinstance(value, bool))
+COUNT = Kind(f"an integer from 0 to {MOST}", lambda value: type(value) is int and 0 <= value <= MOST)
+INTEGER = Kind("an integer from 0 to 2^63 - 1", lambda value: type(value) is int and 0 <= value < 2**63)
+POSITIVE = Kind(f"an integer from 1 to {MOST}", lambda value: type(value) is int and 1 <= value <= MOST)
+AMOUNT = Kind(
+    "a number from 0 up", lambda value: type(value) in (int, float) and 0 <= value <= 1e300 and math.isfinite(value)
+)
+
+
+def one_of(*values: str) -> Kind:
+    """One of some texts."""
+    return Kind(f"one of {', '.join(values)}", lambda value: isinstance(value, str) and value in values)
+
+
+def read(path: str | Path, shape: Shape, wanted: str) -> Any:
+    """Read a JSON file that has a shape; `wanted` says what it is."""
+    value = files.read_json(path)
+    require(value, shape, path, wanted)
+    return value
+
+
+def require(value: Any, shape: Shape, path: str | Path, wanted: str, key: str = "") -> None:
+    """Refuse a value without the shape; `key` is where it stands in its file."""
+    if isinstance(shape, Kind):
+        if not shape.fits(value):
+            raise BadInput(path, key, f"found {_shown(value)}", f"expected {shape.called}")
+    elif isinstance(shape, list):
+        if not isinstance(value, list):
+            raise BadInput(path, key, f"found {_shown(value)}", f"expected a list, as in {wanted}")
+        for place, one in enumerate(value):
+            require(one, shape[0], path, wanted, f"{key}[{place}]")
+    else:
+        if not isinstance(value, dict):
+            raise BadInput(path, key, f"found {_shown(value)}", f"expected {wanted}" if not key else "a mapping")
+        for name, part in shape.items():
+            plain = name.removesuffix("?")
+            if name == "*":
+                there = [one for one in value if one not in shape and f"{one}?" not in shape]
+            elif plain in value:
+                there = [plain]
+            elif name == plain:
+                raise BadInput(path, f"{key}.{plain}".lstrip("."), "no such key", wanted)
+            else:
+                continue
+            for one in there:
+                require(value[one], part, path, wanted, f"{key}.{one}".lstrip("."))
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 60 else text[:57] + "..."
