@@ -1,12 +1,14 @@
 """A study's page in a real headless Chromium: from its findings to one run and its data, by mouse and by keyboard."""
 
 import json
+import random
 import re
 
 import pytest
 from playwright.sync_api import expect
 
 from toolnoise.pages import whole
+from toolnoise.provenance.page.packing import packed
 
 CELL = "smallcnn/digits/cpu/algo_impl"
 RUN = f"{CELL}/1"
@@ -220,6 +222,31 @@ def test_nothing_is_wider_than_the_window(opened, published, width):
         page.set_viewport_size({"width": width, "height": 800})
         arrived(page)
         assert (fragment, page.evaluate("document.documentElement.scrollWidth") <= width) == (fragment, True)
+
+
+def invented(chance, depth=4):
+    """A JSON value with much that repeats itself, and with keys and texts that deceive."""
+    texts = ["", "runs/a/1.csv", "runs/a/2.csv", "runs/b", "\U0001f600/x", "\U0001f600/y", "$same", "\ud800", "é"]
+    kinds = [lambda: chance.choice(texts), lambda: chance.randrange(4), lambda: chance.choice([None, True, False])]
+    kinds += [lambda: round(chance.gauss(0, 1), 3), lambda: 10.0 ** chance.randrange(-9, 19)]
+    if depth:
+        keys = ["a", "b", "$same", "$rows", "__proto__", "constructor", "c", "d"]
+        one = chance.choice([*kinds, lambda: invented(chance, depth - 1)])
+        kinds = [lambda: [one() for _ in range(chance.randrange(9))]]
+        kinds += [lambda: {key: one() for key in keys[: chance.randrange(9)]}]
+        shape = [lambda: chance.randrange(3), *(chance.choice([one, lambda: 1]) for _ in range(chance.randrange(4)))]
+        kinds += [lambda: [[column() for column in shape] for _ in range(chance.randrange(12))]]
+        kinds += [lambda: [dict(zip(keys, (column() for column in shape), strict=False)) for _ in range(6)]]
+    return chance.choice(kinds)()
+
+
+def test_what_is_packed_comes_back_as_it_was(page):
+    chance = random.Random(0)
+    values = [invented(chance) for _ in range(2000)]
+    back = page.evaluate("text => JSON.stringify(unpacked(JSON.parse(text)))", json.dumps(packed(values)))
+    plain = page.evaluate("text => JSON.stringify(JSON.parse(text))", json.dumps(values))
+    assert len(packed(values)) == len(values)
+    assert back == plain
 
 
 def test_the_page_asks_the_network_for_nothing(opened, published):

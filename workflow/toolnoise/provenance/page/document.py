@@ -13,6 +13,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from toolnoise.provenance.page.packing import packed
+
 SAME = "'self'"
 
 
@@ -26,7 +28,7 @@ def assembled(template: Path, styles: Sequence[Path], scripts: Sequence[Path], b
         "base-uri 'none'; form-action 'none'"
     )
     # In one pass, so that inserted text is never searched for placeholders.
-    found = {"policy": policy, "style": style, "data": escaped(block), "script": script}
+    found = {"policy": policy, "style": style, "data": escaped(packed(block)), "script": script}
     return re.sub(r"\{(policy|style|data|script)\}", lambda place: found[place[1]], _text(template))
 
 
@@ -40,7 +42,7 @@ def escaped(value: object) -> str:
 
 def part(name: str, value: object) -> str:
     """A data file. JSON in a string, because `__proto__` is a key in JSON and no key in JavaScript."""
-    quoted = (escaped(one).replace("\\", "\\\\").replace("'", "\\'") for one in (name, value))
+    quoted = (escaped(one).replace("\\", "\\\\").replace("'", "\\'") for one in (name, packed(value)))
     return "part({});\n".format(", ".join(f"'{text}'" for text in quoted))
 
 
