@@ -37,6 +37,8 @@ from toolnoise.study.grid import Study
 TOOLINGS = ("cpu", "cpu-eigen", "cpu-jax", "cpu-torch")
 VARIANTS = ("algo_impl", "algo", "impl", "init", "shuffle")
 SEEDS = 10
+EXAMPLES = 500
+PICTURE = 130
 REPEATS = 5
 THEN = datetime(2026, 1, 31, 12)
 OBSERVED = {"host": "node", "device": "cpu", "cpu": "Some Processor @ 2.80GHz", "versions": {"tensorflow": "2.21.0"}}
@@ -107,8 +109,9 @@ def write(study: Study, folder: Path) -> None:
     write_text(folder / "page/tables.js", part("tables", all_tables(study, folder, chance)))
     write_text(folder / "page/compared.js", part("compared", compared(study, chance)))
     for cell in study.cells:
-        points = steps.STEPS["show-cell"].parameters(study, cell)["points"]
-        write_text(folder / f"page/{cells.name(cell)}.js", part(cells.name(cell), runs_of(study, cell, points, chance)))
+        chosen = steps.STEPS["show-cell"].parameters(study, cell)
+        block = runs_of(study, cell, chosen["points"], chosen["drawn"], chance)
+        write_text(folder / f"page/{cells.name(cell)}.js", part(cells.name(cell), block))
     write_text(folder / "index.html", whole.document(first(study, chance)))
 
 
@@ -143,7 +146,7 @@ def compared(study: Study, chance: random.Random) -> list[dict[str, Any]]:
     return [{"a": list(a), "b": list(b), "text": "".join(line() for _ in range(40))} for a, b in pairs]
 
 
-def runs_of(study: Study, cell: Cell, points: int, chance: random.Random) -> dict[str, Any]:
+def runs_of(study: Study, cell: Cell, points: int, drawn: int, chance: random.Random) -> dict[str, Any]:
     """A cell's part with random numbers."""
     seeds, at = study.seeds[cell], cells.thinned(200, points)
 
@@ -162,16 +165,25 @@ def runs_of(study: Study, cell: Cell, points: int, chance: random.Random) -> dic
             for seed in seeds
         ],
         "curves": {
-            curve: [[cells.number(chance.random(), cells.DRAWN) for _ in at] for _ in seeds] for curve in cells.CURVES
-        },
+            curve: [[cells.number(chance.random(), cells.DRAWN.get(curve, cells.OTHERS)) for _ in at] for _ in seeds]
+            for curve in cells.CURVES
+        }
+        | {"test_accuracy": [[chance.randrange(EXAMPLES) / EXAMPLES for _ in at] for _ in seeds]},
         "values": {metric: {str(seed): number() for seed in seeds} for metric in measures.RUN},
         "measures": {f"measure_{place}": [number(), number(), number(), SEEDS, 0] for place in range(50)},
         "partings": [
             {"seeds": [seeds[0], seed], "initial_equal": False, "draws_from": 1, "weights_from": 1, "equal": False}
             | {"tensors": ["conv1/kernel"] * cells.LISTED, "n_tensors": 12, "l2_unit": number(), "churn": number()}
-            | {"flips": {name: [9, list(range(cells.LISTED))] for name in cells.FLIPS}}
+            | {"flips": dict.fromkeys(cells.FLIPS, 9)}
             for seed in seeds[1:]
         ],
+        "examples": [
+            [place, kind, chance.randrange(EXAMPLES), *(str(chance.randrange(10)) for _ in range(3))]
+            for place, kind in itertools.product(range(len(seeds) - 1), cells.FLIPS)
+            for _ in range(cells.LISTED)
+        ],
+        # What a digit of 8 x 8 pixels takes.
+        "pictures": {str(number): f"{chance.getrandbits(1000):0250x}"[:PICTURE] for number in range(drawn // PICTURE)},
     }
 
 

@@ -1,8 +1,11 @@
+import base64
 import json
 
 import pytest
 
 from toolnoise.provenance.page.packing import packed
+
+BASE64 = base64.b64encode(bytes([0] * 20 + [255] * 20 + [1] * 20 + [2] * 4)).decode()
 
 
 def size(value):
@@ -19,9 +22,10 @@ def size(value):
             [*(f"results/a/runs/{seed}/b.csv" for seed in (3, 1, 2)), "x"],
             {"$names": [[0, 15, 15, 0], ["results/a/runs/3/b.csv", "1/b.csv", "2/b.csv", "x"]]},
         ),
+        (["00" * 20, "ff" * 20, "01" * 20, "02" * 4], {"$hex": [[40, 40, 40, 8], BASE64]}),
         (
-            [0.1234, 0.5, 0.2511, 0.9001, 0.9002, 0.9003, 0.9004, 0.9005],
-            {"$fixed": [4, [1234, 5000, 2511, 9001, 9002, 9003, 9004, 9005]]},
+            [0.1234, 0.5123, 0.2511, 0.9, 0.1234, 0.9031, 0.9004, 0.9005, 0.9107, 0.9208, 0.9318, 0.9418],
+            {"$fixed": [4, [1234, 5123, 2511, 9000, 1234, 9031, 9004, 9005, 9107, 9208, 9318, 9418]]},
         ),
         (
             [{"seed": seed, "status": "done"} for seed in range(4)],

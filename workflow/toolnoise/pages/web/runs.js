@@ -59,7 +59,8 @@ function panels(part, lit, further = () => []) {
   const thinned = Math.max(...part.runs.map(({ epochs }) => epochs), 0) > part.epochs.length;
   return [
     el("div", { class: "plots four" }, panelsOf(part).map(([curve, label, logarithmic]) => curves({ label: `${label}${logarithmic ? ", logarithmic" : ""}`, epochs: part.epochs, lines: linesOf(part, curve, further(curve)), lit, logarithmic }))),
-    thinned && el("p", { class: "soft" }, `${part.epochs.length} of ${Math.max(...part.runs.map(({ epochs }) => epochs))} epochs are drawn; history.csv has all.`),
+    thinned && el("p", { class: "soft" }, `${part.epochs.length} of ${Math.max(...part.runs.map(({ epochs }) => epochs))} epochs are drawn.`),
+    el("p", { class: "soft" }, "Losses have 3 digits here, other values 4. history.csv has every epoch and all digits."),
     opening("The curves as a table", () => historyTable(part, lit)),
   ];
 }

@@ -3,7 +3,7 @@
 No data can run as code. The block is plain ASCII JSON without `<`, `>` and `&`. A data file is one call of the page's
 function `part` with the JSON as a string, so that it loads from `file://`, where a page may fetch nothing. The page's
 policy allows only its own script and style, by their SHA-256, and no address. A page with data files lets that script
-load further scripts (`strict-dynamic`), and nothing else can; it may show pictures that lie beside it.
+load further scripts (`strict-dynamic`), and nothing else can; it may show pictures that lie beside it or in its data.
 """
 
 import base64
@@ -19,10 +19,10 @@ SAME = "'self'"
 
 
 def assembled(template: Path, styles: Sequence[Path], scripts: Sequence[Path], block: object, parts: bool) -> str:
-    """The page, as HTML; with `parts`, it may load data files and pictures from beside it."""
+    """The page, as HTML; with `parts`, it may load data files, and pictures from beside it or in them."""
     style = "\n".join(map(_text, styles))
     script = '"use strict";\n' + "\n".join(map(_text, scripts))
-    further, pictures = (" 'strict-dynamic'", f"img-src {SAME}; ") if parts else ("", "")
+    further, pictures = (" 'strict-dynamic'", f"img-src {SAME} data:; ") if parts else ("", "")
     policy = (
         f"default-src 'none'; script-src {_digest(script)}{further}; style-src {_digest(style)}; {pictures}"
         "base-uri 'none'; form-action 'none'"

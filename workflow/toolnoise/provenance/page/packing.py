@@ -1,12 +1,14 @@
 """JSON values in fewer characters, which a page's script turns back into the same values (web/packing.js).
 
 A long list is kept by columns: the values of one key side by side, numbers in equal steps as start, step and count,
-repeated values as places in a list of values, and a name without the beginning that it shares with the one before. A
-packed value is an object with a single key, which begins with `$`. Everything else stays as it is.
+repeated values as places in a list of values, a name without the beginning that it shares with the one before, and
+digests in base64. A packed value is an object with a single key, which begins with `$`. Everything else stays as it is.
 """
 
+import base64
 import itertools
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -22,7 +24,17 @@ LAST = "\uffff"
 # Numbers of more decimals, and larger ones, stay as they are.
 DECIMALS, EXACT = 9, 2**53
 
-SAME, STEPS, CHOSEN, NAMES, FIXED, ROWS, PAIRS = "$same", "$steps", "$chosen", "$names", "$fixed", "$rows", "$pairs"
+SAME, STEPS, CHOSEN, NAMES, FIXED, HEX, ROWS, PAIRS = (
+    "$same",
+    "$steps",
+    "$chosen",
+    "$names",
+    "$fixed",
+    "$hex",
+    "$rows",
+    "$pairs",
+)
+DIGEST = re.compile(r"(?:[0-9a-f]{2}){3,}")
 HOLDERS = (dict, list, tuple)
 
 
@@ -92,7 +104,7 @@ def _scalars(items: Sequence[Any]) -> Any:
     if len(places) <= len(items) / 2:
         forms.append({CHOSEN: [packed([value for _, value in places]), packed(numbers)]})
     elif all(isinstance(one, str) for one in items):
-        forms += _names(items)
+        forms += _digests(items) if all(map(DIGEST.fullmatch, items)) else _names(items)
     elif all(type(one) in (int, float) for one in items):
         forms += _fixed(items)
     return min(forms, key=lambda form: len(json.dumps(form, separators=(",", ":"))))
@@ -122,6 +134,11 @@ def _names(items: Sequence[str]) -> Iterator[Any]:
     rests = [name[length:] for name, length in zip(items, shared, strict=True)]
     if any(shared):
         yield {NAMES: [packed(shared), packed(rests) if len(set(rests)) <= len(rests) / 2 else rests]}
+
+
+def _digests(items: Sequence[str]) -> Iterator[Any]:
+    """The lengths of digests, and all of them together."""
+    yield {HEX: [packed(list(map(len, items))), base64.b64encode(bytes.fromhex("".join(items))).decode()]}
 
 
 def _shared(one: str, other: str) -> int:

@@ -28,6 +28,11 @@ const UNPACK = {
     return unpacked(rests).map((rest, place) => (before = before.slice(0, shared[place]) + rest));
   },
   $fixed: ([digits, whole]) => whole.map((one) => one / 10 ** digits),
+  $hex([lengths, text]) {
+    const digits = Array.from(atob(text), (one) => one.charCodeAt(0).toString(16).padStart(2, "0")).join("");
+    let from = 0;
+    return unpacked(lengths).map((length) => digits.slice(from, (from += length)));
+  },
   $rows([numbers, tables]) {
     const rows = tables.map(([form, packed]) => {
       const found = form === null ? unpacked(packed) : packed.map(unpacked);
