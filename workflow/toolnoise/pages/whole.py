@@ -34,7 +34,10 @@ from toolnoise.study.grid import Study
 from toolnoise.training import runs
 
 WEB = Path(__file__).parent / "web"
-SCRIPTS = (*audit_page.VIEWS, *(WEB / name for name in ("charts.js", "tables.js", "study.js", "runs.js", "going.js")))
+SCRIPTS = (
+    *audit_page.VIEWS,
+    *(WEB / name for name in ("pointing.js", "charts.js", "tables.js", "study.js", "runs.js", "going.js")),
+)
 # Metric files that have a place of their own on the page, or one row per step.
 NO_TABLE = ("stability", "runs", "convergence", "growth", "counts")
 
