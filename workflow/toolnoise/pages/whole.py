@@ -18,12 +18,12 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import read_json, write_text
 from toolnoise.claims import sentences
 from toolnoise.claims.judging import CLAIMS, PUBLISHED, STUDY, WHOLE
-from toolnoise.pages import anonymous, cells, compared, findings, measures, tables
+from toolnoise.pages import cells, compared, findings, measures, tables
 from toolnoise.provenance.audit import examine
 from toolnoise.provenance.audit.examine import Audit
 from toolnoise.provenance.page import page as audit_page
 from toolnoise.provenance.page.document import assembled, part
-from toolnoise.provenance.record import envelope, tree
+from toolnoise.provenance.record import anonymous, envelope, tree
 from toolnoise.provenance.record.signing import AllowedSigners
 from toolnoise.provenance.record.tree import Results, Tree
 from toolnoise.steps import STEPS

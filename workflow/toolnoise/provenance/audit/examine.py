@@ -17,6 +17,7 @@ from toolnoise.base.progress import progress
 from toolnoise.provenance.audit.evidence import Evidence, guarded
 from toolnoise.provenance.audit.rules import ROOT_SIGNED, RULES, SIGNED, Rule, origins, root
 from toolnoise.provenance.audit.rules.origins import Stale
+from toolnoise.provenance.record import anonymous
 from toolnoise.provenance.record.hashing import Hashed, sha256_of_all
 from toolnoise.provenance.record.signing import AllowedSigners, Verdict
 from toolnoise.provenance.record.tree import Results, Tree, open_plain, shown
@@ -122,7 +123,8 @@ def examine(
             findings += [Finding(rule.name, artifact, what) for artifact, what in found]
     stale = tuple(found for one in evidence for found in origins.stale(one))
     slim = [f"{one.name}: {len(one.left_out)} {LEFT}" for one in results.trees if one.left_out]
-    return Audit(results, evidence, tuple(findings), stale, (*slim, *origins.notes()), now)
+    hidden = [f"{one.name}: {anonymous.SAYS}" for one in results.trees if one.anonymised]
+    return Audit(results, evidence, tuple(findings), stale, (*slim, *hidden, *origins.notes()), now)
 
 
 def as_json(found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> dict[str, Any]:

@@ -24,16 +24,8 @@ LAST = "\uffff"
 # Numbers of more decimals, and larger ones, stay as they are.
 DECIMALS, EXACT = 9, 2**53
 
-SAME, STEPS, CHOSEN, NAMES, FIXED, HEX, ROWS, PAIRS = (
-    "$same",
-    "$steps",
-    "$chosen",
-    "$names",
-    "$fixed",
-    "$hex",
-    "$rows",
-    "$pairs",
-)
+FORMS = "$same", "$steps", "$chosen", "$names", "$fixed", "$hex", "$rows", "$pairs"
+SAME, STEPS, CHOSEN, NAMES, FIXED, HEX, ROWS, PAIRS = FORMS
 DIGEST = re.compile(r"(?:[0-9a-f]{2}){3,}")
 HOLDERS = (dict, list, tuple)
 
