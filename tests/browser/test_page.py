@@ -303,7 +303,8 @@ def invented(chance, depth=4):
 
 def test_what_is_packed_comes_back_as_it_was(page):
     chance = random.Random(0)
-    values = [*(invented(chance) for _ in range(2000)), [f"{chance.getrandbits(160):040x}" for _ in range(9)]]
+    values = [invented(chance) for _ in range(2000)]
+    values += [[f"{chance.getrandbits(160):040x}" for _ in range(30)], [f"runs/of/{place}.csv" for place in range(30)]]
     text = json.dumps(packed(values))
     back = page.evaluate("text => JSON.stringify(unpacked(JSON.parse(text)))", text)
     plain = page.evaluate("text => JSON.stringify(JSON.parse(text))", json.dumps(values))
