@@ -109,8 +109,8 @@ def write(study: Study, folder: Path) -> None:
     write_text(folder / "page/tables.js", part("tables", all_tables(study, folder, chance)))
     write_text(folder / "page/compared.js", part("compared", compared(study, chance)))
     for cell in study.cells:
-        chosen = steps.STEPS["show-cell"].parameters(study, cell)
-        block = runs_of(study, cell, chosen["points"], chosen["drawn"], chance)
+        points = steps.STEPS["show-cell"].parameters(study, cell)["points"]
+        block = runs_of(study, cell, points, chance)
         write_text(folder / f"page/{cells.name(cell)}.js", part(cells.name(cell), block))
     write_text(folder / "index.html", whole.document(first(study, chance)))
 
@@ -146,7 +146,7 @@ def compared(study: Study, chance: random.Random) -> list[dict[str, Any]]:
     return [{"a": list(a), "b": list(b), "text": "".join(line() for _ in range(40))} for a, b in pairs]
 
 
-def runs_of(study: Study, cell: Cell, points: int, drawn: int, chance: random.Random) -> dict[str, Any]:
+def runs_of(study: Study, cell: Cell, points: int, chance: random.Random) -> dict[str, Any]:
     """A cell's part with random numbers."""
     seeds, at = study.seeds[cell], cells.thinned(200, points)
 
@@ -183,7 +183,10 @@ def runs_of(study: Study, cell: Cell, points: int, drawn: int, chance: random.Ra
             for _ in range(cells.LISTED)
         ],
         # What a digit of 8 x 8 pixels takes.
-        "pictures": {str(number): f"{chance.getrandbits(1000):0250x}"[:PICTURE] for number in range(drawn // PICTURE)},
+        "pictures": {
+            str(number): f"{chance.getrandbits(1000):0250x}"[:PICTURE]
+            for number in range(cells.most_drawn(points) // PICTURE)
+        },
     }
 
 

@@ -41,13 +41,14 @@ DIGEST = 6
 ALL_PAIRS = 6
 # Tensors and examples that an answer lists; `toolnoise diff` has all.
 LISTED = 5
+# Characters of the pictures of a cell whose curves have the most points.
+MOST_DRAWN, MOST_POINTS = 100_000, 200
 FLIPS = ("a_right_b_wrong", "a_wrong_b_right", "both_wrong_differently")
 
 
 def show(
     cell: Sequence[str],
     points: int,
-    drawn: int,
     data: str | Path,
     logits: str | Path,
     index: str | Path,
@@ -58,14 +59,14 @@ def show(
 ) -> None:
     """Write a cell's part of the page."""
     found = [runs.read(record) for record in records]
-    block = about(found, points, metrics, values) | compared(found, drawn, data, logits, index)
+    block = about(found, points, metrics, values) | compared(found, points, data, logits, index)
     write_text(out, part(name(cell), block))
 
 
 def compared(
-    found: Sequence[Run], drawn: int, data: str | Path, logits: str | Path, index: str | Path
+    found: Sequence[Run], points: int, data: str | Path, logits: str | Path, index: str | Path
 ) -> dict[str, Any]:
-    """Where runs part, some of the examples that flip, and pictures of those, in at most so many characters."""
+    """Where runs part, some of the examples that flip, and pictures of those."""
     scores = layers(logits, index)
     known = prepared.load(data) if scores else None
     parted, examples = [], []
@@ -79,8 +80,13 @@ def compared(
     return {
         "partings": parted,
         "examples": examples,
-        "pictures": pictures.drawn(known.test, named, drawn) if known else {},
+        "pictures": pictures.drawn(known.test, named, most_drawn(points)) if known else {},
     }
+
+
+def most_drawn(points: int) -> int:
+    """How many characters of pictures a cell has: a page of fewer points has more cells, and room for fewer."""
+    return MOST_DRAWN * points**2 // MOST_POINTS**2
 
 
 def pairs(found: Sequence[Run]) -> list[tuple[Run, Run]]:

@@ -223,13 +223,13 @@ def _cell(page: Page, cell: Cell) -> dict[str, Any] | None:
     metrics, values = (page.file(study.path(STEPS["measure"].writes[option], cell)) for option in ("out", "out-runs"))
     if not found or not (metrics.is_file() and values.is_file()):
         return None
-    chosen = STEPS["show-cell"].parameters(study, cell)
-    block = cells.about(found, chosen["points"], metrics, values)
+    points = STEPS["show-cell"].parameters(study, cell)["points"]
+    block = cells.about(found, points, metrics, values)
     logits, index = (page.file(study.path(pattern, cell)) for pattern in (layout.LOGITS, layout.PREDICTIONS))
     data = page.file(study.path(layout.DATA, dataset=cell.dataset))
     if not all(path.is_file() for path in (logits, index, data, *(run.folder / "weights.npz" for run in found))):
         return block | {"partings": [], "examples": [], "pictures": {}}
-    return block | cells.compared(found, chosen["drawn"], data, logits, index)
+    return block | cells.compared(found, points, data, logits, index)
 
 
 def _gate(page: Page, cell: Cell) -> bool | None:

@@ -13,7 +13,6 @@ from toolnoise.study.grid import Study
 
 A_DAY = 24 * 60  # minutes
 MOST_POINTS = 200_000  # of all curves of a study's page
-MOST_DRAWN = 1_000_000  # characters of all pictures there
 # Files that lie beside the one that an option names, and are read too: whole names, or suffixes in place of its own.
 RUN_FILES, WEIGHTS, INDEX, KERNEL_TIMES = ("weights.npz", "history.csv"), ("weights.npz",), (".json",), (".csv",)
 
@@ -40,9 +39,8 @@ def _measured(study: Study, cell: Cell) -> Parameters:
 
 
 def _shown(study: Study, cell: Cell) -> Parameters:
-    # The page of a large study is to stay small: the more runs, the fewer points of curves and pictures.
-    points = max(20, min(200, MOST_POINTS // sum(map(len, study.seeds.values()))))
-    return {"cell": list(cell), "points": points, "drawn": MOST_DRAWN // len(study.cells)}
+    # The page of a large study is to stay small: the more runs, the fewer points of their curves.
+    return {"cell": list(cell), "points": max(20, min(200, MOST_POINTS // sum(map(len, study.seeds.values()))))}
 
 
 def _overhead(study: Study, network: Network) -> Parameters:
