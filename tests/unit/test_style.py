@@ -94,6 +94,22 @@ def test_another_process_on_another_day_gives_the_same_bytes(tmp_path):
     assert written(f"{tmp_path}/here") == written(f"{tmp_path}/there")
 
 
+def test_the_last_digits_of_the_layout_do_not_change_the_bytes(tmp_path, monkeypatch):
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    style.save(drawn(three_bars()), f"{tmp_path}/here")
+    laid_out = ConstrainedLayoutEngine.execute
+
+    def elsewhere(engine, figure):
+        laid_out(engine, figure)
+        for panel in figure.axes:
+            panel._set_position(panel.get_position(original=True).translated(3e-16, -3e-16))
+
+    monkeypatch.setattr(ConstrainedLayoutEngine, "execute", elsewhere)
+    style.save(drawn(three_bars()), f"{tmp_path}/there")
+    assert written(f"{tmp_path}/here") == written(f"{tmp_path}/there")
+
+
 def test_another_value_gives_other_bytes(tmp_path):
     rows = three_bars()
     style.save(drawn(rows), f"{tmp_path}/one")

@@ -86,16 +86,29 @@ def read_npz(path: str | Path, mapped: Collection[str] = ()) -> dict[str, np.nda
         Path(path).open("rb") as file,
         np.lib.npyio.NpzFile(file, allow_pickle=False) as archive,
     ):
-        _require_sizes(path, archive.zip)
-        return {name: _map(path, archive.zip, name) if name in mapped else archive[name] for name in archive.files}
+        members = {one.name.removesuffix(".npy"): one for one in _members(path, archive.zip)}
+        # Mapped once: a map of its own for each of many small arrays takes longer than to read them.
+        whole = np.memmap(path, np.uint8, "r") if mapped else None
+        return {name: _view(whole, file, members[name]) if name in mapped else archive[name] for name in archive.files}
 
 
-def _require_sizes(path: str | Path, archive: zipfile.ZipFile) -> None:
-    """Refuse members that are larger than they may be, or claim more numbers than they have: NumPy makes room first."""
-    for member in archive.infolist():
-        if member.compress_type != zipfile.ZIP_STORED:
-            require_unpacked(path, member.filename, member.file_size, member.compress_size)
-        with archive.open(member) as file:
+class _Member(NamedTuple):
+    """An array in an .npz: its place in the file, how many bytes its own header has, and what that header says."""
+
+    name: str
+    info: zipfile.ZipInfo
+    header: int
+    shape: tuple[int, ...]
+    fortran: bool
+    dtype: np.dtype
+
+
+def _members(path: str | Path, archive: zipfile.ZipFile) -> Iterator[_Member]:
+    """The arrays of an .npz, none larger than allowed or claiming more numbers than it has: NumPy makes room first."""
+    for info in archive.infolist():
+        if info.compress_type != zipfile.ZIP_STORED:
+            require_unpacked(path, info.filename, info.file_size, info.compress_size)
+        with archive.open(info) as file:
             if (
                 file.peek(len(np.lib.format.MAGIC_PREFIX))[: len(np.lib.format.MAGIC_PREFIX)]
                 != np.lib.format.MAGIC_PREFIX
@@ -104,31 +117,33 @@ def _require_sizes(path: str | Path, archive: zipfile.ZipFile) -> None:
             read = HEADERS.get(np.lib.format.read_magic(file))
             if read is None:
                 continue
-            shape, _, dtype = read(file)
-            claimed, there = math.prod(shape) * dtype.itemsize, member.file_size - file.tell()
-        if claimed > there and not dtype.hasobject:
-            raise ValueError(f"{member.filename} claims {claimed} bytes and has {there}")
+            shape, fortran, dtype = read(file)
+            member = _Member(info.filename, info, file.tell(), shape, fortran, dtype)
+        claimed, there = math.prod(member.shape) * member.dtype.itemsize, info.file_size - member.header
+        if claimed > there and not member.dtype.hasobject:
+            raise ValueError(f"{info.filename} claims {claimed} bytes and has {there}")
+        yield member
+
+
+def _view(whole: np.ndarray, file: IO[bytes], member: _Member) -> np.ndarray:
+    """An array in the bytes of its file."""
+    if member.info.compress_type != zipfile.ZIP_STORED:
+        raise ValueError(f"{member.name.removesuffix('.npy')} is compressed")
+    # The last two fields of a zip's local header are how long what follows it is, before the member itself.
+    file.seek(member.info.header_offset + 26)
+    start = member.info.header_offset + 30 + sum(struct.unpack("<HH", file.read(4))) + member.header
+    size = math.prod(member.shape) * member.dtype.itemsize
+    return (
+        np.asarray(whole[start : start + size])
+        .view(member.dtype)
+        .reshape(member.shape, order="F" if member.fortran else "C")
+    )
 
 
 def unpack(file: IO[bytes]) -> dict[str, np.ndarray]:
     """Read every array of an .npz at the end of an open file."""
     with np.lib.npyio.NpzFile(file, allow_pickle=False) as archive:
         return {name: archive[name] for name in archive.files}
-
-
-def _map(path: str | Path, archive: zipfile.ZipFile, name: str) -> np.ndarray:
-    member = archive.getinfo(f"{name}.npy")
-    if member.compress_type != zipfile.ZIP_STORED:
-        raise ValueError(f"{name} is compressed")
-    with archive.open(member) as file:
-        np.lib.format.read_magic(file)
-        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
-        header = file.tell()
-    with Path(path).open("rb") as file:
-        # The last two fields of a zip's local header are how long what follows it is, before the member itself.
-        file.seek(member.header_offset + 26)
-        header += 30 + sum(struct.unpack("<HH", file.read(4)))
-    return np.asarray(np.memmap(path, dtype, "r", member.header_offset + header, shape))
 
 
 def read_npy(path: str | Path) -> np.ndarray:

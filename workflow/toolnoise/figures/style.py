@@ -422,5 +422,8 @@ def save_as(figure: Figure, path: str) -> None:
         if figure.get_layout_engine() is not None:
             figure.draw_without_rendering()  # laid out once, so that all formats agree
             figure.set_layout_engine("none")
+            for panel in figure.axes:
+                # The layout's solver goes by addresses in memory, so its last digits differ from process to process.
+                panel.set_position(np.round(panel.get_position(original=True).bounds, 6))
         with replacing(path) as scratch:
             figure.savefig(scratch, format=suffix, dpi=200, metadata=FORMATS[suffix])

@@ -270,7 +270,8 @@ def _timed(study: Tree) -> set[str]:
     before = -1
     while len(timed) != before:
         before = len(timed)
-        for _, statement in study.statements:
+        for stated in study.statements:
+            statement = stated.statement
             inputs = {study.inside(one.name) for one in statement.inputs}
             whole = statement.verb in TIMED or inputs & timed
             held = [one for one in statement.outputs if whole or (statement.verb, one.role) in TIMED_OUTPUTS]

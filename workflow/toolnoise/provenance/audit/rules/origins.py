@@ -111,11 +111,17 @@ def lock_is_kept(_evidence: Evidence, statement: Statement) -> Found:
 def stale(evidence: Evidence) -> Iterator[Stale]:
     """The first output of every statement by other code than the present one, with the changed files."""
     for stated in evidence.tree.statements:
-        made_by = stated.statement
-        changed = [one.name for one, standing in _standings(evidence, made_by) if standing == CHANGED]
-        changed += [one.uri for one in made_by.dependencies if one.kind == PACKAGE and not _is_installed(one.uri)]
+        changed = changed_since(evidence, stated.statement)
+        changed += [
+            one.uri for one in stated.statement.dependencies if one.kind == PACKAGE and not _is_installed(one.uri)
+        ]
         if changed:
-            yield Stale(made_by.outputs[0].name, tuple(changed))
+            yield Stale(stated.statement.outputs[0].name, tuple(changed))
+
+
+def changed_since(evidence: Evidence, statement: Statement) -> list[str]:
+    """The files of the repository that made the result, as its commit has them, and that are different now."""
+    return [one.name for one, standing in _standings(evidence, statement) if standing == CHANGED]
 
 
 def _standings(evidence: Evidence, statement: Statement) -> list[tuple[Artifact, str]]:
