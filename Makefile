@@ -64,6 +64,7 @@ lint: .venv/dev
 
 bench: .venv/dev
 	@.venv/bin/python bench/engine_vs_fit.py
+	@.venv/bin/python bench/engine_vs_peak.py
 	@.venv/bin/python bench/workflow_tax.py
 	@.venv/bin/python bench/pairwise.py
 	@.venv/bin/python bench/demo_time.py

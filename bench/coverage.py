@@ -21,7 +21,7 @@ from toolnoise.measures.draws import churns, grouped
 from toolnoise.metrics.churn import pairwise_churn
 from toolnoise.metrics.components import PARTS
 from toolnoise.metrics.components import rows as component_rows
-from toolnoise.metrics.example_churn import example_churn
+from toolnoise.metrics.example_churn import ExampleChurn
 from toolnoise.metrics.groups import of_difficulty, of_size, rates, unlike
 from toolnoise.metrics.ratios import Runs, ratios
 from toolnoise.metrics.remedies import Measured, measure, reduction
@@ -193,7 +193,7 @@ def predictions_and_variances(kind: str, world: tuple[float, float, float, int],
         here.append(pairwise_jackknife(Pairs.of(pairwise_churn(predictions))))
         true_here.append(churn_of(stats.norm.cdf(difficulty / np.sqrt(1 + between**2))).mean())
         if study < SLOW_STUDIES:
-            anywhere.append(two_way_bootstrap(example_churn(predictions), RUNS, examples, study, RESAMPLES))
+            anywhere.append(two_way_bootstrap(ExampleChurn(predictions), RUNS, examples, study, RESAMPLES))
         variances.append(distribution_wise_variance(hits, 1 / examples))
     covered(f"churn on this test set, jackknife, {kind}", here, np.array(true_here))
     covered(f"churn on any, two-way bootstrap, {kind}", anywhere, churn)

@@ -17,6 +17,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import invented
 from playwright.sync_api import sync_playwright
 
 from toolnoise import steps
@@ -30,7 +31,6 @@ from toolnoise.provenance.page.document import part
 from toolnoise.provenance.record import statements
 from toolnoise.provenance.record.statements import INPUT, Artifact, Statement
 from toolnoise.provenance.record.tree import Results, Stated, Tree
-from toolnoise.study import config, grid
 from toolnoise.study.cells import Cell
 from toolnoise.study.grid import Study
 
@@ -47,7 +47,7 @@ CODE = tuple(Artifact(f"workflow/toolnoise/{number}.py", f"{number:064x}", kind=
 
 def main(runs: int) -> None:
     """Write the page of a study of so many runs, print its size, open it, print the times."""
-    study = invented(runs)
+    study = invented.study(runs, SEEDS, TOOLINGS, VARIANTS, epochs=200)
     folder = Path(tempfile.mkdtemp(prefix="page-"))
     try:
         print(f"{sum(map(len, study.seeds.values())):,} runs in {len(study.cells):,} cells")
@@ -63,21 +63,6 @@ def main(runs: int) -> None:
         opened(study, folder / "index.html")
     finally:
         shutil.rmtree(folder)
-
-
-def invented(runs: int) -> Study:
-    """A study of so many runs: as many networks as it takes."""
-    count = max(1, runs // (SEEDS * len(TOOLINGS) * len(VARIANTS)))
-    models = {f"network-{number}": {"builder": "toolnoise.models.smallcnn:build"} for number in range(count)}
-    block = {"models": list(models), "datasets": ["digits"], "recipe": "short", "seeds": SEEDS}
-    study = {
-        "study": "large",
-        "models": models,
-        "recipes": {"short": {"epochs": 200, "batch_size": 64, "learning_rate": 0.01}},
-        "grid": [block | {"hardware": list(TOOLINGS), "variants": list(VARIANTS)}],
-        "figures": ["table2"],
-    }
-    return grid.build(config.resolve(study, "large"), "large")
 
 
 def write(study: Study, folder: Path) -> None:
@@ -100,10 +85,11 @@ def write(study: Study, folder: Path) -> None:
         one = Statement(
             job.verb, outputs, (*read, *CODE), job.parameters, observed, begun, ended, {"toolnoise": "0.1.0"}
         )
-        path = statements.path_for(outputs[0].name).as_posix().removeprefix("results/large/")
+        within = f"results/{study.name}/"
+        path = statements.path_for(outputs[0].name).as_posix().removeprefix(within)
         stated.append(Stated(path, one))
-        files |= {one.name.removeprefix("results/large/"): one.size for one in outputs}
-    tree = Tree("large", folder, files, {}, tuple(stated), {}, {}, study)
+        files |= {one.name.removeprefix(within): one.size for one in outputs}
+    tree = Tree(study.name, folder, files, {}, tuple(stated), {}, {}, study)
     audit = Audit(Results(folder, (tree,), ()), (), (), (), (), THEN)
     write_text(folder / "page/statements.js", part("statements", audit_page.data(audit, strict=False)))
     write_text(folder / "page/tables.js", part("tables", all_tables(study, folder, chance)))

@@ -35,6 +35,7 @@ LONG = (
             "rebuild",
             "remedies",
             "shared_runs",
+            "two_sites",
             "validated_crate",
             "warm",
         )

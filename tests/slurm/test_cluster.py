@@ -4,6 +4,7 @@ The registry's GPU entries compute on the CPU here, and say so; the scheduler's 
 are routed as on a cluster that has them.
 """
 
+import itertools
 import json
 import re
 from collections import Counter
@@ -45,6 +46,9 @@ SMALL = study(
 OVERHEAD = {"models": ["smallcnn"], "hardware": ["t4"], "image_size": 8, "batch_size": 4, "steps": 2, "repeats": 1}
 REFUSED = study("refused", block("smallcnn", "v100"), cpu=False)
 BROKEN = study("broken", block("held", "rtx5000", "rtx5000-tc"))
+PACKED_VARIANTS = ["algo_impl", "algo"]
+PACKED = 2 * len(PACKED_VARIANTS)
+PACKED_STUDY = study("packed", block("smallcnn", "v100", variants=PACKED_VARIANTS, seeds=2))
 HELD = "results/broken/runs/held/digits/rtx5000/algo_impl/1/run.json"
 
 
@@ -52,6 +56,12 @@ HELD = "results/broken/runs/held/digits/rtx5000/algo_impl/1/run.json"
 def refused(start):
     """A study that asks for a V100 as the registry has it."""
     return start(REFUSED, "slurm-v100", "--retries", "0")
+
+
+@pytest.fixture(scope="module")
+def packed(start):
+    """A study whose trainings take seconds, packed as docs/cluster.md says."""
+    return start(PACKED_STUDY, "slurm-v100", "figures", "--groups", "train_run=runs-{hardware}")
 
 
 class Left(NamedTuple):
@@ -80,7 +90,7 @@ def left(start, cluster):
 def small(start, cluster, request):
     """The small study in its clone, finished, with one of its jobs cancelled on the way by somebody."""
     # The other studies go on at the same time: waiting for Slurm takes longer than jobs do.
-    for other in ("refused", "left"):
+    for other in ("refused", "left", "packed"):
         request.getfixturevalue(other)
     started = start(SMALL | {"overhead": OVERHEAD}, "slurm", "figures", "--jobs", "8")
     cluster.call("scancel", started.wait_for("cancelled.txt"))
@@ -130,10 +140,40 @@ def test_metrics_figures_and_data_ask_for_no_gpu_and_stay_off_the_gpus_nodes(sma
     on_toolings = tuple(f"rule_{rule}_" for rule in RULES.values())
     rest = [job for job in of(cluster, small) if not job["Comment"].startswith(on_toolings)]
     rules = {re.match(r"rule_(.+?)(?:_wildcards_|$)", job["Comment"])[1] for job in rest}
-    assert {"prepare_data", "measure_cell", "measure_overhead", "collect_stability", "render_table2"} <= rules
+    expected = {"prepare_data", "cells_measure_cell", "measure_overhead", "collect_stability", "figures_render_table2"}
+    assert expected <= rules
     for job in rest:
         assert (job["Partition"], job["NodeList"]) == ("cpu", "cpu1"), job
         assert "gpu" not in job.get("TresPerJob", "") + job["TRES"], job
+
+
+def started(clone, pattern):
+    """The statements of jobs: how their processes started, and when they were at work."""
+    found = [json.loads(path.read_text())["predicate"] for path in clone.glob(f"results/*/statements/{pattern}")]
+    metadata = [one["runDetails"]["metadata"] for one in found]
+    return [(one["toolnoise_process"], one["startedOn"], one["finishedOn"]) for one in metadata]
+
+
+def test_trainings_share_a_job_of_slurm_if_asked_to_and_follow_one_another_each_in_its_process(packed, cluster):
+    code, said = packed.ended()
+    assert code == 0, said
+    records = [json.loads(path.read_text()) for path in packed.clone.glob("results/packed/runs/**/run.json")]
+    assert len(records) == PACKED
+    (number,) = {record["observed"]["slurm"]["SLURM_JOB_ID"] for record in records}
+    job = cluster.jobs()[number]
+    assert job["TresPerJob"].endswith("gpu:v100:1")
+    assert job["JobState"] == "COMPLETED"
+    statements = sorted(started(packed.clone, "runs/**/*.json"), key=lambda one: one[1])
+    assert [process for process, *_ in statements] == ["cold"] * PACKED
+    for (_, _, ended), (_, began, _) in itertools.pairwise(statements):
+        assert ended <= began
+
+
+def test_cells_are_measured_in_one_job_of_slurm(packed, cluster):
+    packed.ended()
+    groups = [job for job in of(cluster, packed.clone) if job["Comment"].startswith("rule_cells_")]
+    assert len(started(packed.clone, "metrics/cells/**/*.json")) == len(PACKED_VARIANTS)
+    assert [(job["Partition"], job["JobState"]) for job in groups] == [("cpu", "COMPLETED")]
 
 
 def attempts(cluster, small, model):

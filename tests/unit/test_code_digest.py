@@ -23,7 +23,7 @@ def package(tmp_path, monkeypatch):
 def forget():
     """What a new process would not remember."""
     code_digest.sources.cache_clear()
-    code_digest._read.cache_clear()
+    code_digest.read.cache_clear()
     code_digest._source.cache_clear()
 
 

@@ -8,7 +8,7 @@ from toolnoise.metrics.churn import churn, normalised_churn, pairwise_churn
 from toolnoise.metrics.correlation import pearson_distances, spearman_distances
 from toolnoise.metrics.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
 from toolnoise.metrics.entropy import cross_entropies
-from toolnoise.metrics.example_churn import example_churn
+from toolnoise.metrics.example_churn import ExampleChurn
 from toolnoise.metrics.groups import of_difficulty, rates
 from toolnoise.metrics.similarity import pairwise_cka
 from toolnoise.metrics.stability import stability
@@ -120,7 +120,7 @@ def test_each_metric_is_the_one_that_its_name_says():
     variance = distribution_wise_variance(predicted == LABELS)
     assert found["accuracy_variance_distribution", "all"] == variance
     assert found["accuracy_sd_distribution", "all"] == distribution_wise_sd(variance)
-    elsewhere = two_way_bootstrap(example_churn(predicted), 8, 60, STREAM)
+    elsewhere = two_way_bootstrap(ExampleChurn(predicted), 8, 60, STREAM)
     assert found["churn_new_examples", "all"] == elsewhere.within(0, 1)
     assert found["churn", "all"] == pairwise_jackknife(churn(predicted))
     a = vectors[:2].astype(np.float64)

@@ -22,7 +22,7 @@ from toolnoise.provenance.audit import examine
 from toolnoise.provenance.audit.rules import RULES
 from toolnoise.provenance.record import signing, statements, tree
 from toolnoise.provenance.record.statements import CODE, INPUT, RESOURCE, SOURCE, Artifact, Statement
-from toolnoise.provenance.share import archive, exporting, importing
+from toolnoise.provenance.share import archive, exporting, importing, sharing
 from toolnoise.steps import STEPS
 from toolnoise.study import config
 from toolnoise.study import grid as studies
@@ -635,3 +635,10 @@ def test_signed_statements_travel_as_they_are_and_may_be_required(whole, here, t
     name = statements.path_for(f"results/shared/runs/smallcnn/digits/{RUN}")
     assert (here / name).read_bytes() == (site / name).read_bytes()
     assert signers.check(here / name, statements.read(here / name)).principals == ("ann@example.org",)
+
+
+def test_a_statement_may_be_as_large_as_the_files_that_it_names_require():
+    digest = Artifact("results/study/runs/a-rather-long-name/digits/cpu/algo_impl/60000/weights.npz", "0" * 64, 10**9)
+    one = len(json.dumps(digest._replace(role="beside records", kind=INPUT).descriptor(), indent=8))
+    job = steps.Job("predict", None, {}, ((digest.name, "beside records"),) * 120_000, ())
+    assert sharing.largest_statement(job._replace(inputs=())) < one * 120_000 < sharing.largest_statement(job)

@@ -11,12 +11,14 @@ from scipy import stats
 from toolnoise.stats.estimates import UNDEFINED, Estimate
 from toolnoise.stats.jackknife import (
     FEW,
+    MANY,
     Pairs,
     pairs_standard_error,
     pairwise_jackknife,
     pairwise_mean,
     some_pairs,
     standard_error,
+    within_blocks,
 )
 
 NAN = np.nan
@@ -120,3 +122,38 @@ def test_a_mean_over_pairs_may_be_negative(matrix):
     positive, negative = pairwise_mean(Pairs.of(matrix)), pairwise_mean(Pairs.of(-matrix))
     assert negative == Estimate(-positive.value, -positive.high, -positive.low)
     assert pairwise_jackknife(Pairs.of(matrix)) == positive.within(0, np.inf)
+
+
+def distances(places):
+    return Pairs.of(np.abs(places[:, np.newaxis] - places))
+
+
+def test_all_pairs_of_a_few_runs_are_computed():
+    places = np.random.Generator(np.random.Philox(1)).normal(size=MANY)
+    (found,) = within_blocks(MANY, lambda runs: [distances(places[runs])])
+    assert_equal(found, distances(places))
+
+
+def test_many_runs_are_compared_within_blocks_that_each_have_enough():
+    runs, asked = 5 * MANY + 1, []
+    (found,) = within_blocks(runs, lambda some: asked.append(some) or [distances(np.arange(runs)[some] * 1.0)])
+    sizes = [some.stop - some.start for some in asked]
+    assert (sum(sizes), max(sizes) <= MANY, min(sizes) >= MANY / 2) == (runs, True, True)
+    # A sum over the block stands for one over all others.
+    assert found.sums[0] == pytest.approx(np.arange(sizes[0]).mean() * sizes[0] / (sizes[0] - 1) * (runs - 1))
+
+
+def test_the_interval_within_blocks_is_that_of_all_pairs_or_a_little_wider():
+    places = np.random.Generator(np.random.Philox(2)).normal(size=4 * MANY)
+    every, (blocks,) = distances(places), within_blocks(len(places), lambda runs: [distances(places[runs])])
+    assert pairwise_mean(blocks).value == pytest.approx(2 / np.sqrt(np.pi), rel=0.05)
+    assert 1 <= pairs_standard_error(blocks) / pairs_standard_error(every) < 1.05
+
+
+def test_the_interval_within_blocks_is_as_wide_as_the_mean_varies():
+    draws, found = np.random.Generator(np.random.Philox(3)), []
+    for _ in range(200):
+        places = draws.normal(size=2 * MANY)
+        found += within_blocks(len(places), lambda runs, places=places: [distances(places[runs])])
+    spread = np.std([pairwise_mean(one).value for one in found], ddof=1)
+    assert np.mean([pairs_standard_error(one) for one in found]) == pytest.approx(spread, rel=0.15)

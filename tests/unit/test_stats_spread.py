@@ -7,6 +7,7 @@ from scipy import stats
 
 from toolnoise import streams
 from toolnoise.stats.estimates import LEVEL, UNDEFINED, Estimate
+from toolnoise.stats.jackknife import MANY
 from toolnoise.stats.spread import (
     RESAMPLES,
     equal_runs_sd,
@@ -175,6 +176,13 @@ def test_bootstrap_interval_holds_the_true_sd_nearly_as_often_as_it_says():
 def test_each_run_is_left_out_once():
     found = sd_without_each(np.array([0.0, 1.0, 3.0]))
     np.testing.assert_allclose(found, np.sqrt([2, 4.5, 0.5]), rtol=1e-15)
+
+
+def test_many_values_without_each_have_the_sd_of_the_rest():
+    values = np.random.Generator(np.random.Philox(5)).normal(100, 1, MANY + 1)
+    wanted = [np.delete(values, place).std(ddof=1) for place in range(len(values))]
+    np.testing.assert_allclose(sd_without_each(values), wanted, rtol=1e-12)
+    assert not sd_without_each(np.ones(MANY + 1)).any()
 
 
 def bonett(values):

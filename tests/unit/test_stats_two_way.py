@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_equal
 
 from toolnoise.metrics.churn import churn as churn_of_runs
-from toolnoise.metrics.example_churn import example_churn
+from toolnoise.metrics.example_churn import ExampleChurn
 from toolnoise.stats.estimates import UNDEFINED, Estimate
 from toolnoise.stats.jackknife import pairwise_jackknife
 from toolnoise.stats.two_way import two_way_bootstrap
@@ -15,7 +15,7 @@ PREDICTIONS = DRAWS.integers(0, 3, (8, 300)) * (DRAWS.random(300) < 0.3)
 
 
 def churn(predictions, stream=1, **options):
-    return two_way_bootstrap(example_churn(predictions), *predictions.shape, stream, **options)
+    return two_way_bootstrap(ExampleChurn(predictions), *predictions.shape, stream, **options)
 
 
 def test_its_value_is_the_jackknifes_and_its_interval_wider():

@@ -67,9 +67,10 @@ def jobs(dry_run):
         done = dry_run(*arguments)
         assert done.returncode == 0, done.stdout + done.stderr
         found = []
-        for block in re.split(r"^\[.*\]$", done.stdout, flags=re.MULTILINE)[1:]:
-            rule = re.search(r"^(?:local)?rule (\w+):", block, re.MULTILINE)[1]
-            told = dict(re.findall(r"^    (\w+): (.*)$", block, re.MULTILINE))
+        # The jobs of a group are indented.
+        parts = re.split(r"^ *(?:local)?rule (\w+):$", done.stdout, flags=re.MULTILINE)[1:]
+        for rule, block in zip(parts[::2], parts[1::2], strict=True):
+            told = dict(re.findall(r"^ +(\w+): (.*)$", block, re.MULTILINE))
             resources = dict(re.findall(r"(\w+)=([^,\s]+)", told.get("resources", "")))
             found.append((rule, told.get("output", "").split(", "), resources))
         return found

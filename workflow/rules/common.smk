@@ -43,8 +43,12 @@ def write_study():
     recorder.write_study(study.path(layout.STUDY), study.config, FILE)
 
 
+# Linux gives the arguments of a program a quarter of its stack: 2 MB of the usual 8 MB, the paths of 25,000 runs. A verb
+# that reads a larger cell gets more, up to the 6 MB that Linux allows.
+ROOM = "ulimit -S -s 65536; " if max(map(len, study.seeds.values()), default=0) > 20_000 else ""
+
 # Verbs are looked up in the environment that Snakemake itself runs in, activated or not.
-shell.prefix(f"set -euo pipefail; export PATH={shlex.quote(os.path.dirname(sys.executable))}:$PATH; ")
+shell.prefix(f"set -euo pipefail; {ROOM}export PATH={shlex.quote(os.path.dirname(sys.executable))}:$PATH; ")
 
 
 wildcard_constraints:

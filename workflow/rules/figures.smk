@@ -30,6 +30,9 @@ for kind in study.figure_kinds:
             STEPS["render"].log("render"),
         wildcard_constraints:
             figure="|".join(re.escape(name) for name, figure in FIGURES.items() if figure.notebook == kind),
+        # A cluster's profile says how many figures share a job.
+        group:
+            "figures"
         conda:
             "../../environment.yml"
         params:

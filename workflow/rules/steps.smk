@@ -15,6 +15,9 @@ for verb in STEPS.keys() - {steps.CONFIGURE, "fetch", "prepare", "train", "run-p
             **get_own(verb),
         # Models are checked before any run is trained.
         priority: 2 if verb == "check-model" else 0
+        # What is measured and shown of a cell takes seconds. A cluster's profile says how many cells share a job.
+        group:
+            "cells" if verb in ("measure", "show-cell") else None
         conda:
             "../../environment.yml"
         threads: get_threads(verb)

@@ -5,6 +5,7 @@ exit code 2. The help has the verbs for people first, in groups, and each verb's
 """
 
 import argparse
+import functools
 import json
 import os
 import shutil
@@ -56,7 +57,7 @@ def _closed_output() -> Iterator[None]:
 def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """The options of a command line; without a verb, print the help, or a script of completion, and end."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    parser, verbs = _parser(arguments[0] if arguments else "")
+    parser, verbs = _parser(by_hand=bool(arguments) and arguments[0] in [verb for verb, *_ in _BY_HAND])
     options, options.further = parser.parse_known_args(arguments)
     if options.further and options.verb != _PASSES_ON:
         parser.error(f"unrecognized arguments: {' '.join(options.further)}")
@@ -101,7 +102,7 @@ def _perform(options: argparse.Namespace) -> None:
 
     log.may_be_lost()
     with errors_in_one_line(f"{options.verb} {'/'.join(map(str, place))}"):
-        recorder.run(options.verb, options, options.started)
+        recorder.run(options.verb, options, parameters, options.started)
 
 
 def _synthesise(options: argparse.Namespace) -> None:
@@ -234,7 +235,7 @@ def _import(options: argparse.Namespace) -> None:
 
 def _audit(options: argparse.Namespace) -> None:
     from toolnoise.base import scratch
-    from toolnoise.provenance.audit import examine, repair
+    from toolnoise.provenance.audit import cache, examine, repair
     from toolnoise.provenance.audit.rules import ROOT_SIGNED, RULES, SIGNED
     from toolnoise.provenance.rebuild import recompute
     from toolnoise.provenance.record import signing, tree
@@ -251,9 +252,12 @@ def _audit(options: argparse.Namespace) -> None:
     signers = signing.AllowedSigners(options.require_signatures) if options.require_signatures else None
 
     def examined() -> examine.Audit:
-        with signing.only(options.require_signature) if options.require_signature else nullcontext() as key:
-            found = tree.load(options.results)
-            return examine.examine(found, options.processes, rules=rules, signers=signers, key=key)
+        found = tree.load(options.results)
+        with (
+            signing.only(options.require_signature) if options.require_signature else nullcontext() as key,
+            cache.opened(options.results, trusted=not options.strict) if options.cache else nullcontext() as known,
+        ):
+            return examine.examine(found, options.processes, rules=rules, signers=signers, key=key, cache=known)
 
     if options.clean:
         for one in tree.load(options.results).trees:
@@ -361,9 +365,13 @@ class _Parser(argparse.ArgumentParser):
         raise BadInput("command line", "", message, f"see {self.prog} --help")
 
 
-def _parser(first: str) -> tuple[argparse.ArgumentParser, Any]:
-    """The parser of a command line with this first word, and its action that has a parser for each verb."""
-    raw, steps = argparse.RawDescriptionHelpFormatter, _jobs(first)
+@functools.cache
+def _parser(by_hand: bool) -> tuple[argparse.ArgumentParser, Any]:
+    """The parser of a command line, and its action that has a parser for each verb.
+
+    For a verb by hand, jobs are left out: their table needs more packages, and `check` needs NumPy alone.
+    """
+    raw, steps = argparse.RawDescriptionHelpFormatter, {} if by_hand else _jobs()
     parser = _Parser(
         "toolnoise",
         usage="toolnoise VERB ...",
@@ -408,10 +416,8 @@ def _parser(first: str) -> tuple[argparse.ArgumentParser, Any]:
     return parser, verbs
 
 
-def _jobs(first: str) -> "dict[str, Step]":
-    """The verbs of jobs; none for a verb by hand: their table needs more packages, and `check` needs NumPy alone."""
-    if first in [verb for verb, *_ in _BY_HAND]:
-        return {}
+def _jobs() -> "dict[str, Step]":
+    """The verbs of jobs."""
     from toolnoise.steps import CONFIGURE, STEPS
 
     return {verb: step for verb, step in STEPS.items() if verb != CONFIGURE}
@@ -538,7 +544,7 @@ _BY_HAND = [
         "trace every result back to data, code, seed and machine; exit code 1 if there are findings",
         (
             *("RESULTS", "strict?", "recompute?", "require-signatures?", "require-signature?", "json?", "html?"),
-            *("processes?", "clean?", "repair?"),
+            *("processes?", "clean?", "repair?", "cache?"),
         ),
         "toolnoise audit results/demo --html audit.html",
     ),
@@ -691,6 +697,11 @@ _ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
     "repair": {
         "action": "store_true",
         "help": "have Snakemake make damaged and missing files again, and what follows from them, then audit once more",
+    },
+    "cache": {
+        "action": "store_true",
+        "help": "do not read files again whose inode, size and times are as in an earlier audit with --cache; with "
+        "--strict, read all",
     },
     "processes": {"type": int, "metavar": "N", "help": "parallel readers (one per core)"},
     "html": {"metavar": "FILE", "help": "also write a page that links every result to its data"},

@@ -8,6 +8,7 @@ maths library or number of threads can change a draw. Epoch 7 needs nothing from
 
 import hashlib
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -72,8 +73,16 @@ def truncated_normal(stream: int, shape: tuple[int, ...]) -> np.ndarray:
 
 def integers(stream: int, shape: tuple[int, ...], bound: int) -> np.ndarray:
     """int32 in [0, bound), from 32 bits each (no bound used here comes near the bias that leaves)."""
-    high = raw(stream, int(np.prod(shape))) >> np.uint64(32)
-    return ((high * np.uint64(bound)) >> np.uint64(32)).astype(np.int32).reshape(shape)
+    return _below(raw(stream, int(np.prod(shape))), bound).reshape(shape)
+
+
+def integer_rows(stream: int, shape: tuple[int, int], bound: int) -> Iterator[np.ndarray]:
+    """The rows of `integers` of this shape, some at a time."""
+    generator, (rows, columns) = np.random.Philox(key=stream), shape
+    at_once = max(1, BLOCK // max(1, columns))
+    for start in range(0, rows, at_once):
+        count = min(at_once, rows - start)
+        yield _below(generator.random_raw(count * columns), bound).reshape(count, columns)
 
 
 def permutation(stream: int, length: int) -> np.ndarray:
@@ -103,6 +112,11 @@ def keep_mask(xp: Any, key_words: Any, counters: tuple[Any, ...], rate: float) -
 def low_word(xp: Any, value: Any) -> Any:
     """The 32 lowest bits of each integer, if it has more."""
     return xp.bitwise_and(value, 0xFFFFFFFF) if _is_wide(value) else value
+
+
+def _below(words: np.ndarray, bound: int) -> np.ndarray:
+    high = words >> np.uint64(32)
+    return ((high * np.uint64(bound)) >> np.uint64(32)).astype(np.int32)
 
 
 def _polynomial(coefficients: tuple[float, ...], at: np.ndarray) -> np.ndarray:

@@ -92,7 +92,7 @@ def _followed(module: str) -> Path | None:
 def _follow(path: Path, found: dict[Path, str], beside: Path | None) -> None:
     if path in found:
         return
-    found[path], imported = _read(path)
+    found[path], imported = read(path)
     for name in imported:
         source = _followed(name) or (_source(name, (beside,)) if beside else None)
         if source:
@@ -100,7 +100,7 @@ def _follow(path: Path, found: dict[Path, str], beside: Path | None) -> None:
 
 
 @functools.cache
-def _read(path: Path) -> tuple[str, tuple[str, ...]]:
+def read(path: Path) -> tuple[str, tuple[str, ...]]:
     """The digest of a source file and the names that it imports."""
     source = path.read_bytes()
     return hashlib.sha256(source).hexdigest(), _imported(ast.parse(source))

@@ -62,15 +62,16 @@ def dump(
     cell = [runs.read(record) for record in records]
     network = build(spec, data, timings)
     test = network.dataset.test
-    stack = np.full((len(cell), len(test.labels), len(network.dataset.classes)), np.nan, np.float32)
-    with timings.measure("predicting"):
+    shape = (len(cell), len(test.labels), len(network.dataset.classes))
+    with timings.measure("predicting"), arrays.filling_npy(logits, shape) as stack:
         for layer, run in zip(stack, cell, strict=True):
-            if not run.diverged:
+            if run.diverged:
+                layer[...] = np.nan
+            else:
                 network.take(run.weights(), run)
                 layer[...] = network.engine.logits(test)
-    arrays.write_npy(logits, stack)
     elsewhere = {"trained_on": trained_on} if trained_on else {}
-    files.write_json(index, about(spec, cell, stack.shape, network.observed, timings) | elsewhere)
+    files.write_json(index, about(spec, cell, shape, network.observed, timings) | elsewhere)
     return network.observed
 
 

@@ -173,6 +173,9 @@ class KerasEngine(abc.ABC):
         with self.keras.StatelessScope(initialize_variables=self.trains_variables):
             self.model = builder(shape, classes, **options)
             initializers = {variable.path: variable._initializer for variable in self.model.weights}
+            # What they would draw is never used, and drawing it takes as long as all else here.
+            for variable in self.model.weights:
+                variable._initializer = self.keras.initializers.Zeros()
         # Logits that differ by less than half precision resolves would tie, and the lower class would win.
         for layer in reversed(self.model.layers):
             layer.dtype_policy = "float32"

@@ -421,7 +421,8 @@ def save_as(figure: Figure, path: str) -> None:
     with matplotlib.rc_context(STYLE):
         if figure.get_layout_engine() is not None:
             figure.draw_without_rendering()  # laid out once, so that all formats agree
-            figure.set_layout_engine("none")
+            # Not "none", which would leave a placeholder: each format would be drawn three times.
+            figure.set_layout_engine(None)
             for panel in figure.axes:
                 # The layout's solver goes by addresses in memory, so its last digits differ from process to process.
                 panel.set_position(np.round(panel.get_position(original=True).bounds, 6))

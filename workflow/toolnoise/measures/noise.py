@@ -11,7 +11,7 @@ from toolnoise.base.noise_sources import SOURCES
 from toolnoise.datasets.prepared import Data
 from toolnoise.dumps.stacks import Predictions
 from toolnoise.measures import draws
-from toolnoise.measures.reading import counts, finished_runs, trained_vectors
+from toolnoise.measures.reading import TrainedVectors, counts, finished_runs
 from toolnoise.metrics import Row, components, per_run
 from toolnoise.metrics.accuracy import predictions
 from toolnoise.metrics.ensembles import by_size
@@ -38,12 +38,12 @@ def measured(cell: Sequence[str], study_seed: int, dump: Predictions, dataset: D
     finished, test = dump.finished, dataset.test
     stream = bootstrap(study_seed, cell)
     stack, together = stack_of(dump), draws.grouped(drawn(dump))
-    vectors, groups = trained_vectors(finished_runs(records, finished)), dataset.members(test)
+    vectors, groups = TrainedVectors(finished_runs(records, finished)), dataset.members(test)
     scored = stack.ndim == 3
     predicted, classes = predictions(stack) if scored else stack, len(dataset.classes)
 
     def of_draw(some: np.ndarray) -> list[Row]:
-        given = test.labels, groups, vectors[some], stream
+        given = test.labels, groups, vectors.of(some), stream
         if scored:
             return stability(some_of(stack, some), *given)
         return of_classes(predicted[some], classes if classes <= MOST_CLASSES else 0, *given)

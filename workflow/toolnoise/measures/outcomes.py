@@ -16,7 +16,7 @@ from toolnoise.dumps import stacks
 from toolnoise.dumps.stacks import Predictions
 from toolnoise.measures import draws, noise
 from toolnoise.measures.noise import Noise
-from toolnoise.measures.reading import finished_runs, predictions_of, trained_vectors
+from toolnoise.measures.reading import TrainedVectors, finished_runs, predictions_of
 from toolnoise.metrics import Row, values
 from toolnoise.metrics.per_run import RUNS
 from toolnoise.metrics.stability import STABILITY
@@ -39,7 +39,7 @@ def measure(
         found = noise.measured(cell, study_seed, *predictions_of(data, logits, index), records)
     else:
         dump, stream = stacks.read_predictions(logits, index), noise.bootstrap(study_seed, cell)
-        vectors = trained_vectors(finished_runs(records, dump.finished))
+        vectors = TrainedVectors(finished_runs(records, dump.finished))
         if outcome == programs.VALUES:
             found = _of_values(cell, dump, data, vectors, stream)
         else:
@@ -48,7 +48,7 @@ def measure(
     metric_files.write(out_runs, RUNS, found.runs)
 
 
-def _of_values(cell: Sequence[str], dump: Predictions, data: str | Path, vectors: np.ndarray, stream: int) -> Noise:
+def _of_values(cell: Sequence[str], dump: Predictions, data: str | Path, vectors: TrainedVectors, stream: int) -> Noise:
     stored, stack = arrays.read_npz(data), noise.stack_of(dump)
     labels = stored["test_labels"].astype(np.float64)
     if stack.shape[1] != len(labels):
@@ -70,21 +70,21 @@ def _values_of_some(
     stack: np.ndarray,
     labels: np.ndarray,
     groups: Mapping[str, np.ndarray],
-    vectors: np.ndarray,
+    vectors: TrainedVectors,
     stream: int,
     some: np.ndarray,
 ) -> list[Row]:
-    return values.stability(noise.some_of(stack, some), labels, groups, vectors[some], stream)
+    return values.stability(noise.some_of(stack, some), labels, groups, vectors.of(some), stream)
 
 
 def _of_metrics(
-    cell: Sequence[str], dump: Predictions, names: Sequence[str], vectors: np.ndarray, stream: int
+    cell: Sequence[str], dump: Predictions, names: Sequence[str], vectors: TrainedVectors, stream: int
 ) -> Noise:
     stack, together = noise.stack_of(dump), draws.grouped(noise.drawn(dump))
     each = dict(zip(names, stack.T, strict=True))
 
     def of_draw(some: np.ndarray) -> list[Row]:
-        return values.of_metrics({name: found[some] for name, found in each.items()}, vectors[some], stream)
+        return values.of_metrics({name: found[some] for name, found in each.items()}, vectors.of(some), stream)
 
     found = draws.over_draws(together, of_draw)
     return noise.as_rows(cell, dump, together, found, [(name, "all", of_runs) for name, of_runs in each.items()], [])

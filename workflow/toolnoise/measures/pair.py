@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from toolnoise.base import metric_files
-from toolnoise.measures.reading import counts, predictions_of, trained_vectors
+from toolnoise.measures.reading import TrainedVectors, counts, predictions_of
 from toolnoise.metrics.cross_tooling import CROSS_TOOLING, cross_tooling
 from toolnoise.stats import draws
 from toolnoise.stats.draws import Drawn
@@ -35,7 +35,7 @@ def measure(
     for dump, place, paths in zip((one, other), places, (records, other_records), strict=True):
         kept = np.array(place, int)[finished]
         found.append(dump.logits[kept])
-        vectors.append(trained_vectors([runs.read(paths[position]) for position in kept]))
+        vectors.append(TrainedVectors([runs.read(paths[position]) for position in kept])[:])
     units = _units([one.drawn[place] for place in np.array(places[0], int)[finished]], *found, *vectors)
     rows = cross_tooling(*found, dataset.test.labels, *vectors, units)
     count = len(units), counts(finished)[1]

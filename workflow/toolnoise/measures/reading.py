@@ -31,6 +31,23 @@ def counts(finished: np.ndarray) -> tuple[int, int]:
     return int(finished.sum()), int((~finished).sum())
 
 
-def trained_vectors(measured: Sequence[Run]) -> np.ndarray:
-    """The trainable weights of each run as one vector."""
-    return np.stack([run.trained_vector() for run in measured]) if measured else np.empty((0, 0), np.float32)
+class TrainedVectors:
+    """The trainable weights of each run as one vector, [S, P]: those that are asked for are read from their files."""
+
+    def __init__(self, measured: Sequence[Run]) -> None:
+        """Read the first, for the number of weights."""
+        self.measured = measured
+        self.shape = (len(measured), len(measured[0].trained_vector()) if measured else 0)
+
+    def __len__(self) -> int:
+        return len(self.measured)
+
+    def __getitem__(self, runs: int | slice) -> np.ndarray:
+        if isinstance(runs, slice):
+            found = [run.trained_vector() for run in self.measured[runs]]
+            return np.stack(found) if found else np.empty((0, self.shape[1]), np.float32)
+        return self.measured[runs].trained_vector()
+
+    def of(self, some: np.ndarray) -> "TrainedVectors":
+        """Those of some runs."""
+        return TrainedVectors([self.measured[run] for run in some])

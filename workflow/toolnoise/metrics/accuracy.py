@@ -9,9 +9,10 @@ import numpy as np
 
 def predictions(logits: np.ndarray) -> np.ndarray:
     """The predicted class of each run and example, [S, N], from logits [S, N, C]; ties go to the first class."""
-    found = np.empty(logits.shape[:-1], np.intp)
+    # The smallest integers: of many runs, predictions may have as many bytes as the memory.
+    found = np.empty(logits.shape[:-1], np.min_scalar_type(max(0, logits.shape[-1] - 1)))
     for run, classes in zip(logits, found, strict=True):  # one run at a time: NumPy copies a read-only memory map
-        np.argmax(run, axis=-1, out=classes)
+        classes[...] = run.argmax(axis=-1)
     return found
 
 

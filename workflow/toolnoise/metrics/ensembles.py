@@ -5,13 +5,15 @@ minus the mean of its two members. The change of cross-entropy is never above 0,
 log of the sum of exponentials, it is the mean over examples of L((a + b) / 2) - (L(a) + L(b)) / 2, and L is convex.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from toolnoise.base.metric_files import CELL, MEASURE, Columns
 from toolnoise.metrics import Row
 from toolnoise.metrics.accuracy import accuracies, predictions
 from toolnoise.metrics.churn import churn
-from toolnoise.metrics.entropy import cross_entropies
+from toolnoise.metrics.entropy import example_entropies
 from toolnoise.metrics.equal_runs import bit_equal, rate_step, value_step, with_width
 from toolnoise.metrics.groups import spread_rows
 from toolnoise.stats.jackknife import pairwise_jackknife
@@ -22,6 +24,7 @@ ENSEMBLES: Columns = {**CELL, "members": int, **MEASURE}
 EXAMPLES = 2**19  # logits of all runs at a time
 # Sums of products of exponentials below this are recomputed from logarithms, before they lose digits.
 SMALL = 1e-290
+LARGEST = 50  # runs in an ensemble: with all sizes, the time of many runs would grow with their square
 
 
 def pairwise_accuracy_change(logits: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -67,22 +70,28 @@ def pairwise_cross_entropy_change(logits: np.ndarray) -> np.ndarray:
     return change + change.T
 
 
-def ensembles(logits: np.ndarray, members: int) -> np.ndarray:
-    """Ensembles of `members` runs each, [S // members, N, C], from logits [S, N, C] in the order of the runs.
+def ensembles(logits: np.ndarray, members: int) -> Iterator[np.ndarray]:
+    """Ensembles of `members` runs each, [N, C], from logits [S, N, C] in the order of the runs.
 
     No run is in two ensembles, so they are as independent as runs, and every measure of runs applies to them. Leftover
-    runs are not used.
+    runs are not used. One ensemble at a time: all together may have half as many bytes as the runs.
     """
-    count = len(logits) // members
-    together = np.empty((count, *logits.shape[1:]), np.float32)
-    for place in range(count):
-        together[place] = average(logits[place * members : (place + 1) * members])
-    return together
+    for start in range(0, len(logits) - members + 1, members):
+        yield average(logits[start : start + members]).astype(np.float32)
 
 
 def average(logits: np.ndarray) -> np.ndarray:
     """The mean over the first axis, in float64: of members of an ensemble, snapshots of a run, views of an image."""
     return logits.mean(axis=0, dtype=np.float64)
+
+
+def _measured(logits: np.ndarray, labels: np.ndarray, members: int) -> tuple[np.ndarray, np.ndarray]:
+    """The predictions and the cross-entropy of each ensemble."""
+    count = len(logits) // members
+    predicted, entropies = np.empty((count, len(labels)), np.intp), np.empty(count)
+    for place, one in enumerate(ensembles(logits, members)):
+        predicted[place], entropies[place] = one.argmax(axis=-1), example_entropies(one, labels).mean()
+    return predicted, entropies
 
 
 def _rows(logits: np.ndarray) -> list[slice]:
@@ -93,20 +102,19 @@ def _rows(logits: np.ndarray) -> list[slice]:
 
 
 def by_size(logits: np.ndarray, labels: np.ndarray, largest: int, stream: int) -> list[tuple[int, Row, int]]:
-    """Measures of ensembles of 1, 2, ... `largest` runs each, as (size, row, number of ensembles).
+    """Measures of ensembles of 1, 2, ... `largest` runs each, at most `LARGEST`, as (size, row, number of ensembles).
 
     The measures are accuracy and cross-entropy with their SDs, and churn between ensembles, all as for runs. A size
     with only one ensemble has means only.
     """
     rows, equal = [], bit_equal(logits)  # ensembles of bit-equal runs are bit-equal
     step = rate_step(len(labels), equal)
-    for members in range(1, largest + 1):
-        stack = ensembles(logits, members) if members > 1 else logits
-        predicted = predictions(stack)
+    for members in range(1, min(largest, LARGEST) + 1):
+        predicted, entropies = _measured(logits, labels, members)
         found = [
             *spread_rows("accuracy", "all", accuracies(predicted, labels), step, stream),
-            *spread_rows("cross_entropy", "all", cross_entropies(stack, labels), value_step(equal), stream, np.inf),
+            *spread_rows("cross_entropy", "all", entropies, value_step(equal), stream, np.inf),
             ("churn", "all", pairwise_jackknife(churn(predicted)).within(0, 1)),
         ]
-        rows += [(members, row, len(stack)) for row in with_width(found, equal)]
+        rows += [(members, row, len(predicted)) for row in with_width(found, equal)]
     return rows

@@ -5,6 +5,7 @@ may agree in one measure by luck: they are all right on a class, or equally ofte
 """
 
 from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -12,9 +13,19 @@ from toolnoise.metrics import Row
 from toolnoise.stats.estimates import Estimate
 
 
-def bit_equal(runs: np.ndarray | Sequence[np.ndarray]) -> bool:
+class PerRun(Protocol):
+    """An array of each run, [S, ...], which need not all be in memory."""
+
+    shape: tuple[int, ...]
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, runs: Any, /) -> Any: ...
+
+
+def bit_equal(runs: PerRun | Sequence[np.ndarray]) -> bool:
     """Whether all runs have the same bits, from one array per run, [S, ...]."""
-    return all(np.array_equal(_bits(run), _bits(runs[0])) for run in runs[1:])
+    return all(np.array_equal(_bits(runs[place]), _bits(runs[0])) for place in range(1, len(runs)))
 
 
 def rate_step(examples: int, equal: bool) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 
 from toolnoise.base.metric_files import CELL, MEASURE, Columns
 from toolnoise.stats.estimates import Estimate
-from toolnoise.stats.jackknife import Pairs, pairwise_similarity
+from toolnoise.stats.jackknife import Pairs, pairwise_similarity, within_blocks
 
 # The number of examples affects the size of CKA.
 LAYERS: Columns = {**CELL, "examples": int, "layer": str, **MEASURE}
@@ -22,9 +22,13 @@ def layers(names: Sequence[str], grams: np.ndarray) -> list[tuple[str, str, Esti
     """CKA and debiased CKA of each layer, the mean over pairs of runs, from Gram matrices [S, layer, N, N]."""
     rows = []
     for place, name in enumerate(names):
-        of_runs = grams[:, place]
-        rows.append((name, "cka", pairwise_similarity(Pairs.of(1 - pairwise_gram_cka(of_runs))).within(0, 1)))
-        debiased = pairwise_similarity(Pairs.of(1 - pairwise_gram_cka(of_runs, debiased=True)))
+
+        def of(runs: slice, place: int = place) -> list[Pairs]:
+            some = grams[runs, place]
+            return [Pairs.of(1 - pairwise_gram_cka(some, debiased=debiased)) for debiased in (False, True)]
+
+        plain, debiased = map(pairwise_similarity, within_blocks(len(grams), of))
+        rows.append((name, "cka", plain.within(0, 1)))
         rows.append((name, "cka_debiased", debiased.within(-np.inf, 1)))
     return rows
 

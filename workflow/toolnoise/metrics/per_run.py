@@ -13,6 +13,7 @@ from toolnoise.base.noise_sources import SOURCES
 from toolnoise.metrics.accuracy import class_accuracies
 from toolnoise.metrics.churn import normalised_churn, pairwise_churn
 from toolnoise.metrics.groups import rates
+from toolnoise.stats.jackknife import Pairs, within_blocks
 
 # A draw is a replicate, or `own` for a source that is drawn anew in every process.
 RUNS: Columns = {**CELL, "seed": int, **dict.fromkeys(SOURCES, str), "metric": str, "group": str, "value": float}
@@ -69,9 +70,15 @@ def mean_normalised_churns(predicted: np.ndarray, labels: np.ndarray) -> np.ndar
     runs = len(predicted)
     if runs < 2:
         return np.full(runs, np.nan)
-    normalised = normalised_churn(pairwise_churn(predicted), np.mean(predicted != labels, axis=1))
-    np.fill_diagonal(normalised, 0)
-    return normalised.sum(axis=1) / (runs - 1)
+    errors = np.mean(predicted != labels, axis=1)
+
+    def of(some: slice) -> list[Pairs]:
+        normalised = normalised_churn(pairwise_churn(predicted[some]), errors[some])
+        np.fill_diagonal(normalised, 0)
+        return [Pairs.of(normalised)]
+
+    (found,) = within_blocks(runs, of)
+    return found.sums / (runs - 1)
 
 
 def mean_churns_with(predicted: np.ndarray, others: np.ndarray) -> np.ndarray:

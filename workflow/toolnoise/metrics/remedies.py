@@ -28,6 +28,7 @@ from toolnoise.stats.jackknife import (
     pairwise_mean,
     pairwise_similarity,
     standard_error,
+    within_blocks,
 )
 from toolnoise.stats.spread import sd_without_each
 
@@ -95,16 +96,23 @@ class Measured(NamedTuple):
 def measure(logits: np.ndarray, labels: np.ndarray) -> Measured:
     """Measure runs from their logits [S, N, C]."""
     predicted = predictions(logits)
+
+    def of(runs: slice) -> list[Pairs]:
+        some = logits[runs]
+        return [
+            pearson_distances(some),
+            spearman_distances(some),
+            Pairs.of(pairwise_accuracy_change(some, labels)),
+            Pairs.of(pairwise_cross_entropy_change(some)),
+        ]
+
     return Measured(
         len(labels),
         bit_equal(logits),
         accuracies(predicted, labels),
         cross_entropies(logits, labels),
         churn(predicted),
-        pearson_distances(logits),
-        spearman_distances(logits),
-        Pairs.of(pairwise_accuracy_change(logits, labels)),
-        Pairs.of(pairwise_cross_entropy_change(logits)),
+        *within_blocks(len(logits), of),
     )
 
 

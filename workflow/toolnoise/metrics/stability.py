@@ -15,13 +15,13 @@ from toolnoise.metrics.churn import churn, normalised_churn, pairwise_churn
 from toolnoise.metrics.correlation import pearson_distances, spearman_distances
 from toolnoise.metrics.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
 from toolnoise.metrics.entropy import cross_entropies
-from toolnoise.metrics.equal_runs import bit_equal, rate_step, value_step, with_width
-from toolnoise.metrics.example_churn import example_churn
+from toolnoise.metrics.equal_runs import PerRun, bit_equal, rate_step, value_step, with_width
+from toolnoise.metrics.example_churn import ExampleChurn
 from toolnoise.metrics.groups import Rate, of_difficulty, of_size, part_rows, rates, spread_rows, unlike
 from toolnoise.metrics.similarity import pairwise_cka
 from toolnoise.metrics.weights import pairwise_l2, unit
 from toolnoise.stats.estimates import UNDEFINED, Estimate
-from toolnoise.stats.jackknife import Pairs, pairwise_jackknife, pairwise_mean, pairwise_similarity
+from toolnoise.stats.jackknife import Pairs, pairwise_jackknife, pairwise_mean, pairwise_similarity, within_blocks
 from toolnoise.stats.sd_ratio import largest_by_size
 from toolnoise.stats.testset import binomial_sd, distribution_wise_sd, distribution_wise_variance
 from toolnoise.stats.two_way import two_way_bootstrap
@@ -30,7 +30,7 @@ STABILITY: Columns = {**CELL, **MEASURE}
 
 
 def stability(
-    logits: np.ndarray, labels: np.ndarray, groups: Mapping[str, np.ndarray], vectors: np.ndarray, stream: int
+    logits: np.ndarray, labels: np.ndarray, groups: Mapping[str, np.ndarray], vectors: PerRun, stream: int
 ) -> list[Row]:
     """Measure the runs of a cell from logits [S, N, C], labels [N], group members [N] and trained weights [S, P].
 
@@ -44,7 +44,7 @@ def of_classes(
     classes: int,
     labels: np.ndarray,
     groups: Mapping[str, np.ndarray],
-    vectors: np.ndarray,
+    vectors: PerRun,
     stream: int,
 ) -> list[Row]:
     """Measure runs of which only predicted classes [S, N] are known: without the measures that need scores."""
@@ -57,7 +57,7 @@ def _of_runs(
     classes: int,
     labels: np.ndarray,
     groups: Mapping[str, np.ndarray],
-    vectors: np.ndarray,
+    vectors: PerRun,
     stream: int,
 ) -> list[Row]:
     equal = bit_equal(predicted if logits is None else logits) and bit_equal(vectors)
@@ -114,35 +114,52 @@ def _churns(predicted: np.ndarray, labels: np.ndarray, group: str) -> list[Row]:
     if not len(labels):
         return [(metric, group, UNDEFINED) for metric in ("churn", "churn_normalised")]
     # The latter is not linear in the churn of a pair, so it needs every pair.
-    normalised = Pairs.of(normalised_churn(pairwise_churn(predicted), 1 - accuracies(predicted, labels)))
+    errors = 1 - accuracies(predicted, labels)
+
+    def of(runs: slice) -> list[Pairs]:
+        return [Pairs.of(normalised_churn(pairwise_churn(predicted[runs]), errors[runs]))]
+
+    (normalised,) = within_blocks(len(predicted), of)
     found = {"churn": pairwise_jackknife(churn(predicted)), "churn_normalised": pairwise_jackknife(normalised)}
     return [(metric, group, estimate.within(0, 1)) for metric, estimate in found.items()]
 
 
-def distances(vectors: np.ndarray) -> list[Row]:
+def distances(vectors: PerRun) -> list[Row]:
     """Distances between trained weights [S, P]; undefined where a training program left none."""
     if not vectors.shape[1]:
         return [(metric, "all", UNDEFINED) for metric in ("l2_unit", "l2_raw")]
-    return [
-        ("l2_unit", "all", pairwise_jackknife(Pairs.of(pairwise_l2(unit(vectors))))),
-        ("l2_raw", "all", pairwise_jackknife(Pairs.of(pairwise_l2(vectors)))),
-    ]
+
+    def of(runs: slice) -> list[Pairs]:
+        some = vectors[runs]
+        return [Pairs.of(pairwise_l2(unit(some))), Pairs.of(pairwise_l2(some))]
+
+    found = zip(("l2_unit", "l2_raw"), within_blocks(len(vectors), of), strict=True)
+    return [(metric, "all", pairwise_jackknife(pairs)) for metric, pairs in found]
 
 
 def _elsewhere(predicted: np.ndarray, stream: int) -> list[Row]:
     """Churn as it would be expected on other examples."""
-    found = two_way_bootstrap(example_churn(predicted), *predicted.shape, stream)
+    found = two_way_bootstrap(ExampleChurn(predicted), *predicted.shape, stream)
     return [("churn_new_examples", "all", found.within(0, 1))]
 
 
 def _diversity(logits: np.ndarray, labels: np.ndarray) -> list[Row]:
     """Differences between the scores of runs: the measures of Summers & Dinneen."""
-    gained = Pairs.of(pairwise_accuracy_change(logits, labels))
-    saved = Pairs.of(pairwise_cross_entropy_change(logits))
-    plain, debiased = (Pairs.of(1 - similarities) for similarities in pairwise_cka(logits))
+
+    def of(runs: slice) -> list[Pairs]:
+        some = logits[runs]
+        return [
+            pearson_distances(some),
+            spearman_distances(some),
+            *(Pairs.of(1 - similarities) for similarities in pairwise_cka(some)),
+            Pairs.of(pairwise_accuracy_change(some, labels)),
+            Pairs.of(pairwise_cross_entropy_change(some)),
+        ]
+
+    pearson, spearman, plain, debiased, gained, saved = within_blocks(len(logits), of)
     found = [
-        ("correlation_pearson", pairwise_similarity(pearson_distances(logits)).within(-1, 1)),
-        ("correlation_spearman", pairwise_similarity(spearman_distances(logits)).within(-1, 1)),
+        ("correlation_pearson", pairwise_similarity(pearson).within(-1, 1)),
+        ("correlation_spearman", pairwise_similarity(spearman).within(-1, 1)),
         ("cka", pairwise_similarity(plain).within(0, 1)),
         ("cka_debiased", pairwise_similarity(debiased).within(-np.inf, 1)),
         ("ensemble_accuracy_change", pairwise_mean(gained).within(-1, 1)),

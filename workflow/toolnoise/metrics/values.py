@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import numpy as np
 
 from toolnoise.metrics import Row
-from toolnoise.metrics.equal_runs import bit_equal, value_step
+from toolnoise.metrics.equal_runs import PerRun, bit_equal, value_step
 from toolnoise.metrics.stability import distances
 from toolnoise.stats.estimates import mean_t
-from toolnoise.stats.jackknife import Pairs, pairwise_jackknife
+from toolnoise.stats.jackknife import Pairs, pairwise_jackknife, within_blocks
 from toolnoise.stats.spread import sd_bootstrap, sd_chi2, sd_robust
 
 
@@ -28,7 +28,7 @@ def pairwise_difference(predicted: np.ndarray) -> np.ndarray:
 
 
 def stability(
-    predicted: np.ndarray, labels: np.ndarray, groups: Mapping[str, np.ndarray], vectors: np.ndarray, stream: int
+    predicted: np.ndarray, labels: np.ndarray, groups: Mapping[str, np.ndarray], vectors: PerRun, stream: int
 ) -> list[Row]:
     """Errors and differences of the runs' values [S, N], over the examples of each group."""
     equal = bit_equal(predicted) and bit_equal(vectors)
@@ -37,12 +37,16 @@ def stability(
         some = predicted[:, member]
         for metric, of_runs in errors(some, labels[member]).items():
             rows += _spread(metric, group, of_runs, equal, stream)
-        difference = pairwise_jackknife(Pairs.of(pairwise_difference(some)))
+
+        def of(runs: slice, some: np.ndarray = some) -> list[Pairs]:
+            return [Pairs.of(pairwise_difference(some[runs]))]
+
+        difference = pairwise_jackknife(*within_blocks(len(some), of))
         rows.append(("mean_absolute_difference", group, difference.within(0, np.inf)))
     return [*rows, *distances(vectors)]
 
 
-def of_metrics(found: Mapping[str, np.ndarray], vectors: np.ndarray, stream: int) -> list[Row]:
+def of_metrics(found: Mapping[str, np.ndarray], vectors: PerRun, stream: int) -> list[Row]:
     """Mean and SD of each metric, by its name, from its value in each run [S]."""
     equal = bit_equal(np.stack(list(found.values()), axis=1)) and bit_equal(vectors)
     rows = [row for name, of_runs in found.items() for row in _spread(name, "all", of_runs, equal, stream)]

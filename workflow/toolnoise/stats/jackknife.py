@@ -3,8 +3,13 @@
 The pairs of n runs are not n(n-1)/2 independent observations, since each run is in n-1 of them. The independent
 observations are the runs (Arvesen 1969). The jackknife needs only each run's sum over the other runs, so a measure need
 not compute every pair.
+
+Measures that have no shortcut past the pairs are computed within blocks of runs, if there are many: time and memory
+then grow with the runs. Most of the uncertainty of a mean over pairs comes from the number of runs, not of pairs.
 """
 
+import itertools
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +17,7 @@ import numpy as np
 from toolnoise.stats.estimates import UNDEFINED, Estimate, standard_deviation, t_interval
 
 FEW = 32  # runs: of more, `some_pairs` are not all pairs
+MANY = 256  # runs: of more, `within_blocks` does not compute all pairs
 
 
 class Pairs(NamedTuple):
@@ -35,6 +41,25 @@ def some_pairs(runs: int) -> tuple[np.ndarray, np.ndarray]:
     if runs <= FEW:
         return np.triu_indices(runs, 1)
     return np.arange(FEW), np.arange(1, FEW + 1)
+
+
+def within_blocks(runs: int, measure: Callable[[slice], Sequence[Pairs]]) -> list[Pairs]:
+    """Measures of the pairs of runs, from those of the runs in a slice.
+
+    Of more than `MANY` runs, each is compared with those of its block only: neighbours, in an order that does not
+    matter. Each run's sum is that over its block, scaled to all other runs. Sums over fewer runs vary more, so the
+    jackknife's standard error includes the pairs that are left out.
+    """
+    if runs <= MANY:
+        return list(measure(slice(0, runs)))
+    edges = np.linspace(0, runs, -(-runs // MANY) + 1).astype(int).tolist()
+    blocks = [slice(*both) for both in itertools.pairwise(edges)]
+    of_blocks = zip(*(_scaled(measure(block), runs) for block in blocks), strict=True)
+    return [Pairs(np.concatenate([one.sums for one in found]), found[0].some) for found in of_blocks]
+
+
+def _scaled(found: Sequence[Pairs], runs: int) -> list[Pairs]:
+    return [Pairs(one.sums * ((runs - 1) / (len(one.sums) - 1)), one.some) for one in found]
 
 
 def standard_error(without: np.ndarray) -> float:

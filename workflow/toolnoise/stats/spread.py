@@ -11,6 +11,7 @@ from scipy import optimize, special, stats
 
 from toolnoise import streams
 from toolnoise.stats.estimates import TAIL, UNDEFINED, Estimate, standard_deviation
+from toolnoise.stats.jackknife import MANY
 
 RESAMPLES = 9_999
 
@@ -73,8 +74,8 @@ def sd_bootstrap(values: np.ndarray, stream: int, step: float = 0.0) -> Estimate
         return equal_runs_sd(len(values), step)
     if len(values) < 3 or np.isnan(sd):
         return Estimate(sd, np.nan, np.nan)
-    drawn = streams.integers(stream, (RESAMPLES, len(values)), len(values))
-    resampled = standard_deviation(values[drawn]) / sd
+    rows = streams.integer_rows(stream, (RESAMPLES, len(values)), len(values))
+    resampled = np.concatenate([standard_deviation(values[drawn]) for drawn in rows]) / sd
     below = np.mean(resampled < 1 - ROUNDING)
     tied = np.mean(np.abs(resampled - 1) <= ROUNDING)
     bias = stats.norm.ppf(below + tied / 2)
@@ -109,6 +110,12 @@ def sd_robust(values: np.ndarray, step: float = 0.0) -> Estimate:
 
 def sd_without_each(values: np.ndarray) -> np.ndarray:
     """The SD without the first run, without the second, and so on."""
+    if len(values) > MANY:
+        # Each sum of squares from the whole one: no digit of many runs is lost.
+        shifted = values - values[0]
+        distances, others = np.square(shifted - shifted.mean()), len(values) - 1
+        squares = distances.sum() - distances * (len(values) / others)
+        return np.sqrt(np.maximum(squares, 0) / (others - 1))
     return np.array([standard_deviation(np.delete(values, run)) for run in range(len(values))])
 
 

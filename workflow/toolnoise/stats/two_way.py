@@ -7,7 +7,7 @@ Bootstraps over runs, over examples and over both have variances R + I, E + I an
 variance from runs is then taken from the jackknife, since a bootstrap of ten runs understates it by a tenth or more.
 """
 
-from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 
@@ -18,13 +18,20 @@ RESAMPLES = 999
 AT_ONCE = 1 << 20  # examples of all resamples that are in memory together
 
 
-def two_way_bootstrap(
-    measure: Callable[[np.ndarray], np.ndarray], runs: int, examples: int, stream: int, resamples: int = RESAMPLES
-) -> Estimate:
+class Measure(Protocol):
+    """Each example's mean, over the pairs of drawn runs, of a measure of two runs on an example."""
+
+    def __call__(self, times: np.ndarray) -> np.ndarray:
+        """Of each example, [R, N], from how often each run is drawn, [R, S]."""
+
+    def without_each(self) -> np.ndarray:
+        """The mean over examples without the first run, without the second, and so on, [S]."""
+
+
+def two_way_bootstrap(measure: Measure, runs: int, examples: int, stream: int, resamples: int = RESAMPLES) -> Estimate:
     """The mean, over the pairs of runs and over examples, of a measure of two runs on an example.
 
-    `measure` takes how often each run is drawn, [R, S], and returns each example's mean over the pairs of drawn runs,
-    [R, N]. A pair of a run with itself is left out. Fewer than three runs have no interval.
+    A pair of a run with itself is left out. Fewer than three runs have no interval.
     """
     if runs < 2:
         return UNDEFINED
@@ -46,7 +53,7 @@ def two_way_bootstrap(
         by_examples[some] = drawn @ here / examples
         by_both[some] = np.einsum("re,re->r", drawn, of_each) / examples
     drawn_runs, theirs, both = (np.var(means, ddof=1) for means in (by_runs, by_examples, by_both))
-    ours = standard_error(measure(1 - np.eye(runs)).mean(axis=1)) ** 2
+    ours = standard_error(measure.without_each()) ** 2
     in_both = both - drawn_runs - theirs
     variance = max(ours + theirs - in_both, ours, theirs)
     if variance == 0:

@@ -15,7 +15,7 @@ A job is warm only if that does not matter to it:
 * The server has one thread. A fork copies no other thread, and what another one held would stay locked.
 * The framework is TensorFlow on a CPU. JAX starts threads, PyTorch was not tried, and a GPU does not survive a fork.
 * No source of this package, and no installed package, has changed since the server began to import. A statement has the
-  digests of the sources as they are at the end of the job.
+  digests of the sources as its server read them.
 
 Two things differ from process to process and are the same in the children of a server: the addresses of what was
 imported, and the seed of Python's hashes. Replicates must not hide what these do. So the runs whose noise is the

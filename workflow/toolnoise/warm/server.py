@@ -27,7 +27,7 @@ from toolnoise.warm.messages import Message
 PACKAGE = Path(__file__).parents[1]
 TASKS = Path("/proc/self/task")
 # What a verb imports only when it runs.
-FURTHER = {"render": ("toolnoise.figures.execution", "toolnoise.figures.panels", "toolnoise.figures.tables")}
+FURTHER = {"render": tuple(f"toolnoise.figures.{name}" for name in ("dots", "execution", "findings", "rehearsal"))}
 PR_SET_PDEATHSIG = 1
 
 Files = dict[Path, tuple[int, ...]]
@@ -61,7 +61,8 @@ def _files() -> Files:
 
 
 def _import_ahead(imports: dict[str, Any]) -> None:
-    importlib.import_module("toolnoise.provenance.record.recorder")
+    recorder = importlib.import_module("toolnoise.provenance.record.recorder")
+    recorder.look_up()
     # If there are threads, such as those of a library for linear algebra, no job will be forked.
     if imports and _threads() == 1:
         from toolnoise import engines
@@ -117,6 +118,7 @@ def _serve(listener: socket.socket, files: Files) -> None:
 
 def _accepted(connection: socket.socket, files: Files) -> tuple[Message | None, list[int]]:
     """The job of a new connection and its streams; no job if it is refused, or if the one who asked has ended."""
+    from toolnoise import cli
     from toolnoise.steps import STEPS
 
     streams: list[int] = []
@@ -128,6 +130,8 @@ def _accepted(connection: socket.socket, files: Files) -> tuple[Message | None, 
             verb = job["argv"][1]
             for module in (STEPS[verb].module, *FURTHER.get(verb, ())):
                 importlib.import_module(module)
+            # The parser is kept.
+            cli.parsed(job["argv"][1:])
             refused = _why_not(files)
             messages.send(connection, {"refused": refused} if refused else {"started": True})
             return None if refused else job, streams

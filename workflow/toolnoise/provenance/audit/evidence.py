@@ -17,6 +17,7 @@ import numpy as np
 from toolnoise import steps
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import LARGEST_TEXT, canonical_sha256, read_json
+from toolnoise.provenance.audit.cache import Cache
 from toolnoise.provenance.record.hashing import Hashed
 from toolnoise.provenance.record.signing import Verdict
 from toolnoise.provenance.record.statements import Artifact, Statement
@@ -60,7 +61,7 @@ class RunFacts(NamedTuple):
 class Evidence:
     """One study, for the rules. `now` is in UTC; `signatures`, if required, are by the paths of statements.
 
-    `root_verdict` is that on the root's signature, if one is required.
+    `root_verdict` is that on the root's signature, if one is required. `cache` may know the digests of weights.
     """
 
     tree: Tree
@@ -68,6 +69,7 @@ class Evidence:
     now: datetime
     signatures: dict[str, Verdict] = field(default_factory=dict)
     root_verdict: Verdict | None = None
+    cache: Cache | None = None
 
     @functools.cached_property
     def jobs(self) -> dict[str, Job]:
@@ -138,6 +140,16 @@ class Evidence:
     def weights(self, run: RunFacts) -> list[dict[str, np.ndarray]]:
         """A run's weights after each cycle, mapped into memory."""
         return self.whole(run).snapshots()
+
+    def final_weights(self, run: RunFacts) -> str:
+        """The digest of a run's weights at the end of training: they are read, unless a file of these bytes was."""
+        of_file = self.hashed.get(f"{run.path}/weights.npz", Hashed()).sha256
+        known = self.cache.weights_in(of_file) if self.cache else None
+        if known is None:
+            known, _ = runs.weight_digests(self.weights(run)[-1])
+            if self.cache and of_file:
+                self.cache.keep_weights(of_file, known)
+        return known
 
     def whole(self, run: RunFacts) -> Run:
         """A run whose weights are there."""

@@ -9,11 +9,11 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolnoise.base.printing import aligned, size
 from toolnoise.base.progress import progress
+from toolnoise.provenance.audit.cache import Cache
 from toolnoise.provenance.audit.evidence import Evidence, guarded
 from toolnoise.provenance.audit.rules import ROOT_SIGNED, RULES, SIGNED, Rule, origins, root
 from toolnoise.provenance.audit.rules.origins import Stale
@@ -59,6 +59,7 @@ class Audit(NamedTuple):
     stale: tuple[Stale, ...]
     notes: tuple[str, ...]
     now: datetime
+    cached: int | None = None
 
     @property
     def signers(self) -> Counter[str]:
@@ -102,15 +103,17 @@ def examine(
     rules: Sequence[Rule] = RULES,
     signers: AllowedSigners | None = None,
     key: AllowedSigners | None = None,
+    cache: Cache | None = None,
 ) -> Audit:
     """Audit loaded results; `threads` is the number of cores by default.
 
-    `signers` may sign statements, the owner of `key` the root.
+    `signers` may sign statements, the owner of `key` the root. Files whose digests are in a `cache` are not read.
     """
     now = now or datetime.now(UTC).replace(tzinfo=None)
-    hashed = _hashed(results.trees, threads or cores())
+    hashed = _hashed(results.trees, threads or cores(), cache)
     signed = [_signatures(one, signers) if signers else {} for one in results.trees]
-    evidence = tuple(Evidence(one, hashed[number], now, signed[number]) for number, one in enumerate(results.trees))
+    of_trees = zip(results.trees, hashed, signed, strict=True)
+    evidence = tuple(Evidence(one, digests, now, verdicts, cache=cache) for one, digests, verdicts in of_trees)
     for one in evidence if key else ():
         if top := root.of(one):
             one.root_verdict = key.check(one.tree.root / top.path, top.statement)
@@ -124,7 +127,8 @@ def examine(
     stale = tuple(found for one in evidence for found in origins.stale(one))
     slim = [f"{one.name}: {len(one.left_out)} {LEFT}" for one in results.trees if one.left_out]
     hidden = [f"{one.name}: {anonymous.SAYS}" for one in results.trees if one.anonymised]
-    return Audit(results, evidence, tuple(findings), stale, (*slim, *hidden, *origins.notes()), now)
+    cached = cache.used if cache else None
+    return Audit(results, evidence, tuple(findings), stale, (*slim, *hidden, *origins.notes()), now, cached)
 
 
 def as_json(found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> dict[str, Any]:
@@ -150,6 +154,7 @@ def as_json(found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> dict[s
         "roots": {one.tree.name: top.sha256 if (top := root.of(one)) else None for one in found.evidence},
         "stale": [one._asdict() for one in found.stale],
         "notes": list(found.notes),
+        "from_cache": found.cached,
     }
 
 
@@ -169,6 +174,8 @@ def as_text(found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> str:
     lines += [*map(shown, found.roots), f"signatures: {found.signatures}"]
     studies = ", ".join(shown(one.name) for one in found.results.trees)
     lines.append(f"{studies}: {found.coverage}")
+    if found.cached is not None:
+        lines.append(f"{found.cached} of {found.coverage.files} digests are from the cache: these files were not read")
     lines.append(_verdict(found, strict))
     return "\n".join(lines)
 
@@ -211,13 +218,21 @@ def _signatures(tree: Tree, signers: AllowedSigners) -> dict[str, Verdict]:
     return {path.relative_to(tree.root).as_posix(): verdict for path, verdict in verdicts.items()}
 
 
-def _hashed(trees: Iterable[Tree], threads: int) -> list[dict[str, Hashed]]:
+def _hashed(trees: Iterable[Tree], threads: int, cache: Cache | None) -> list[dict[str, Hashed]]:
     """The digest of every artifact, by study and path; the largest first, so that no thread ends with a long one."""
     sizes = [(size, number, one.root, path) for number, one in enumerate(trees) for path, size in one.artifacts.items()]
     sizes.sort(reverse=True)
+    found, unknown = {}, []
     with progress("reading", sum(size for size, *_ in sizes), "B") as bar:
-        paths = (((number, path), Path(root, path)) for _, number, root, path in sizes)
-        found = sha256_of_all(paths, threads, open_plain, bar.update)
+        for size, number, root, path in sizes:
+            known = cache.digest(root / path) if cache else None
+            if known:
+                found[number, path] = known
+                bar.update(size)
+            else:
+                unknown.append(((number, path), root / path))
+        keep = [cache.keep] if cache else []
+        found |= sha256_of_all(unknown, threads, open_plain, bar.update, *keep)
     hashed: list[dict[str, Hashed]] = [{} for _ in trees]
     for (number, path), one in found.items():
         hashed[number][path] = one

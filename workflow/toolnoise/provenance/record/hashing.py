@@ -1,6 +1,8 @@
 """SHA-256 of one file, or of many in parallel."""
 
 import hashlib
+import os
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -21,19 +23,47 @@ class Hashed(NamedTuple):
     why: str = ""
 
 
+class Stamp(NamedTuple):
+    """What changes with a file's content."""
+
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+
+    @classmethod
+    def of(cls, about: os.stat_result) -> "Stamp":
+        """The stamp of a file, from its status."""
+        return cls(about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns)
+
+
 def sha256_of_all(
-    paths: Iterable[tuple[str, Path]], threads: int, opened: Callable, done: Callable[[int], object]
+    paths: Iterable[tuple[str, Path]],
+    threads: int,
+    opened: Callable,
+    done: Callable[[int], object],
+    each: Callable[[Path, Hashed, Stamp | None], object] = lambda *_: None,
 ) -> dict[str, Hashed]:
     """The digests of many files by their names, each file read once; `done` is called with each number of bytes read.
 
-    `opened` opens a path for reading. Threads are fast enough: hashlib computes without the interpreter lock.
+    `opened` opens a path for reading. Threads are fast enough: hashlib computes without the interpreter lock. `each` is
+    called with the digest of each file that could be read and its stamp, None if that changed meanwhile; no two calls
+    at a time.
     """
     # All threads draw from one iterator, so none is idle while files are left.
-    waiting = iter(list(paths))
+    waiting, one_at_a_time = iter(list(paths)), threading.Lock()
+
+    def hashed(path: Path, buffer: memoryview) -> Hashed:
+        found, stamp = _hashed(path, opened, buffer, done)
+        if not found.why:
+            with one_at_a_time:
+                each(path, found, stamp)
+        return found
 
     def work(_number: int) -> list[tuple[str, Hashed]]:
         buffer = memoryview(bytearray(BLOCK))
-        return [(name, _hashed(path, opened, buffer, done)) for name, path in _drawn(waiting)]
+        return [(name, hashed(path, buffer)) for name, path in _drawn(waiting)]
 
     with ThreadPoolExecutor(threads) as pool:
         return {name: found for share in pool.map(work, range(threads)) for name, found in share}
@@ -44,18 +74,22 @@ def _drawn(waiting: Iterator[tuple[str, Path]]) -> Iterator[tuple[str, Path]]:
     yield from waiting
 
 
-def _hashed(path: Path, opened: Callable, buffer: memoryview, done: Callable[[int], object]) -> Hashed:
+def _hashed(
+    path: Path, opened: Callable, buffer: memoryview, done: Callable[[int], object]
+) -> tuple[Hashed, Stamp | None]:
     digest, size, reported = hashlib.sha256(), 0, 0
     try:
         with opened(path) as file:
+            before = Stamp.of(os.fstat(file.fileno()))
             while count := file.readinto(buffer):
                 digest.update(buffer[:count])
                 size += count
                 if size - reported >= PROGRESS_BYTES:
                     done(size - reported)
                     reported = size
+            after = Stamp.of(os.fstat(file.fileno()))
     except OSError as error:
-        return Hashed(why=faults.called(error))
+        return Hashed(why=faults.called(error)), None
     finally:
         done(size - reported)
-    return Hashed(digest.hexdigest(), size)
+    return Hashed(digest.hexdigest(), size), after if before == after else None

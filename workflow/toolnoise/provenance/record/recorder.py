@@ -36,15 +36,24 @@ from toolnoise.provenance.record.statements import (
     path_for,
 )
 from toolnoise.steps import STEPS, Step
-from toolnoise.study import grid
 
 ENVIRONMENT = ("numpy", "scipy", "pandas", "matplotlib", "seaborn", "papermill", "nbconvert", "ipykernel", "pillow")
 
 
-def run(verb: str, given: argparse.Namespace, process: str) -> None:
+def look_up() -> None:
+    """Look up what each job's statement says of this installation, for the jobs that will be forked from this process.
+
+    That is versions, and the digests of the package's sources. Whoever forks makes sure that neither changes meanwhile.
+    """
+    programs()
+    repository.versions(*ENVIRONMENT, *repository.DECISIVE)
+    for path in program.PACKAGE.rglob("*.py"):
+        code_digest.read(path)
+
+
+def run(verb: str, given: argparse.Namespace, asked: steps.Parameters, process: str) -> None:
     """Perform the job that a command line names, and state what it did; `process` says how its process started."""
-    step, study = STEPS[verb], grid.load(given.study)
-    asked = step.parameters(study, steps.asked(verb, study, given.study, vars(given)))
+    step = STEPS[verb]
     if given.planned and given.planned != steps.planned(asked):
         found = "changed since this job was planned: another Snakemake works on a study of the same name"
         raise BadInput(given.study, "", found, "run Snakemake again, or give one of the studies another name")
@@ -60,14 +69,14 @@ def run(verb: str, given: argparse.Namespace, process: str) -> None:
     for path in (*written, path_for(first)):
         files.require_writable(path)
     with scratch.claim(Path(first)):
-        _perform(verb, parameters, named, process)
+        perform(verb, parameters, named, process)
         if "checkpoint" in step.aside:
             files.discard(given.checkpoint)
             # A training program of others has a folder for its own.
             shutil.rmtree(Path(given.checkpoint).with_suffix(""), ignore_errors=True)
 
 
-def _perform(verb: str, parameters: steps.Parameters, named: steps.Files, process: str) -> None:
+def perform(verb: str, parameters: steps.Parameters, named: steps.Files, process: str) -> None:
     """Perform a job whose outputs nobody else makes, and state it."""
     step, started = STEPS[verb], _now()
     read = list(steps.inputs(step, named))

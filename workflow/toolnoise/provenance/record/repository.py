@@ -119,13 +119,16 @@ def extract(sha: str, folder: Path) -> None:
 
 def versions(*packages: str) -> dict[str, str]:
     """The versions of those of these packages that are installed."""
-    found = {}
-    for package in packages:
-        try:
-            found[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return found
+    found = {package: _version(package) for package in packages}
+    return {package: version for package, version in found.items() if version is not None}
+
+
+@functools.cache
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
 
 
 def installed_file(package: str, file: str) -> Path:

@@ -14,7 +14,7 @@ from typing import BinaryIO, NamedTuple
 
 from toolnoise.base import faults, scratch
 from toolnoise.base.errors import BadInput
-from toolnoise.base.files import read_json, readable
+from toolnoise.base.files import LARGEST_TEXT, read_json, readable
 from toolnoise.base.printing import escaped
 from toolnoise.provenance.record import envelope, statements
 from toolnoise.provenance.record.statements import FOLDER, SUFFIX, Artifact, Statement
@@ -28,8 +28,8 @@ STUDY_FILE = PurePosixPath(layout.STUDY).name
 CHECKPOINTS = PurePosixPath(layout.CHECKPOINT).parts[2]
 # In a slim copy: the digests of the files that were left out of it, by path.
 LEFT_OUT = "left-out.json"
-# The statement of the largest study's page has some hundred kB.
-LARGEST_STATEMENT = 32 * 2**20
+# It names every file of the runs that it is about: 54 MB for the measures of a cell of 60,000 runs.
+LARGEST_STATEMENT = LARGEST_TEXT
 
 
 class Stated(NamedTuple):

@@ -73,8 +73,8 @@ def _as_expected(here: Tree, job: Job) -> bytes | None:
         raise BadInput(path, "", "changed while it was read", "results that nothing writes to during the export")
     if any(output.size is None for output in stated.statement.outputs):
         raise BadInput(path, "subject", "lacks sizes", statements.WANTED)
-    if len(content) > sharing.LARGEST_STATEMENT:
-        raise BadInput(path, "", f"has {len(content)} bytes", f"statements of at most {sharing.LARGEST_STATEMENT}")
+    if len(content) > sharing.largest_statement(job):
+        raise BadInput(path, "", f"has {len(content)} bytes", f"statements of at most {sharing.largest_statement(job)}")
     return content
 
 

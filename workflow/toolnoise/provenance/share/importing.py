@@ -126,9 +126,9 @@ class _Incoming:
         member = next(members, None)
         while member and member.name in jobs:
             job = jobs.pop(member.name)
-            if member.size > sharing.LARGEST_STATEMENT:
+            if member.size > sharing.largest_statement(job):
                 found = f"has {member.size} bytes"
-                raise self._refusal(member.name, found, f"at most {sharing.LARGEST_STATEMENT}")
+                raise self._refusal(member.name, found, f"at most {sharing.largest_statement(job)}")
             content = b"".join(member.chunks)
             statement = statements.parse(content, f"{self.file}: {member.name}")
             if differs := sharing.difference(statement, job):

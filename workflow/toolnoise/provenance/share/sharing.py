@@ -10,8 +10,8 @@ from typing import NamedTuple
 from toolnoise.provenance.record.statements import Statement, path_for
 from toolnoise.steps import STEPS, Job
 
-# A run's statement has about 10 kB, a dump's some hundred bytes more per run.
-LARGEST_STATEMENT = 4 * 2**20
+# A run's statement has about 15 kB, that of a dump 300 bytes more for each file that it was made from.
+LARGEST_STATEMENT, AN_INPUT = 4 * 2**20, 2**10
 # What to call the files of such jobs; which are dumps; and the verb of which only the statements travel.
 NAMED = {verb: step.travels for verb, step in STEPS.items() if step.travels}
 DUMPS = tuple(verb for verb, step in STEPS.items() if step.record == "index")
@@ -26,6 +26,11 @@ class Counts(NamedTuple):
 
     def __str__(self) -> str:
         return ", ".join(f"{self.jobs[verb]} {name}" for verb, name in NAMED.items() if self.jobs[verb]) or "nothing"
+
+
+def largest_statement(job: Job) -> int:
+    """The most bytes that the statement of a job may have."""
+    return max(LARGEST_STATEMENT, AN_INPUT * len(job.inputs))
 
 
 def travels(job: Job) -> bool:

@@ -40,10 +40,8 @@ def inputs_are_what_was_made(evidence: Evidence, statement: Statement) -> Found:
 
 @each
 def inputs_are_the_jobs(evidence: Evidence, statement: Statement) -> Found:
-    """Every job had the inputs that the study defines for it, with their roles and in their order.
-
-    Other code may define others, so this asks nothing of a stale result.
-    """
+    """Every job had the inputs that the study defines for it, with their roles and in their order."""
+    # Other code may define others, so this asks nothing of a stale result.
     job = evidence.job(statement)
     found = tuple((one.name, one.role) for one in statement.inputs)
     # The order of the page's inputs does not matter.

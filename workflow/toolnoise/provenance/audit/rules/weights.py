@@ -46,7 +46,7 @@ def _with_weights(evidence: Evidence) -> list[RunFacts]:
 
 
 def _final(evidence: Evidence, name: str, run: RunFacts) -> Found:
-    if weight_digests(evidence.weights(run)[-1])[0] != run.weights[-1]:
+    if evidence.final_weights(run) != run.weights[-1]:
         yield name, f"has weights after epoch {len(run.weights)} that differ from its history"
 
 

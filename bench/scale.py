@@ -1,0 +1,149 @@
+"""Time and memory of each verb as a study grows, and the exponent of growth.
+
+    nice -n 10 .venv/bin/python bench/scale.py [RUNS ...]
+
+Studies of 100, 1,000 and 10,000 runs are invented (`invented.py`), in cells of 100 runs; for `measure`, which works on
+one cell, in one cell. Each verb then runs in a process of its own. Time is the CPU time of that process and its
+children, memory the peak of the largest of them, both from `wait4`. The exponent is log(t2 / t1) / log(n2 / n1) for the
+two largest sizes; nothing is subtracted. Starting Python takes a second or more, which makes small sizes look flat: so
+the largest two.
+"""
+
+import itertools
+import math
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Container, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import invented
+
+from toolnoise import steps
+from toolnoise.base.program import ROOT
+from toolnoise.steps import STEPS
+from toolnoise.study import layout
+from toolnoise.study.grid import Study
+
+SIZES = (100, 1_000, 10_000)
+A_CELL = 100
+MOST = 1.1  # the largest exponent that is accepted
+SNAKEMAKE = (sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--cores", "1")
+TOOLNOISE = (sys.executable, "-m", "toolnoise.cli")
+PLAN, AGAIN = "snakemake -n", "snakemake -n, all done"
+MEASURE = "measure, one cell"
+
+
+class Used(NamedTuple):
+    """What a process used."""
+
+    seconds: float
+    megabytes: float
+
+
+def main(sizes: list[int]) -> None:
+    """Print a row for each verb; with an exponent that is too large, the exit code is 1."""
+    found: dict[str, list[Used]] = {}
+    for runs in sizes:
+        for verb, used in itertools.chain(of_study(runs), of_cell(runs)):
+            print(f"{runs:,} runs: {verb}: {used.seconds:.1f} s", file=sys.stderr, flush=True)
+            found.setdefault(verb, []).append(used)
+    sys.exit(0 if show(sizes, found) else 1)
+
+
+def show(sizes: list[int], found: dict[str, list[Used]]) -> bool:
+    """Print the table; return whether no time grows too fast."""
+    print(f"{'':24}" + "".join(f"{f'{runs:,} runs':>20}" for runs in sizes) + f"{'exponent of time':>20}")
+    exponents = [exponent(sizes, [one.seconds for one in used]) for used in found.values()]
+    for (verb, used), grows in zip(found.items(), exponents, strict=True):
+        cells = (f"{one.seconds:.1f} s {one.megabytes:,.0f} MB" for one in used)
+        print(f"{verb:24}" + "".join(f"{cell:>20}" for cell in cells) + f"{grows:>20.2f}", flush=True)
+    return not any(grows > MOST for grows in exponents)
+
+
+def exponent(sizes: list[int], values: list[float]) -> float:
+    """The slope between the two largest sizes, on logarithmic axes; NaN for a single size."""
+    if len(sizes) < 2:
+        return math.nan
+    return math.log(values[-1] / values[-2]) / math.log(sizes[-1] / sizes[-2])
+
+
+def of_study(runs: int) -> Iterator[tuple[str, Used]]:
+    """Each verb that works on a study, with what it used."""
+    study = invented.study(runs, A_CELL)
+    with made(study) as folder:
+        for verb, command in commands(study):
+            yield verb, used_by(command, folder / "empty" if verb == PLAN else folder)
+
+
+def of_cell(runs: int) -> Iterator[tuple[str, Used]]:
+    """The measures of one cell of so many runs, with what they used."""
+    study = invented.study(runs, runs)
+    with made(study, ("prepare", "train", "predict")) as folder:
+        yield MEASURE, used_by(measuring(study), folder)
+
+
+@contextmanager
+def made(study: Study, verbs: Container[str] = STEPS) -> Iterator[Path]:
+    """A folder with what these verbs make of a study."""
+    folder = Path(tempfile.mkdtemp(prefix="scale-"))
+    try:
+        # In a process of its own: a child starts with the memory of its parent.
+        child = os.fork()
+        if not child:
+            invented.make(study, folder, lambda job: job.verb in verbs)
+            os._exit(0)
+        if os.waitpid(child, 0)[1]:
+            raise SystemExit("the study could not be invented")
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+def commands(study: Study) -> Iterator[tuple[str, list[str]]]:
+    """The command line of each verb, in a study's folder."""
+    file = study.path(layout.STUDY)
+    results = str(Path(file).parent)
+    yield PLAN, [*SNAKEMAKE, "--configfile", f"../{invented.FILE}", "--dry-run", "--quiet"]
+    yield AGAIN, [*SNAKEMAKE, "--configfile", invented.FILE, "--dry-run", "--quiet"]
+    for verb in ("status", "estimate", "summary"):
+        yield verb, [*TOOLNOISE, verb, "--study", file]
+    yield "audit", [*TOOLNOISE, "audit", results]
+    yield "export", [*TOOLNOISE, "export", results, "--out", "all.tar"]
+    yield "page", [*TOOLNOISE, "page", results, "--out", "page"]
+
+
+def measuring(study: Study) -> list[str]:
+    """The command line that measures the first cell of a study."""
+    job = next(job for job in steps.jobs(study) if job.verb == "measure")
+    named = {**job.place._asdict(), **invented.files_of(study, job)}
+    words = [
+        word
+        for option, value in named.items()
+        for word in (f"--{option}", *(value if isinstance(value, list) else [value]))
+    ]
+    return [*TOOLNOISE, "measure", "--study", study.path(layout.STUDY), *words]
+
+
+def used_by(command: list[str], folder: Path) -> Used:
+    """What a command uses in a folder; it must succeed."""
+    folder.mkdir(exist_ok=True)
+    with tempfile.TemporaryFile() as said:
+        child = os.fork()
+        if not child:
+            os.chdir(folder)
+            os.dup2(said.fileno(), 1)
+            os.dup2(said.fileno(), 2)
+            os.execv(command[0], command)
+        _, status, usage = os.wait4(child, 0)
+        if status:
+            said.seek(0)
+            raise SystemExit(f"{' '.join(command[:6])}: {said.read().decode()[-3000:]}")
+    return Used(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
+
+
+if __name__ == "__main__":
+    main([int(word) for word in sys.argv[1:]] or list(SIZES))

@@ -1,0 +1,142 @@
+"""Digests of an earlier audit: used while a file is as it was, and never in place of one that changed."""
+
+import hashlib
+import os
+import re
+
+import pytest
+
+from toolnoise.provenance.audit import cache
+from toolnoise.provenance.audit.examine import examine
+from toolnoise.provenance.record import tree
+from toolnoise.provenance.record.hashing import Stamp
+
+NAMES = ("one.npz", "runs/two.npz")
+
+
+@pytest.fixture
+def results(tmp_path, monkeypatch):
+    """A results folder; the files of this test count as old enough."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(cache, "TICK", 0)
+    folder = tmp_path / "results/study"
+    (folder / "statements").mkdir(parents=True)
+    (folder / "runs").mkdir()
+    for name in NAMES:
+        (folder / name).write_bytes(name.encode())
+    return folder
+
+
+def audited(results, strict=False):
+    with cache.opened(results, trusted=not strict) as known:
+        return examine(tree.load(results), rules=(), cache=known)
+
+
+def digests(audit):
+    return {name: found.sha256 for name, found in audit.evidence[0].hashed.items()}
+
+
+def now(results):
+    return {name: hashlib.sha256((results / name).read_bytes()).hexdigest() for name in NAMES}
+
+
+def kept(results):
+    (file,) = (results.parents[1] / "cache/toolnoise/audit").iterdir()
+    return file
+
+
+def test_a_second_audit_has_the_digests_of_the_first(results):
+    first, second = audited(results), audited(results)
+    assert (first.cached, second.cached) == (0, 2)
+    assert digests(first) == digests(second) == now(results)
+    assert {name: one.size for name, one in second.evidence[0].hashed.items()} == {name: len(name) for name in NAMES}
+
+
+def test_a_changed_file_is_read_although_its_size_and_time_are_as_before(results):
+    audited(results)
+    file, before = results / NAMES[0], (results / NAMES[0]).stat()
+    file.write_bytes(b"another"[: before.st_size])
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert (file.stat().st_size, file.stat().st_mtime_ns) == (before.st_size, before.st_mtime_ns)
+    again = audited(results)
+    assert again.cached == 1
+    assert digests(again) == now(results)
+
+
+def test_another_file_in_its_place_is_read(results):
+    audited(results)
+    (results / "new").write_bytes(b"another")
+    (results / "new").rename(results / NAMES[0])
+    assert digests(audited(results)) == now(results)
+
+
+def test_a_strict_audit_reads_everything(results):
+    # A cache that lies, in a line that is whole.
+    with cache.opened(results, trusted=True) as known:
+        for name in NAMES:
+            file = results / name
+            known.keep(file, cache.Hashed("0" * 64), Stamp.of(file.stat()))
+    assert set(digests(audited(results)).values()) == {"0" * 64}
+    strict = audited(results, strict=True)
+    assert strict.cached == 0
+    assert digests(strict) == now(results)
+    # It leaves what it found.
+    assert digests(audited(results)) == now(results)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        (rb"(?s).*", b""),
+        (rb"(?s).*", b"\xff{"),
+        (rb'"file"', b'"fale"'),
+        # The end of every line is gone; all but the start of the first line is; a digit of every digest is another.
+        (rb"(?m).{9}$", b""),
+        (rb"(?s)^(.{100}).*", rb"\1"),
+        (rb'"([0-9a-f]{63})[0-9a-f]"', rb'"\g<1>x"'),
+    ],
+)
+def test_damaged_lines_are_not_used(results, damage):
+    audited(results)
+    file = kept(results)
+    file.write_bytes(re.sub(*damage, file.read_bytes()))
+    again = audited(results)
+    assert again.cached == 0
+    assert digests(again) == now(results)
+    assert audited(results).cached == 2
+
+
+def test_an_interrupted_audit_leaves_what_it_has_read(results):
+    def interrupted():
+        with cache.opened(results, trusted=True) as known:
+            file = results / NAMES[0]
+            known.keep(file, cache.Hashed(now(results)[NAMES[0]]), Stamp.of(file.stat()))
+            # As if killed here: nothing is closed.
+            assert kept(results).read_bytes().endswith(b"\n")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert audited(results).cached == 1
+
+
+def test_a_file_that_changed_just_now_is_not_kept(results, monkeypatch):
+    monkeypatch.setattr(cache, "TICK", 3600 * 10**9)
+    assert (audited(results).cached, audited(results).cached) == (0, 0)
+
+
+def test_lines_of_files_that_are_gone_do_not_pile_up(results):
+    for number in range(20):
+        (results / NAMES[0]).write_bytes(b"%d" % number)
+        audited(results)
+    assert len(kept(results).read_bytes().splitlines()) <= 4
+
+
+def test_a_second_audit_knows_the_weights_in_a_file_of_the_same_bytes(results):
+    with cache.opened(results, trusted=True) as known:
+        known.keep_weights("1" * 64, "2" * 64)
+    with cache.opened(results, trusted=True) as known:
+        assert known.weights_in("1" * 64) == "2" * 64
+        assert known.weights_in("2" * 64) is None
+    with cache.opened(results, trusted=False) as known:
+        assert known.weights_in("1" * 64) is None
