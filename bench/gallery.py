@@ -23,7 +23,7 @@ from toolnoise.study import catalogue, grid
 from toolnoise.study.cells import Shown
 from toolnoise.study.grid import Study
 
-STUDIES = ("demo", "frameworks-small", "rarity")
+STUDIES = ("demo", "frameworks-small", "rarity", "growth-small", "atlas-small")
 DOCS = program.ROOT / "docs"
 PICTURES = DOCS / "gallery"
 DIGESTS = PICTURES / "drawn-by.json"
@@ -78,9 +78,10 @@ def page(kinds: Sequence[str]) -> str:
     """The gallery as Markdown."""
     parts = [
         "# Gallery",
-        "One picture of each kind of figure, drawn from studies that anybody can run (`make demo`, `make frameworks`,\n"
-        "`make rarity`) by `make gallery`. The title of a figure is what was found or, if the study cannot tell, the\n"
-        "question. [outputs.md](outputs.md) says where a study has them, [measures.md](measures.md) what they measure.",
+        "One picture of each kind of figure, drawn by `make gallery` from studies that anybody can run (`make demo`,\n"
+        "`make frameworks`, `make atlas`; `rarity` and `growth-small` of `workflow/studies/`). The title of a figure\n"
+        "is what was found or, if the study cannot tell, the question. [outputs.md](outputs.md) says where a study\n"
+        "has them, [measures.md](measures.md) what they measure.",
     ]
     for kind in kinds:
         parts += [f"## {kind}", SENTENCES[kind], f"![{kind}](gallery/{kind}.png)"]

@@ -21,12 +21,14 @@ import invented
 from playwright.sync_api import sync_playwright
 
 from toolnoise import steps
+from toolnoise.base import metric_files
 from toolnoise.base.files import write_text
-from toolnoise.pages import cells, measures, whole
+from toolnoise.pages import cells, measures, tables, whole
 from toolnoise.pages.compared import MOST
 from toolnoise.provenance.audit.examine import Audit
 from toolnoise.provenance.page import page as audit_page
 from toolnoise.provenance.page.document import part
+from toolnoise.provenance.record import statements
 from toolnoise.provenance.record.statements import INPUT, Artifact, Statement
 from toolnoise.provenance.record.tree import Results, Stated, Tree
 from toolnoise.study.cells import Cell
@@ -35,6 +37,8 @@ from toolnoise.study.grid import Study
 TOOLINGS = ("cpu", "cpu-eigen", "cpu-jax", "cpu-torch")
 VARIANTS = ("algo_impl", "algo", "impl", "init", "shuffle")
 SEEDS = 10
+EXAMPLES = 500
+PICTURE = 130
 REPEATS = 5
 THEN = datetime(2026, 1, 31, 12)
 OBSERVED = {"host": "node", "device": "cpu", "cpu": "Some Processor @ 2.80GHz", "versions": {"tensorflow": "2.21.0"}}
@@ -51,8 +55,11 @@ def main(runs: int) -> None:
         sizes = {
             path.relative_to(folder).as_posix(): path.stat().st_size for path in folder.rglob("*") if path.is_file()
         }
-        print(f"{sum(sizes.values()) / 1e6:.1f} MB in {len(sizes):,} files: ", end="")
-        print(", ".join(f"{name} {sizes[name] / 1e6:.2f} MB" for name in ("index.html", "page/statements.js")))
+        print(f"{sum(sizes.values()) / 1e6:.1f} MB in {len(sizes):,} files")
+        of_cells = {name for name in sizes if name.startswith("page/cells/")}
+        print(f"  cells {sum(sizes[name] for name in of_cells) / 1e6:.2f} MB")
+        for name in sizes.keys() - of_cells:
+            print(f"  {name} {sizes[name] / 1e6:.2f} MB")
         opened(study, folder / "index.html")
     finally:
         shutil.rmtree(folder)
@@ -66,31 +73,63 @@ def write(study: Study, folder: Path) -> None:
     for number, job in enumerate(steps.jobs(study)):
         if job.verb == steps.ROOT:
             continue
-        outputs = tuple(Artifact(name, f"{chance.getrandbits(256):064x}", 60_000, role) for name, role in job.outputs)
+        outputs = tuple(
+            Artifact(name, f"{chance.getrandbits(256):064x}", chance.randrange(60_000), role)
+            for name, role in job.outputs
+        )
         made |= {one.name: one for one in outputs}
         read = tuple(made[name]._replace(role=role, kind=INPUT) for name, role in job.inputs if name in made)
-        begun = THEN + timedelta(seconds=number)
+        begun = THEN + timedelta(seconds=number + chance.random())
+        ended = begun + timedelta(seconds=10 * chance.random())
         observed = OBSERVED | {"memory_mib": 24_000}
         one = Statement(
-            job.verb, outputs, (*read, *CODE), job.parameters, observed, begun, begun, {"toolnoise": "0.1.0"}
+            job.verb, outputs, (*read, *CODE), job.parameters, observed, begun, ended, {"toolnoise": "0.1.0"}
         )
-        stated.append(Stated(f"statements/{number}.intoto.json", one))
-        files |= {one.name.removeprefix(f"results/{study.name}/"): one.size for one in outputs}
+        within = f"results/{study.name}/"
+        path = statements.path_for(outputs[0].name).as_posix().removeprefix(within)
+        stated.append(Stated(path, one))
+        files |= {one.name.removeprefix(within): one.size for one in outputs}
     tree = Tree(study.name, folder, files, {}, tuple(stated), {}, {}, study)
     audit = Audit(Results(folder, (tree,), ()), (), (), (), (), THEN)
     write_text(folder / "page/statements.js", part("statements", audit_page.data(audit, strict=False)))
-    write_text(folder / "page/tables.js", part("tables", {}))
-    write_text(folder / "page/compared.js", part("compared", compared(study)))
+    write_text(folder / "page/tables.js", part("tables", all_tables(study, folder, chance)))
+    write_text(folder / "page/compared.js", part("compared", compared(study, chance)))
     for cell in study.cells:
         points = steps.STEPS["show-cell"].parameters(study, cell)["points"]
-        write_text(folder / f"page/{cells.name(cell)}.js", part(cells.name(cell), runs_of(study, cell, points, chance)))
+        block = runs_of(study, cell, points, chance)
+        write_text(folder / f"page/{cells.name(cell)}.js", part(cells.name(cell), block))
     write_text(folder / "index.html", whole.document(first(study, chance)))
 
 
-def compared(study: Study) -> list[dict[str, Any]]:
+def all_tables(study: Study, folder: Path, chance: random.Random) -> dict[str, Any]:
+    """The metric files that the page shows as tables, with as many rows as it shows at most."""
+    found, file = {}, folder / "metrics.csv"
+    for kind in steps.collected(study):
+        if kind in whole.NO_TABLE:
+            continue
+        columns = metric_files.columns(steps.COLUMNS[kind])
+        rows = ([invented_value(kind, study, chance) for kind in columns.values()] for _ in range(tables.MOST_ROWS))
+        metric_files.write(file, columns, rows)
+        found[f"metrics-{kind}"] = tables.measured(file, kind)
+    file.unlink()
+    return found
+
+
+def invented_value(kind: type, study: Study, chance: random.Random) -> str | float:
+    """A value of a metric file."""
+    if kind is str:
+        return chance.choice(chance.choice(study.cells))
+    return chance.random() if kind is float else chance.randrange(500)
+
+
+def compared(study: Study, chance: random.Random) -> list[dict[str, Any]]:
     """As many verdicts as a page has at most, each of a usual length."""
+
+    def line() -> str:
+        return "accuracy %" + "".join(f"   {100 * chance.random():.2f}" for _ in range(3)) + "\n"
+
     pairs = itertools.islice(itertools.combinations(study.cells, 2), MOST)
-    return [{"a": list(a), "b": list(b), "text": "accuracy %   96.44   97.44   +1.00\n" * 40} for a, b in pairs]
+    return [{"a": list(a), "b": list(b), "text": "".join(line() for _ in range(40))} for a, b in pairs]
 
 
 def runs_of(study: Study, cell: Cell, points: int, chance: random.Random) -> dict[str, Any]:
@@ -100,25 +139,40 @@ def runs_of(study: Study, cell: Cell, points: int, chance: random.Random) -> dic
     def number() -> float:
         return cells.number(chance.random())
 
+    def digest() -> str:
+        return f"{chance.getrandbits(24):06x}"
+
     return {
         "spec": study.spec(cell, seeds[0]),
         "epochs": at,
         "runs": [
             {"seed": seed, "status": "completed", "epochs": 200, "seconds": number(), "resumed": [], "moved_bit": None}
-            | {"emulated": None, "initial": "0" * 6, "weights": "".join(f"{chance.getrandbits(24):06x}" for _ in at)}
+            | {"emulated": None, "initial": digest(), "weights": "".join(digest() for _ in at)}
             for seed in seeds
         ],
         "curves": {
-            curve: [[cells.number(chance.random(), cells.DRAWN) for _ in at] for _ in seeds] for curve in cells.CURVES
-        },
+            curve: [[cells.number(chance.random(), cells.DRAWN.get(curve, cells.OTHERS)) for _ in at] for _ in seeds]
+            for curve in cells.CURVES
+        }
+        | {"test_accuracy": [[chance.randrange(EXAMPLES) / EXAMPLES for _ in at] for _ in seeds]},
         "values": {metric: {str(seed): number() for seed in seeds} for metric in measures.RUN},
         "measures": {f"measure_{place}": [number(), number(), number(), SEEDS, 0] for place in range(50)},
         "partings": [
             {"seeds": [seeds[0], seed], "initial_equal": False, "draws_from": 1, "weights_from": 1, "equal": False}
             | {"tensors": ["conv1/kernel"] * cells.LISTED, "n_tensors": 12, "l2_unit": number(), "churn": number()}
-            | {"flips": {name: [9, list(range(cells.LISTED))] for name in cells.FLIPS}}
+            | {"flips": dict.fromkeys(cells.FLIPS, 9)}
             for seed in seeds[1:]
         ],
+        "examples": [
+            [place, kind, chance.randrange(EXAMPLES), *(str(chance.randrange(10)) for _ in range(3))]
+            for place, kind in itertools.product(range(len(seeds) - 1), cells.FLIPS)
+            for _ in range(cells.LISTED)
+        ],
+        # What a digit of 8 x 8 pixels takes.
+        "pictures": {
+            str(number): f"{chance.getrandbits(1000):0250x}"[:PICTURE]
+            for number in range(cells.most_drawn(points) // PICTURE)
+        },
     }
 
 

@@ -1,12 +1,16 @@
 """A study's page in a real headless Chromium: from its findings to one run and its data, by mouse and by keyboard."""
 
+import csv
 import json
+import random
 import re
 
 import pytest
 from playwright.sync_api import expect
 
-from toolnoise.pages import whole
+from toolnoise.datasets import prepared
+from toolnoise.pages import cells, whole
+from toolnoise.provenance.page.packing import FORMS, packed
 
 CELL = "smallcnn/digits/cpu/algo_impl"
 RUN = f"{CELL}/1"
@@ -179,6 +183,65 @@ def test_two_runs_side_by_side_have_the_answer_of_diff(page, toolnoise, results_
     assert page.errors == []
 
 
+def test_examples_that_flip_are_shown_as_pictures(page, toolnoise, results_folder):
+    go(page, BESIDE)
+    folder = results_folder / "runs" / CELL
+    found = json.loads(toolnoise(results_folder, "diff", folder / "1", folder / "2", "--json").stdout)["predictions"]
+    kinds = ("a_right_b_wrong", "a_wrong_b_right", "both_wrong_differently")
+    flips = [example for kind in kinds for example in found[kind][: cells.LISTED]]
+    assert flips
+    pictures = page.locator(".examples img")
+    assert pictures.evaluate_all("all => all.map((one) => one.alt)") == [f"Test example {one}" for one in flips]
+    sizes = pictures.evaluate_all("all => Promise.all(all.map((one) => one.decode().then(() => one.naturalWidth)))")
+    assert set(sizes) == {8}
+    label = prepared.load(results_folder / "data/digits.npz").test.labels[flips[0]]
+    assert f"Example {flips[0]}\nLabel: {label}\nA: {label}, B: " in page.locator("main").inner_text()
+    assert page.errors == []
+
+
+def test_a_point_and_a_bar_tell_their_values_to_the_pointer_and_to_the_focus(page):
+    go(page, f"#cell/{CELL}")
+    told = page.locator(".told")
+    expect(told).to_be_hidden()
+    chart = page.get_by_role("group", name="Accuracy by run")
+    run = chart.get_by_role("link").first
+    run.hover()
+    expect(told).to_have_text(re.compile(r"^run [12]: [\d.]+ %$"))
+    page.mouse.move(0, 0)
+    expect(told).to_be_hidden()
+    chart.get_by_role("img").focus()
+    expect(told).to_have_text(re.compile(r"^mean [\d.]+, 95 % interval -?[\d.]+ to [\d.]+ %$"))
+    page.keyboard.press("Tab")
+    expect(told).to_have_text(re.compile(r"^run [12]: [\d.]+ %$"))
+    page.keyboard.press("Escape")
+    expect(told).to_be_hidden()
+    assert page.errors == []
+
+
+def test_a_curve_tells_the_nearest_epoch_and_goes_along_with_the_arrow_keys(page, results_folder):
+    go(page, f"#cell/{CELL}")
+    with (results_folder / "runs" / RUN / "history.csv").open() as file:
+        history = list(csv.DictReader(file))
+    chart = page.get_by_role("application", name=re.compile("^Test accuracy by epoch, 2 runs"))
+    box = chart.bounding_box()
+    told = page.locator(".told")
+    page.mouse.move(box["x"] + 0.15 * box["width"], box["y"] + box["height"] / 2)
+    expect(told).to_have_text(re.compile(r"^run [12], epoch 1: "))
+    chart.focus()
+    for _ in range(2):
+        if told.inner_text().startswith("run 1,"):
+            break
+        page.keyboard.press("ArrowDown")
+    expect(told).to_have_text(f"run 1, epoch 2: {float(history[1]['test_accuracy']):.4g}")
+    page.keyboard.press("ArrowLeft")
+    expect(told).to_have_text(f"run 1, epoch 1: {float(history[0]['test_accuracy']):.4g}")
+    expect(page.locator("#said")).to_have_text(told.inner_text())
+    page.mouse.move(0, 0)
+    chart.blur()
+    expect(told).to_be_hidden()
+    assert page.errors == []
+
+
 def test_two_cells_have_the_verdict_of_compare(page, toolnoise, results_folder):
     go(page, "#compare")
     page.get_by_label("A", exact=True).select_option(CELL)
@@ -220,6 +283,34 @@ def test_nothing_is_wider_than_the_window(opened, published, width):
         page.set_viewport_size({"width": width, "height": 800})
         arrived(page)
         assert (fragment, page.evaluate("document.documentElement.scrollWidth") <= width) == (fragment, True)
+
+
+def invented(chance, depth=4):
+    """A JSON value with much that repeats itself, and with keys and texts that deceive."""
+    texts = ["", "runs/a/1.csv", "runs/a/2.csv", "runs/b", "\U0001f600/x", "\U0001f600/y", "$same", "\ud800", "é"]
+    kinds = [lambda: chance.choice(texts), lambda: chance.randrange(4), lambda: chance.choice([None, True, False])]
+    kinds += [lambda: round(chance.gauss(0, 1), 3), lambda: 10.0 ** chance.randrange(-9, 19)]
+    if depth:
+        keys = ["a", "b", "$same", "$rows", "__proto__", "constructor", "c", "d"]
+        one = chance.choice([*kinds, lambda: invented(chance, depth - 1)])
+        kinds = [lambda: [one() for _ in range(chance.randrange(9))]]
+        kinds += [lambda: {key: one() for key in keys[: chance.randrange(9)]}]
+        shape = [lambda: chance.randrange(3), *(chance.choice([one, lambda: 1]) for _ in range(chance.randrange(4)))]
+        kinds += [lambda: [[column() for column in shape] for _ in range(chance.randrange(12))]]
+        kinds += [lambda: [dict(zip(keys, (column() for column in shape), strict=False)) for _ in range(6)]]
+    return chance.choice(kinds)()
+
+
+def test_what_is_packed_comes_back_as_it_was(page):
+    chance = random.Random(0)
+    values = [invented(chance) for _ in range(2000)]
+    values += [[f"{chance.getrandbits(160):040x}" for _ in range(30)], [f"runs/of/{place}.csv" for place in range(30)]]
+    text = json.dumps(packed(values))
+    back = page.evaluate("text => JSON.stringify(unpacked(JSON.parse(text)))", text)
+    plain = page.evaluate("text => JSON.stringify(JSON.parse(text))", json.dumps(values))
+    assert back == plain
+    # Every form was met.
+    assert all(f'"{form}"' in text for form in FORMS)
 
 
 def test_the_page_asks_the_network_for_nothing(opened, published):

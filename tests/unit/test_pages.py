@@ -4,8 +4,9 @@ import re
 
 import pytest
 
-from toolnoise.pages import anonymous, cells, compared, findings, tables
+from toolnoise.pages import cells, compared, findings, tables
 from toolnoise.provenance.page.document import part
+from toolnoise.provenance.record import anonymous
 from toolnoise.study.cells import Cell
 
 ALGO, IMPL, CONTROL = (Cell("cnn", "digits", "cpu", variant) for variant in ("algo", "impl", "control"))
@@ -106,3 +107,6 @@ def test_names_and_paths_are_left_out_of_texts_and_keys():
     assert anonymous.names_somebody(b"made on node7\n", {"node7"})
     assert anonymous.names_somebody(b"in /home/ann/x", set())
     assert not anonymous.names_somebody(b"M 1/2 L node77", {"node7"})
+    # A short name is found in a picture's texts, and not among its bytes.
+    assert not anonymous.names_somebody(b"\xff\x00vm\x01", {"vm"})
+    assert anonymous.names_somebody(b"\xff\x00Creator: plots on vm\x01", {"vm"})

@@ -200,10 +200,19 @@ def _sign(options: argparse.Namespace) -> None:
 
 
 def _export(options: argparse.Namespace) -> None:
-    from toolnoise.provenance.share import exporting
+    from toolnoise.provenance.record import anonymous
+    from toolnoise.provenance.share import anonymised, exporting
 
-    counts = exporting.export(options.study, options.out, options.hardware, predictions=not options.no_predictions)
-    print(f"exported {counts}" + (f"; {counts.others} more of the study are not made yet" if counts.others else ""))
+    def export(what: str | Path) -> None:
+        counts = exporting.export(what, options.out, options.hardware, predictions=not options.no_predictions)
+        print(f"exported {counts}" + (f"; {counts.others} more of the study are not made yet" if counts.others else ""))
+
+    if options.anonymous:
+        with anonymised.copied(exporting.results_of(Path(options.study))) as copy:
+            export(copy.root)
+        print(f"{options.out} is {anonymous.SAYS}")
+    else:
+        export(options.study)
 
 
 def _slim(options: argparse.Namespace) -> None:
@@ -268,9 +277,14 @@ def _audit(options: argparse.Namespace) -> None:
 
 def _crate(options: argparse.Namespace) -> None:
     from toolnoise.provenance import crate
+    from toolnoise.provenance.record import anonymous
 
-    made = crate.export(Path(options.results), Path(options.out), options.embed)
+    made = crate.export(Path(options.results), Path(options.out), options.embed, options.anonymous)
     print(f"{options.out}: {made.jobs} jobs, {made.packed} files packed, {made.referenced} referenced only")
+    if made.left_out:
+        print(f"left out, because they name somebody: {', '.join(made.left_out)}")
+    if options.anonymous:
+        print(f"{options.out} is {anonymous.SAYS}")
 
 
 def _page(options: argparse.Namespace) -> None:
@@ -552,7 +566,7 @@ _BY_HAND = [
         "export",
         _export,
         "pack a study's runs, dumps, profiles and timings into an archive for another site",
-        ("STUDY", "out", "hardware?", "no-predictions?"),
+        ("STUDY", "out", "hardware?", "no-predictions?", "anonymous?"),
         "toolnoise export results/demo --out demo.tar.gz",
     ),
     (
@@ -573,7 +587,7 @@ _BY_HAND = [
         "crate",
         _crate,
         "export a study as a Workflow Run RO-Crate",
-        ("RESULTS", "out", "embed?"),
+        ("RESULTS", "out", "embed?", "anonymous?"),
         "toolnoise crate results/demo --out demo-crate.zip",
     ),
     (

@@ -33,9 +33,14 @@ SIZES = {
 }
 
 
+def name_of(entry: dict[str, Any], registry: dict[str, Any]) -> str | None:
+    """The official data set of the registry that an entry describes."""
+    return next((name for name in SIZES if _checksums(registry[name]) == _checksums(entry)), None)
+
+
 def blank(entry: dict[str, Any], registry: dict[str, Any]) -> Data | None:
-    """The official data set of the registry that an entry describes: its size, all zero, in no memory."""
-    name = next((name for name in SIZES if _checksums(registry[name]) == _checksums(entry)), None)
+    """An official data set by its size, all zero, in no memory."""
+    name = name_of(entry, registry)
     if name is None:
         return None
     size = SIZES[name]

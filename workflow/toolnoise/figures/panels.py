@@ -105,21 +105,29 @@ def along(panel: Axes, rows: pd.DataFrame, title: str) -> None:
 
 
 def heat(panel: Axes, names: Sequence[str], values: np.ndarray, equal: np.ndarray, metric: str) -> None:
-    """A square of many small fields, [row, column]: larger is darker. Those of `equal` are blank, with a =."""
+    """A square of many small fields, [row, column]: larger is darker. Those of `equal` are blank, with a =.
+
+    Rows have numbers and names, columns only the numbers.
+    """
     measure = MEASURES[metric]
     shown = np.ma.masked_array(measure.scale * values, equal | np.isnan(values))
     tints = matplotlib.colormaps["Blues"].with_extremes(bad="white")
     panel.grid(visible=False)
+    small = 5.2 if len(names) > 20 else 7
     highest = shown.max() if shown.count() else 1
     image = panel.imshow(shown, cmap=tints, vmin=0, vmax=highest, aspect="equal", interpolation="nearest")
     for row, column in zip(*np.nonzero(equal), strict=True):
-        panel.text(column, row, "=", ha="center", va="center", size=7, color=INK)
-    panel.set_xticks(range(len(names)), names, rotation=90, size=7)
-    panel.set_yticks(range(len(names)), names, size=7)
+        panel.text(column, row, "=", ha="center", va="center", size=small, color=INK)
+    places = range(len(names))
+    panel.set_xticks(places, [str(place + 1) for place in places], rotation=90, size=small)
+    panel.set_yticks(places, [f"{name}  {place:\u2007>2}" for place, name in enumerate(names, 1)], size=small)
+    panel.tick_params(pad=2)
     panel.set_xlim(-0.5, len(names) - 0.5)
     panel.set_ylim(len(names) - 0.5, -0.5)
     panel.set_title(measure.name)
-    panel.figure.colorbar(image, ax=panel, shrink=0.6, label=measure.unit)
+    bar = panel.figure.colorbar(image, ax=panel, location="bottom", shrink=0.8, aspect=30, pad=0.02)
+    bar.set_label(measure.unit, size=7)
+    bar.ax.tick_params(labelsize=6.5)
 
 
 def against(panel: Axes, rows: pd.DataFrame, tints: Mapping[str, str], title: str) -> None:

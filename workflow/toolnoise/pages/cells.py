@@ -3,7 +3,7 @@
 It is a file of its own that the page loads when somebody asks for the cell, so that the page of a large study opens at
 once. Curves are thinned to `points` epochs, evenly, with the first and the last; numbers have a few digits. The answer
 of `toolnoise diff` is there for every two runs of a small cell, and for the first run and each other one of a large
-cell.
+cell, with pictures of some examples that they classify differently.
 """
 
 import itertools
@@ -18,9 +18,12 @@ from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import write_text
 from toolnoise.datasets import prepared
+from toolnoise.datasets.prepared import Data
 from toolnoise.dumps import stacks
+from toolnoise.metrics import accuracy
 from toolnoise.metrics.per_run import RUNS
 from toolnoise.metrics.stability import STABILITY
+from toolnoise.pages import pictures
 from toolnoise.provenance.diff import histories
 from toolnoise.provenance.page.document import part
 from toolnoise.training import runs
@@ -29,13 +32,17 @@ from toolnoise.training.runs import Run
 CURVES = ("train_loss", "test_loss", "train_accuracy", "test_accuracy")
 NOT_DRAWN = ("epoch", "weights_sha256", "tensors_sha256")
 DIGITS = 5
-DRAWN = 4  # of a curve
+# Of a curve; on a logarithmic axis, as losses are drawn, fewer can be seen.
+DRAWN = {"train_loss": 3, "test_loss": 3}
+OTHERS = 4
 # Digits of a digest of weights: enough to tell two runs apart.
 DIGEST = 6
 # Every two runs of a cell of at most so many are compared.
 ALL_PAIRS = 6
 # Tensors and examples that an answer lists; `toolnoise diff` has all.
 LISTED = 5
+# Characters of the pictures of a cell whose curves have the most points.
+MOST_DRAWN, MOST_POINTS = 100_000, 200
 FLIPS = ("a_right_b_wrong", "a_wrong_b_right", "both_wrong_differently")
 
 
@@ -52,9 +59,41 @@ def show(
 ) -> None:
     """Write a cell's part of the page."""
     found = [runs.read(record) for record in records]
+    block = about(found, points, metrics, values) | compared(found, points, data, logits, index)
+    write_text(out, part(name(cell), block))
+
+
+def compared(
+    found: Sequence[Run], points: int, data: str | Path, logits: str | Path, index: str | Path
+) -> dict[str, Any]:
+    """Where runs part, some of the examples that flip, and pictures of those."""
     scores = layers(logits, index)
-    parted = partings(found, scores, labels(data) if scores else np.empty(0))
-    write_text(out, part(name(cell), about(found, points, metrics, values) | {"partings": list(parted)}))
+    known = prepared.load(data) if scores else None
+    parted, examples = [], []
+    for place, (one, other) in enumerate(pairs(found)):
+        flips: dict[str, Any] = {}
+        if known and one.seed in scores and other.seed in scores:
+            flips = histories.flips(scores[one.seed], scores[other.seed], known.test.labels)
+            examples += [[place, *row] for row in flipped(flips, known, scores[one.seed], scores[other.seed])]
+        parted.append({"seeds": [one.seed, other.seed], **parting(one, other, flips)})
+    named = [example for _, _, example, *_ in examples]
+    return {
+        "partings": parted,
+        "examples": examples,
+        "pictures": pictures.drawn(known.test, named, most_drawn(points)) if known else {},
+    }
+
+
+def most_drawn(points: int) -> int:
+    """How many characters of pictures a cell has: a page of fewer points has more cells, and room for fewer."""
+    return MOST_DRAWN * points**2 // MOST_POINTS**2
+
+
+def pairs(found: Sequence[Run]) -> list[tuple[Run, Run]]:
+    """The pairs of runs that are compared beforehand."""
+    if len(found) <= ALL_PAIRS:
+        return list(itertools.combinations(found, 2))
+    return [(found[0], other) for other in found[1:]]
 
 
 def layers(logits: str | Path, index: str | Path) -> dict[int, np.ndarray]:
@@ -63,11 +102,6 @@ def layers(logits: str | Path, index: str | Path) -> dict[int, np.ndarray]:
     if dump.logits.ndim < 3:
         return {}
     return {seed: layer for seed, layer, lost in zip(dump.seeds, dump.logits, dump.diverged, strict=True) if not lost}
-
-
-def labels(data: str | Path) -> np.ndarray:
-    """The labels of a data set's test examples."""
-    return prepared.load(data).test.labels
 
 
 def name(cell: Sequence[str]) -> str:
@@ -88,7 +122,10 @@ def about(found: Sequence[Run], points: int, metrics: str | Path, values: str | 
         "epochs": at,
         "runs": [_run(run, rows, at) for run, rows in zip(found, tables, strict=True)],
         "curves": {
-            curve: [[number(rows[epoch - 1][curve], DRAWN) for epoch in at if epoch <= len(rows)] for rows in tables]
+            curve: [
+                [number(rows[epoch - 1][curve], DRAWN.get(curve, OTHERS)) for epoch in at if epoch <= len(rows)]
+                for rows in tables
+            ]
             for curve in curves(tables)
         },
         "values": {
@@ -143,23 +180,21 @@ def _run(run: Run, rows: Sequence[Mapping[str, str]], at: Sequence[int]) -> dict
     }
 
 
-def partings(found: Sequence[Run], logits: Mapping[int, np.ndarray], right: np.ndarray) -> Iterator[dict[str, Any]]:
-    """Where two runs part, for the pairs that are compared beforehand, from logits by seed and the labels."""
-    pairs = itertools.combinations(found, 2)
-    for one, other in pairs if len(found) <= ALL_PAIRS else ((found[0], other) for other in found[1:]):
-        try:
-            parted = histories.parting(one, other)
-        except BadInput as error:
-            yield {"seeds": [one.seed, other.seed], "not_compared": str(error)}
-            continue
-        flips = {}
-        if one.seed in logits and other.seed in logits:
-            flips = histories.flips(logits[one.seed], logits[other.seed], right)
-        yield {"seeds": [one.seed, other.seed], **_answer(parted, flips)}
+def flipped(flips: Mapping[str, Any], data: Data, *logits: np.ndarray) -> Iterator[list[Any]]:
+    """The first examples of each kind of flip: kind, number, label, and the classes that the two runs predict."""
+    said = [accuracy.predictions(one[np.newaxis])[0] for one in logits]
+    for kind in FLIPS:
+        for example in flips[kind][:LISTED]:
+            classes = (data.test.labels[example], *(one[example] for one in said))
+            yield [kind, example, *(data.classes[each] for each in classes)]
 
 
-def _answer(parted: Mapping[str, Any], flips: Mapping[str, Any]) -> dict[str, Any]:
+def parting(one: Run, other: Run, flips: Mapping[str, Any]) -> dict[str, Any]:
     """What the page says of two runs, in the words' order of `toolnoise diff`."""
+    try:
+        parted = histories.parting(one, other)
+    except BadInput as error:
+        return {"not_compared": str(error)}
     tensors = parted["tensors_that_differ_then"]
     return {
         "initial_equal": parted["initial_equal"],
@@ -170,5 +205,5 @@ def _answer(parted: Mapping[str, Any], flips: Mapping[str, Any]) -> dict[str, An
         "equal": parted["weights_bit_equal"] and parted["history_equal"] and flips.get("logits_bit_equal", True),
         "l2_unit": None if parted["l2_unit"] is None else number(parted["l2_unit"]),
         "churn": number(flips["churn"]) if flips else None,
-        "flips": {name: [len(flips[name]), flips[name][:LISTED]] for name in FLIPS if name in flips},
+        "flips": {kind: len(flips[kind]) for kind in FLIPS if kind in flips},
     }

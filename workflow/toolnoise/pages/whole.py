@@ -18,12 +18,12 @@ from toolnoise.base.files import read_bytes, write_text
 from toolnoise.claims import judging, sentences
 from toolnoise.claims.judging import PUBLISHED, STUDY, WHOLE
 from toolnoise.measures import control_gate
-from toolnoise.pages import anonymous, cells, compared, findings, measures, tables
+from toolnoise.pages import cells, compared, findings, measures, tables
 from toolnoise.provenance.audit import examine
 from toolnoise.provenance.audit.examine import Audit
 from toolnoise.provenance.page import page as audit_page
 from toolnoise.provenance.page.document import assembled, part
-from toolnoise.provenance.record import envelope, tree
+from toolnoise.provenance.record import anonymous, envelope, tree
 from toolnoise.provenance.record.signing import AllowedSigners
 from toolnoise.provenance.record.tree import Results, Tree
 from toolnoise.steps import STEPS
@@ -34,7 +34,10 @@ from toolnoise.study.grid import Study
 from toolnoise.training import runs
 
 WEB = Path(__file__).parent / "web"
-SCRIPTS = (*audit_page.VIEWS, *(WEB / name for name in ("charts.js", "tables.js", "study.js", "runs.js", "going.js")))
+SCRIPTS = (
+    *audit_page.VIEWS,
+    *(WEB / name for name in ("pointing.js", "charts.js", "tables.js", "study.js", "runs.js", "going.js")),
+)
 # Metric files that have a place of their own on the page, or one row per step.
 NO_TABLE = ("stability", "runs", "convergence", "growth", "counts")
 
@@ -220,12 +223,13 @@ def _cell(page: Page, cell: Cell) -> dict[str, Any] | None:
     metrics, values = (page.file(study.path(STEPS["measure"].writes[option], cell)) for option in ("out", "out-runs"))
     if not found or not (metrics.is_file() and values.is_file()):
         return None
-    block = cells.about(found, STEPS["show-cell"].parameters(study, cell)["points"], metrics, values)
+    points = STEPS["show-cell"].parameters(study, cell)["points"]
+    block = cells.about(found, points, metrics, values)
     logits, index = (page.file(study.path(pattern, cell)) for pattern in (layout.LOGITS, layout.PREDICTIONS))
     data = page.file(study.path(layout.DATA, dataset=cell.dataset))
     if not all(path.is_file() for path in (logits, index, data, *(run.folder / "weights.npz" for run in found))):
-        return block | {"partings": []}
-    return block | {"partings": list(cells.partings(found, cells.layers(logits, index), cells.labels(data)))}
+        return block | {"partings": [], "examples": [], "pictures": {}}
+    return block | cells.compared(found, points, data, logits, index)
 
 
 def _gate(page: Page, cell: Cell) -> bool | None:

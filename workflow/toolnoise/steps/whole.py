@@ -4,6 +4,7 @@ from typing import Any
 
 from toolnoise.base import code_digest, program
 from toolnoise.base.errors import BadInput
+from toolnoise.datasets import class_names
 from toolnoise.steps.step import Files, Names, Parameters, Read, Step, outputs_of
 from toolnoise.steps.table import COLUMNS
 from toolnoise.steps.table import ROWS as PARTS
@@ -73,8 +74,18 @@ def _differences(study: Study, figure: Figure) -> dict[str, list[str]]:
     return {"/".join(task): papers_recipe.differences(*task, recipe) for task, recipe in recipes.items()}
 
 
+def _class_names(study: Study, figure: Figure) -> dict[str, list[str]]:
+    registry, entries = config.registered("datasets"), study.config["datasets"]
+    return {dataset: class_names.of(entries[dataset], registry) for _, dataset in figure.tasks}
+
+
 # What a notebook may be given of a study, besides the toolings and tasks that it shows.
-TAKEN = {"batch_sizes": _batch_sizes, "accelerators": _accelerators, "differences": _differences}
+TAKEN = {
+    "batch_sizes": _batch_sizes,
+    "accelerators": _accelerators,
+    "differences": _differences,
+    "class_names": _class_names,
+}
 
 
 def claims(study: Study) -> list[dict[str, Any]]:

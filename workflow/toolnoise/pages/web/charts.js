@@ -37,8 +37,9 @@ const spread = (numbers) => {
   return [low - room, high + room];
 };
 const svgText = (x, y, text, attributes) => svgEl("text", { x, y, ...attributes }, text);
-const titled = (node, text) => {
-  node.prepend(svgEl("title", {}, text));
+// A bar that the pointer and the focus find.
+const speaking = (node, text) => {
+  for (const [name, value] of Object.entries({ tabindex: 0, role: "img", "aria-label": text, "data-told": text })) node.setAttribute(name, value);
   return node;
 };
 
@@ -56,9 +57,9 @@ function dots({ label, unit, runs, mean }) {
     );
   if (mean && mean[1] !== null && mean[2] > mean[1])
     svg.append(
-      titled(
+      speaking(
         svgEl("rect", { x: x(mean[1]), width: x(mean[2]) - x(mean[1]), y: line - 13, height: 26, class: "band" }),
-        `95 % interval of the mean: ${short(mean[1])} to ${short(mean[2])}`,
+        `mean ${short(mean[0])}, 95 % interval ${short(mean[1])} to ${short(mean[2])}${unit ? ` ${unit}` : ""}`,
       ),
     );
   if (mean && mean[0] !== null)
@@ -72,21 +73,22 @@ function dots({ label, unit, runs, mean }) {
     const offset = (stacked % 2 ? -1 : 1) * Math.ceil(stacked / 2) * 7;
     const text = `run ${run.seed}: ${run.shown}`;
     const dot = svgEl("circle", { cx: x(run.value), cy: line + Math.max(-18, Math.min(18, offset)), r: 5, class: "dot" });
-    svg.append(svgEl("a", { href: run.href, "aria-label": text }, titled(dot, text)));
+    svg.append(svgEl("a", { href: run.href, "aria-label": text, "data-told": text }, dot));
   }
   return el("figure", { class: "plot" }, el("figcaption", null, label, unit ? el("span", { class: "soft" }, ` ${unit}`) : ""), svg);
 }
 
-// One line per run over epochs. Runs in `lit` stand out; the others are grey.
+// One line per run over epochs, and its values where the pointer is. Runs in `lit` stand out; the others are grey.
 function curves({ label, epochs, lines, lit, logarithmic }) {
   const [left, right, top, bottom, height] = [56, WIDTH - 20, 10, 176, 206];
-  const values = lines.flatMap(({ values }) => values.filter((one) => one !== null && (!logarithmic || one > 0)));
-  const svg = svgEl("svg", {
-    viewBox: `0 0 ${WIDTH} ${height}`,
-    class: "chart",
-    role: "img",
-    "aria-label": `${label} by epoch, ${some(lines.length, ["run", "runs"])}${values.length ? "" : ": no finite value"}`,
-  });
+  const canBeDrawn = (one) => one !== null && (!logarithmic || one > 0);
+  const values = lines.flatMap(({ values }) => values.filter(canBeDrawn));
+  const title = `${label} by epoch, ${some(lines.length, ["run", "runs"])}`;
+  // The arrow keys are the chart's own, as in an application.
+  const about = values.length
+    ? { role: "application", tabindex: 0, "aria-label": `${title}; arrow keys tell the values` }
+    : { role: "img", "aria-label": `${title}: no finite value` };
+  const svg = svgEl("svg", { viewBox: `0 0 ${WIDTH} ${height}`, class: "chart", ...about });
   if (values.length) {
     const scaled = logarithmic ? Math.log10 : (one) => one;
     const [low, high] = spread(values.map(scaled));
@@ -102,18 +104,21 @@ function curves({ label, epochs, lines, lit, logarithmic }) {
     for (const tick of ticks(1, last, 7).filter((one) => Number.isInteger(one) && one >= 1))
       svg.append(svgText(x(tick), bottom + 18, String(tick), { class: "tick", "text-anchor": "middle" }));
     const order = [...lines].sort((one, other) => lit.indexOf(one.seed) - lit.indexOf(other.seed));
-    for (const { seed, name, values } of order) {
-      const points = values.flatMap((value, place) =>
-        value === null || (logarithmic && value <= 0) ? [] : [`${x(epochs[place]).toFixed(1)},${y(value).toFixed(1)}`],
-      );
-      const ending = values[values.length - 1];
+    const drawn = order.map(({ seed, name, values }) => {
       const look = lit.includes(seed) ? `curve lit${lit.indexOf(seed)}` : "curve";
-      const line = svgEl(points.length > 1 ? "polyline" : "circle", {
-        ...(points.length > 1 ? { points: points.join(" ") } : { cx: (points[0] || "0,0").split(",")[0], cy: (points[0] || "0,0").split(",")[1], r: 3 }),
-        class: look,
-      });
-      svg.append(titled(line, `${name}: ${ending === null ? "not finite" : short(ending)} at the end`));
-    }
+      const known = values.flatMap((value, place) => (canBeDrawn(value) ? [place] : []));
+      const lost = values[values.length - 1] === null ? "; not finite later" : "";
+      const points = known.map((place) => ({
+        x: x(epochs[place]).toFixed(1),
+        y: y(values[place]).toFixed(1),
+        text: `${name}, epoch ${epochs[place]}: ${short(values[place])}${place === known[known.length - 1] ? lost : ""}`,
+      }));
+      if (points.length === 1) svg.append(svgEl("circle", { cx: points[0].x, cy: points[0].y, r: 3, class: look }));
+      else if (points.length) svg.append(svgEl("polyline", { points: points.map(({ x, y }) => `${x},${y}`).join(" "), class: look }));
+      return points;
+    });
+    // Those in colour, which are drawn last, are told first.
+    pointed(svg, drawn.reverse().filter((points) => points.length));
   }
   return el("figure", { class: "plot" }, el("figcaption", null, label), svg);
 }

@@ -59,7 +59,8 @@ function panels(part, lit, further = () => []) {
   const thinned = Math.max(...part.runs.map(({ epochs }) => epochs), 0) > part.epochs.length;
   return [
     el("div", { class: "plots four" }, panelsOf(part).map(([curve, label, logarithmic]) => curves({ label: `${label}${logarithmic ? ", logarithmic" : ""}`, epochs: part.epochs, lines: linesOf(part, curve, further(curve)), lit, logarithmic }))),
-    thinned && el("p", { class: "soft" }, `${part.epochs.length} of ${Math.max(...part.runs.map(({ epochs }) => epochs))} epochs are drawn; history.csv has all.`),
+    thinned && el("p", { class: "soft" }, `${part.epochs.length} of ${Math.max(...part.runs.map(({ epochs }) => epochs))} epochs are drawn.`),
+    el("p", { class: "soft" }, "Losses have 3 digits here, other values 4. history.csv has every epoch and all digits."),
     opening("The curves as a table", () => historyTable(part, lit)),
   ];
 }
@@ -122,7 +123,7 @@ function inShort(found) {
 
 const since = (epoch) => (epoch ? `differ from epoch ${epoch} on` : "the same in every epoch");
 const FLIPS = { a_right_b_wrong: "A right, B wrong", a_wrong_b_right: "A wrong, B right", both_wrong_differently: "Both wrong, differently" };
-function partingOf(found) {
+function partingOf(found, part) {
   if (found.not_compared) return el("p", null, shown(found.not_compared));
   if (found.equal) return el("p", null, "Bit-equal: weights, history except times, predictions.");
   const more = found.n_tensors > found.tensors.length ? ` and ${found.n_tensors - found.tensors.length} more` : "";
@@ -134,10 +135,23 @@ function partingOf(found) {
     pair("Weights", since(found.weights_from), found.weights_from ? `, in ${some(found.n_tensors, ["tensor", "tensors"])}: ${found.tensors.join(", ")}${more}` : ""),
     found.l2_unit !== null && pair("Distance at the end", `${short(found.l2_unit)} (L2 of unit-norm weights)`),
     found.churn !== null && pair("Churn", `${decimal(found.churn, 100, 2)} %`),
-    Object.entries(FLIPS).filter(([name]) => found.flips[name]).map(([name, label]) => {
-      const [number, examples] = found.flips[name];
-      return pair(label, `${some(number, ["example", "examples"])}${number ? `: ${examples.join(", ")}${number > examples.length ? ", …" : ""}` : ""}`);
+    Object.entries(FLIPS).filter(([kind]) => Object.hasOwn(found.flips, kind)).map(([kind, label]) => {
+      const number = found.flips[kind];
+      const examples = part.examples.filter(([place, its]) => its === kind && part.partings[place] === found);
+      const first = number > examples.length ? `; the first ${examples.length}` : "";
+      return pair(label, `${some(number, ["example", "examples"])}${first}${number ? ":" : ""}`, el("div", { class: "examples" }, examples.map((one) => exampleOf(one, part))));
     }),
+  );
+}
+
+// A test example by its number, as a picture where there is one, with its label and what the two runs predict.
+function exampleOf([, , number, label, a, b], part) {
+  const picture = part.pictures[number];
+  return el(
+    "figure",
+    null,
+    picture && el("img", { src: `data:image/png;base64,${picture}`, alt: `Test example ${number}` }),
+    el("figcaption", null, `Example ${number}`, el("br"), "Label: ", shown(label), el("br"), "A: ", shown(a), ", B: ", shown(b)),
   );
 }
 
@@ -212,7 +226,7 @@ function sideBySide(cell, seed, mine, otherCell, otherSeed, theirs) {
   return [
     card(
       "Where they part",
-      known ? [turned && el("p", { class: "soft" }, "Computed with A and B exchanged."), partingOf(known)] : partedByDigests(a, b, mine.epochs, theirs.epochs),
+      known ? [turned && el("p", { class: "soft" }, "Computed with A and B exchanged."), partingOf(known, mine)] : partedByDigests(a, b, mine.epochs, theirs.epochs),
       el("p", { class: "soft" }, "In full: ", el("code", null, `toolnoise diff ${folder(cell, seed)} ${folder(otherCell, otherSeed)}`)),
     ),
     card("Histories", el("p", { class: "legend" }, el("span", { class: "key lit0" }), " A ", el("span", { class: "key lit1" }), " B"), panels({ ...only, epochs }, [seed, "B"], (name) => [curve(name)])),

@@ -1,6 +1,6 @@
 // The study's views: findings, tables, figures, claims, comparisons. What the first view does not show is in data files.
 
-const S = JSON.parse(document.getElementById("data").textContent);
+const S = unpacked(JSON.parse(document.getElementById("data").textContent));
 const VARIANTS = { algo_impl: "ALGO+IMPL", algo: "ALGO", impl: "IMPL", control: "Control" };
 const variantName = (name) => (Object.hasOwn(VARIANTS, name) ? VARIANTS[name] : name);
 const cellKey = (cell) => cell.join("/");
@@ -17,7 +17,7 @@ const measure = (name) => {
 
 const arrivals = new Map();
 function part(name, text) {
-  arrivals.get(JSON.parse(name))?.resolve(JSON.parse(text));
+  arrivals.get(JSON.parse(name))?.resolve(unpacked(JSON.parse(text)));
 }
 function asked(name) {
   if (!arrivals.has(name)) {

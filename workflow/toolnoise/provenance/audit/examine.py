@@ -17,6 +17,7 @@ from toolnoise.provenance.audit.cache import Cache
 from toolnoise.provenance.audit.evidence import Evidence, guarded
 from toolnoise.provenance.audit.rules import ROOT_SIGNED, RULES, SIGNED, Rule, origins, root
 from toolnoise.provenance.audit.rules.origins import Stale
+from toolnoise.provenance.record import anonymous
 from toolnoise.provenance.record.hashing import Hashed, sha256_of_all
 from toolnoise.provenance.record.signing import AllowedSigners, Verdict
 from toolnoise.provenance.record.tree import Results, Tree, open_plain, shown
@@ -125,8 +126,9 @@ def examine(
             findings += [Finding(rule.name, artifact, what) for artifact, what in found]
     stale = tuple(found for one in evidence for found in origins.stale(one))
     slim = [f"{one.name}: {len(one.left_out)} {LEFT}" for one in results.trees if one.left_out]
+    hidden = [f"{one.name}: {anonymous.SAYS}" for one in results.trees if one.anonymised]
     cached = cache.used if cache else None
-    return Audit(results, evidence, tuple(findings), stale, (*slim, *origins.notes()), now, cached)
+    return Audit(results, evidence, tuple(findings), stale, (*slim, *hidden, *origins.notes()), now, cached)
 
 
 def as_json(found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> dict[str, Any]:

@@ -20,34 +20,47 @@ from toolnoise.base.files import replacing
 from toolnoise.base.program import ROOT
 from toolnoise.base.progress import progress
 from toolnoise.provenance.crate import citation
+from toolnoise.provenance.crate.citation import Author
 from toolnoise.provenance.crate.contents import Contents, Packed
 from toolnoise.provenance.crate.entities import Graph
 from toolnoise.provenance.crate.graph import SNAKEMAKE, TERMS, WORKFLOW_CRATE, describe
 from toolnoise.provenance.record import tree as trees
 from toolnoise.provenance.record.statements import COMMIT
 from toolnoise.provenance.record.tree import Tree
+from toolnoise.provenance.share import anonymised
 
 VERSION = "1.1"
 
 
 class Export(NamedTuple):
-    """The counts of an export: jobs, files in the crate, and files that are only referenced."""
+    """The counts of an export: jobs, packed and only referenced files; files left out, because they name somebody."""
 
     jobs: int
     packed: int
     referenced: int
+    left_out: tuple[str, ...] = ()
 
 
-def export(study: Path, out: Path, embed: bool) -> Export:
+def export(study: Path, out: Path, embed: bool, anonymous: bool = False) -> Export:
     """Write the crate of a study's results folder, with all its files if `embed`, otherwise the small ones."""
     _check_place(study, out)
+    if anonymous:
+        with anonymised.copied(study) as copy:
+            return _export(copy.root, out, embed, anonymous)._replace(left_out=copy.left_out)
+    return _export(study, out, embed, anonymous)
+
+
+def _export(study: Path, out: Path, embed: bool, anonymous: bool) -> Export:
     tree = _finished(trees.load_study(study))
     last = max((one.statement for one in tree.statements), key=lambda statement: statement.finished)
     commit = next((one.sha256 for one in last.dependencies if one.kind == COMMIT), None)
     own = tree.root.resolve().parent.parent / citation.NAME
     cited = own if tree.root.resolve().parent.name == trees.RESULTS and own.exists() else ROOT / citation.NAME
-    contents = Contents(tree, embed, commit, cited)
-    graph = describe(tree, contents, citation.read(cited), citation.read(ROOT / citation.NAME))
+    owners = citation.read(cited)
+    if anonymous:
+        owners = owners._replace(authors=(Author("Anonymous authors", is_group=True),))
+    contents = Contents(tree, embed, commit, None if anonymous else cited)
+    graph = describe(tree, contents, owners, citation.read(ROOT / citation.NAME))
     crate = _crate(graph)
     referenced = sum(identifier.startswith("#file/") for identifier, _ in graph.entities())
     try:

@@ -63,7 +63,7 @@ class Contents:
     tree: Tree
     embed: bool
     commit: str | None
-    citation: Path
+    citation: Path | None
 
     def of(self, artifact: Artifact) -> Content | None:
         """The content of an artifact; None if it is not packed."""
@@ -78,7 +78,7 @@ class Contents:
         """The workflow itself, which no statement names: from the commit that made the study, or else from here."""
         rules = sorted(f"{RULES}/{path.name}" for path in program.path_of(RULES).glob("*.smk"))
         used = {name: in_memory(self._used(name)) for name in (*ENTRIES, *rules)}
-        return {**used, self.citation.name: in_memory(files.read_bytes(self.citation))}
+        return used | ({self.citation.name: in_memory(files.read_bytes(self.citation))} if self.citation else {})
 
     def statement(self, path: str) -> Content:
         """A statement of the study."""

@@ -19,6 +19,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.provenance.crate.citation import Author, Credits
 from toolnoise.provenance.crate.contents import PROGRAM, Content, Contents, in_memory
 from toolnoise.provenance.crate.entities import README, Entity, Graph, references
+from toolnoise.provenance.record import anonymous
 from toolnoise.provenance.record.statements import COMMIT, FOLDER, INPUT, SUFFIX, TYPE, Artifact, Statement
 from toolnoise.provenance.record.tree import Stated, Tree, shown
 from toolnoise.steps import STEPS
@@ -307,9 +308,14 @@ read and wrote, with size and SHA-256, its code, and its machine. The workflow i
 Every job's own statement is in results/{shown(tree.name)}/{FOLDER}/, as an in-toto Statement.
 
 A file whose id begins with #file/ is not in this crate: only its name, its size and its SHA-256 are.
-""".encode()
+{_hidden(tree)}""".encode()
     )
     graph.pack(README, "File", content, about={"@id": "./"})
+
+
+def _hidden(tree: Tree) -> str:
+    """In a copy without names, what its reader can no longer check."""
+    return f"\nThese results are {anonymous.SAYS}.\n" if tree.anonymised else ""
 
 
 def _times(statements: Iterable[Statement]) -> Entity:

@@ -3,7 +3,7 @@
 No data can run as code. The block is plain ASCII JSON without `<`, `>` and `&`. A data file is one call of the page's
 function `part` with the JSON as a string, so that it loads from `file://`, where a page may fetch nothing. The page's
 policy allows only its own script and style, by their SHA-256, and no address. A page with data files lets that script
-load further scripts (`strict-dynamic`), and nothing else can; it may show pictures that lie beside it.
+load further scripts (`strict-dynamic`), and nothing else can; it may show pictures that lie beside it or in its data.
 """
 
 import base64
@@ -13,20 +13,22 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from toolnoise.provenance.page.packing import packed
+
 SAME = "'self'"
 
 
 def assembled(template: Path, styles: Sequence[Path], scripts: Sequence[Path], block: object, parts: bool) -> str:
-    """The page, as HTML; with `parts`, it may load data files and pictures from beside it."""
+    """The page, as HTML; with `parts`, it may load data files, and pictures from beside it or in them."""
     style = "\n".join(map(_text, styles))
     script = '"use strict";\n' + "\n".join(map(_text, scripts))
-    further, pictures = (" 'strict-dynamic'", f"img-src {SAME}; ") if parts else ("", "")
+    further, pictures = (" 'strict-dynamic'", f"img-src {SAME} data:; ") if parts else ("", "")
     policy = (
         f"default-src 'none'; script-src {_digest(script)}{further}; style-src {_digest(style)}; {pictures}"
         "base-uri 'none'; form-action 'none'"
     )
     # In one pass, so that inserted text is never searched for placeholders.
-    found = {"policy": policy, "style": style, "data": escaped(block), "script": script}
+    found = {"policy": policy, "style": style, "data": escaped(packed(block)), "script": script}
     return re.sub(r"\{(policy|style|data|script)\}", lambda place: found[place[1]], _text(template))
 
 
@@ -40,7 +42,7 @@ def escaped(value: object) -> str:
 
 def part(name: str, value: object) -> str:
     """A data file. JSON in a string, because `__proto__` is a key in JSON and no key in JavaScript."""
-    quoted = (escaped(one).replace("\\", "\\\\").replace("'", "\\'") for one in (name, value))
+    quoted = (escaped(one).replace("\\", "\\\\").replace("'", "\\'") for one in (name, packed(value)))
     return "part({});\n".format(", ".join(f"'{text}'" for text in quoted))
 
 

@@ -25,7 +25,7 @@ FILE = "file"
 WEB = Path(__file__).parent / "web"
 # The script, in the order in which its files are joined: the views of statements, which a study's page has too, and
 # this page's own navigation.
-VIEWS = tuple(WEB / name for name in ("data.js", "elements.js", "lineage.js", "views.js"))
+VIEWS = tuple(WEB / name for name in ("packing.js", "data.js", "elements.js", "lineage.js", "views.js"))
 STYLE = WEB / "page.css"
 DEEPEST = 12
 # Larger integers are not exact in a browser.

@@ -25,6 +25,8 @@ SUFFIX = ".intoto.json"
 FOLDER = "statements"
 # SLSA's metadata has no such fields; its names for further ones begin with their vendor.
 PROCESS, RESUMED = "toolnoise_process", "toolnoise_resumed"
+# In a copy without names: the statement is not the one that the job left.
+ANONYMISED = "toolnoise_anonymised"
 # In the root's statement: the digests of the others.
 CHAIN = "statements"
 TIME = "%Y-%m-%dT%H:%M:%S.%fZ"
@@ -76,6 +78,7 @@ class Statement(NamedTuple):
     changes: str | None = None  # SHA-256 of the difference from the commit, if any
     process: str = ""  # how the job's process started: warm, or cold and why
     resumed: Mapping[str, Any] | None = None  # the epochs after which a run resumed, and from which checkpoint
+    anonymised: bool = False  # rewritten without names, in a copy
     chain: Mapping[str, str] | None = None  # of the root: the digest of every other statement of the study, by name
 
     @property
@@ -95,7 +98,7 @@ class Statement(NamedTuple):
             "startedOn": self.started.strftime(TIME),
             "finishedOn": self.finished.strftime(TIME),
         }
-        for key, value in ((PROCESS, self.process), (RESUMED, self.resumed)):
+        for key, value in ((PROCESS, self.process), (RESUMED, self.resumed), (ANONYMISED, self.anonymised)):
             occasion |= {key: value} if value else {}
         return {
             "_type": TYPE,
@@ -171,6 +174,7 @@ def opened(signed: Envelope, path: str | Path) -> Statement:
         next((_notes(one).get("diff_sha256") for one in commits), None),
         str(metadata.get(PROCESS, "")),
         metadata.get(RESUMED),
+        bool(metadata.get(ANONYMISED)),
         None if chain is None else {str(name): str(digest) for name, digest in chain.items()},
     )
 

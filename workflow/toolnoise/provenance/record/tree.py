@@ -68,6 +68,11 @@ class Tree:
         """The files that should have a statement, with their sizes."""
         return {path: size for path, size in self.files.items() if _is_artifact(path)}
 
+    @property
+    def anonymised(self) -> bool:
+        """Whether these are a copy without names."""
+        return any(one.statement.anonymised for one in self.statements)
+
     def inside(self, name: str) -> str | None:
         """The path in the study of a name in a statement; None if it lies outside this study's results."""
         return _inside(self.name, name)

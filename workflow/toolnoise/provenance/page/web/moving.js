@@ -41,6 +41,6 @@ window.addEventListener("popstate", (event) => {
   // When going back, the browser restores the scroll position.
   if (!event.state?.seen) window.scrollTo(0, 0);
 });
-index(JSON.parse(document.getElementById("data").textContent));
+index(unpacked(JSON.parse(document.getElementById("data").textContent)));
 document.querySelector(".home").append(` of ${visible(D.title)}`);
 show(false);

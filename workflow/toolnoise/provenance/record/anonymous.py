@@ -1,4 +1,4 @@
-"""A page without host names, users and paths, for review by people who must not know who made it."""
+"""Results without host names, users and paths, for review by people who must not know who made them."""
 
 import getpass
 import re
@@ -10,6 +10,11 @@ from typing import Any
 from toolnoise.provenance.record.tree import Tree
 
 LEFT_OUT = "(left out)"
+# What nobody can check any more in such a copy.
+SAYS = (
+    "anonymised: the statements are not those that the jobs left, because names of hosts, users and paths were taken "
+    "out of them; no signature of the originals fits them"
+)
 # What a machine is called, and whom and where it serves: keys of what a job observed.
 KEYS = ("host", "slurm", "user")
 # A path from the root of a machine, with at least two names; parts of addresses and of relative paths are none.
@@ -48,10 +53,16 @@ def without(value: Any, names: Collection[str]) -> Any:
 
 def names_somebody(content: bytes, names: Collection[str]) -> bool:
     """Whether a file has such a name or path in it."""
-    text = content.decode("utf-8", "replace")
+    try:
+        text = content.decode()
+    except UnicodeDecodeError:
+        # Between its texts a picture has every short name somewhere.
+        text = "\n".join(one.decode() for one in TEXTS.findall(content))
     return any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) for name in names) or bool(HOME.search(text))
 
 
+# The texts in a file that is none.
+TEXTS = re.compile(rb"[ -~]{12,}")
 # In a file that is copied as it is: pictures have many slashes, so only paths of people count.
 HOME = re.compile(r"/(?:home|root|Users|tmp|scratch|work)/[\w.@+-]+")
 

@@ -1,0 +1,19 @@
+"""The names of a data set's classes, as far as its entry tells them: figures are drawn without the data."""
+
+from typing import Any
+
+from toolnoise.datasets import group_shares, official
+
+# In the order of the labels: batches.meta.txt of CIFAR-10's archive, the README of Fashion-MNIST.
+NAMES = {
+    "cifar10": ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"),
+    "fashion-mnist": ("T-shirt", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "boot"),
+}
+
+
+def of(entry: dict[str, Any], registry: dict[str, Any]) -> list[str]:
+    """The names by label; none if only the data tell them, or if they are numbers."""
+    if "classes" in entry:
+        folders = [folder for mine in entry["classes"].values() for folder in mine]
+        return list(group_shares.classes_of(folders, entry, "study"))
+    return list(NAMES.get(official.name_of(entry, registry) or "", ()))
