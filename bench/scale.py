@@ -15,6 +15,7 @@ import os
 import shutil
 import sys
 import tempfile
+import traceback
 from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -94,7 +95,12 @@ def made(study: Study, verbs: Container[str] = STEPS) -> Iterator[Path]:
         # In a process of its own: a child starts with the memory of its parent.
         child = os.fork()
         if not child:
-            invented.make(study, folder, lambda job: job.verb in verbs)
+            # What goes wrong is said here: the parent removes the folder.
+            try:
+                invented.make(study, folder, lambda job: job.verb in verbs)
+            except BaseException:
+                traceback.print_exc()
+                os._exit(1)
             os._exit(0)
         if os.waitpid(child, 0)[1]:
             raise SystemExit("the study could not be invented")
