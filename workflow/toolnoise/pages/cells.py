@@ -52,9 +52,16 @@ def show(
 ) -> None:
     """Write a cell's part of the page."""
     found = [runs.read(record) for record in records]
+    parted = list(partings_in(found, logits, index, data))
+    write_text(out, part(name(cell), about(found, points, metrics, values) | {"partings": parted}))
+
+
+def partings_in(
+    found: Sequence[Run], logits: str | Path, index: str | Path, data: str | Path
+) -> Iterator[dict[str, Any]]:
+    """Where the runs of a cell part, with the flips of their predictions where they left scores."""
     scores = layers(logits, index)
-    parted = partings(found, scores, labels(data) if scores else np.empty(0))
-    write_text(out, part(name(cell), about(found, points, metrics, values) | {"partings": list(parted)}))
+    return partings(found, scores, labels(data) if scores else np.empty(0))
 
 
 def layers(logits: str | Path, index: str | Path) -> dict[int, np.ndarray]:

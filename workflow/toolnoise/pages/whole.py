@@ -225,7 +225,7 @@ def _cell(page: Page, cell: Cell) -> dict[str, Any] | None:
     data = page.file(study.path(layout.DATA, dataset=cell.dataset))
     if not all(path.is_file() for path in (logits, index, data, *(run.folder / "weights.npz" for run in found))):
         return block | {"partings": []}
-    return block | {"partings": list(cells.partings(found, cells.layers(logits, index), cells.labels(data)))}
+    return block | {"partings": list(cells.partings_in(found, logits, index, data))}
 
 
 def _gate(page: Page, cell: Cell) -> bool | None:
