@@ -2,11 +2,13 @@ import json
 import math
 import re
 
+import numpy as np
 import pytest
 
 from toolnoise.pages import anonymous, cells, compared, findings, tables
 from toolnoise.provenance.page.document import part
 from toolnoise.study.cells import Cell
+from toolnoise.training import runs
 
 ALGO, IMPL, CONTROL = (Cell("cnn", "digits", "cpu", variant) for variant in ("algo", "impl", "control"))
 NAN = math.nan
@@ -106,3 +108,10 @@ def test_names_and_paths_are_left_out_of_texts_and_keys():
     assert anonymous.names_somebody(b"made on node7\n", {"node7"})
     assert anonymous.names_somebody(b"in /home/ann/x", set())
     assert not anonymous.names_somebody(b"M 1/2 L node77", {"node7"})
+
+
+def test_partings_of_runs_without_scores_need_no_labels(make_run, make_dump, tmp_path):
+    found = [runs.read(make_run(seed)) for seed in (1, 2)]
+    paths = make_dump(np.zeros((2, 4), np.float64), outcome="values")
+    (parted,) = cells.partings_in(found, *paths, tmp_path / "no-data.npz")
+    assert parted["seeds"] == [1, 2]

@@ -3,8 +3,6 @@ import pytest
 
 from toolnoise.base import arrays
 from toolnoise.dumps import stacks
-from toolnoise.pages import cells
-from toolnoise.training import runs
 
 LOGITS = np.arange(24, dtype=np.float32).reshape(3, 4, 2)
 
@@ -86,10 +84,3 @@ def test_a_dump_of_softmax_outputs_is_refused(make_dump, refused):
     line = refused(stacks.read_predictions, *paths)
     assert line == f"{paths[0]}: found probabilities; logits, so a network without a softmax at its end"
     assert len(stacks.read_predictions(*make_dump(softmax[:1], diverged=[True])).logits) == 1
-
-
-def test_partings_of_runs_without_scores_need_no_labels(make_run, make_dump, tmp_path):
-    found = [runs.read(make_run(seed)) for seed in (1, 2)]
-    paths = make_dump(np.zeros((2, 4), np.float64), outcome="values")
-    (parted,) = cells.partings_in(found, *paths, tmp_path / "no-data.npz")
-    assert parted["seeds"] == [1, 2]
