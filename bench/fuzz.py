@@ -82,10 +82,7 @@ BY_HAND = {
     "page": ["results/fuzz --out new", "results/fuzz --out new --anonymous"],
     "sign": ["results/fuzz --key key", "results/fuzz --key key.pub"],
     "export": ["results/fuzz --out new.tar.gz", "study.yaml --out new.tar --hardware cpu --no-predictions"],
-    "import": [
-        *("fuzz.tar.gz --into new --other-code", "fuzz.tar.gz --other-code"),
-        "fuzz.tar.gz --study study.yaml --other-code",
-    ],
+    "import": ["fuzz.tar.gz --into elsewhere --study study.yaml --other-code", "fuzz.tar.gz --other-code"],
     "slim": ["results/fuzz --out new"],
     "crate": ["results/fuzz --out new", "results/fuzz --out new.zip --embed"],
     "compare": [
@@ -101,7 +98,7 @@ BY_HAND = {
     ],
     "adopt": [
         *("found/{arm}/seed{seed}.npy --labels y.npy --name new", "found.csv --labels y.npy --name new"),
-        *("found.csv --metric score --name new", "values/{arm}{seed}.npy --values --labels values.npy --name new"),
+        *("found.csv --metric score --name new", "values/{arm}-{seed}.npy --values --labels values.npy --name new"),
     ],
     "plan": [
         *("--sd 0.3 --gain 0.3", "--sd 0.3 --sd-runs 5 --ratio 1.5 --margin 1.5 --json", "--sd 1 --runs 5 10"),

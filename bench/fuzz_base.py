@@ -139,7 +139,7 @@ def _foreign(folder: Path) -> None:
         for seed, run in enumerate(stack, 1):
             (folder / f"found/{arm}").mkdir(parents=True, exist_ok=True)
             np.save(folder / f"found/{arm}/seed{seed}.npy", run)
-            np.save(folder / f"values/{arm}{seed}.npy", run[:, 0])
+            np.save(folder / f"values/{arm}-{seed}.npy", run[:, 0])
     rows = [f"found/{arm}/seed{seed}.npy,{arm},{seed},0.{seed}" for arm in "ab" for seed in range(1, 5)]
     (folder / "found.csv").write_text("\n".join(["file,arm,seed,score", *rows]) + "\n")
     left = {
@@ -188,6 +188,10 @@ def make(folder: Path) -> None:
     _do(folder, *snakemake, "all", "speed", "--configfile", "study.yaml")
     shutil.rmtree(folder / ".snakemake", ignore_errors=True)
     _do(folder, "toolnoise", "export", "results/fuzz", "--out", "fuzz.tar.gz")
+    # The same study at another site, that has prepared its data.
+    for name in ("data", "statements/data"):
+        shutil.copytree(folder / "results/fuzz" / name, folder / "elsewhere" / name)
+    shutil.copyfile(folder / "results/fuzz/study.json", folder / "elsewhere/study.json")
     (folder / "program/resources").mkdir(parents=True)
     for path in program.path_of("resources").glob("*.yaml"):
         shutil.copyfile(path, folder / "program/resources" / path.name)

@@ -17,12 +17,17 @@ QUICK = ("tests/unit", "tests/workflow/test_one_framework.py")
 # What `make test` leaves to `make test-long`: further studies from their files to their ends, programs of others, what
 # compares frameworks, and what is stopped and goes on.
 LONG = (
-    *(f"tests/engine/test_{name}.py" for name in ("interruption", "precision", "streaming", "three_frameworks")),
+    *(
+        f"tests/engine/test_{name}.py"
+        for name in ("activations", "interruption", "precision", "streaming", "three_frameworks")
+    ),
     *(
         f"tests/workflow/test_{name}.py"
         for name in (
             "adopt",
+            "anonymous",
             "atlas",
+            "before_and_during",
             "check",
             "data",
             "edges_of_studies",
@@ -35,6 +40,7 @@ LONG = (
             "rebuild",
             "remedies",
             "shared_runs",
+            "slim",
             "two_sites",
             "validated_crate",
             "warm",

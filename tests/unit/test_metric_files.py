@@ -68,7 +68,10 @@ NAMES = st.text(st.characters(exclude_categories=["C", "Z"]) | st.sampled_from("
 NUMBERS = st.floats(width=64).filter(lambda number: number == number) | st.just(float("nan"))
 
 
-@given(st.lists(st.tuples(*[NAMES] * 7, *[NUMBERS] * 3, *[st.integers(0, 999)] * 2), min_size=1, max_size=4))
+ANY_ROW = st.tuples(*[NAMES] * 7, *[NUMBERS] * 3, *[st.integers(0, 999)] * 2)
+
+
+@given(st.lists(ANY_ROW, min_size=1, max_size=4, unique_by=lambda row: (row[:7], row[10:])))
 def test_what_is_written_reads_back_the_same_to_the_bit(tmp_path_factory, rows):
     path = tmp_path_factory.mktemp("table") / "metrics.csv"
     write(path, CROSS_TOOLING, rows)
@@ -103,11 +106,10 @@ def test_a_file_is_replaced_whole_or_not_at_all(path):
 
 
 def test_concatenation_keeps_the_rows_of_each_file_in_the_order_given(tmp_path):
-    for name, rows in zip("ab", [ROWS, ROWS[:1]], strict=True):
+    for name, rows in zip("ab", [ROWS[1:], ROWS[:1]], strict=True):
         write(tmp_path / name, STABILITY, rows)
     concatenate([tmp_path / "b", tmp_path / "a"], STABILITY, tmp_path / "all")
-    lines = TEXT.splitlines(keepends=True)
-    assert (tmp_path / "all").read_text() == "".join([*lines[:2], lines[2], *lines[2:]])
+    assert (tmp_path / "all").read_text() == TEXT
 
 
 def test_concatenation_refuses_a_bad_file_and_writes_nothing(tmp_path, path):
@@ -191,3 +193,11 @@ def test_both_contracts_end_with_the_same_measure():
     endings = [list(columns.items())[-7:] for columns in (STABILITY, CROSS_TOOLING)]
     assert endings[0] == endings[1]
     assert [name for name, _ in endings[0]] == ["metric", "group", *metric_files.NUMBERS, "n_runs", "n_missing"]
+
+
+@pytest.mark.parametrize("beside", [False, True], ids=["in one file", "in two"])
+def test_a_row_that_stands_twice_is_one_line(beside, path, refused):
+    row, other = (*CELL, "churn", "all", 0.5, 0.4, 0.6, 5, 0), (*CELL, "churn", "all", 0.6, 0.4, 0.6, 5, 0)
+    write(path, STABILITY, [row] if beside else [row, other])
+    line = refused(read, [path, path] if beside else path, STABILITY)
+    assert line.startswith(f"{path}: found {'/'.join(CELL)}/churn/all/5/0 twice in this or the files beside it")

@@ -2,12 +2,14 @@ import json
 import math
 import re
 
+import numpy as np
 import pytest
 
 from toolnoise.pages import cells, compared, findings, tables
 from toolnoise.provenance.page.document import part
 from toolnoise.provenance.record import anonymous
 from toolnoise.study.cells import Cell
+from toolnoise.training import runs
 
 ALGO, IMPL, CONTROL = (Cell("cnn", "digits", "cpu", variant) for variant in ("algo", "impl", "control"))
 NAN = math.nan
@@ -110,3 +112,12 @@ def test_names_and_paths_are_left_out_of_texts_and_keys():
     # A short name is found in a picture's texts, and not among its bytes.
     assert not anonymous.names_somebody(b"\xff\x00vm\x01", {"vm"})
     assert anonymous.names_somebody(b"\xff\x00Creator: plots on vm\x01", {"vm"})
+
+
+def test_partings_of_runs_without_scores_need_no_labels(make_run, make_dump, tmp_path):
+    found = [runs.read(make_run(seed)) for seed in (1, 2)]
+    paths = make_dump(np.zeros((2, 4), np.float64), outcome="values")
+    block = cells.compared(found, 400, tmp_path / "no-data.npz", *paths)
+    assert [one["seeds"] for one in block["partings"]] == [[1, 2]]
+    assert not block["examples"]
+    assert not block["pictures"]

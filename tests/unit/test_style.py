@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.program import ROOT
@@ -108,6 +109,13 @@ def test_the_last_digits_of_the_layout_do_not_change_the_bytes(tmp_path, monkeyp
     monkeypatch.setattr(ConstrainedLayoutEngine, "execute", elsewhere)
     style.save(drawn(three_bars()), f"{tmp_path}/there")
     assert written(f"{tmp_path}/here") == written(f"{tmp_path}/there")
+
+
+def test_a_figure_is_laid_out_once_and_drawn_once_for_each_format(tmp_path, monkeypatch):
+    figure, draws, draw = drawn(three_bars()), [], Figure.draw
+    monkeypatch.setattr(Figure, "draw", lambda self, renderer: (draws.append(self), draw(self, renderer)))
+    style.save(figure, f"{tmp_path}/it")
+    assert len(draws) == 1 + len(style.FORMATS)
 
 
 def test_another_value_gives_other_bytes(tmp_path):

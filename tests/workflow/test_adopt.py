@@ -109,6 +109,7 @@ def test_an_export_with_metrics_alone_is_a_study_too(tmp_path, toolnoise, snakem
     [
         (["runs/{arm}/{run}.npy"], "found {run}; allowed: {arm} and {seed}"),
         (["none/{arm}/{seed}.npy"], "no file matches none/{arm}/{seed}.npy"),
+        (["runs/{arm}{seed}.npy"], "a pattern such as runs/{arm}/{seed}.npy, with something between its fields"),
         (["runs/{arm}/seed{seed}/preds.npy"], "--labels: missing"),
         (["y.csv"], "no column 'file'; its columns are label"),
         (["runs/{arm}/seed{seed}/preds.npy", "--labels", "short.npy"], "39 labels"),

@@ -1,8 +1,8 @@
 """Metric files: the contract between measuring and everything drawn from the measures.
 
 A file is CSV below one comment with the version. Numbers are the shortest text that reads back as the same float, an
-undefined number is an empty field, and the same rows give the same bytes. A file is read whole and valid, or refused in
-one line.
+undefined number is an empty field, and the same rows give the same bytes. A file is read whole and valid, with each row
+once, or refused in one line.
 """
 
 import csv
@@ -54,12 +54,12 @@ def write(path: str | Path, columns: Columns, rows: Iterable[Sequence[Value]]) -
 def read(paths: str | Path | Sequence[str | Path], columns: Columns) -> pd.DataFrame:
     """Read a metric file, or several as one: text as text (groups too), numbers as floats, counts as integers."""
     paths = [paths] if isinstance(paths, (str, Path)) else paths
-    return pd.DataFrame([row for path in paths for row in _rows(path, columns)], columns=list(columns))
+    return pd.DataFrame(_all_rows(paths, columns), columns=list(columns))
 
 
 def concatenate(paths: Iterable[str | Path], columns: Columns, out: str | Path) -> None:
     """Write the rows of several files, in the order given, as one; each is checked as in `read`."""
-    write(out, columns, [row for path in paths for row in _rows(path, columns)])
+    write(out, columns, _all_rows(paths, columns))
 
 
 def part_of(group: str) -> str:
@@ -73,6 +73,22 @@ def _text(kind: type, cell: Value) -> str:
     if kind is float:
         return "" if np.isnan(cell) else repr(float(cell))
     return str(cell)
+
+
+def _all_rows(paths: Iterable[str | Path], columns: Columns) -> list[list[Value]]:
+    """The rows of several files; no two of them differ in their numbers alone."""
+    named = [place for place, kind in enumerate(columns.values()) if kind is not float]
+    seen: set[tuple[Value, ...]] = set()
+    found = []
+    for path in paths:
+        for row in _rows(path, columns):
+            key = tuple(row[place] for place in named)
+            if key in seen:
+                what = "/".join(str(part) for part in key if part != "")
+                raise BadInput(path, "", f"found {what} twice in this or the files beside it", "each row once")
+            seen.add(key)
+            found.append(row)
+    return found
 
 
 def _rows(path: str | Path, columns: Columns) -> list[list[Value]]:

@@ -83,7 +83,11 @@ def _in_files(pattern: str) -> Iterator[Found]:
         for number, part in enumerate(FIELD.split(pattern))
     )
     root = Path(Path(glob).anchor)
-    paths = sorted(root.glob(str(Path(glob).relative_to(root))))
+    try:
+        paths = sorted(root.glob(str(Path(glob).relative_to(root))))
+    except (ValueError, OSError) as error:
+        wanted = "a pattern such as runs/{arm}/{seed}.npy, with something between its fields"
+        raise BadInput("command line", "RUNS", f"{pattern}: {error}", wanted) from None
     matched = [(path, match) for path in paths if (match := re.fullmatch(expression, str(path)))]
     if not matched:
         raise BadInput("command line", "RUNS", f"no file matches {pattern}", "a pattern such as runs/{arm}/{seed}.npy")

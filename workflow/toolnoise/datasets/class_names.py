@@ -2,8 +2,6 @@
 
 from typing import Any
 
-from toolnoise.datasets import group_shares, official
-
 # In the order of the labels: batches.meta.txt of CIFAR-10's archive, the README of Fashion-MNIST.
 NAMES = {
     "cifar10": ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"),
@@ -13,6 +11,9 @@ NAMES = {
 
 def of(entry: dict[str, Any], registry: dict[str, Any]) -> list[str]:
     """The names by label; none if only the data tell them, or if they are numbers."""
+    # Every start of Snakemake imports this module, and these two import NumPy.
+    from toolnoise.datasets import group_shares, official
+
     if "classes" in entry:
         folders = [folder for mine in entry["classes"].values() for folder in mine]
         return list(group_shares.classes_of(folders, entry, "study"))
