@@ -11,19 +11,18 @@ import os
 import shutil
 import sys
 import tempfile
-import textwrap
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
-from toolnoise import __version__
 from toolnoise.base.errors import BadInput, errors_in_one_line
 from toolnoise.base.printing import plainly
-from toolnoise.study.cells import MODES, Cell
+from toolnoise.commands import command_line
+from toolnoise.commands.command_line import Verb
+from toolnoise.study.cells import Cell
 
 if TYPE_CHECKING:
-    from toolnoise.steps import Step
     from toolnoise.study.grid import Study
 
 MOST_PROCESSES = 256
@@ -39,7 +38,7 @@ def main(arguments: Sequence[str] | None = None, started: str = "cold") -> None:
 
 @contextmanager
 def _closed_output() -> Iterator[None]:
-    """End well if the reader of the output, such as `head`, has closed it; a full disk under it is told once."""
+    """End well if the reader of the output, such as `head`, has closed it; a full disk under it is reported once."""
     try:
         try:
             yield
@@ -57,13 +56,13 @@ def _closed_output() -> Iterator[None]:
 def parsed(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     """The options of a command line; without a verb, print the help, or a script of completion, and end."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    parser, verbs = _parser(by_hand=bool(arguments) and arguments[0] in [verb for verb, *_ in _BY_HAND])
+    parser, verbs = _parser(by_hand=bool(arguments) and arguments[0] in [verb.name for verb in BY_HAND])
     options, options.further = parser.parse_known_args(arguments)
-    if options.further and options.verb != _PASSES_ON:
+    if options.further and options.verb not in [verb.name for verb in BY_HAND if verb.usage]:
         parser.error(f"unrecognized arguments: {' '.join(options.further)}")
     if not options.verb:
         if options.print_completion:
-            print(_completion(parser, verbs, options.print_completion))
+            print(command_line.completion(parser, verbs, options.print_completion))
         else:
             parser.print_help()
         sys.exit(0)
@@ -358,187 +357,82 @@ def _print(found: object) -> None:
     print(found if isinstance(found, str) else json.dumps(found, indent=1))
 
 
-class _Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are one line."""
-
-    def error(self, message: str) -> NoReturn:
-        raise BadInput("command line", "", message, f"see {self.prog} --help")
-
-
 @functools.cache
 def _parser(by_hand: bool) -> tuple[argparse.ArgumentParser, Any]:
-    """The parser of a command line, and its action that has a parser for each verb.
-
-    For a verb by hand, jobs are left out: their table needs more packages, and `check` needs NumPy alone.
-    """
-    raw, steps = argparse.RawDescriptionHelpFormatter, {} if by_hand else _jobs()
-    parser = _Parser(
-        "toolnoise",
-        usage="toolnoise VERB ...",
-        description="Measure the noise of training deep networks.",
-        epilog=_verbs_in_groups(steps),
-        formatter_class=raw,
-        allow_abbrev=False,
-    )
-    parser.add_argument("--version", action="version", version=f"toolnoise {__version__}")
-    parser.add_argument("--print-completion", choices=SHELLS, help="print the completion script for a shell")
-    # The epilog has the verbs, in groups.
-    verbs = parser.add_subparsers(dest="verb", prog="toolnoise", help=argparse.SUPPRESS)
-    jobs = [
-        (
-            *(verb, _perform, step.says),
-            ("study", *places, *step.reads, *step.writes, *step.aside, "planned?"),
-            _example_of_job(verb, places),
-        )
-        for verb, step in steps.items()
-        for places in [[name.replace("_", "-") for name in step.place._fields]]
-    ]
-    for verb, run, text, names, example in [*jobs, *_BY_HAND]:
-        one = verbs.add_parser(
-            verb, help=text, description=text, epilog=f"example:\n  {example}", formatter_class=raw, allow_abbrev=False
-        )
-        one.set_defaults(run=run)
-        if verb == _PASSES_ON:
-            one.usage = "toolnoise run [STUDY] [--profile NAME] [OPTION OF SNAKEMAKE ...]"
-        for name in names:
-            # A question mark: optional.
-            argument = name.removesuffix("?")
-            about = _ARGUMENTS.get((verb, argument), _ARGUMENTS.get(argument, {}))
-            step = steps.get(verb)
-            if step and argument in step.several:
-                optional = argument in step.reads and step.reads[argument].optional
-                about = {"nargs": "*" if optional else "+", **about}
-            # Capitals: positional.
-            if argument.isupper():
-                one.add_argument(argument.lower(), metavar=argument, **about)
-            else:
-                one.add_argument(f"--{argument}", **{"required": argument == name, **about})
-    return parser, verbs
-
-
-def _jobs() -> "dict[str, Step]":
-    """The verbs of jobs."""
+    """The parser; for a verb by hand without jobs: their table needs more packages, and `check` needs NumPy alone."""
+    if by_hand:
+        return command_line.parser(BY_HAND, {}, _perform)
     from toolnoise.steps import CONFIGURE, STEPS
 
-    return {verb: step for verb, step in STEPS.items() if verb != CONFIGURE}
+    return command_line.parser(BY_HAND, {verb: step for verb, step in STEPS.items() if verb != CONFIGURE}, _perform)
 
 
-def _verbs_in_groups(steps: "dict[str, Step]") -> str:
-    says = {verb: step.says for verb, step in steps.items()} | {verb: text for verb, _, text, *_ in _BY_HAND}
-    lines = []
-    for title, verbs in (_GROUPS | {"jobs, which Snakemake runs": steps}).items():
-        lines += ["", f"{title}:"]
-        for verb in verbs:
-            lines.append(textwrap.fill(says[verb], 80, initial_indent=f"  {verb:<20}", subsequent_indent=f"{'':22}"))
-    return "\n".join([*lines[1:], "", "`toolnoise VERB --help` explains a verb and shows an example."])
-
-
-def _example_of_job(verb: str, places: Sequence[str]) -> str:
-    study = " ".join(["--study results/demo/study.json", *(f"--{name} {_PLACES[name]}" for name in places)])
-    return f"toolnoise {verb} {study} ...\n  (`snakemake --printshellcmds` prints the files, too)"
-
-
-def _completion(parser: argparse.ArgumentParser, verbs: Any, shell: str) -> str:
-    import shtab
-
-    # shtab leaves out what has no help.
-    verbs.help = "what to do"
-    for one in verbs.choices.values():
-        for action in one._actions:
-            if action.nargs != 0 and action.type is None and action.choices is None:
-                action.complete = shtab.FILE
-    return shtab.complete(parser, shell)
-
-
-SHELLS = ("bash", "zsh", "fish")
-# The verb whose other options are another program's.
-_PASSES_ON = "run"
-# Places of the demo, for examples.
-_PLACES = {
-    "model": "smallcnn",
-    "dataset": "digits",
-    "hardware": "cpu",
-    "other-hardware": "cpu-eigen",
-    "variant": "algo_impl",
-    "seed": "1",
-    "mode": "default",
-    "repeat": "1",
-    "kind": "stability",
-    "figure": "table2",
-}
-_GROUPS = {
-    "is a gain real, is a training reproducible?": ("compare", "plan", "check"),
-    "before, during and after a study": ("init", "adopt", "doctor", "estimate", "run", "status", "summary"),
-    "verify results": ("audit", "diff", "rebuild", "sign"),
-    "share results": ("page", "export", "import", "slim", "crate"),
-    "try data formats": ("synthesise",),
-}
-
-_BY_HAND = [
-    (
+BY_HAND = [
+    Verb(
         "synthesise",
         _synthesise,
         "write a synthetic data set in an official format",
         ("format", "examples", "out"),
         "toolnoise synthesise --format cifar-10 --examples 1000 --out data",
     ),
-    (
+    Verb(
         "init",
         _init,
         "write a commented study file for the training program or the Keras builder in this folder",
         ("KIND",),
         "toolnoise init command",
     ),
-    (
+    Verb(
         "run",
         _run,
         "run a study with Snakemake and print its summary; further options are Snakemake's",
         ("profile?",),
         "toolnoise run my-study.yaml --cores 2",
+        usage="toolnoise run [STUDY] [--profile NAME] [OPTION OF SNAKEMAKE ...]",
     ),
-    (
+    Verb(
         "summary",
         _summary,
         "print a study's results, one line per cell",
         ("study?", "json?"),
         "toolnoise summary",
     ),
-    (
+    Verb(
         "doctor",
         _doctor,
         "describe this machine and list the toolings that it can run",
         ("study?", "json?"),
         "toolnoise doctor --study my-study.yaml",
     ),
-    (
+    Verb(
         "estimate",
         _estimate,
         "estimate a study's run time, cost and disk space",
         ("study?", "measure?", "json?"),
         "toolnoise estimate --study my-study.yaml --measure",
     ),
-    (
+    Verb(
         "status",
         _status,
         "print the progress of a study",
         ("study?", "json?"),
         "toolnoise status",
     ),
-    (
+    Verb(
         "rebuild",
         _rebuild,
         "make results again from their statements and compare every bit",
         ("RUNS", "sample?", "seed?", "keep?"),
         "toolnoise rebuild --sample 5",
     ),
-    (
+    Verb(
         "diff",
         _diff,
         "print the differences between two runs, cells or results folders",
         ("A", "B", "json?"),
         "toolnoise diff results/demo/runs/smallcnn/digits/cpu/impl/1 results/demo/runs/smallcnn/digits/cpu/impl/2",
     ),
-    (
+    Verb(
         "audit",
         _audit,
         "trace every result back to data, code, seed and machine; exit code 1 if there are findings",
@@ -548,70 +442,70 @@ _BY_HAND = [
         ),
         "toolnoise audit results/demo --html audit.html",
     ),
-    (
+    Verb(
         "page",
         _page,
         "write a study's page into a folder to send or to publish; the workflow writes results/<study>/index.html",
         ("RESULTS", "out", "anonymous?", "require-signatures?"),
         "toolnoise page results/demo --out demo-page",
     ),
-    (
+    Verb(
         "sign",
         _sign,
         "sign every statement of a results folder with an SSH key",
         ("RESULTS", "key"),
         "toolnoise sign results/demo --key ~/.ssh/id_ed25519",
     ),
-    (
+    Verb(
         "export",
         _export,
         "pack a study's runs, dumps, profiles and timings into an archive for another site",
         ("STUDY", "out", "hardware?", "no-predictions?", "anonymous?"),
         "toolnoise export results/demo --out demo.tar.gz",
     ),
-    (
+    Verb(
         "import",
         _import,
         "verify an archive from `toolnoise export` and add its runs to the study's results here",
         ("ARCHIVE", "into?", "study?", "other-code?", "require-signatures?"),
         "toolnoise import demo.tar.gz",
     ),
-    (
+    Verb(
         "slim",
         _slim,
         "copy a study's results without weights, dumps, data and notebooks; the audit knows these by their digests",
         ("RESULTS", "out"),
         "toolnoise slim results/demo --out demo-slim",
     ),
-    (
+    Verb(
         "crate",
         _crate,
         "export a study as a Workflow Run RO-Crate",
         ("RESULTS", "out", "embed?", "anonymous?"),
         "toolnoise crate results/demo --out demo-crate.zip",
     ),
-    (
+    Verb(
         "compare",
         _compare,
         "compare the predictions of two or more methods, from a study or from anywhere",
         ("ARMS", "arm?", "labels?", "paired?", "same-start?", "json?"),
         "toolnoise compare a.npy b.npy --labels y.npy",
     ),
-    (
+    Verb(
         "check",
         _check,
         "run a training program to see whether it is reproducible and uses its seeds; exit code 1 if not",
         ("sources?", "deterministic?", "limit?", "keep?", "json?", "COMMAND"),
         "toolnoise check -- python train.py --seed {init} --data-seed {shuffle} --out {out}",
     ),
-    (
+    Verb(
         "adopt",
         _adopt,
         "make a study of runs that are already there, from any program",
         ("FOUND", "name", "labels?", "values?", "metric?", "arm-column?", "seed-column?"),
         "toolnoise adopt 'runs/{arm}/seed{seed}/preds.npy' --labels y.npy --name mine",
     ),
-    (
+    Verb(
         "plan",
         _plan,
         "print the number of runs that a claim needs, or the effects that a number of runs can show",
@@ -622,182 +516,6 @@ _BY_HAND = [
         "toolnoise plan --sd 0.3 --gain 0.3",
     ),
 ]
-
-# Arguments by name, or by verb and name.
-_ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
-    "study": {"help": "a configuration, or the study.json among its results", "metavar": "FILE"},
-    **{
-        (verb, "study"): {
-            "help": "a configuration, or the study.json among its results (the only study of this folder)",
-            "metavar": "FILE",
-        }
-        for verb in ("summary", "estimate", "status")
-    },
-    "profile": {
-        "metavar": "NAME",
-        "help": "a profile of the workflow, such as slurm, or of your own (this machine, all cores)",
-    },
-    "seed": {"type": int},
-    "checkpoint": {"help": "checkpoint of an interrupted run, to resume from; deleted when the run ends"},
-    "planned": {"metavar": "SHA256", "help": "refuse the job unless its parameters have this digest"},
-    "A": {"help": "a run, a cell, a study's results or a results folder"},
-    "B": {"help": "another of the same kind"},
-    "ARMS": {
-        "nargs": "*",
-        "help": "A, then each method to replace it: predicted classes or scores, .npy, .npz or CSV, of shape N, "
-        "run x N, N x class or run x N x class; or a folder or a quoted pattern ('a/*.npy') of one file a run",
-    },
-    ("adopt", "FOUND"): {
-        "help": "a CSV with a run in each row (columns file, arm, seed), or a quoted pattern with {arm} and {seed}"
-    },
-    ("adopt", "name"): {"metavar": "NAME", "help": "the study's name: writes NAME.yaml and adopted/NAME"},
-    ("adopt", "labels"): {"metavar": "FILE", "help": "the labels of all runs, unless the CSV has a column `labels`"},
-    ("adopt", "values"): {"action": "store_true", "help": "predictions are numbers (regression), not classes"},
-    ("adopt", "metric"): {
-        "action": "append",
-        "metavar": "COLUMN",
-        "help": "take this number from the CSV instead of predictions; repeat for each",
-    },
-    "arm-column": {"default": "arm", "metavar": "COLUMN", "help": "the column that names a run's arm (arm)"},
-    "seed-column": {"default": "seed", "metavar": "COLUMN", "help": "the column with a run's seed (seed)"},
-    "arm": {
-        "action": "append",
-        "nargs": "+",
-        "metavar": "FILE",
-        "help": "instead of ARMS, once per method: a file, or one file a run (--arm a/*.npy --arm b/*.npy)",
-    },
-    "labels": {"help": "the N labels, .npy, .npz or CSV; may be left out if A is a study's dump", "metavar": "FILE"},
-    "paired": {"action": "store_true", "help": "run s of every method has the same start and order"},
-    "same-start": {"action": "store_true", "help": "all runs of all methods start from the same weights"},
-    "RUNS": {"nargs": "*", "help": "runs, other result files, or folders of them"},
-    "sample": {"type": int, "metavar": "N", "help": "rebuild N random jobs of RUNS, or of results"},
-    ("rebuild", "seed"): {"type": int, "default": 0, "metavar": "K", "help": "seed of the sample (0)"},
-    "COMMAND": {
-        "nargs": argparse.REMAINDER,
-        "help": "the program after --, such as: -- python train.py --seed {init} --data-seed {shuffle} --out {out}",
-    },
-    "sources": {
-        "metavar": "NAMES",
-        "help": "sources whose seeds the program separates, such as init,shuffle (those that COMMAND names, or all)",
-    },
-    "deterministic": {
-        "default": "",
-        "metavar": "WORDS",
-        "help": "words added to COMMAND to switch implementation noise off, such as --deterministic='--cudnn off'",
-    },
-    "limit": {"type": float, "metavar": "MINUTES", "help": "the longest time of a run (none)"},
-    ("check", "keep"): {"action": "store_true", "help": "keep outcomes and logs and print their folder"},
-    "keep": {"action": "store_true", "help": "keep the rebuilt files and print their folder"},
-    "RESULTS": {"nargs": "?", "default": "results", "help": "a results folder, or one study's folder in it (results)"},
-    "strict": {
-        "action": "store_true",
-        "help": "report stale results, made by other code, as findings too",
-    },
-    "clean": {"action": "store_true", "help": "first remove the scratch files that killed jobs have left"},
-    "repair": {
-        "action": "store_true",
-        "help": "have Snakemake make damaged and missing files again, and what follows from them, then audit once more",
-    },
-    "cache": {
-        "action": "store_true",
-        "help": "do not read files again whose inode, size and times are as in an earlier audit with --cache; with "
-        "--strict, read all",
-    },
-    "processes": {"type": int, "metavar": "N", "help": "parallel readers (one per core)"},
-    "html": {"metavar": "FILE", "help": "also write a page that links every result to its data"},
-    "key": {"help": "a private SSH key, or the public key of one in ssh-agent", "metavar": "PATH"},
-    "require-signatures": {
-        "metavar": "ALLOWED_SIGNERS",
-        "help": "reject statements that none of these people signed; a file as in ssh-keygen(1)",
-    },
-    "require-signature": {
-        "metavar": "KEY",
-        "help": "require a signature of this public key on the root, the page's statement, which names all others",
-    },
-    "recompute": {
-        "action": "store_true",
-        "help": "make all results but the trained runs again from their statements, and compare every bit",
-    },
-    "KIND": {"nargs": "?", "help": "command, builder or adopted (what is found in this folder)"},
-    ("page", "RESULTS"): {"help": "a study's results folder, such as results/demo"},
-    ("page", "out"): {"metavar": "FOLDER", "help": "a new folder"},
-    "anonymous": {"action": "store_true", "help": "leave out host names, users and paths, for double-blind review"},
-    "STUDY": {"help": "a configuration, or a study's results folder"},
-    ("export", "out"): {"metavar": "FILE", "help": "the archive: .tar, .tar.gz or .tar.xz"},
-    ("export", "hardware"): {
-        "nargs": "+",
-        "metavar": "NAME",
-        "help": "export the results of these toolings only (all)",
-    },
-    "no-predictions": {"action": "store_true", "help": "leave out dumps of predictions and of layers"},
-    "ARCHIVE": {"help": "an archive from `toolnoise export`"},
-    "into": {"metavar": "FOLDER", "help": "the study's results folder here (results/<study>)"},
-    ("import", "study"): {"metavar": "FILE", "help": "the study's configuration (study.json in that folder)"},
-    "other-code": {"action": "store_true", "help": "also accept results made by other code than the present one"},
-    "json": {"action": "store_true", "help": "print JSON"},
-    "measure": {"action": "store_true", "help": "benchmark untimed cells first, on this machine"},
-    "mode": {"choices": list(MODES)},
-    "repeat": {"type": int},
-    "threads": {
-        "type": int,
-        "default": 1,
-        "required": False,
-        "help": "threads for decoding images (1)",
-        "metavar": "N",
-    },
-    "format": {"help": "cifar-10, cifar-100, mnist, celeba, imagenet or image-folder"},
-    "examples": {"type": int, "help": "number of training examples; the test set has a fifth as many", "metavar": "N"},
-    "records": {"metavar": "JSON"},
-    "other-records": {"metavar": "RUN_JSON"},
-    "other-hardware": {"help": "the other tooling", "metavar": "NAME"},
-    "exchanged": {
-        "metavar": "NPY",
-        "help": "predictions of these runs on the other tooling; needs its index beside it",
-    },
-    "other-exchanged": {
-        "metavar": "NPY",
-        "help": "predictions of the other's runs on the first tooling; needs its index beside it",
-    },
-    "metrics": {"metavar": "CSV"},
-    "remedied": {"metavar": "NPY", "help": "the cell's dump under remedies, if it has one; needs its index beside it"},
-    "single": {"metavar": "NPY", "help": "the dump of the runs to compare with, if any; needs its index beside it"},
-    "read": {
-        "action": "append",
-        "nargs": "+",
-        "metavar": ("KIND", "CSV"),
-        "help": "metric files of one kind for the figure; repeat for each kind",
-    },
-    ("render", "out"): {"metavar": "FILE", "help": "the notebook's outputs: one path per format"},
-    "shows": {"metavar": "FILE", "help": "metric files, figures and tables to show"},
-    ("crate", "RESULTS"): {"help": "a study's results folder, such as results/demo"},
-    ("crate", "out"): {"help": "a new folder, or a .zip file", "metavar": "FOLDER_OR_ZIP"},
-    "embed": {"action": "store_true", "help": "pack large files, too"},
-    "gain": {
-        "type": float,
-        "nargs": "+",
-        "metavar": "POINTS",
-        "help": "difference in mean accuracy to show, in percentage points, such as 0.3",
-    },
-    "ratio": {"type": float, "nargs": "+", "metavar": "FACTOR", "help": "ratio of two SDs to show, such as 1.5"},
-    "margin": {
-        "type": float,
-        "nargs": "+",
-        "metavar": "FACTOR",
-        "help": "show two SDs to be equal within this factor, such as 1.5",
-    },
-    ("plan", "runs"): {
-        "type": int,
-        "nargs": "+",
-        "metavar": "N",
-        "help": "runs per arm: print the effects that they can show",
-    },
-    "pilot": {"metavar": "CSV", "help": "take the SD of a cell from a study's metrics/stability.csv"},
-    "sd": {"type": float, "metavar": "POINTS", "help": "SD of accuracy in percentage points, without a pilot"},
-    "sd-runs": {"type": int, "metavar": "N", "help": "number of runs behind --sd, for its interval"},
-    "power": {"type": float, "default": 0.8, "metavar": "SHARE", "help": "statistical power (0.8)"},
-    "level": {"type": float, "default": 0.05, "metavar": "SHARE", "help": "significance level (0.05)"},
-    ("plan", "figure"): {"metavar": "FILE", "help": "draw power against runs: .svg, .png or .pdf"},
-}
 
 
 if __name__ == "__main__":

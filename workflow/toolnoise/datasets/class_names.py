@@ -1,4 +1,4 @@
-"""The names of a data set's classes, as far as its entry tells them: figures are drawn without the data."""
+"""The names of a data set's classes, as far as its entry has them: figures are drawn without the data."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ NAMES = {
 
 
 def of(entry: dict[str, Any], registry: dict[str, Any]) -> list[str]:
-    """The names by label; none if only the data tell them, or if they are numbers."""
+    """The names by label; none if only the data have them, or if they are numbers."""
     # Every start of Snakemake imports this module, and these two import NumPy.
     from toolnoise.datasets import group_shares, official
 

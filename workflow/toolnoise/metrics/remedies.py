@@ -15,8 +15,7 @@ from toolnoise.base.metric_files import CELL, MEASURE, Columns
 from toolnoise.metrics import Row
 from toolnoise.metrics.accuracy import accuracies, predictions
 from toolnoise.metrics.churn import churn
-from toolnoise.metrics.correlation import pearson_distances, spearman_distances
-from toolnoise.metrics.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
+from toolnoise.metrics.diversity import diversity
 from toolnoise.metrics.entropy import cross_entropies
 from toolnoise.metrics.equal_runs import bit_equal, rate_step, value_step, with_width
 from toolnoise.metrics.groups import spread_rows
@@ -28,7 +27,6 @@ from toolnoise.stats.jackknife import (
     pairwise_mean,
     pairwise_similarity,
     standard_error,
-    within_blocks,
 )
 from toolnoise.stats.spread import sd_without_each
 
@@ -96,23 +94,13 @@ class Measured(NamedTuple):
 def measure(logits: np.ndarray, labels: np.ndarray) -> Measured:
     """Measure runs from their logits [S, N, C]."""
     predicted = predictions(logits)
-
-    def of(runs: slice) -> list[Pairs]:
-        some = logits[runs]
-        return [
-            pearson_distances(some),
-            spearman_distances(some),
-            Pairs.of(pairwise_accuracy_change(some, labels)),
-            Pairs.of(pairwise_cross_entropy_change(some)),
-        ]
-
     return Measured(
         len(labels),
         bit_equal(logits),
         accuracies(predicted, labels),
         cross_entropies(logits, labels),
         churn(predicted),
-        *within_blocks(len(logits), of),
+        *diversity(logits, labels),
     )
 
 

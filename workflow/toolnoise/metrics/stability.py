@@ -12,8 +12,7 @@ from toolnoise.base.metric_files import CELL, MEASURE, Columns
 from toolnoise.metrics import Row
 from toolnoise.metrics.accuracy import accuracies, predictions
 from toolnoise.metrics.churn import churn, normalised_churn, pairwise_churn
-from toolnoise.metrics.correlation import pearson_distances, spearman_distances
-from toolnoise.metrics.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
+from toolnoise.metrics.diversity import diversity
 from toolnoise.metrics.entropy import cross_entropies
 from toolnoise.metrics.equal_runs import PerRun, bit_equal, rate_step, value_step, with_width
 from toolnoise.metrics.example_churn import ExampleChurn
@@ -145,18 +144,8 @@ def _elsewhere(predicted: np.ndarray, stream: int) -> list[Row]:
 
 def _diversity(logits: np.ndarray, labels: np.ndarray) -> list[Row]:
     """Differences between the scores of runs: the measures of Summers & Dinneen."""
-
-    def of(runs: slice) -> list[Pairs]:
-        some = logits[runs]
-        return [
-            pearson_distances(some),
-            spearman_distances(some),
-            *(Pairs.of(1 - similarities) for similarities in pairwise_cka(some)),
-            Pairs.of(pairwise_accuracy_change(some, labels)),
-            Pairs.of(pairwise_cross_entropy_change(some)),
-        ]
-
-    pearson, spearman, plain, debiased, gained, saved = within_blocks(len(logits), of)
+    pearson, spearman, gained, saved = diversity(logits, labels)
+    plain, debiased = within_blocks(len(logits), lambda runs: [Pairs.of(1 - one) for one in pairwise_cka(logits[runs])])
     found = [
         ("correlation_pearson", pairwise_similarity(pearson).within(-1, 1)),
         ("correlation_spearman", pairwise_similarity(spearman).within(-1, 1)),

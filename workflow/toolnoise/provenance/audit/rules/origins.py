@@ -111,12 +111,11 @@ def lock_is_kept(_evidence: Evidence, statement: Statement) -> Found:
 def stale(evidence: Evidence) -> Iterator[Stale]:
     """The first output of every statement by other code than the present one, with the changed files."""
     for stated in evidence.tree.statements:
-        changed = changed_since(evidence, stated.statement)
-        changed += [
-            one.uri for one in stated.statement.dependencies if one.kind == PACKAGE and not _is_installed(one.uri)
-        ]
+        made_by = stated.statement
+        changed = changed_since(evidence, made_by)
+        changed += [one.uri for one in made_by.dependencies if one.kind == PACKAGE and not _is_installed(one.uri)]
         if changed:
-            yield Stale(stated.statement.outputs[0].name, tuple(changed))
+            yield Stale(made_by.outputs[0].name, tuple(changed))
 
 
 def changed_since(evidence: Evidence, statement: Statement) -> list[str]:

@@ -2,7 +2,7 @@
 
 The page is made last, from everything. So one digest, or one signature, stands for all statements, and a change
 anywhere in one of them is found. A job that the page does not wait for (a report, a measured speed) may be performed
-again later: its new statement is not under the root until the page is made again. That is told, and no finding.
+again later: its new statement is not under the root until the page is made again. The audit says so without a finding.
 """
 
 from collections.abc import Iterator

@@ -1,0 +1,22 @@
+"""Differences between the scores of runs: the measures of pairs of Summers & Dinneen."""
+
+import numpy as np
+
+from toolnoise.metrics.correlation import pearson_distances, spearman_distances
+from toolnoise.metrics.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
+from toolnoise.stats.jackknife import Pairs, within_blocks
+
+
+def diversity(logits: np.ndarray, labels: np.ndarray) -> list[Pairs]:
+    """1 - Pearson's r, 1 - Spearman's r, and what two runs together gain in accuracy and in cross-entropy."""
+
+    def of(runs: slice) -> list[Pairs]:
+        some = logits[runs]
+        return [
+            pearson_distances(some),
+            spearman_distances(some),
+            Pairs.of(pairwise_accuracy_change(some, labels)),
+            Pairs.of(pairwise_cross_entropy_change(some)),
+        ]
+
+    return within_blocks(len(logits), of)
