@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.program import ROOT
-from toolnoise.figures import dots, panels, style
+from toolnoise.figures import dots, footnotes, panels, selection, sheets, style
 
 COLUMNS = ["hardware", "variant", "metric", "group", "value", "ci_low", "ci_high", "n_runs", "n_missing"]
 
@@ -36,7 +36,7 @@ def drawn(rows, emulated=(), **beside):
     at = dots.lines(rows)
     figure, axes = dots.page(at, 1)
     dots.measure(axes[0], rows, at, **beside)
-    style.finish(figure, "Title", rows, emulated, style.HOW, keys=(), marks=dots.keys(figure))
+    sheets.finish(figure, "Title", rows, emulated, footnotes.HOW, keys=(), marks=dots.keys(figure))
     return figure
 
 
@@ -46,7 +46,7 @@ def words(figure):
 
 
 def written(stem):
-    return {suffix: Path(f"{stem}.{suffix}").read_bytes() for suffix in style.FORMATS}
+    return {suffix: Path(f"{stem}.{suffix}").read_bytes() for suffix in sheets.FORMATS}
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def written(stem):
 def test_the_draws_that_a_variant_fixes_are_counted(draws, note):
     rows = pd.concat([three_bars(), three_bars().assign(dataset="faces")])
     rows = rows[rows["variant"] != "control"].assign(n_draws=[5, draws[0], 5, draws[1]])
-    assert style.draws_note(rows) == note
+    assert footnotes.draws_note(rows) == note
 
 
 def test_the_distance_of_unrelated_weights_is_marked_and_explained():
@@ -72,7 +72,7 @@ def test_the_distance_of_unrelated_weights_is_marked_and_explained():
     at = dots.lines(rows)
     figure, axes = dots.page(at, 1)
     dots.noise(axes, rows, pd.DataFrame(columns=["metric", "place", "variant", "value"]), at, ["l2_unit"])
-    style.finish(figure, "Title", rows, (), "")
+    sheets.finish(figure, "Title", rows, (), "")
     assert figure.axes[0].get_xlim()[1] > np.sqrt(2)
     assert style.FAR in words(figure)
     assert any("the distance of two random directions" in text for text in words(figure))
@@ -80,14 +80,14 @@ def test_the_distance_of_unrelated_weights_is_marked_and_explained():
 
 def test_saving_twice_gives_the_same_bytes_in_all_formats(tmp_path):
     figure = drawn(three_bars())
-    style.save(figure, f"{tmp_path}/once")
-    style.save(figure, f"{tmp_path}/again")
+    sheets.save(figure, f"{tmp_path}/once")
+    sheets.save(figure, f"{tmp_path}/again")
     assert written(f"{tmp_path}/once") == written(f"{tmp_path}/again")
 
 
 def test_another_process_on_another_day_gives_the_same_bytes(tmp_path):
-    style.save(drawn(three_bars()), f"{tmp_path}/here")
-    script = "import sys; import test_style as t; t.style.save(t.drawn(t.three_bars()), sys.argv[1])"
+    sheets.save(drawn(three_bars()), f"{tmp_path}/here")
+    script = "import sys; import test_style as t; t.sheets.save(t.drawn(t.three_bars()), sys.argv[1])"
     path = os.pathsep.join([str(Path(__file__).parent), str(ROOT / "workflow")])
     elsewhere = {"PYTHONHASHSEED": "7", "SOURCE_DATE_EPOCH": "86400", "PYTHONPATH": path}
     command = [sys.executable, "-c", script, f"{tmp_path}/there"]
@@ -98,7 +98,7 @@ def test_another_process_on_another_day_gives_the_same_bytes(tmp_path):
 def test_the_last_digits_of_the_layout_do_not_change_the_bytes(tmp_path, monkeypatch):
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    style.save(drawn(three_bars()), f"{tmp_path}/here")
+    sheets.save(drawn(three_bars()), f"{tmp_path}/here")
     laid_out = ConstrainedLayoutEngine.execute
 
     def elsewhere(engine, figure):
@@ -107,31 +107,31 @@ def test_the_last_digits_of_the_layout_do_not_change_the_bytes(tmp_path, monkeyp
             panel._set_position(panel.get_position(original=True).translated(3e-16, -3e-16))
 
     monkeypatch.setattr(ConstrainedLayoutEngine, "execute", elsewhere)
-    style.save(drawn(three_bars()), f"{tmp_path}/there")
+    sheets.save(drawn(three_bars()), f"{tmp_path}/there")
     assert written(f"{tmp_path}/here") == written(f"{tmp_path}/there")
 
 
 def test_a_figure_is_laid_out_once_and_drawn_once_for_each_format(tmp_path, monkeypatch):
     figure, draws, draw = drawn(three_bars()), [], Figure.draw
     monkeypatch.setattr(Figure, "draw", lambda self, renderer: (draws.append(self), draw(self, renderer)))
-    style.save(figure, f"{tmp_path}/it")
-    assert len(draws) == 1 + len(style.FORMATS)
+    sheets.save(figure, f"{tmp_path}/it")
+    assert len(draws) == 1 + len(sheets.FORMATS)
 
 
 def test_another_value_gives_other_bytes(tmp_path):
     rows = three_bars()
-    style.save(drawn(rows), f"{tmp_path}/one")
-    style.save(drawn(rows.replace({"value": 0.1}, 0.11)), f"{tmp_path}/other")
+    sheets.save(drawn(rows), f"{tmp_path}/one")
+    sheets.save(drawn(rows.replace({"value": 0.1}, 0.11)), f"{tmp_path}/other")
     one, other = written(f"{tmp_path}/one"), written(f"{tmp_path}/other")
-    assert all(one[suffix] != other[suffix] for suffix in style.FORMATS)
+    assert all(one[suffix] != other[suffix] for suffix in sheets.FORMATS)
 
 
 def test_a_persons_own_style_does_not_change_the_bytes(tmp_path):
     import matplotlib
 
-    style.save(drawn(three_bars()), f"{tmp_path}/plain")
+    sheets.save(drawn(three_bars()), f"{tmp_path}/plain")
     matplotlib.rcParams.update({"font.size": 20, "axes.facecolor": "red", "savefig.facecolor": "red"})
-    style.save(drawn(three_bars()), f"{tmp_path}/own")
+    sheets.save(drawn(three_bars()), f"{tmp_path}/own")
     assert written(f"{tmp_path}/plain") == written(f"{tmp_path}/own")
 
 
@@ -201,7 +201,9 @@ def test_emulated_noise_is_labelled_where_it_is_shown_and_only_there():
 def test_no_text_leaves_the_figure_and_no_label_touches_another():
     rows = pd.concat([three_bars().assign(place=f"a-long-model-{i} / digits") for i in range(6)])
     figure = drawn(rows, ["cpu"])
-    style.frame(figure, "A finding with 4.2 % of words in it, " * 5, ["A note. " * 40], subtitle="What is shown, " * 12)
+    sheets.frame(
+        figure, "A finding with 4.2 % of words in it, " * 5, ["A note. " * 40], subtitle="What is shown, " * 12
+    )
     figure.draw_without_rendering()
     edge = figure.bbox
     for text in figure.texts:
@@ -215,21 +217,21 @@ def test_no_text_leaves_the_figure_and_no_label_touches_another():
 
 
 def test_the_note_counts_runs_and_missing_runs():
-    assert style.runs_note(three_bars()) == "Runs: 5 each (IMPL: 1, Control: 2); 4 of 12 missing."
-    assert style.runs_note(three_bars().iloc[:1]) == "Runs: 5 each; none of 5 missing."
+    assert footnotes.runs_note(three_bars()) == "Runs: 5 each (IMPL: 1, Control: 2); 4 of 12 missing."
+    assert footnotes.runs_note(three_bars().iloc[:1]) == "Runs: 5 each; none of 5 missing."
 
 
 def test_runs_of_a_cell_are_counted_once_however_many_metrics_it_has():
     rows = three_bars()
-    assert style.runs_note(pd.concat([rows, rows.assign(metric="l2_unit")])) == style.runs_note(rows)
+    assert footnotes.runs_note(pd.concat([rows, rows.assign(metric="l2_unit")])) == footnotes.runs_note(rows)
 
 
 def test_pairs_of_runs_are_counted_apart_from_runs():
     pairs = three_bars().iloc[:1].assign(other_hardware="gpu", n_runs=3, n_missing=1)
     said = "Pairs of equal runs on two toolings: 3 each; 1 of 4 missing."
-    assert style.runs_note(pairs) == said
+    assert footnotes.runs_note(pairs) == said
     runs = three_bars().iloc[:1]
-    assert style.runs_note(pd.concat([runs, pairs])) == f"Runs: 5 each; none of 5 missing. {said}"
+    assert footnotes.runs_note(pd.concat([runs, pairs])) == f"Runs: 5 each; none of 5 missing. {said}"
 
 
 def test_of_more_names_than_colours_the_last_are_grey_and_none_is_left_out():
@@ -240,7 +242,7 @@ def test_of_more_names_than_colours_the_last_are_grey_and_none_is_left_out():
         "d": "#BBBBBB",
     }
     rows = pd.DataFrame({"place": list("abc"), "epoch": 1, "value": [0.1, 0.2, 0.3]})
-    _, axes = style.grid(1, [3])
+    _, axes = sheets.grid(1, [3])
     panels.courses(axes[0, 0], rows, "Apart", ["red", "blue"])
     assert [line.get_label() for line in axes[0, 0].lines] == ["a", "b", "c"]
 
@@ -269,7 +271,7 @@ TASKS = [["smallcnn", "digits"]]
 
 def test_files_that_lack_something_are_named_by_the_first():
     with pytest.raises(BadInput, match=r"^a\.csv and 1 more: hardware: no 'v100'; it has cpu$"):
-        style.select(three_bars(), ["a.csv", "b.csv"], "churn", ["v100"], TASKS)
+        selection.select(three_bars(), ["a.csv", "b.csv"], "churn", ["v100"], TASKS)
 
 
 @pytest.mark.parametrize(
@@ -283,28 +285,28 @@ def test_files_that_lack_something_are_named_by_the_first():
 )
 def test_a_file_without_what_a_figure_needs_is_refused_in_one_line(metric, hardware, part, message):
     with pytest.raises(BadInput, match=f"^{re.escape(message)}$"):
-        style.select(three_bars(), "m.csv", metric, [hardware], TASKS, part)
+        selection.select(three_bars(), "m.csv", metric, [hardware], TASKS, part)
 
 
 @pytest.mark.parametrize(("part", "groups"), [("all", {"all"}), ("class", {"3", "10"}), ("group", {"Old", "B2"})])
 def test_classes_and_sub_groups_are_kept_apart_from_all_examples_and_each_other(part, groups):
     rows = pd.concat([three_bars().assign(group=name) for name in ("all", "3", "10", "Old", "B2")])
-    assert set(style.select(rows, "m.csv", "churn", ["cpu"], TASKS, part)["group"]) == groups
+    assert set(selection.select(rows, "m.csv", "churn", ["cpu"], TASKS, part)["group"]) == groups
 
 
 def test_a_figure_shows_its_own_tasks_and_no_others():
     rows = pd.concat([three_bars(), three_bars().assign(model="resnet18"), three_bars().assign(dataset="faces")])
-    shown = style.select(rows, "m.csv", "churn", ["cpu"], [["smallcnn", "digits"], ["resnet18", "digits"]])
+    shown = selection.select(rows, "m.csv", "churn", ["cpu"], [["smallcnn", "digits"], ["resnet18", "digits"]])
     assert set(zip(shown["model"], shown["dataset"], strict=True)) == {("smallcnn", "digits"), ("resnet18", "digits")}
     with pytest.raises(BadInput, match="no 'cpu'; it has nothing"):
-        style.select(rows, "m.csv", "churn", ["cpu"], [["resnet18", "faces"]])
+        selection.select(rows, "m.csv", "churn", ["cpu"], [["resnet18", "faces"]])
 
 
 def test_panels_too_wide_for_a_page_stand_below_one_another_and_share_their_axes_all_the_same():
-    beside, axes = style.grid(2, [5.0, 5.0, 5.0])
+    beside, axes = sheets.grid(2, [5.0, 5.0, 5.0])
     assert axes.shape == (2, 3)
     assert beside.get_size_inches()[0] == 15
-    below, axes = style.grid(2, [8.0, 8.0, 8.0])
+    below, axes = sheets.grid(2, [8.0, 8.0, 8.0])
     assert axes.shape == (2, 3)
     assert below.get_size_inches()[0] == 8
     axes[1, 2].set_ylim(0, 7)
@@ -335,7 +337,7 @@ def sizes(metric, *values):
 
 
 def test_accuracy_by_size_has_an_axis_of_its_own_and_arrows_where_intervals_leave_it():
-    _, axes = style.grid(1, [3, 3])
+    _, axes = sheets.grid(1, [3, 3])
     panels.lines(axes[0, 0], sizes("accuracy_mean", (0.90, 0.89, 0.91), (0.91, 0.1, 1.0)), "cpu")
     low, high = axes[0, 0].get_ylim()
     assert 85 < low < 89
@@ -344,7 +346,7 @@ def test_accuracy_by_size_has_an_axis_of_its_own_and_arrows_where_intervals_leav
 
 
 def test_what_falls_with_the_square_root_of_the_size_is_dashed():
-    _, axes = style.grid(1, [3])
+    _, axes = sheets.grid(1, [3])
     panels.lines(axes[0, 0], sizes("accuracy_sd", (0.04, 0.03, 0.05), (0.03, 0.02, 0.06)), "cpu", falls=True)
     (dashed,) = [line for line in axes[0, 0].lines if line.get_linestyle() == "--"]
     assert list(dashed.get_ydata()) == pytest.approx([4, 4 / np.sqrt(2)])

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 from toolnoise.base.errors import BadInput
 from toolnoise.commands.sample_size import Claim, SampleSize
-from toolnoise.figures import style
+from toolnoise.figures import sheets, style
 
 TITLES = {"gain": "A gain", "ratio": "SDs that differ", "margin": "SDs that are equal"}
 # Drawn without a claim: gains in SDs, and factors.
@@ -18,11 +18,11 @@ TICKS = tuple(digit * 10**power for power in range(7) for digit in (1, 2, 5))
 
 def draw(plan: SampleSize, path: str) -> None:
     """Write the figure; the suffix is the format."""
-    if Path(path).suffix[1:] not in style.FORMATS:
-        raise BadInput("command line", "--figure", f"found {path}", f"a name ending in .{', .'.join(style.FORMATS)}")
+    if Path(path).suffix[1:] not in sheets.FORMATS:
+        raise BadInput("command line", "--figure", f"found {path}", f"a name ending in .{', .'.join(sheets.FORMATS)}")
     claims = plan.claims or _usual(plan)
     kinds = list(dict.fromkeys(claim.kind for claim in claims))
-    figure, axes = style.grid(1, [4.2] * len(kinds), height=3.1)
+    figure, axes = sheets.grid(1, [4.2] * len(kinds), height=3.1)
     for panel, kind in zip(axes[0], kinds, strict=True):
         _curves(panel, plan, [claim for claim in claims if claim.kind == kind])
     notes = [
@@ -33,8 +33,8 @@ def draw(plan: SampleSize, path: str) -> None:
         known = plan.spread.runs
         band = f" Bands: from one end of its 95 % interval to the other ({known} runs)." if known else ""
         notes.append(f"SD of accuracy, {plan.spread.source}: {plan.spread.sd.value:.3g} points.{band}")
-    style.frame(figure, "Statistical power against runs per arm", notes)
-    style.save_as(figure, path)
+    sheets.frame(figure, "Statistical power against runs per arm", notes)
+    sheets.save_as(figure, path)
 
 
 def _usual(plan: SampleSize) -> list[Claim]:

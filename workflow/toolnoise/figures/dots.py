@@ -17,7 +17,7 @@ from matplotlib.transforms import blended_transform_factory
 
 from toolnoise.base.metric_files import CELL, part_of
 from toolnoise.base.noise_sources import ALGORITHMIC
-from toolnoise.figures import style
+from toolnoise.figures import selection, sheets, style
 from toolnoise.figures.panels import TICKS, interval
 from toolnoise.study.variants import variant
 
@@ -60,15 +60,15 @@ Values = Mapping[tuple[str, str], float]
 def lines(rows: pd.DataFrame) -> Lines:
     """The height of each line of each place, from the top; each place has a heading, whose variant is empty."""
     found: Lines = {}
-    for place in style.unique(rows["place"]):
-        for kind in ("", *style.unique(rows[rows["place"] == place]["variant"])):
+    for place in selection.unique(rows["place"]):
+        for kind in ("", *selection.unique(rows[rows["place"] == place]["variant"])):
             found[place, kind] = len(found)
     return found
 
 
 def page(at: Lines, columns: int) -> tuple[Figure, Sequence[Axes]]:
     """An empty figure as wide as a page with a panel per measure, its lines named on the left."""
-    figure, axes = style.sheet(columns, height_of(at), style.PAGE)
+    figure, axes = sheets.sheet(columns, height_of(at), sheets.PAGE)
     name(axes, at)
     return figure, axes
 
@@ -238,7 +238,7 @@ def of_runs(
 
     For the SD of accuracy it is the distance of the run's accuracy from the mean of the runs with the same draws.
     """
-    table = style.of_tasks(table[table["hardware"].isin(hardware) & (table["group"].map(part_of) == part)], tasks)
+    table = selection.of_tasks(table[table["hardware"].isin(hardware) & (table["group"].map(part_of) == part)], tasks)
     near = []
     for kind, rows in table[table["metric"] == "accuracy"].groupby("variant", sort=False):
         fixed = [source for source in ALGORITHMIC if source not in variant(kind).varying]
@@ -263,7 +263,7 @@ def noise(
     """Measures of noise side by side; the SD has what chance alone would make of it, and what it is without."""
     beside = {
         name: rows[rows["metric"] == metric].set_index(list(HEADED))["value"].to_dict()
-        for name, metric in (("chance", style.SD_NULL), ("alone", style.SD_ALONE))
+        for name, metric in (("chance", selection.SD_NULL), ("alone", selection.SD_ALONE))
     }
     for panel, metric in zip(axes, metrics, strict=True):
         extra = beside if metric == "accuracy_sd" else {}

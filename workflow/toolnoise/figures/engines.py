@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from toolnoise.base.errors import BadInput
-from toolnoise.figures import style
+from toolnoise.figures import selection, style
 
 TOTAL, TRAINING = "in all", "training"
 TINTS = {TOTAL: "#555555", TRAINING: "#D55E00"}
@@ -14,7 +14,7 @@ INFERENCE = "#0072B2"
 
 def names(identical: pd.DataFrame, hardware: Sequence[str], tasks: Sequence[Sequence[str]]) -> dict[str, str]:
     """Each tooling's framework and its version, from rows of a metric file of identical runs."""
-    rows = style.of_tasks(identical.assign(model=identical["network"]), tasks)
+    rows = selection.of_tasks(identical.assign(model=identical["network"]), tasks)
     rows = rows.drop_duplicates("hardware").set_index("hardware")[["backend", "backend_version"]]
     return {name: style.framework_name(*rows.loc[name]) for name in hardware}
 
@@ -29,11 +29,11 @@ def pairs(
     rows: pd.DataFrame, paths: str | Sequence[str], hardware: Sequence[str], tasks: Sequence[Sequence[str]]
 ) -> pd.DataFrame:
     """Rows of these tasks for pairs of these toolings; there must be some."""
-    both = style.of_tasks(rows, tasks)
+    both = selection.of_tasks(rows, tasks)
     both = both[both["hardware"].isin(hardware) & both["other_hardware"].isin(hardware)]
     if both.empty:
         raise BadInput(
-            style.named(paths), "hardware", f"no pair among {', '.join(hardware)}", "name two of its toolings"
+            selection.named(paths), "hardware", f"no pair among {', '.join(hardware)}", "name two of its toolings"
         )
     return both
 
@@ -61,7 +61,7 @@ def parts(split: pd.DataFrame, short: Mapping[str, str]) -> pd.DataFrame:
 
 def tints(rows: pd.DataFrame) -> dict[str, str]:
     """The colour of each part of the churn."""
-    return {name: TINTS.get(name, INFERENCE) for name in style.unique(rows["variant"])}
+    return {name: TINTS.get(name, INFERENCE) for name in selection.unique(rows["variant"])}
 
 
 def logits(split: pd.DataFrame) -> str:

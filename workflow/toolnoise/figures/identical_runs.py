@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from toolnoise.base.errors import BadInput
-from toolnoise.figures import style
+from toolnoise.figures import selection, style
 from toolnoise.figures.tables import Entry
 from toolnoise.stats.spread import range_in_sds, sd_interval
 from toolnoise.study import published
@@ -20,10 +20,12 @@ def select(
     data: pd.DataFrame, paths: str | Sequence[str], hardware: Sequence[str], tasks: Sequence[Sequence[str]]
 ) -> pd.DataFrame:
     """The rows of these toolings and tasks, by every criterion of convergence."""
-    data = style.of_tasks(data.assign(model=data["network"]), tasks)
+    data = selection.of_tasks(data.assign(model=data["network"]), tasks)
     data = data[data["hardware"].isin(hardware)]
     if data.empty:
-        raise BadInput(style.named(paths), "hardware", f"no runs on {', '.join(hardware)}", "a tooling of the study")
+        raise BadInput(
+            selection.named(paths), "hardware", f"no runs on {', '.join(hardware)}", "a tooling of the study"
+        )
     return data
 
 

@@ -11,16 +11,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
 
-from toolnoise.figures.style import (
-    FAR,
-    FLAT,
-    INK,
-    MEASURES,
-    SOFT,
-    colour,
-    cycle,
-    unique,
-)
+from toolnoise.figures.selection import unique
+from toolnoise.figures.sheets import FLAT
+from toolnoise.figures.style import FAR, INK, MEASURES, SOFT, colour, cycle
 
 BEHIND = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.4}  # of a short text
 FURTHEST = 8.0  # times: the interval of a ratio is shown up to there, and down to its inverse

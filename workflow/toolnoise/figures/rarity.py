@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from toolnoise.base.metric_files import CELL, NUMBERS, part_of
-from toolnoise.figures import style
+from toolnoise.figures import selection
 from toolnoise.stats.estimates import Estimate
 from toolnoise.stats.sd_ratio import Null
 
@@ -24,14 +24,14 @@ def against_share(
     stability: pd.DataFrame, counts: pd.DataFrame, hardware: Sequence[str], tasks: Sequence
 ) -> pd.DataFrame:
     """The rows of the figure, by share: `rate`, `sd` and `churn` of the group and of all, and the nulls of the two."""
-    mine = style.of_tasks(stability, tasks)
+    mine = selection.of_tasks(stability, tasks)
     mine = mine[mine["hardware"].isin(hardware)]
     rows = []
     for cell, found in mine.groupby(list(CELL), sort=False):
         values = {(row.metric, row.group): Estimate(row.value, row.ci_low, row.ci_high) for row in found.itertuples()}
         draws = values["n_draws", "all"].value
         about = found["n_runs"].iloc[0], found["n_missing"].iloc[0], draws
-        for group in style.unique(found["group"]):
+        for group in selection.unique(found["group"]):
             if part_of(group) == "group":
                 share = train_share(counts, cell[1], group)
                 shown = _quantities(values, counts, cell[1], group, _freedom(*about[::2]))

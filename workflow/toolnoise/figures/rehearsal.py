@@ -8,7 +8,8 @@ import io
 import matplotlib
 from matplotlib.figure import Figure
 
-from toolnoise.figures.style import FORMATS, STYLE
+from toolnoise.figures.sheets import FORMATS
+from toolnoise.figures.style import STYLE
 
 with matplotlib.rc_context(STYLE):
     figure = Figure(layout="constrained")

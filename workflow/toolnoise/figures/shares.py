@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from toolnoise.figures import style
+from toolnoise.figures import selection, sheets, style
 
 NAMED = 5  # parts with a name and a colour
 LONGEST = 40  # characters of a name
@@ -19,7 +19,7 @@ SMALL = 7  # points
 
 def page(wholes: int) -> tuple[Figure, tuple[Axes, Axes]]:
     """An empty figure of so many wholes: bars on the left, and room for the names of their parts."""
-    figure, (left, right) = style.sheet(2, LINE * BLOCK * wholes + 0.5, style.PAGE)
+    figure, (left, right) = sheets.sheet(2, LINE * BLOCK * wholes + 0.5, sheets.PAGE)
     for panel in (left, right):
         panel.set_ylim(BLOCK * wholes - 0.6, -0.6)
         panel.grid(visible=False)
@@ -55,7 +55,7 @@ def draw(panels: tuple[Axes, Axes], rows: pd.DataFrame, place: int, name: str, c
     """One whole in both modes, as number `place` from the top, with its longest parts and their times."""
     bars, list_of_parts = panels
     top = BLOCK * place
-    modes = style.unique(rows["mode"])
+    modes = selection.unique(rows["mode"])
     bars.text(0, top, name, va="center", weight="bold", size=SMALL + 1, in_layout=False)
     times = {mode: rows[rows["mode"] == mode].set_index("kernel")["value"] for mode in modes}
     for mode, at in zip(modes, (top + 1.7, top + 4.1), strict=False):
@@ -92,4 +92,4 @@ def of_longest(rows: pd.DataFrame) -> dict[str, np.ndarray]:
     wholes = rows.groupby(["mode", "model"], sort=False)["value"]
     named = rows[rows["rank"] != "rest"].groupby(["mode", "model"], sort=False)["value"]
     share = named.max() / wholes.sum()
-    return {mode: share[mode].to_numpy() for mode in style.unique(rows["mode"])}
+    return {mode: share[mode].to_numpy() for mode in selection.unique(rows["mode"])}

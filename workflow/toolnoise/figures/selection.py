@@ -1,0 +1,77 @@
+"""The rows of metric files that a figure shows; a file that lacks them is refused in one line."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from toolnoise.base.errors import BadInput
+from toolnoise.base.metric_files import CELL, part_of
+
+NOISE = ("accuracy_sd", "churn", "l2_unit")  # the three measures of the paper's figures 2, 3, 6, 11 and 13
+# The same with churn relative to what the errors of two runs allow, for models of unlike accuracy.
+NOISE_AND_RANGE = ("accuracy_sd", "churn", "churn_normalised", "l2_unit")
+PARTS = {"all": "over all examples", "class": "by class", "group": "by sub-group"}  # see metric_files.part_of
+# Shown with the first of them.
+SD_NULL = "accuracy_sd_independent_null"
+SD_ALONE = "accuracy_sd_distribution"
+
+
+def select(
+    table: pd.DataFrame,
+    paths: str | Sequence[str],
+    metric: str,
+    hardware: Sequence[str],
+    tasks: Sequence[Sequence[str]],
+    part: str = "all",
+) -> pd.DataFrame:
+    """Rows of one metric for these toolings and tasks, of one of `PARTS`; each tooling must have some.
+
+    `paths` are the files that the table was read from. The column `n_draws` has the number of algorithmic draws of each
+    row's cell, NaN if the table does not say it.
+    """
+    table = of_tasks(table, tasks)
+    for name in hardware:
+        mine = table[table["hardware"] == name]
+        if mine.empty:
+            raise BadInput(named(paths), "hardware", f"no {name!r}", f"it has {_listed(table['hardware'])}")
+        mine = mine[mine["group"].map(part_of) == part]
+        if metric not in set(mine["metric"]):
+            found = f"no {metric!r} {PARTS[part]} on {name}"
+            raise BadInput(named(paths), "metric", found, f"it has {_listed(mine['metric'])}")
+    wanted = (table["metric"] == metric) & (table["group"].map(part_of) == part)
+    rows = table[wanted & table["hardware"].isin(hardware)]
+    if "n_draws" in table:
+        return rows
+    drawn = table[table["metric"] == "n_draws"].set_index(list(CELL))["value"].rename("n_draws")
+    return rows.join(drawn, on=list(CELL))
+
+
+def named(paths: str | Sequence[str]) -> str:
+    """The name of some files in an error message."""
+    first, *more = [paths] if isinstance(paths, str) else paths
+    return f"{first} and {len(more)} more" if more else first
+
+
+def of_tasks(table: pd.DataFrame, tasks: Sequence[Sequence[str]]) -> pd.DataFrame:
+    """Rows of some tasks, each a model and a data set."""
+    return table[pd.MultiIndex.from_frame(table[["model", "dataset"]]).isin(list(map(tuple, tasks)))]
+
+
+def _listed(names: pd.Series) -> str:
+    return ", ".join(names.unique()) or "nothing"
+
+
+def unique(names: pd.Series) -> list[str]:
+    """The names in order of appearance, which is the order of the study."""
+    return list(names.unique())
+
+
+def noise_rows(
+    table: pd.DataFrame,
+    paths: str | Sequence[str],
+    hardware: Sequence[str],
+    tasks: Sequence[Sequence[str]],
+    metrics: Sequence[str] = NOISE,
+) -> pd.DataFrame:
+    """The rows of some measures of noise, of `SD_NULL` and of `SD_ALONE`."""
+    return pd.concat([select(table, paths, metric, hardware, tasks) for metric in (*metrics, SD_NULL, SD_ALONE)])

@@ -1,0 +1,171 @@
+"""Sheets of figures: the places of panels, title, legend and notes, and files with fixed bytes.
+
+The same rows give the same bytes (PDF, SVG and PNG).
+"""
+
+import textwrap
+from collections.abc import Mapping, Sequence
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from toolnoise.base.files import replacing
+from toolnoise.figures.footnotes import draws_note, marks_note, runs_note
+from toolnoise.figures.selection import unique
+from toolnoise.figures.style import EMULATED, PALETTE, SOFT, STYLE, colour, variant_name
+
+WIDEST = 16.5  # inches of a figure: its text can still be read on a page
+PAGE = 7.0  # inches: the width of a page of a paper
+FLAT = 1e-12  # the height of an axis that shows nothing yet
+FORMATS = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}  # no dates in the bytes
+
+
+def grid(lines: int, widths: Sequence[float], height: float = 2.3, share: str = "col") -> tuple[Figure, np.ndarray]:
+    """An empty figure of panels that start at zero, as [line][column]; a column (or row) shares its y axis.
+
+    If a line would be wider than a page, its panels are placed below one another.
+    """
+    _restyle()
+    beside = sum(widths) <= WIDEST
+    wide, deep = (sum(widths), lines) if beside else (max(widths), lines * len(widths))
+    # At least as wide as the title, the legend and the footnote need.
+    figure = Figure(figsize=(max(wide, 6.2), height * deep), layout="constrained")
+    figure.get_layout_engine().set(h_pad=0.09)
+    ratios = list(widths) if beside else [1]
+    axes = figure.subplots(deep, len(ratios), squeeze=False, width_ratios=ratios).reshape(lines, len(widths))
+    for line, column in np.ndindex(axes.shape):
+        panel, first = axes[line, column], axes[0, column] if share == "col" else axes[line, 0]
+        if panel is not first:
+            panel.sharey(first)
+            panel.tick_params(labelleft=share == "col")
+        panel.set_ylim(0, FLAT)
+    return figure, axes
+
+
+def mosaic(lines: Sequence[tuple[float, Sequence[float]]]) -> tuple[Figure, list[Axes]]:
+    """An empty figure of lines of panels, each line with its height and its panels' widths; no two share an axis.
+
+    If a line would be wider than a page, its panels are placed below one another.
+    """
+    _restyle()
+    fitting: list[tuple[float, Sequence[float]]] = []
+    for high, widths in lines:
+        fitting += [(high, widths)] if sum(widths) <= WIDEST else [(high, [wide]) for wide in widths]
+    size = max(6.2, *(sum(widths) for _, widths in fitting)), sum(high for high, _ in fitting)
+    figure = Figure(figsize=size, layout="constrained")
+    figure.get_layout_engine().set(h_pad=0.09)
+    outer = figure.add_gridspec(len(fitting), height_ratios=[high for high, _ in fitting])
+    panels = []
+    for place, (_, widths) in zip(outer, fitting, strict=True):
+        # The rest of the page beside a narrow line stays empty.
+        spare = size[0] - sum(widths)
+        ratios = [*widths, *([spare] if spare > 0.1 else [])]
+        inner = place.subgridspec(1, len(ratios), width_ratios=ratios)
+        panels += [figure.add_subplot(inner[number]) for number in range(len(widths))]
+    for panel in panels:
+        panel.set_ylim(0, FLAT)
+    return figure, panels
+
+
+def sheet(columns: int, high: float, wide: float, lines: int = 1) -> tuple[Figure, Sequence[Axes]]:
+    """An empty figure of that size in inches with panels that are read along common lines, in the order of reading."""
+    _restyle()
+    figure = Figure(figsize=(wide, high * lines), layout="constrained")
+    figure.get_layout_engine().set(h_pad=0.06, w_pad=0.05)
+    return figure, list(figure.subplots(lines, columns, squeeze=False).flat)
+
+
+def _restyle() -> None:
+    matplotlib.rcdefaults()  # a user's own matplotlibrc must not change the bytes
+    matplotlib.rcParams.update(sns.axes_style("whitegrid") | STYLE)
+
+
+def finish(
+    figure: Figure,
+    title: str,
+    rows: pd.DataFrame,
+    emulated: Sequence[str],
+    how: str,
+    keys: Sequence[str] | None = None,
+    palette: Mapping[str, str] = PALETTE,
+    subtitle: str = "",
+    marks: Sequence[Artist] = (),
+) -> None:
+    """Put title and legend above the panels and notes below, in bands of their own, so that nothing overlaps.
+
+    The title is what was found, or the question; the subtitle says what is shown. `rows` are all rows shown. `how`
+    describes how the values were made from runs. The legend has the variants of `keys`, or all variants, and `marks`.
+    """
+    variants = unique(rows["variant"]) if keys is None else keys
+    notes = [f"{how} {marks_note(figure, rows)}", runs_note(rows)]
+    notes += filter(None, [draws_note(rows) if "n_draws" in rows else ""])
+    if set(emulated) & set(rows["hardware"]):
+        notes.append(EMULATED)
+    patches = [Patch(facecolor=colour(name, palette), label=variant_name(name)) for name in variants]
+    frame(figure, title, notes, [*patches, *marks], subtitle)
+
+
+def frame(figure: Figure, title: str, notes: Sequence[str], keys: Sequence[Artist] = (), subtitle: str = "") -> None:
+    """Put a title, a subtitle and a legend of `keys` above the panels and notes below, in bands of their own."""
+    wide, high = figure.get_size_inches()
+    lines = [line for note in notes for line in textwrap.wrap(note, int(20 * wide - 4))]
+    heading, below = _wrapped(title, 10.8 * wide), _wrapped(subtitle, 15.5 * wide)
+    columns = _columns(keys, wide)
+    above = 0.06 + 0.19 * len(heading) + 0.155 * len(below) + 0.05
+    top = above + 0.12 + 0.165 * (-(-len(keys) // columns) if keys else 0)
+    bottom = 0.15 + 0.139 * len(lines)
+    tall = high + top + bottom
+    figure.set_size_inches(wide, tall)
+    figure.get_layout_engine().set(rect=(0.06 / wide, bottom / tall, 1 - 0.1 / wide, 1 - (top + bottom) / tall))
+    left = 0.1 / wide
+    first = {"ha": "left", "va": "top", "linespacing": 1.25}
+    figure.text(left, 1 - 0.08 / tall, "\n".join(heading), size=10.5, weight="bold", **first)
+    figure.text(left, 1 - (0.1 + 0.19 * len(heading)) / tall, "\n".join(below), size=8.5, color=SOFT, **first)
+    small = {"ha": "left", "va": "bottom", "size": 7, "linespacing": 1.4, "color": SOFT}
+    figure.text(left, 0.09 / tall, "\n".join(lines), **small)
+    place = {"loc": "upper left", "bbox_to_anchor": (left, 1 - (above + 0.02) / tall), "borderaxespad": 0}
+    shape = {"ncols": columns, "handlelength": 1.1, "handleheight": 0.9, "columnspacing": 1.5, "fontsize": 7.5}
+    if keys:
+        figure.legend(handles=keys, borderpad=0, **place, **shape)
+
+
+def _wrapped(text: str, most: float) -> list[str]:
+    """The lines of a text; a number and its per cent sign stay together."""
+    return [line.replace("\u00a0", " ") for line in textwrap.wrap(text.replace(" %", "\u00a0%"), int(most))]
+
+
+def _columns(keys: Sequence[Artist], wide: float) -> int:
+    """As many entries of a legend beside one another as fit: a column is as wide as its longest label."""
+    for columns in range(len(keys), 1, -1):
+        # Matplotlib fills column by column.
+        longest = [max(len(key.get_label()) for key in part) for part in np.array_split(np.array(keys), columns)]
+        if sum(0.056 * size + 0.32 for size in longest) <= wide - 0.2:
+            return columns
+    return 1
+
+
+def save(figure: Figure, stem: str) -> None:
+    """Write stem.pdf, stem.svg and stem.png; the same figure gives the same bytes."""
+    for suffix in FORMATS:
+        save_as(figure, f"{stem}.{suffix}")
+
+
+def save_as(figure: Figure, path: str) -> None:
+    """Write one file, in the format of its suffix."""
+    suffix = path.rpartition(".")[2]
+    with matplotlib.rc_context(STYLE):
+        if figure.get_layout_engine() is not None:
+            figure.draw_without_rendering()  # laid out once, so that all formats agree
+            # Not "none", which would leave a placeholder: each format would be drawn three times.
+            figure.set_layout_engine(None)
+            for panel in figure.axes:
+                # The layout's solver goes by addresses in memory, so its last digits differ from process to process.
+                panel.set_position(np.round(panel.get_position(original=True).bounds, 6))
+        with replacing(path) as scratch:
+            figure.savefig(scratch, format=suffix, dpi=200, metadata=FORMATS[suffix])
