@@ -22,6 +22,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = [str(ROOT / "workflow"), str(ROOT / "site")]
@@ -50,6 +51,8 @@ PARTS = {
     "throughput": ("count",),
     "frameworks": ("measure-frameworks",),
 }
+# Parts whose jobs need the GPU to themselves.
+TIMED = ("cost", "throughput")
 # Dependencies of the package that JAX and PyTorch machines usually lack.
 CARRIED = ("keras", "namex", "optree", "jsonschema", "jsonschema-specifications", "referencing", "rpds-py", "attrs")
 CARRIED = (*CARRIED, "pooch", "platformdirs")
@@ -72,6 +75,9 @@ def main() -> None:
             one.add_argument("--python", metavar="VERSION", help="include packages for this Python version")
         if verb is run:
             one.add_argument("--minutes", type=float, default=9, help="time limit (9)")
+            one.add_argument(
+                "--jobs", type=int, default=1, metavar="N", help="jobs at a time (1); whatever is timed runs alone"
+            )
             one.add_argument(
                 "--parts", nargs="+", choices=PARTS, default=list(PARTS), help="parts to run (all, in this order)"
             )
@@ -141,8 +147,7 @@ def run(options: argparse.Namespace) -> None:
     for part in options.parts:
         if part == "throughput":
             work.time_against_fit()
-        for target in work.targets(part):
-            work.attain(target)
+        work.attain(work.targets(part), 1 if part in TIMED else options.jobs)
     shutil.rmtree("brought", ignore_errors=True)
     for number, some in enumerate(_shares(study.name, options.largest, options.most), 1):
         members = [archive.Member(path.as_posix(), path.stat().st_size, _blocks(path)) for path in some]
@@ -178,28 +183,76 @@ class Work:
         """The jobs whose outputs a part needs."""
         return [job for job in self.ordered if job.verb in PARTS[part]]
 
-    def attain(self, target: Job) -> None:
-        """Perform a job after the jobs that it needs, unless something fails or the time is over."""
-        while job := self.lacking(target):
+    def attain(self, targets: list[Job], at_once: int) -> None:
+        """Perform targets and the jobs that they need, unless something fails or the time is over."""
+        left, finished = list(targets), set()
+        running: dict[str, Running] = {}
+        try:
+            while left:
+                for target in left[:]:
+                    if len(running) < at_once and not self._begin(target, at_once, running, finished):
+                        left.remove(target)
+                if not running:
+                    return
+                for name in self._wait(running):
+                    job, succeeded = running[name].job, running.pop(name).ended()
+                    if succeeded and not self.is_done(job):
+                        raise RuntimeError(
+                            f"{name} has ended without error, but its outputs are not those of the study"
+                        )
+        finally:
+            for one in running.values():
+                one.kill()
+
+    def _begin(self, target: Job, at_once: int, running: dict[str, "Running"], finished: set[str]) -> bool:
+        """Begin what can run now for a target; returns whether something for it runs or can run later."""
+        for job in self.ready(target, finished):
+            name = called(job)
             if failed := why_failed(log_of(job)):
-                print(f"left: {called(target)}, because {called(job)} failed: {failed}", flush=True)
-                return
-            if not self._fits(job):
-                return
-            self._perform(job)
+                print(f"left: {called(target)}, because {name} failed: {failed}", flush=True)
+                return False
+            if len(running) == at_once:
+                return True
+            if name not in running and self._fits(job):
+                running[name] = self._perform(job)
+            if name not in running:
+                return False
+        return called(target) not in finished
+
+    def _wait(self, running: dict[str, "Running"]) -> list[str]:
+        """The jobs that have ended, at least one of them; all are ended when the time is over."""
+        while not (ended := [name for name, one in running.items() if one.process.poll() is not None]):
+            if time.monotonic() >= self.ends:
+                print("       the time is over: a training resumes from its checkpoint, if it has one", flush=True)
+                for one in running.values():
+                    one.kill()
+                running.clear()
+                return []
+            time.sleep(0.05)
+        return ended
 
     def lacking(self, job: Job) -> Job | None:
         """The next job to perform for a job's outputs; it may be the job itself."""
+        return next(self.ready(job, set()), None)
+
+    def ready(self, job: Job, finished: set[str]) -> Iterator[Job]:
+        """The jobs that can be performed now for a job's outputs; adds to `finished` those whose outputs are there."""
+        if called(job) in finished:
+            return
         if self.is_done(job) and is_of_this_code(job):
-            return None
+            finished.add(called(job))
+            return
         names = [name for name, _ in job.inputs]
         if job.verb == "prepare":
             # Without inputs: a plan needs no files of other jobs.
             names.append(self.study.path(layout.SOURCES, dataset=job.parameters["dataset"]))
-        for maker in (self.jobs[name] for name in names if name in self.jobs):
-            if first := self.lacking(maker):
-                return first
-        return job
+        waits = False
+        for maker in {called(self.jobs[name]): self.jobs[name] for name in names if name in self.jobs}.values():
+            for first in self.ready(maker, finished):
+                waits = True
+                yield first
+        if not waits:
+            yield job
 
     def is_done(self, job: Job) -> bool:
         """Whether a job's outputs exist, made as the study defines from the inputs that still exist."""
@@ -218,7 +271,14 @@ class Work:
                 # On a GPU the tooling's registry entry, on a CPU the framework.
                 tooling = self.study.tooling(name)
                 asked = name if tooling["accelerator"] == "gpu" else tooling["engine"]
-                self._call(f"engine_vs_fit {name}", [sys.executable, str(ROOT / "bench/engine_vs_fit.py"), asked], out)
+                command = [sys.executable, str(ROOT / "bench/engine_vs_fit.py"), asked]
+                running = {name: self._start(f"engine_vs_fit {name}", command, out)}
+                try:
+                    for ended in self._wait(running):
+                        running.pop(ended).ended()
+                finally:
+                    for one in running.values():
+                        one.kill()
 
     def _fits(self, job: Job) -> bool:
         """Whether there is time for a job, or for a part of it if it is longer than a whole piece."""
@@ -230,34 +290,22 @@ class Work:
             known = run_time.profiling(spec)
         return left > 0 and (known is None or known < left or known > self.ends - self.began)
 
-    def _perform(self, job: Job) -> None:
+    def _perform(self, job: Job) -> "Running":
         for name, _ in job.outputs:
             Path(name).parent.mkdir(parents=True, exist_ok=True)
         command = [sys.executable, "-m", "toolnoise.cli", *arguments(self.study, job)]
-        if self._call(called(job), command, log_of(job)) and not self.is_done(job):
-            raise RuntimeError(f"{called(job)} has ended without error, but its outputs are not those of the study")
+        return self._start(called(job), command, log_of(job), job)
 
-    def _call(self, name: str, command: list[str], log: Path) -> bool:
-        """Run a command; returns whether it succeeded. Its output goes to the log, or to a `.failed.log`."""
+    def _start(self, name: str, command: list[str], log: Path, job: Job | None = None) -> "Running":
+        """Start a command; its output goes to the log, or to a `.failed.log`."""
         print(f"{span(time.monotonic() - self.began):>6} {name}", flush=True)
         log.parent.mkdir(parents=True, exist_ok=True)
-        scratch = log.with_name(f"{log.name}.unfinished")
         path = os.pathsep.join(filter(None, (*PACKAGES, os.environ.get("PYTHONPATH"))))
         environment = {**os.environ, "PYTHONPATH": path}
-        with scratch.open("wb") as output:
+        with unfinished(log).open("wb") as output:
             # A session of its own, so that all its processes can be ended: the next piece must have the GPU to itself.
-            begun = subprocess.Popen(command, stdout=output, stderr=output, env=environment, start_new_session=True)
-            try:
-                ended = begun.wait(max(1, self.ends - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                print("       the time is over: it resumes from its checkpoint, if it has one", flush=True)
-                return False
-            finally:
-                if begun.poll() is None:
-                    os.killpg(begun.pid, signal.SIGKILL)
-                    begun.wait()
-        scratch.replace(log if ended == 0 else failed_log(log))
-        return ended == 0
+            process = subprocess.Popen(command, stdout=output, stderr=output, env=environment, start_new_session=True)
+        return Running(process, log, job)
 
     def _digest(self, name: str) -> str:
         about = Path(name).stat()
@@ -265,6 +313,26 @@ class Work:
         if key not in self.digests:
             self.digests[key] = sha256(name)
         return self.digests[key]
+
+
+class Running(NamedTuple):
+    """A command that was started, its log, and the job that it performs, if any."""
+
+    process: subprocess.Popen[bytes]
+    log: Path
+    job: Job | None
+
+    def ended(self) -> bool:
+        """Keep the log of a command that has ended; returns whether it succeeded."""
+        succeeded = self.process.wait() == 0
+        unfinished(self.log).replace(self.log if succeeded else failed_log(self.log))
+        return succeeded
+
+    def kill(self) -> None:
+        """End the command and all that it started."""
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
 
 
 def is_of_this_code(job: Job) -> bool:
@@ -300,6 +368,11 @@ def called(job: Job) -> str:
 def log_of(job: Job) -> Path:
     """The path of a job's log."""
     return Path("logs", *PurePosixPath(f"{job.outputs[0][0]}.log").parts[1:])
+
+
+def unfinished(log: Path) -> Path:
+    """The path of the log while the job runs."""
+    return log.with_name(f"{log.name}.unfinished")
 
 
 def failed_log(log: Path) -> Path:
