@@ -81,6 +81,12 @@ def main() -> None:
             one.add_argument(
                 "--parts", nargs="+", choices=PARTS, default=list(PARTS), help="parts to run (all, in this order)"
             )
+            one.add_argument(
+                "--toolings",
+                nargs="+",
+                metavar="NAME",
+                help="toolings whose jobs to run (all that are here)",
+            )
         if verb is not unpack:
             one.add_argument(
                 "--largest", type=float, default=15, metavar="MB", help="largest size of a result archive (15)"
@@ -147,12 +153,17 @@ def run(options: argparse.Namespace) -> None:
     for part in options.parts:
         if part == "throughput":
             work.time_against_fit()
-        work.attain(work.targets(part), 1 if part in TIMED else options.jobs)
+        targets = [job for job in work.targets(part) if not options.toolings or _is_of(job, options.toolings)]
+        work.attain(targets, 1 if part in TIMED else options.jobs)
     shutil.rmtree("brought", ignore_errors=True)
     for number, some in enumerate(_shares(study.name, options.largest, options.most), 1):
         members = [archive.Member(path.as_posix(), path.stat().st_size, _blocks(path)) for path in some]
         archive.write(f"brought/{study.name}-{number}.tar.gz", members)
     print(summary(study))
+
+
+def _is_of(job: Job, toolings: list[str]) -> bool:
+    return getattr(job.place, "hardware", None) in toolings
 
 
 def _served(file: Path) -> studies.Study:
