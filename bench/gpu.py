@@ -148,7 +148,11 @@ def run(options: argparse.Namespace) -> None:
     """Run unfinished jobs until the time is over, then pack the results."""
     ends = time.monotonic() + 60 * options.minutes
     study = _served(options.study)
-    print(f"{study.name}: {', '.join(study.config['only'])}", flush=True)
+    able = study.config["only"]
+    for name in options.toolings or ():
+        if name not in able:
+            raise BadInput("--toolings", "", f"{name} is none of this machine's", f"allowed: {', '.join(able)}")
+    print(f"{study.name}: {', '.join(able)}", flush=True)
     work = Work(study, ends)
     for part in options.parts:
         if part == "throughput":

@@ -59,6 +59,13 @@ def test_too_little_memory_is_one_line_with_the_job_and_what_was_asked_for(error
     assert line.startswith(f"train smallcnn/1: not enough memory: {str(error).splitlines()[0]}")
 
 
+def test_keras_line_before_the_framework_s_is_left_out():
+    error = RuntimeError(
+        "Exception encountered when calling Add.call().\n\nCUDA out of memory. Tried to allocate 1 GiB"
+    )
+    assert faults.line(error).startswith("not enough memory: CUDA out of memory. Tried to allocate 1 GiB; ")
+
+
 @pytest.mark.parametrize("error", [ValueError("a defect"), OSError("unknown"), FileNotFoundError(2, "no", "x")])
 def test_a_defect_stays_a_traceback(error):
     with pytest.raises(type(error)), errors_in_one_line():

@@ -37,6 +37,22 @@ def test_long_names_lose_their_middle():
     assert shares.shortened(name).endswith("bbb")
 
 
+def test_kernels_of_a_gpu_are_called_by_their_function_and_by_what_tells_them_apart():
+    added = (
+        "void at::native::elementwise_kernel<128, 2, at::native::gpu_kernel_impl<at::native::Add<float> > >(int, {x})"
+    )
+    other = added.replace("Add<float>", "BinaryFunctor<float, Mul<float> >")
+    alone = "void cudnn::cnn::wgrad_alg1_engine_NHWC<float, 128>(int, float const*)"
+    unlike_in_numbers = [alone, alone.replace("128", "512")]
+    assert list(shares.called([added, other, alone, "Conv2D"]).values()) == [
+        "elementwise_kernel: Add",
+        "elementwise_kernel: BinaryFunctor",
+        "wgrad_alg1_engine_NHWC",
+        "Conv2D",
+    ]
+    assert list(shares.called(unlike_in_numbers).values()) == [shares.shortened(name) for name in unlike_in_numbers]
+
+
 def test_the_title_names_the_share_of_the_longest_kernel_whatever_the_rest_is():
     found = shares.of_longest(whole("a", "b", rest=0.7))
     assert list(found) == ["default", "deterministic"]

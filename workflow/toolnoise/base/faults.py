@@ -43,7 +43,9 @@ def line(error: BaseException) -> str:
     if isinstance(error, OSError) and error.errno in CALLED:
         return f"{error.filename or 'a file'}: {called(error)}"
     if isinstance(error, MemoryError) or MEMORY.search(str(error)):
-        (asked, *_) = str(error).strip().splitlines() or [""]
+        lines = str(error).strip().splitlines() or [""]
+        # Keras puts a line of its own before the framework's.
+        asked = next(filter(MEMORY.search, lines), lines[0])
         return f"not enough memory: {asked or 'the system gives no more'}{_available()}"
     return ""
 
@@ -66,4 +68,4 @@ def _available() -> str:
         (kib,) = re.findall(r"^MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text(), re.MULTILINE)
     except (OSError, ValueError):
         return ""
-    return f"; {int(kib) / 2**20:.1f} GiB of this machine are free"
+    return f"; {int(kib) / 2**20:.1f} GiB of main memory are free"

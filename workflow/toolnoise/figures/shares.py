@@ -1,6 +1,7 @@
 """Shares of a whole as stacked bars, two beside a list of the largest parts: the kernels of a training step by mode."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,9 @@ LONGEST = 40  # characters of a name
 LINE = 0.155  # inches
 BLOCK = NAMED + 1.6  # lines of a whole: its heading, its parts, a gap
 SMALL = 7  # points
+# CUDA's kernels are C++ functions with namespaces, template arguments and parameters.
+QUALIFIED = re.compile(r"(\(anonymous namespace\)|\w+)::")
+WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 def page(wholes: int) -> tuple[Figure, tuple[Axes, Axes]]:
@@ -70,15 +74,29 @@ def draw(panels: tuple[Axes, Axes], rows: pd.DataFrame, place: int, name: str, c
         bars.text(0, at + 1.1, f"{style.variant_name(mode)}: {_milliseconds(whole)} ms", va="center", size=SMALL)
     look = {"va": "center", "size": SMALL, "in_layout": False}
     list_of_parts.text(1, top, " → ".join(modes) + ", ms", ha="right", color=style.SOFT, **look)
+    names = called(colours)
     for line, (part, tint) in enumerate(colours.items(), 1):
         list_of_parts.add_patch(Rectangle((0, top + line - 0.3), 0.028, 0.6, color=tint))
-        list_of_parts.text(0.045, top + line, shortened(part), **look)
+        list_of_parts.text(0.045, top + line, names[part], **look)
         texts = (_milliseconds(times[mode][part]) if part in times[mode] else "in the rest" for mode in modes)
         list_of_parts.text(1, top + line, " → ".join(texts), ha="right", **look)
 
 
 def _milliseconds(seconds: float) -> str:
     return f"{1e3 * seconds:.3g}" if seconds < 1 else f"{1e3 * seconds:,.0f}"
+
+
+def called(parts: Iterable[str]) -> dict[str, str]:
+    """A short name of each part: of a C++ function its own, and the first word that only it has of those called so."""
+    words = {part: WORD.findall(QUALIFIED.sub("", part.removeprefix("void "))) for part in parts}
+    names = {part: found[0] if part.startswith("void ") else part for part, found in words.items()}
+    return {part: shortened(_apart(part, words, names)) for part in words}
+
+
+def _apart(part: str, words: Mapping[str, list[str]], names: Mapping[str, str]) -> str:
+    others = [words[one] for one, name in names.items() if name == names[part] and one != part]
+    own = [word for word in words[part] if not any(word in other for other in others)]
+    return f"{names[part]}: {own[0]}" if others and own else part if others else names[part]
 
 
 def shortened(name: str) -> str:
