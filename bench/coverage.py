@@ -232,7 +232,7 @@ def reductions(draws: np.random.Generator) -> None:
         shape = (count, examples, classes)
         own = common + 0.15 * draws.normal(size=(count, 1, classes)) + 0.6 * draws.normal(size=shape)
         view = 0.6 * draws.normal(size=shape)
-        return measure(own + view, labels), measure(own + view / 3, labels)
+        return tuple(measure((own + noise).astype(np.float32), labels) for noise in (view, view / 3))
 
     truth = reduction(*runs(MANY), same_runs=True).value
     arms = [(runs(RUNS), runs(RUNS)) for _ in range(REDUCTIONS)]

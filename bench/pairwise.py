@@ -9,7 +9,7 @@ both correlations as each run's mean over the other runs, the ensemble changes p
 Churn and correlation are then measured on 1,000 runs: their time should grow with the runs, not with their pairs.
 Seconds are CPU seconds with one BLAS thread, because other processes may be running. For the same reason, both sides of
 churn and correlation are timed in turns: in each of ten rounds, toolnoise with all runs and then the published way with
-a tenth of its pairs. The seconds of a side are the median of its rounds. 100 and 1,000 runs take turns three times. The
+a tenth of its pairs. The seconds of a side are the median of its rounds. 100 and 1,000 runs take turns five times. The
 ensemble changes are timed once on either side.
 
 Memory is measured in a process of its own that maps the dump from its file: its peak minus its memory before, in
@@ -44,7 +44,7 @@ from toolnoise.metrics.ensembles import pairwise_accuracy_change, pairwise_cross
 
 RUNS, EXAMPLES, CLASSES = 100, 10_000, 10
 MANY = 1_000  # runs, to see how time grows
-ROUNDS, ROUNDS_OF_MANY = 10, 3
+ROUNDS, ROUNDS_OF_MANY = 10, 5
 SAMPLE = 40  # runs whose pairs measure the published churn and correlation; pairs that measure its ensemble changes
 PAIRS = RUNS * (RUNS - 1) // 2
 
