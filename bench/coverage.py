@@ -232,7 +232,7 @@ def reductions(draws: np.random.Generator) -> None:
         shape = (count, examples, classes)
         own = common + 0.15 * draws.normal(size=(count, 1, classes)) + 0.6 * draws.normal(size=shape)
         view = 0.6 * draws.normal(size=shape)
-        return measure(own + view, labels), measure(own + view / 3, labels)
+        return tuple(measure((own + noise).astype(np.float32), labels) for noise in (view, view / 3))
 
     truth = reduction(*runs(MANY), same_runs=True).value
     arms = [(runs(RUNS), runs(RUNS)) for _ in range(REDUCTIONS)]
@@ -256,7 +256,7 @@ def ratios_of_noise(draws: np.random.Generator) -> None:
         margin = drawn + noise * draws.standard_normal(drawn.shape)
         predicted = np.where(level + margin > 0, 0, draws.integers(1, 3, margin.shape))
         own = [dict.fromkeys(ALGORITHMIC, number) for number in numbers]
-        values = {metric: found for metric, _, found in churns(grouped(own), predicted, np.zeros(examples, int))}
+        values = {metric: found for metric, _, found in churns(grouped(own), predicted, np.zeros(examples, int), {})}
         entropies = spread + noise * draws.standard_normal(len(numbers))
         return Runs(own, values | {"accuracy": (predicted == 0).mean(axis=1), "cross_entropy": entropies})
 

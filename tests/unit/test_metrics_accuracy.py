@@ -1,6 +1,7 @@
 import numpy as np
+import pytest
 
-from toolnoise.metrics.accuracy import accuracies, class_accuracies, predictions
+from toolnoise.metrics.accuracy import FEW, accuracies, class_accuracies, predictions
 
 LOGITS = np.array([[[2, 1, 0], [0, 3, 1], [5, 5, 1]], [[0, 1, 2], [1, 0, 0], [0, 0, 9]]], np.float32)
 LABELS = np.array([0, 1, 1])
@@ -8,6 +9,16 @@ LABELS = np.array([0, 1, 1])
 
 def test_prediction_is_the_class_of_the_highest_logit_and_the_first_of_equals():
     assert predictions(LOGITS).tolist() == [[0, 1, 0], [2, 0, 2]]
+
+
+@pytest.mark.parametrize("classes", [1, 2, 10, FEW, FEW + 1])
+def test_with_ties_infinities_and_nan_too_predictions_are_those_of_argmax(classes):
+    rng = np.random.Generator(np.random.Philox(2))
+    logits = rng.integers(0, 4, (3, 500, classes)).astype(np.float32)
+    logits[rng.random(logits.shape) < 0.1] = np.inf
+    logits[rng.random(logits.shape) < 0.1] = -np.inf
+    logits[1][rng.random(logits[1].shape) < 0.1] = np.nan
+    np.testing.assert_array_equal(predictions(logits), logits.argmax(axis=-1))
 
 
 def test_accuracy_is_a_fraction_of_all_examples():

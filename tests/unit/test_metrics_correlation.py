@@ -58,7 +58,7 @@ def test_it_equals_its_definition_with_ranks_that_equal_values_share(distances, 
 
 @BOTH
 def test_many_runs_equal_their_definition_over_many_blocks(distances, correlation, monkeypatch):
-    monkeypatch.setattr(module, "BLOCK", 20 * (FEW + 4))
+    monkeypatch.setattr(module, "BLOCK", 20)
     logits = normal(1, 31, 3) + normal(FEW + 4, 31, 3, seed=2)
     found, wanted = distances(logits), by_definition(logits, correlation)
     np.testing.assert_allclose(found.sums, Pairs.of(wanted).sums, rtol=0, atol=1e-12)
@@ -122,3 +122,32 @@ def test_ranks_do_not_see_what_keeps_the_order():
 def test_zero_ranks_the_same_with_either_sign():
     logits = np.array([[[0.0, -0.0, 1.0, -1.0]], [[-0.0, 0.0, 1.0, -1.0]]], np.float32)
     assert spearman_distances(logits).sums.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("place", [0, 5])
+@pytest.mark.parametrize("infinite", [np.inf, -np.inf])
+def test_an_infinite_logit_has_a_rank(infinite, place):
+    logits = normal(3, 5, 4, seed=8)
+    logits[1].flat[place] = 100 * np.sign(infinite)
+    beyond = logits.copy()
+    beyond[1].flat[place] = infinite
+    assert spearman_distances(beyond).sums.tolist() == spearman_distances(logits).sums.tolist()
+
+
+def test_what_is_no_number_has_no_rank():
+    logits = normal(3, 5, 4, seed=9)
+    logits[1, 2, 3] = np.nan
+    found = spearman_distances(logits)
+    assert np.isnan(found.sums).all()
+    assert np.isnan(found.some).tolist() == [True, False, True]
+
+
+@BOTH
+def test_runs_that_hardly_differ_have_a_distance_of_many_digits(distances, correlation):
+    logits = np.repeat(normal(1, 100, 10, seed=10), 3, axis=0)
+    logits[1] += 3e-4 * normal(100, 10, seed=11)
+    wanted = by_definition(logits, correlation)
+    found = distances(logits)
+    assert found.some[1] == 0
+    assert 0 < found.sums[0] < 1e-5
+    np.testing.assert_allclose(found.sums, wanted.sum(axis=1), rtol=1e-6)

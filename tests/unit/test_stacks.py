@@ -3,6 +3,7 @@ import pytest
 
 from toolnoise.base import arrays
 from toolnoise.dumps import stacks
+from toolnoise.stats import draws
 
 LOGITS = np.arange(24, dtype=np.float32).reshape(3, 4, 2)
 
@@ -12,6 +13,13 @@ def test_a_whole_dump_is_read(make_dump):
     assert (dump.logits == LOGITS).all()
     assert dump.seeds == [1, 2, 3]
     assert dump.finished.tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize(("study_seed", "way"), [(0, "paired"), (1, "independent")])
+def test_runs_of_two_studies_share_draws_if_their_seeds_are_equal(study_seed, way, make_dump):
+    one = stacks.read_predictions(*make_dump(LOGITS)).drawn
+    other = stacks.read_predictions(*make_dump(LOGITS, spec={"study_seed": study_seed})).drawn
+    assert draws.design(*draws.units(one, other)).way == way
 
 
 def test_logits_of_another_shape_than_the_index_says_are_one_line(make_dump, refused):

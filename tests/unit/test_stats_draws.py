@@ -46,6 +46,14 @@ def test_native_noise_is_drawn_anew_and_makes_no_unit():
     assert draws.units(runs)[0].tolist() == [0, 1]
 
 
+@pytest.mark.parametrize("variant", FREE)
+def test_run_s_of_two_toolings_share_every_algorithmic_draw(variant):
+    one, other = drawn(variant, [1, 2, 3], noise="reduction-order"), drawn(variant, [1, 2, 3], noise="native")
+    plan = draws.design(*draws.units(one, other))
+    assert plan.way == "paired"
+    assert draws.shared_between(plan, one, other) == list(noise_sources.ALGORITHMIC)
+
+
 def test_what_is_bit_identical_is_one_run():
     assert draws.merged(np.array([0, 1, 2, 3]), ["x", "y", "x", "z"]).tolist() == [0, 1, 0, 3]
 

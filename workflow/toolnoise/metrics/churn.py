@@ -21,7 +21,9 @@ def churn(predictions: np.ndarray) -> Pairs:
     alike = np.zeros(runs, np.int64)  # with the runs that predict the same, itself among them
     for block in _blocks(predictions, max(runs, classes)):
         answers = block + classes * np.arange(block.shape[1])
-        alike += np.bincount(answers.ravel())[answers].sum(axis=1)
+        counts = np.bincount(answers.ravel())
+        for run, own in enumerate(answers):
+            alike[run] += counts[own].sum()
     some = [np.count_nonzero(predictions[i] != predictions[j]) for i, j in zip(*some_pairs(runs), strict=True)]
     return Pairs((runs * examples - alike) / examples, np.array(some, np.int64) / examples)
 

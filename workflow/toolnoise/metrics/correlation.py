@@ -4,38 +4,41 @@ As in Summers & Dinneen, the logits of a run form one long vector of examples x 
 softmax nor centring by example before. Pearson's r uses these values, Spearman's r uses their ranks, and equal values
 share the mean of their ranks. A run whose logits are all equal has no correlation: its r is NaN.
 
-Centred and scaled to length 1, two vectors have a squared distance of 2 (1 - r). Over all runs, the sum of the squared
-distances from one vector follows from distances from the mean vector, so time grows with the runs, not with their
+Centred and scaled to length 1, two vectors have a squared distance of 2 (1 - r). The sum of one run's squared distances
+from all runs follows from its length and its product with the mean vector, so time grows with the runs, not with their
 pairs. All vectors are taken relative to the first run's: equal runs then have an r of exactly 1.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
-from toolnoise.stats.jackknife import Pairs, some_pairs
+from toolnoise.stats.jackknife import FEW, Pairs, some_pairs
 
-BLOCK = 2**17  # values of all runs at a time: small enough for a CPU's cache
+BLOCK = 2**15  # values of a run at a time: small enough for a CPU's cache
+FINITE = np.finfo(np.float32).min, np.finfo(np.float32).max
+PLACES = 2**29  # numbers that fit into a float64 below the bits of a float32
 
 
 def pearson_distances(logits: np.ndarray) -> Pairs:
     """1 - Pearson's r of runs with logits [S, N, C]."""
     values = _flat(logits)
-    return _distances(lambda runs: _centred(values[runs]), *values.shape, early=0)
+    return _distances(lambda runs: _centred(values[runs]), *values.shape, held=len(values))
 
 
 def spearman_distances(logits: np.ndarray) -> Pairs:
     """1 - Spearman's r of runs with float32 logits [S, N, C].
 
-    The ranks of a quarter of the runs are computed twice: those of all runs would take as much memory as the logits.
+    The ranks of all runs would take as much memory as the logits: of many runs, those of a sixth are computed twice.
     """
     values = _flat(logits)
-    return _distances(_Ranks(values).of, *values.shape, early=len(values) // 4)
+    runs = len(values)
+    return _distances(_Ranks(values).of, *values.shape, held=max(runs - runs // 6, min(runs, FEW + 1)))
 
 
 class _Units(NamedTuple):
-    """Runs as centred vectors of length 1: their values [S, P], means and inverse lengths, both [S, 1].
+    """Runs as centred vectors of length 1: their values [S, P], means [S] and inverse lengths [S].
 
     The length of a run that does not vary is NaN. Without means, the mean of each run is 0.
     """
@@ -44,14 +47,20 @@ class _Units(NamedTuple):
     means: np.ndarray | None
     scales: np.ndarray
 
-    def less(self, vector: np.ndarray | float, block: slice, runs: slice | np.ndarray = slice(None)) -> np.ndarray:
-        """Some values of some runs, minus a vector of these values."""
-        found = self.values[runs, block].astype(np.float64)
+    def unit(self, run: int, block: slice) -> np.ndarray:
+        """Some values of a run's vector."""
+        found = self.values[run, block].astype(np.float64)
         if self.means is not None:
-            found -= self.means[runs]
-        found *= self.scales[runs]
-        found -= vector
+            found -= self.means[run]
+        found *= self.scales[run]
         return found
+
+    def product(self, run: int, block: slice, vector: np.ndarray, total: float) -> float:
+        """The sum of products of some values of a run's vector with these of another, whose sum is `total`."""
+        found = _product(self.values[run, block].astype(np.float64), vector)
+        if self.means is not None:
+            found -= self.means[run] * total
+        return found * self.scales[run]
 
 
 def _flat(logits: np.ndarray) -> np.ndarray:
@@ -60,17 +69,16 @@ def _flat(logits: np.ndarray) -> np.ndarray:
 
 
 def _centred(values: np.ndarray) -> _Units:
-    means, squares = np.zeros((2, len(values), 1))
-    # Run by run, so that equal runs have equal sums. Computed relative to the first value: the mean of equal floats can
-    # have a rounding error, the mean of zeros cannot.
+    means, squares = np.zeros((2, len(values)))
+    # Relative to the first value: the mean of equal floats can have a rounding error, the mean of zeros cannot.
     for run, row in enumerate(values):
-        for start in range(0, len(row), BLOCK):
-            moved = np.subtract(row[start : start + BLOCK], row[0], dtype=np.float64)
+        for block in _blocks(len(row)):
+            moved = np.subtract(row[block], row[0], dtype=np.float64)
             means[run] += moved.sum()
-            squares[run] += np.einsum("p,p->", moved, moved)
+            squares[run] += _product(moved, moved)
     means /= values.shape[1]
     squares -= values.shape[1] * means**2
-    means += values[:, :1]
+    means += values[:, 0]
     return _Units(values, means, _inverse_lengths(squares))
 
 
@@ -78,54 +86,56 @@ def _inverse_lengths(squares: np.ndarray) -> np.ndarray:
     return 1 / np.sqrt(np.where(squares > 0, squares, np.nan))
 
 
-def _distances(rows: Callable[[slice], _Units], runs: int, count: int, early: int) -> Pairs:
+def _distances(rows: Callable[[slice], _Units], runs: int, count: int, held: int) -> Pairs:
     """Half the squared distances between the vectors of runs, each with `count` values, that `rows` makes.
 
-    It makes the first `early` runs, then all others, then each of the first again, to need less memory.
+    The first runs are held, those of all pairs whose own values count among them. Each of the others is made twice.
     """
     first, second = some_pairs(runs)
-    some, squares = np.zeros(len(first)), np.zeros(runs)
+    some, squares, products = np.zeros(len(first)), np.zeros(runs), np.zeros(runs)
     if runs < 2:
         return Pairs(squares, some)
-    blocks, mean, ones = _blocks(count, runs), np.zeros(count), np.ones(runs)
-    origin = rows(slice(0, 1)).less(0, slice(None))[0]
+    blocks, mean = _blocks(count), np.zeros(count)
+    kept = rows(slice(0, held))
 
-    def visit(part: slice) -> _Units:
-        held = rows(part)
-        inside = (first >= part.start) & (second < part.stop)
-        one, other = first[inside] - part.start, second[inside] - part.start
+    def parts() -> Iterator[tuple[range, _Units]]:
+        """All runs, by their numbers: those that are held, then one by one."""
+        yield range(held), kept
+        for run in range(held, runs):
+            yield range(run, run + 1), rows(slice(run, run + 1))
+
+    for numbers, units in parts():
         for block in blocks:
-            moved = held.less(origin[block], block)
-            mean[block] += ones[: len(moved)] @ moved
-            apart = moved[one]
-            apart -= moved[other]
-            some[inside] += _squares(apart)
-        return held
-
-    visit(slice(0, early))
-    held = visit(slice(early, runs))
+            origin, total = kept.unit(0, block), mean[block]
+            for place, run in enumerate(numbers):
+                moved = units.unit(place, block)
+                moved -= origin
+                total += moved
+                squares[run] += _product(moved, moved)
     mean /= runs
-    mean += origin
-    for block in blocks:
-        squares[early:] += _squares(held.less(mean[block], block))
-    for run in range(early):
-        alone = rows(slice(run, run + 1))
-        across = (first == run) & (second >= early)
-        for block in _blocks(count, 1 + np.count_nonzero(across)):
-            squares[run] += _squares(alone.less(mean[block], block))[0]
-            some[across] += _squares(held.less(alone.less(0, block), block, second[across] - early))
-    # r is never below -1, whatever the rounding.
-    sums = np.minimum((runs * squares + squares.sum()) / 2, 2 * (runs - 1))
+    for numbers, units in parts():
+        for block in blocks:
+            total = mean[block].sum()
+            for place, run in enumerate(numbers):
+                products[run] += units.product(place, block, mean[block], total)
+    products -= products[0]
+    for pair, (one, other) in enumerate(zip(first, second, strict=True)):
+        for block in blocks:
+            apart = kept.unit(one, block)
+            apart -= kept.unit(other, block)
+            some[pair] += _product(apart, apart)
+    # Rounding aside, r is between -1 and 1.
+    sums = np.clip((runs * (squares - 2 * products) + squares.sum()) / 2, 0, 2 * (runs - 1))
     return Pairs(sums, np.minimum(some / 2, 2))
 
 
-def _blocks(count: int, runs: int) -> list[slice]:
-    step = max(1, BLOCK // runs)
-    return [slice(start, start + step) for start in range(0, count, step)]
+def _blocks(count: int) -> list[slice]:
+    return [slice(start, start + BLOCK) for start in range(0, count, BLOCK)]
 
 
-def _squares(differences: np.ndarray) -> np.ndarray:
-    return np.einsum("sp,sp->s", differences, differences)
+def _product(one: np.ndarray, other: np.ndarray) -> float:
+    # Unlike BLAS, the same bits for the same values wherever they are in memory, and on any number of threads.
+    return np.einsum("p,p->", one, other)
 
 
 class _Ranks:
@@ -133,37 +143,45 @@ class _Ranks:
 
     def __init__(self, values: np.ndarray) -> None:
         assert values.dtype == np.float32, values.dtype
-        self.values = values
         count = values.shape[1]
-        self.plain, self.numbers = np.arange(1 - count, count, 2, dtype=np.int32), np.arange(count, dtype=np.int32)
+        assert 2 * count <= PLACES, count
+        self.values = values
+        self.plain, self.places = np.arange(1 - count, count, 2, dtype=np.int32), np.arange(count)
         # Allocated once: fresh memory for every run would take as long as the sort.
-        self.keys, self.order = np.empty((2, count), np.int64)
-        self.bits, self.ranks = np.empty((2, count), np.int32)
-        # The lower and the upper half of each key.
-        self.places, self.above = self.keys.view("<i4")[::2], self.keys.view("<i4")[1::2]
+        self.keys, self.ranks, self.single = np.empty(count), np.empty(count, np.int32), np.empty(count, np.float32)
 
     def of(self, runs: slice) -> _Units:
-        """Some runs."""
+        """Some runs. Like a run that does not vary, one with NaN among its values has no correlation."""
         values, count = self.values[runs], len(self.plain)
-        ranks, squares = np.empty(values.shape, np.int32), np.empty((len(values), 1))
+        ranks, squares = np.empty(values.shape, np.int32), np.zeros(len(values))
         for place, run in enumerate(values):
-            lost = self._rank(run)
+            if not self._sort(run) and (np.isnan(run).any() or not self._sort(np.clip(run, *FINITE))):
+                ranks[place] = 0
+                continue
+            lost = self._rank()
             ranks[place], squares[place] = self.ranks, count * (count**2 - 1) // 3 - lost
         return _Units(ranks, None, _inverse_lengths(squares))
 
-    def _rank(self, run: np.ndarray) -> int:
-        # An integer in the order of the float, above its place: one sort of integers takes a third of the time of an
-        # argsort. Adding 0 makes -0 equal to 0.
-        np.add(run, 0, out=self.bits.view(np.float32))
-        np.right_shift(self.bits, 31, out=self.ranks)
-        self.ranks &= 0x7FFFFFFF
-        self.bits ^= self.ranks
-        self.above[:] = self.bits
-        self.places[:] = self.numbers
+    def _sort(self, run: np.ndarray) -> bool:
+        """Sort keys in the order of the values; whether all of these are finite.
+
+        A key has the bits of a value and, below them, its place in the run. One sort of such numbers takes a third of
+        the time of an argsort. With a place below its bits, an infinite value is NaN, and NaN is last in the order.
+        """
+        self.keys[:] = run
+        bits = self.keys.view(np.int64)
+        bits |= self.places
         self.keys.sort()
-        np.bitwise_and(self.keys, 0xFFFFFFFF, out=self.order)
-        self.ranks[self.order] = self.plain
-        return _share(self.ranks, self.order, np.flatnonzero(self.above[1:] == self.above[:-1]))
+        return bool(np.isfinite(self.keys[-1]))
+
+    def _rank(self) -> int:
+        """Rank the sorted values and return how much smaller shared ranks make the sum of squares."""
+        self.single[:] = self.keys  # rounds to the value: its place is less than half of the last bit
+        tied = np.flatnonzero(self.single[1:] == self.single[:-1])
+        order = self.keys.view(np.int64)
+        order &= PLACES - 1
+        self.ranks[order] = self.plain
+        return _share(self.ranks, order, tied)
 
 
 def _share(ranks: np.ndarray, order: np.ndarray, tied: np.ndarray) -> int:
@@ -173,8 +191,13 @@ def _share(ranks: np.ndarray, order: np.ndarray, tied: np.ndarray) -> int:
     """
     if not len(tied):
         return 0
-    begins = np.flatnonzero(np.append(True, np.diff(tied) > 1))
-    starts, sizes = tied[begins], np.diff(np.append(begins, len(tied))) + 1
-    within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    ranks[order[np.repeat(starts, sizes) + within]] = np.repeat(2 * starts + sizes - len(order), sizes)
-    return sum(size * (size**2 - 1) // 3 for size in sizes.tolist())
+    gaps = tied[1:] - tied[:-1]
+    if gaps.min(initial=2) > 1:  # no value occurs three times, as in most runs
+        shared, lost = 2 * (tied + 1) - len(order), 2 * len(tied)
+    else:
+        edges = np.flatnonzero(np.concatenate(([True], gaps > 1, [True])))
+        starts, sizes = tied[edges[:-1]], np.diff(edges) + 1
+        shared = np.repeat(2 * starts + sizes - len(order), sizes - 1)
+        lost = sum(size * (size**2 - 1) // 3 for size in sizes.tolist())
+    ranks[order[tied]] = ranks[order[tied + 1]] = shared
+    return lost
