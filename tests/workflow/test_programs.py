@@ -205,6 +205,73 @@ def test_a_program_that_fails_ends_in_one_line_with_its_last_lines(write_study, 
     assert "Traceback" not in log
 
 
+# Its state after each epoch is in its checkpoint folder, where it counts its starts, too. The first run is killed once,
+# and `doomed` whenever it starts.
+RESUMED = """
+import json, os, signal, sys
+import numpy as np
+
+from data import images, labels, tested
+
+job = json.load(open(os.environ["TOOLNOISE_JOB"]))
+kept = os.environ["TOOLNOISE_CHECKPOINT"]
+with open(f"{kept}/starts", "a") as starts:
+    starts.write("x")
+weights, done = np.random.default_rng(int(sys.argv[1])).normal(size=(20, 3)), 0
+if os.path.exists(f"{kept}/state.npz"):
+    state = np.load(f"{kept}/state.npz")
+    weights, done = state["weights"], int(state["done"])
+    print(f"goes on after epoch {done}")
+for epoch in range(done + 1, 4):
+    for one in np.random.default_rng([int(os.environ["TOOLNOISE_SEED_SHUFFLE"]), epoch]).permutation(len(labels)):
+        scores = images[one] @ weights
+        chances = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
+        weights = weights - 0.1 * np.outer(images[one], chances - np.eye(3)[labels[one]])
+    np.savez(f"{kept}/new.npz", weights=weights, done=epoch)
+    os.replace(f"{kept}/new.npz", f"{kept}/state.npz")
+    if "doomed" in sys.argv or (job["seed"] == 1 and not done):
+        os.kill(os.getpid(), signal.SIGKILL)
+print("starts:", os.path.getsize(f"{kept}/starts"))
+np.save(f"{job['out']}/logits.npy", (tested @ weights).astype(np.float32))
+np.save(f"{job['out']}/labels.npy", labels[: len(tested)])
+np.savez(f"{job['out']}/weights.npz", dense=weights)
+"""
+RESUMING = STUDY | {
+    "models": {"mine": {"command": "python programs/train.py {init}", "sources": ["init", "shuffle"]}},
+    "grid": [STUDY["grid"][0] | {"variants": ["control"], "seeds": 2}],
+}
+
+
+def test_a_killed_program_finds_its_checkpoint_when_it_is_tried_again_and_ends_with_the_same_bits(
+    write_study, snakemake, tmp_path
+):
+    folder = write(tmp_path / "killed", write_study, RESUMING, RESUMED)
+    done = snakemake(folder, "--retries", 1)
+    assert done.returncode == 0, done.stdout + done.stderr
+    logs = folder / "logs/programs/run-program/mine/outcome/command/control"
+    assert (logs / "1.log").read_text() == "goes on after epoch 1\nstarts: 2\n"
+    assert (logs / "2.log").read_text() == "starts: 1\n"
+    killed, whole = (outcome(folder, "control", seed) for seed in (1, 2))
+    assert {name: values.tobytes() for name, values in killed.items()} == {
+        name: values.tobytes() for name, values in whole.items()
+    }
+    assert not list((folder / "results/programs/checkpoints").rglob("state.npz"))
+
+
+def test_a_program_that_is_always_killed_is_tried_as_often_as_other_trainings_and_keeps_its_checkpoint(
+    write_study, snakemake, tmp_path
+):
+    models = {"mine": RESUMING["models"]["mine"] | {"command": "python programs/train.py {init} doomed"}}
+    folder = write(tmp_path / "doomed", write_study, RESUMING | {"models": models}, RESUMED)
+    run = f"{RUN}/control/2/run.json"
+    done = snakemake(folder, run, "--retries", 1)
+    assert done.returncode != 0
+    (starts,) = (folder / "results/programs/checkpoints").rglob("starts")
+    assert starts.read_text() == "xx"
+    assert int(np.load(starts.with_name("state.npz"))["done"]) == 2
+    assert not (folder / run).exists()
+
+
 KINDS = {
     "values": 'np.save(f"{out}/predictions.npy", values); np.save(f"{out}/labels.npy", truth)',
     "classes": 'np.save(f"{out}/predictions.npy", (values > 0).astype(int)); np.save(f"{out}/labels.npy", truth > 0)',
