@@ -16,6 +16,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import SOURCES
 from toolnoise.base.program import ROOT
 from toolnoise.datasets.counting import COUNTS
+from toolnoise.datasets.naming import LABELS as LABELS_OF_CLASSES
 from toolnoise.dumps.layer_dump import gram
 from toolnoise.metrics import frameworks
 from toolnoise.metrics import growth as growing
@@ -84,6 +85,7 @@ def written(tmp_path):
         growth=(),
         growth_fits=(),
         part_sizes=(),
+        labels=(),
         runs=None,
         **parameters,
     ):
@@ -104,6 +106,7 @@ def written(tmp_path):
             "growth": (GROWTH, growth),
             "growth_fits": (GROWTH_FITS, growth_fits),
             "part_sizes": (PART_SIZES, part_sizes),
+            "labels": (LABELS_OF_CLASSES, labels),
             "runs": (RUNS_OF_CELLS, list(each_runs(rows)) if runs is None else runs),
         }
         for name, (columns, values) in files.items():
@@ -143,6 +146,24 @@ def test_sub_groups_are_shown_with_their_ratio_by_size_and_what_has_no_ratio_is_
     for part in ("Male", "Female", "Young", "Old", "SD of the false negative rate", "Runs: 6 each", "by size alone"):
         assert part in said
     assert "Control: every SD is exactly 0" in said
+
+
+@pytest.mark.parametrize(
+    ("names", "given", "shown"),
+    [
+        (("hens", "eggs"), [], ("hens", "eggs")),  # of the data's files
+        (("hens", "eggs"), ["cats", "dogs"], ("cats", "dogs")),  # of the study's entry: they come first
+        (("0", "1"), [], ("0", "1")),
+        ((), [], ("0", "1")),
+    ],
+)
+def test_classes_have_their_names(written, names, given, shown):
+    labels = [("faces", label, name) for label, name in enumerate(names)]
+    labels += [("others", 0, "never")] if names else []
+    stem = written("per_class", faces(), labels=labels, class_names={"faces": given}, hardware=["cpu"], **ON_FACES)
+    said = set(words(stem).split())
+    assert set(shown) <= said
+    assert {"hens", "cats", "never"} & said == {shown[0]} - {"0"}
 
 
 def test_sub_groups_of_one_run_are_na_and_not_an_error(written):
