@@ -7,8 +7,10 @@ import csv
 import json
 import re
 
+import legible
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from toolnoise import streams
 from toolnoise.base import metric_files
@@ -18,6 +20,7 @@ from toolnoise.base.program import ROOT
 from toolnoise.datasets.counting import COUNTS
 from toolnoise.datasets.naming import LABELS as LABELS_OF_CLASSES
 from toolnoise.dumps.layer_dump import gram
+from toolnoise.figures import sheets
 from toolnoise.metrics import frameworks
 from toolnoise.metrics import growth as growing
 from toolnoise.metrics.cross_tooling import CROSS_TOOLING
@@ -64,8 +67,19 @@ def each_runs(rows):
 
 
 @pytest.fixture
-def written(tmp_path):
-    """Write metric files into a folder and run a notebook's code on them; returns the stem of what it wrote."""
+def written(tmp_path, monkeypatch):
+    """Write metric files into a folder and run a notebook's code on them; returns the stem of what it wrote.
+
+    Every figure must fit the page of a paper and be legible there.
+    """
+    save = sheets.save
+
+    def checked(figure, stem):
+        assert legible.faults(figure) == []
+        assert figure.get_size_inches()[0] <= sheets.PAGE
+        save(figure, stem)
+
+    monkeypatch.setattr(sheets, "save", checked)
 
     def render(
         kind,
@@ -134,6 +148,23 @@ def faces(runs=RUNS):
 
 
 ON_FACES = {"tasks": [["smallcnn", "faces"]]}
+
+
+def test_texts_that_cannot_be_read_are_found():
+    figure = Figure((3, 2))
+    panel = figure.add_subplot()
+    panel.set_title("A title that is too long for a figure of three inches")
+    for left, text in ((0.5, "here"), (0.55, "there"), (0.1, "away")):
+        panel.text(left, 0.5, text)
+    panel.text(0.3, 0.3, "small", size=4)
+    panel.text(0.9, 0.9, "turned", rotation=90)
+    assert legible.faults(figure) == [
+        "4 pt: 'small'",
+        "cut off: 'turned'",
+        "cut off: 'A title that is too long for a figure of three inches'",
+        "'here' lies on 'there'",
+        "'turned' lies on 'A title that is too long for a figure of three inches'",
+    ]
 
 
 def words(stem):
