@@ -694,6 +694,13 @@ def test_layers_are_shown_in_the_order_of_the_network_and_what_is_exactly_1_is_t
         assert part in said
 
 
+def test_the_legend_of_many_variants_fits(written):
+    single = dict.fromkeys(("control", "init", "shuffle", "augment", "dropout", "impl"), 0.2)
+    several = dict.fromkeys(("shuffle+impl", "shuffle+augment+impl", "algo_impl", "bit"), 0.3)
+    said = words(written("layers", layers=of_layers(["stem", "logits"], **single, **several), **ON_RESNET))
+    assert "shuffle+augment+impl" in said
+
+
 def test_a_layer_without_a_value_is_na_and_many_layers_have_some_of_their_names(written):
     names = [f"layer{number}" for number in range(130)]
     rows = of_layers(names, algo=0.01)
