@@ -5,8 +5,7 @@ FROM python:3.11-slim-bookworm
 
 WORKDIR /toolnoise
 COPY . .
-RUN .ci/run tools
-RUN make .venv/cpu
+RUN .ci/run tools && make .venv/cpu
 
 ENV PATH="/toolnoise/.venv/bin:$PATH"
 CMD ["toolnoise", "doctor"]

@@ -114,10 +114,22 @@ $(ENVIRONMENTS): .environments/%: requirements/versions/%.txt pyproject.toml
 # What examples/ needs besides: the packages of requirements/examples.txt that requirements/frameworks.txt has not.
 .venv/examples: .venv/frameworks requirements/examples.txt
 	@echo "installing Lightning and transformers into $(@D): about 25 MB to download"
-	@awk -F == '/^[a-z]/ { new = !($$1 in had); if (NR == FNR) had[$$1] } NR > FNR && new' \
+	@awk -F == '/^[a-z]/ { new = !($$1 in had) && $$1 !~ /^($(APART))$$/; if (NR == FNR) had[$$1] } NR > FNR && new' \
 		requirements/frameworks.txt requirements/examples.txt > $@.added
 	.venv/bin/pip install --disable-pip-version-check --no-deps --require-hashes --requirement $@.added
 	@mv $@.added $@
+
+# timm needs torchvision, which the package index has for PyTorch with CUDA only. Beside a build for CPUs its import fails,
+# and Lightning and transformers import it wherever it is. So both have a folder that only the test of timm looks into.
+APART = timm|torchvision
+.environments/timm: requirements/examples.txt .venv/examples
+	@echo "installing timm into $@: about 10 MB to download"
+	@rm -rf $@
+	@mkdir -p $@
+	@awk -F == '/^[a-z]/ { mine = $$1 ~ /^($(APART))$$/ } mine' $< > $@/locked.txt && \
+	.venv/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement $@/locked.txt \
+		--target $@ && \
+	touch $@ || { rm -rf $@; exit 1; }
 
 clean:
 	rm -rf .venv .venv-jax .environments .snakemake results crates logs build .pytest_cache .ruff_cache .hypothesis

@@ -1,15 +1,15 @@
 """The gallery of figures in docs: one picture of each kind, drawn by this code from studies that have run.
 
-    .venv/bin/python bench/gallery.py [STUDY ...]
+    .venv/bin/python bench/gallery.py [STUDY ...] [--only KIND ...]
 
 Each kind is drawn from the first of the studies that has it, from its metric files under results/STUDY: nothing is
-trained or measured. `docs/gallery/drawn-by.json` keeps the digest of the code that drew each picture, which
-tests/unit/test_gallery.py compares with the code that is there.
+trained or measured. Pictures of other kinds stay as they are. `docs/gallery/drawn-by.json` keeps the
+digest of the code that drew each picture, which tests/unit/test_gallery.py compares with the code that is there.
 """
 
+import argparse
 import hashlib
 import json
-import sys
 import tempfile
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ from toolnoise.study import catalogue, grid
 from toolnoise.study.cells import Shown
 from toolnoise.study.grid import Study
 
-STUDIES = ("demo", "frameworks-small", "rarity", "growth-small", "atlas-small")
+STUDIES = ("demo", "frameworks-small", "rarity-unlike", "growth-small", "sources-small", "atlas-small")
 DOCS = program.ROOT / "docs"
 PICTURES = DOCS / "gallery"
 DIGESTS = PICTURES / "drawn-by.json"
@@ -79,25 +79,29 @@ def page(kinds: Sequence[str]) -> str:
     parts = [
         "# Gallery",
         "One picture of each kind of figure, drawn by `make gallery` from studies that anybody can run (`make demo`,\n"
-        "`make frameworks`, `make atlas`; `rarity` and `growth-small` of `workflow/studies/`). The title of a figure\n"
-        "is what was found or, if the study cannot tell, the question. [outputs.md](outputs.md) says where a study\n"
-        "has them, [measures.md](measures.md) what they measure.",
+        "`make frameworks`, `make sources`, `make atlas`; `rarity-unlike` and `growth-small` of `workflow/studies/`).\n"
+        "The title of a figure is what was found or, if the study cannot tell, the question. [outputs.md](outputs.md)\n"
+        "says where a study has them, [measures.md](measures.md) what they measure.",
     ]
     for kind in kinds:
         parts += [f"## {kind}", SENTENCES[kind], f"![{kind}](gallery/{kind}.png)"]
     return "\n\n".join(parts) + "\n"
 
 
-def main(names: Sequence[str]) -> None:
-    """Draw every kind that one of the studies has, and write the page."""
-    PICTURES.mkdir(exist_ok=True)
-    studies = [grid.load(f"results/{name}/study.json") for name in names]
-    kinds = [kind for kind in SENTENCES if any(draw(study, kind) for study in studies)]
-    write_text(DIGESTS, json.dumps({kind: drawn_by(kind) for kind in kinds}, indent=1) + "\n")
+def main() -> None:
+    """Draw the kinds that one of the studies has, and write the page of all that are drawn."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("studies", nargs="*", default=STUDIES)
+    parser.add_argument("--only", nargs="+", choices=SENTENCES, default=SENTENCES)
+    asked = parser.parse_args()
+    studies = [grid.load(f"results/{name}/study.json") for name in asked.studies]
+    drawn = [kind for kind in asked.only if any(draw(study, kind) for study in studies)]
+    print("drawn:", *drawn)
+    by = json.loads(DIGESTS.read_text()) | {kind: drawn_by(kind) for kind in drawn}
+    kinds = [kind for kind in SENTENCES if kind in by]
+    write_text(DIGESTS, json.dumps({kind: by[kind] for kind in kinds}, indent=1) + "\n")
     write_text(DOCS / "gallery.md", page(kinds))
-    for kind in set(SENTENCES) - set(kinds):
-        print(f"no {kind} in {', '.join(names)}")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] or STUDIES)
+    main()

@@ -123,16 +123,18 @@ def test_every_verb_that_makes_results_has_paths(built, written):
         block | both | {"remedies": ["flip"], "layers": 12},
         block | both | {"models": ["smallcnn-bn"], "atlas": True},
         block | {"datasets": ["faces"]},
+        block | {"datasets": ["mine"]},
         block | {"models": ["own"]},
         *({"models": [name], **PROGRAMS, "seeds": 2} for name in ("leaves-logits", "leaves-values", "there")),
     ]
+    written["datasets"] = {"mine": {"reader": "npz", "path": "mine.npz"}}
     written["models"] = {f"leaves-{kind}": {"command": "train", "outcome": kind} for kind in ("logits", "values")}
     written["models"]["there"] = {"adopted": "adopted/there"}
     written["models"]["own"] = {"builder": "json:loads"}
     written["recipes"]["digits"]["record_steps"] = True
     study = built(written | {"overhead": {"models": ["smallcnn"], "hardware": ["cpu"]}})
     found = list(steps.jobs(study))
-    assert {job.verb for job in found} == {*STEPS} - {"fetch"}
+    assert {job.verb for job in found} == {*STEPS}
     names = [name for job in found for name, _ in job.outputs]
     assert len(set(names)) == len(names)
     made = set()

@@ -34,8 +34,9 @@ def _product(*axes):
 
 
 def found(some, pairs=(), recipe_of=None, networks=(), runs=2):
-    """The names of the figures of each kind; models are of one builder unless they end in -bn."""
+    """The names of the figures of each kind; models are of one builder unless they end in -bn or -classes."""
     models = {cell.model: {"builder": "a:b", "options": {"batch_norm": cell.model.endswith("-bn")}} for cell in some}
+    models |= {name: {"command": "train", "outcome": "classes"} for name in models if name.endswith("-classes")}
     recipe_of = recipe_of or {cell[:2]: "plain" for cell in some}
     resolved = {"models": models, "datasets": DATASETS, "recipes": RECIPES, "hardware": HARDWARE, "overhead": OVERHEAD}
     seeds = dict.fromkeys(some, range(1, runs + 1))
@@ -65,6 +66,15 @@ def test_ensembles_are_shown_of_each_task_with_runs_enough_for_three_sizes():
     both = cells(datasets=("digits", "faces"), hardware=("cpu", "noisy"))
     assert "ensembles" not in names(both, runs=5)
     assert names(both, runs=6)["ensembles"] == ["ensembles-smallcnn-digits", "ensembles-smallcnn-faces"]
+
+
+def test_classes_without_scores_are_in_no_figure_of_scores():
+    variants = ("init", "shuffle")
+    of_scores = {"ensembles", "sources"}
+    assert of_scores <= set(names(cells(models=("mine",), variants=variants), runs=8))
+    assert not of_scores & set(names(cells(models=("mine-classes",), variants=variants), runs=8))
+    both = found(cells(models=("mine", "mine-classes"), variants=variants), runs=8)
+    assert [figure.tasks for kind in of_scores for figure in both[kind]] == [(("mine", "digits"),)] * 2
 
 
 def test_batch_norm_needs_a_model_with_and_without_it_on_the_same_data_and_tooling():

@@ -22,9 +22,9 @@ def summary(written, built, tmp_path, monkeypatch):
     block = written["grid"][0] | {"hardware": ["cpu"], "variants": ["control", "algo"]}
     tiny = built(written | {"grid": [block], "hardware": {}})
 
-    def summarise_these(values=VALUES, runs=5, missing=0, bit_equal=True, json=False):
+    def summarise_these(values=VALUES, runs=5, missing=0, bit_equal=True, json=False, width=NAN):
         rows = [
-            (*cell, metric, group, value, NAN, NAN, runs, missing)
+            (*cell, metric, group, value, value - width, value + width, runs, missing)
             for cell in tiny.cells
             for metric, value in values.items()
             for group in ("all", "3")
@@ -83,6 +83,15 @@ def test_a_plain_zero_is_exact_and_what_is_nearly_zero_is_no_zero(summary):
     assert summary(tiny)[2].split()[5:10] == ["98.77", "±", "4.9e-3", "0.01", "3.0e-12"]
 
 
+def test_a_source_that_varies_and_changes_no_bit_is_named(summary):
+    zeros = VALUES | {"accuracy_sd": 0.0, "churn": 0.0, "l2_unit": 0.0}
+    (line,) = [line for line in summary(zeros, width=0.0) if "bit-equal, so" in line]
+    assert line.startswith("smallcnn/digits/cpu/algo: the runs are bit-equal, so nothing")
+    assert line.endswith("depends on init, shuffle, augment, dropout, which may vary")
+    # Runs that differ may agree in every answer.
+    assert not [line for line in summary(zeros, width=0.01) if "bit-equal, so" in line]
+
+
 def test_the_summary_as_json_has_the_numbers_in_full_and_null_for_what_is_undefined(summary):
     found = summary(VALUES | {"churn": NAN}, runs=4, missing=1, json=True)
     assert found == json.loads(json.dumps(found, allow_nan=False))
@@ -94,6 +103,7 @@ def test_the_summary_as_json_has_the_numbers_in_full_and_null_for_what_is_undefi
         **VALUES,
         "churn": None,
         "control_bit_equal": True,
+        "without_effect": [],
     }
     assert (algo["variant"], algo["control_bit_equal"]) == ("algo", None)
     assert (found["emulated"], found["page"], found["claims"]) == (["cpu"], "results/tiny/index.html", None)

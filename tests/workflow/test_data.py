@@ -59,6 +59,9 @@ def test_a_study_runs_from_an_address_to_its_metrics(server, written, snakemake,
     assert (source["url"], source["path"]) == (server[0], "data/pictures.tar")
     rows = (folder / COUNTS).read_text().splitlines()[1:]
     assert rows[:3] == ["dataset,split,group,label,count", "pictures,train,all,all,60", "pictures,train,all,0,15"]
+    # The figure by class has no data: names of folders reach it as a metric file.
+    labels = (folder / "results/pictures/metrics/labels.csv").read_text().splitlines()[1:]
+    assert labels == ["dataset,label,name", *(f"pictures,{label},class_{label}" for label in range(4))]
     run = json.loads((folder / "results/pictures/runs/smallcnn/pictures/cpu/control/1/run.json").read_text())
     assert run["spec"]["dataset"]["streamed"] is True
     # What was downloaded is needed no more, and may go.

@@ -2,7 +2,9 @@
 
 import csv
 import json
+import platform
 import shutil
+import sys
 
 import numpy as np
 import pytest
@@ -31,6 +33,7 @@ def main(init, shuffle, out):
     np.save(f"{out}/logits.npy", (tested @ weights).astype(np.float32))
     np.save(f"{out}/labels.npy", labels[: len(tested)])
     np.savez(f"{out}/weights.npz", dense=weights)
+    np.savez(f"{out}/groups.npz", early=np.arange(len(tested)) < 20)
     open(f"{out}/history.csv", "w").write("epoch,all_right,total\\n" + "\\n".join(rows) + "\\n")
     print("trained", json.load(open(os.environ["TOOLNOISE_JOB"]))["variant"])
 
@@ -108,11 +111,11 @@ def test_what_may_not_vary_is_equal_bit_by_bit_and_what_may_is_not(programs):
 
 
 def test_metrics_follow_from_the_logits_as_numpy_alone_computes_them(programs):
-    rows = {
-        (row["variant"], row["metric"]): float(row["value"] or "nan")
+    of_groups = {
+        (row["group"], row["variant"], row["metric"]): float(row["value"] or "nan")
         for row in table(programs / "results/programs/metrics/stability.csv")
-        if row["group"] == "all"
     }
+    rows = {(variant, metric): value for (group, variant, metric), value in of_groups.items() if group == "all"}
     labels = outcome(programs, "algo", 1)["labels:"]
     predicted = np.array([outcome(programs, "algo", seed)["logits:"].argmax(1) for seed in (1, 2, 3)])
     accuracies = (predicted == labels).mean(axis=1)
@@ -125,6 +128,8 @@ def test_metrics_follow_from_the_logits_as_numpy_alone_computes_them(programs):
     assert rows["algo", "churn"] == pytest.approx(np.mean(pairs), abs=1e-12)
     assert rows["algo", "l2_unit"] == pytest.approx(np.mean(distances), abs=1e-6)
     assert rows["control", "churn"] == 0
+    early = (predicted == labels)[:, :20].mean(axis=1)
+    assert of_groups["early", "algo", "accuracy_sd"] == pytest.approx(early.std(ddof=1), abs=1e-12)
 
 
 def test_the_record_says_what_ran_and_the_history_is_the_programs(programs):
@@ -205,6 +210,101 @@ def test_a_program_that_fails_ends_in_one_line_with_its_last_lines(write_study, 
     assert "Traceback" not in log
 
 
+# Its state after each epoch is in its checkpoint folder, where it counts its starts, too. The first run is killed once,
+# and `doomed` whenever it starts.
+RESUMED = """
+import json, os, signal, sys
+import numpy as np
+
+from data import images, labels, tested
+
+job = json.load(open(os.environ["TOOLNOISE_JOB"]))
+kept = os.environ["TOOLNOISE_CHECKPOINT"]
+with open(f"{kept}/starts", "a") as starts:
+    starts.write("x")
+weights, done = np.random.default_rng(int(sys.argv[1])).normal(size=(20, 3)), 0
+if os.path.exists(f"{kept}/state.npz"):
+    state = np.load(f"{kept}/state.npz")
+    weights, done = state["weights"], int(state["done"])
+    print(f"goes on after epoch {done}")
+for epoch in range(done + 1, 4):
+    for one in np.random.default_rng([int(os.environ["TOOLNOISE_SEED_SHUFFLE"]), epoch]).permutation(len(labels)):
+        scores = images[one] @ weights
+        chances = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
+        weights = weights - 0.1 * np.outer(images[one], chances - np.eye(3)[labels[one]])
+    np.savez(f"{kept}/new.npz", weights=weights, done=epoch)
+    os.replace(f"{kept}/new.npz", f"{kept}/state.npz")
+    if "doomed" in sys.argv or (job["seed"] == 1 and not done):
+        os.kill(os.getpid(), signal.SIGKILL)
+print("starts:", os.path.getsize(f"{kept}/starts"))
+np.save(f"{job['out']}/logits.npy", (tested @ weights).astype(np.float32))
+np.save(f"{job['out']}/labels.npy", labels[: len(tested)])
+np.savez(f"{job['out']}/weights.npz", dense=weights)
+"""
+RESUMING = STUDY | {
+    "models": {"mine": {"command": "python programs/train.py {init}", "sources": ["init", "shuffle"]}},
+    "grid": [STUDY["grid"][0] | {"variants": ["control"], "seeds": 2}],
+}
+
+
+def test_a_killed_program_finds_its_checkpoint_when_it_is_tried_again_and_ends_with_the_same_bits(
+    write_study, snakemake, tmp_path
+):
+    folder = write(tmp_path / "killed", write_study, RESUMING, RESUMED)
+    done = snakemake(folder, "--retries", 1)
+    assert done.returncode == 0, done.stdout + done.stderr
+    logs = folder / "logs/programs/run-program/mine/outcome/command/control"
+    assert (logs / "1.log").read_text() == "goes on after epoch 1\nstarts: 2\n"
+    assert (logs / "2.log").read_text() == "starts: 1\n"
+    killed, whole = (outcome(folder, "control", seed) for seed in (1, 2))
+    assert {name: values.tobytes() for name, values in killed.items()} == {
+        name: values.tobytes() for name, values in whole.items()
+    }
+    assert not list((folder / "results/programs/checkpoints").rglob("state.npz"))
+
+
+def test_a_program_that_is_always_killed_is_tried_as_often_as_other_trainings_and_keeps_its_checkpoint(
+    write_study, snakemake, tmp_path
+):
+    models = {"mine": RESUMING["models"]["mine"] | {"command": "python programs/train.py {init} doomed"}}
+    folder = write(tmp_path / "doomed", write_study, RESUMING | {"models": models}, RESUMED)
+    run = f"{RUN}/control/2/run.json"
+    done = snakemake(folder, run, "--retries", 1)
+    assert done.returncode != 0
+    (starts,) = (folder / "results/programs/checkpoints").rglob("starts")
+    assert starts.read_text() == "xx"
+    assert int(np.load(starts.with_name("state.npz"))["done"]) == 2
+    assert not (folder / run).exists()
+
+
+def test_a_program_runs_in_the_environment_of_its_tooling_which_is_recorded(run, write_study, snakemake, tmp_path):
+    leaves = 'import json, os, sys; json.dump({"loss": 1.5}, open(os.environ["TOOLNOISE_OUT"] + "/metric.json", "w"))'
+    tooling = {"engine": "command", "accelerator": "cpu", "python": "own"}
+    block = STUDY["grid"][0] | {"hardware": ["owned"], "variants": ["algo"], "seeds": 1}
+    models = {"mine": {"command": "python programs/train.py", "outcome": "metric"}}
+    study = {"study": "programs", "models": models, "grid": [block], "hardware": {"owned": tooling}}
+    folder = write(tmp_path / "owned", write_study, study, f"{leaves}; print(sys.prefix)")
+    assert run(folder, sys.executable, "-m", "venv", "--without-pip", "own").returncode == 0
+    place = "mine/outcome/owned/algo/1"
+    done = snakemake(folder, f"results/programs/runs/{place}/run.json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    log = (folder / f"logs/programs/run-program/{place}.log").read_text()
+    assert log == f"{folder / 'own'}\n"
+    observed = json.loads((folder / f"results/programs/runs/{place}/run.json").read_text())["observed"]
+    assert observed["python"] == platform.python_version()
+    # It has no packages: neither this environment's frameworks nor others.
+    assert (observed["versions"], observed["packages_sha256"]) == ({}, "")
+
+
+def test_a_program_is_ended_at_its_time_limit(write_study, snakemake, tmp_path):
+    models = {"mine": STUDY["models"]["mine"] | {"limit": 0.05}}
+    folder = write(tmp_path / "slow", write_study, STUDY | {"models": models}, "import time; time.sleep(600)")
+    done = snakemake(folder, f"{RUN}/control/1/run.json")
+    assert done.returncode != 0
+    log = (folder / "logs/programs/run-program/mine/outcome/command/control/1.log").read_text()
+    assert "python: still runs after 3 s; a higher limit" in log
+
+
 KINDS = {
     "values": 'np.save(f"{out}/predictions.npy", values); np.save(f"{out}/labels.npy", truth)',
     "classes": 'np.save(f"{out}/predictions.npy", (values > 0).astype(int)); np.save(f"{out}/labels.npy", truth > 0)',
@@ -221,8 +321,10 @@ values = truth + np.random.default_rng(int(sys.argv[1])).normal(size=50)
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_other_outcomes_are_measured_by_what_they_allow(kind, write_study, snakemake, toolnoise, tmp_path):
-    model = {"command": "python programs/train.py {init}", "outcome": kind}
-    study = {**STUDY, "models": {"mine": model}, "grid": [{**STUDY["grid"][0], "variants": ["control", "init"]}]}
+    # It never reads its seed of dropout.
+    model = {"command": "python programs/train.py {init}", "sources": ["init", "dropout"], "outcome": kind}
+    variants = ["control", "init", "dropout"]
+    study = {**STUDY, "models": {"mine": model}, "grid": [{**STUDY["grid"][0], "variants": variants}]}
     study.pop("figures")
     leaves = LEAVES + KINDS[kind].replace("truth > 0", "(truth > 0).astype(int)")
     folder = write(tmp_path / kind, write_study, study, leaves)
@@ -249,6 +351,8 @@ def test_other_outcomes_are_measured_by_what_they_allow(kind, write_study, snake
         assert "cross_entropy_mean" not in {metric for _, metric in rows}
     summary = toolnoise(folder, "summary", "--study", "study.yaml")
     assert summary.returncode == 0, summary.stderr
+    (unread,) = [line for line in summary.stdout.splitlines() if "bit-equal, so" in line]
+    assert unread.startswith("mine/outcome/command/dropout: ")
     audit = toolnoise(folder, "audit", "results/programs")
     assert audit.returncode == 0, audit.stdout
 

@@ -7,8 +7,10 @@ import csv
 import json
 import re
 
+import legible
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 from toolnoise import streams
 from toolnoise.base import metric_files
@@ -16,7 +18,9 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import SOURCES
 from toolnoise.base.program import ROOT
 from toolnoise.datasets.counting import COUNTS
+from toolnoise.datasets.naming import LABELS as LABELS_OF_CLASSES
 from toolnoise.dumps.layer_dump import gram
+from toolnoise.figures import sheets
 from toolnoise.metrics import frameworks
 from toolnoise.metrics import growth as growing
 from toolnoise.metrics.cross_tooling import CROSS_TOOLING
@@ -63,8 +67,19 @@ def each_runs(rows):
 
 
 @pytest.fixture
-def written(tmp_path):
-    """Write metric files into a folder and run a notebook's code on them; returns the stem of what it wrote."""
+def written(tmp_path, monkeypatch):
+    """Write metric files into a folder and run a notebook's code on them; returns the stem of what it wrote.
+
+    Every figure must fit the page of a paper and be legible there.
+    """
+    save = sheets.save
+
+    def checked(figure, stem):
+        assert legible.faults(figure) == []
+        assert figure.get_size_inches()[0] <= sheets.PAGE
+        save(figure, stem)
+
+    monkeypatch.setattr(sheets, "save", checked)
 
     def render(
         kind,
@@ -84,6 +99,7 @@ def written(tmp_path):
         growth=(),
         growth_fits=(),
         part_sizes=(),
+        labels=(),
         runs=None,
         **parameters,
     ):
@@ -104,6 +120,7 @@ def written(tmp_path):
             "growth": (GROWTH, growth),
             "growth_fits": (GROWTH_FITS, growth_fits),
             "part_sizes": (PART_SIZES, part_sizes),
+            "labels": (LABELS_OF_CLASSES, labels),
             "runs": (RUNS_OF_CELLS, list(each_runs(rows)) if runs is None else runs),
         }
         for name, (columns, values) in files.items():
@@ -133,6 +150,23 @@ def faces(runs=RUNS):
 ON_FACES = {"tasks": [["smallcnn", "faces"]]}
 
 
+def test_texts_that_cannot_be_read_are_found():
+    figure = Figure((3, 2))
+    panel = figure.add_subplot()
+    panel.set_title("A title that is too long for a figure of three inches")
+    for left, text in ((0.5, "here"), (0.55, "there"), (0.1, "away")):
+        panel.text(left, 0.5, text)
+    panel.text(0.3, 0.3, "small", size=4)
+    panel.text(0.9, 0.9, "turned", rotation=90)
+    assert legible.faults(figure) == [
+        "4 pt: 'small'",
+        "cut off: 'turned'",
+        "cut off: 'A title that is too long for a figure of three inches'",
+        "'here' lies on 'there'",
+        "'turned' lies on 'A title that is too long for a figure of three inches'",
+    ]
+
+
 def words(stem):
     """The text of a figure, which its SVG holds as comments beside the glyphs."""
     return " ".join(re.findall(r"<!-- (.*?) -->", stem.with_suffix(".svg").read_text()))
@@ -143,6 +177,24 @@ def test_sub_groups_are_shown_with_their_ratio_by_size_and_what_has_no_ratio_is_
     for part in ("Male", "Female", "Young", "Old", "SD of the false negative rate", "Runs: 6 each", "by size alone"):
         assert part in said
     assert "Control: every SD is exactly 0" in said
+
+
+@pytest.mark.parametrize(
+    ("names", "given", "shown"),
+    [
+        (("hens", "eggs"), [], ("hens", "eggs")),  # of the data's files
+        (("hens", "eggs"), ["cats", "dogs"], ("cats", "dogs")),  # of the study's entry: they come first
+        (("0", "1"), [], ("0", "1")),
+        ((), [], ("0", "1")),
+    ],
+)
+def test_classes_have_their_names(written, names, given, shown):
+    labels = [("faces", label, name) for label, name in enumerate(names)]
+    labels += [("others", 0, "never")] if names else []
+    stem = written("per_class", faces(), labels=labels, class_names={"faces": given}, hardware=["cpu"], **ON_FACES)
+    said = set(words(stem).split())
+    assert set(shown) <= said
+    assert {"hens", "cats", "never"} & said == {shown[0]} - {"0"}
 
 
 def test_sub_groups_of_one_run_are_na_and_not_an_error(written):
@@ -664,6 +716,13 @@ def test_layers_are_shown_in_the_order_of_the_network_and_what_is_exactly_1_is_t
     assert places == sorted(places)
     for part in ("30 test examples", "Open: exactly 1.", "Runs: 5 each", "2 of 12 missing", "Debiased CKA", "95 %"):
         assert part in said
+
+
+def test_the_legend_of_many_variants_fits(written):
+    single = dict.fromkeys(("control", "init", "shuffle", "augment", "dropout", "impl"), 0.2)
+    several = dict.fromkeys(("shuffle+impl", "shuffle+augment+impl", "algo_impl", "bit"), 0.3)
+    said = words(written("layers", layers=of_layers(["stem", "logits"], **single, **several), **ON_RESNET))
+    assert "shuffle+augment+impl" in said
 
 
 def test_a_layer_without_a_value_is_na_and_many_layers_have_some_of_their_names(written):

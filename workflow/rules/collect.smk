@@ -1,6 +1,6 @@
-# Metric files of the whole study, which is measured only if its control cells pass the gate. Counts of examples and
-# times of steps do not come from runs.
-GATED = set(METRICS) - {"counts", "overhead", "kernels"}
+# Metric files of the whole study, which is measured only if its control cells pass the gate. Counts of examples, names
+# of classes and times of steps do not come from runs.
+GATED = set(METRICS) - {"counts", "labels", "overhead", "kernels"}
 
 
 # One rule per kind, so that `snakemake -n` names the kinds.

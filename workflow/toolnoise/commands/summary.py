@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from toolnoise.base import metric_files
+from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.printing import aligned
 from toolnoise.claims import judging, sentences
 from toolnoise.claims.judging import WHOLE
@@ -16,6 +17,7 @@ from toolnoise.metrics.stability import STABILITY
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell
 from toolnoise.study.grid import Study
+from toolnoise.study.variants import variant
 
 # The metrics of a cell that are shown; all but the last are fractions.
 SHOWN = ("accuracy_mean", "accuracy_sd", "churn", "l2_unit")
@@ -26,6 +28,7 @@ def as_text(study: Study) -> str:
     rows = [("model", "data set", "hardware", "variant", "runs", "accuracy %", "churn %", "L2 (unit)", "control")]
     lines = aligned(rows + [_row(cell) for cell in _cells(study)])
     lines += _others(study)
+    lines += map(_without_effect, filter(lambda cell: cell["without_effect"], _cells(study)))
     emulated = study.emulated()
     if emulated:
         lines.append(f"implementation noise is emulated (reduction order) on: {', '.join(emulated)}")
@@ -72,7 +75,24 @@ def _cells(study: Study) -> Iterator[dict[str, Any]]:
         others = [name for mean in means for name in (mean, f"{mean.removesuffix('_mean')}_sd")]
         others += [name for name in ("mean_absolute_difference",) if name in metrics]
         measured = {"measured": {name: _value(metrics, name) for name in others}} if others else {}
-        yield {**cell._asdict(), **runs, **numbers, **measured, "control_bit_equal": bit_equal}
+        spreads = [row for name, row in metrics.items() if name.endswith("_sd")]
+        # Only bit-equal runs have an interval of no width.
+        equal = bool(spreads) and all(row.value == row.ci_low == row.ci_high == 0 for row in spreads)
+        without_effect = _varying(study, cell) if equal else []
+        verdicts = {"control_bit_equal": bit_equal, "without_effect": without_effect}
+        yield {**cell._asdict(), **runs, **numbers, **measured, **verdicts}
+
+
+def _varying(study: Study, cell: Cell) -> list[str]:
+    """The algorithmic sources that vary in a cell; of runs that were there before the study, none is known."""
+    model = study.config["models"][cell.model]
+    separated = [] if "adopted" in model else model.get("sources", ALGORITHMIC)
+    return [source for source in variant(cell.variant).varying if source in separated]
+
+
+def _without_effect(cell: dict[str, Any]) -> str:
+    place, sources = "/".join(cell[name] for name in Cell._fields), ", ".join(cell["without_effect"])
+    return f"{place}: the runs are bit-equal, so nothing that they leave depends on {sources}, which may vary"
 
 
 def _value(metrics: dict[str, Any], name: str) -> float | None:

@@ -8,6 +8,7 @@ from toolnoise.datasets.readers import READERS
 from toolnoise.steps.step import Parameters, Read, Step
 from toolnoise.study import layout, programs
 from toolnoise.study.builders import is_own
+from toolnoise.study.catalogue import KINDS
 from toolnoise.study.cells import Cell, Control, Dataset, Network, Pair, Profile, Task, Training, Variants, Whole
 from toolnoise.study.grid import Study
 
@@ -61,6 +62,14 @@ def _data(study: Study, place: Dataset) -> Parameters:
 
 def _with_sources(study: Study) -> Iterator[Dataset]:
     return (Dataset(name) for name in study.datasets if sources.sources(study.config["datasets"][name]))
+
+
+def _with_names(study: Study) -> Iterator[Dataset]:
+    """Data sets whose classes are shown by name, where only their files may have the names."""
+    by_class = (figure for figure in study.figures if "labels" in KINDS[figure.notebook].also)
+    shown = {dataset for figure in by_class for _, dataset in figure.tasks}
+    unnamed = {name for name in shown if "classes" not in study.config["datasets"][name]}
+    return (place for place in _with_sources(study) if place.dataset in unnamed)
 
 
 def _built(study: Study) -> list[Cell]:
@@ -571,6 +580,18 @@ ROWS = {
         work="toolnoise.datasets.counting:count",
         wanted=("datasets", "a data set of its grid"),
         metrics={"out": ("counts", "toolnoise.datasets.counting:COUNTS")},
+    ),
+    "name-classes": Step(
+        "name_classes",
+        "write the names that a data set's files give its classes",
+        place=Dataset,
+        places=_with_names,
+        parameters=lambda _, place: {"dataset": place.dataset},
+        reads=DATA,
+        writes={"out": "results/{study}/metrics/labels/{dataset}.csv"},
+        work="toolnoise.datasets.naming:write",
+        wanted=("datasets", "a data set from files, without the key classes, in a figure by class"),
+        metrics={"out": ("labels", "toolnoise.datasets.naming:LABELS")},
     ),
     "measure-pair": Step(
         "measure_pair",

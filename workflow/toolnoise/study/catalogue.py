@@ -157,6 +157,7 @@ with as many runs and as many test examples per class. It is 4.4 (2.9 to 7.8) fo
 16.8 (10.8 to 29) for 100 classes: small classes alone explain the paper's 4 and 23. A ratio above its range is red,
 and its class has a ring; small dots are the runs.
 """,
+        also=("labels",),
         takes=("class_names",),
     ),
     "across_toolings": Kind(

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from toolnoise.base.noise_sources import DRAW
-from toolnoise.study import published
+from toolnoise.study import programs, published
 from toolnoise.study.cells import Cell, Network, Pair, Variants
 from toolnoise.study.comparisons import comparisons, with_batch_norm
 from toolnoise.study.variants import variant
@@ -87,6 +87,11 @@ class Grid:
         return [cell for cell in self.usual if cell.task in self.recipe_of]
 
     @property
+    def scored(self) -> list[Cell]:
+        """Cells whose runs leave scores, not classes alone."""
+        return [cell for cell in self.usual if programs.outcome(self.config, cell.model) == programs.LOGITS]
+
+    @property
     def published(self) -> list[Cell | Network]:
         """Cells and networks with a number of Zhuang et al., on any accelerator of the same kind."""
         trained = [cell for cell in self.usual if (*cell.task, cell.variant) in published.trained()]
@@ -138,7 +143,7 @@ class Grid:
     @property
     def with_ensembles(self) -> list[Cell]:
         """Cells with enough runs for ensembles of them."""
-        return [cell for cell in self.usual if len(self._seeds[cell]) >= RUNS_FOR_ENSEMBLES]
+        return [cell for cell in self.scored if len(self._seeds[cell]) >= RUNS_FOR_ENSEMBLES]
 
     @property
     def with_identical_runs(self) -> list[Cell]:
@@ -153,8 +158,8 @@ class Grid:
     @property
     def isolating(self) -> list[Cell]:
         """Cells of data sets on toolings that have two or more variants with a single source."""
-        places = _several(self.usual, lambda cell: cell[1:3], lambda varying: len(varying) == 1)
-        return [cell for cell in self.usual if cell[1:3] in places]
+        places = _several(self.scored, lambda cell: cell[1:3], lambda varying: len(varying) == 1)
+        return [cell for cell in self.scored if cell[1:3] in places]
 
     @property
     def moving(self) -> list[Cell]:

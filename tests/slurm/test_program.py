@@ -1,0 +1,73 @@
+"""`toolnoise init` and `toolnoise run` on a real Slurm, typed in a folder with nothing but a PyTorch program."""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from toolnoise.base.program import ROOT
+
+VARIANTS = ("control", "impl", "algo", "algo_impl")
+SEEDS = 2
+
+
+@pytest.fixture(scope="module")
+def folder(cluster, toolnoise, skip_without, tmp_path_factory):
+    """A folder outside the clone in which the two commands have been typed, and what they printed."""
+    skip_without("torch")
+    folder = tmp_path_factory.mktemp("mine")
+    shutil.copy(ROOT / "examples/torch_digits.py", folder / "train.py")
+    made = toolnoise(folder, "init")
+    assert made.returncode == 0, made.stderr
+    study = folder / "study.yaml"
+    text = study.read_text()
+    assert "seeds: 5" in text
+    study.write_text(text.replace("seeds: 5", f"seeds: {SEEDS}"))
+    # The program's interpreter is the one that PATH names, as in an activated environment.
+    env = cluster.env | {"PATH": f"{Path(sys.executable).parent}:{cluster.env['PATH']}"}
+    # The profile first asks Slurm how jobs stand after 40 s, and waits a minute for files of another node.
+    hurry = ("--slurm-init-seconds-before-status-checks", "3", "--latency-wait", "10")
+    # A job for each training, but at most two at a time, as this machine has two cores.
+    done = toolnoise(folder, "run", "--profile", "slurm", "--jobs", "2", *hurry, env=env)
+    (folder / "said.txt").write_text(done.stdout + done.stderr)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def results(folder):
+    (results,) = (folder / "results").iterdir()
+    return results
+
+
+def test_every_training_was_a_job_of_slurm_of_its_own_on_a_node_without_gpus(results, cluster):
+    runs = {path.parent: json.loads(path.read_text()) for path in results.rglob("run.json")}
+    assert {(path.parts[-2], path.parts[-1]) for path in runs} == {
+        (variant, str(seed)) for variant in VARIANTS for seed in range(1, SEEDS + 1)
+    }
+    jobs = {record["observed"]["slurm"]["SLURM_JOB_ID"] for record in runs.values()}
+    assert len(jobs) == len(runs)
+    for job in jobs:
+        told = cluster.finished()[job]
+        assert (told["JobState"], told["Partition"], told["NodeList"]) == ("COMPLETED", "cpu", "cpu1")
+
+
+def test_control_is_bit_equal_and_the_seeds_make_noise(results):
+    def weights(variant):
+        histories = (results / "runs").glob(f"*/*/*/{variant}/*/history.csv")
+        return {path.read_text() for path in histories}
+
+    found = {variant: len(weights(variant)) for variant in VARIANTS}
+    # A program on one thread of a CPU has no noise of its own.
+    assert found == {"control": 1, "impl": 1, "algo": SEEDS, "algo_impl": SEEDS}
+
+
+def test_the_page_is_there_the_summary_was_printed_and_the_audit_is_clean(folder, results, toolnoise):
+    assert (results / "index.html").stat().st_size > 100_000
+    said = (folder / "said.txt").read_text()
+    assert f"the page: {results.relative_to(folder)}/index.html" in said
+    assert "bit-equal" in said
+    audit = toolnoise(folder, "audit", results.relative_to(folder))
+    assert audit.returncode == 0, audit.stdout

@@ -1,0 +1,23 @@
+"""The names that a data set's files give its classes, as a metric file: figures are drawn without the data."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from toolnoise.base import metric_files
+from toolnoise.base.metric_files import Columns
+from toolnoise.datasets import prepared
+
+LABELS: Columns = {"dataset": str, "label": str, "name": str}
+
+
+def write(dataset: str, data: str | Path, out: str | Path) -> None:
+    """Write the names of the classes of a prepared data set, by label."""
+    classes = prepared.load(data).classes
+    metric_files.write(out, LABELS, [(dataset, label, name) for label, name in enumerate(classes)])
+
+
+def of(files: Sequence[str | Path], dataset: str) -> list[str]:
+    """The names of a data set's classes in metric files, by label; none if they are numbers."""
+    rows = metric_files.read(files, LABELS)
+    names = rows[rows["dataset"] == dataset]["name"].tolist()
+    return [] if all(name.isdigit() for name in names) else names
