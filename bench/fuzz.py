@@ -40,10 +40,11 @@ os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import fuzz_base
 import fuzz_mutations
+import jobs
 
 from toolnoise import cli, engines
 from toolnoise.base import code_digest, program
-from toolnoise.steps import STEPS, Step, outputs
+from toolnoise.steps import STEPS, Step
 from toolnoise.study import config, grid
 from toolnoise.warm import server
 
@@ -77,7 +78,7 @@ BY_HAND = {
     ],
     "audit": [
         *("results/fuzz", "results/fuzz --json --strict --processes 1", "results --html audit.html", "results --clean"),
-        "results/fuzz --require-signatures signers",
+        *("results/fuzz --require-signatures signers", "results/fuzz --repair", "results/fuzz --recompute"),
     ],
     "page": ["results/fuzz --out new", "results/fuzz --out new --anonymous"],
     "sign": ["results/fuzz --key key", "results/fuzz --key key.pub"],
@@ -106,6 +107,8 @@ BY_HAND = {
         "--sd 0.3 --gain 0.3 --power 0.9 --level 0.01 --figure new.svg",
     ],
 }
+# What makes a verb do much more.
+MUCH = {"--repair", "--recompute"}
 # Where a verb looks about by itself.
 FOLDERS = {"init": "own"}
 # What other programs, which the verb starts, read.
@@ -131,7 +134,7 @@ class Command(NamedTuple):
     @property
     def slow(self) -> bool:
         """Whether it starts something large."""
-        return self.cold or self.verb in SELDOM
+        return self.cold or self.verb in SELDOM or not MUCH.isdisjoint(self.words)
 
     def typed(self, words: list[str] | None = None) -> str:
         """As a person would type it."""
@@ -186,19 +189,8 @@ def _here(step: Step, place: tuple) -> bool:
 
 
 def _job(study: grid.Study, file: str, verb: str, place: tuple) -> Command:
-    step, words = STEPS[verb], [verb, "--study", file]
-    for name, value in place._asdict().items():
-        words += [f"--{name.replace('_', '-')}", str(value)]
-    for option, value in step.given(study, place).items():
-        if option == "read":
-            words += [word for kind in value for word in ("--read", *kind)]
-        else:
-            words += [f"--{option}", *([value] if isinstance(value, str) else value)]
-    parameters = step.parameters(study, place)
-    for option in step.writes:
-        words += [f"--{option}", *(path for path, of in outputs(verb, parameters, study.name) if of == option)]
-    if "checkpoint" in step.aside:
-        words += ["--checkpoint", "checkpoint.npz"]
+    words = jobs.words(study, file, verb, place, fuzz_base.CHECKPOINT)
+    parameters = STEPS[verb].parameters(study, place)
     spec = parameters.get("spec", {"hardware": {"name": "cpu"}, "variant": {"varying": []}})
     return Command(words, cold=spec["hardware"]["name"] == "cpu-jax" or "impl" in spec["variant"]["varying"])
 
@@ -321,6 +313,10 @@ class Base:
         for path in self.folders:
             (to / os.path.relpath(path, self.folder)).mkdir(parents=True, exist_ok=True)
         for name in self.files:
+            if name.startswith("logs/"):
+                # A shell writes into it.
+                shutil.copyfile(self.folder / name, to / name)
+                continue
             os.link(self.folder / name, to / name, follow_symlinks=False)
 
     def lost(self, case: Path, changed: str) -> list[str]:
@@ -441,6 +437,14 @@ def judged(case: Case, end: Ended, lost: list[str]) -> list[str]:
     return reasons
 
 
+def changed_bits(case: Case, folder: Path, base: Base) -> list[str]:
+    """The weights that a training wrote, if they are not those of the study: a damaged checkpoint must not show."""
+    if case.file != fuzz_base.CHECKPOINT or fuzz_mutations.FORGED in case.changed:
+        return []
+    name = case.words[case.words.index("--weights") + 1]
+    return [] if (folder / name).read_bytes() == (base.folder / name).read_bytes() else [f"other bits: {name}"]
+
+
 def place_of(said: str) -> str:
     """The last line of this package in a traceback, and the error."""
     frames = re.findall(r'File "\S*?/workflow/(\S+)", line (\d+), in (\S+)', said)
@@ -470,6 +474,7 @@ def fuzz(options: argparse.Namespace, base: Base, found: dict, reads: dict, scra
             case, folder = at_work.pop(running)
             end = ended(running, late=running.descriptor not in ready)
             reasons = judged(case, end, base.lost(folder, case.file) if end.code == 2 else [])
+            reasons += changed_bits(case, folder, base) if end.code == 0 else []
             slowest = sorted([*slowest, (round(end.seconds, 1), case.number, case.command.verb)])[-8:]
             if reasons:
                 failed += 1

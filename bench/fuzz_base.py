@@ -1,19 +1,24 @@
 """The small finished study whose files and commands bench/fuzz.py changes: made by the program itself, in one folder.
 
 It has a part of each kind: two frameworks, a model and data of its own, programs of others, runs that were adopted, an
-atlas, remedies, layers, recorded steps, overhead, and besides files that no study made: predictions, archives, keys.
+atlas, remedies, layers, recorded steps, overhead, a checkpoint, and besides files that no study made: predictions,
+archives, keys.
 """
 
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
+import jobs
 import numpy as np
 import yaml
 
 from toolnoise.base import arrays, program
+from toolnoise.study import grid
+from toolnoise.study.cells import Training
 
 EXAMPLES, CLASSES = 24, 4
 BUILDER = """
@@ -111,6 +116,28 @@ ENTRIES = {
     },
     "image-folder": {"reader": "image-folder", "path": "raw/pictures.tar", "image_size": 8},
 }
+# Trains like the verb, and ends after the first epoch, when it has a checkpoint.
+INTERRUPTED = """
+import math, os, sys
+from toolnoise import cli
+from toolnoise.training.checkpoints import Checkpoints
+
+write = Checkpoints.write
+
+
+def interrupted(self, progress):
+    if progress().rows:
+        self.last = -math.inf
+        write(self, progress)
+        os._exit(0)
+
+
+Checkpoints.write = interrupted
+cli.main(sys.argv[1:])
+"""
+CHECKPOINT = "checkpoint.npz"
+# The run that it is of.
+RESUMED = Training("linear", "mine", "cpu", "control", 1)
 
 
 def _images(count: int) -> dict[str, np.ndarray]:
@@ -192,10 +219,22 @@ def make(folder: Path) -> None:
     for name in ("data", "statements/data"):
         shutil.copytree(folder / "results/fuzz" / name, folder / "elsewhere" / name)
     shutil.copyfile(folder / "results/fuzz/study.json", folder / "elsewhere/study.json")
+    _interrupt(folder)
     (folder / "program/resources").mkdir(parents=True)
     for path in program.path_of("resources").glob("*.yaml"):
         shutil.copyfile(path, folder / "program/resources" / path.name)
     (folder / "made").touch()
+
+
+def _interrupt(folder: Path) -> None:
+    """Leave the checkpoint of a run that was killed, outside of the results: there the run is finished."""
+    with tempfile.TemporaryDirectory() as scratch:
+        elsewhere = Path(scratch) / "here"
+        shutil.copytree(folder, elsewhere, symlinks=True)
+        study = grid.load(elsewhere / "results/fuzz/study.json")
+        words = jobs.words(study, "results/fuzz/study.json", "train", RESUMED, CHECKPOINT)
+        _do(elsewhere, sys.executable, "-c", INTERRUPTED, *words)
+        shutil.copyfile(elsewhere / CHECKPOINT, folder / CHECKPOINT)
 
 
 def _do(folder: Path, *command: str) -> None:

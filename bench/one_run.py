@@ -1,7 +1,7 @@
 """One run of a small network on each tooling that this environment is for: does what a lock file installs train?
 
-bench/locks.py runs it with the Python of the environment, in the folder that has .environments/<name>. Through Snakemake
-where that is installed, else by the verbs. A GPU's tooling must be refused in one line, unless the machine has that GPU.
+bench/locks.py runs it with the Python of an environment, in the folder that has .environments/<name>. It trains through
+Snakemake where that is installed, else by the verbs. Toolings of GPUs must be refused in one line.
 """
 
 import importlib.util
@@ -10,12 +10,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jobs
 import numpy as np
 import yaml
 
 from toolnoise.base import program
 from toolnoise.provenance.record import repository
-from toolnoise.steps import STEPS, outputs
+from toolnoise.steps import STEPS
 from toolnoise.study import config, environments, grid, layout
 from toolnoise.study.cells import Place, Training
 
@@ -53,13 +54,8 @@ def study(names: list[str]) -> grid.Study:
 
 
 def command(of: grid.Study, verb: str, place: Place) -> list[str]:
-    """The command line of a job."""
-    step = STEPS[verb]
-    words = [f"{sys.prefix}/bin/toolnoise", verb, "--study", str(STUDY)]
-    named = place._asdict() | step.given(of, place)
-    named |= {option: path for path, option in outputs(verb, step.parameters(of, place), of.name)}
-    named |= {"checkpoint": "checkpoint.npz"} if "checkpoint" in step.aside else {}
-    return [*words, *(word for name, value in named.items() for word in (f"--{name.replace('_', '-')}", str(value)))]
+    """The command of a job, with this environment's program."""
+    return [f"{sys.prefix}/bin/toolnoise", *jobs.words(of, str(STUDY), verb, place)]
 
 
 def trained(of: grid.Study, place: Training) -> None:
@@ -69,7 +65,7 @@ def trained(of: grid.Study, place: Training) -> None:
         lines = [program.python("snakemake", *where, "--show-failed-logs", of.path(layout.WEIGHTS, place))]
     else:
         data = [one for one in STEPS["prepare"].places(of) if one.dataset == place.dataset]
-        lines = [command(of, verb, data[0]) for verb in ("fetch", "prepare")] + [command(of, "train", place)]
+        lines = [command(of, "prepare", data[0]), command(of, "train", place)]
     for line in lines:
         subprocess.run(line, check=True, stdout=sys.stderr)
 
