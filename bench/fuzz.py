@@ -78,10 +78,10 @@ BY_HAND = {
     ],
     "audit": [
         *("results/fuzz", "results/fuzz --json --strict --processes 1", "results --html audit.html", "results --clean"),
-        *("results/fuzz --require-signatures signers", "results/fuzz --repair", "results/fuzz --recompute"),
+        *("results/fuzz --require-signatures signers", "results/few --repair", "results/few --recompute"),
     ],
     "page": ["results/fuzz --out new", "results/fuzz --out new --anonymous"],
-    "sign": ["results/fuzz --key key", "results/fuzz --key key.pub"],
+    "sign": ["results/fuzz --key key", "results/fuzz --key key.pub", "results/few --key key --root"],
     "export": ["results/fuzz --out new.tar.gz", "study.yaml --out new.tar --hardware cpu --no-predictions"],
     "import": ["fuzz.tar.gz --into elsewhere --study study.yaml --other-code", "fuzz.tar.gz --other-code"],
     "slim": ["results/fuzz --out new"],

@@ -86,6 +86,14 @@ STUDY = {
     | {"warmup": 1, "steps": 1, "repeats": 1},
     "figures": ["table2", "noise_by_source", "claims"],
 }
+# A second study, of few jobs: all of it is made again in seconds.
+FEW = {
+    "study": "few",
+    "datasets": {"mine": STUDY["datasets"]["mine"]},
+    "recipes": STUDY["recipes"],
+    "grid": [block("linear", "mine", "cpu", "control")],
+    "figures": [],
+}
 # Data in official formats: prepared by the fuzzer, trained on by nobody.
 DATA = {
     "study": "formats",
@@ -213,6 +221,8 @@ def make(folder: Path) -> None:
     (folder / "formats.yaml").write_text(yaml.safe_dump(DATA | {"datasets": ENTRIES}, sort_keys=False))
     snakemake = (sys.executable, "-m", "snakemake", "--snakefile", str(program.snakefile()), "--cores", "2")
     _do(folder, *snakemake, "all", "speed", "--configfile", "study.yaml")
+    (folder / "few.yaml").write_text(yaml.safe_dump(FEW, sort_keys=False))
+    _do(folder, *snakemake, "all", "--configfile", "few.yaml")
     shutil.rmtree(folder / ".snakemake", ignore_errors=True)
     _do(folder, "toolnoise", "export", "results/fuzz", "--out", "fuzz.tar.gz")
     # The same study at another site, that has prepared its data.

@@ -70,17 +70,23 @@ def tried(name: str) -> Tried:
         _say(python, "-m", "pip", "check")
         _say(*pip, "--no-deps", "--no-build-isolation", "--editable", ROOT)
         installation, started = time.monotonic() - started, time.monotonic()
-        sizes = re.findall(r"^ *Downloading \S+ \(([\d.]+) ([kMG]B)\)", said, re.MULTILINE)
         found = json.loads(_say(python, ROOT / "bench/one_run.py", environment.name, where=scratch).splitlines()[-1])
         if found["states"] is None:
             sys.exit(f"{name}: statements of this environment would name no lock file")
         return Tried(
-            sum(float(size) * UNITS[unit] for size, unit in sizes),
+            _size_of_packages(said),
             float(_say("du", "-sm", environment).split()[0]),
             installation / 60,
             (time.monotonic() - started) / 60,
             found["toolings"],
         )
+
+
+def _size_of_packages(said: str) -> float:
+    """The MB of what pip took: downloads, and files of an index on this machine."""
+    sizes = re.findall(r"^ *Downloading \S+ \(([\d.]+) ([kMG]B)\)", said, re.MULTILINE)
+    files = re.findall(r"^ *Processing (/\S+\.\w+)", said, re.MULTILINE)
+    return sum(float(size) * UNITS[unit] for size, unit in sizes) + sum(Path(one).stat().st_size for one in files) / 1e6
 
 
 def _say(*words: str | Path, where: str | Path = ROOT) -> str:

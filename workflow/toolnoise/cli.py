@@ -194,7 +194,7 @@ def _rebuild(options: argparse.Namespace) -> None:
 def _sign(options: argparse.Namespace) -> None:
     from toolnoise.provenance.record import signing
 
-    signed, before = signing.sign(options.results, options.key)
+    signed, before = signing.sign(options.results, options.key, root=options.root)
     print(f"signed {signed} statements" + (f"; {before} had a signature by this key" if before else ""))
 
 
@@ -452,9 +452,9 @@ BY_HAND = [
     Verb(
         "sign",
         _sign,
-        "sign every statement of a results folder with an SSH key",
-        ("RESULTS", "key"),
-        "toolnoise sign results/demo --key ~/.ssh/id_ed25519",
+        "sign every statement of a results folder, or the root alone, with an SSH key",
+        ("RESULTS", "key", "root?"),
+        "toolnoise sign results/demo --key ~/.ssh/id_ed25519 --root",
     ),
     Verb(
         "export",
