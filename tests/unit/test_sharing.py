@@ -547,6 +547,24 @@ def test_a_bomb_is_not_unpacked(changed, tmp_path, take, refused):
     assert "has 1000000000 bytes" in refused(take, path)
 
 
+def test_a_record_of_spaces_is_not_unpacked(changed, here, take, refused, monkeypatch):
+    # Valid JSON of any size in a small archive, and its statement says so.
+    spaces = b" " * (2**20 + 1)
+
+    def spacious(some):
+        some[:] = dropped("control.npy", "control.json", "control.npy.intoto.json")(some)
+        edit_file("cpu/control/1/run.json", spaces, restate=RUN)(some)
+
+    path = changed(spacious)
+    monkeypatch.setattr(files, "LARGEST_TEXT", 2**20)
+    before = snapshot(here)
+    line = refused(take, path)
+    # Named as a member: once unpacked, it would be a file.
+    assert line.startswith(f"{path}: results/shared/runs/")
+    assert line.endswith(f"run.json: has {len(spaces)} bytes; at most {2**20}")
+    assert snapshot(here) == before
+
+
 def test_what_is_no_archive_is_one_line(take, refused, tmp_path, here, monkeypatch):
     (tmp_path / "text.tar").write_text("hello " * 400)
     assert refused(take, tmp_path / "text.tar").startswith(f"{tmp_path / 'text.tar'}: damaged or truncated")

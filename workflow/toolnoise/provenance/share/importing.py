@@ -92,11 +92,10 @@ class _Incoming:
             if signers:
                 self._check_signatures(signers)
             self._read_files(member, members)
-        for one in self.coming.values():
-            for name in (name for name, role in one.job.outputs if role == "record"):
-                record = files.read_json(self.scratch / name)
-                if not isinstance(record, dict) or record.get("spec") != one.job.parameters["spec"]:
-                    raise self._refusal(name, "differs from its statement in its spec", "the same spec")
+        for name, job in self._records():
+            record = files.read_json(self.scratch / name)
+            if not isinstance(record, dict) or record.get("spec") != job.parameters["spec"]:
+                raise self._refusal(name, "differs from its statement in its spec", "the same spec")
 
     def place(self, before: Callable[[list[str]], object]) -> list[Job]:
         """Move all files to their places, or none; returns the jobs with files that were not here before.
@@ -190,6 +189,10 @@ class _Incoming:
         for name, output in owed.items():
             if os.path.lexists(self._target(name)) and self._digest(name) != output.sha256:
                 raise BadInput(self._target(name), "", "is already here with different bytes", "an equal file, or none")
+        for name, _ in self._records():
+            # It would be unpacked, and only then be refused.
+            if (owed[name].size or 0) > files.LARGEST_TEXT:
+                raise self._refusal(name, f"has {owed[name].size} bytes", f"at most {files.LARGEST_TEXT}")
         size, free = sum(output.size or 0 for output in owed.values()), shutil.disk_usage(self.scratch).free
         if size > free:
             raise self._refusal("", f"holds {size} bytes", f"{free} are free for {self.into}")
@@ -206,6 +209,11 @@ class _Incoming:
                 member = next(members, None)
         if owed:
             raise self._refusal(min(owed), "is missing", "every file that its statements name")
+
+    def _records(self) -> Iterator[tuple[str, Job]]:
+        """The records in the archive, with their jobs."""
+        for one in self.coming.values():
+            yield from ((name, one.job) for name, role in one.job.outputs if role == "record")
 
     def _write(self, name: str, chunks: Iterator[bytes] | list[bytes]) -> str:
         """Write a file of the scratch folder; returns its digest."""
