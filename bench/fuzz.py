@@ -49,7 +49,7 @@ from toolnoise.study import config, grid
 from toolnoise.warm import server
 
 MOST_MEMORY = 2 * 2**30
-SECONDS, SECONDS_SLOW = 60, 300
+SECONDS, SECONDS_SLOW, SECONDS_MUCH = 60, 300, 1200
 # Besides 0 and 2, which each verb may end with.
 CODES = {"audit": {1}, "check": {1}, "diff": {1}, "rebuild": {1}, "doctor": {1}, "run": {1}}
 TRACEBACK = re.compile(r"^\s*(?:\+ +)?Traceback \(most recent call last\)|^Fatal Python error", re.MULTILINE)
@@ -107,7 +107,7 @@ BY_HAND = {
         "--sd 0.3 --gain 0.3 --power 0.9 --level 0.01 --figure new.svg",
     ],
 }
-# What makes a verb do much more.
+# What makes a verb do much more, above all where an argument names another study.
 MUCH = {"--repair", "--recompute"}
 # Where a verb looks about by itself.
 FOLDERS = {"init": "own"}
@@ -132,9 +132,11 @@ class Command(NamedTuple):
         return self.words[0]
 
     @property
-    def slow(self) -> bool:
-        """Whether it starts something large."""
-        return self.cold or self.verb in SELDOM or not MUCH.isdisjoint(self.words)
+    def seconds(self) -> int:
+        """What it may take."""
+        if not MUCH.isdisjoint(self.words):
+            return SECONDS_MUCH
+        return SECONDS_SLOW if self.cold or self.verb in SELDOM else SECONDS
 
     def typed(self, words: list[str] | None = None) -> str:
         """As a person would type it."""
@@ -204,7 +206,7 @@ class Running(NamedTuple):
     process: int
     descriptor: int
     started: float
-    slow: bool
+    seconds: int
     log: Path
 
 
@@ -214,7 +216,7 @@ def start(case: Case, folder: Path, log: Path, seen: Path | None = None) -> Runn
     process = os.fork()
     if not process:
         _become(case, folder, log, seen)
-    return Running(process, os.pidfd_open(process), time.monotonic(), case.command.slow, log)
+    return Running(process, os.pidfd_open(process), time.monotonic(), case.command.seconds, log)
 
 
 def _become(case: Case, folder: Path, log: Path, seen: Path | None) -> NoReturn:
@@ -468,7 +470,7 @@ def fuzz(options: argparse.Namespace, base: Base, found: dict, reads: dict, scra
             break
         ready, _, _ = select.select([one.descriptor for one in at_work], [], [], 1)
         for running in list(at_work):
-            late = time.monotonic() - running.started > (SECONDS_SLOW if running.slow else SECONDS)
+            late = time.monotonic() - running.started > running.seconds
             if running.descriptor not in ready and not late:
                 continue
             case, folder = at_work.pop(running)
