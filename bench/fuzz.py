@@ -83,7 +83,10 @@ BY_HAND = {
     "page": ["results/fuzz --out new", "results/fuzz --out new --anonymous"],
     "sign": ["results/fuzz --key key", "results/fuzz --key key.pub", "results/few --key key --root"],
     "export": ["results/fuzz --out new.tar.gz", "study.yaml --out new.tar --hardware cpu --no-predictions"],
-    "import": ["fuzz.tar.gz --into elsewhere --study study.yaml --other-code", "fuzz.tar.gz --other-code"],
+    "import": [
+        *("fuzz.tar.gz --into elsewhere --study study.yaml --other-code", "fuzz.tar.gz --other-code"),
+        "signed.tar.gz --into few-elsewhere --study few.yaml --require-signature key.pub",
+    ],
     "slim": ["results/fuzz --out new"],
     "crate": ["results/fuzz --out new", "results/fuzz --out new.zip --embed"],
     "compare": [

@@ -225,10 +225,15 @@ def make(folder: Path) -> None:
     _do(folder, *snakemake, "all", "--configfile", "few.yaml")
     shutil.rmtree(folder / ".snakemake", ignore_errors=True)
     _do(folder, "toolnoise", "export", "results/fuzz", "--out", "fuzz.tar.gz")
-    # The same study at another site, that has prepared its data.
-    for name in ("data", "statements/data"):
-        shutil.copytree(folder / "results/fuzz" / name, folder / "elsewhere" / name)
-    shutil.copyfile(folder / "results/fuzz/study.json", folder / "elsewhere/study.json")
+    with tempfile.TemporaryDirectory() as scratch:
+        shutil.copytree(folder / "results/few", Path(scratch) / "results/few")
+        _do(folder, "toolnoise", "sign", f"{scratch}/results/few", "--key", "key", "--root")
+        _do(folder, "toolnoise", "export", f"{scratch}/results/few", "--out", "signed.tar.gz")
+    # The same studies at another site, that has prepared their data.
+    for study, other in (("fuzz", "elsewhere"), ("few", "few-elsewhere")):
+        for name in ("data", "statements/data"):
+            shutil.copytree(folder / "results" / study / name, folder / other / name)
+        shutil.copyfile(folder / "results" / study / "study.json", folder / other / "study.json")
     _interrupt(folder)
     (folder / "program/resources").mkdir(parents=True)
     for path in program.path_of("resources").glob("*.yaml"):
