@@ -98,7 +98,9 @@ def _say(*words: str | Path, where: str | Path = ROOT) -> str:
 
 def row(name: str, found: Tried, on: str) -> str:
     """The row of the table in docs/machines.md."""
-    result = "; ".join(f"{tooling}: {said.partition('; `')[0]}" for tooling, said in found.said.items())
+    trained = [tooling for tooling, said in found.said.items() if said == "trained"]
+    refused = [tooling for tooling in found.said if tooling not in trained]
+    result = f"trained on {', '.join(trained)}" + (f"; refused {', '.join(refused)}" if refused else "")
     cells = [f"`{name}.txt`", on, f"{found.downloaded:,.0f} MB", f"{found.installed:,.0f} MB"]
     return f"| {' | '.join([*cells, f'{found.installation:.1f}', f'{found.training:.1f}', result])} |"
 
@@ -115,7 +117,9 @@ def main() -> None:
         options.names.append(next_of(int(_say("git", "rev-list", "--count", "HEAD"))))
     for name in options.names:
         print(f"installing {file_of(name).relative_to(ROOT)}", file=sys.stderr, flush=True)
-        print(row(name, tried(name), f"{datetime.now(UTC):%Y-%m-%d}"), flush=True)
+        found = tried(name)
+        print(*(f"{tooling}: {said}" for tooling, said in found.said.items()), sep="\n", file=sys.stderr)
+        print(row(name, found, f"{datetime.now(UTC):%Y-%m-%d}"), flush=True)
 
 
 if __name__ == "__main__":
