@@ -50,6 +50,8 @@ from toolnoise.warm import server
 
 MOST_MEMORY = 2 * 2**30
 SECONDS, SECONDS_SLOW, SECONDS_MUCH = 60, 300, 1200
+# Who waits for others, such as a pipe, needs no CPU. So many times as long it may take in all.
+WAITING = 10
 # Besides 0 and 2, which each verb may end with.
 CODES = {"audit": {1}, "check": {1}, "diff": {1}, "rebuild": {1}, "doctor": {1}, "run": {1}}
 TRACEBACK = re.compile(r"^\s*(?:\+ +)?Traceback \(most recent call last\)|^Fatal Python error", re.MULTILINE)
@@ -265,6 +267,24 @@ def _record_files(seen: Path) -> None:
     sys.addaudithook(hook)
 
 
+def is_late(running: Running) -> bool:
+    """Whether a process has computed, or waited, for too long: on a busy machine it may just not have had its turn."""
+    elapsed = time.monotonic() - running.started
+    if elapsed <= running.seconds:
+        return False
+    return elapsed > WAITING * running.seconds or _computed(running.process) > running.seconds
+
+
+def _computed(leader: int) -> float:
+    """The CPU seconds of a session."""
+    ticks = 0
+    for process in _session(leader):
+        with contextlib.suppress(OSError):
+            fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+            ticks += sum(map(int, fields[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 def ended(running: Running, *, late: bool) -> Ended:
     """Wait for a process, or end it if it is late, and end whatever it has left."""
     seconds = time.monotonic() - running.started
@@ -473,7 +493,7 @@ def fuzz(options: argparse.Namespace, base: Base, found: dict, reads: dict, scra
             break
         ready, _, _ = select.select([one.descriptor for one in at_work], [], [], 1)
         for running in list(at_work):
-            late = time.monotonic() - running.started > running.seconds
+            late = is_late(running)
             if running.descriptor not in ready and not late:
                 continue
             case, folder = at_work.pop(running)
