@@ -33,11 +33,11 @@ class Flips(NamedTuple):
 
 def statements(folder: Path, count: int) -> list[str]:
     """The root and some others, drawn at random, of a results folder; their paths in it."""
-    evidence = Evidence(tree.load_study(folder), {}, datetime.now(UTC))
-    root = roots.of(evidence)
+    whole = tree.load_study(folder)
+    root = whole.top
     if root is None:
         raise BadInput(folder, "", "has no root", "results of a study whose page is made")
-    others = [one.path for one in evidence.tree.statements if one is not root]
+    others = [one.path for one in whole.statements if one is not root]
     order = streams.permutation(streams.key(0, streams.ANALYSIS, 0, "flips"), len(others))
     return [root.path, *(others[place] for place in order[: count - 1])]
 
@@ -46,7 +46,7 @@ def flipped(folder: Path, path: str, places: Iterable[int]) -> Flips:
     """Flip a bit at each place of one statement."""
     whole = tree.load_study(folder)
     evidence = Evidence(whole, {}, datetime.now(UTC))
-    root, content = roots.of(evidence), (folder / path).read_bytes()
+    root, content = whole.top, (folder / path).read_bytes()
     others = tuple(one for one in whole.statements if one.path != path)
     tried, missed = 0, []
     with tempfile.TemporaryDirectory() as scratch:

@@ -40,15 +40,18 @@ os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import fuzz_base
 import fuzz_mutations
+import jobs
 
 from toolnoise import cli, engines
 from toolnoise.base import code_digest, program
-from toolnoise.steps import STEPS, Step, outputs
+from toolnoise.steps import STEPS, Step
 from toolnoise.study import config, grid
 from toolnoise.warm import server
 
 MOST_MEMORY = 2 * 2**30
-SECONDS, SECONDS_SLOW = 60, 300
+SECONDS, SECONDS_SLOW, SECONDS_MUCH = 60, 300, 1200
+# Who waits for others, such as a pipe, needs no CPU. So many times as long it may take in all.
+WAITING = 10
 # Besides 0 and 2, which each verb may end with.
 CODES = {"audit": {1}, "check": {1}, "diff": {1}, "rebuild": {1}, "doctor": {1}, "run": {1}}
 TRACEBACK = re.compile(r"^\s*(?:\+ +)?Traceback \(most recent call last\)|^Fatal Python error", re.MULTILINE)
@@ -77,12 +80,15 @@ BY_HAND = {
     ],
     "audit": [
         *("results/fuzz", "results/fuzz --json --strict --processes 1", "results --html audit.html", "results --clean"),
-        "results/fuzz --require-signatures signers",
+        *("results/fuzz --require-signatures signers", "results/few --repair", "results/few --recompute"),
     ],
     "page": ["results/fuzz --out new", "results/fuzz --out new --anonymous"],
-    "sign": ["results/fuzz --key key", "results/fuzz --key key.pub"],
+    "sign": ["results/fuzz --key key", "results/fuzz --key key.pub", "results/few --key key --root"],
     "export": ["results/fuzz --out new.tar.gz", "study.yaml --out new.tar --hardware cpu --no-predictions"],
-    "import": ["fuzz.tar.gz --into elsewhere --study study.yaml --other-code", "fuzz.tar.gz --other-code"],
+    "import": [
+        *("fuzz.tar.gz --into elsewhere --study study.yaml --other-code", "fuzz.tar.gz --other-code"),
+        "signed.tar.gz --into few-elsewhere --study few.yaml --require-signature key.pub",
+    ],
     "slim": ["results/fuzz --out new"],
     "crate": ["results/fuzz --out new", "results/fuzz --out new.zip --embed"],
     "compare": [
@@ -106,6 +112,8 @@ BY_HAND = {
         "--sd 0.3 --gain 0.3 --power 0.9 --level 0.01 --figure new.svg",
     ],
 }
+# What makes a verb do much more, above all where an argument names another study.
+MUCH = {"--repair", "--recompute"}
 # Where a verb looks about by itself.
 FOLDERS = {"init": "own"}
 # What other programs, which the verb starts, read.
@@ -129,9 +137,11 @@ class Command(NamedTuple):
         return self.words[0]
 
     @property
-    def slow(self) -> bool:
-        """Whether it starts something large."""
-        return self.cold or self.verb in SELDOM
+    def seconds(self) -> int:
+        """What it may take."""
+        if not MUCH.isdisjoint(self.words):
+            return SECONDS_MUCH
+        return SECONDS_SLOW if self.cold or self.verb in SELDOM else SECONDS
 
     def typed(self, words: list[str] | None = None) -> str:
         """As a person would type it."""
@@ -186,19 +196,8 @@ def _here(step: Step, place: tuple) -> bool:
 
 
 def _job(study: grid.Study, file: str, verb: str, place: tuple) -> Command:
-    step, words = STEPS[verb], [verb, "--study", file]
-    for name, value in place._asdict().items():
-        words += [f"--{name.replace('_', '-')}", str(value)]
-    for option, value in step.given(study, place).items():
-        if option == "read":
-            words += [word for kind in value for word in ("--read", *kind)]
-        else:
-            words += [f"--{option}", *([value] if isinstance(value, str) else value)]
-    parameters = step.parameters(study, place)
-    for option in step.writes:
-        words += [f"--{option}", *(path for path, of in outputs(verb, parameters, study.name) if of == option)]
-    if "checkpoint" in step.aside:
-        words += ["--checkpoint", "checkpoint.npz"]
+    words = jobs.words(study, file, verb, place, fuzz_base.CHECKPOINT)
+    parameters = STEPS[verb].parameters(study, place)
     spec = parameters.get("spec", {"hardware": {"name": "cpu"}, "variant": {"varying": []}})
     return Command(words, cold=spec["hardware"]["name"] == "cpu-jax" or "impl" in spec["variant"]["varying"])
 
@@ -212,7 +211,7 @@ class Running(NamedTuple):
     process: int
     descriptor: int
     started: float
-    slow: bool
+    seconds: int
     log: Path
 
 
@@ -222,7 +221,7 @@ def start(case: Case, folder: Path, log: Path, seen: Path | None = None) -> Runn
     process = os.fork()
     if not process:
         _become(case, folder, log, seen)
-    return Running(process, os.pidfd_open(process), time.monotonic(), case.command.slow, log)
+    return Running(process, os.pidfd_open(process), time.monotonic(), case.command.seconds, log)
 
 
 def _become(case: Case, folder: Path, log: Path, seen: Path | None) -> NoReturn:
@@ -266,6 +265,24 @@ def _record_files(seen: Path) -> None:
             found.flush()
 
     sys.addaudithook(hook)
+
+
+def is_late(running: Running) -> bool:
+    """Whether a process has computed, or waited, for too long: on a busy machine it may just not have had its turn."""
+    elapsed = time.monotonic() - running.started
+    if elapsed <= running.seconds:
+        return False
+    return elapsed > WAITING * running.seconds or _computed(running.process) > running.seconds
+
+
+def _computed(leader: int) -> float:
+    """The CPU seconds of a session."""
+    ticks = 0
+    for process in _session(leader):
+        with contextlib.suppress(OSError):
+            fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+            ticks += sum(map(int, fields[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def ended(running: Running, *, late: bool) -> Ended:
@@ -321,6 +338,10 @@ class Base:
         for path in self.folders:
             (to / os.path.relpath(path, self.folder)).mkdir(parents=True, exist_ok=True)
         for name in self.files:
+            if name.startswith("logs/"):
+                # A shell writes into it.
+                shutil.copyfile(self.folder / name, to / name)
+                continue
             os.link(self.folder / name, to / name, follow_symlinks=False)
 
     def lost(self, case: Path, changed: str) -> list[str]:
@@ -441,6 +462,14 @@ def judged(case: Case, end: Ended, lost: list[str]) -> list[str]:
     return reasons
 
 
+def changed_bits(case: Case, folder: Path, base: Base) -> list[str]:
+    """The weights that a training wrote, if they are not those of the study: a damaged checkpoint must not show."""
+    if case.file != fuzz_base.CHECKPOINT or fuzz_mutations.FORGED in case.changed:
+        return []
+    name = case.words[case.words.index("--weights") + 1]
+    return [] if (folder / name).read_bytes() == (base.folder / name).read_bytes() else [f"other bits: {name}"]
+
+
 def place_of(said: str) -> str:
     """The last line of this package in a traceback, and the error."""
     frames = re.findall(r'File "\S*?/workflow/(\S+)", line (\d+), in (\S+)', said)
@@ -464,12 +493,13 @@ def fuzz(options: argparse.Namespace, base: Base, found: dict, reads: dict, scra
             break
         ready, _, _ = select.select([one.descriptor for one in at_work], [], [], 1)
         for running in list(at_work):
-            late = time.monotonic() - running.started > (SECONDS_SLOW if running.slow else SECONDS)
+            late = is_late(running)
             if running.descriptor not in ready and not late:
                 continue
             case, folder = at_work.pop(running)
             end = ended(running, late=running.descriptor not in ready)
             reasons = judged(case, end, base.lost(folder, case.file) if end.code == 2 else [])
+            reasons += changed_bits(case, folder, base) if end.code == 0 else []
             slowest = sorted([*slowest, (round(end.seconds, 1), case.number, case.command.verb)])[-8:]
             if reasons:
                 failed += 1

@@ -1,19 +1,24 @@
 """The small finished study whose files and commands bench/fuzz.py changes: made by the program itself, in one folder.
 
 It has a part of each kind: two frameworks, a model and data of its own, programs of others, runs that were adopted, an
-atlas, remedies, layers, recorded steps, overhead, and besides files that no study made: predictions, archives, keys.
+atlas, remedies, layers, recorded steps, overhead, a checkpoint, and besides files that no study made: predictions,
+archives, keys.
 """
 
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
+import jobs
 import numpy as np
 import yaml
 
 from toolnoise.base import arrays, program
+from toolnoise.study import grid
+from toolnoise.study.cells import Training
 
 EXAMPLES, CLASSES = 24, 4
 BUILDER = """
@@ -81,6 +86,14 @@ STUDY = {
     | {"warmup": 1, "steps": 1, "repeats": 1},
     "figures": ["table2", "noise_by_source", "claims"],
 }
+# A second study, of few jobs: all of it is made again in seconds.
+FEW = {
+    "study": "few",
+    "datasets": {"mine": STUDY["datasets"]["mine"]},
+    "recipes": STUDY["recipes"],
+    "grid": [block("linear", "mine", "cpu", "control")],
+    "figures": [],
+}
 # Data in official formats: prepared by the fuzzer, trained on by nobody.
 DATA = {
     "study": "formats",
@@ -111,6 +124,28 @@ ENTRIES = {
     },
     "image-folder": {"reader": "image-folder", "path": "raw/pictures.tar", "image_size": 8},
 }
+# Trains like the verb, and ends after the first epoch, when it has a checkpoint.
+INTERRUPTED = """
+import math, os, sys
+from toolnoise import cli
+from toolnoise.training.checkpoints import Checkpoints
+
+write = Checkpoints.write
+
+
+def interrupted(self, progress):
+    if progress().rows:
+        self.last = -math.inf
+        write(self, progress)
+        os._exit(0)
+
+
+Checkpoints.write = interrupted
+cli.main(sys.argv[1:])
+"""
+CHECKPOINT = "checkpoint.npz"
+# The run that it is of.
+RESUMED = Training("linear", "mine", "cpu", "control", 1)
 
 
 def _images(count: int) -> dict[str, np.ndarray]:
@@ -186,16 +221,35 @@ def make(folder: Path) -> None:
     (folder / "formats.yaml").write_text(yaml.safe_dump(DATA | {"datasets": ENTRIES}, sort_keys=False))
     snakemake = (sys.executable, "-m", "snakemake", "--snakefile", str(program.snakefile()), "--cores", "2")
     _do(folder, *snakemake, "all", "speed", "--configfile", "study.yaml")
+    (folder / "few.yaml").write_text(yaml.safe_dump(FEW, sort_keys=False))
+    _do(folder, *snakemake, "all", "--configfile", "few.yaml")
     shutil.rmtree(folder / ".snakemake", ignore_errors=True)
     _do(folder, "toolnoise", "export", "results/fuzz", "--out", "fuzz.tar.gz")
-    # The same study at another site, that has prepared its data.
-    for name in ("data", "statements/data"):
-        shutil.copytree(folder / "results/fuzz" / name, folder / "elsewhere" / name)
-    shutil.copyfile(folder / "results/fuzz/study.json", folder / "elsewhere/study.json")
+    with tempfile.TemporaryDirectory() as scratch:
+        shutil.copytree(folder / "results/few", Path(scratch) / "results/few")
+        _do(folder, "toolnoise", "sign", f"{scratch}/results/few", "--key", "key", "--root")
+        _do(folder, "toolnoise", "export", f"{scratch}/results/few", "--out", "signed.tar.gz")
+    # The same studies at another site, that has prepared their data.
+    for study, other in (("fuzz", "elsewhere"), ("few", "few-elsewhere")):
+        for name in ("data", "statements/data"):
+            shutil.copytree(folder / "results" / study / name, folder / other / name)
+        shutil.copyfile(folder / "results" / study / "study.json", folder / other / "study.json")
+    _interrupt(folder)
     (folder / "program/resources").mkdir(parents=True)
     for path in program.path_of("resources").glob("*.yaml"):
         shutil.copyfile(path, folder / "program/resources" / path.name)
     (folder / "made").touch()
+
+
+def _interrupt(folder: Path) -> None:
+    """Leave the checkpoint of a run that was killed, outside of the results: there the run is finished."""
+    with tempfile.TemporaryDirectory() as scratch:
+        elsewhere = Path(scratch) / "here"
+        shutil.copytree(folder, elsewhere, symlinks=True)
+        study = grid.load(elsewhere / "results/fuzz/study.json")
+        words = jobs.words(study, "results/fuzz/study.json", "train", RESUMED, CHECKPOINT)
+        _do(elsewhere, sys.executable, "-c", INTERRUPTED, *words)
+        shutil.copyfile(elsewhere / CHECKPOINT, folder / CHECKPOINT)
 
 
 def _do(folder: Path, *command: str) -> None:

@@ -1,3 +1,4 @@
+import json
 import os
 from pathlib import Path
 
@@ -30,9 +31,22 @@ BLANK = State(
 )
 SNAPSHOTS = [{path: tensor + epoch for path, tensor in STATE.weights.items()} for epoch in (1, 2)]
 RECORDED = [STATE.weights | {"logits": np.full((5, 2), step, np.float32)} for step in (0, 1, 2)]
+ROW = {
+    "epoch": 1,
+    "train_loss": 0.1 + 0.2,
+    "train_accuracy": 0.5,
+    "test_loss": 1.5,
+    "test_accuracy": 0,
+    "learning_rate": 1e-3,
+    "seconds": 0.25,
+    "weights_sha256": "ff",
+    "tensors_sha256": "f f",
+    "draws_sha256": "aa",
+}
+EPOCHS = 3
 PROGRESS = Progress(
     STATE,
-    [{"epoch": 1, "train_loss": 0.1 + 0.2, "weights_sha256": "ff"}],
+    [ROW],
     {"training": 1 / 3},
     [1],
     SNAPSHOTS,
@@ -50,11 +64,11 @@ def digest(weights):
 
 
 def read(path, identity=IDENTITY):
-    return Checkpoints(path, identity).read(lambda: BLANK, digest)
+    return Checkpoints(path, identity, EPOCHS).read(lambda: BLANK, digest)
 
 
 def write(path, progress=PROGRESS):
-    kept = Checkpoints(path, IDENTITY)
+    kept = Checkpoints(path, IDENTITY, EPOCHS)
     kept.last -= checkpoints.SECONDS_BETWEEN
     kept.write(lambda: progress)
     return path
@@ -89,7 +103,7 @@ def test_before_the_first_cycle_ends_there_are_no_snapshots(path):
 
 
 def test_nothing_is_written_before_its_time(path):
-    Checkpoints(path, IDENTITY).write(lambda: pytest.fail("a short run pays nothing"))
+    Checkpoints(path, IDENTITY, EPOCHS).write(lambda: pytest.fail("a short run pays nothing"))
     assert not path.exists()
 
 
@@ -182,10 +196,35 @@ def seal(path, tensors):
         file.write(checkpoints._header(whole))
 
 
-@pytest.mark.parametrize("about", [b"", b"{", b"[]", b"null", b'{"identity": 3}', b'{"identity": {}, "step": 1}'])
+@pytest.mark.parametrize("about", [b"", b"{", b"[" * 100_000])
 def test_a_file_that_train_did_not_write_is_never_used(about, path, capsys):
     seal(path, {"about": np.frombuffer(about, np.uint8)})
     assert "damaged" in starts_anew(path, capsys)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda _: None, "found null"),
+        (lambda _: [], "found []"),
+        (lambda about: about | {"identity": 3}, "identity: found 3"),
+        (lambda about: without(about, "rows"), "rows: no such key"),
+        (lambda about: about | {"step": "x"}, 'step: found "x"'),
+        (lambda about: about | {"seconds": {"training": None}}, "seconds.training: found null"),
+        (lambda about: about | {"resumed": [None]}, "resumed[0]: found null"),
+        (lambda about: about | {"rows": [without(ROW, "weights_sha256")]}, "rows[0].weights_sha256: no such key"),
+        (lambda about: about | {"rows": [ROW | {"train_loss": "x"}]}, 'rows[0].train_loss: found "x"'),
+        (lambda about: about | {"rows": [ROW, ROW]}, "rows: found 2; one for each"),
+        (lambda about: about | {"rows": [ROW | {"epoch": n} for n in (1, 2, 3)]}, "rows: found 3; one for each"),
+    ],
+)
+def test_a_description_of_another_shape_is_never_used(change, told, written, capsys):
+    with written.open("rb") as file:
+        file.seek(len(checkpoints._header("0" * 64)))
+        kept = arrays.unpack(file)
+    about = json.dumps(change(json.loads(kept["about"].tobytes())))
+    seal(written, kept | {"about": np.frombuffer(about.encode(), np.uint8)})
+    assert told in starts_anew(written, capsys)
 
 
 def test_an_archive_without_a_description_is_never_used(path, capsys):

@@ -149,3 +149,16 @@ def test_ctrl_c_ends_a_verb_at_work_without_a_word(verb, tmp_path):
     _, said = job.communicate()
     os.close(writer)
     assert (job.returncode, said) == (130, "")
+
+
+@pytest.mark.parametrize(
+    ("module", "extra"), [("pooch", "run"), ("sklearn", "run"), ("PIL", "run"), ("torch", "torch")]
+)
+def test_a_package_of_an_extra_that_is_missing_is_one_line_with_what_to_install(module, extra):
+    missing = ModuleNotFoundError(f"No module named {module!r}", name=module)
+    assert faults.line(missing) == f"{module}: not installed; pip install 'toolnoise[{extra}]'"
+
+
+@pytest.mark.parametrize("module", ["numpy", "toolnoise.nowhere", "nowhere", "snake"])
+def test_a_module_that_no_extra_brings_is_a_defect(module):
+    assert faults.line(ModuleNotFoundError(f"No module named {module!r}", name=module)) == ""

@@ -547,6 +547,24 @@ def test_a_bomb_is_not_unpacked(changed, tmp_path, take, refused):
     assert "has 1000000000 bytes" in refused(take, path)
 
 
+def test_a_record_of_spaces_is_not_unpacked(changed, here, take, refused, monkeypatch):
+    # Valid JSON of any size in a small archive, and its statement says so.
+    spaces = b" " * (2**20 + 1)
+
+    def spacious(some):
+        some[:] = dropped("control.npy", "control.json", "control.npy.intoto.json")(some)
+        edit_file("cpu/control/1/run.json", spaces, restate=RUN)(some)
+
+    path = changed(spacious)
+    monkeypatch.setattr(files, "LARGEST_TEXT", 2**20)
+    before = snapshot(here)
+    line = refused(take, path)
+    # Named as a member: once unpacked, it would be a file.
+    assert line.startswith(f"{path}: results/shared/runs/")
+    assert line.endswith(f"run.json: has {len(spaces)} bytes; at most {2**20}")
+    assert snapshot(here) == before
+
+
 def test_what_is_no_archive_is_one_line(take, refused, tmp_path, here, monkeypatch):
     (tmp_path / "text.tar").write_text("hello " * 400)
     assert refused(take, tmp_path / "text.tar").startswith(f"{tmp_path / 'text.tar'}: damaged or truncated")
@@ -635,6 +653,39 @@ def test_signed_statements_travel_as_they_are_and_may_be_required(whole, here, t
     name = statements.path_for(f"results/shared/runs/smallcnn/digits/{RUN}")
     assert (here / name).read_bytes() == (site / name).read_bytes()
     assert signers.check(here / name, statements.read(here / name)).principals == ("ann@example.org",)
+
+
+def test_one_signature_on_the_root_vouches_for_an_archive(whole, here, take, refused, tmp_path):
+    site, root = shutil.copytree(whole.site, tmp_path / "site"), "results/shared/statements/index.html.intoto.json"
+    assert not [one for one, _ in members(whole.archive) if one.name == root]
+    chain = {str(path.relative_to(site)): files.sha256(path) for path in site.rglob("*.intoto.json")}
+    page = Artifact("results/shared/index.html", "ab" * 32, 7, "out")
+    made = Statement("write-page", (page,), (), {"study": "shared"}, {}, NOON, NOON, {"python": "3.11"}, chain=chain)
+    files.write_json(site / root, made.as_json())
+    for name in ("ann", "bob"):
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / name], check=True)
+    signing.sign(site / "results", tmp_path / "ann", root=True)
+    exporting.export(site / "results/shared", tmp_path / "rooted.tar")
+    before = snapshot(here)
+
+    def requiring(path, name="ann"):
+        with signing.only(tmp_path / f"{name}.pub") as key:
+            return take(path, key=key)
+
+    def forged(some):
+        edit_statement(RUN, lambda about: about["predicate"]["runDetails"]["metadata"].update(by="me"))(some)
+
+    other = pack(tmp_path / "other.tar", (lambda some: forged(some) or some)(members(tmp_path / "rooted.tar")))
+    for path, name, told in (
+        (whole.archive, "ann", "has no root"),
+        (tmp_path / "rooted.tar", "bob", "who is not an allowed signer"),
+        (other, "ann", f"{RUN}.intoto.json: is not as the root names it"),
+    ):
+        assert told in refused(requiring, path, name)
+        assert snapshot(here) == before
+    assert requiring(tmp_path / "rooted.tar").jobs == whole.told.jobs
+    # The page that it is of is not here.
+    assert not (here / root).exists()
 
 
 def test_a_statement_may_be_as_large_as_the_files_that_it_names_require():

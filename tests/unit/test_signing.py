@@ -355,12 +355,13 @@ def test_the_root_has_a_digest_that_signing_keeps_and_a_change_does_not(results,
     assert rooted(results)[0].roots != [line]
 
 
-@pytest.mark.usefixtures("root")
-def test_one_signature_on_the_root_vouches_for_all(results, sign, keys):
+def test_one_signature_on_the_root_vouches_for_all(results, root, keys):
     unsigned = [path.read_bytes() for path in results]
-    sign()
-    for path, content in zip(results, unsigned, strict=True):
-        path.write_bytes(content)
+    folder = results[0].parents[3]
+    assert signing.sign(folder, keys / "ann", root=True) == (1, 0)
+    assert signing.sign(folder, keys / "ann", root=True) == (0, 1)
+    assert [path.read_bytes() for path in results] == unsigned
+    assert len(json.loads(root.read_text())["signatures"]) == 1
     found, told = rooted(results, keys / "ann.pub")
     assert told == []
     assert found.signatures.startswith("good, by SHA256:")
@@ -381,12 +382,28 @@ def test_what_was_made_after_the_root_is_told_and_is_not_vouched_for(results, ro
     assert (artifact, what.endswith("the root names no such statement")) == ("results/s/report.html", True)
 
 
-def test_results_without_a_root_say_so_and_cannot_be_vouched_for(results, keys):
+def test_a_change_below_a_root_that_is_signed_is_found(results, root, keys):
+    signing.sign(results[0].parents[3], keys / "ann", root=True)
+    for path in results:
+        before = path.read_text()
+        path.write_text(before.replace("3.11.7", "3.11.8"))
+        ((artifact, what),) = rooted(results, keys / "ann.pub")[1]
+        assert artifact in before
+        assert "the root names" in what
+        path.write_text(before)
+    edit(root, lambda one: one.update(payload=base64.b64encode(base64.b64decode(one["payload"]) + b" ").decode()))
+    ((artifact, what),) = rooted(results, keys / "ann.pub")[1]
+    assert (artifact, "invalid signature" in what) == ("results/s/index.html", True)
+
+
+def test_results_without_a_root_say_so_and_cannot_be_vouched_for(results, keys, refused):
     found, told = rooted(results)
     assert told == []
     assert found.roots == ["s: no chain: there is no statement of a page that names the digests of the others"]
     assert found.signatures == "none"
     assert rooted(results, keys / "ann.pub")[1] == [("results/s/index.html", "has no statement that names the others")]
+    line = refused(lambda: signing.sign(results[0].parents[3], keys / "ann", root=True))
+    assert line.endswith("results/s: no statement names the others; a study whose page has been made")
 
 
 def test_a_key_that_is_no_public_key_is_refused(keys):

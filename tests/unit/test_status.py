@@ -114,13 +114,20 @@ def test_many_failures_are_counted_after_the_first(tiny, leave, monkeypatch):
     assert "failed: 1 more jobs" in told
 
 
-def test_a_failed_gate_and_failed_data_are_failures_too(tiny):
+def test_a_failed_gate_failed_data_and_a_failed_report_are_failures_too(tiny):
     files.write_text(
         tiny.path(STEPS["check-control"].log("check-control"), CONTROL), "toolnoise: runs 1 and 2 part at epoch 2\n"
     )
     files.write_text(tiny.path(STEPS["prepare"].log("prepare"), dataset="digits"), "toolnoise: no such file\n")
+    for verb, place in {"count": {"dataset": "digits"}, "write-page": {}, "report": {}, "measure-speed": {}}.items():
+        names = place or (CONTROL._asdict() if verb == "measure-speed" else {})
+        files.write_text(tiny.path(STEPS[verb].log(verb), **names), f"toolnoise: no {verb}\n")
     lines = {job.rule: line for job, line in status.status(tiny).failures}
     assert lines == {
+        "count_data": "toolnoise: no count",
+        "write_page": "toolnoise: no write-page",
+        "write_report": "toolnoise: no report",
+        "measure_speed": "toolnoise: no measure-speed",
         "check_control": "toolnoise: runs 1 and 2 part at epoch 2",
         "prepare_data": "toolnoise: no such file",
     }
@@ -200,6 +207,16 @@ def test_each_cell_is_one_line_and_the_whole_is_one(tiny, leave):
     assert control.split() == [*CONTROL, "1", "-", "-", "-", "2", "done", "missing", *span(78).split()]
     assert impl.split() == [*IMPL, "-", "-", "-", "-", "3", "missing", "missing", "unknown"]
     assert rest[-1].startswith("1 of 6 runs are done; 78 s of training left; time unknown for 1 cells")
+
+
+def test_results_of_another_folder_are_not_looked_for_here(tmp_path, monkeypatch, refused):
+    kept = tmp_path / "results/tiny/study.json"
+    monkeypatch.chdir(tmp_path)
+    status.require_here(kept)
+    status.require_here("results/tiny/study.json")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert refused(status.require_here, kept) == f"{kept}: lies in another folder; type this in {tmp_path}"
 
 
 def test_programs_get_json(tiny, leave):

@@ -820,6 +820,29 @@ def the_digest_of_an_input_is_changed(folder):
     folder.change(METRICS, lambda statement: made_from(statement, "input")[0]["digest"].update(edit))
 
 
+def older(statement):
+    """Have a statement say that its metrics were others then."""
+    (shown,) = [one for one in made_from(statement, "input") if one["name"].endswith(STABILITY)]
+    shown["digest"] = {"sha256": "0" * 64}
+
+
+@mutation("inputs-are-what-was-made", STABILITY)
+def the_page_shows_earlier_metrics(folder):
+    folder.change("index.html", older)
+
+
+@mutation("inputs-are-what-was-made", STABILITY)
+def a_report_shows_earlier_metrics(folder):
+    report = json.loads(folder.stated("index.html").read_text())
+    folder.path("report.html").write_text("<html>")
+    report["subject"] = [report["subject"][0] | {"name": folder.name("report.html")}]
+    definition(report)["buildType"] = "urn:toolnoise:report:1"
+    older(report)
+    path = folder.root / "statements/report.html.intoto.json"
+    path.write_text(json.dumps(report))
+    folder.settle("report.html")
+
+
 @mutation("inputs-are-what-was-made", METRICS)
 def an_input_is_made_by_no_statement(folder):
     folder.change(METRICS, lambda statement: made_from(statement, "input")[0].update(name="results/small/data/x.npz"))

@@ -166,3 +166,14 @@ def test_what_programs_get_can_be_cut_short_without_a_traceback(small_study, run
     script = Path(sys.executable).with_name("toolnoise")
     done = run(small_study, "bash", "-c", f"set -o pipefail; {script} doctor --json | true")
     assert "Traceback" not in done.stderr
+
+
+def test_a_damaged_study_json_is_refused_and_written_anew_by_the_next_snakemake(copied, snakemake, toolnoise, refusal):
+    kept = copied / "results/small/study.json"
+    whole = kept.read_bytes()
+    kept.write_bytes(whole[: len(whole) // 2])
+    assert "results/small/study.json" in refusal(toolnoise(copied, "status", "--study", "results/small/study.json"))
+    (copied / f"results/small/runs/{CELL}/1/run.json").unlink()
+    done = snakemake(copied, f"results/small/runs/{CELL}/1/run.json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert kept.read_bytes() == whole

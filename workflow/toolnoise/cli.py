@@ -194,7 +194,7 @@ def _rebuild(options: argparse.Namespace) -> None:
 def _sign(options: argparse.Namespace) -> None:
     from toolnoise.provenance.record import signing
 
-    signed, before = signing.sign(options.results, options.key)
+    signed, before = signing.sign(options.results, options.key, root=options.root)
     print(f"signed {signed} statements" + (f"; {before} had a signature by this key" if before else ""))
 
 
@@ -226,9 +226,10 @@ def _import(options: argparse.Namespace) -> None:
     from toolnoise.provenance.share import importing
 
     signers = signing.AllowedSigners(options.require_signatures) if options.require_signatures else None
-    counts = importing.take(
-        options.archive, options.into, options.study, other_code=options.other_code, signers=signers
-    )
+    with signing.only(options.require_signature) if options.require_signature else nullcontext() as key:
+        counts = importing.take(
+            options.archive, options.into, options.study, other_code=options.other_code, signers=signers, key=key
+        )
     print(f"imported {counts}" + (f"; {counts.others} were already here" if counts.others else ""))
 
 
@@ -452,9 +453,9 @@ BY_HAND = [
     Verb(
         "sign",
         _sign,
-        "sign every statement of a results folder with an SSH key",
-        ("RESULTS", "key"),
-        "toolnoise sign results/demo --key ~/.ssh/id_ed25519",
+        "sign every statement of a results folder, or the root alone, with an SSH key",
+        ("RESULTS", "key", "root?"),
+        "toolnoise sign results/demo --key ~/.ssh/id_ed25519 --root",
     ),
     Verb(
         "export",
@@ -467,7 +468,7 @@ BY_HAND = [
         "import",
         _import,
         "verify an archive from `toolnoise export` and add its runs to the study's results here",
-        ("ARCHIVE", "into?", "study?", "other-code?", "require-signatures?"),
+        ("ARCHIVE", "into?", "study?", "other-code?", "require-signatures?", "require-signature?"),
         "toolnoise import demo.tar.gz",
     ),
     Verb(

@@ -1,6 +1,7 @@
 """What a fault of the machine is called: a full disk, no permission, a folder in the way, too little memory.
 
-A verb that meets one ends in a line with the path and this name. Every other `OSError` is a defect of this program.
+A verb that meets one ends in a line with the path and this name. Every other `OSError` is a defect of this program. A
+package that only an extra brings may be missing, too.
 """
 
 import errno
@@ -29,6 +30,8 @@ CALLED = {
     errno.ENFILE: "too many files are open",
     errno.ENOMEM: "not enough memory",
 }
+# Modules whose packages have other names.
+IMPORTED_AS = {"sklearn": "scikit-learn", "PIL": "pillow"}
 # What frameworks say when memory is short. Not all of them raise MemoryError.
 MEMORY = re.compile(r"can't allocate memory|RESOURCE_EXHAUSTED|[Oo]ut of memory|OOM when allocating|bad_alloc")
 
@@ -42,6 +45,8 @@ def line(error: BaseException) -> str:
     """The fault that an exception stands for, with its path, on one line; empty if it is a defect."""
     if isinstance(error, OSError) and error.errno in CALLED:
         return f"{error.filename or 'a file'}: {called(error)}"
+    if isinstance(error, ModuleNotFoundError) and (extra := _extra_of(error.name or "")):
+        return f"{error.name}: not installed; pip install 'toolnoise[{extra}]'"
     if isinstance(error, MemoryError) or MEMORY.search(str(error)):
         lines = str(error).strip().splitlines() or [""]
         # Keras puts a line of its own before the framework's.
@@ -61,6 +66,20 @@ def at(path: Path) -> Iterator[None]:
         if unnamed or Path(str(error.filename)).name.startswith(f".{path.name}."):
             error.filename, error.filename2 = str(path), None
         raise
+
+
+def _extra_of(module: str) -> str:
+    """The extra of this package that brings a module; empty if none does."""
+    # Imported here: the Snakefile reads this module.
+    from importlib import metadata
+
+    name = IMPORTED_AS.get(module, module)
+    try:
+        wanted = metadata.requires("toolnoise") or []
+    except metadata.PackageNotFoundError:
+        return ""
+    found = (re.search(r"""extra == ["']([\w-]+)""", line) for line in wanted if re.match(rf"{name}\b(?!-)", line))
+    return next((extra[1] for extra in found if extra), "")
 
 
 def _available() -> str:

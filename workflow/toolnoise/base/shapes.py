@@ -36,6 +36,8 @@ AMOUNT = Kind(
     "a number from 0 up", lambda value: type(value) in (int, float) and 0 <= value <= 1e300 and math.isfinite(value)
 )
 
+NUMBER = Kind("a finite number", lambda value: type(value) in (int, float) and abs(value) <= 1e300)
+
 
 def one_of(*values: str) -> Kind:
     """One of some texts."""

@@ -88,6 +88,10 @@ ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
     "processes": {"type": int, "metavar": "N", "help": "parallel readers (one per core)"},
     "html": {"metavar": "FILE", "help": "also write a page that links every result to its data"},
     "key": {"help": "a private SSH key, or the public key of one in ssh-agent", "metavar": "PATH"},
+    "root": {
+        "action": "store_true",
+        "help": "sign only the root, the page's statement, which names all others",
+    },
     "require-signatures": {
         "metavar": "ALLOWED_SIGNERS",
         "help": "reject statements that none of these people signed; a file as in ssh-keygen(1)",

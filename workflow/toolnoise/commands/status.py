@@ -103,7 +103,8 @@ def status(study: Study) -> Status:
     trainings: dict[Cell, list[At]] = {cell: [] for cell in study.cells}
     found: dict[str, dict[Place, At]] = {}
     failures = []
-    for verb in (verb for verb, step in STEPS.items() if step.needed and verb != steps.CONFIGURE):
+    # Those that a whole study does not need, too: somebody may have asked for one, and it may have failed.
+    for verb in (verb for verb in STEPS if verb != steps.CONFIGURE):
         found[verb] = {}
         for place, job in _jobs(study, verb):
             trains = STEPS[verb].place is Training

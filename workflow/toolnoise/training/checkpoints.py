@@ -17,10 +17,12 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from toolnoise.base import arrays, faults, files
+from toolnoise.base import arrays, faults, files, shapes
 from toolnoise.base.errors import BadInput
+from toolnoise.base.shapes import AMOUNT, ANYTHING, COUNT, NUMBER, POSITIVE, TEXT, Shape
 from toolnoise.engines import State, Weights
 from toolnoise.training.recorded_steps import LOGITS
+from toolnoise.training.runs import NUMBERS
 from toolnoise.training.snapshots import packed, unpacked
 
 SECONDS_BETWEEN = 60.0
@@ -30,6 +32,19 @@ ABOUT, WEIGHTS, SNAPSHOTS, RECORDED = "about", "weights", "snapshots", "recorded
 # The first line: the type of the file, and the SHA-256 of everything after the line.
 HEADER = "toolnoise checkpoint 2 sha256 {}\n"
 WANTED = "expected a checkpoint that train wrote"
+ROW: Shape = {
+    "epoch": POSITIVE,
+    **dict.fromkeys(NUMBERS, NUMBER),
+    **dict.fromkeys(("weights_sha256", "tensors_sha256", "draws_sha256"), TEXT),
+}
+# A digest that fits shows that a file is whole, and not who wrote it.
+SHAPE: Shape = {
+    "identity": {"*": ANYTHING},
+    "step": COUNT,
+    "rows": [ROW],
+    "seconds": {"*": AMOUNT},
+    "resumed": [POSITIVE],
+}
 
 
 class Progress(NamedTuple):
@@ -50,8 +65,8 @@ class Progress(NamedTuple):
 class Checkpoints:
     """The checkpoint of one run."""
 
-    def __init__(self, path: str | Path, identity: dict[str, Any]) -> None:
-        self.path, self.identity = Path(path), identity
+    def __init__(self, path: str | Path, identity: dict[str, Any], epochs: int) -> None:
+        self.path, self.identity, self.epochs = Path(path), identity, epochs
         self.last = time.monotonic()
 
     def read(self, started: Callable[[], State], digest: Callable[[Weights], str]) -> Progress | None:
@@ -99,17 +114,19 @@ class Checkpoints:
             tensors = arrays.unpack(file)
         try:
             about = json.loads(tensors.pop(ABOUT).tobytes())
-            identity, step = dict(about["identity"]), about["step"]
-            rows, seconds, resumed = about["rows"], about["seconds"], about["resumed"]
-        except (KeyError, ValueError, TypeError):
+        except (KeyError, ValueError, RecursionError):
             raise BadInput(self.path, "", "damaged", WANTED) from None
+        shapes.require(about, SHAPE, self.path, "a checkpoint that train wrote")
+        step, rows, seconds, resumed = (about[key] for key in ("step", "rows", "seconds", "resumed"))
         for key, wanted in self.identity.items():
-            if (found := identity.get(key)) != wanted:
+            if (found := about["identity"].get(key)) != wanted:
                 if key in NAMES:
                     raise BadInput(self.path, key, f"found {found!r}, from another run", f"expected {wanted!r}")
                 raise BadInput(
                     self.path, key, "from another run, or from an earlier version of this one", "expected this run's"
                 )
+        if [row["epoch"] for row in rows] != list(range(1, len(rows) + 1)) or len(rows) >= self.epochs:
+            raise BadInput(self.path, "rows", f"found {len(rows)}", f"one for each of some of {self.epochs} epochs")
         groups: dict[str, Weights] = {}
         for name, tensor in tensors.items():
             group, _, path = name.partition(" ")

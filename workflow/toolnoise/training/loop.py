@@ -62,7 +62,7 @@ def train(
         parameters = build_model(engine, spec, dataset)
         engine.compile(spec["recipe"], dataset.train)
         recording = Recording(engine, spec["recipe"], dataset)
-    checkpoints = Checkpoints(checkpoint, _identity(spec, dataset, observed))
+    checkpoints = Checkpoints(checkpoint, _identity(spec, dataset, observed), spec["recipe"]["epochs"])
     initial = initial_state(parameters, spec)
     engine.restore(initial)
     kept = checkpoints.read(engine.state, lambda tensors: weight_digests(tensors)[0])

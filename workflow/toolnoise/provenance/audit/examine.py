@@ -115,7 +115,7 @@ def examine(
     of_trees = zip(results.trees, hashed, signed, strict=True)
     evidence = tuple(Evidence(one, digests, now, verdicts, cache=cache) for one, digests, verdicts in of_trees)
     for one in evidence if key else ():
-        if top := root.of(one):
+        if top := one.tree.top:
             one.root_verdict = key.check(one.tree.root / top.path, top.statement)
     findings = [Finding(STRAY, name, "lies beside the studies and belongs to none") for name in results.strays]
     for one in evidence:
@@ -151,7 +151,7 @@ def as_json(found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> dict[s
         "findings": [one._asdict() for one in found.findings],
         "signatures": found.signatures,
         "signers": dict(found.signers),
-        "roots": {one.tree.name: top.sha256 if (top := root.of(one)) else None for one in found.evidence},
+        "roots": {one.tree.name: top.sha256 if (top := one.tree.top) else None for one in found.evidence},
         "stale": [one._asdict() for one in found.stale],
         "notes": list(found.notes),
         "from_cache": found.cached,

@@ -51,9 +51,12 @@ class Signer(NamedTuple):
     namespace: str
 
 
-def sign(folder: str | Path, key: str | Path) -> tuple[int, int]:
-    """Sign every statement in a results folder; returns the numbers of statements signed now and before by this key."""
-    paths = list(_statements(folder))
+def sign(folder: str | Path, key: str | Path, *, root: bool = False) -> tuple[int, int]:
+    """Sign every statement in a results folder, or only the root of each study, which has the digests of the others.
+
+    Returns the numbers of statements signed now and before by this key.
+    """
+    paths = list(_statements(folder, root=root))
     fingerprint = _fingerprint(key)
     signed = 0
     with progress("signing", len(paths), "statement") as shown:
@@ -150,14 +153,16 @@ class AllowedSigners:
         return tuple(done.stdout.decode(errors="replace").splitlines()) if done.returncode == 0 else ()
 
 
-def _statements(folder: str | Path) -> Iterator[Path]:
+def _statements(folder: str | Path, *, root: bool) -> Iterator[Path]:
     for one in tree.load(folder).trees:
         # Of a signing that was killed.
         scratch.clean(one.root / FOLDER)
     for one in tree.load(folder).trees:
         for error in one.unreadable.values():
             raise error
-        yield from (one.root / stated.path for stated in one.statements)
+        if root and one.top is None:
+            raise BadInput(one.root, "", "no statement names the others", "a study whose page has been made")
+        yield from (one.root / stated.path for stated in ([one.top] if root else one.statements))
 
 
 def _read(path: Path) -> Envelope:

@@ -18,6 +18,7 @@ from toolnoise.base.files import LARGEST_TEXT, read_json, readable
 from toolnoise.base.printing import escaped
 from toolnoise.provenance.record import envelope, statements
 from toolnoise.provenance.record.statements import FOLDER, SUFFIX, Artifact, Statement
+from toolnoise.steps import ROOT
 from toolnoise.study import config, layout
 from toolnoise.study import grid as studies
 from toolnoise.study.grid import Study
@@ -90,6 +91,12 @@ class Tree:
         path = self.inside(name)
         found = self.producers.get(path, ()) if path is not None else ()
         return found[0] if found else None
+
+    @property
+    def top(self) -> Stated | None:
+        """The root: the statement of the page, if it has the digests of the others (in older studies it has not)."""
+        found = self.producer(layout.PAGE.format(study=self.name))
+        return found if found and found.statement.verb == ROOT and found.statement.chain is not None else None
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,8 @@ def export(what: str | Path, out: str | Path, hardware: list[str] | None = None,
     for job in jobs:
         if job.verb == sharing.DATA and job.outputs[0][0] in read and (content := _as_expected(here, job)) is not None:
             contents[sharing.statement_name(job)] = content
+    if here.top:
+        contents[here.named(here.top.path)] = _root(here.root / here.top.path)
     with progress("exporting", sum(output.size or 0 for output in owed.values()), "B") as shown:
         archive.write(out, _members(here, contents, owed, shown.update))
     missing = sum(job.needed for job in wanted) - sum(job.needed for job, _ in found.values())
@@ -76,6 +78,12 @@ def _as_expected(here: Tree, job: Job) -> bytes | None:
     if len(content) > sharing.largest_statement(job):
         raise BadInput(path, "", f"has {len(content)} bytes", f"statements of at most {sharing.largest_statement(job)}")
     return content
+
+
+def _root(path: Path) -> bytes:
+    """The root, which has the digests of the others: with a signature on it, it vouches for them elsewhere, too."""
+    with files.readable(path, statements.WANTED), tree.open_plain(path) as file:
+        return file.readall()
 
 
 def _members(

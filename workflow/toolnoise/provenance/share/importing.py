@@ -23,7 +23,7 @@ from toolnoise.base import code_digest, faults, files, scratch
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
 from toolnoise.base.progress import progress
-from toolnoise.provenance.record import statements, tree
+from toolnoise.provenance.record import envelope, statements, tree
 from toolnoise.provenance.record.signing import AllowedSigners
 from toolnoise.provenance.record.statements import CODE, COMMIT, RESOURCE, Artifact, Statement
 from toolnoise.provenance.record.tree import RESULTS, shown
@@ -39,10 +39,11 @@ SNAKEMAKE = Path(".snakemake")
 
 
 class Coming(NamedTuple):
-    """A job in the archive: as the study here expects it, and as its statement describes it."""
+    """A job in the archive: as the study here expects it, as its statement describes it, and the statement's digest."""
 
     job: Job
     statement: Statement
+    sha256: str
 
 
 def take(
@@ -52,10 +53,12 @@ def take(
     *,
     other_code: bool = False,
     signers: AllowedSigners | None = None,
+    key: AllowedSigners | None = None,
 ) -> Counts:
     """Verify an archive and add its files to the results of its study; returns what was not here before.
 
-    The study is read from the file `study`, or from the study.json in the folder `into`.
+    The study is read from the file `study`, or from the study.json in the folder `into`. `signers` must have signed
+    every statement, the owner of `key` the root, which names them.
     """
     if into is None:
         into = Path(RESULTS, studies.load(study).name if study else _study_named_in(file))
@@ -68,7 +71,7 @@ def take(
     here = studies.load(study or into / tree.STUDY_FILE)
     with _refused_write_errors(into), scratch.folder(into) as unpacked:
         incoming = _Incoming(file, here, into, unpacked)
-        incoming.verify(other_code=other_code, signers=signers)
+        incoming.verify(other_code=other_code, signers=signers, key=key)
         placed = incoming.place(lambda names: _forget(folder / SNAKEMAKE, names))
     return Counts(Counter(job.verb for job in placed), len(incoming.coming) - len(placed))
 
@@ -79,9 +82,10 @@ class _Incoming:
     def __init__(self, file: str | Path, study: Study, into: Path, scratch: Path) -> None:
         self.file, self.study, self.into, self.scratch = file, study, into, scratch
         self.coming: dict[str, Coming] = {}
+        self.root: tuple[str, Statement] | None = None
         self._digests: dict[str, str] = {}
 
-    def verify(self, *, other_code: bool, signers: AllowedSigners | None) -> None:
+    def verify(self, *, other_code: bool, signers: AllowedSigners | None, key: AllowedSigners | None) -> None:
         """Unpack the archive in the scratch folder, and refuse it if anything does not match."""
         with closing(archive.read(self.file)) as members:
             member = self._read_statements(members)
@@ -91,12 +95,13 @@ class _Incoming:
                     self._check_code(name, one)
             if signers:
                 self._check_signatures(signers)
+            if key:
+                self._check_root(key)
             self._read_files(member, members)
-        for one in self.coming.values():
-            for name in (name for name, role in one.job.outputs if role == "record"):
-                record = files.read_json(self.scratch / name)
-                if not isinstance(record, dict) or record.get("spec") != one.job.parameters["spec"]:
-                    raise self._refusal(name, "differs from its statement in its spec", "the same spec")
+        for name, job in self._records():
+            record = files.read_json(self.scratch / name)
+            if not isinstance(record, dict) or record.get("spec") != job.parameters["spec"]:
+                raise self._refusal(name, "differs from its statement in its spec", "the same spec")
 
     def place(self, before: Callable[[list[str]], object]) -> list[Job]:
         """Move all files to their places, or none; returns the jobs with files that were not here before.
@@ -123,20 +128,28 @@ class _Incoming:
     def _read_statements(self, members: Iterator[Member]) -> Member | None:
         """Read the statements; returns the member that follows them."""
         jobs = {sharing.statement_name(job): job for job in steps.jobs(self.study)}
+        largest_root = max(sharing.LARGEST_STATEMENT, sharing.AN_INPUT * len(jobs))
         member = next(members, None)
         while member and member.name in jobs:
             job = jobs.pop(member.name)
-            if member.size > sharing.largest_statement(job):
-                found = f"has {member.size} bytes"
-                raise self._refusal(member.name, found, f"at most {sharing.largest_statement(job)}")
+            largest = largest_root if job.verb == steps.ROOT else sharing.largest_statement(job)
+            if member.size > largest:
+                raise self._refusal(member.name, f"has {member.size} bytes", f"at most {largest}")
             content = b"".join(member.chunks)
-            statement = statements.parse(content, f"{self.file}: {member.name}")
+            signed = envelope.unpack(content, f"{self.file}: {member.name}")
+            statement = statements.opened(signed, f"{self.file}: {member.name}")
+            if job.verb == steps.ROOT:
+                # Its page shows what was there, and is made anew here.
+                self.root = member.name, statement
+                self._write(member.name, [content])
+                member = next(members, None)
+                continue
             if differs := sharing.difference(statement, job):
                 raise self._refusal(member.name, f"differs from the study here in its {differs}", "runs of one study")
             if any(output.size is None for output in statement.outputs):
                 raise self._refusal(member.name, "lacks sizes", statements.WANTED)
             if sharing.travels(job):
-                self.coming[member.name] = Coming(job, statement)
+                self.coming[member.name] = Coming(job, statement, signed.sha256())
                 self._write(member.name, [content])
             elif job.verb == sharing.DATA:
                 self._check_here(member.name, statement.outputs[0])
@@ -184,12 +197,27 @@ class _Incoming:
             if verdict.why:
                 raise self._refusal(name, verdict.why, "statements by allowed signers")
 
+    def _check_root(self, key: AllowedSigners) -> None:
+        """Check that the root is signed, and that it has the digest of each statement."""
+        if self.root is None:
+            raise self._refusal("", "has no root", "an archive of a study whose page was made and signed")
+        name, root = self.root
+        if why := key.check(self.scratch / name, root).why:
+            raise self._refusal(name, why, "a root that is signed with the required key")
+        for one in self.coming:
+            if (root.chain or {}).get(one) != self.coming[one].sha256:
+                raise self._refusal(one, "is not as the root names it", "statements under the root")
+
     def _read_files(self, member: Member | None, members: Iterator[Member]) -> None:
         """Unpack the files in the statements, each with exactly its stated size."""
         owed = {output.name: output for one in self.coming.values() for output in one.statement.outputs}
         for name, output in owed.items():
             if os.path.lexists(self._target(name)) and self._digest(name) != output.sha256:
                 raise BadInput(self._target(name), "", "is already here with different bytes", "an equal file, or none")
+        for name, _ in self._records():
+            # It would be unpacked, and only then be refused.
+            if (owed[name].size or 0) > files.LARGEST_TEXT:
+                raise self._refusal(name, f"has {owed[name].size} bytes", f"at most {files.LARGEST_TEXT}")
         size, free = sum(output.size or 0 for output in owed.values()), shutil.disk_usage(self.scratch).free
         if size > free:
             raise self._refusal("", f"holds {size} bytes", f"{free} are free for {self.into}")
@@ -206,6 +234,11 @@ class _Incoming:
                 member = next(members, None)
         if owed:
             raise self._refusal(min(owed), "is missing", "every file that its statements name")
+
+    def _records(self) -> Iterator[tuple[str, Job]]:
+        """The records in the archive, with their jobs."""
+        for one in self.coming.values():
+            yield from ((name, one.job) for name, role in one.job.outputs if role == "record")
 
     def _write(self, name: str, chunks: Iterator[bytes] | list[bytes]) -> str:
         """Write a file of the scratch folder; returns its digest."""

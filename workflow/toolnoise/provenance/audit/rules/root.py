@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from toolnoise.provenance.audit.evidence import Evidence, Found, at
 from toolnoise.provenance.record.statements import path_for
-from toolnoise.provenance.record.tree import Stated
-from toolnoise.steps import CONFIGURE, ROOT, Job
+from toolnoise.steps import CONFIGURE, Job
 from toolnoise.study import layout
 
 
@@ -23,12 +22,6 @@ class Unnamed(NamedTuple):
     ordinary: bool
 
 
-def of(evidence: Evidence) -> Stated | None:
-    """The root of a study, if it has one."""
-    found = evidence.tree.producer(layout.PAGE.format(study=evidence.tree.name))
-    return found if found and found.statement.verb == ROOT and found.statement.chain is not None else None
-
-
 def statements_are_the_roots(evidence: Evidence) -> Found:
     """Every statement has the digest that the root, the statement of the page, has of it."""
     yield from ((one.artifact, one.what) for one in _unnamed(evidence) if not one.ordinary)
@@ -36,7 +29,7 @@ def statements_are_the_roots(evidence: Evidence) -> Found:
 
 def root_is_signed(evidence: Evidence) -> Found:
     """The root has a signature by the required key, and names every statement as it is."""
-    root = of(evidence)
+    root = evidence.tree.top
     if root is None:
         yield (
             layout.PAGE.format(study=evidence.tree.name),
@@ -50,7 +43,7 @@ def root_is_signed(evidence: Evidence) -> Found:
 
 def lines(evidence: Evidence) -> Iterator[str]:
     """The root's digest, and what it does not vouch for."""
-    name, root = evidence.tree.name, of(evidence)
+    name, root = evidence.tree.name, evidence.tree.top
     if root is None:
         yield f"{name}: no chain: there is no statement of a page that names the digests of the others"
         return
@@ -62,7 +55,7 @@ def lines(evidence: Evidence) -> Iterator[str]:
 
 
 def _unnamed(evidence: Evidence) -> Iterator[Unnamed]:
-    tree, root = evidence.tree, of(evidence)
+    tree, root = evidence.tree, evidence.tree.top
     if root is None:
         return
     named = dict(root.statement.chain or {})
