@@ -38,9 +38,7 @@ def test_long_names_lose_their_middle():
 
 
 def test_kernels_of_a_gpu_are_called_by_their_function_and_by_what_tells_them_apart():
-    added = (
-        "void at::native::elementwise_kernel<128, 2, at::native::gpu_kernel_impl<at::native::Add<float> > >(int)"
-    )
+    added = "void at::native::elementwise_kernel<128, 2, at::native::gpu_kernel_impl<at::native::Add<float> > >(int)"
     other = added.replace("Add<float>", "BinaryFunctor<float, Mul<float> >")
     alone = "void cudnn::cnn::wgrad_alg1_engine_NHWC<float, 128>(int, float const*)"
     unlike_in_numbers = [alone, alone.replace("128", "512")]
