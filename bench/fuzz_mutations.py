@@ -454,11 +454,11 @@ def _array(array: np.ndarray, rng: random.Random) -> tuple[np.ndarray, str]:
     if how == "shape":
         shape = rng.choice(((-1,), (1, -1), (-1, 1), (1, 1, 1, -1), array.shape[::-1]))
         return array.reshape(shape), f"{array.shape} -> {shape}"
-    if how in ("more", "less", "none") and array.ndim:
+    if how in ("more", "less", "none") and array.size and array.ndim:
         axis = rng.randrange(array.ndim)
         count = array.shape[axis]
         kept = {"more": [*range(count), 0], "less": range(count - 1), "none": []}[how]
-        return np.take(array, np.array(kept, int), axis), f"{how} along {axis}" if count or how == "none" else how
+        return np.take(array, np.array(kept, int), axis), f"{how} along {axis}"
     if how == "object":
         return np.array([{"x": 1}, None], object), "objects"
     if how == "order":

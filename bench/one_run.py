@@ -15,8 +15,8 @@ import numpy as np
 import yaml
 
 from toolnoise.base import program
+from toolnoise.datasets import preparation
 from toolnoise.provenance.record import repository
-from toolnoise.steps import STEPS
 from toolnoise.study import config, environments, grid, layout
 from toolnoise.study.cells import Place, Training
 
@@ -64,8 +64,10 @@ def trained(of: grid.Study, place: Training) -> None:
         where = ["--snakefile", str(program.snakefile()), "--configfile", str(STUDY), "--cores", "1", "--quiet", "all"]
         lines = [program.python("snakemake", *where, "--show-failed-logs", of.path(layout.WEIGHTS, place))]
     else:
-        data = [one for one in STEPS["prepare"].places(of) if one.dataset == place.dataset]
-        lines = [command(of, "prepare", data[0]), command(of, "train", place)]
+        # Where the verbs of data cannot be performed, the workflow's environment prepares it.
+        entry = of.config["datasets"][place.dataset]
+        preparation.prepare(place.dataset, entry, of.path(layout.DATA, dataset=place.dataset))
+        lines = [command(of, "train", place)]
     for line in lines:
         subprocess.run(line, check=True, stdout=sys.stderr)
 

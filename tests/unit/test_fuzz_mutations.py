@@ -75,6 +75,14 @@ def test_a_member_of_an_archive_is_changed_as_a_file_is(mutations, study, monkey
     )
 
 
+def test_an_array_of_any_shape_is_changed(mutations):
+    for shape in ((), (0,), (2, 0), (3, 1)):
+        for seed in range(SEEDS):
+            changed, said = mutations._array(np.zeros(shape, np.float32), random.Random(seed))
+            assert isinstance(changed, np.ndarray)
+            assert said
+
+
 def test_arguments_are_changed_one_at_a_time(mutations):
     words = ["plan", "--sd", "0.3", "--gain", "0.3"]
     for seed in range(SEEDS):

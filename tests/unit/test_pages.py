@@ -5,7 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from toolnoise.pages import cells, compared, findings, tables
+from toolnoise.base.errors import BadInput
+from toolnoise.pages import cells, compared, findings, tables, whole
 from toolnoise.provenance.page.document import part
 from toolnoise.provenance.record import anonymous
 from toolnoise.study.cells import Cell
@@ -121,3 +122,18 @@ def test_partings_of_runs_without_scores_need_no_labels(make_run, make_dump, tmp
     assert [one["seeds"] for one in block["partings"]] == [[1, 2]]
     assert not block["examples"]
     assert not block["pictures"]
+
+
+def test_a_page_that_is_refused_leaves_the_old_one_whole(tmp_path, monkeypatch):
+    monkeypatch.setattr(whole, "Page", lambda _: None)
+    for name in ("statements", "all_tables", "all_compared"):
+        monkeypatch.setattr(whole, name, lambda _: {})
+
+    def refuse(_page, _logs):
+        raise BadInput("table2.html", "", "has 1073741824 bytes")
+
+    monkeypatch.setattr(whole, "first", refuse)
+    outs = [tmp_path / name for name in ("index.html", "statements.js", "tables.js", "compared.js")]
+    with pytest.raises(BadInput):
+        whole.show("s", [], [], [], [], [], *outs)
+    assert not list(tmp_path.iterdir())

@@ -97,10 +97,15 @@ def show(
     """Write the page of a study into its results; the lists are the files that it is made from, found by the study."""
     del shows, gates, logits, data, parts
     page = Page(Path(tree.RESULTS) / study)
-    write_text(out_statements, part("statements", statements(page)))
-    write_text(out_tables, part("tables", all_tables(page)))
-    write_text(out_compared, part("compared", all_compared(page)))
-    write_text(out, document(first(page, f"../../logs/{study}")))
+    # All is made before anything is written: a file that is refused leaves the old page as it was.
+    made = {
+        out_statements: part("statements", statements(page)),
+        out_tables: part("tables", all_tables(page)),
+        out_compared: part("compared", all_compared(page)),
+        out: document(first(page, f"../../logs/{study}")),
+    }
+    for path, text in made.items():
+        write_text(path, text)
 
 
 def publish(
