@@ -15,6 +15,8 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import readable
 from toolnoise.outside import tensors
 
+# It becomes the name of an array in an archive: neither signs of control nor halves of a pair.
+METRIC_NAME = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,200}")
 LOGITS, PREDICTIONS, METRIC = "logits.npy", "predictions.npy", "metric.json"
 RESULTS = (LOGITS, PREDICTIONS, METRIC)
 LABELS, HISTORY, GROUPS = "labels.npy", "history.csv", "groups.npz"
@@ -128,6 +130,8 @@ def _metric(path: Path) -> dict[str, float]:
     if not isinstance(found, dict) or not found:
         raise BadInput(path, "", "found no object with names", 'such as {"accuracy": 0.93}')
     for name, value in found.items():
+        if not METRIC_NAME.fullmatch(name):
+            raise BadInput(path, "", f"found the name {name[:60]!r}", "1 to 200 signs that can be printed")
         if not isinstance(value, float) or not np.isfinite(value):
             raise BadInput(path, name, f"found {value!r}", "a finite number")
     return found
