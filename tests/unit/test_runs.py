@@ -83,7 +83,11 @@ def test_cycles_that_do_not_divide_the_epochs_are_one_line(make_run, refused):
 
 @pytest.mark.parametrize(
     ("old", "new", "says"),
-    [("0.5,", "0x1,", "line 2, train_loss: found '0x1'; a number, or nan"), (",0.5", "", "found fields more or fewer")],
+    [
+        ("0.5,", "0x1,", "line 2, train_loss: found '0x1'; a number, or nan"),
+        (",0.5", "", "found fields more or fewer"),
+        ("\n2,", "\ninf,", "line 3, epoch: found 'inf'; a whole number"),
+    ],
 )
 def test_a_history_with_a_wrong_field_is_one_line(old, new, says, make_run, refused):
     record = Path(make_run(1, lambda parts: parts["record"]["spec"]["recipe"].update(epochs=3)))

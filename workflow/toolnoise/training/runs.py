@@ -159,6 +159,8 @@ class Run(NamedTuple):
         for line, row in enumerate(rows, 2):
             if None in row or None in row.values():
                 raise BadInput(path, f"line {line}", "found fields more or fewer", f"{len(rows[0])} columns")
+            if not re.fullmatch("[0-9]{1,18}", row["epoch"]):
+                raise BadInput(path, f"line {line}, epoch", f"found {row['epoch'][:60]!r}", "a whole number")
             for column in trained:
                 if not _NUMBER.fullmatch(row[column]):
                     raise BadInput(path, f"line {line}, {column}", f"found {row[column][:60]!r}", "a number, or nan")
