@@ -12,6 +12,7 @@ import psutil
 import pytest
 
 from toolnoise import cli
+from toolnoise.base import scratch
 from toolnoise.provenance.record import statements
 from toolnoise.warm import VARIABLE, dispatcher, workflow
 
@@ -33,6 +34,21 @@ def until(true):
             return
         time.sleep(0.1)
     raise AssertionError("waited for a minute")
+
+
+def says_to(process):
+    """Return the file that is the standard error of a process, or none if it has ended."""
+    try:
+        return Path(f"/proc/{process.pid}/fd/2").readlink()
+    except FileNotFoundError:
+        return None
+
+
+def catches(job, number):
+    """Whether a process has a handler for a signal."""
+    status = Path(f"/proc/{job.pid}/status").read_text()
+    mask = next(line.split()[1] for line in status.splitlines() if line.startswith("SigCgt"))
+    return bool(int(mask, 16) >> (number - 1) & 1)
 
 
 @pytest.fixture
@@ -63,27 +79,32 @@ def count(small_study, toolnoise, tmp_path):
 
 
 @pytest.fixture
-def blocked(small_study, dispatched, tmp_path):
-    """A job that waits for its data for ever: the process that Snakemake sees, the child, and what they said."""
-    os.mkfifo(tmp_path / "data")
-    command = [
-        Path(sys.executable).with_name("toolnoise"),
-        *COUNT,
-        "--data",
-        tmp_path / "data",
-        "--out",
-        tmp_path / "o",
-    ]
+def blocked(write_study, dispatched, tmp_path):
+    """A job that waits for another one's download for ever: the process that Snakemake sees, the child, what they say.
+
+    The job needs no framework, and its study is in the folder.
+    """
+    task = {"models": ["smallcnn"], "datasets": ["cifar10"], "recipe": "one", "hardware": ["cpu"]}
+    block = task | {"variants": ["control"], "seeds": 2}
+    recipe = {"epochs": 1, "batch_size": 64, "learning_rate": 0.01}
+    write_study(tmp_path, {"study": "waiting", "grid": [block], "recipes": {"one": recipe}})
+    toolnoise, said = Path(sys.executable).with_name("toolnoise"), tmp_path / "said"
+    command = [toolnoise, "fetch", "--study", "study.yaml", "--dataset", "cifar10", "--out", "record.json"]
 
     def forked():
-        return [child for server in dispatched.children() for child in server.children()]
+        """The children with the job's streams: a server that imports has others, such as git."""
+        children = [child for server in dispatched.children() for child in server.children()]
+        return [child for child in children if says_to(child) == said]
 
-    with (tmp_path / "said").open("w") as said:
-        job = subprocess.Popen(command, cwd=small_study, env=os.environ | ONE_THREAD, stderr=said)
-    until(forked)
-    yield job, forked()[0], tmp_path / "said"
-    job.kill()
-    job.wait()
+    downloaded = tmp_path / "data/cifar-10-binary.tar.gz"
+    downloaded.parent.mkdir()
+    with scratch.claim(downloaded):
+        with said.open("w") as streams:
+            job = subprocess.Popen(command, cwd=tmp_path, env=os.environ | ONE_THREAD, stderr=streams)
+        until(lambda: forked() and catches(job, signal.SIGTSTP))
+        yield job, forked()[0], said
+        job.kill()
+        job.wait()
 
 
 def test_a_study_starts_warm_but_for_the_first_run_of_each_control_cell(small_study):

@@ -35,8 +35,10 @@ def listening(address: str) -> socket.socket:
 def send(connection: socket.socket, message: Message, streams: Sequence[int] = ()) -> None:
     """Send a message, and with it open files."""
     line = json.dumps(message).encode() + b"\n"
-    sent = socket.send_fds(connection, [line], streams) if streams else 0
-    connection.sendall(line[sent:])
+    rest = line[socket.send_fds(connection, [line], streams) :] if streams else line
+    # Even nothing cannot be sent to a server that has answered and hung up.
+    if rest:
+        connection.sendall(rest)
 
 
 def receive(connection: socket.socket) -> tuple[Message | None, list[int]]:
