@@ -83,6 +83,79 @@ def test_the_cost_of_determinism_is_told_where_its_interval_leaves_one_out():
     assert findings.of_cost(rows) == "With determinism a step takes 1.5 times as long; for 1 of 2 it cannot be told"
     assert "cannot be told" in findings.of_cost(rows[1:])
     assert findings.of_cost(rows[:0]).endswith("?")
+    both = pd.concat([rows[1:], rows[:1].assign(metric="kernel_ratio")])
+    assert findings.of_cost(both) == "With determinism kernels take 1.5 times as long; by the clock it cannot be told"
+
+
+def test_what_determinism_removes_is_told_with_its_cost():
+    fixed = pd.DataFrame({"x": [1.5, 1.2], "x_low": [1.1, 1.05], "x_high": [2, 2], "y": [13.0, 40.0]})
+    removes = "Determinism removes 13 to 40 % of churn with fixed seeds; "
+    assert findings.of_control(fixed, fixed[:0]) == f"{removes}a step then takes 1.2 to 1.5 times as long"
+    assert findings.of_control(fixed.assign(x_low=0.9), fixed) == f"{removes}the cost cannot be told"
+    assert "40 % of churn with varying seeds" in findings.of_control(fixed[:0], fixed[1:])
+    assert findings.of_control(fixed[:0], fixed[:0]).endswith("?")
+
+
+def test_averages_are_told_beside_single_runs():
+    rows = churn(*[("a", "algo", value, np.nan, np.nan) for value in (0.05, 0.03, 0.02)]).assign(members=[1, 2, 3])
+    assert findings.of_ensembles(rows) == "Single runs differ in 5.0 % of answers, averages of 3 in 2.0 %"
+    # Of a cell that has no averages of three, those of two are all that is compared.
+    less = rows[:2].assign(hardware="gpu", value=[0.06, 0.04])
+    found = findings.of_ensembles(pd.concat([rows, less]))
+    assert found == "Single runs differ in 5.0 to 6.0 % of answers, averages of 2 in 3.0 to 4.0 %"
+    assert findings.of_ensembles(rows[:1]).endswith("?")
+    assert findings.of_ensembles(rows[:0]).endswith("?")
+
+
+def test_the_layer_in_which_runs_are_least_alike_is_named():
+    rows = pd.DataFrame({"place": ["conv", "dense"], "variant": "algo", "metric": "cka", "value": [1.0, 0.9]})
+    assert findings.of_layers(rows) == "Runs are least alike in dense: CKA 0.90 under ALGO"
+    assert findings.of_layers(rows[:1]) == "Runs represent the examples equally in every layer"
+    assert findings.of_layers(rows[:0]).endswith("?")
+
+
+def test_one_bit_is_told_for_the_first_and_the_last_epoch():
+    rows = churn(("a", "bit", 0.02, 0, 1), ("a", "bit_5", 0.01, 0, 1), ("a", "bit_30", 0.0, 0, 0))
+    rows = rows.assign(epoch=[0, 5, 30])
+    assert findings.of_bit(rows) == (
+        "One bit changed at the start changes 2.0 % of answers; changed after 30 epochs, no answers"
+    )
+    assert findings.of_bit(rows[1:2]) == "One bit changed after 5 epochs changes 1.0 % of answers"
+    assert findings.of_bit(rows[:0]).endswith("?")
+
+
+def test_growth_is_told_at_the_first_and_the_last_step_of_what_has_parted():
+    rows = pd.DataFrame({"metric": "l2_unit", "step": [0, 1, 1, 8, 8], "value": [0.0, 1e-8, 0.0, 0.2, 0.4]})
+    said = "From equal starts, weights are 1.0e-08 apart after step 1, 0.20 to 0.40 after 8"
+    assert findings.of_growth(rows) == said
+    assert findings.of_growth(rows[:1]).endswith("?")
+
+
+def test_toolings_are_told_beside_seeds():
+    rows = pd.DataFrame({"factor": ["kernels", "any"], "value": [0.3, 0.13], "ci_low": 0.06, "ci_high": 0.27})
+    rows = rows.assign(metric="churn_to_seeds")
+    said = "Two toolings differ in 0.13 times as many answers as two seeds (95 %: 0.060 to 0.27)"
+    assert findings.of_atlas(rows, "any") == said
+    assert findings.of_atlas(rows, "threads").endswith("?")
+
+
+def test_the_noise_of_a_rare_group_is_held_against_each_null():
+    cell = {"model": "m", "dataset": ["a", "b"], "hardware": "cpu", "variant": "algo"}
+    sd = pd.DataFrame({**cell, "quantity": "sd", "value": [1.0, 3.0], "ci_low": 0, "ci_high": 9})
+    size, difficulty = (
+        pd.DataFrame({**cell, "quantity": f"sd by {null}", "value": 1.0, "ci_low": 0.5, "ci_high": most})
+        for null, most in (("size", 2.0), ("difficulty", 4.0))
+    )
+    rows = pd.concat([sd, size, difficulty])
+    said = "The group's SD is explained by its size in 1 of 2 cases, by its difficulty in 2 of 2 cases"
+    assert findings.of_rarity(rows, ("size", "difficulty")) == said
+    assert findings.of_rarity(sd, ("size", "difficulty")).endswith("?")
+
+
+def test_claims_are_counted_by_verdict():
+    verdicts = pd.Series(["supported", "supported", "cannot be told", "not run"])
+    assert findings.of_claims(verdicts) == "Of 3 claims this study supports 2 and refutes none; 1 cannot be told"
+    assert findings.of_claims(verdicts[3:]).endswith("?")
 
 
 def test_pairs_are_told_beside_a_new_seed():

@@ -52,11 +52,11 @@ def written(stem):
 @pytest.mark.parametrize(
     ("draws", "note"),
     [
-        ([1, 1], "IMPL: given one draw of what is fixed."),
-        ([4, 4], "IMPL: means over 4 draws of what is fixed."),
+        ([1, 1], "IMPL: one choice of the seeds that stay fixed."),
+        ([4, 4], "IMPL: means over 4 choices of the seeds that stay fixed."),
         (
             [1, 4],
-            "IMPL: given one draw of what is fixed for smallcnn / digits, else means over 4 draws of what is fixed.",
+            "IMPL: means over 4 choices of the seeds that stay fixed (one choice for smallcnn / digits).",
         ),
         ([np.nan, np.nan], ""),
     ],
@@ -217,7 +217,7 @@ def test_no_text_leaves_the_figure_and_no_label_touches_another():
 
 
 def test_the_note_counts_runs_and_missing_runs():
-    assert footnotes.runs_note(three_bars()) == "Runs: 5 each (IMPL: 1, Control: 2); 4 of 12 missing."
+    assert footnotes.runs_note(three_bars()) == "Runs: 5 (ALGO), 1 (IMPL), 2 (Control); 4 of 12 missing."
     assert footnotes.runs_note(three_bars().iloc[:1]) == "Runs: 5 each; none of 5 missing."
 
 

@@ -430,7 +430,7 @@ def test_what_determinism_costs_stands_beside_what_it_removes(written):
         assert part in said
     assert said.count("vgg19 / digits on cpu†") == 2
     assert said.count("vgg19 / faces on cpu†") == 1
-    assert "IMPL: given one draw of what is fixed for vgg19 / faces, else means over 4 draws" in said
+    assert "IMPL: means over 4 choices of the seeds that stay fixed (one choice for vgg19 / faces)" in said
     assert "kernels" not in said
     alone = written("cost_of_control", ratios=found[-4:], overhead=times, tasks=tasks[1:])
     assert "1 - ALGO" not in words(alone)
@@ -480,7 +480,7 @@ def test_sources_have_the_ratio_of_their_churn_to_all_where_there_is_one(written
     full = {line["variant"]: line for line in csv.DictReader(stem.with_suffix(".csv").read_text().splitlines())}
     assert [full["init"][name] for name in ("churn_of_all", "churn_of_all_low")] == ["0.75", "0.375"]
     assert full["algo_impl"]["churn_of_all"] == ""
-    assert "init: given one draw of what is fixed." in stem.with_suffix(".md").read_text()
+    assert "init: one choice of the seeds that stay fixed." in stem.with_suffix(".md").read_text()
 
 
 def under_remedies(model, *names, dataset="digits", runs=6, missing=0):
@@ -688,7 +688,7 @@ def test_ensembles_are_drawn_by_their_size_with_how_many_there_are(written):
 def test_ensembles_of_unlike_many_runs_say_so(written):
     said = words(written("ensembles", ensembles=list(ensemble_rows(control=3)), **ON_DIGITS))
     assert "(3 to 8)" in said
-    assert "Control: 3" in said
+    assert "3 (Control)" in said
 
 
 def of_layers(names, runs=5, **variants):

@@ -12,13 +12,13 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import MaxNLocator, NullLocator
+from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import blended_transform_factory
 
 from toolnoise.base.metric_files import CELL, part_of
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.figures import selection, sheets, style
-from toolnoise.figures.panels import TICKS, interval
+from toolnoise.figures.panels import interval, ratio_ticks
 from toolnoise.study.variants import variant
 
 LINE = 0.17  # inches from line to line
@@ -27,6 +27,7 @@ UNSEEN = 0.04  # of an axis: a smaller value has its number beside it
 REACH = 2.2  # times the largest value: an interval that goes on beyond ends in an arrow
 LOG_REACH = 6.0  # the same on the axis of a ratio, and down to its inverse
 BELOW = 0.27  # of a line: so far below its estimate stand a line's runs
+GAP = 0.12  # of a panel's width: more than there is between two
 STRIP, ALARM = "#F1F1F1", "#B23000"
 RING = {"markersize": 8.5, "markerfacecolor": "none", "markeredgecolor": ALARM, "markeredgewidth": 1.4}
 SMALL = 7  # points
@@ -85,6 +86,7 @@ def name(axes: Sequence[Axes], at: Lines) -> None:
     axes[0].patch.set_visible(False)
     written = {height: style.variant_name(line) for (_, line), height in at.items() if line}
     for number, panel in enumerate(axes):
+        across = 1 if panel is axes[-1] else 1 + GAP
         panel.set_ylim(len(at) - 0.4, -0.5)
         panel.set_yticks(list(written), list(written.values()) if number == 0 else [""] * len(written))
         panel.tick_params(labelsize=SMALL + 0.5)
@@ -94,11 +96,13 @@ def name(axes: Sequence[Axes], at: Lines) -> None:
         panel.spines["left"].set_visible(False)
         for (place, line), height in at.items():
             if not line:
-                panel.axhspan(height - 0.5, height + 0.42, color=STRIP, linewidth=0, zorder=0.5)
+                strip = panel.axhspan(height - 0.5, height + 0.42, 0, across, color=STRIP, linewidth=0, zorder=0.5)
+                # It fills the gap to the next panel, so that a long heading lies on one strip.
+                strip.set(clip_on=False, in_layout=False)
                 if number == 0:
-                    across = blended_transform_factory(panel.transAxes, panel.transData)
+                    corner = blended_transform_factory(panel.transAxes, panel.transData)
                     text = {"va": "center", "size": SMALL + 0.5, "weight": "bold", "zorder": 5, "in_layout": False}
-                    panel.text(0.015, height, place, transform=across, **text)
+                    panel.text(0.015, height, place, transform=corner, **text)
 
 
 def measure(
@@ -213,9 +217,7 @@ def ratios(
             note(panel, left, height, "0")
         if key in ringed:
             panel.plot(max(row.value, left), height, "o", clip_on=False, zorder=5, label="ring", **RING)
-    panel.set_xticks([tick for tick in TICKS if left / 1.08 <= tick <= right * 1.08])
-    panel.xaxis.set_major_formatter("{x:g}")
-    panel.xaxis.set_minor_locator(NullLocator())
+    ratio_ticks(panel)
     panel.set_xlabel(shown.unit, size=SMALL)
     panel.set_title(shown.name, size=8.5)
 
@@ -279,12 +281,13 @@ def unrelated(panel: Axes) -> None:
     panel.axvline(far, color=style.SOFT, linewidth=0.8, linestyle=(0, (3, 1.5)), zorder=2.8)
     panel.annotate(
         style.FAR,
-        (far, panel.get_ylim()[0]),
-        (-2, 2),
+        # In the first heading, where no value is.
+        (far, 0),
+        (-2, 0),
         textcoords="offset points",
         size=SMALL,
         color=style.SOFT,
         ha="right",
-        va="bottom",
+        va="center",
         in_layout=False,
     )

@@ -117,15 +117,38 @@ def of_groups(told: pd.DataFrame) -> str:
 
 
 def of_cost(rows: pd.DataFrame) -> str:
-    """By how much determinism changes the time of a step by the clock, where the runs tell."""
-    rows = rows[(rows["metric"] == "wall_ratio") & rows["ci_low"].notna()]
-    told = rows[(rows["ci_low"] > 1) | (rows["ci_high"] < 1)]
+    """By how much determinism changes the time of a step, by the clock or at least in kernels, where the runs tell."""
+    rows = rows[rows["ci_low"].notna()]
     if rows.empty:
         return "What does determinism cost?"
-    if told.empty:
-        return "What determinism costs by the clock cannot be told from these runs"
-    rest = "" if len(told) == len(rows) else f"; for {len(rows) - len(told)} of {len(rows)} it cannot be told"
-    return f"With determinism a step takes {span(told['value'])} times as long{rest}"
+    clock, kernels = (rows[rows["metric"] == name] for name in ("wall_ratio", "kernel_ratio"))
+    if found := _times(clock):
+        unknown = len(clock) - len(_told(clock))
+        rest = f"; for {unknown} of {len(clock)} it cannot be told" if unknown else ""
+        return f"With determinism a step takes {found}{rest}"
+    if found := _times(kernels):
+        return f"With determinism kernels take {found}; by the clock it cannot be told"
+    return "What determinism costs cannot be told from these runs"
+
+
+def _told(ratios: pd.DataFrame) -> pd.DataFrame:
+    """The ratios that are known to be another number than 1."""
+    return ratios[(ratios["ci_low"] > 1) | (ratios["ci_high"] < 1)]
+
+
+def _times(ratios: pd.DataFrame) -> str:
+    told = _told(ratios)
+    return f"{span(told['value'])} times as long" if len(told) else ""
+
+
+def of_control(fixed: pd.DataFrame, varying: pd.DataFrame) -> str:
+    """How much of churn `y` determinism removes, with the seeds fixed or varying, and how many times `x` it takes."""
+    if fixed.empty and varying.empty:
+        return "What does determinism cost, and what does it remove?"
+    rows, where = (fixed, "fixed") if len(fixed) else (varying, "varying")
+    times = rows[["x", "x_low", "x_high"]].set_axis(["value", "ci_low", "ci_high"], axis=1)
+    cost = f"a step then takes {_times(times)}" if len(_told(times)) == len(times) else "the cost cannot be told"
+    return f"Determinism removes {span(rows['y'])} % of churn with {where} seeds; {cost}"
 
 
 def of_kernels(longest: Mapping[str, Iterable[float]]) -> str:
@@ -166,3 +189,79 @@ def of_parts(rows: pd.DataFrame) -> str:
     if inference.empty or training.empty:
         return "Do frameworks part in inference or in training?"
     return f"Inference alone changes {share(inference)}, training {span(100 * training)} %"
+
+
+def of_ensembles(rows: pd.DataFrame) -> str:
+    """How many answers differ between single runs, and between averages of as many as there are in every cell."""
+    churn = _churn(rows, "algo_impl", "algo", "impl")
+    most = int(churn.groupby(["model", "dataset", "hardware"])["members"].max().min()) if len(churn) else 1
+    if most == 1:
+        return "How much noise is left after averaging the logits of k runs?"
+    single, several = (churn[churn["members"] == size]["value"] for size in (1, most))
+    return f"Single runs differ in {share(single)}, averages of {most} in {span(100 * several)} %"
+
+
+def of_layers(rows: pd.DataFrame) -> str:
+    """In which layer runs are least alike."""
+    alike = rows[(rows["metric"] == "cka") & rows["value"].notna()]
+    if alike.empty:
+        return "In which layers do runs represent the same examples differently?"
+    least = alike.loc[alike["value"].idxmin()]
+    if least["value"] == 1:
+        return "Runs represent the examples equally in every layer"
+    where, source = least["place"], variant_name(least["variant"])
+    return f"Runs are least alike in {where}: CKA {number(least['value'])} under {source}"
+
+
+def of_bit(moved: pd.DataFrame) -> str:
+    """How many answers one changed bit changes, by the `epoch` after which it is changed: the first and the last."""
+    churn = moved[(moved["metric"] == "churn") & moved["value"].notna()]
+    if churn.empty:
+        return "What does one changed bit do?"
+    ends = {epoch: share(churn[churn["epoch"] == epoch]["value"]) for epoch in sorted(set(churn["epoch"]))}
+    (first, early), *_, (last, late) = [*ends.items()] * 2
+    when = f"after {first} epochs" if first else "at the start"
+    found = f"One bit changed {when} changes {early}"
+    return found if first == last else f"{found}; changed after {last} epochs, {late}"
+
+
+def of_growth(rows: pd.DataFrame) -> str:
+    """How far runs from one start are apart after the first recorded step, and after the last."""
+    apart = rows[(rows["metric"] == "l2_unit") & (rows["step"] > 0) & (rows["value"] > 0)]
+    if apart.empty:
+        return "How do differences from equal starts grow?"
+    first, last = apart["step"].min(), apart["step"].max()
+    near, far = (span(apart[apart["step"] == step]["value"]) for step in (first, last))
+    return f"From equal starts, weights are {near} apart after step {first}, {far} after {last}"
+
+
+def of_atlas(factors: pd.DataFrame, whole: str) -> str:
+    """How many answers two toolings change, beside a new seed; `whole` is the row of all pairs of toolings."""
+    rows = factors[(factors["metric"] == "churn_to_seeds") & (factors["factor"] == whole) & factors["value"].notna()]
+    if rows.empty:
+        return "Which part of the tooling matters?"
+    value, low, high = (number(rows[name].iloc[0]) for name in ("value", "ci_low", "ci_high"))
+    return f"Two toolings differ in {value} times as many answers as two seeds (95 %: {low} to {high})"
+
+
+def of_rarity(rows: pd.DataFrame, nulls: Iterable[str]) -> str:
+    """In how many cells the SD of the group lies in the range that each null gives it."""
+    cell = ["model", "dataset", "hardware", "variant"]
+    found = rows[rows["quantity"] == "sd"].set_index(cell)["value"].dropna()
+    parts = []
+    for null in nulls:
+        ranges = rows[rows["quantity"] == f"sd by {null}"].set_index(cell)[["ci_low", "ci_high"]].dropna()
+        both = ranges.join(found, how="inner")
+        if len(both):
+            inside = int(both["value"].between(both["ci_low"], both["ci_high"]).sum())
+            parts.append(f"by its {null} in {inside} of {len(both)} cases")
+    return f"The group's SD is explained {', '.join(parts)}" if parts else "Is a rare group noisier, or only smaller?"
+
+
+def of_claims(verdicts: pd.Series) -> str:
+    """How many claims a study supports, refutes and leaves open."""
+    told = [int((verdicts == name).sum()) for name in ("supported", "refuted", "cannot be told")]
+    if not sum(told):
+        return "Which claims hold?"
+    supported, refuted, still_open = (count or "none" for count in told)
+    return f"Of {sum(told)} claims this study supports {supported} and refutes {refuted}; {still_open} cannot be told"

@@ -24,17 +24,17 @@ def draws_note(rows: pd.DataFrame) -> str:
         if not has_draws(variant(name)):
             continue
         single, several = cells[cells["n_draws"] == 1], cells[cells["n_draws"] > 1]
-        note = "given one draw of what is fixed"
+        note = "one choice of the seeds that stay fixed"
         if len(several):
             tasks = dict.fromkeys(single["model"].str.cat(single["dataset"], " / "))
-            note = f"{note} for {', '.join(tasks)}, else " if tasks else ""
-            note += f"means over {_spread(several['n_draws'].astype(int))} draws of what is fixed"
+            note = f"means over {_spread(several['n_draws'].astype(int))} choices of the seeds that stay fixed"
+            note += f" (one choice for {', '.join(tasks)})" if tasks else ""
         notes.setdefault(note, []).append(variant_name(name))
     return " ".join(f"{', '.join(names)}: {note}." for note, names in notes.items())
 
 
 def runs_note(rows: pd.DataFrame) -> str:
-    """The number of runs, the variants with another number, and the missing runs; then the same for pairs of runs."""
+    """The number of runs, by variant if it depends on that, and the missing runs; then the same for pairs of runs."""
     across = rows["other_hardware"].notna() if "other_hardware" in rows else pd.Series(data=False, index=rows.index)
     parts = {"Runs": rows[~across], "Pairs of equal runs on two toolings": rows[across]}
     return " ".join(_counts_note(what, part) for what, part in parts.items() if len(part))
@@ -44,12 +44,11 @@ def _counts_note(what: str, rows: pd.DataFrame) -> str:
     cell = [name for name in ("model", "dataset", "hardware", "other_hardware", "variant") if name in rows]
     cells = rows.drop_duplicates(cell)
     counts = {variant: _spread(mine) for variant, mine in cells.groupby("variant", sort=False)["n_runs"]}
-    usual = counts.popitem()[1] if len(set(counts.values())) == 1 else _spread(cells["n_runs"].mode().iloc[-1:])
-    others = [f"{variant_name(variant)}: {count}" for variant, count in counts.items() if count != usual]
+    usual = set(counts.values())
+    each = ", ".join(f"{count} ({variant_name(variant)})" for variant, count in counts.items())
     missing = int(cells["n_missing"].sum())
     planned = missing + int(cells["n_runs"].sum())
-    note = f"{what}: {usual} each" + (f" ({', '.join(others)})" if others else "")
-    return f"{note}; {missing or 'none'} of {planned} missing."
+    return f"{what}: {f'{usual.pop()} each' if len(usual) == 1 else each}; {missing or 'none'} of {planned} missing."
 
 
 def _spread(counts: pd.Series) -> str:

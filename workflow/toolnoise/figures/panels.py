@@ -17,7 +17,9 @@ from toolnoise.figures.style import FAR, INK, MEASURES, SOFT, colour, cycle
 
 BEHIND = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.4}  # of a short text
 FURTHEST = 8.0  # times: the interval of a ratio is shown up to there, and down to its inverse
-TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
+# Of the axis of a ratio, for one decade: the first that have enough in their range.
+TICKS = ((1, 10), (1, 2, 5, 10), (1, 1.5, 2, 3, 5, 7, 10), (1, 1.2, 1.5, 1.7, 2, 2.5, 3, 4, 5, 6, 7, 8, 9, 10))
+ENOUGH = 4
 BESIDE = 0.025  # of an axis: points of equal ratios stand so far apart
 LINE = 0.085  # of an axis: the height of a label beside it
 MOST_NAMES = 60  # along an axis: with more places, only some names are written
@@ -160,6 +162,20 @@ def courses(panel: Axes, rows: pd.DataFrame, title: str, tints: Sequence[str]) -
     panel.legend(fontsize=7, loc="lower right")
 
 
+def ratio_ticks(panel: Axes) -> None:
+    """Ticks at round numbers along the level axis of a ratio, which is logarithmic."""
+    left, right = panel.get_xlim()
+    decades = 10.0 ** np.arange(np.floor(np.log10(left)), np.ceil(np.log10(right)))
+    for steps in TICKS:
+        ticks = sorted({float(f"{step * decade:.3g}") for step in steps for decade in decades})
+        found = [tick for tick in ticks if left <= tick <= right]
+        if len(found) >= ENOUGH:
+            break
+    panel.set_xticks(found)
+    panel.xaxis.set_major_formatter("{x:g}")
+    panel.xaxis.set_minor_locator(NullLocator())
+
+
 def crosses(panel: Axes, rows: pd.DataFrame, bottom: float, top: float) -> None:
     """Points with intervals in both directions: ratios `x` on a logarithmic axis with a line at 1, per cent `y`.
 
@@ -171,9 +187,7 @@ def crosses(panel: Axes, rows: pd.DataFrame, bottom: float, top: float) -> None:
     right = min(max(ratios.max().max(), 1.1), FURTHEST * rows["x"].max())
     panel.set_xscale("log")
     panel.set_xlim(left / 1.1, right * 1.1)
-    panel.set_xticks([tick for tick in TICKS if left / 1.1 <= tick <= right * 1.1])
-    panel.xaxis.set_major_formatter("{x:g}")
-    panel.xaxis.set_minor_locator(NullLocator())
+    ratio_ticks(panel)
     panel.set_ylim(bottom, top)
     panel.axvline(1, color=INK, linewidth=0.8, linestyle=(0, (3, 1.5)), zorder=2.5)
     panel.axhline(0, color=SOFT, linewidth=0.8, zorder=2.5)
