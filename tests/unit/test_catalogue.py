@@ -4,8 +4,9 @@ import pytest
 
 from toolnoise import steps
 from toolnoise.base.program import ROOT
+from toolnoise.steps import whole
 from toolnoise.study import catalogue, config, grid
-from toolnoise.study.cells import Cell, Network, Pair
+from toolnoise.study.cells import Cell, Network, Pair, Shown
 from toolnoise.study.figure_grid import Grid
 
 PAPER = ROOT / "workflow/studies/paper.yaml"
@@ -242,6 +243,16 @@ def test_a_table_of_sources_needs_two_single_ones_and_a_figure_of_a_bit_two_mome
     assert kinds("init", "impl") == {"sources"}
     assert kinds("init", "bit") == {"sources"}
     assert kinds("bit", "bit_5") == {"sources", "one_bit"}
+
+
+def test_the_width_of_figures_is_a_parameter_of_those_that_have_two_forms(written, built):
+    for width in (None, 3.5):
+        study = built(written | ({"figure_width": width} if width else {}))
+        for figure in study.figures:
+            given = whole.ROWS["render"].parameters(study, Shown(figure.name))
+            assert given.get("width") == (width if "width" in catalogue.KINDS[figure.notebook].takes else None)
+    one_form = {kind for kind, row in catalogue.KINDS.items() if row.category == catalogue.FIGURES}
+    assert {kind for kind in one_form if "width" not in catalogue.KINDS[kind].takes} == {"claims", "atlas", "kernels"}
 
 
 def test_every_kind_has_a_notebook_a_caption_and_something_to_read_and_no_notebook_is_of_none():

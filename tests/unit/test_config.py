@@ -149,6 +149,7 @@ BAD_VALUES = [
     ("overhead", cost_of(step=5), "overhead", "'step' (did you mean 'steps'?)", "allowed: batch_size, "),
     ("figures", ["figure1"], "figures[0]", "found 'figure1'", "allowed: across_toolings, "),
     ("figures", ["table2", "table2"], "figures", "table2", "the figures to render"),
+    ("figure_width", 5, "figure_width", "found 5", "allowed: 3.5, 7"),
     ("only", [], "only", "found []", "a list of at least one name"),
     ("only", "cpu", "only", 'found "cpu"', "a list of at least one name"),
     ("grid.0.remedies", ["flop"], "grid[0].remedies[0]", 'found "flop"', "allowed: crops25, crops81, crops9, flip, "),

@@ -303,15 +303,35 @@ def test_a_figure_shows_its_own_tasks_and_no_others():
 
 
 def test_panels_too_wide_for_a_page_stand_below_one_another_and_share_their_axes_all_the_same():
-    beside, axes = sheets.grid(2, [5.0, 5.0, 5.0])
+    beside, axes = sheets.grid(2, [2.2, 2.2, 2.2])
     assert axes.shape == (2, 3)
-    assert beside.get_size_inches()[0] == 15
-    below, axes = sheets.grid(2, [8.0, 8.0, 8.0])
+    assert beside.get_size_inches()[0] == pytest.approx(6.6)
+    below, axes = sheets.grid(2, [3.0, 3.0, 3.0])
     assert axes.shape == (2, 3)
-    assert below.get_size_inches()[0] == 8
+    assert below.get_size_inches()[0] == 6.2
     axes[1, 2].set_ylim(0, 7)
     assert axes[0, 2].get_ylim() == (0, 7)
     assert axes[0, 1].get_ylim() != (0, 7)
+
+
+def test_a_sheet_has_fewer_panels_beside_one_another_in_a_column_and_none_too_many():
+    for width, beside in ((sheets.PAGE, 4), (sheets.COLUMN, 2)):
+        figure, axes = sheets.sheet(5, 1.0, 4, width)
+        assert len(axes) == 5
+        assert [panel.get_subplotspec().is_first_col() for panel in axes] == [not n % beside for n in range(5)]
+        assert list(figure.get_size_inches()) == [width, -(-5 // beside)]
+        assert all(panel in axes or not panel.axison for panel in figure.axes)
+
+
+def test_ticks_of_a_ratio_are_as_many_as_have_room():
+    found = {}
+    for width in (sheets.PAGE, sheets.COLUMN / 3):
+        _, (panel,) = sheets.sheet(1, 1.0, 1, width)
+        panel.set_xscale("log")
+        panel.set_xlim(0.4, 2.4)
+        panels.ratio_ticks(panel)
+        found[width] = list(panel.get_xticks())
+    assert found == {sheets.PAGE: [0.5, 0.7, 1, 1.5, 2], sheets.COLUMN / 3: [0.5, 1, 2]}
 
 
 def test_a_ratio_that_cannot_be_told_from_one_is_hollow_and_one_outside_its_null_has_a_ring():

@@ -4,6 +4,7 @@ Their code runs here, in this process; papermill runs them in the tests of whole
 """
 
 import csv
+import functools
 import json
 import re
 
@@ -35,7 +36,7 @@ from toolnoise.metrics.per_run import RUNS as RUNS_OF_CELLS
 from toolnoise.metrics.ratios import RATIOS
 from toolnoise.metrics.remedies import REMEDIES
 from toolnoise.metrics.stability import STABILITY, stability
-from toolnoise.study import published
+from toolnoise.study import catalogue, published
 
 RUNS, EXAMPLES = 6, 400
 VARIANTS = {"algo_impl": 1.0, "algo": 0.8, "impl": 0.3, "control": 0.0}
@@ -70,16 +71,23 @@ def each_runs(rows):
 def written(tmp_path, monkeypatch):
     """Write metric files into a folder and run a notebook's code on them; returns the stem of what it wrote.
 
-    Every figure must fit the page of a paper and be legible there.
+    Every figure must fit the page of a paper and be legible there, and in a column, if it has that form.
     """
     save = sheets.save
 
-    def checked(figure, stem):
+    def checked(figure, stem, width=sheets.PAGE):
         assert legible.faults(figure) == []
-        assert figure.get_size_inches()[0] <= sheets.PAGE
+        assert figure.get_size_inches()[0] <= width
         save(figure, stem)
 
-    monkeypatch.setattr(sheets, "save", checked)
+    def execute(kind, parameters, width=sheets.PAGE):
+        monkeypatch.setattr(sheets, "save", functools.partial(checked, width=width))
+        names = {}
+        for cell in json.loads((ROOT / f"notebooks/{kind}.ipynb").read_text())["cells"]:
+            if cell["cell_type"] == "code":
+                exec(compile("".join(cell["source"]), f"{kind}: {cell['id']}", "exec"), names)
+                if cell["metadata"].get("tags"):
+                    names |= parameters  # as papermill injects them
 
     def render(
         kind,
@@ -127,13 +135,10 @@ def written(tmp_path, monkeypatch):
             if values:
                 metric_files.write(tmp_path / f"{name}.csv", columns, values)
                 parameters[name] = [str(tmp_path / f"{name}.csv")]
-        parameters |= {"stem": str(tmp_path / "figure")}
-        names = {}
-        for cell in json.loads((ROOT / f"notebooks/{kind}.ipynb").read_text())["cells"]:
-            if cell["cell_type"] == "code":
-                exec(compile("".join(cell["source"]), f"{kind}: {cell['id']}", "exec"), names)
-                if cell["metadata"].get("tags"):
-                    names |= parameters  # as papermill injects them
+        if "width" in catalogue.KINDS[kind].takes:
+            narrow = {"width": sheets.COLUMN, "stem": str(tmp_path / "narrow")}
+            execute(kind, parameters | narrow, sheets.COLUMN)
+        execute(kind, parameters | {"stem": str(tmp_path / "figure")})
         return tmp_path / "figure"
 
     return render

@@ -67,9 +67,9 @@ def lines(rows: pd.DataFrame) -> Lines:
     return found
 
 
-def page(at: Lines, columns: int) -> tuple[Figure, Sequence[Axes]]:
-    """An empty figure as wide as a page with a panel per measure, its lines named on the left."""
-    figure, axes = sheets.sheet(columns, height_of(at), sheets.PAGE)
+def page(at: Lines, measures: int, width: float = sheets.PAGE) -> tuple[Figure, Sequence[Axes]]:
+    """An empty figure with a panel per measure, its lines named on the left."""
+    figure, axes = sheets.sheet(measures, height_of(at), measures, width)
     name(axes, at)
     return figure, axes
 
@@ -80,29 +80,32 @@ def height_of(at: Lines) -> float:
 
 
 def name(axes: Sequence[Axes], at: Lines) -> None:
-    """Name the lines of panels on the left of the first, and shade their headings."""
-    # A heading may be longer than its panel is wide, and lies over the next.
-    axes[0].set_zorder(1)
-    axes[0].patch.set_visible(False)
+    """Name the lines of panels on the left of the first in each row of panels, and shade their headings."""
     written = {height: style.variant_name(line) for (_, line), height in at.items() if line}
-    for number, panel in enumerate(axes):
-        across = 1 if panel is axes[-1] else 1 + GAP
+    for panel in axes:
+        place = panel.get_subplotspec()
+        first, last = place.is_first_col(), place.is_last_col()
         panel.set_ylim(len(at) - 0.4, -0.5)
-        panel.set_yticks(list(written), list(written.values()) if number == 0 else [""] * len(written))
+        panel.set_yticks(list(written), list(written.values()) if first else [""] * len(written))
         panel.tick_params(labelsize=SMALL + 0.5)
         panel.tick_params(axis="y", pad=7)  # room for the mark of a zero
         panel.grid(visible=True, axis="x")
         panel.grid(visible=False, axis="y")
         panel.spines["left"].set_visible(False)
-        for (place, line), height in at.items():
-            if not line:
-                strip = panel.axhspan(height - 0.5, height + 0.42, 0, across, color=STRIP, linewidth=0, zorder=0.5)
-                # It fills the gap to the next panel, so that a long heading lies on one strip.
-                strip.set(clip_on=False, in_layout=False)
-                if number == 0:
-                    corner = blended_transform_factory(panel.transAxes, panel.transData)
-                    text = {"va": "center", "size": SMALL + 0.5, "weight": "bold", "zorder": 5, "in_layout": False}
-                    panel.text(0.015, height, place, transform=corner, **text)
+        headings = {height: heading for (heading, line), height in at.items() if not line}
+        for height in headings:
+            # It fills the gap to the next panel, so that a long heading lies on one strip.
+            across = 1 if last else 1 + GAP
+            strip = panel.axhspan(height - 0.5, height + 0.42, 0, across, color=STRIP, linewidth=0, zorder=0.5)
+            strip.set(clip_on=False, in_layout=False)
+        if first:
+            # A heading may be longer than its panel is wide, and lies over the next.
+            panel.set_zorder(1)
+            panel.patch.set_visible(False)
+            corner = blended_transform_factory(panel.transAxes, panel.transData)
+            text = {"va": "center", "size": SMALL + 0.5, "weight": "bold", "zorder": 5, "in_layout": False}
+            for height, heading in headings.items():
+                panel.text(0.015, height, heading, transform=corner, **text)
 
 
 def measure(

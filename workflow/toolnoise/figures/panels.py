@@ -17,12 +17,12 @@ from toolnoise.figures.style import FAR, INK, MEASURES, SOFT, colour, cycle
 
 BEHIND = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.4}  # of a short text
 FURTHEST = 8.0  # times: the interval of a ratio is shown up to there, and down to its inverse
-# Of the axis of a ratio, for one decade: the first that have enough in their range.
-TICKS = ((1, 10), (1, 2, 5, 10), (1, 1.5, 2, 3, 5, 7, 10), (1, 1.2, 1.5, 1.7, 2, 2.5, 3, 4, 5, 6, 7, 8, 9, 10))
-ENOUGH = 4
+# Along the axis of a ratio, in each decade, from few to many: as many as have room.
+TICKS = ((1,), (1, 2, 5), (1, 1.5, 2, 3, 5, 7), (1, 1.2, 1.5, 1.7, 2, 2.5, 3, 4, 5, 6, 7, 8, 9))
+ROOM = 0.32  # inches between two of their numbers
 BESIDE = 0.025  # of an axis: points of equal ratios stand so far apart
 LINE = 0.085  # of an axis: the height of a label beside it
-MOST_NAMES = 60  # along an axis: with more places, only some names are written
+MOST_NAMES = 8.5  # an inch of an axis: with more places, only some names are written
 
 
 def unrelated(panel: Axes) -> None:
@@ -92,7 +92,7 @@ def along(panel: Axes, rows: pd.DataFrame, title: str) -> None:
                 interval(panel, at, low, high, np.inf, bottom)
             if np.isnan(value):
                 write(panel, at, panel.get_ylim()[0], "n/a", 90)
-    step = -(-len(places) // MOST_NAMES)
+    step = -(-len(places) // int(MOST_NAMES * panel.figure.get_figwidth()))
     panel.set_xticks(range(0, len(places), step), places[::step], rotation=90)
     panel.set_xlim(-0.6, len(places) - 0.4)
     panel.set_ylabel(measure.unit)
@@ -162,15 +162,22 @@ def courses(panel: Axes, rows: pd.DataFrame, title: str, tints: Sequence[str]) -
     panel.legend(fontsize=7, loc="lower right")
 
 
-def ratio_ticks(panel: Axes) -> None:
-    """Ticks at round numbers along the level axis of a ratio, which is logarithmic."""
+def ratio_ticks(panel: Axes, beside: float = 0) -> None:
+    """Ticks at round numbers along the level axis of a ratio, which is logarithmic.
+
+    `beside` are the inches that labels on the right of the panel take from it.
+    """
     left, right = panel.get_xlim()
+    # About: the layout will leave some of this to labels, or give some of their room to the panel.
+    wide = panel.get_position().width * panel.figure.get_figwidth() - beside
     decades = 10.0 ** np.arange(np.floor(np.log10(left)), np.ceil(np.log10(right)))
+    found: list[float] = []
     for steps in TICKS:
-        ticks = sorted({float(f"{step * decade:.3g}") for step in steps for decade in decades})
-        found = [tick for tick in ticks if left <= tick <= right]
-        if len(found) >= ENOUGH:
+        ticks = sorted(float(f"{step * decade:.3g}") for step in steps for decade in decades)
+        more = [tick for tick in ticks if left <= tick <= right]
+        if found and np.any(np.diff(np.log(more)) * wide / np.log(right / left) < ROOM):
             break
+        found = more
     panel.set_xticks(found)
     panel.xaxis.set_major_formatter("{x:g}")
     panel.xaxis.set_minor_locator(NullLocator())
@@ -187,7 +194,7 @@ def crosses(panel: Axes, rows: pd.DataFrame, bottom: float, top: float) -> None:
     right = min(max(ratios.max().max(), 1.1), FURTHEST * rows["x"].max())
     panel.set_xscale("log")
     panel.set_xlim(left / 1.1, right * 1.1)
-    ratio_ticks(panel)
+    ratio_ticks(panel, 0.06 * rows["place"].str.len().max())
     panel.set_ylim(bottom, top)
     panel.axvline(1, color=INK, linewidth=0.8, linestyle=(0, (3, 1.5)), zorder=2.5)
     panel.axhline(0, color=SOFT, linewidth=0.8, zorder=2.5)

@@ -23,7 +23,7 @@ WORD = re.compile(r"[A-Za-z_]\w*")
 
 def page(wholes: int) -> tuple[Figure, tuple[Axes, Axes]]:
     """An empty figure of so many wholes: bars on the left, and room for the names of their parts."""
-    figure, (left, right) = sheets.sheet(2, LINE * BLOCK * wholes + 0.5, sheets.PAGE)
+    figure, (left, right) = sheets.sheet(2, LINE * BLOCK * wholes + 0.5, 2)
     for panel in (left, right):
         panel.set_ylim(BLOCK * wholes - 0.6, -0.6)
         panel.grid(visible=False)

@@ -14,28 +14,29 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
+from matplotlib.text import Text
 
 from toolnoise.base.files import replacing
 from toolnoise.figures.footnotes import draws_note, marks_note, runs_note
 from toolnoise.figures.selection import unique
 from toolnoise.figures.style import EMULATED, PALETTE, SOFT, STYLE, colour, variant_name
 
-WIDEST = 16.5  # inches of a figure: its text can still be read on a page
-PAGE = 7.0  # inches: the width of a page of a paper
+PAGE, COLUMN = 7.0, 3.5  # inches: the width of a page of a paper, and of one of its two columns
 FLAT = 1e-12  # the height of an axis that shows nothing yet
 FORMATS = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}  # no dates in the bytes
 
 
-def grid(lines: int, widths: Sequence[float], height: float = 2.3, share: str = "col") -> tuple[Figure, np.ndarray]:
+def grid(
+    lines: int, widths: Sequence[float], height: float = 2.3, share: str = "col", width: float = PAGE
+) -> tuple[Figure, np.ndarray]:
     """An empty figure of panels that start at zero, as [line][column]; a column (or row) shares its y axis.
 
-    If a line would be wider than a page, its panels are placed below one another.
+    If a line would be wider than `width`, its panels are placed below one another.
     """
     _restyle()
-    beside = sum(widths) <= WIDEST
+    beside = sum(widths) <= width
     wide, deep = (sum(widths), lines) if beside else (max(widths), lines * len(widths))
-    # At least as wide as the title, the legend and the footnote need.
-    figure = Figure(figsize=(max(wide, 6.2), height * deep), layout="constrained")
+    figure = Figure(figsize=(_roomy(wide, width), height * deep), layout="constrained")
     figure.get_layout_engine().set(h_pad=0.09)
     ratios = list(widths) if beside else [1]
     axes = figure.subplots(deep, len(ratios), squeeze=False, width_ratios=ratios).reshape(lines, len(widths))
@@ -43,21 +44,21 @@ def grid(lines: int, widths: Sequence[float], height: float = 2.3, share: str = 
         panel, first = axes[line, column], axes[0, column] if share == "col" else axes[line, 0]
         if panel is not first:
             panel.sharey(first)
-            panel.tick_params(labelleft=share == "col")
+            panel.tick_params(labelleft=share == "col" or not beside)
         panel.set_ylim(0, FLAT)
     return figure, axes
 
 
-def mosaic(lines: Sequence[tuple[float, Sequence[float]]]) -> tuple[Figure, list[Axes]]:
+def mosaic(lines: Sequence[tuple[float, Sequence[float]]], width: float = PAGE) -> tuple[Figure, list[Axes]]:
     """An empty figure of lines of panels, each line with its height and its panels' widths; no two share an axis.
 
-    If a line would be wider than a page, its panels are placed below one another.
+    If a line would be wider than `width`, its panels are placed below one another.
     """
     _restyle()
     fitting: list[tuple[float, Sequence[float]]] = []
     for high, widths in lines:
-        fitting += [(high, widths)] if sum(widths) <= WIDEST else [(high, [wide]) for wide in widths]
-    size = max(6.2, *(sum(widths) for _, widths in fitting)), sum(high for high, _ in fitting)
+        fitting += [(high, widths)] if sum(widths) <= width else [(high, [wide]) for wide in widths]
+    size = _roomy(max(sum(widths) for _, widths in fitting), width), sum(high for high, _ in fitting)
     figure = Figure(figsize=size, layout="constrained")
     figure.get_layout_engine().set(h_pad=0.09)
     outer = figure.add_gridspec(len(fitting), height_ratios=[high for high, _ in fitting])
@@ -73,12 +74,25 @@ def mosaic(lines: Sequence[tuple[float, Sequence[float]]]) -> tuple[Figure, list
     return figure, panels
 
 
-def sheet(columns: int, high: float, wide: float, lines: int = 1) -> tuple[Figure, Sequence[Axes]]:
-    """An empty figure of that size in inches with panels that are read along common lines, in the order of reading."""
+def _roomy(wide: float, width: float) -> float:
+    """The width of a figure: that of its panels, and what its title, legend and footnote need, if there is room."""
+    return min(max(wide, 6.2), width)
+
+
+def sheet(panels: int, high: float, columns: int, width: float = PAGE) -> tuple[Figure, Sequence[Axes]]:
+    """An empty figure of panels of that height, in the order of reading.
+
+    On a page, `columns` of them stand beside one another, and are read along common lines; fewer on what is narrower.
+    """
     _restyle()
-    figure = Figure(figsize=(wide, high * lines), layout="constrained")
+    beside = max(1, int(columns * width / PAGE))
+    lines = -(-panels // beside)
+    figure = Figure(figsize=(width, high * lines), layout="constrained")
     figure.get_layout_engine().set(h_pad=0.06, w_pad=0.05)
-    return figure, list(figure.subplots(lines, columns, squeeze=False).flat)
+    axes = list(figure.subplots(lines, beside, squeeze=False).flat)
+    for spare in axes[panels:]:
+        spare.set_axis_off()
+    return figure, axes[:panels]
 
 
 def _restyle() -> None:
@@ -114,8 +128,10 @@ def finish(
 def frame(figure: Figure, title: str, notes: Sequence[str], keys: Sequence[Artist] = (), subtitle: str = "") -> None:
     """Put a title, a subtitle and a legend of `keys` above the panels and notes below, in bands of their own."""
     wide, high = figure.get_size_inches()
-    lines = [line for note in notes for line in textwrap.wrap(note, int(20 * wide - 4))]
-    heading, below = _wrapped(title, 10.8 * wide), _wrapped(subtitle, 15.5 * wide)
+    lines = [line for note in notes for line in textwrap.wrap(note, int(20.6 * wide - 8.5))]
+    heading, below = _wrapped(title, 10.9 * wide - 1), _wrapped(subtitle, 15.7 * wide - 2)
+    if wide < PAGE:
+        _wrap_titles(figure.axes, wide)
     columns = _columns(keys, wide)
     above = 0.06 + 0.19 * len(heading) + 0.155 * len(below) + 0.05
     top = above + 0.12 + 0.165 * (-(-len(keys) // columns) if keys else 0)
@@ -138,6 +154,15 @@ def frame(figure: Figure, title: str, notes: Sequence[str], keys: Sequence[Artis
 def _wrapped(text: str, most: float) -> list[str]:
     """The lines of a text; a number and its per cent sign stay together."""
     return [line.replace("\u00a0", " ") for line in textwrap.wrap(text.replace(" %", "\u00a0%"), int(most))]
+
+
+def _wrap_titles(axes: Sequence[Axes], wide: float) -> None:
+    """Break the titles of panels into lines that fit, as a column has less room for them than a page."""
+    for panel in axes:
+        most, title = 11.6 * wide / panel.get_gridspec().ncols, panel.get_title(loc="left")
+        for text in panel.get_children():
+            if isinstance(text, Text) and title and text.get_text() == title:
+                text.set_text("\n".join(part for line in title.split("\n") for part in _wrapped(line, most)))
 
 
 def _columns(keys: Sequence[Artist], wide: float) -> int:

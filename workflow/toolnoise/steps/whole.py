@@ -58,7 +58,8 @@ def _figure(study: Study, place: Shown) -> Parameters:
         "tasks": [list(task) for task in figure.tasks],
         "emulated": list(study.emulated()),
     }
-    return parameters | {name: TAKEN[name](study, figure) for name in KINDS[figure.notebook].takes}
+    taken = {name: TAKEN[name](study, figure) for name in KINDS[figure.notebook].takes}
+    return parameters | {name: value for name, value in taken.items() if value is not None}
 
 
 def _batch_sizes(study: Study, figure: Figure) -> dict[str, int]:
@@ -79,12 +80,17 @@ def _class_names(study: Study, figure: Figure) -> dict[str, list[str]]:
     return {dataset: class_names.of(entries[dataset], registry) for _, dataset in figure.tasks}
 
 
+def _width(study: Study, _: Figure) -> float | None:
+    return study.config.get("figure_width")
+
+
 # What a notebook may be given of a study, besides the toolings and tasks that it shows.
 TAKEN = {
     "batch_sizes": _batch_sizes,
     "accelerators": _accelerators,
     "differences": _differences,
     "class_names": _class_names,
+    "width": _width,
 }
 
 

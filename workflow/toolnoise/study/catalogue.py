@@ -109,6 +109,7 @@ may vary. Small dots are the runs. Compare ALGO with IMPL, the noise of the tool
 algorithm that the note counts. This is figure 2, 11 or 13 of Zhuang et al. (arXiv:2106.11872), for the tooling of this
 study. SDs here divide by n - 1; the authors' figures divide by n (``np.std`` without ``ddof`` in their ``run_ae.py``).
 """,
+        takes=("width",),
     ),
     "batch_norm": Kind(
         ("stability", "runs"),
@@ -119,6 +120,7 @@ et al. (arXiv:2106.11872) the SD of the small CNN on CIFAR-10 falls from 0.86 to
 confidence intervals to judge whether it falls here; small dots are the runs.
 """,
         needs="a model M and a model M-bn in one block",
+        takes=("width",),
     ),
     "subgroups": Kind(
         ("stability",),
@@ -131,6 +133,7 @@ it is small: the grey line below each group is the range of the ratio expected f
 all. The number of examples alone gives 3.8: CelebA's test set has 2,660 blond people, of whom 180 are men.
 """,
         needs=_SUB_GROUPS,
+        takes=("width",),
     ),
     "rarity": Kind(
         ("stability", "counts", "part_sizes"),
@@ -144,6 +147,7 @@ all examples are equally noisy. Dotted: the one that follows from how often the 
 group of that size.
 """,
         needs="a model on a tooling with two data sets or more that have a group_share of the same group",
+        takes=("width",),
     ),
     "per_class": Kind(
         ("stability", "runs"),
@@ -158,7 +162,7 @@ with as many runs and as many test examples per class. It is 4.4 (2.9 to 7.8) fo
 and its class has a ring; small dots are the runs.
 """,
         also=("labels",),
-        takes=("class_names",),
+        takes=("class_names", "width"),
     ),
     "across_toolings": Kind(
         ("stability", "runs", "cross_tooling"),
@@ -170,6 +174,7 @@ run-to-run noise, as in figure 6 of Zhuang et al. (arXiv:2106.11872); small dots
 so they differ only by the implementation. The paper does not have this comparison.
 """,
         needs="two toolings with a variant of control or algo",
+        takes=("width",),
     ),
     "frameworks": Kind(
         ("stability", "runs", "cross_tooling", "frameworks", "identical"),
@@ -181,6 +186,7 @@ bit-equal initial weights, batches and augmentation, so they differ only by the 
 should be exactly 0. Pham et al. (doi:10.1145/3324884.3416545) compare frameworks without shared draws.
 """,
         needs=_FRAMEWORKS,
+        takes=("width",),
     ),
     "framework_parts": Kind(
         ("frameworks", "partings", "identical"),
@@ -191,6 +197,7 @@ Left: churn between run s on both in all, churn of the same trained networks pre
 is left for training. Right: how far the test loss of run s has parted after each epoch.
 """,
         needs=_FRAMEWORKS,
+        takes=("width",),
     ),
     "atlas": Kind(
         ("atlas", "atlas_factors", "atlas_toolings"),
@@ -214,6 +221,7 @@ per set of sources that may vary. 1 means equal up to a rotation and a factor. C
 (arXiv:1905.00414); Summers and Dinneen (arXiv:2103.04514) use it as a measure of diversity.
 """,
         needs="a block with the key layers",
+        takes=("width",),
     ),
     "order": Kind(
         ("stability", "runs", "counts"),
@@ -225,7 +233,7 @@ fixed. With the full set in one batch, every step sees every example. Only the o
 are added remains: rounding, amplified by training.
 """,
         needs="the variant shuffle of one builder with two batch sizes or more",
-        takes=("batch_sizes",),
+        takes=("batch_sizes", "width"),
     ),
     "ensembles": Kind(
         ("ensembles",),
@@ -237,6 +245,7 @@ trainings do. Their number is given below each size. The dashed line is the SD o
 root of k.
 """,
         needs=f"a cell with {RUNS_FOR_ENSEMBLES} runs or more",
+        takes=("width",),
     ),
     "kernels": Kind(
         ("kernels",),
@@ -261,6 +270,7 @@ kernels on a P100, is 7.46 here. A hollow dot cannot be told from 1, no cost. On
 kernels.
 """,
         needs="the key overhead",
+        takes=("width",),
     ),
     "cost_of_control": Kind(
         ("ratios", "overhead"),
@@ -273,6 +283,7 @@ the churn of IMPL goes. On the right they vary, and determinism removes only wha
 A network at the top left is made repeatable at little cost; one at the bottom right pays for little.
 """,
         needs="the key overhead with a model and a tooling that the grid trains under algo_impl and impl",
+        takes=("width",),
     ),
     "ratios": Kind(
         ("ratios",),
@@ -357,6 +368,7 @@ figure shows how far the runs end apart, against the epoch of the change. The ba
 together.
 """,
         needs="a bit that is moved after different epochs, such as bit and bit_5",
+        takes=("width",),
     ),
     "growth": Kind(
         ("growth",),
@@ -369,6 +381,7 @@ steps is a straight line here. The dotted line is the distance of unrelated weig
 the noise of toolings does, its line runs among theirs.
 """,
         needs="a recipe with record_steps, and two cells of a task with equal draws",
+        takes=("width",),
     ),
     "growth_fits": Kind(
         ("growth_fits",),
