@@ -313,8 +313,13 @@ class KerasEngine(abc.ABC):
 
     def _batches(self, split: Split) -> Iterator[np.ndarray]:
         """The middles of all images in batches; after the last image others may follow, to fill the batch."""
+
+        def read(start: int) -> np.ndarray:
+            return split.middle(slice(start, start + EVALUATION_BATCH))
+
         starts = range(0, len(split.labels), EVALUATION_BATCH)
-        return ahead(lambda start: split.middle(slice(start, start + EVALUATION_BATCH)), starts)
+        # Beside one batch there is nothing to read ahead, and a thread costs as much as the logits of small images.
+        return ahead(read, starts) if len(starts) > 1 else map(read, starts)
 
     def layers(self) -> dict[str, int]:
         """Every layer with weights of its own, in order of computation, with output sizes for one blank image."""
