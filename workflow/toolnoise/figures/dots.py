@@ -5,6 +5,7 @@ a page of a paper and as long as it has lines. An exact zero is an open square w
 has its number beside it.
 """
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -82,9 +83,9 @@ def height_of(at: Lines) -> float:
 def name(axes: Sequence[Axes], at: Lines) -> None:
     """Name the lines of panels on the left of the first in each row of panels, and shade their headings."""
     written = {height: style.variant_name(line) for (_, line), height in at.items() if line}
-    for panel in axes:
-        place = panel.get_subplotspec()
-        first, last = place.is_first_col(), place.is_last_col()
+    for panel, after in itertools.zip_longest(axes, axes[1:]):
+        first = panel.get_subplotspec().is_first_col()
+        last = after is None or after.get_subplotspec().is_first_col()
         panel.set_ylim(len(at) - 0.4, -0.5)
         panel.set_yticks(list(written), list(written.values()) if first else [""] * len(written))
         panel.tick_params(labelsize=SMALL + 0.5)
