@@ -46,6 +46,47 @@ def test_a_fault_is_one_line_with_the_output_and_its_name(number, name, tmp_path
     assert [path.read_text() for path in tmp_path.iterdir()] == ["whole"]
 
 
+@pytest.mark.parametrize("suffix", ["pdf", "svg", "png"])
+def test_a_figure_for_which_there_is_no_room_is_one_line(suffix, tmp_path):
+    program = """
+import resource, sys
+from toolnoise.base.errors import errors_in_one_line
+from toolnoise.figures import sheets
+figure, (panel,) = sheets.sheet(1, 2, 3)
+panel.plot([number**2 % 977 for number in range(5000)])
+resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+with errors_in_one_line():
+    sheets.save_as(figure, sys.argv[1])
+"""
+    place = tmp_path / f"figure.{suffix}"
+    done = subprocess.run([sys.executable, "-c", program, place], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (2, f"toolnoise: {place}: the file is larger than is allowed here\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_of_a_copy_that_fails_what_was_to_be_made_is_named():
+    error = OSError(errno.ENOSPC, "full", "from", None, "to")
+    assert faults.line(error) == "to: no space is left on the disk"
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_folder_is_filled_or_left_as_it_was(there, tmp_path):
+    place = tmp_path / "page"
+    if there:
+        place.mkdir()
+    with pytest.raises(OSError, match="full") as caught, files.filling(place) as scratch:
+        (scratch / "half").write_text("half")
+        raise OSError(errno.ENOSPC, "full", "a source", None, str(scratch / "half"))
+    assert faults.line(caught.value) == f"{place}: no space is left on the disk"
+    assert place.exists() == there
+    with files.filling(place) as scratch:
+        (scratch / "a").mkdir()
+        (scratch / "a/b").write_text("whole")
+        assert [path for path in place.iterdir() if not path.name.startswith(".")] == []
+    assert [path.name for path in place.iterdir()] == ["a"]
+    assert (place / "a/b").read_text() == "whole"
+
+
 @pytest.mark.parametrize(
     "error",
     [
@@ -114,7 +155,7 @@ def test_a_full_disk_under_what_a_verb_prints_is_one_line(verb):
             [sys.executable, "-m", "toolnoise.cli", *verb], stdout=full, stderr=subprocess.PIPE, text=True
         )
     assert done.returncode == 2
-    assert done.stderr == "toolnoise: a file: no space is left on the disk\n"
+    assert done.stderr == "toolnoise: standard output: no space is left on the disk\n"
 
 
 @pytest.mark.parametrize("verb", ["summary", "status", "estimate", "doctor", "report"])

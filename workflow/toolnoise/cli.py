@@ -50,6 +50,7 @@ def _closed_output() -> Iterator[None]:
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
+            error.filename = "standard output"
             raise
 
 
@@ -100,7 +101,7 @@ def _perform(options: argparse.Namespace) -> None:
     from toolnoise.provenance.record import recorder
 
     log.may_be_lost()
-    with errors_in_one_line(f"{options.verb} {'/'.join(map(str, place))}"):
+    with errors_in_one_line(f"{options.verb} {'/'.join(map(str, place))}".rstrip()):
         recorder.run(options.verb, options, parameters, options.started)
 
 
@@ -162,7 +163,7 @@ def _status(options: argparse.Namespace) -> None:
     from toolnoise.commands import status
 
     study = _study_here(options)
-    status.require_here(options.study)
+    status.require_here(options.study, study)
     found = status.status(study)
     _print(status.as_json(found) if options.json else status.as_text(study, found))
 

@@ -44,7 +44,7 @@ def called(error: OSError) -> str:
 def line(error: BaseException) -> str:
     """The fault that an exception stands for, with its path, on one line; empty if it is a defect."""
     if isinstance(error, OSError) and error.errno in CALLED:
-        return f"{error.filename or 'a file'}: {called(error)}"
+        return f"{_place(error) or 'a file'}: {called(error)}"
     if isinstance(error, ModuleNotFoundError) and (extra := _extra_of(error.name or "")):
         return f"{error.name}: not installed; pip install 'toolnoise[{extra}]'"
     if isinstance(error, MemoryError) or MEMORY.search(str(error)):
@@ -56,16 +56,25 @@ def line(error: BaseException) -> str:
 
 
 @contextmanager
-def at(path: Path) -> Iterator[None]:
-    """Name the output in an error about its scratch file, or about no file: a write does not know its path."""
+def at(path: Path, scratch: str = "") -> Iterator[None]:
+    """Name the output in an error about its scratch file, or about no file: a write does not know its path.
+
+    `scratch` is how the name of its scratch file or folder begins.
+    """
+    scratch = scratch or f".{path.name}."
     try:
         yield
     except OSError as error:
         # Without a number it is no fault of the machine, and keeps its own words.
         unnamed = error.filename is None and error.errno is not None
-        if unnamed or Path(str(error.filename)).name.startswith(f".{path.name}."):
+        if unnamed or any(part.startswith(scratch) for part in Path(_place(error)).parts):
             error.filename, error.filename2 = str(path), None
         raise
+
+
+def _place(error: OSError) -> str:
+    """The path that an error is about: of two, such as in a copy, it is the one that was to be made."""
+    return str(error.filename2 or error.filename or "")
 
 
 def _extra_of(module: str) -> str:
