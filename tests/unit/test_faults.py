@@ -33,6 +33,7 @@ def said(error, capsys, job=""):
         (errno.EIO, "the disk reports an input/output error"),
         (errno.EACCES, "no permission"),
         (errno.EISDIR, "a folder is in the way"),
+        (errno.EBUSY, "something else uses it, such as a mounted disk"),
         (errno.ENOTDIR, "a file is in the way where a folder belongs"),
     ],
 )
@@ -112,6 +113,10 @@ def test_a_defect_stays_a_traceback(error):
     with pytest.raises(type(error)), errors_in_one_line():
         raise error
     assert not faults.line(error)
+
+
+def test_a_line_has_no_sign_that_a_terminal_obeys_wherever_it_is_printed(capsys):
+    assert said(BadInput("st\x1b[2Judy.yaml", "grid", "found \a"), capsys) == r"st\x1b[2Judy.yaml: grid: found \x07"
 
 
 def test_ctrl_c_ends_without_a_word_and_with_130(capsys):

@@ -23,6 +23,7 @@ CALLED = {
     errno.ENOTDIR: "a file is in the way where a folder belongs",
     errno.EEXIST: "a file is in the way where a folder belongs",
     errno.ENOTEMPTY: "a folder is in the way",
+    errno.EBUSY: "something else uses it, such as a mounted disk",
     errno.ENXIO: "a pipe or a device is in the way",
     errno.ELOOP: "a circle of links is in the way",
     errno.ENAMETOOLONG: "the name is too long for the file system",
@@ -30,6 +31,8 @@ CALLED = {
     errno.ENFILE: "too many files are open",
     errno.ENOMEM: "not enough memory",
 }
+# Of these nobody makes the best: a library that fails while it handles one has failed because of it.
+DECISIVE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 # Modules whose packages have other names.
 IMPORTED_AS = {"sklearn": "scikit-learn", "PIL": "pillow"}
 # What frameworks say when memory is short. Not all of them raise MemoryError.
@@ -43,6 +46,7 @@ def called(error: OSError) -> str:
 
 def line(error: BaseException) -> str:
     """The fault that an exception stands for, with its path, on one line; empty if it is a defect."""
+    error = _behind(error)
     if isinstance(error, OSError) and error.errno in CALLED:
         return f"{_place(error) or 'a file'}: {called(error)}"
     if isinstance(error, ModuleNotFoundError) and (extra := _extra_of(error.name or "")):
@@ -64,12 +68,22 @@ def at(path: Path, scratch: str = "") -> Iterator[None]:
     scratch = scratch or f".{path.name}."
     try:
         yield
-    except OSError as error:
-        # Without a number it is no fault of the machine, and keeps its own words.
-        unnamed = error.filename is None and error.errno is not None
-        if unnamed or any(part.startswith(scratch) for part in Path(_place(error)).parts):
-            error.filename, error.filename2 = str(path), None
+    except Exception as raised:
+        error = _behind(raised)
+        if isinstance(error, OSError):
+            # Without a number it is no fault of the machine, and keeps its own words.
+            unnamed = error.filename is None and error.errno is not None
+            if unnamed or any(part.startswith(scratch) for part in Path(_place(error)).parts):
+                error.filename, error.filename2 = str(path), None
         raise
+
+
+def _behind(error: BaseException) -> BaseException:
+    """The fault because of which a library has ended in an error of its own, or else the error."""
+    one: BaseException | None = error
+    while one and not (isinstance(one, OSError) and one.errno in DECISIVE):
+        one = one.__context__
+    return one or error
 
 
 def _place(error: OSError) -> str:

@@ -6,6 +6,7 @@ import re
 import sys
 from pathlib import Path
 
+from toolnoise.base.files import require_plain
 from toolnoise.base.printing import Plain
 
 # The last line of a job that ended by itself: a refusal, or an exception.
@@ -44,6 +45,7 @@ def may_be_lost() -> None:
 
 def tail(path: str | Path) -> str:
     """The end of a log, which may be large."""
+    require_plain(path)
     with Path(path).open("rb") as file:
         file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL_BYTES))
         return file.read().decode(errors="replace")

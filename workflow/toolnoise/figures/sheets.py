@@ -3,7 +3,6 @@
 The same rows give the same bytes (PDF, SVG and PNG).
 """
 
-import io
 import textwrap
 from collections.abc import Mapping, Sequence
 
@@ -168,8 +167,5 @@ def save_as(figure: Figure, path: str) -> None:
             for panel in figure.axes:
                 # The layout's solver goes by addresses in memory, so its last digits differ from process to process.
                 panel.set_position(np.round(panel.get_position(original=True).bounds, 6))
-        # In memory: on a full disk, Matplotlib's PDF writer would end in an error of its own.
-        drawn = io.BytesIO()
-        figure.savefig(drawn, format=suffix, dpi=200, metadata=FORMATS[suffix])
-    with replacing(path) as scratch:
-        scratch.write_bytes(drawn.getbuffer())
+        with replacing(path) as scratch:
+            figure.savefig(scratch, format=suffix, dpi=200, metadata=FORMATS[suffix])
