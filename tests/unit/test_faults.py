@@ -11,8 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from toolnoise import cli
 from toolnoise.base import arrays, faults, files
 from toolnoise.base.errors import BadInput, errors_in_one_line
+from toolnoise.commands import init
 
 
 def said(error, capsys, job=""):
@@ -65,6 +67,19 @@ with errors_in_one_line():
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_disk_without_room_for_temporary_files_is_one_line():
+    program = """
+import resource, sys
+from toolnoise import cli
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+cli.main(["check", "--", sys.executable, "-c", "pass"])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith("toolnoise: temporary files: No usable temporary directory found in [")
+
+
 def test_of_a_copy_that_fails_what_was_to_be_made_is_named():
     error = OSError(errno.ENOSPC, "full", "from", None, "to")
     assert faults.line(error) == "to: no space is left on the disk"
@@ -106,6 +121,16 @@ def test_keras_line_before_the_framework_s_is_left_out():
         "Exception encountered when calling Add.call().\n\nCUDA out of memory. Tried to allocate 1 GiB"
     )
     assert faults.line(error).startswith("not enough memory: CUDA out of memory. Tried to allocate 1 GiB; ")
+
+
+def test_what_fails_beside_the_output_is_not_called_the_output(monkeypatch, capsys):
+    def fails(_):
+        raise OSError(errno.EIO, "read")
+
+    monkeypatch.setattr(init, "write", fails)
+    with pytest.raises(SystemExit):
+        cli.main(["init", "command"])
+    assert capsys.readouterr().err == "toolnoise: a file: the disk reports an input/output error\n"
 
 
 @pytest.mark.parametrize("error", [ValueError("a defect"), OSError("unknown"), FileNotFoundError(2, "no", "x")])

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolnoise.base.errors import BadInput, errors_in_one_line
-from toolnoise.base.printing import plainly
+from toolnoise.base.printing import OUTPUT, plainly
 from toolnoise.commands import command_line
 from toolnoise.commands.command_line import Verb
 from toolnoise.study.cells import Cell
@@ -46,11 +46,10 @@ def _closed_output() -> Iterator[None]:
             # Not when the interpreter ends, where nobody could tell.
             sys.stdout.flush()
     except OSError as error:
-        if error.filename is not None:
+        if error.filename != OUTPUT:
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
-            error.filename = "standard output"
             raise
 
 

@@ -35,6 +35,8 @@ CALLED = {
 DECISIVE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 # Modules whose packages have other names.
 IMPORTED_AS = {"sklearn": "scikit-learn", "PIL": "pillow"}
+# What Python says if it can write to no folder for temporary files, such as on a full disk.
+TEMPORARY = re.compile(r"^No usable temporary directory")
 # What frameworks say when memory is short. Not all of them raise MemoryError.
 MEMORY = re.compile(r"can't allocate memory|RESOURCE_EXHAUSTED|[Oo]ut of memory|OOM when allocating|bad_alloc")
 
@@ -49,6 +51,8 @@ def line(error: BaseException) -> str:
     error = _behind(error)
     if isinstance(error, OSError) and error.errno in CALLED:
         return f"{_place(error) or 'a file'}: {called(error)}"
+    if isinstance(error, FileNotFoundError) and TEMPORARY.search(error.strerror or ""):
+        return f"temporary files: {error.strerror}; make room on one of their disks, or set TMPDIR"
     if isinstance(error, ModuleNotFoundError) and (extra := _extra_of(error.name or "")):
         return f"{error.name}: not installed; pip install 'toolnoise[{extra}]'"
     if isinstance(error, MemoryError) or MEMORY.search(str(error)):
