@@ -123,14 +123,14 @@ def test_keras_line_before_the_framework_s_is_left_out():
     assert faults.line(error).startswith("not enough memory: CUDA out of memory. Tried to allocate 1 GiB; ")
 
 
-def test_what_fails_beside_the_output_is_not_called_the_output(monkeypatch, capsys):
+def test_what_fails_beside_the_output_is_not_called_the_output(monkeypatch, capfd):
     def fails(_):
         raise OSError(errno.EIO, "read")
 
     monkeypatch.setattr(init, "write", fails)
     with pytest.raises(SystemExit):
         cli.main(["init", "command"])
-    assert capsys.readouterr().err == "toolnoise: a file: the disk reports an input/output error\n"
+    assert capfd.readouterr().err == "toolnoise: a file: the disk reports an input/output error\n"
 
 
 @pytest.mark.parametrize("error", [ValueError("a defect"), OSError("unknown"), FileNotFoundError(2, "no", "x")])
