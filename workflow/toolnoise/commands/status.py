@@ -98,7 +98,7 @@ def require_here(file: str | Path, study: Study) -> None:
         places = [] if mine else [place for place in path.parents if (place / own).exists()]
     for place in places:
         if place.resolve() != Path.cwd():
-            raise BadInput(file, "", "the results lie in another folder", f"type this in {place}")
+            raise BadInput(file, "", "the results lie in another folder", f"type this in {place.resolve()}")
 
 
 def status(study: Study) -> Status:
