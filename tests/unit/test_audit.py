@@ -242,6 +242,7 @@ def test_a_commit_has_a_time_and_what_is_none_has_not(head):
         (["mine/__init__.py"], False),
         (["lib/mine.py"], False),
         (["other/mine.pyc", "notmine.py"], True),
+        (["workflow/toolnoise/training/mine.py"], True),
         ([], True),
     ],
 )
@@ -251,6 +252,18 @@ def test_the_module_of_a_builder_must_be_stated(stated, found):
     )
     told = [("run", "does not state the module of its network's builder, mine:build")]
     assert list(origins._builder(statement, stated)) == (told if found else [])
+
+
+@pytest.mark.parametrize(
+    ("stated", "found"),
+    [(["workflow/toolnoise/models/lenet.py"], False), (["toolnoise/models/lenet.py"], True), (["lenet.py"], True)],
+)
+def test_the_module_of_a_builder_of_this_package_is_this_package_s(stated, found):
+    statement = SimpleNamespace(
+        parameters={"spec": {"model": {"builder": "toolnoise.models.lenet:build"}}},
+        outputs=(SimpleNamespace(name="run"),),
+    )
+    assert bool(list(origins._builder(statement, stated))) == found
 
 
 def test_a_module_with_a_syntax_error_is_a_finding(tmp_path, monkeypatch):

@@ -1,8 +1,10 @@
 """Digests of an earlier audit: used while a file is as it was, and never in place of one that changed."""
 
+import contextlib
 import hashlib
 import os
 import re
+from pathlib import Path
 
 import pytest
 
@@ -140,3 +142,11 @@ def test_a_second_audit_knows_the_weights_in_a_file_of_the_same_bytes(results):
         assert known.weights_in("2" * 64) is None
     with cache.opened(results, trusted=False) as known:
         assert known.weights_in("1" * 64) is None
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_a_full_disk_under_the_cache_is_told_with_its_path(tmp_path):
+    place = tmp_path / "full.jsonl"
+    with pytest.raises(OSError, match=re.escape(str(place))), contextlib.closing(cache.Cache(place, True)) as known:
+        place.symlink_to("/dev/full")
+        known.keep_weights("0" * 64, "1" * 64)

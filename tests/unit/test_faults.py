@@ -11,8 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from toolnoise import cli
 from toolnoise.base import arrays, faults, files
 from toolnoise.base.errors import BadInput, errors_in_one_line
+from toolnoise.commands import init
 
 
 def said(error, capsys, job=""):
@@ -33,6 +35,7 @@ def said(error, capsys, job=""):
         (errno.EIO, "the disk reports an input/output error"),
         (errno.EACCES, "no permission"),
         (errno.EISDIR, "a folder is in the way"),
+        (errno.EBUSY, "something else uses it, such as a mounted disk"),
         (errno.ENOTDIR, "a file is in the way where a folder belongs"),
     ],
 )
@@ -44,6 +47,60 @@ def test_a_fault_is_one_line_with_the_output_and_its_name(number, name, tmp_path
         raise OSError(number, os.strerror(number))
     assert said(caught.value, capsys) == f"{place}: {name}"
     assert [path.read_text() for path in tmp_path.iterdir()] == ["whole"]
+
+
+@pytest.mark.parametrize("suffix", ["pdf", "svg", "png"])
+def test_a_figure_for_which_there_is_no_room_is_one_line(suffix, tmp_path):
+    program = """
+import resource, sys
+from toolnoise.base.errors import errors_in_one_line
+from toolnoise.figures import sheets
+figure, (panel,) = sheets.sheet(1, 2, 3)
+panel.plot([number**2 % 977 for number in range(5000)])
+resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+with errors_in_one_line():
+    sheets.save_as(figure, sys.argv[1])
+"""
+    place = tmp_path / f"figure.{suffix}"
+    done = subprocess.run([sys.executable, "-c", program, place], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (2, f"toolnoise: {place}: the file is larger than is allowed here\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_disk_without_room_for_temporary_files_is_one_line():
+    program = """
+import resource, sys
+from toolnoise import cli
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+cli.main(["check", "--", sys.executable, "-c", "pass"])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert done.stderr.startswith("toolnoise: temporary files: No usable temporary directory found in [")
+
+
+def test_of_a_copy_that_fails_what_was_to_be_made_is_named():
+    error = OSError(errno.ENOSPC, "full", "from", None, "to")
+    assert faults.line(error) == "to: no space is left on the disk"
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_folder_is_filled_or_left_as_it_was(there, tmp_path):
+    place = tmp_path / "page"
+    if there:
+        place.mkdir()
+    with pytest.raises(OSError, match="full") as caught, files.filling(place) as scratch:
+        (scratch / "half").write_text("half")
+        raise OSError(errno.ENOSPC, "full", "a source", None, str(scratch / "half"))
+    assert faults.line(caught.value) == f"{place}: no space is left on the disk"
+    assert place.exists() == there
+    with files.filling(place) as scratch:
+        (scratch / "a").mkdir()
+        (scratch / "a/b").write_text("whole")
+        assert [path for path in place.iterdir() if not path.name.startswith(".")] == []
+    assert [path.name for path in place.iterdir()] == ["a"]
+    assert (place / "a/b").read_text() == "whole"
 
 
 @pytest.mark.parametrize(
@@ -66,11 +123,25 @@ def test_keras_line_before_the_framework_s_is_left_out():
     assert faults.line(error).startswith("not enough memory: CUDA out of memory. Tried to allocate 1 GiB; ")
 
 
+def test_what_fails_beside_the_output_is_not_called_the_output(monkeypatch, capfd):
+    def fails(_):
+        raise OSError(errno.EIO, "read")
+
+    monkeypatch.setattr(init, "write", fails)
+    with pytest.raises(SystemExit):
+        cli.main(["init", "command"])
+    assert capfd.readouterr().err == "toolnoise: a file: the disk reports an input/output error\n"
+
+
 @pytest.mark.parametrize("error", [ValueError("a defect"), OSError("unknown"), FileNotFoundError(2, "no", "x")])
 def test_a_defect_stays_a_traceback(error):
     with pytest.raises(type(error)), errors_in_one_line():
         raise error
     assert not faults.line(error)
+
+
+def test_a_line_has_no_sign_that_a_terminal_obeys_wherever_it_is_printed(capsys):
+    assert said(BadInput("st\x1b[2Judy.yaml", "grid", "found \a"), capsys) == r"st\x1b[2Judy.yaml: grid: found \x07"
 
 
 def test_ctrl_c_ends_without_a_word_and_with_130(capsys):
@@ -114,7 +185,7 @@ def test_a_full_disk_under_what_a_verb_prints_is_one_line(verb):
             [sys.executable, "-m", "toolnoise.cli", *verb], stdout=full, stderr=subprocess.PIPE, text=True
         )
     assert done.returncode == 2
-    assert done.stderr == "toolnoise: a file: no space is left on the disk\n"
+    assert done.stderr == "toolnoise: standard output: no space is left on the disk\n"
 
 
 @pytest.mark.parametrize("verb", ["summary", "status", "estimate", "doctor", "report"])

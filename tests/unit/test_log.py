@@ -1,5 +1,6 @@
 """What a log says of a failure, and that a log on a full disk ends no job."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -23,6 +24,14 @@ def test_a_greeting_is_no_reason():
     assert told.endswith("; its log ends with: I0000 oneDNN custom operations are on. You may see different results")
     assert log.reason("Traceback (most recent call last):\n  ...\nValueError: two\nlines") == "lines"
     assert log.reason(" \n").startswith("its log is empty")
+
+
+def test_a_pipe_in_the_place_of_a_log_is_refused_at_once(tmp_path, refused):
+    os.mkfifo(tmp_path / "log")
+    assert refused(log.tail, tmp_path / "log") == f"{tmp_path}/log: a pipe or a device; expected a file"
+    (tmp_path / "large").write_text("x" * 10**6 + "end")
+    assert len(log.tail(tmp_path / "large")) < 10**4
+    assert log.tail(tmp_path / "large").endswith("end")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")

@@ -5,6 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import nbformat
+from nbformat import v4
+
 from toolnoise.base import program
 
 WORKFLOW = Path(__file__).parents[2] / "workflow"
@@ -23,6 +26,27 @@ def test_a_module_is_started_without_the_modules_of_the_folder_that_it_starts_in
 def test_no_other_place_starts_a_module():
     found = [path.name for path in WORKFLOW.rglob("*.py") if re.search(r'executable, .*"-m"', path.read_text("utf-8"))]
     assert found == ["program.py"]
+
+
+def test_a_notebook_has_the_same_bytes_whatever_a_users_matplotlibrc_says(tmp_path):
+    code = v4.new_code_cell("figure = 1", id="parameters", metadata={"tags": ["parameters"]})
+    cells = [code, v4.new_code_cell("from toolnoise.figures import sheets", id="imports")]
+    kernel = {"kernelspec": {"name": "python3", "language": "python", "display_name": ""}}
+    nbformat.write(v4.new_notebook(cells=cells, metadata=kernel), tmp_path / "kind.ipynb")
+    render = """
+from pathlib import Path
+from toolnoise.figures import render
+render.NOTEBOOKS = Path()
+render.render("one", "kind", [], ["one.svg"], "executed.ipynb")
+"""
+    executed = []
+    for settings in ("", "no.such.key: 3\n"):
+        (tmp_path / "matplotlibrc").write_text(settings)
+        done = subprocess.run([sys.executable, "-P", "-c", render], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        executed.append((tmp_path / "executed.ipynb").read_text())
+    assert "no.such.key" in done.stderr
+    assert executed[0] == executed[1]
 
 
 def test_a_notebook_runs_nothing_of_the_users_ipython(tmp_path):

@@ -146,7 +146,17 @@ def test_a_failure_says_which_job_it_is(handler, tmp_path):
     ]
 
 
-@pytest.mark.parametrize("log", [[], None, ["no such file"]], ids=str)
+def test_a_failure_shows_plainly_the_end_of_a_large_log(handler, tmp_path):
+    log = tmp_path / "1.log"
+    log.write_text("lost\n" + "x" * 10**6 + "\n\x1b[2J\ta training program's\x1b]0;title\x07\nValueError: two\n")
+    tell(handler, LogEvent.JOB_ERROR, logging.ERROR, rule_name="run_program", jobid=1, log=[str(log)])
+    told = handler.stream.getvalue()
+    assert "\x1b" not in told
+    assert told.endswith("\n  \\x1b[2J\ta training program's\\x1b]0;title\\x07\n  ValueError: two\n")
+    assert len(told) < 10**4
+
+
+@pytest.mark.parametrize("log", [[], None, ["no such file"], ["."]], ids=str)
 def test_a_failure_without_a_log_is_told_all_the_same(log, handler, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     tell(handler, LogEvent.JOB_ERROR, logging.ERROR, rule_name="train_run", jobid=1, log=log)

@@ -241,7 +241,7 @@ def test_exporting_twice_gives_the_same_bytes_and_importing_the_same_files(suffi
     for one, data in members(packed[0]):
         if not one.name.endswith("digits.npz.intoto.json"):
             assert results[str(Path(one.name).relative_to("results/shared"))] == data
-    assert not [name for name in results if ".import-" in name]
+    assert not [name for name in results if ".making-" in name]
 
 
 def test_the_statement_of_the_data_here_stays(whole, here, take):

@@ -209,14 +209,22 @@ def test_each_cell_is_one_line_and_the_whole_is_one(tiny, leave):
     assert rest[-1].startswith("1 of 6 runs are done; 78 s of training left; time unknown for 1 cells")
 
 
-def test_results_of_another_folder_are_not_looked_for_here(tmp_path, monkeypatch, refused):
-    kept = tmp_path / "results/tiny/study.json"
-    monkeypatch.chdir(tmp_path)
-    status.require_here(kept)
-    status.require_here("results/tiny/study.json")
-    (tmp_path / "elsewhere").mkdir()
+def test_results_of_another_folder_are_not_looked_for_here(tiny, tmp_path, monkeypatch, refused):
+    kept, written = tmp_path / "results/tiny/study.json", tmp_path / "studies/tiny.yaml"
+    files.write_json(kept, {})
+    files.write_text(tmp_path / "elsewhere/tiny.yaml", "")
+    for file in (kept, "results/tiny/study.json", written, tmp_path / "elsewhere/tiny.yaml"):
+        status.require_here(file, tiny)
     monkeypatch.chdir(tmp_path / "elsewhere")
-    assert refused(status.require_here, kept) == f"{kept}: lies in another folder; type this in {tmp_path}"
+    status.require_here("tiny.yaml", tiny)
+    for file in (kept, written):
+        line = refused(status.require_here, file, tiny)
+        assert line == f"{file}: the results lie in another folder; type this in {tmp_path}"
+
+
+@pytest.mark.parametrize("file", ["/study.yaml", "/a/study.json", "/results/study.json"])
+def test_a_study_may_lie_at_the_root_of_a_disk(file, tiny):
+    status.require_here(file, tiny)
 
 
 def test_programs_get_json(tiny, leave):

@@ -173,6 +173,10 @@ def test_the_slurm_profiles_differ_by_what_they_run_and_nothing_else():
     assert texts == [texts[0]] * len(SLURM)
 
 
+def test_with_every_profile_the_same_command_goes_on_after_an_interruption():
+    assert all(profile(path.parent)["rerun-incomplete"] for path in PROFILES.glob("*/config.yaml"))
+
+
 def test_every_slurm_profile_is_linked_by_its_name_and_none_is_implied():
     assert set(SLURM) == {path.name for path in PROFILES.glob("slurm*")}
     for name in SLURM:

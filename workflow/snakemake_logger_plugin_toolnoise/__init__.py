@@ -16,7 +16,7 @@ from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from toolnoise.base import log
-from toolnoise.base.printing import span
+from toolnoise.base.printing import escaped, span
 
 # Networks that are built here, training programs of others, and runs that were there before.
 RUN_RULES = ("train_run", "run_program", "adopt_run")
@@ -85,8 +85,8 @@ class LogHandler(LogHandlerBase):
         self.started.pop(record.jobid, None)
         place = f" {self.places[record.jobid]}" if self.places.get(record.jobid) else ""
         self._print(f"failed: {record.rule_name}{place} (job {record.jobid})")
-        for path in (path for path in map(Path, map(str, _listed(record.log))) if path.exists()):
-            text = path.read_text(errors="replace")
+        for path in (path for path in map(Path, map(str, _listed(record.log))) if path.is_file()):
+            text = log.tail(path)
             for line in text.splitlines()[-LOG_LINES:]:
                 self._print(f"  {line}")
             if log.SILENT in (why := log.reason(text)):
@@ -94,7 +94,8 @@ class LogHandler(LogHandlerBase):
 
     def _print(self, text: str) -> None:
         start = "\r\033[K" if self.stream.isatty() else ""
-        print(f"{start}{text}", file=self.stream, flush=True)
+        # A log may have signs that a terminal obeys.
+        print(start + escaped(text, "\n\t"), file=self.stream, flush=True)
 
     @property
     def writes_to_stream(self) -> bool:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolnoise.base.errors import BadInput, errors_in_one_line
-from toolnoise.base.printing import plainly
+from toolnoise.base.printing import OUTPUT, plainly
 from toolnoise.commands import command_line
 from toolnoise.commands.command_line import Verb
 from toolnoise.study.cells import Cell
@@ -46,7 +46,7 @@ def _closed_output() -> Iterator[None]:
             # Not when the interpreter ends, where nobody could tell.
             sys.stdout.flush()
     except OSError as error:
-        if error.filename is not None:
+        if error.filename != OUTPUT:
             raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if not isinstance(error, BrokenPipeError):
@@ -100,7 +100,7 @@ def _perform(options: argparse.Namespace) -> None:
     from toolnoise.provenance.record import recorder
 
     log.may_be_lost()
-    with errors_in_one_line(f"{options.verb} {'/'.join(map(str, place))}"):
+    with errors_in_one_line(f"{options.verb} {'/'.join(map(str, place))}".rstrip()):
         recorder.run(options.verb, options, parameters, options.started)
 
 
@@ -162,7 +162,7 @@ def _status(options: argparse.Namespace) -> None:
     from toolnoise.commands import status
 
     study = _study_here(options)
-    status.require_here(options.study)
+    status.require_here(options.study, study)
     found = status.status(study)
     _print(status.as_json(found) if options.json else status.as_text(study, found))
 

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import NoReturn
 
 from toolnoise.base import faults
+from toolnoise.base.printing import escaped
 
 INTERRUPTED = 130
 
@@ -45,5 +46,6 @@ def errors_in_one_line(job: str = "") -> Iterator[None]:
 def _end(line: str) -> NoReturn:
     # The disk under a log may be the full one.
     with contextlib.suppress(OSError):
-        print(f"toolnoise: {line}", file=sys.stderr, flush=True)
+        # Snakemake, which reads the Snakefile, prints as it is told.
+        print(f"toolnoise: {escaped(line)}", file=sys.stderr, flush=True)
     sys.exit(2)

@@ -23,6 +23,7 @@ CALLED = {
     errno.ENOTDIR: "a file is in the way where a folder belongs",
     errno.EEXIST: "a file is in the way where a folder belongs",
     errno.ENOTEMPTY: "a folder is in the way",
+    errno.EBUSY: "something else uses it, such as a mounted disk",
     errno.ENXIO: "a pipe or a device is in the way",
     errno.ELOOP: "a circle of links is in the way",
     errno.ENAMETOOLONG: "the name is too long for the file system",
@@ -30,8 +31,12 @@ CALLED = {
     errno.ENFILE: "too many files are open",
     errno.ENOMEM: "not enough memory",
 }
+# Of these nobody makes the best: a library that fails while it handles one has failed because of it.
+DECISIVE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 # Modules whose packages have other names.
 IMPORTED_AS = {"sklearn": "scikit-learn", "PIL": "pillow"}
+# What Python says if it can write to no folder for temporary files, such as on a full disk.
+TEMPORARY = re.compile(r"^No usable temporary directory")
 # What frameworks say when memory is short. Not all of them raise MemoryError.
 MEMORY = re.compile(r"can't allocate memory|RESOURCE_EXHAUSTED|[Oo]ut of memory|OOM when allocating|bad_alloc")
 
@@ -43,8 +48,11 @@ def called(error: OSError) -> str:
 
 def line(error: BaseException) -> str:
     """The fault that an exception stands for, with its path, on one line; empty if it is a defect."""
+    error = _behind(error)
     if isinstance(error, OSError) and error.errno in CALLED:
-        return f"{error.filename or 'a file'}: {called(error)}"
+        return f"{_place(error) or 'a file'}: {called(error)}"
+    if isinstance(error, FileNotFoundError) and TEMPORARY.search(error.strerror or ""):
+        return f"temporary files: {error.strerror}; make room on one of their disks, or set TMPDIR"
     if isinstance(error, ModuleNotFoundError) and (extra := _extra_of(error.name or "")):
         return f"{error.name}: not installed; pip install 'toolnoise[{extra}]'"
     if isinstance(error, MemoryError) or MEMORY.search(str(error)):
@@ -56,16 +64,35 @@ def line(error: BaseException) -> str:
 
 
 @contextmanager
-def at(path: Path) -> Iterator[None]:
-    """Name the output in an error about its scratch file, or about no file: a write does not know its path."""
+def at(path: Path, scratch: str = "") -> Iterator[None]:
+    """Name the output in an error about its scratch file, or about no file: a write does not know its path.
+
+    `scratch` is how the name of its scratch file or folder begins.
+    """
+    scratch = scratch or f".{path.name}."
     try:
         yield
-    except OSError as error:
-        # Without a number it is no fault of the machine, and keeps its own words.
-        unnamed = error.filename is None and error.errno is not None
-        if unnamed or Path(str(error.filename)).name.startswith(f".{path.name}."):
-            error.filename, error.filename2 = str(path), None
+    except Exception as raised:
+        error = _behind(raised)
+        if isinstance(error, OSError):
+            # Without a number it is no fault of the machine, and keeps its own words.
+            unnamed = error.filename is None and error.errno is not None
+            if unnamed or any(part.startswith(scratch) for part in Path(_place(error)).parts):
+                error.filename, error.filename2 = str(path), None
         raise
+
+
+def _behind(error: BaseException) -> BaseException:
+    """The fault because of which a library has ended in an error of its own, or else the error."""
+    one: BaseException | None = error
+    while one and not (isinstance(one, OSError) and one.errno in DECISIVE):
+        one = one.__context__
+    return one or error
+
+
+def _place(error: OSError) -> str:
+    """The path that an error is about: of two, such as in a copy, it is the one that was to be made."""
+    return str(error.filename2 or error.filename or "")
 
 
 def _extra_of(module: str) -> str:

@@ -60,6 +60,24 @@ def replacing(path: str | Path) -> Iterator[Path]:
             sync_folder(path.parent)
 
 
+@contextmanager
+def filling(folder: str | Path) -> Iterator[Path]:
+    """Yield a scratch folder; what it has goes into `folder`, which is new or empty, when the block succeeds."""
+    folder = Path(folder)
+    new = not folder.exists()
+    with faults.at(folder, scratch.FOLDER):
+        make_folder(folder)
+        try:
+            with scratch.folder(folder) as one:
+                yield one
+                for part in one.iterdir():
+                    part.replace(folder / part.name)
+        except BaseException:
+            if new:
+                folder.rmdir()
+            raise
+
+
 def require_writable(path: str | Path) -> None:
     """Find out whether a file can be written, before the work that fills it: its folder is made, a block written."""
     path = Path(path)

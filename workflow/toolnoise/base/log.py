@@ -1,14 +1,18 @@
 """The log of a job: no result, so a full disk under it ends no job; and what it says of a failure."""
 
 import io
+import os
 import re
 import sys
+from pathlib import Path
 
+from toolnoise.base.files import require_plain
 from toolnoise.base.printing import Plain
 
 # The last line of a job that ended by itself: a refusal, or an exception.
 SAID = re.compile(r"toolnoise: |[A-Za-z_][\w.]*(Error|Exception|Interrupt|Warning)\b")
 TRACEBACK = "Traceback (most recent call last):"
+TAIL_BYTES = 8192
 SILENT = "it ended without a message, as a job does that is killed"
 
 
@@ -37,6 +41,14 @@ def may_be_lost() -> None:
                 shown.stream = wrapped
             else:
                 setattr(sys, name, wrapped)
+
+
+def tail(path: str | Path) -> str:
+    """The end of a log, which may be large."""
+    require_plain(path)
+    with Path(path).open("rb") as file:
+        file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL_BYTES))
+        return file.read().decode(errors="replace")
 
 
 def reason(text: str) -> str:

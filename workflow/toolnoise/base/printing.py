@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TextIO
 
+OUTPUT = "standard output"
+
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     """Rows as lines of aligned columns; the first row is their heading."""
@@ -24,13 +26,27 @@ def escaped(text: str, kept: str = "") -> str:
 class Plain:
     """A stream to which nothing is written that a terminal obeys: names and texts may come from anywhere."""
 
-    def __init__(self, stream: TextIO) -> None:
-        """Write to `stream`, which may be another one later."""
-        self.stream = stream
+    def __init__(self, stream: TextIO, name: str) -> None:
+        """Write to `stream`, which may be another one later; errors call it by a name."""
+        self.stream, self._name = stream, name
 
     def write(self, text: str) -> int:
         """Write a text with its lines and tabs."""
-        return self.stream.write(escaped(text, "\n\t"))
+        with self._named():
+            return self.stream.write(escaped(text, "\n\t"))
+
+    def flush(self) -> None:
+        """Write what is waiting."""
+        with self._named():
+            self.stream.flush()
+
+    @contextmanager
+    def _named(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            error.filename = self._name
+            raise
 
     def __getattr__(self, name: str) -> Any:
         """Everything else is the stream's."""
@@ -41,7 +57,7 @@ class Plain:
 def plainly() -> Iterator[None]:
     """Have this process's output and errors printed plainly."""
     kept = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = map(Plain, kept)
+    sys.stdout, sys.stderr = map(Plain, kept, (OUTPUT, "standard error"))
     try:
         yield
     finally:

@@ -18,10 +18,10 @@ from pathlib import Path
 
 from toolnoise.base.errors import BadInput
 
-# `.weights.npz.13gkcno8.npz`, as tempfile names it; `.weights.npz.lock`; the folder of an import.
+# `.weights.npz.13gkcno8.npz`, as tempfile names it; `.weights.npz.lock`; a folder that is filled.
 RANDOM = "[a-z0-9_]{8}"
 LOCK = ".lock"
-FOLDER = ".import-"
+FOLDER = ".making-"
 SCRATCH = re.compile(rf"\.(?P<of>.+?)\.{RANDOM}(?P<suffix>\.[^.]*)?|\..+{re.escape(LOCK)}|{FOLDER}{RANDOM}", re.DOTALL)
 # The longest time for which someone who only looks may hold a lock.
 LOOKING = 0.2

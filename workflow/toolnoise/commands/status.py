@@ -29,7 +29,6 @@ from toolnoise.training import runs
 STATES = ("done", "running", "waiting", "failed", "missing")
 # The lines that a training prints at the end of an epoch, and when it resumes from a checkpoint.
 EPOCH = re.compile(r"^(?:goes on after )?epoch (\d+) of \d+", re.MULTILINE)
-TAIL_BYTES = 4096
 FAILURES_SHOWN = 20
 
 
@@ -89,11 +88,17 @@ class Status(NamedTuple):
     page: bool
 
 
-def require_here(file: str | Path) -> None:
-    """Refuse the study.json of results in another folder: its runs are not looked for there."""
-    *above, results, _, name = Path(file).absolute().parts
-    if (results, name) == ("results", "study.json") and Path(*above).resolve() != Path.cwd():
-        raise BadInput(file, "", "lies in another folder", f"type this in {Path(*above)}")
+def require_here(file: str | Path, study: Study) -> None:
+    """Refuse a study whose results lie in another folder, above its study.json or beside its file, and not here."""
+    path, own = Path(file).absolute(), Path(study.path(layout.STUDY))
+    if (path.name, path.parent.parent.name) == (own.name, own.parts[0]):
+        places = [path.parents[2]]
+    else:
+        mine = own.exists() or path.parent.resolve() == Path.cwd()
+        places = [] if mine else [place for place in path.parents if (place / own).exists()]
+    for place in places:
+        if place.resolve() != Path.cwd():
+            raise BadInput(file, "", "the results lie in another folder", f"type this in {place.resolve()}")
 
 
 def status(study: Study) -> Status:
@@ -202,7 +207,7 @@ def _train_at(study: Study, run: Training, job: Watched, workers: Workers) -> At
         at = _at(job, workers)
         # Epochs that are not in a checkpoint are trained again.
         kept = at.state == "running" or Path(study.path(layout.CHECKPOINT, run)).exists()
-        epochs = EPOCH.findall(_tail(job.log)) if kept and at.state != "missing" else []
+        epochs = EPOCH.findall(log.tail(job.log)) if kept and at.state != "missing" else []
         return at._replace(epoch=int(epochs[-1]) if epochs else 0)
     try:
         record = runs.read(job.result).record
@@ -220,14 +225,8 @@ def _at(job: Watched, workers: Workers) -> At:
     if job.slurm_comment in workers.queue:
         return At(workers.queue[job.slurm_comment])
     if Path(job.log).exists():
-        return At("failed", line=log.reason(_tail(job.log)))
+        return At("failed", line=log.reason(log.tail(job.log)))
     return At("missing")
-
-
-def _tail(path: str) -> str:
-    with Path(path).open("rb") as file:
-        file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL_BYTES))
-        return file.read().decode(errors="replace")
 
 
 def _seconds_left(study: Study, cell: Cell, unfinished: list[At]) -> float | None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from toolnoise.base import metric_files
 from toolnoise.base.metric_files import Columns
+from toolnoise.base.printing import escaped
 from toolnoise.datasets import prepared
 
 LABELS: Columns = {"dataset": str, "label": str, "name": str}
@@ -17,7 +18,8 @@ def write(dataset: str, data: str | Path, out: str | Path) -> None:
 
 
 def of(files: Sequence[str | Path], dataset: str) -> list[str]:
-    """The names of a data set's classes in metric files, by label; none if they are numbers."""
+    """The names of a data set's classes in metric files, by label, to be drawn; none if they are numbers."""
     rows = metric_files.read(files, LABELS)
     names = rows[rows["dataset"] == dataset]["name"].tolist()
-    return [] if all(name.isdigit() for name in names) else names
+    # Matplotlib takes a text between two dollars for a formula, and an SVG may not have signs that cannot be printed.
+    return [] if all(name.isdigit() for name in names) else [escaped(name).replace("$", r"\$") for name in names]

@@ -42,6 +42,8 @@ def render(
     with warnings.catch_warnings():
         # papermill 2.7 still imports a name that its own dependencies have deprecated.
         warnings.simplefilter("ignore")
+        # Before the notebook, which would have in its output what Matplotlib says of a user's matplotlibrc.
+        import matplotlib  # noqa: F401
         import papermill
         from papermill.engines import papermill_engines
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from toolnoise import steps
 from toolnoise.base.errors import BadInput
-from toolnoise.base.files import read_bytes, write_text
+from toolnoise.base.files import filling, read_bytes, write_text
 from toolnoise.claims import judging, sentences
 from toolnoise.claims.judging import PUBLISHED, STUDY, WHOLE
 from toolnoise.measures import control_gate
@@ -123,17 +123,18 @@ def publish(
     page = Page(root, signers)
     names = anonymous.secrets(page.tree) if hide else set()
     plain: Callable[[Any], Any] = (lambda value: anonymous.without(value, names)) if hide else lambda value: value
-    copied, left_out = _copied(page, out, names if hide else None)
-    block = plain(first(page, "")) | {"left_out": left_out}
-    if page.chain:
-        block["audit"]["says"].append(f"Root of the statements: {page.chain}")
-    write_text(out / "page/statements.js", part("statements", plain(statements(page))))
-    write_text(out / "page/tables.js", part("tables", plain(all_tables(page))))
-    write_text(out / "page/compared.js", part("compared", plain(all_compared(page))))
-    for cell in page.study.cells:
-        if found := _cell(page, cell):
-            write_text(out / f"page/{cells.name(cell)}.js", part(cells.name(cell), plain(found)))
-    write_text(out / "index.html", document(block))
+    with filling(out) as folder:
+        copied, left_out = _copied(page, folder, names if hide else None)
+        block = plain(first(page, "")) | {"left_out": left_out}
+        if page.chain:
+            block["audit"]["says"].append(f"Root of the statements: {page.chain}")
+        write_text(folder / "page/statements.js", part("statements", plain(statements(page))))
+        write_text(folder / "page/tables.js", part("tables", plain(all_tables(page))))
+        write_text(folder / "page/compared.js", part("compared", plain(all_compared(page))))
+        for cell in page.study.cells:
+            if found := _cell(page, cell):
+                write_text(folder / f"page/{cells.name(cell)}.js", part(cells.name(cell), plain(found)))
+        write_text(folder / "index.html", document(block))
     return copied + 4 + len(page.study.cells), left_out
 
 

@@ -82,7 +82,8 @@ class Cache:
     def close(self) -> None:
         """Write the file anew if half of its lines are of the past."""
         if self._file:
-            self._file.close()
+            with faults.at(self.path):
+                self._file.close()
         if self.lines > 2 * (len(self.files) + len(self.weights)):
             entries = [("file", path, [*stamp, sha256]) for path, (stamp, sha256) in self.files.items()]
             entries += [("weights", sha256, digest) for sha256, digest in self.weights.items()]

@@ -4,8 +4,6 @@ Everything in it comes from the study's statements; nothing is measured or inven
 the same bytes. Packed files are verified against their statements.
 """
 
-import os
-import shutil
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +14,7 @@ from rocrate.model.contextentity import ContextEntity
 from rocrate.rocrate import ROCrate
 
 from toolnoise.base.errors import BadInput
-from toolnoise.base.files import replacing
+from toolnoise.base.files import filling, replacing
 from toolnoise.base.program import ROOT
 from toolnoise.base.progress import progress
 from toolnoise.provenance.crate import citation
@@ -112,13 +110,8 @@ def _write(crate: ROCrate, out: Path) -> None:
         with replacing(out) as scratch, zipfile.ZipFile(scratch, "w", zipfile.ZIP_DEFLATED) as archive:
             _pack(crate, lambda name: _member(archive, name))
         return
-    scratch = out.with_name(f".{out.name}.{os.getpid()}")
-    scratch.mkdir(parents=True)
-    try:
+    with filling(out) as scratch:
         _pack(crate, lambda name: _file(scratch, name))
-        scratch.replace(out)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _pack(crate: ROCrate, opened: Callable[[str], IO[bytes]]) -> None:

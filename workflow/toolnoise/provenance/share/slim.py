@@ -38,8 +38,9 @@ def copy(results: str | Path, out: str | Path) -> tuple[int, int]:
         if path in study.files and path.endswith(LEFT_OUT):
             left_out[path] = stated
     kept = [path for path in study.files if path not in left_out and path != tree.LEFT_OUT]
-    for path in kept:
-        (place / path).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(study.root / path, place / path)
-    files.write_json(place / tree.LEFT_OUT, dict(sorted(left_out.items())))
+    with files.filling(place) as scratch:
+        for path in kept:
+            (scratch / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(study.root / path, scratch / path)
+        files.write_json(scratch / tree.LEFT_OUT, dict(sorted(left_out.items())))
     return len(kept), len(left_out)

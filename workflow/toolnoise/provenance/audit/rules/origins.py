@@ -69,9 +69,11 @@ def _builder(statement: Statement, stated: list[str]) -> Found:
     builder = statement.parameters.get("spec", {}).get("model", {}).get("builder")
     if builder is None:
         return
-    module = builder.partition(":")[0].replace(".", "/")
-    wanted = (f"{module}.py", f"{module}/__init__.py")
-    if not any(f"/{name}".endswith(tuple(f"/{one}" for one in wanted)) for name in stated):
+    module = builder.partition(":")[0]
+    # A module of this package may have the name of one's own.
+    package = module.partition(".")[0] == program.PACKAGE.name
+    wanted = tuple(f"/{module.replace('.', '/')}{end}" for end in (".py", "/__init__.py"))
+    if not any(f"/{name}".endswith(wanted) and name.startswith(f"{program.NAME}/") == package for name in stated):
         yield statement.outputs[0].name, f"does not state the module of its network's builder, {builder}"
 
 
