@@ -688,6 +688,28 @@ def test_one_signature_on_the_root_vouches_for_an_archive(whole, here, take, ref
     assert not (here / root).exists()
 
 
+def test_a_list_of_allowed_signers_travels_and_is_not_trusted(whole, here, take, refused, tmp_path):
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / "key"], check=True)
+    listed, path = tmp_path / "listed", tmp_path / "listed.tar"
+    listed.write_text(f"ann@example.org {(tmp_path / 'key.pub').read_text()}")
+    exporting.export(whole.site / "results/shared", path, signers=listed)
+    some = members(path)
+    (kept,) = [content for one, content in some if one.name == "allowed_signers"]
+    assert kept == listed.read_bytes()
+    assert len(some) == len(members(whole.archive)) + 1
+    before = snapshot(here)
+    large = [(one, bytes(2**20 + 1) if one.name == "allowed_signers" else content) for one, content in some]
+    assert "allowed_signers: has 1048577 bytes" in refused(take, pack(tmp_path / "large.tar", large))
+    twice = [*some, next(one for one in some if one[0].name == "allowed_signers")]
+    assert "is not named by a statement" in refused(take, pack(tmp_path / "twice.tar", twice))
+    assert snapshot(here) == before
+    assert take(path).jobs == whole.told.jobs
+    assert not list(here.rglob("allowed_signers"))
+    (tmp_path / "nobody").write_text("# nobody")
+    for bad in (tmp_path / "nobody", tmp_path / "absent"):
+        assert bad.name in refused(lambda bad=bad: exporting.export(whole.site / "results/shared", path, signers=bad))
+
+
 def test_a_statement_may_be_as_large_as_the_files_that_it_names_require():
     digest = Artifact("results/study/runs/a-rather-long-name/digits/cpu/algo_impl/60000/weights.npz", "0" * 64, 10**9)
     one = len(json.dumps(digest._replace(role="beside records", kind=INPUT).descriptor(), indent=8))

@@ -203,9 +203,17 @@ def _export(options: argparse.Namespace) -> None:
     from toolnoise.provenance.share import anonymised, exporting
 
     def export(what: str | Path) -> None:
-        counts = exporting.export(what, options.out, options.hardware, predictions=not options.no_predictions)
+        counts = exporting.export(
+            what,
+            options.out,
+            options.hardware,
+            predictions=not options.no_predictions,
+            signers=options.allowed_signers,
+        )
         print(f"exported {counts}" + (f"; {counts.others} more of the study are not made yet" if counts.others else ""))
 
+    if options.anonymous and options.allowed_signers:
+        raise BadInput("command line", "--allowed-signers", "it names people", "no --anonymous beside it")
     if options.anonymous:
         with anonymised.copied(exporting.results_of(Path(options.study))) as copy:
             export(copy.root)
@@ -461,7 +469,7 @@ BY_HAND = [
         "export",
         _export,
         "pack a study's runs, dumps, profiles and timings into an archive for another site",
-        ("STUDY", "out", "hardware?", "no-predictions?", "anonymous?"),
+        ("STUDY", "out", "hardware?", "no-predictions?", "allowed-signers?", "anonymous?"),
         "toolnoise export results/demo --out demo.tar.gz",
     ),
     Verb(

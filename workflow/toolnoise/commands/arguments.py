@@ -116,6 +116,10 @@ ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
         "help": "export the results of these toolings only (all)",
     },
     "no-predictions": {"action": "store_true", "help": "leave out dumps of predictions and of layers"},
+    "allowed-signers": {
+        "metavar": "ALLOWED_SIGNERS",
+        "help": "put this list into the archive, for people to read: `import` trusts the receiver's own",
+    },
     "ARCHIVE": {"help": "an archive from `toolnoise export`"},
     "into": {"metavar": "FOLDER", "help": "the study's results folder here (results/<study>)"},
     ("import", "study"): {"metavar": "FILE", "help": "the study's configuration (study.json in that folder)"},

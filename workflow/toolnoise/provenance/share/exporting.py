@@ -10,6 +10,7 @@ from toolnoise.base import files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.progress import progress
 from toolnoise.provenance.record import statements, tree
+from toolnoise.provenance.record.signing import AllowedSigners
 from toolnoise.provenance.record.statements import Artifact
 from toolnoise.provenance.record.tree import Tree
 from toolnoise.provenance.share import archive, sharing
@@ -21,8 +22,16 @@ from toolnoise.study import layout
 from toolnoise.study.grid import Study
 
 
-def export(what: str | Path, out: str | Path, hardware: list[str] | None = None, *, predictions: bool = True) -> Counts:
-    """Write the archive of a study, given by its configuration or its results folder."""
+def export(
+    what: str | Path,
+    out: str | Path,
+    hardware: list[str] | None = None,
+    *,
+    predictions: bool = True,
+    signers: str | Path | None = None,
+) -> Counts:
+    """Write the archive of a study, given by its configuration or its results folder, and a list of those who sign."""
+    listed = _listed(signers) if signers else None
     here, study = _found(Path(what))
     for name in hardware or ():
         if name not in study.config["hardware"]:
@@ -45,7 +54,7 @@ def export(what: str | Path, out: str | Path, hardware: list[str] | None = None,
     if here.top:
         contents[here.named(here.top.path)] = _root(here.root / here.top.path)
     with progress("exporting", sum(output.size or 0 for output in owed.values()), "B") as shown:
-        archive.write(out, _members(here, contents, owed, shown.update))
+        archive.write(out, _members(here, contents, listed, owed, shown.update))
     missing = sum(job.needed for job in wanted) - sum(job.needed for job, _ in found.values())
     return Counts(Counter(job.verb for job, _ in found.values()), missing)
 
@@ -86,12 +95,27 @@ def _root(path: Path) -> bytes:
         return file.readall()
 
 
+def _listed(path: str | Path) -> bytes:
+    """The bytes of a list of allowed signers."""
+    AllowedSigners(path)
+    content = Path(path).read_bytes()
+    if len(content) > sharing.LARGEST_LIST:
+        raise BadInput(path, "", f"has {len(content)} bytes", f"a list of at most {sharing.LARGEST_LIST}")
+    return content
+
+
 def _members(
-    here: Tree, contents: dict[str, bytes], owed: dict[str, Artifact], done: Callable[[int], object]
+    here: Tree,
+    contents: dict[str, bytes],
+    listed: bytes | None,
+    owed: dict[str, Artifact],
+    done: Callable[[int], object],
 ) -> Iterator[Member]:
     # Statements first: from them the reader knows which files may follow, and their sizes.
     for name, content in sorted(contents.items()):
         yield Member(name, len(content), iter([content]))
+    if listed is not None:
+        yield Member(sharing.SIGNERS, len(listed), iter([listed]))
     for name, output in sorted(owed.items()):
         yield Member(name, output.size or 0, _read(here.root / str(here.inside(name)), output, done))
 

@@ -88,7 +88,7 @@ class _Incoming:
     def verify(self, *, other_code: bool, signers: AllowedSigners | None, key: AllowedSigners | None) -> None:
         """Unpack the archive in the scratch folder, and refuse it if anything does not match."""
         with closing(archive.read(self.file)) as members:
-            member = self._read_statements(members)
+            member = self._past_signers(self._read_statements(members), members)
             for name, one in self.coming.items():
                 self._check_inputs(name, one.statement)
                 if not other_code:
@@ -160,6 +160,16 @@ class _Incoming:
             asked = "statements, each once, of jobs of the study here (--study selects another form of it)"
             raise self._refusal(member.name if member else "", "is out of place", asked)
         return member
+
+    def _past_signers(self, member: Member | None, members: Iterator[Member]) -> Member | None:
+        """The member after the sender's list of allowed signers: who receives an archive has a list of his own."""
+        if member is None or member.name != sharing.SIGNERS:
+            return member
+        if member.size > sharing.LARGEST_LIST:
+            raise self._refusal(member.name, f"has {member.size} bytes", f"at most {sharing.LARGEST_LIST}")
+        for _ in member.chunks:
+            pass
+        return next(members, None)
 
     def _check_inputs(self, name: str, statement: Statement) -> None:
         """Check that a job's inputs are in the archive or here."""

@@ -16,6 +16,8 @@ LARGEST_STATEMENT, AN_INPUT = 4 * 2**20, 2**10
 NAMED = {verb: step.travels for verb, step in STEPS.items() if step.travels}
 DUMPS = tuple(verb for verb, step in STEPS.items() if step.record == "index")
 DATA = "prepare"
+# The sender's list of those who may sign: to be read, never to be trusted.
+SIGNERS, LARGEST_LIST = "allowed_signers", 2**20
 
 
 class Counts(NamedTuple):
