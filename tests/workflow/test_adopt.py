@@ -95,7 +95,8 @@ def test_seeds_that_a_study_cannot_have_are_numbered_in_their_order(tmp_path, to
     done = toolnoise(tmp_path, "adopt", "export.csv", "--metric", "accuracy", "--name", "mine")
     assert done.returncode == 0, done.stderr
     assert "Their seeds are numbered from 1 in their order" in done.stdout
-    assert [block["seeds"] for block in yaml.safe_load((tmp_path / "mine.yaml").read_text())["grid"]] == [[1, 2, 3], [2]]
+    grid = yaml.safe_load((tmp_path / "mine.yaml").read_text())["grid"]
+    assert [block["seeds"] for block in grid] == [[1, 2, 3], [2]]
     own = {
         f"{arm}/{number}": json.loads((tmp_path / f"adopted/mine/{arm}/{number}/origin.json").read_text())["seed"]
         for arm, number in (("a", 1), ("a", 2), ("a", 3), ("b", 2))
