@@ -78,6 +78,10 @@ def installed(once, wheel):
         (packages,) = folder.glob("env/lib/python*/site-packages")
         borrowed = [path for path in sys.path if path.endswith("-packages")]
         (packages / "borrowed.pth").write_text("".join(f"{path}\n" for path in borrowed))
+        # pip would write the script of a package that it installs.
+        script = folder / "env/bin/snakemake"
+        script.write_text(f"#!{folder}/env/bin/python\nfrom snakemake.cli import main\n\nmain()\n")
+        script.chmod(0o755)
 
     return once("installed", make) / "env/bin"
 

@@ -160,9 +160,11 @@ def test_a_study_is_examined_and_estimated_without_an_extra(verb, folder, write_
     assert estimated.returncode == 0, estimated.stderr
 
 
-def test_the_installed_workflow_plans_a_study(plan, folder, write_study):
+def test_the_installed_workflow_plans_a_study(plan, verb, folder, write_study):
     write_study(folder, STUDY)
     assert re.search(r"^train_run +4$", plan(), re.MULTILINE)
+    done = verb("run", "--dry-run")
+    assert re.search(r"^train_run +4$", done.stdout + done.stderr, re.MULTILINE)
 
 
 def test_what_a_clone_has_made_is_up_to_date_and_clean_for_the_installed_program(plan, verb, folder, small_study):
