@@ -84,6 +84,7 @@ def test_the_metadata_are_those_of_the_project(wheel):
     assert "\nLicense-Expression: MIT\n" in about
     assert re.findall(r"^Provides-Extra: (.*)", about, re.MULTILINE) == list(project["optional-dependencies"])
     assert len(re.findall(r"^Classifier: ", about, re.MULTILINE)) == len(project["classifiers"])
+    assert dict(re.findall(r"^Project-URL: (.*), (.*)", about, re.MULTILINE)) == project["urls"]
 
 
 @pytest.fixture
