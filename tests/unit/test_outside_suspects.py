@@ -117,6 +117,8 @@ def test_code_in_the_command_line_is_read_and_what_is_no_python_is_left(tmp_path
     one = suspects.suspects(program.sources(["python", "-c", "for x in set('ab'): print(x)"], tmp_path))
     assert [(place.cause, place.file, place.line) for place in one] == [("set", "-c", 1)]
     (tmp_path / "old.py").write_text("print 'a'")
+    (tmp_path / "escape.py").write_text(r"digits = '\d'")
+    assert [one.file for one in program.sources(["old.py", "escape.py"], tmp_path)] == ["escape.py"]
     (tmp_path / "train.sh").write_text("python old.py")
     assert program.sources(["sh", "train.sh", "old.py", "not_there.py"], tmp_path) == []
 

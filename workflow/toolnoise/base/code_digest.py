@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from toolnoise.base import program
+from toolnoise.base import program, syntax
 
 SCRIPT = ".py"
 
@@ -101,9 +101,16 @@ def _follow(path: Path, found: dict[Path, str], beside: Path | None) -> None:
 
 @functools.cache
 def read(path: Path) -> tuple[str, tuple[str, ...]]:
-    """The digest of a source file and the names that it imports."""
+    """The digest of a source file and the names that it imports.
+
+    A training program may be for another Python: of a text that this one cannot read, no import is known.
+    """
     source = path.read_bytes()
-    return hashlib.sha256(source).hexdigest(), _imported(ast.parse(source))
+    try:
+        imported = _imported(syntax.tree(source))
+    except syntax.UNREADABLE:
+        imported = ()
+    return hashlib.sha256(source).hexdigest(), imported
 
 
 def _imported(tree: ast.Module) -> tuple[str, ...]:

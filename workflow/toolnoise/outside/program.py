@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from toolnoise.base import syntax
+
 MOST_FILES, MOST_BYTES = 200, 1 << 20
 
 
@@ -51,8 +53,8 @@ def _read(path: Path, folder: Path, found: dict[Path, Source]) -> None:
 
 def _parsed(file: str, text: str) -> Source | None:
     try:
-        return Source(file, text.splitlines(), ast.parse(text))
-    except (SyntaxError, ValueError, RecursionError):
+        return Source(file, text.splitlines(), syntax.tree(text))
+    except syntax.UNREADABLE:
         return None
 
 
