@@ -220,7 +220,7 @@ def _seed(text: str | None, where: str) -> int | None:
     if text is None or not text:
         return None
     if not re.fullmatch("[0-9]{1,20}", text):
-        raise BadInput(where, SEED, f"found {text!r}", "a whole number; leave the column out to count the runs")
+        raise BadInput(where, SEED, f"found {text!r}", "a whole number; leave seeds out to count the runs")
     return int(text)
 
 
