@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from toolnoise.base.program import ROOT
 from toolnoise.commands import check as report
 from toolnoise.outside import check, diagnosis
 from toolnoise.outside.check import Checked
@@ -50,6 +51,8 @@ def test_a_small_change_may_not_show_in_a_metric():
         (["train", "{shuffle}", "{init}"], ("init", "shuffle")),
         (["train {dropout} {out}"], ("dropout",)),
         (["train", "{out}"], ("init", "shuffle", "augment", "dropout")),
+        (["python", str(ROOT / "examples/smallcnn_digits.py")], ("init", "shuffle", "augment")),
+        (["python", str(ROOT / "examples/lightning_digits.py")], ("init", "shuffle", "dropout")),
     ],
 )
 def test_declared_sources_are_those_of_the_command(words, sources):

@@ -132,6 +132,19 @@ def test_what_ones_own_builder_imports_counts_and_nothing_is_imported_to_know(tm
     forget()
 
 
+@pytest.mark.parametrize(
+    "text", ["print 'a'\n", "type Pair = tuple[int, int] | f'{'a'}'\n", "x = '\\d'\n", "x = '\0'\n", "x = " + "(" * 300]
+)
+def test_a_script_for_another_python_counts_and_nothing_is_said_of_it(text, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    script = tmp_path / "train.py"
+    script.write_text(text)
+    before = digest("train.py")
+    change(script)
+    assert digest("train.py") != before
+    forget()
+
+
 @pytest.mark.parametrize("path", sorted(program.PACKAGE.rglob("*.py")), ids=lambda path: path.stem)
 def test_no_module_imports_in_a_way_that_a_digest_does_not_follow(path):
     for node in ast.walk(ast.parse(path.read_text())):

@@ -74,7 +74,7 @@ DIFFERENCES = {
     "a pixel": ("figure.png", b"0123", b"0193", "at byte 2"),
     "an end": ("figure.png", b"0123", b"01", "at byte 2"),
     "a damaged file": ("weights.npz", npz(a=ONES), b"PK", "at byte 2"),
-    "a deep file": ("run.json", '{"a": ' + "[" * 5000 + "]" * 5000 + "}", "[]", "at byte 0"),
+    "a deep file": ("run.json", '{"a": ' + "[" * 100_000 + "]" * 100_000 + "}", "[]", "at byte 0"),
 }
 
 

@@ -13,7 +13,8 @@ import yaml
 
 from toolnoise.base import program
 from toolnoise.base.errors import BadInput
-from toolnoise.outside import outcome, tensors
+from toolnoise.outside import labels, outcome, tensors
+from toolnoise.training.runs import Run
 
 LABELS = np.array([0, 1, 2, 1])
 LOGITS = np.eye(3, dtype=np.float32)[LABELS]
@@ -214,3 +215,12 @@ def test_metrics_are_as_their_schema_says(text, allowed, tmp_path):
 def test_a_metric_that_is_not_finite_is_refused(value, tmp_path, refused):
     (tmp_path / "metric.json").write_text(f'{{"loss": {value}}}')
     assert refused(outcome.read, tmp_path).endswith("a finite number")
+
+
+def test_runs_with_labels_of_other_examples_are_refused_and_told_of_a_data_set_of_their_own(tmp_path, refused):
+    run = Run({}, tmp_path)
+    labels.require_same(run, {"labels": LABELS}, LABELS)
+    for other in (LABELS[:-1], LABELS[::-1]):
+        line = refused(labels.require_same, run, {"labels": other}, LABELS)
+        assert f"found other labels than the study's, of shape ({len(other)},)" in line
+        assert line.endswith("another data set, reader: outcome")

@@ -19,6 +19,11 @@ def found(tmp_path):
 
 
 SCOPED = "import torch\nfrom torch.utils.data import DataLoader\nwith torch.random.fork_rng():\n torch.manual_seed(1)\n"
+# A class with a layer in line 4, and a function that seeds PyTorch; the program goes on in line 6.
+NETWORK = (
+    "import torch\nfrom torch import nn\nclass Net(nn.Module):\n"
+    " def __init__(self): self.a = nn.Linear(2, 2)\ndef fix(s): torch.manual_seed(s)\n"
+)
 
 
 @pytest.mark.parametrize(
@@ -32,6 +37,10 @@ SCOPED = "import torch\nfrom torch.utils.data import DataLoader\nwith torch.rand
         ("import random\nrandom.SystemRandom().random()", [("random", 2, SURE)]),
         ("import torch\nx = torch.randn(3)", [("torch", 2, SURE)]),
         ("from torch import nn\nnn.Linear(2, 2)", [("torch", 2, SURE)]),
+        ("import torch\nmodel = torch.nn.Linear(2, 2)\ntorch.manual_seed(1)", [("torch", 2, SURE)]),
+        (NETWORK + "def main():\n model = Net()\n fix(1)\nmain()", [("torch", 7, SURE), ("torch", 4, POSSIBLE)]),
+        (NETWORK + "def main():\n fix(1)\n model = Net()\nmain()", [("torch", 4, POSSIBLE)]),
+        (NETWORK + "fix(0)\ndef main():\n model = Net()\n fix(1)\nmain()", [("torch", 4, POSSIBLE)]),
         (SCOPED + "DataLoader([], 4, True)", [("loader", 5, SURE)]),
         (SCOPED + "DataLoader([], shuffle=options.shuffle)", [("loader", 5, SURE)]),
         (
@@ -108,6 +117,8 @@ def test_code_in_the_command_line_is_read_and_what_is_no_python_is_left(tmp_path
     one = suspects.suspects(program.sources(["python", "-c", "for x in set('ab'): print(x)"], tmp_path))
     assert [(place.cause, place.file, place.line) for place in one] == [("set", "-c", 1)]
     (tmp_path / "old.py").write_text("print 'a'")
+    (tmp_path / "escape.py").write_text(r"digits = '\d'")
+    assert [one.file for one in program.sources(["old.py", "escape.py"], tmp_path)] == ["escape.py"]
     (tmp_path / "train.sh").write_text("python old.py")
     assert program.sources(["sh", "train.sh", "old.py", "not_there.py"], tmp_path) == []
 

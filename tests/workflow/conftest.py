@@ -1,8 +1,11 @@
 """What the workflow's tests share: copies of a finished study, and plans of what would run."""
 
 import hashlib
+import os
 import re
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -45,6 +48,42 @@ def planned(snakemake):
         return {rule: int(count) for rule, count in (line.split() for line in table[1].splitlines())}
 
     return plan
+
+
+@pytest.fixture(scope="session")
+def wheel(once, checkout):
+    """The wheel of this source tree, built in a copy of it."""
+
+    def make(folder):
+        shutil.copytree(checkout, folder / "tree", symlinks=True)
+        program = "from setuptools import build_meta; build_meta.build_wheel('..')"
+        subprocess.run([sys.executable, "-c", program], cwd=folder / "tree", check=True, capture_output=True)
+        shutil.rmtree(folder / "tree")
+
+    (found,) = once("wheel", make).glob("*.whl")
+    return found
+
+
+@pytest.fixture(scope="session")
+def installed(once, wheel):
+    """The programs of an environment with the wheel.
+
+    It borrows the packages of this one. None is downloaded, and this checkout's own package is not among them.
+    """
+
+    def make(folder):
+        subprocess.run([sys.executable, "-m", "venv", folder / "env"], check=True)
+        pip = [folder / "env/bin/python", "-m", "pip", "install", "--quiet", "--no-index", "--no-deps"]
+        subprocess.run([*pip, wheel], check=True, env={**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1"})
+        (packages,) = folder.glob("env/lib/python*/site-packages")
+        borrowed = [path for path in sys.path if path.endswith("-packages")]
+        (packages / "borrowed.pth").write_text("".join(f"{path}\n" for path in borrowed))
+        # pip would write the script of a package that it installs.
+        script = folder / "env/bin/snakemake"
+        script.write_text(f"#!{folder}/env/bin/python\nfrom snakemake.cli import main\n\nmain()\n")
+        script.chmod(0o755)
+
+    return once("installed", make) / "env/bin"
 
 
 TASK = {"models": ["smallcnn"], "datasets": ["mine"], "recipe": "short", "hardware": ["cpu"]}

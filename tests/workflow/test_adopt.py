@@ -89,6 +89,37 @@ def test_a_table_names_files_arms_and_seeds(runs, toolnoise):
     assert origin["adopted_from"] == "runs/wide/seed3/preds.npy"
 
 
+def test_predictions_of_a_regression_are_taken_as_they_are(tmp_path, toolnoise, refusal):
+    truth = np.random.default_rng(2).normal(size=EXAMPLES)
+    np.save(tmp_path / "y.npy", truth)
+    np.save(tmp_path / "run1.npy", truth + 0.5)
+    options = ["--labels", "y.npy", "--values", "--name", "mine"]
+    done = toolnoise(tmp_path, "adopt", "run{seed}.npy", *options)
+    assert done.returncode == 0, done.stderr
+    assert yaml.safe_load((tmp_path / "mine.yaml").read_text())["models"]["runs"]["outcome"] == "values"
+    left = tmp_path / "adopted/mine/runs/1"
+    assert np.array_equal(np.load(left / "predictions.npy"), truth + 0.5)
+    assert np.array_equal(np.load(left / "labels.npy"), truth)
+    np.save(tmp_path / "run2.npy", truth[:-1])
+    line = refusal(toolnoise(tmp_path, "adopt", "run{seed}.npy", *options[:-1], "other"))
+    assert line.endswith(f"run2.npy: found {EXAMPLES - 1} values; the {EXAMPLES} of y.npy")
+
+
+def test_seeds_that_a_study_cannot_have_are_numbered_in_their_order(tmp_path, toolnoise):
+    rows = ["a,0,0.9", "a,4294967295,0.8", "a,7,0.7", "b,7,0.6"]
+    (tmp_path / "export.csv").write_text("\n".join(["arm,seed,accuracy", *rows]) + "\n")
+    done = toolnoise(tmp_path, "adopt", "export.csv", "--metric", "accuracy", "--name", "mine")
+    assert done.returncode == 0, done.stderr
+    assert "Their seeds are numbered from 1 in their order" in done.stdout
+    grid = yaml.safe_load((tmp_path / "mine.yaml").read_text())["grid"]
+    assert [block["seeds"] for block in grid] == [[1, 2, 3], [2]]
+    own = {
+        f"{arm}/{number}": json.loads((tmp_path / f"adopted/mine/{arm}/{number}/origin.json").read_text())["seed"]
+        for arm, number in (("a", 1), ("a", 2), ("a", 3), ("b", 2))
+    }
+    assert own == {"a/1": 0, "a/2": 7, "a/3": 4294967295, "b/2": 7}
+
+
 def test_an_export_with_metrics_alone_is_a_study_too(tmp_path, toolnoise, snakemake):
     rows = [("sgd", 1, 0.91, 0.4), ("sgd", 2, 0.93, 0.3), ("sgd", 3, 0.92, 0.5), ("adam", 1, 0.9, 0.2)]
     rows += [("adam", 2, 0.94, 0.1), ("adam", 3, 0.95, 0.6)]

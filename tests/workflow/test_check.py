@@ -1,4 +1,4 @@
-"""`toolnoise check` as a person runs it: in a folder without a study, on programs with planted faults."""
+"""`toolnoise check` as a person runs it: from the wheel, in a folder without a study, on planted faults."""
 
 import json
 import shutil
@@ -43,9 +43,13 @@ def planted(tmp_path):
 
 
 @pytest.fixture
-def check(tmp_path, toolnoise):
+def check(tmp_path, run, installed, monkeypatch):
+    # Nothing of this checkout is on the path of programs.
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    command = [installed / "toolnoise", "check"]
+
     def start(*arguments, options=(), **more):
-        return toolnoise(tmp_path, "check", *options, "--", sys.executable, "train.py", *arguments, **more)
+        return run(tmp_path, *command, *options, "--", installed / "python", "train.py", *arguments, **more)
 
     return start
 
@@ -65,6 +69,16 @@ def test_a_clean_program_is_reproducible_and_needs_numpy_alone(planted, run, blo
     assert found["not_compared"] == ["seconds"]
     assert found["left"] == ["logits.npy", "labels.npy", "weights.npz", "history.csv"]
     assert [path.name for path in tmp_path.iterdir()] == ["train.py"]
+
+
+@pytest.mark.parametrize("kind", ["numpy", "torch"])
+def test_a_clean_program_is_reproducible(kind, planted, check, skip_without):
+    skip_without(kind)
+    planted(kind)
+    done = check(*OPTIONS)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith("Reproducible: two runs with equal seeds are equal bit for bit")
+    assert "Every declared seed counts." in done.stdout
 
 
 def test_the_verdict_in_words(planted, check):

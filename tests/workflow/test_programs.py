@@ -2,14 +2,18 @@
 
 import csv
 import json
+import os
 import platform
+import resource
 import shutil
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from toolnoise.base import arrays
+from toolnoise.base.program import ROOT
 
 # A softmax regression that needs NumPy alone. It separates init and shuffle, and its weights are rounded differently
 # unless it is told to be deterministic: a noise of its own.
@@ -320,7 +324,7 @@ values = truth + np.random.default_rng(int(sys.argv[1])).normal(size=50)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_other_outcomes_are_measured_by_what_they_allow(kind, write_study, snakemake, toolnoise, tmp_path):
+def test_other_outcomes_are_measured_by_what_they_allow(kind, write_study, snakemake, toolnoise, refusal, tmp_path):
     # It never reads its seed of dropout.
     model = {"command": "python programs/train.py {init}", "sources": ["init", "dropout"], "outcome": kind}
     variants = ["control", "init", "dropout"]
@@ -355,6 +359,14 @@ def test_other_outcomes_are_measured_by_what_they_allow(kind, write_study, snake
     assert unread.startswith("mine/outcome/command/dropout: ")
     audit = toolnoise(folder, "audit", "results/programs")
     assert audit.returncode == 0, audit.stdout
+    dumps = [f"results/programs/predictions/mine/outcome/command/{name}.npy" for name in ("init", "control")]
+    compared = toolnoise(folder, "compare", *dumps)
+    planned = toolnoise(folder, "plan", "--pilot", "results/programs/metrics/stability.csv", "--variant", "init")
+    if kind == "classes":
+        assert (compared.returncode, planned.returncode) == (0, 0), compared.stderr + planned.stderr
+    else:
+        assert f"{dumps[0]}: found an outcome of kind {kind}; classes or scores" in refusal(compared)
+        assert "cells: none with an accuracy" in refusal(planned)
 
 
 @pytest.mark.parametrize(
@@ -391,3 +403,46 @@ def test_what_does_not_belong_to_programs_is_refused(changed, says, write_study,
     study = {**STUDY, "grid": [{**STUDY["grid"][0], **changed}]}
     line = refusal(toolnoise(write(tmp_path / "bad", write_study, study), "estimate", "--study", "study.yaml"))
     assert says in line
+
+
+@pytest.fixture
+def seconds():
+    """The processor's seconds of all child processes so far."""
+
+    def spent():
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return used.ru_utime + used.ru_stime
+
+    return spent
+
+
+def test_init_and_run_on_the_example_for_pytorch_end_in_a_page_and_a_clean_audit_in_five_minutes_on_two_cores(
+    toolnoise, skip_without, seconds, tmp_path
+):
+    skip_without("torch")
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    shutil.copy(ROOT / "examples/torch_digits.py", folder / "train.py")
+    # The program's interpreter is the one that PATH names, as in an activated environment.
+    env = {"PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}
+    before = seconds()
+    for words in (["init"], ["run", "--cores", "2"]):
+        done = toolnoise(folder, *words, env=env)
+        assert done.returncode == 0, done.stdout + done.stderr
+    # Other tests may run beside it, so the clock says nothing.
+    assert seconds() - before < 2 * 300
+    histories = {
+        cell: {path.read_text() for path in folder.glob(f"results/mine/runs/mine/outcome/command/{cell}/*/history.csv")}
+        for cell in ("control", "impl", "algo", "algo_impl")
+    }
+    # A program on one thread of a CPU has no noise of its own.
+    assert {cell: len(texts) for cell, texts in histories.items()} == {
+        "control": 1,
+        "impl": 1,
+        "algo": 5,
+        "algo_impl": 5,
+    }
+    assert "the page: results/mine/index.html" in done.stdout
+    assert (folder / "results/mine/index.html").stat().st_size > 100_000
+    audit = toolnoise(folder, "audit", "results/mine", "--strict")
+    assert audit.returncode == 0, audit.stdout

@@ -27,6 +27,9 @@ FIELD = re.compile(r"\{(\w+)\}")
 SEED, ARM, FILE, LABELS = "seed", "arm", "file", "labels"
 # The smallest probability that has a logarithm as a float32.
 TINY = np.finfo(np.float32).tiny
+# A study's seeds begin at 1: 0 is the replicate of what may not vary.
+STUDY_SEEDS = range(1, 1 << 31)
+RENUMBERED = "Their seeds are numbered from 1 in their order; each origin.json has the run's own."
 
 
 class Columns(NamedTuple):
@@ -38,7 +41,10 @@ class Columns(NamedTuple):
 
 
 class Found(NamedTuple):
-    """One run as it was found: its arm, its seed if that is known, its file of predictions or its metrics."""
+    """One run as it was found: its arm, its own seed if that is known, its file of predictions or its metrics.
+
+    `number` is its seed in the study.
+    """
 
     where: str
     arm: str
@@ -46,6 +52,7 @@ class Found(NamedTuple):
     file: str = ""
     labels: str = ""
     metrics: dict[str, float] | None = None
+    number: int = 0
 
 
 def adopt(given: str, name: str, labels: str | None, columns: Columns, *, values: bool = False) -> str:
@@ -64,11 +71,12 @@ def adopt(given: str, name: str, labels: str | None, columns: Columns, *, values
     if len(kinds) > 1:
         raise BadInput(given, "", f"found {' and '.join(sorted(kinds))}", "one kind of outcome in a study")
     for run, (_, left) in outcomes:
-        _write(folder / run.arm / str(run.seed), run, left)
-    seeds = {arm: [run.seed for run in found if run.arm == arm] for arm in dict.fromkeys(run.arm for run in found)}
+        _write(folder / run.arm / str(run.number), run, left)
+    seeds = {arm: [run.number for run in found if run.arm == arm] for arm in dict.fromkeys(run.arm for run in found)}
     files.write_text(study, _study(name, folder, seeds, kinds.pop()))
     counts = ", ".join(f"{arm} {len(mine)}" for arm, mine in seeds.items())
-    return f"{study}: {len(found)} runs ({counts}), copied to {folder}. Next: toolnoise run {study}"
+    renumbered = "" if all(run.seed in (None, run.number) for run in found) else f" {RENUMBERED}"
+    return f"{study}: {len(found)} runs ({counts}), copied to {folder}.{renumbered} Next: toolnoise run {study}"
 
 
 def _in_files(pattern: str) -> Iterator[Found]:
@@ -126,22 +134,29 @@ def _in_table(path: str, columns: Columns) -> Iterator[Found]:
 
 
 def _numbered(found: list[Found]) -> list[Found]:
-    """Runs with names that can be paths, and with a seed each: without one, their places within their arm."""
+    """Runs with names that can be paths, and with the seed in the study that each gets.
+
+    That is its own seed, or its place within its arm if no run has one, or the place of its seed among all seeds if one
+    of these cannot be a study's.
+    """
     named = [run._replace(arm=_plain(run.arm)) for run in found]
-    if any(run.seed is None for run in named) and any(run.seed is not None for run in named):
+    seeds = {run.seed for run in named}
+    if None in seeds and len(seeds) > 1:
         odd = next(run for run in named if run.seed is None)
         raise BadInput(odd.where, SEED, "no seed", "a seed in every row, or in none")
+    seen: dict[tuple[str, int | None], str] = {}
+    for run in named if None not in seeds else ():
+        other = seen.setdefault((run.arm, run.seed), run.where)
+        if other != run.where:
+            raise BadInput(run.where, SEED, f"arm {run.arm} has seed {run.seed} in {other}, too", "each seed once")
+    fitting = all(seed in STUDY_SEEDS for seed in seeds)
+    numbers = {seed: seed if fitting else place for place, seed in enumerate(sorted(seeds - {None}), 1)}
     places: Counter[str] = Counter()
     numbered = []
     for run in named:
         places[run.arm] += 1
-        numbered.append(run if run.seed is not None else run._replace(seed=places[run.arm]))
-    seen: dict[tuple[str, int | None], str] = {}
-    for run in numbered:
-        other = seen.setdefault((run.arm, run.seed), run.where)
-        if other != run.where:
-            raise BadInput(run.where, SEED, f"arm {run.arm} has seed {run.seed} in {other}, too", "each seed once")
-    return sorted(numbered, key=lambda run: (list(places).index(run.arm), run.seed))
+        numbered.append(run._replace(number=places[run.arm] if run.seed is None else numbers[run.seed]))
+    return sorted(numbered, key=lambda run: (list(places).index(run.arm), run.number))
 
 
 def _outcome(run: Found, labels: str | None, *, values: bool) -> tuple[str, dict[str, Any]]:
@@ -178,13 +193,15 @@ def _write(folder: Path, run: Found, left: dict[str, Any]) -> None:
             files.write_json(folder / name, values)
         else:
             arrays.write_npy(folder / name, np.ascontiguousarray(values))
-    origin = {"adopted_from": run.file or run.where}
+    origin: dict[str, Any] = {"adopted_from": run.file or run.where}
+    if run.seed is not None:
+        origin["seed"] = run.seed
     if run.file:
         origin["sha256"] = files.sha256(run.file)
     files.write_json(folder / "origin.json", origin)
 
 
-def _study(name: str, folder: Path, seeds: dict[str, list[int | None]], kind: str) -> str:
+def _study(name: str, folder: Path, seeds: dict[str, list[int]], kind: str) -> str:
     """The study file, with what a person would want to change in it explained."""
     models = {arm: {"adopted": str(folder / arm), "outcome": kind} for arm in seeds}
     blocks = [
@@ -202,10 +219,8 @@ def _study(name: str, folder: Path, seeds: dict[str, list[int | None]], kind: st
 def _seed(text: str | None, where: str) -> int | None:
     if text is None or not text:
         return None
-    if not re.fullmatch("[0-9]{1,9}", text) or int(text) == 0:
-        raise BadInput(
-            where, SEED, f"found {text!r}", "a whole number from 1 up; leave the column out to count the runs"
-        )
+    if not re.fullmatch("[0-9]{1,20}", text):
+        raise BadInput(where, SEED, f"found {text!r}", "a whole number; leave seeds out to count the runs")
     return int(text)
 
 

@@ -19,7 +19,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.program import ROOT
 from toolnoise.engines import FRAMEWORKS
-from toolnoise.outside import contract, program
+from toolnoise.outside import program
 from toolnoise.outside.program import Source
 
 FILE = "study.yaml"
@@ -38,13 +38,6 @@ OPTIONS = {
     "out": ("--out", "--out-dir", "--output", "--output-dir"),
 }
 DETERMINISTIC = "--deterministic"
-# How programs use toolnoise's own helpers, by the source that they separate.
-HELPERS = {
-    "init": r"\bseeds\.init\b",
-    "shuffle": r"\bseeds\.(shuffle|loader)\b|\barguments\(",
-    "augment": r"\bseeds\.augment\b",
-    "dropout": r"\bseeds\.dropout\b|\bSources\(",
-}
 
 
 class Program(NamedTuple):
@@ -179,21 +172,14 @@ def _programs(texts: Iterable[Source]) -> list[Program]:
 
 
 def _program(text: Source) -> Program:
-    whole = "\n".join(text.lines)
     words = {
         node.value.replace("_", "-"): node.value
         for node in ast.walk(text.tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.fullmatch(r"--[a-z_-]+", node.value)
     }
     options = {name: words[next(filter(words.get, known))] for name, known in OPTIONS.items() if words.keys() & known}
-    helped = _imports(text, "toolnoise")
-    sources = tuple(
-        source
-        for source in ALGORITHMIC
-        if source in options
-        or f"{contract.SEED}{source.upper()}" in whole
-        or (helped and re.search(HELPERS[source], whole))
-    )
+    read = program.seeds_read([text])
+    sources = tuple(source for source in ALGORITHMIC if source in options or source in read)
     return Program(text.file, options, sources, DETERMINISTIC in words)
 
 

@@ -54,7 +54,7 @@ def command(profile: str | None, words: Sequence[str]) -> tuple[str, list[str]]:
     """The study's file, and Snakemake's command line."""
     snakemake = Path(sys.executable).with_name("snakemake")
     if not snakemake.exists():
-        raise BadInput(snakemake, "", "no such program", "Snakemake in the environment of toolnoise")
+        raise BadInput(snakemake, "", "no such program", "Snakemake; pip install 'toolnoise[run]'")
     folder = _folder(profile)
     settings = _settings(folder)
     own = settings.get("configfile", "")

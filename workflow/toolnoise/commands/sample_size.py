@@ -135,6 +135,8 @@ def pilot(path: str, wanted: dict[str, str | None]) -> Spread:
     found = metric_files.read(path, STABILITY)
     found = found[(found["metric"] == "accuracy_sd") & (found["group"] == "all")]
     cells = [Cell(*row[:4]) for row in found.itertuples(index=False)]
+    if not cells:
+        raise BadInput(path, "cells", "none with an accuracy", "the SD of another metric may be given as --sd")
     wanted = {key: name for key, name in wanted.items() if name is not None}
     matching = [cell for cell in cells if wanted.items() <= cell._asdict().items()]
     if len(matching) != 1:

@@ -24,6 +24,7 @@ from toolnoise.metrics.accuracy import predictions
 from toolnoise.metrics.entropy import cross_entropies
 from toolnoise.metrics.probabilities import Kind, kind
 from toolnoise.stats.draws import Drawn
+from toolnoise.study import programs
 
 MOST_CLASSES = 2**31
 # An array of an .npz with one of these names has all runs; the others are then not read.
@@ -71,6 +72,7 @@ def labels_of(dump: str) -> str:
     data = study / "data" / f"{dataset.name}.npz"
     if not (_is_dump(Path(dump)) and data.is_file()):
         raise BadInput("command line", "--labels", f"{dump} is not a dump of a study", "a file with the labels")
+    _require_classes(dump)
     return str(data)
 
 
@@ -78,6 +80,7 @@ def read(path: str, labels: np.ndarray, source: str) -> Answers:
     """The predictions in a file for the examples with these labels, which were read from `source`."""
     missing, drawn = 0, None
     if _is_dump(Path(path)):
+        _require_classes(path)
         dump = stacks.read_predictions(path, Path(path).with_suffix(".json"))
         missing, kept = sum(dump.diverged), dump.finished
         values, name = dump.logits[kept] if missing else dump.logits, "logits"
@@ -129,6 +132,14 @@ def _is_dump(path: Path) -> bool:
     index = path.with_suffix(".json")
     about = files.read_json(index) if path.suffix == ".npy" and index.is_file() else None
     return isinstance(about, dict) and {"spec", "seeds", "diverged", "shape"} <= about.keys()
+
+
+def _require_classes(dump: str) -> None:
+    """Refuse what a training program has left if it is neither classes nor scores."""
+    left = files.read_json(Path(dump).with_suffix(".json")).get("outcome", programs.LOGITS)
+    if left not in programs.CLASSIFYING:
+        allowed = "classes or scores; means and SDs of other outcomes are in metrics/stability.csv"
+        raise BadInput(dump, "", f"found an outcome of kind {left}", allowed)
 
 
 def _read(path: str, most: int, named: Sequence[str]) -> tuple[np.ndarray, str]:

@@ -17,7 +17,7 @@ class Cause(NamedTuple):
 # In the order of likelihood where nothing else is known.
 CAUSES = {
     "torch": Cause(
-        "PyTorch draws from its global generator, which nothing seeds",
+        "PyTorch draws from its global generator, which nothing has seeded by then",
         "call torch.manual_seed(seed) before the model is built",
         "init",
     ),

@@ -70,7 +70,7 @@ def command(words: Sequence[str], sources: str | None, deterministic: str, limit
     where = "command line"
     words = command_line.words(words[0], where) if len(words) == 1 else command_line.required(words, where)
     used = tuple(source for source in ALGORITHMIC if source in command_line.placeholders(words))
-    declared = used or _read_by(program.sources(words, Path())) or ALGORITHMIC
+    declared = used or program.seeds_read(program.sources(words, Path())) or ALGORITHMIC
     if sources is not None:
         declared = tuple(filter(None, sources.split(",")))
         for source in declared:
@@ -143,18 +143,12 @@ def _hash_seed(runs: _Runs, found: Sequence[Suspect]) -> bool | None:
     return not differences.between(one, other).files
 
 
-def _read_by(text: Sequence[Source]) -> tuple[str, ...]:
-    """The sources whose variables a program's text names."""
-    whole = "\n".join(line for source in text for line in source.lines)
-    return tuple(source for source in ALGORITHMIC if f"{contract.SEED}{source.upper()}" in whole)
-
-
 def _lost(
     source: str, words: Sequence[str], text: Sequence[Source], found: Sequence[Suspect]
 ) -> tuple[str, list[Suspect]]:
     """Why a seed counts for nothing, and the places that should use it."""
     places = [one for one in found if CAUSES[one.cause].source == source]
-    if source not in command_line.placeholders(words) and source not in _read_by(text):
+    if source not in command_line.placeholders(words) and source not in program.seeds_read(text):
         return f"the command has no {{{source}}}, and its text does not read {contract.SEED}{source.upper()}", places
     option = _option(source, words)
     if option and text and not program.reads(text, option.lstrip("-").replace("-", "_")):

@@ -31,7 +31,10 @@ def require_same(run: Run, left: dict[str, np.ndarray], labels: np.ndarray) -> N
     mine = left.get(LABELS, np.empty(0, np.int32))
     if mine.shape != labels.shape or not np.array_equal(mine, labels):
         found = f"found other labels than the study's, of shape {mine.shape}"
-        raise BadInput(run.folder / "weights.npz", LABELS, found, "the same examples in the same order in every run")
+        allowed = (
+            "the same examples in the same order in every run; other examples are another data set, reader: outcome"
+        )
+        raise BadInput(run.folder / "weights.npz", LABELS, found, allowed)
 
 
 def _classes(predictions: np.ndarray, labels: np.ndarray) -> int:

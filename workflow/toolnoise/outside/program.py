@@ -4,11 +4,24 @@ Nothing is imported or run. Modules of installed packages are left out.
 """
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from toolnoise.base import syntax
+from toolnoise.base.noise_sources import ALGORITHMIC
+from toolnoise.outside import contract
+
 MOST_FILES, MOST_BYTES = 200, 1 << 20
+# How programs use toolnoise's own helpers, by the source whose seed these read.
+HELPED = re.compile(r"^\s*(from|import) toolnoise\b", re.MULTILINE)
+HELPERS = {
+    "init": r"\bseeds\.init\b",
+    "shuffle": r"\bseeds\.(shuffle|loader)\b|\barguments\(",
+    "augment": r"\bseeds\.augment\b",
+    "dropout": r"\bseeds\.dropout\b|\bSources\(",
+}
 
 
 class Source(NamedTuple):
@@ -51,8 +64,8 @@ def _read(path: Path, folder: Path, found: dict[Path, Source]) -> None:
 
 def _parsed(file: str, text: str) -> Source | None:
     try:
-        return Source(file, text.splitlines(), ast.parse(text))
-    except (SyntaxError, ValueError, RecursionError):
+        return Source(file, text.splitlines(), syntax.tree(text))
+    except syntax.UNREADABLE:
         return None
 
 
@@ -75,6 +88,19 @@ def _follow(base: Path, module: str, folder: Path, found: dict[Path, Source]) ->
     for candidate in (path.with_suffix(".py"), path / "__init__.py", path / "__main__.py"):
         if "site-packages" not in candidate.parts:
             _read(candidate, folder, found)
+
+
+def seeds_read(program: Sequence[Source]) -> tuple[str, ...]:
+    """The sources of noise whose seeds a program's text reads, from their variables or by toolnoise's helpers."""
+    texts = ["\n".join(source.lines) for source in program]
+    return tuple(
+        source
+        for source in ALGORITHMIC
+        if any(
+            f"{contract.SEED}{source.upper()}" in text or (HELPED.search(text) and re.search(HELPERS[source], text))
+            for text in texts
+        )
+    )
 
 
 def reads(program: Sequence[Source], name: str) -> bool:

@@ -51,6 +51,11 @@ class Reader:
             node = self.above[node]
             yield node
 
+    def function(self, node: ast.AST) -> ast.AST | None:
+        """The innermost function that a node is in, if it is in one."""
+        inside = (above for above in self.parents(node) if isinstance(above, ast.FunctionDef | ast.AsyncFunctionDef))
+        return next(inside, None)
+
     def is_set(self, node: ast.AST) -> bool:
         """Whether an expression is a set for sure. One of plain numbers has the same order in every process."""
         if isinstance(node, ast.Set):

@@ -51,26 +51,55 @@ ITERATES = ("list", "tuple", "enumerate", "iter", "next", "zip", "map", "filter"
 class _Facts:
     """What the whole program does somewhere: which generators it seeds, within which blocks, and whether it evaluates.
 
-    Generators of `scoped` are seeded within a with-block alone; the rest of the program is not.
+    Generators of `scoped` are seeded within a with-block alone; the rest of the program is not. `starts` are the calls
+    that seed PyTorch for the whole program, `networks` the classes with layers, `calls` all calls by the called name.
     """
 
     def __init__(self, readers: Sequence[Reader]) -> None:
         self.seeded: set[str] = set()
+        self.starts: list[tuple[Reader, ast.Call]] = []
+        self.calls: dict[str, list[tuple[Reader, ast.Call]]] = {}
+        self.networks = {
+            node.name
+            for reader in readers
+            for node in reader.nodes
+            if isinstance(node, ast.ClassDef)
+            and any(isinstance(one, ast.Call) and LAYERS.fullmatch(reader.name(one.func)) for one in ast.walk(node))
+        }
         self.scoped: set[str] = set()
         self.trains_in_scope = self.evaluates = self.on_gpu = False
         for reader in readers:
             values = (getattr(node, "value", getattr(node, "attr", "")) for node in reader.nodes)
             self.on_gpu |= any(isinstance(value, str) and value.startswith("cuda") for value in values)
             for call, name in reader.calls:
-                last = name.rpartition(".")[2]
+                last = _last(name)
+                self.calls.setdefault(last, []).append((reader, call))
                 given, scope = call.args or call.keywords, reader.scope(call)
                 kinds = SEEDERS.get(name) or (ALL if last in SEED_ALL else ())
                 if given and kinds:
                     (self.scoped if scope else self.seeded).update(kinds)
+                    self.starts += [(reader, call)] if "torch" in kinds and not scope else []
                 if scope:
                     self.scoped.add("torch")
                     self.trains_in_scope |= bool(re.search("backward|train|fit", last))
                 self.evaluates |= last == "eval" or (last == "train" and bool(call.args))
+
+    def is_early(self, reader: Reader, call: ast.Call) -> bool:
+        """Whether all that seeds PyTorch stands behind a call: in its function, or in functions called there alone."""
+        here = reader.function(call)
+
+        def is_behind(other: Reader, one: ast.Call) -> bool:
+            return other is reader and reader.function(one) is here and one.lineno > call.lineno
+
+        def seeds_behind(other: Reader, start: ast.Call) -> bool:
+            callers = self.calls.get(getattr(other.function(start), "name", ""), [])
+            return is_behind(other, start) or (bool(callers) and all(is_behind(*one) for one in callers))
+
+        return bool(self.starts) and all(seeds_behind(*start) for start in self.starts)
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
 
 
 _Found = Iterator[tuple[str, ast.AST, int]]
@@ -109,6 +138,8 @@ def _torch(reader: Reader, facts: _Facts) -> _Found:
             yield "dropout", call, POSSIBLE if seeded or facts.trains_in_scope else LIKELY
             if not facts.evaluates:
                 yield "evaluation", call, POSSIBLE
+        elif (LAYERS.fullmatch(name) or _last(name) in facts.networks) and facts.is_early(reader, call):
+            yield "torch", call, SURE
         elif LAYERS.fullmatch(name):
             # A class may be instantiated before the seed is set, or within a block that sets one, wherever it stands.
             yield "torch", call, POSSIBLE if seeded or "torch" in facts.scoped else SURE
@@ -123,7 +154,7 @@ def _orders(reader: Reader, _: _Facts) -> _Found:
     """Iteration in an order that differs between processes."""
     yield from (("set", node.iter, LIKELY) for node in reader.nodes if reader.iterates_over_set(node))
     for call, name in reader.calls:
-        last = name.rpartition(".")[2]
+        last = _last(name)
         method = call.func.value if isinstance(call.func, ast.Attribute) else None
         if last in ITERATES and any(map(reader.is_set, call.args)) and not reader.is_orderless(call):
             yield "set", call, LIKELY

@@ -5,13 +5,16 @@ What a builder returns shows only when it is called: by the job `check_model`, b
 
 import ast
 import importlib.util
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from toolnoise.base import code_digest
+from toolnoise.base import code_digest, syntax
 from toolnoise.base.errors import BadInput
 from toolnoise.study.programs import is_program
+
+# The environment of a tooling may have frameworks that the one of the plan lacks.
+FRAMEWORKS = ("jax", "keras", "tensorflow", "torch")
 
 
 def is_own(model: Mapping[str, Any]) -> bool:
@@ -20,7 +23,7 @@ def is_own(model: Mapping[str, Any]) -> bool:
 
 
 def require_builders(models: dict[str, dict[str, Any]], file: str | Path) -> None:
-    """Refuse a model whose builder is in no module, in a module with a syntax error, or takes other options."""
+    """Refuse a model whose builder is in no module, in one that cannot be imported, or takes other options."""
     for name, model in models.items():
         if is_program(model):
             continue
@@ -35,13 +38,14 @@ def _fault(module: str, function: str, options: Iterable[str]) -> tuple[str, str
     if path is None:
         top = module.partition(".")[0]
         # A package may have parts without a source, such as compiled ones.
-        if importlib.util.find_spec(top):
-            return "", ""
-        return f"no module {top}", f"allowed: {top}.py in the folder that Snakemake runs in, or an installed package"
+        return ("", "") if _is_there(top) else (f"no module {top}", _modules_named(top))
     try:
-        tree = ast.parse(path.read_bytes())
+        tree = syntax.tree(path.read_bytes())
     except SyntaxError as error:
         return f"{path.name}, line {error.lineno}: {error.msg}", "Python"
+    for line, top in _imported(tree):
+        if not _is_there(top):
+            return f"{path.name}, line {line}: no module {top}", _modules_named(top)
     if function not in (names := set(_names(tree))) and "*" not in names:
         return f"{path.name} has no function {function}", _one_of(_functions(tree))
     builder = _functions(tree).get(function)
@@ -51,6 +55,23 @@ def _fault(module: str, function: str, options: Iterable[str]) -> tuple[str, str
     known = [one.arg for one in (*builder.args.args, *builder.args.kwonlyargs)][2:]
     unknown = [option for option in options if option not in known]
     return (f"no option {unknown[0]}", _one_of(known)) if unknown else ("", "")
+
+
+def _imported(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """The packages that a module imports in any case, each with the line; others may be optional."""
+    for node in tree.body:
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name.partition(".")[0]) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.lineno, node.module.partition(".")[0]
+
+
+def _is_there(top: str) -> bool:
+    return top in FRAMEWORKS or bool(code_digest.source_of(top) or importlib.util.find_spec(top))
+
+
+def _modules_named(top: str) -> str:
+    return f"allowed: {top}.py in the folder that Snakemake runs in, or an installed package"
 
 
 def _names(tree: ast.Module) -> Iterable[str]:

@@ -187,8 +187,8 @@ def cores() -> int:
 
 def _verdict(found: Audit, strict: bool) -> str:
     if found.findings:
-        rules = len({one.rule for one in found.findings})
-        return f"not clean: {len(found.findings)} findings under {rules} rules"
+        count, rules = len(found.findings), len({one.rule for one in found.findings})
+        return f"not clean: {count} finding{'s' * (count > 1)} under {rules} rule{'s' * (rules > 1)}"
     if found.stale:
         return f"{'not clean' if strict else 'clean'}; {len(found.stale)} results are stale: other code made them"
     return "clean"

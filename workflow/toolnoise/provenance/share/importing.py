@@ -270,7 +270,7 @@ class _Incoming:
 
     def _target(self, name: str) -> Path:
         """The place of a file of the study; names come from the study's jobs, never from an archive."""
-        return self.into / PurePosixPath(name).relative_to(RESULTS, self.study.name)
+        return self.into / PurePosixPath(name).relative_to(PurePosixPath(RESULTS, self.study.name))
 
     def _refusal(self, name: str, found: str, wanted: str) -> BadInput:
         return BadInput(self.file, shown(name), found, wanted)
