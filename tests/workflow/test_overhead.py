@@ -6,6 +6,7 @@ import pytest
 
 from toolnoise.base import metric_files
 from toolnoise.metrics.overhead import OVERHEAD
+from toolnoise.provenance.record import statements
 
 TINY = "toolnoise.models.smallcnn:build"
 STUDY = {
@@ -34,10 +35,13 @@ STUDY = {
 }
 
 
+FIGURES = ["kernels", "overhead"]
+
+
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory, write_study, snakemake):
-    """A study of nothing else, with one network on one tooling, run to its page."""
-    here = STUDY | {"grid": [], "overhead": STUDY["overhead"] | {"models": ["smallcnn"], "hardware": ["cpu"]}}
+    """The times of one network on one tooling, and one run, to its page."""
+    here = STUDY | {"overhead": STUDY["overhead"] | {"models": ["smallcnn"], "hardware": ["cpu"]}, "figures": FIGURES}
     folder = write_study(tmp_path_factory.mktemp("cost"), here)
     done = snakemake(folder)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -55,6 +59,15 @@ def test_figures_metric_files_and_page_come_from_real_measurements(measured, too
     for verb in ("summary", "estimate", "status"):
         done = toolnoise(measured, verb, "--study", "results/cost/study.json")
         assert done.returncode == 0, done.stderr
+
+
+def test_steps_are_timed_before_anything_is_trained_beside_them(measured):
+    started = {}
+    for path in (measured / "results/cost/statements").rglob("*.json"):
+        one = statements.read(path)
+        started.setdefault(one.verb, []).append(one.started)
+    assert len(started["profile"]) == 4
+    assert max(started["profile"]) <= min(started["train"])
 
 
 def test_each_measurement_is_of_a_process_of_its_own_that_says_what_it_ran_on(measured):

@@ -13,8 +13,9 @@ for verb in STEPS.keys() - {steps.CONFIGURE, "fetch", "prepare", "train", "run-p
             STEPS[verb].log(verb),
         wildcard_constraints:
             **get_own(verb),
-        # Models are checked before any run is trained.
-        priority: 2 if verb == "check-model" else 0
+        # Steps are timed one after another, so that all of them have the same other work beside them on this machine:
+        # otherwise both modes of a tooling may differ by what else ran. Models are checked before any run is trained.
+        priority: {"profile": 3, "check-model": 2}.get(verb, 0)
         # What is measured and shown of a cell takes seconds. A cluster's profile says how many cells share a job.
         group:
             "cells" if verb in ("measure", "show-cell") else None
