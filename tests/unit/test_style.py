@@ -331,7 +331,7 @@ def test_ticks_of_a_ratio_are_as_many_as_have_room():
         panel.set_xlim(0.4, 2.4)
         panels.ratio_ticks(panel)
         found[width] = list(panel.get_xticks())
-    assert found == {sheets.PAGE: [0.5, 0.7, 1, 1.5, 2], sheets.COLUMN / 3: [0.5, 1, 2]}
+    assert found == {sheets.PAGE: [0.5, 0.8, 1, 1.2, 1.5, 2], sheets.COLUMN / 3: [0.5, 1, 2]}
 
 
 def test_a_ratio_that_cannot_be_told_from_one_is_hollow_and_one_outside_its_null_has_a_ring():

@@ -18,7 +18,13 @@ from toolnoise.figures.style import FAR, INK, MEASURES, SOFT, colour, cycle
 BEHIND = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.4}  # of a short text
 FURTHEST = 8.0  # times: the interval of a ratio is shown up to there, and down to its inverse
 # Along the axis of a ratio, in each decade, from few to many: as many as have room.
-TICKS = ((1,), (1, 2, 5), (1, 1.5, 2, 3, 5, 7), (1, 1.2, 1.5, 1.7, 2, 2.5, 3, 4, 5, 6, 7, 8, 9))
+TICKS = (
+    (1,),
+    (1, 2, 5),
+    (1, 1.5, 2, 3, 5, 7),
+    (1, 1.2, 1.5, 2, 3, 5, 8),
+    (1, 1.2, 1.5, 1.7, 2, 2.5, 3, 4, 5, 6, 7, 8, 9),
+)
 ROOM = 0.32  # inches between two of their numbers
 BESIDE = 0.025  # of an axis: points of equal ratios stand so far apart
 LINE = 0.085  # of an axis: the height of a label beside it
