@@ -35,8 +35,8 @@ SENTENCES = {
     "across_toolings": "Noise from run to run within each tooling, and how far the same run differs between two.",
     "frameworks": "How far the same run differs between two frameworks, next to another run on one of them.",
     "framework_parts": "Whether the difference between two frameworks comes from inference or from training.",
-    "per_class": "The SD of each class's accuracy beside that of all; a red ring marks what size does not explain.",
-    "subgroups": "The SD of each sub-group over that of all, above the range that the size of the sub-group explains.",
+    "per_class": "The SD of each class's accuracy beside that of all; a red ring would mark what size leaves open.",
+    "subgroups": "The SD of each sub-group over that of all, beside the range that the size of the sub-group explains.",
     "rarity": "Whether a rare group is noisier, or only smaller: its noise against its share of the training set.",
     "order": "How far runs end apart that differ in the order of the data alone, by the size of their batches.",
     "ensembles": "The noise that is left after averaging the logits of several runs, against their number.",
@@ -80,8 +80,12 @@ def page(kinds: Sequence[str]) -> str:
         "# Gallery",
         "One picture of each kind of figure, drawn by `make gallery` from studies that anybody can run (`make demo`,\n"
         "`make frameworks`, `make sources`, `make atlas`; `rarity-unlike` and `growth-small` of `workflow/studies/`).\n"
-        "The title of a figure is what was found or, if the study cannot tell, the question. [outputs.md](outputs.md)\n"
-        "says where a study has them, [measures.md](measures.md) what they measure.",
+        "The title of a figure says what was found, or that the study cannot tell. [outputs.md](outputs.md) says\n"
+        "where a study has them, [measures.md](measures.md) what they measure.",
+        "The words: *churn* is the share of test examples that two runs answer differently. A *tooling* is what\n"
+        "computes: processor, kernels, framework, threads. Runs may vary in the algorithm (ALGO: initial weights,\n"
+        "order of the data, augmentation, dropout), in the implementation (IMPL: the order of floating-point sums),\n"
+        "in both, or in nothing (Control).",
     ]
     for kind in kinds:
         parts += [f"## {kind}", SENTENCES[kind], f"![{kind}](gallery/{kind}.png)"]

@@ -26,10 +26,10 @@ def test_numbers_have_two_digits_that_count():
 
 def test_noise_is_told_from_the_smallest_to_the_largest_and_apart_only_where_intervals_are():
     rows = churn(("a", "impl", 0.01, 0.005, 0.02), ("a", "algo_impl", 0.05, 0.04, 0.06))
-    assert findings.of_noise(rows) == "The implementation alone changes 1.0 % of answers, a new seed 5.0 %"
+    assert findings.of_noise(rows) == "The implementation alone changes 1.0 % of answers, all sources 5.0 %"
     more = pd.concat([rows, churn(("b", "impl", 0.03, 0.02, 0.05), ("b", "algo_impl", 0.04, 0.03, 0.06))])
     assert findings.of_noise(more) == (
-        "The implementation alone changes 1.0 to 3.0 % of answers, a new seed 4.0 to 5.0 % (intervals overlap)"
+        "The implementation alone changes 1.0 to 3.0 % of answers, all sources 4.0 to 5.0 % (intervals overlap)"
     )
 
 
@@ -88,28 +88,40 @@ def test_the_cost_of_determinism_is_told_where_its_interval_leaves_one_out():
 
 
 def test_what_determinism_removes_is_told_with_its_cost():
-    fixed = pd.DataFrame({"x": [1.5, 1.2], "x_low": [1.1, 1.05], "x_high": [2, 2], "y": [13.0, 40.0]})
+    fixed = pd.DataFrame({"x": [1.5, 1.2], "x_low": [1.1, 1.05], "x_high": [2, 2], "y": [13.0, 40.0], "y_low": 2.0})
     removes = "Determinism removes 13 to 40 % of churn with fixed seeds; "
     assert findings.of_control(fixed, fixed[:0]) == f"{removes}a step then takes 1.2 to 1.5 times as long"
     assert findings.of_control(fixed.assign(x_low=0.9), fixed) == f"{removes}the cost cannot be told"
+    bare = fixed.assign(y_low=[2.0, np.nan])
+    assert "40 % of churn with fixed seeds (not all with an interval); a step" in findings.of_control(bare, fixed)
     assert "40 % of churn with varying seeds" in findings.of_control(fixed[:0], fixed[1:])
     assert findings.of_control(fixed[:0], fixed[:0]).endswith("?")
 
 
 def test_averages_are_told_beside_single_runs():
     rows = churn(*[("a", "algo", value, np.nan, np.nan) for value in (0.05, 0.03, 0.02)]).assign(members=[1, 2, 3])
-    assert findings.of_ensembles(rows) == "Single runs differ in 5.0 % of answers, averages of 3 in 2.0 %"
+    assert (
+        findings.of_ensembles(rows)
+        == "Single runs differ in 5.0 % of answers, averages of 3 in 2.0 % (too few for an interval)"
+    )
+    told = findings.of_ensembles(rows.assign(ci_low=0.01))
+    assert told == "Single runs differ in 5.0 % of answers, averages of 3 in 2.0 %"
     # Of a cell that has no averages of three, those of two are all that is compared.
     less = rows[:2].assign(hardware="gpu", value=[0.06, 0.04])
     found = findings.of_ensembles(pd.concat([rows, less]))
-    assert found == "Single runs differ in 5.0 to 6.0 % of answers, averages of 2 in 3.0 to 4.0 %"
+    assert (
+        found
+        == "Single runs differ in 5.0 to 6.0 % of answers, averages of 2 in 3.0 to 4.0 % (too few for an interval)"
+    )
     assert findings.of_ensembles(rows[:1]).endswith("?")
     assert findings.of_ensembles(rows[:0]).endswith("?")
 
 
 def test_the_layer_in_which_runs_are_least_alike_is_named():
     rows = pd.DataFrame({"place": ["conv", "dense"], "variant": "algo", "metric": "cka", "value": [1.0, 0.9]})
-    assert findings.of_layers(rows) == "Runs are least alike in dense: CKA 0.90 under ALGO"
+    assert findings.of_layers(rows) == "Runs are least alike in dense: CKA 0.90"
+    more = pd.concat([rows, rows.assign(variant="init", value=[1.0, 0.8]), rows.assign(variant="control", value=1.0)])
+    assert findings.of_layers(more) == "Runs are least alike in dense: CKA 0.80 to 0.90"
     assert findings.of_layers(rows[:1]) == "Runs represent the examples equally in every layer"
     assert findings.of_layers(rows[:0]).endswith("?")
 
@@ -126,7 +138,7 @@ def test_one_bit_is_told_for_the_first_and_the_last_epoch():
 
 def test_growth_is_told_at_the_first_and_the_last_step_of_what_has_parted():
     rows = pd.DataFrame({"metric": "l2_unit", "step": [0, 1, 1, 8, 8], "value": [0.0, 1e-8, 0.0, 0.2, 0.4]})
-    said = "From equal starts, weights are 1.0e-08 apart after step 1, 0.20 to 0.40 after 8"
+    said = "From equal starts, weights are 1.0e-08 apart after step 1 and 0.30 after 8 (medians of lines)"
     assert findings.of_growth(rows) == said
     assert findings.of_growth(rows[:1]).endswith("?")
 
@@ -134,7 +146,7 @@ def test_growth_is_told_at_the_first_and_the_last_step_of_what_has_parted():
 def test_toolings_are_told_beside_seeds():
     rows = pd.DataFrame({"factor": ["kernels", "any"], "value": [0.3, 0.13], "ci_low": 0.06, "ci_high": 0.27})
     rows = rows.assign(metric="churn_to_seeds")
-    said = "Two toolings differ in 0.13 times as many answers as two seeds (95 %: 0.060 to 0.27)"
+    said = "Churn between two toolings is 0.13 (0.060 to 0.27) times the churn between two seeds"
     assert findings.of_atlas(rows, "any") == said
     assert findings.of_atlas(rows, "threads").endswith("?")
 
@@ -147,14 +159,16 @@ def test_the_noise_of_a_rare_group_is_held_against_each_null():
         for null, most in (("size", 2.0), ("difficulty", 4.0))
     )
     rows = pd.concat([sd, size, difficulty])
-    said = "The group's SD is explained by its size in 1 of 2 cases, by its difficulty in 2 of 2 cases"
+    said = "The group's SD is what follows from size at 1 of 2 points, from difficulty at 2 of 2 points"
     assert findings.of_rarity(rows, ("size", "difficulty")) == said
     assert findings.of_rarity(sd, ("size", "difficulty")).endswith("?")
 
 
 def test_claims_are_counted_by_verdict():
     verdicts = pd.Series(["supported", "supported", "cannot be told", "not run"])
-    assert findings.of_claims(verdicts) == "Of 3 claims this study supports 2 and refutes none; 1 cannot be told"
+    assert findings.of_claims(verdicts) == (
+        "This study supports 2 of 4 claims and refutes none; 1 cannot be told, 1 were not run"
+    )
     assert findings.of_claims(verdicts[3:]).endswith("?")
 
 
@@ -180,5 +194,8 @@ def test_the_order_is_told_with_and_without_the_full_set():
 
 def test_the_parts_of_the_difference_between_frameworks():
     rows = pd.DataFrame({"variant": ["in all", "training", "inference of JAX's"], "value": [0.02, 0.02, 0.0]})
+    rows = rows.assign(source="algo")
+    other = rows.assign(source="control", value=0.5)
+    assert findings.of_parts(pd.concat([other, rows])) == findings.of_parts(rows)
     assert findings.of_parts(rows) == "Inference alone changes no answers, training 2.0 %"
     assert findings.of_parts(rows[:2]).endswith("?")

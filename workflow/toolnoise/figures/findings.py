@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
+from toolnoise.claims.judging import OPEN, REFUTED, SUPPORTED
 from toolnoise.figures.style import variant_name
 
 
@@ -54,7 +55,8 @@ def of_noise(rows: pd.DataFrame) -> str:
     if whole.empty:
         return found
     hedge = "" if apart(alone, whole) else " (intervals overlap)"
-    return f"{found}, a new seed {share(whole['value']).removesuffix(' of answers')}{hedge}"
+    every = "all sources" if whole["variant"].iloc[0] == "algo_impl" else "a new seed"
+    return f"{found}, {every} {share(whole['value']).removesuffix(' of answers')}{hedge}"
 
 
 def of_batch_norm(without: pd.DataFrame, beside: pd.DataFrame) -> str:
@@ -148,7 +150,8 @@ def of_control(fixed: pd.DataFrame, varying: pd.DataFrame) -> str:
     rows, where = (fixed, "fixed") if len(fixed) else (varying, "varying")
     times = rows[["x", "x_low", "x_high"]].set_axis(["value", "ci_low", "ci_high"], axis=1)
     cost = f"a step then takes {_times(times)}" if len(_told(times)) == len(times) else "the cost cannot be told"
-    return f"Determinism removes {span(rows['y'])} % of churn with {where} seeds; {cost}"
+    bare = " (not all with an interval)" if rows["y_low"].isna().any() else ""
+    return f"Determinism removes {span(rows['y'])} % of churn with {where} seeds{bare}; {cost}"
 
 
 def of_kernels(longest: Mapping[str, Iterable[float]]) -> str:
@@ -184,6 +187,8 @@ def of_order(rows: pd.DataFrame, full: pd.Series) -> str:
 def of_parts(rows: pd.DataFrame) -> str:
     """How much of the churn between two frameworks is inference's and how much is training's."""
     rows = rows[rows["value"].notna()]
+    # As in the figure `frameworks`.
+    rows = rows[rows["source"] == "algo"] if "algo" in set(rows["source"]) else rows
     inference = rows[rows["variant"].str.startswith("inference")]["value"]
     training = rows[rows["variant"] == "training"]["value"]
     if inference.empty or training.empty:
@@ -197,20 +202,23 @@ def of_ensembles(rows: pd.DataFrame) -> str:
     most = int(churn.groupby(["model", "dataset", "hardware"])["members"].max().min()) if len(churn) else 1
     if most == 1:
         return "How much noise is left after averaging the logits of k runs?"
-    single, several = (churn[churn["members"] == size]["value"] for size in (1, most))
-    return f"Single runs differ in {share(single)}, averages of {most} in {span(100 * several)} %"
+    single, several = (churn[churn["members"] == size] for size in (1, most))
+    bare = " (too few for an interval)" if several["ci_low"].isna().any() else ""
+    return (
+        f"Single runs differ in {share(single['value'])}, averages of {most} in {span(100 * several['value'])} %{bare}"
+    )
 
 
 def of_layers(rows: pd.DataFrame) -> str:
-    """In which layer runs are least alike."""
+    """In which layer runs are least alike, and how much under each variant in which they differ there."""
     alike = rows[(rows["metric"] == "cka") & rows["value"].notna()]
     if alike.empty:
         return "In which layers do runs represent the same examples differently?"
-    least = alike.loc[alike["value"].idxmin()]
-    if least["value"] == 1:
+    where = alike.sort_values("value", kind="stable")["place"].iloc[0]
+    there = alike[(alike["place"] == where) & (alike["value"] < 1)]["value"]
+    if there.empty:
         return "Runs represent the examples equally in every layer"
-    where, source = least["place"], variant_name(least["variant"])
-    return f"Runs are least alike in {where}: CKA {number(least['value'])} under {source}"
+    return f"Runs are least alike in {where}: CKA {span(there)}"
 
 
 def of_bit(moved: pd.DataFrame) -> str:
@@ -231,8 +239,8 @@ def of_growth(rows: pd.DataFrame) -> str:
     if apart.empty:
         return "How do differences from equal starts grow?"
     first, last = apart["step"].min(), apart["step"].max()
-    near, far = (span(apart[apart["step"] == step]["value"]) for step in (first, last))
-    return f"From equal starts, weights are {near} apart after step {first}, {far} after {last}"
+    near, far = (number(apart[apart["step"] == step]["value"].median()) for step in (first, last))
+    return f"From equal starts, weights are {near} apart after step {first} and {far} after {last} (medians of lines)"
 
 
 def of_atlas(factors: pd.DataFrame, whole: str) -> str:
@@ -241,7 +249,7 @@ def of_atlas(factors: pd.DataFrame, whole: str) -> str:
     if rows.empty:
         return "Which part of the tooling matters?"
     value, low, high = (number(rows[name].iloc[0]) for name in ("value", "ci_low", "ci_high"))
-    return f"Two toolings differ in {value} times as many answers as two seeds (95 %: {low} to {high})"
+    return f"Churn between two toolings is {value} ({low} to {high}) times the churn between two seeds"
 
 
 def of_rarity(rows: pd.DataFrame, nulls: Iterable[str]) -> str:
@@ -254,14 +262,20 @@ def of_rarity(rows: pd.DataFrame, nulls: Iterable[str]) -> str:
         both = ranges.join(found, how="inner")
         if len(both):
             inside = int(both["value"].between(both["ci_low"], both["ci_high"]).sum())
-            parts.append(f"by its {null} in {inside} of {len(both)} cases")
-    return f"The group's SD is explained {', '.join(parts)}" if parts else "Is a rare group noisier, or only smaller?"
+            parts.append(f"{null} at {inside} of {len(both)} points")
+    return (
+        f"The group's SD is what follows from {', from '.join(parts)}"
+        if parts
+        else "Is a rare group noisier, or only smaller?"
+    )
 
 
 def of_claims(verdicts: pd.Series) -> str:
-    """How many claims a study supports, refutes and leaves open."""
-    told = [int((verdicts == name).sum()) for name in ("supported", "refuted", "cannot be told")]
-    if not sum(told):
+    """How many claims a study supports, refutes and leaves open, and how many it has no runs for."""
+    supported, refuted, untold = ((verdicts == kind).sum() for kind in (SUPPORTED, REFUTED, OPEN))
+    judged = supported + refuted + untold
+    if not judged:
         return "Which claims hold?"
-    supported, refuted, still_open = (count or "none" for count in told)
-    return f"Of {sum(told)} claims this study supports {supported} and refutes {refuted}; {still_open} cannot be told"
+    rest = f", {len(verdicts) - judged} were not run" if judged < len(verdicts) else ""
+    found = f"This study supports {supported or 'none'} of {len(verdicts)} claims and refutes {refuted or 'none'}"
+    return f"{found}; {untold or 'none'} cannot be told{rest}"

@@ -162,7 +162,7 @@ def courses(panel: Axes, rows: pd.DataFrame, title: str, tints: Sequence[str]) -
     panel.autoscale(axis="y")
     panel.xaxis.set_major_locator(MaxNLocator(integer=True))
     panel.set_xlabel("epoch", size=7)
-    panel.set_ylabel("%", size=7)
+    panel.set_ylabel("difference, %", size=7)
     panel.tick_params(labelsize=7.5)
     panel.set_title(title, size=8.5)
     panel.legend(fontsize=7, loc="lower right")
