@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
-from toolnoise.claims.judging import OPEN, REFUTED, SUPPORTED
 from toolnoise.figures.style import variant_name
 
 
@@ -270,12 +269,11 @@ def of_rarity(rows: pd.DataFrame, nulls: Iterable[str]) -> str:
     )
 
 
-def of_claims(verdicts: pd.Series) -> str:
-    """How many claims a study supports, refutes and leaves open, and how many it has no runs for."""
-    supported, refuted, untold = ((verdicts == kind).sum() for kind in (SUPPORTED, REFUTED, OPEN))
+def of_claims(supported: int, refuted: int, untold: int, every: int) -> str:
+    """How many of all claims a study supports, refutes and leaves open, and how many it has no runs for."""
     judged = supported + refuted + untold
     if not judged:
         return "Which claims hold?"
-    rest = f", {len(verdicts) - judged} were not run" if judged < len(verdicts) else ""
-    found = f"This study supports {supported or 'none'} of {len(verdicts)} claims and refutes {refuted or 'none'}"
+    rest = f", {every - judged} were not run" if judged < every else ""
+    found = f"This study supports {supported or 'none'} of {every} claims and refutes {refuted or 'none'}"
     return f"{found}; {untold or 'none'} cannot be told{rest}"
