@@ -84,7 +84,7 @@ STUDY = {
     ],
     "overhead": {"models": ["linear"], "hardware": ["cpu"], "batch_size": 4, "image_size": 8, "classes": 4}
     | {"warmup": 1, "steps": 1, "repeats": 1},
-    "figures": ["table2", "noise_by_source", "claims"],
+    "figures": ["table2", "noise_by_source", "claims", "per_class"],
 }
 # A second study, of few jobs: all of it is made again in seconds.
 FEW = {
