@@ -2,9 +2,10 @@
 
     .venv/bin/python bench/gallery.py [STUDY ...] [--only KIND ...]
 
-Each kind is drawn from the first of the studies that has it, from its metric files under results/STUDY: nothing is
-trained or measured. Pictures of other kinds stay as they are. `docs/gallery/drawn-by.json` keeps the
-digest of the code that drew each picture, which tests/unit/test_gallery.py compares with the code that is there.
+Each kind is drawn from the first of the studies that has it, from its metric files under results/STUDY or, if that is
+not there, evidence/STUDY: nothing is trained or measured. Pictures of other kinds stay as they are.
+`docs/gallery/drawn-by.json` keeps the digest of the code that drew each picture, which tests/unit/test_gallery.py
+compares with the code that is there. Without arguments, the pictures of other pages are drawn as well.
 """
 
 import argparse
@@ -12,6 +13,7 @@ import hashlib
 import json
 import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 
 from PIL import Image
 
@@ -20,11 +22,24 @@ from toolnoise.base.files import write_text
 from toolnoise.figures import render
 from toolnoise.steps import whole
 from toolnoise.study import catalogue, grid
+from toolnoise.study.catalogue import Figure
 from toolnoise.study.cells import Shown
 from toolnoise.study.grid import Study
 
 STUDIES = ("demo", "frameworks-small", "rarity-unlike", "growth-small", "sources-small", "atlas-small")
+FOLDERS = ("results", "evidence")
 DOCS = program.ROOT / "docs"
+# Pictures of other pages: the study and its figure.
+ELSEWHERE = {
+    "atlas-smallcnn": ("atlas-small", "atlas-smallcnn-digits"),
+    "atlas-smallcnn-bn": ("atlas-small", "atlas-smallcnn-bn-digits"),
+    "cifar10-pictures-batch_norm": ("gpu-h100", "batch_norm-h100-torch"),
+    "gpu-kernels": ("gpu-h100", "kernels-h100-torch"),
+    "gpu-noise_by_source": ("gpu-h100", "noise_by_source-h100-torch"),
+    "growth-smallcnn": ("growth-small", "growth-smallcnn-digits"),
+    "growth-smallcnn-bn": ("growth-small", "growth-smallcnn-bn-digits"),
+    "rarity-unlike": ("rarity-unlike", "rarity-cpu-smallcnn"),
+}
 PICTURES = DOCS / "gallery"
 DIGESTS = PICTURES / "drawn-by.json"
 COLOURS = 96  # of a picture: text and lines need no more
@@ -59,19 +74,32 @@ def drawn_by(kind: str) -> str:
     return hashlib.sha256(json.dumps(drawing, sort_keys=True).encode()).hexdigest()
 
 
-def draw(study: Study, kind: str) -> bool:
+def found(name: str) -> Study:
+    """A study that has run here, or whose metric files are kept."""
+    here, kept = (Path(folder, name, "study.json") for folder in FOLDERS)
+    return grid.load(here if here.exists() else kept)
+
+
+def draw(study: Study, figure: Figure, out: Path) -> None:
+    """Draw a figure of a study from its metric files."""
+    drawing = whole.ROWS["render"].parameters(study, Shown(figure.name))
+    here, kept = FOLDERS
+    folder = here if Path(here, study.name).exists() else kept
+    shown = whole.shown(study, figure).items()
+    read = [[kind, *(file.replace(here, folder, 1) for file in files)] for kind, files in shown]
+    with tempfile.TemporaryDirectory() as scratch:
+        files = [f"{scratch}/figure.{suffix}" for suffix in catalogue.KINDS[figure.notebook].formats]
+        render.render(read=read, out=files, executed=f"{scratch}/figure.ipynb", **drawing)
+        with Image.open(f"{scratch}/figure.png") as picture:
+            picture.convert("RGB").quantize(COLOURS).save(out, optimize=True)
+
+
+def draw_kind(study: Study, kind: str) -> bool:
     """Draw the study's first figure of a kind into the gallery, if it has one."""
     figure = next((figure for figure in study.figures if figure.notebook == kind), None)
-    if figure is None:
-        return False
-    drawing = whole.ROWS["render"].parameters(study, Shown(figure.name))
-    read = [[name, *files] for name, files in whole.shown(study, figure).items()]
-    with tempfile.TemporaryDirectory() as folder:
-        out = [f"{folder}/{kind}.{suffix}" for suffix in catalogue.KINDS[kind].formats]
-        render.render(read=read, out=out, executed=f"{folder}/{kind}.ipynb", **drawing)
-        with Image.open(f"{folder}/{kind}.png") as picture:
-            picture.convert("RGB").quantize(COLOURS).save(PICTURES / f"{kind}.png", optimize=True)
-    return True
+    if figure:
+        draw(study, figure, PICTURES / f"{kind}.png")
+    return figure is not None
 
 
 def page(kinds: Sequence[str]) -> str:
@@ -98,9 +126,13 @@ def main() -> None:
     parser.add_argument("studies", nargs="*", default=STUDIES)
     parser.add_argument("--only", nargs="+", choices=SENTENCES, default=SENTENCES)
     asked = parser.parse_args()
-    studies = [grid.load(f"results/{name}/study.json") for name in asked.studies]
-    drawn = [kind for kind in asked.only if any(draw(study, kind) for study in studies)]
+    studies = [found(name) for name in asked.studies]
+    drawn = [kind for kind in asked.only if any(draw_kind(study, kind) for study in studies)]
     print("drawn:", *drawn)
+    if asked.studies == STUDIES and asked.only is SENTENCES:
+        for name, (study, figure) in ELSEWHERE.items():
+            draw(found(study), found(study).figure(figure), DOCS / f"{name}.png")
+        print("of other pages:", *ELSEWHERE)
     by = json.loads(DIGESTS.read_text()) | {kind: drawn_by(kind) for kind in drawn}
     kinds = [kind for kind in SENTENCES if kind in by]
     write_text(DIGESTS, json.dumps({kind: by[kind] for kind in kinds}, indent=1) + "\n")

@@ -29,7 +29,8 @@ def test_noise_is_told_from_the_smallest_to_the_largest_and_apart_only_where_int
     assert findings.of_noise(rows) == "The implementation alone changes 1.0 % of answers, all sources 5.0 %"
     more = pd.concat([rows, churn(("b", "impl", 0.03, 0.02, 0.05), ("b", "algo_impl", 0.04, 0.03, 0.06))])
     assert findings.of_noise(more) == (
-        "The implementation alone changes 1.0 to 3.0 % of answers, all sources 4.0 to 5.0 % (intervals overlap)"
+        "The implementation alone changes 1.0 to 3.0 % of answers, all sources 4.0 to 5.0 % "
+        "(intervals overlap in 1 of 2 tasks)"
     )
 
 
@@ -46,11 +47,17 @@ def test_noise_of_which_little_is_known_is_a_smaller_finding_or_the_question(row
     assert findings.of_noise(churn(*rows)) == title
 
 
-def test_batch_normalisation_lowers_churn_only_where_intervals_are_apart():
+def test_churn_is_told_without_and_with_batch_normalisation_for_each_set_of_sources():
     without = churn(("a", "algo_impl", 0.05, 0.04, 0.06))
     lower, alike = (churn(("a", "algo_impl", 0.03, 0.02, high)) for high in (0.035, 0.045))
-    assert findings.of_batch_norm(without, lower) == "Batch normalisation lowers churn from 5.0 % to 3.0 %"
-    assert "and the intervals overlap" in findings.of_batch_norm(without, alike)
+    said = "Churn without and with batch normalisation: 5.0 and 3.0 % under ALGO+IMPL"
+    assert findings.of_batch_norm(without, lower) == said
+    assert findings.of_batch_norm(without, alike) == f"{said} (intervals overlap)"
+    alone = churn(("a", "impl", 0.01, 0.005, 0.02))
+    more = [pd.concat([rows, alone.assign(value=value)]) for rows, value in ((without, 0.01), (lower, 0.02))]
+    assert findings.of_batch_norm(*more) == f"{said}, 1.0 and 2.0 % under IMPL (intervals overlap)"
+    two = [pd.concat([rows, rows.assign(place="n / d")]) for rows in (without, lower)]
+    assert "less in 2 of 2 pairs of models, more in 0 (under ALGO+IMPL;" in findings.of_batch_norm(*two)
     assert findings.of_batch_norm(without, lower.iloc[:0]).endswith("?")
 
 
@@ -89,12 +96,14 @@ def test_the_cost_of_determinism_is_told_where_its_interval_leaves_one_out():
 
 def test_what_determinism_removes_is_told_with_its_cost():
     fixed = pd.DataFrame({"x": [1.5, 1.2], "x_low": [1.1, 1.05], "x_high": [2, 2], "y": [13.0, 40.0], "y_low": 2.0})
-    removes = "Determinism removes 13 to 40 % of churn with fixed seeds; "
+    removes = "With fixed seeds determinism removes the churn of IMPL, 13 to 40 % of the churn of all sources; "
     assert findings.of_control(fixed, fixed[:0]) == f"{removes}a step then takes 1.2 to 1.5 times as long"
     assert findings.of_control(fixed.assign(x_low=0.9), fixed) == f"{removes}the cost cannot be told"
     bare = fixed.assign(y_low=[2.0, np.nan])
-    assert "40 % of churn with fixed seeds (not all with an interval); a step" in findings.of_control(bare, fixed)
-    assert "40 % of churn with varying seeds" in findings.of_control(fixed[:0], fixed[1:])
+    assert "40 % of the churn of all sources (not all with an interval); a step" in findings.of_control(bare, fixed)
+    assert "With varying seeds determinism removes 40 % of the churn of all sources" in findings.of_control(
+        fixed[:0], fixed[1:]
+    )
     assert findings.of_control(fixed[:0], fixed[:0]).endswith("?")
 
 

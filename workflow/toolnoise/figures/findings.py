@@ -35,12 +35,13 @@ def _churn(rows: pd.DataFrame, *variants: str) -> pd.DataFrame:
     return next((found for name in variants if len(found := churn[churn["variant"] == name])), churn[:0])
 
 
-def apart(one: pd.DataFrame, other: pd.DataFrame) -> bool:
-    """Whether the intervals of the same tasks overlap nowhere."""
-    key = ["model", "dataset", "hardware"]
-    both = one.merge(other, on=key, suffixes=("", "_other"))
-    clear = (both["ci_high"] < both["ci_low_other"]) | (both["ci_low"] > both["ci_high_other"])
-    return len(both) > 0 and bool(clear.all())
+def _overlap(one: pd.DataFrame, other: pd.DataFrame) -> str:
+    """In how many tasks of both the intervals overlap: nothing if in none."""
+    both = one.merge(other, on=["model", "dataset", "hardware"], suffixes=("", "_other"))
+    apart = (both["ci_high"] < both["ci_low_other"]) | (both["ci_low"] > both["ci_high_other"])
+    if len(apart) and apart.all():
+        return ""
+    return f" (intervals overlap in {(~apart).sum()} of {len(apart)} tasks)" if apart.any() else " (intervals overlap)"
 
 
 def of_noise(rows: pd.DataFrame) -> str:
@@ -53,26 +54,35 @@ def of_noise(rows: pd.DataFrame) -> str:
     found = f"The implementation alone changes {share(alone['value'])}"
     if whole.empty:
         return found
-    hedge = "" if apart(alone, whole) else " (intervals overlap)"
     every = "all sources" if whole["variant"].iloc[0] == "algo_impl" else "a new seed"
-    return f"{found}, {every} {share(whole['value']).removesuffix(' of answers')}{hedge}"
+    return f"{found}, {every} {share(whole['value']).removesuffix(' of answers')}{_overlap(alone, whole)}"
 
 
 def of_batch_norm(without: pd.DataFrame, beside: pd.DataFrame) -> str:
     """How churn without batch normalisation compares with churn with it, of rows with equal places."""
-    source = next((name for name in ("algo_impl", "algo", "impl") if name in set(without["variant"])), "")
-    numbers = ["place", "value", "ci_low", "ci_high"]
-    both = _churn(without, source)[numbers].merge(_churn(beside, source)[numbers], on="place", suffixes=("", "_bn"))
-    if both.empty:
+    every = next((name for name in ("algo_impl", "algo") if name in set(without["variant"])), "")
+    numbers, pairs = ["place", "value", "ci_low", "ci_high"], {}
+    for source in (every, "impl"):
+        both = _churn(without, source)[numbers].merge(_churn(beside, source)[numbers], on="place", suffixes=("", "_bn"))
+        if len(both):
+            pairs[source] = both
+    if not pairs:
         return "Does batch normalisation make runs more alike?"
-    lower, higher = both["ci_high_bn"] < both["ci_low"], both["ci_low_bn"] > both["ci_high"]
-    if len(both) > 1:
+    if max(map(len, pairs.values())) > 1:
+        source, both = next(iter(pairs.items()))
+        lower, higher = both["ci_high_bn"] < both["ci_low"], both["ci_low_bn"] > both["ci_high"]
         counts = f"less in {lower.sum()} of {len(both)} pairs of models, more in {higher.sum()}"
-        return f"With batch normalisation runs differ {counts}; in others intervals overlap"
-    before, after = (f"{number(100 * both[name].iloc[0])} %" for name in ("value", "value_bn"))
-    if lower.any() or higher.any():
-        return f"Batch normalisation {'lowers' if lower.any() else 'raises'} churn from {before} to {after}"
-    return f"Churn is {before} without batch normalisation and {after} with it, and the intervals overlap"
+        return (
+            f"With batch normalisation runs differ {counts} (under {variant_name(source)}; in others intervals overlap)"
+        )
+    parts = [_compared(both.iloc[0], variant_name(source)) for source, both in pairs.items()]
+    return f"Churn without and with batch normalisation: {', '.join(parts)}"
+
+
+def _compared(both: pd.Series, name: str) -> str:
+    overlap = both["ci_low_bn"] <= both["ci_high"] and both["ci_low"] <= both["ci_high_bn"]
+    before, after = (number(100 * both[value]) for value in ("value", "value_bn"))
+    return f"{before} and {after} % under {name}" + (" (intervals overlap)" if overlap else "")
 
 
 def largest_classes(ratios: pd.DataFrame, nulls: pd.DataFrame) -> pd.DataFrame:
@@ -146,11 +156,14 @@ def of_control(fixed: pd.DataFrame, varying: pd.DataFrame) -> str:
     """How much of churn `y` determinism removes, with the seeds fixed or varying, and how many times `x` it takes."""
     if fixed.empty and varying.empty:
         return "What does determinism cost, and what does it remove?"
-    rows, where = (fixed, "fixed") if len(fixed) else (varying, "varying")
+    rows = fixed if len(fixed) else varying
     times = rows[["x", "x_low", "x_high"]].set_axis(["value", "ci_low", "ci_high"], axis=1)
     cost = f"a step then takes {_times(times)}" if len(_told(times)) == len(times) else "the cost cannot be told"
+    part = f"{span(rows['y'])} % of the churn of all sources"
     bare = " (not all with an interval)" if rows["y_low"].isna().any() else ""
-    return f"Determinism removes {span(rows['y'])} % of churn with {where} seeds{bare}; {cost}"
+    if fixed.empty:
+        return f"With varying seeds determinism removes {part}{bare}; {cost}"
+    return f"With fixed seeds determinism removes the churn of IMPL, {part}{bare}; {cost}"
 
 
 def of_kernels(longest: Mapping[str, Iterable[float]]) -> str:
