@@ -145,3 +145,12 @@ def test_a_truncated_table_of_kernels_is_refused_in_one_line(measured, refused, 
     path.write_text(path.read_text()[:-12])
     line = refused(written_files, study, records, tmp_path)
     assert line.startswith(str(path))
+
+
+@pytest.mark.parametrize("microseconds", [np.inf, -np.inf, np.nan, -1.0])
+def test_a_kernel_that_took_no_time_there_is_is_refused_in_one_line(microseconds, measured, refused, tmp_path):
+    study, records = measured
+    path = tmp_path / "default" / "1.csv"
+    metric_files.write(path, PROFILE, [("Conv2D", 12, microseconds, 0.8)])
+    line = refused(written_files, study, records, tmp_path)
+    assert line == f"{path}: total_us: found {microseconds}; microseconds, from 0 up"

@@ -13,7 +13,7 @@ for verb in STEPS.keys() - {steps.CONFIGURE, "fetch", "prepare", "train", "run-p
             STEPS[verb].log(verb),
         wildcard_constraints:
             **get_own(verb),
-        # Steps are timed one after another, so that all of them have the same other work beside them on this machine:
+        # Steps are timed before all else, so that all of them have the same other work beside them on this machine:
         # otherwise both modes of a tooling may differ by what else ran. Models are checked before any run is trained.
         priority: {"profile": 3, "check-model": 2}.get(verb, 0)
         # What is measured and shown of a cell takes seconds. A cluster's profile says how many cells share a job.

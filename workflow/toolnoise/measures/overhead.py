@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from toolnoise.base import metric_files, shapes
 from toolnoise.base.errors import BadInput
 from toolnoise.base.shapes import AMOUNT, INTEGER, POSITIVE, TEXT, Shape
@@ -55,7 +57,11 @@ def _read_cost(record: str) -> tuple[tuple[str, str, str, int], Cost]:
     about = shapes.read(record, PROFILED, "the record that profile wrote")
     spec, wall = about["spec"], about["wall_seconds_per_step"]
     profile = Profile(spec["model"]["name"], spec["hardware"]["name"], spec["variant"]["name"], spec["seed"])
-    kernels = metric_files.read(Path(record).with_suffix(".csv"), PROFILE)
+    path = Path(record).with_suffix(".csv")
+    kernels = metric_files.read(path, PROFILE)
+    wrong = kernels["total_us"][~(np.isfinite(kernels["total_us"]) & (kernels["total_us"] >= 0))]
+    if len(wrong):
+        raise BadInput(path, "total_us", f"found {wrong.iloc[0]}", "microseconds, from 0 up")
     steps = spec["steps"]["steps"]
     calls, seconds = kernels["calls"] / steps, kernels["total_us"] / 1e6 / steps
     return profile, Cost(wall, *(dict(zip(kernels["kernel"], values, strict=True)) for values in (calls, seconds)))
