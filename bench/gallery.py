@@ -74,19 +74,22 @@ def drawn_by(kind: str) -> str:
     return hashlib.sha256(json.dumps(drawing, sort_keys=True).encode()).hexdigest()
 
 
+def folder_of(name: str) -> str:
+    """The folder of a study's results: that of what has run here, or of what is kept."""
+    here, kept = FOLDERS
+    return here if Path(here, name, "study.json").exists() else kept
+
+
 def found(name: str) -> Study:
-    """A study that has run here, or whose metric files are kept."""
-    here, kept = (Path(folder, name, "study.json") for folder in FOLDERS)
-    return grid.load(here if here.exists() else kept)
+    """A study with its metric files."""
+    return grid.load(Path(folder_of(name), name, "study.json"))
 
 
 def draw(study: Study, figure: Figure, out: Path) -> None:
     """Draw a figure of a study from its metric files."""
     drawing = whole.ROWS["render"].parameters(study, Shown(figure.name))
-    here, kept = FOLDERS
-    folder = here if Path(here, study.name).exists() else kept
-    shown = whole.shown(study, figure).items()
-    read = [[kind, *(file.replace(here, folder, 1) for file in files)] for kind, files in shown]
+    folder, shown = folder_of(study.name), whole.shown(study, figure).items()
+    read = [[kind, *(file.replace(FOLDERS[0], folder, 1) for file in files)] for kind, files in shown]
     with tempfile.TemporaryDirectory() as scratch:
         files = [f"{scratch}/figure.{suffix}" for suffix in catalogue.KINDS[figure.notebook].formats]
         render.render(read=read, out=files, executed=f"{scratch}/figure.ipynb", **drawing)
@@ -130,8 +133,9 @@ def main() -> None:
     drawn = [kind for kind in asked.only if any(draw_kind(study, kind) for study in studies)]
     print("drawn:", *drawn)
     if asked.studies == STUDIES and asked.only is SENTENCES:
-        for name, (study, figure) in ELSEWHERE.items():
-            draw(found(study), found(study).figure(figure), DOCS / f"{name}.png")
+        for picture, (name, figure) in ELSEWHERE.items():
+            study = found(name)
+            draw(study, study.figure(figure), DOCS / f"{picture}.png")
         print("of other pages:", *ELSEWHERE)
     by = json.loads(DIGESTS.read_text()) | {kind: drawn_by(kind) for kind in drawn}
     kinds = [kind for kind in SENTENCES if kind in by]

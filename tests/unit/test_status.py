@@ -224,7 +224,12 @@ def test_results_of_another_folder_are_not_looked_for_here(tiny, tmp_path, monke
 
 @pytest.mark.parametrize("file", ["/study.yaml", "/a/study.json", "/results/study.json"])
 def test_a_study_may_lie_at_the_root_of_a_disk(file, tiny):
-    status.require_here(file, tiny)
+    assert status.require_here(file, tiny) is None
+
+
+def test_results_may_lie_at_the_root_of_a_disk(tiny, refused):
+    line = refused(status.require_here, "/results/tiny/study.json", tiny)
+    assert line == "/results/tiny/study.json: the results lie in another folder; type this in /"
 
 
 def test_programs_get_json(tiny, leave):
