@@ -558,7 +558,7 @@ def _import_ahead(base: Base) -> None:
             name = ".".join(("toolnoise", *path.relative_to(program.PACKAGE).with_suffix("").parts))
             importlib.import_module(name.removesuffix(".__init__"))
     for path in program.PACKAGE.rglob("*.py"):
-        code_digest.read(path, of_script=False)
+        code_digest.read(path)
     if server._threads() > 1:
         sys.exit("threads run after the imports: children of such a process may hang")
     gc.freeze()

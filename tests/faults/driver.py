@@ -33,7 +33,7 @@ def main() -> None:
             importlib.import_module(module)
     # Each child would parse these again.
     for path in program.PACKAGE.rglob("*.py"):
-        code_digest.read(path, of_script=False)
+        code_digest.read(path)
     assert server._threads() == 1, "children of a process with threads may hang"
     print("ready", flush=True)
     for line in sys.stdin:

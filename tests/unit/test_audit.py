@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from toolnoise import steps, streams
-from toolnoise.base import code_digest
+from toolnoise.base.files import sha256
 from toolnoise.base.noise_sources import replicate
 from toolnoise.epoch_plan import plan_epoch
 from toolnoise.provenance.audit.evidence import RunFacts, differences, guarded
@@ -19,6 +19,7 @@ from toolnoise.provenance.audit.rules import RULES, draws, origins, specs
 from toolnoise.provenance.audit.rules.machines import _differs
 from toolnoise.provenance.record import repository
 from toolnoise.provenance.record.hashing import BLOCK, sha256_of_all
+from toolnoise.provenance.record.statements import CODE, Artifact
 from toolnoise.provenance.record.tree import open_plain
 from toolnoise.steps import STEPS, outputs
 from toolnoise.study.variants import VARIANTS
@@ -266,9 +267,13 @@ def test_the_module_of_a_builder_of_this_package_is_this_package_s(stated, found
     assert bool(list(origins._builder(statement, stated))) == found
 
 
-def test_a_module_with_a_syntax_error_is_a_finding(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "broken_module_of_a_study.py").write_text("def (:")
-    ((artifact, what),) = guarded("run", lambda: code_digest.sources("broken_module_of_a_study"))
-    assert artifact == "run"
-    assert what.startswith("cannot be checked (SyntaxError: ")
+def test_a_module_that_has_a_syntax_error_by_now_is_a_finding(tmp_path):
+    module = tmp_path / "module_of_a_study.py"
+    module.write_text("x = 1\n")
+    made_by = (Artifact(module.name, sha256(module), kind=CODE),)
+    results = tmp_path / "results/mine"
+    assert origins._judged(made_by, None, False, results) == (origins.CURRENT,)
+    module.write_text("def (:\n")
+    origins._here.cache_clear()
+    origins._judged.cache_clear()
+    assert origins._judged(made_by, None, False, results) == (origins.UNKNOWN,)

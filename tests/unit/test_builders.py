@@ -52,6 +52,7 @@ def test_a_builder_that_may_be_right_is_planned(models, source, options):
     ("source", "options", "words"),
     [
         ("def build(:\n", {}, [f"{MODULE}.py, line 1: "]),
+        ("x = " + "-" * 100_000 + "1\n", {}, [f"{MODULE}.py: nested too deeply"]),
         ("def built(input_shape, classes):\n    pass\n", {}, ["has no function build", "allowed: built"]),
         ("'''Nothing yet.'''\n", {}, ["has no function build", "allowed: none"]),
         (f"import numpy, elsewhere.models\n{GOOD}", {}, [f"{MODULE}.py, line 1: no module elsewhere", "elsewhere.py"]),

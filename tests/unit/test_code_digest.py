@@ -132,16 +132,25 @@ def test_what_ones_own_builder_imports_counts_and_nothing_is_imported_to_know(tm
     forget()
 
 
+@pytest.mark.parametrize("named", ["train.py", "train"])
 @pytest.mark.parametrize(
-    "text", ["print 'a'\n", "type Pair = tuple[int, int] | f'{'a'}'\n", "x = '\\d'\n", "x = '\0'\n", "x = " + "(" * 300]
+    "text",
+    [
+        "print 'a'\n",
+        "type Pair = tuple[int, int] | f'{'a'}'\n",
+        "x = '\\d'\n",
+        "x = '\0'\n",
+        "x = " + "(" * 300,
+        "x = " + "-" * 100_000 + "1",
+    ],
 )
-def test_a_script_for_another_python_counts_and_nothing_is_said_of_it(text, tmp_path, monkeypatch):
+def test_a_program_for_another_python_counts_and_nothing_is_said_of_it(text, named, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     script = tmp_path / "train.py"
     script.write_text(text)
-    before = digest("train.py")
+    before = digest(named)
     change(script)
-    assert digest("train.py") != before
+    assert digest(named) != before
     forget()
 
 

@@ -9,11 +9,14 @@ import numpy as np
 import pytest
 import yaml
 
-from toolnoise.base import metric_files
+from toolnoise.base import code_digest, metric_files
 from toolnoise.base.program import ROOT
 from toolnoise.metrics.identical import CONVERGENCE, IDENTICAL
 from toolnoise.metrics.stability import STABILITY
-from toolnoise.study import config
+from toolnoise.provenance.record.current import is_current
+from toolnoise.steps import STEPS
+from toolnoise.study import config, grid
+from toolnoise.study.cells import Variants
 
 EXAMPLE = ROOT / "examples/own-model"
 FILES = ("my_model.py", "make_data.py", "my-study.yaml")
@@ -154,7 +157,23 @@ def test_a_further_variant_is_no_reason_to_check_or_to_train_again(first, change
     assert "check_model" not in jobs
 
 
-def test_a_model_without_logits_is_refused_before_its_first_run(first, change_study, snakemake, tmp_path):
+def test_a_check_is_current_until_the_builder_or_its_options_change(first, tmp_path, monkeypatch):
+    copy = shutil.copytree(first, tmp_path / "copy")
+    monkeypatch.chdir(copy)
+    output = "results/mine/models/my-model/my-data/cpu.json"
+    study = grid.build(config.read("results/mine/study.json"), "study.json")
+    given = STEPS["check-model"].parameters(study, Variants("my-model", "my-data", "cpu"))
+    assert is_current("check-model", given, output)
+    assert not is_current("check-model", given | {"spec": given["spec"] | {"study_seed": 1}}, output)
+    assert not is_current("check-model", given, "results/mine/models/other/my-data/cpu.json")
+    (copy / "my_model.py").write_text("# changed\n" + (copy / "my_model.py").read_text())
+    for remembered in (code_digest.sources, code_digest.read):
+        remembered.cache_clear()
+    assert not is_current("check-model", given, output)
+
+
+@pytest.mark.parametrize("dry", [True, False])
+def test_a_model_without_logits_is_refused_before_its_first_run(dry, first, change_study, snakemake, tmp_path):
     copy = shutil.copytree(first, tmp_path / "copy", ignore=shutil.ignore_patterns("results", ".snakemake", "logs"))
     model = (copy / "my_model.py").read_text()
     (copy / "soft.py").write_text(model.replace('name="logits"', 'name="logits", activation="softmax"'))
@@ -164,9 +183,12 @@ def test_a_model_without_logits_is_refused_before_its_first_run(first, change_st
         study["grid"][0]["models"].append("soft")
 
     change_study(copy, add)
-    done = snakemake(copy, "--logger", "toolnoise")
-    assert done.returncode != 0
-    assert "toolnoise: model soft: builder: soft:build ends in a softmax" in done.stdout + done.stderr
+    done = snakemake(copy, "--logger", "toolnoise", *(["-n"] if dry else []))
+    line = "toolnoise: model soft: builder: soft:build ends in a softmax"
+    assert line in done.stdout + done.stderr
+    assert done.returncode == 2 if dry else done.returncode != 0
+    if dry:
+        assert done.stderr.splitlines()[-1].startswith(line)
     assert not (copy / "results/mine/runs/soft").exists()
 
 

@@ -78,7 +78,27 @@ def get_parameters(verb, wildcards):
 
 
 def get_inputs(verb):
-    return lambda wildcards: steps.followed(STEPS[verb], STEPS[verb].given(study, get_place(verb, wildcards)))
+    def get_them(wildcards):
+        place = get_place(verb, wildcards)
+        if verb == "check-model" and workflow.dryrun:
+            call_builder(place.model, place.dataset)
+        return steps.followed(STEPS[verb], STEPS[verb].given(study, place))
+
+    return get_them
+
+
+@functools.cache
+def call_builder(model, dataset):
+    # A dry run says what the job would refuse.
+    from toolnoise.provenance.record.current import is_current
+    from toolnoise.training import model_trial
+
+    step = STEPS["check-model"]
+    tried = {place: step.parameters(study, place) for place in step.places(study) if place[:2] == (model, dataset)}
+    if not any(is_current("check-model", given, study.path(layout.CHECKED, place)) for place, given in tried.items()):
+        with errors_in_one_line():
+            specs = (given["spec"] for given in tried.values())
+            model_trial.require(specs, dataset, study.config["datasets"][dataset])
 
 
 def get_own(verb):

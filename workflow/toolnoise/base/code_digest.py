@@ -92,7 +92,7 @@ def _followed(module: str) -> Path | None:
 def _follow(path: Path, found: dict[Path, str], beside: Path | None) -> None:
     if path in found:
         return
-    found[path], imported = read(path, of_script=bool(beside))
+    found[path], imported = read(path)
     for name in imported:
         source = _followed(name) or (_source(name, (beside,)) if beside else None)
         if source:
@@ -100,17 +100,15 @@ def _follow(path: Path, found: dict[Path, str], beside: Path | None) -> None:
 
 
 @functools.cache
-def read(path: Path, *, of_script: bool) -> tuple[str, tuple[str, ...]]:
+def read(path: Path) -> tuple[str, tuple[str, ...]]:
     """The digest of a source file and the names that it imports.
 
-    A script, or what it imports, may be for another Python: of a text that this one cannot read, no import is known.
+    A training program may be for another Python: of a text that this one cannot read, no import is known.
     """
     source = path.read_bytes()
     try:
         imported = _imported(syntax.tree(source))
     except syntax.UNREADABLE:
-        if not of_script:
-            raise
         imported = ()
     return hashlib.sha256(source).hexdigest(), imported
 

@@ -3,8 +3,8 @@
 import ast
 import warnings
 
-# What parsing raises for a text that this Python does not read.
-UNREADABLE = (SyntaxError, ValueError, RecursionError)
+# What parsing raises for a text that this Python does not read. The last two are for nesting that is too deep.
+UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
 def tree(code: str | bytes) -> ast.Module:

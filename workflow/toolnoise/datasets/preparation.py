@@ -4,26 +4,39 @@ import importlib
 import itertools
 import zlib
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from toolnoise.base.arrays import Rows, write_npz
-from toolnoise.datasets.prepared import Fingerprint, check
+from toolnoise.datasets.prepared import Data, Fingerprint, Split, check
 from toolnoise.datasets.raw import PARTS, Part, Raw
 from toolnoise.datasets.readers import READERS
 
 
 def prepare(dataset: str, entry: dict[str, Any], out: str | Path, threads: int = 1) -> None:
     """Read a data set, check it and write its prepared form; `threads` threads decode images."""
-    module, _, function = READERS[entry["reader"]].partition(":")
-    with getattr(importlib.import_module(module), function)(dataset, entry, threads) as raw:
+    with _opened(dataset, entry, threads) as raw:
         images = {part: _rows(getattr(raw, part)) for part in PARTS}
         labels = {f"{part}_labels": getattr(raw, part).labels for part in PARTS}
         source = entry.get("path", f"dataset {dataset}")
         check(source, raw.classes, {part: rows.shape for part, rows in images.items()}, labels)
         write_npz(out, _members(raw, images, entry.get("streamed", False)))
+
+
+def first_image(dataset: str, entry: dict[str, Any]) -> Data:
+    """A data set as a network's builder sees it, its first image and its classes, without preparing it."""
+    with _opened(dataset, entry, 1) as raw:
+        image = next(iter(raw.train.images))[np.newaxis]
+        first = Split(image, np.zeros(1, np.int32), raw.maximum, margin=raw.margin)
+        return Data(first, first, tuple(raw.classes), (), "")
+
+
+def _opened(dataset: str, entry: dict[str, Any], threads: int) -> AbstractContextManager[Raw]:
+    module, _, function = READERS[entry["reader"]].partition(":")
+    return getattr(importlib.import_module(module), function)(dataset, entry, threads)
 
 
 def _rows(part: Part) -> Rows:

@@ -1,6 +1,7 @@
 """Builders of one's own are checked while the study is planned, by reading their source: nothing is imported.
 
-What a builder returns shows only when it is called: by the job `check_model`, before the model's first run.
+What a builder returns shows only when it is called: by a dry run (`training.model_trial`), and by the job `check_model`
+before the model's first run.
 """
 
 import ast
@@ -43,6 +44,8 @@ def _fault(module: str, function: str, options: Iterable[str]) -> tuple[str, str
         tree = syntax.tree(path.read_bytes())
     except SyntaxError as error:
         return f"{path.name}, line {error.lineno}: {error.msg}", "Python"
+    except syntax.UNREADABLE as error:
+        return f"{path.name}: {str(error) or 'nested too deeply'}", "Python"
     for line, top in _imported(tree):
         if not _is_there(top):
             return f"{path.name}, line {line}: no module {top}", _modules_named(top)

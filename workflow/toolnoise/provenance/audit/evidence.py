@@ -29,8 +29,8 @@ from toolnoise.training.runs import Run
 # Errors that reading and comparing untrusted JSON and CSV can raise.
 ODD = (
     *(LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError, csv.Error, MemoryError),
-    # A module of the working directory, and whatever may not be opened there.
-    *(SyntaxError, OSError),
+    # What may not be opened.
+    OSError,
 )
 
 # A rule's findings: an artifact, by its name in statements, and what is wrong with it.

@@ -48,7 +48,7 @@ def look_up() -> None:
     programs()
     repository.versions(*ENVIRONMENT, *repository.DECISIVE)
     for path in program.PACKAGE.rglob("*.py"):
-        code_digest.read(path, of_script=False)
+        code_digest.read(path)
 
 
 def run(verb: str, given: argparse.Namespace, asked: steps.Parameters, process: str) -> None:

@@ -1,0 +1,57 @@
+"""A builder is called while its study is planned, in a process of its own: what it returns shows before any job runs.
+
+The data need not be prepared: a network is built for the shape of one image and the number of classes.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from toolnoise.base.errors import BadInput, errors_in_one_line
+from toolnoise.base.program import python
+from toolnoise.datasets.sources import sources
+from toolnoise.engines import serving
+from toolnoise.study import environments
+
+# How a process ends that refuses its input.
+REFUSED, PREFIX = 2, "toolnoise: "
+
+
+def require(specs: Iterable[dict[str, Any]], dataset: str, entry: dict[str, Any]) -> None:
+    """Refuse a model whose builder raises an error or returns no network that can be trained on a data set.
+
+    The specs are those of its toolings. Without a tooling that this machine can serve, or without the data here, only
+    the job `check_model` can tell. So it is with large data: to look into its archives takes minutes.
+    """
+    missing = [one["path"] for one in sources(entry) if not Path(one["path"]).exists()]
+    able = (spec for spec in specs if not environments.of({"spec": spec}) and not serving.why_not(spec["hardware"]))
+    spec = next(able, None)
+    if missing or entry["streamed"] or spec is None:
+        return
+    given = json.dumps({"spec": spec, "dataset": dataset, "entry": entry})
+    done = subprocess.run(python(__name__), input=given, capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode == REFUSED:
+        # Frameworks print lines of their own.
+        line = [line for line in done.stderr.splitlines() if line.startswith(PREFIX)][-1].removeprefix(PREFIX)
+        where, _, found = line.partition(": ")
+        raise BadInput(where, "", found)
+
+
+def main() -> None:
+    """Build the network of a spec, read as JSON from standard input, for the data set there."""
+    # Imported here: the Snakefile reads this module, and no data or network while it does.
+    from toolnoise.datasets import preparation
+    from toolnoise.training import network
+
+    with errors_in_one_line():
+        given = json.load(sys.stdin)
+        seen = preparation.first_image(given["dataset"], given["entry"])
+        engine, _ = network.start_engine(given["spec"])
+        network.initial_state(network.build_model(engine, given["spec"], seen), given["spec"])
+
+
+if __name__ == "__main__":
+    main()
