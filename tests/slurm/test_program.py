@@ -11,6 +11,12 @@ from toolnoise.base.program import ROOT
 
 VARIANTS = ("control", "impl", "algo", "algo_impl")
 SEEDS = 2
+# A tooling that names the scheduler's model of GPU. The node has none, so the program computes on its CPU.
+ON_A_GPU_S_NODE = """
+  - { models: [mine], datasets: [outcome], hardware: [mine-v100], variants: [control], seeds: 2 }
+hardware:
+  mine-v100: { engine: command, accelerator: cpu, gpu_model: v100 }
+"""
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +30,7 @@ def folder(cluster, toolnoise, skip_without, tmp_path_factory):
     study = folder / "study.yaml"
     text = study.read_text()
     assert "seeds: 5" in text
-    study.write_text(text.replace("seeds: 5", f"seeds: {SEEDS}"))
+    study.write_text(text.replace("seeds: 5", f"seeds: {SEEDS}") + ON_A_GPU_S_NODE)
     # The program's interpreter is the one that PATH names, as in an activated environment.
     env = cluster.env | {"PATH": f"{Path(sys.executable).parent}:{cluster.env['PATH']}"}
     # The profile first asks Slurm how jobs stand after 40 s, and waits a minute for files of another node.
@@ -42,8 +48,13 @@ def results(folder):
     return results
 
 
+def records(results, tooling):
+    """What each run on a tooling says of the machine, by the run's folder."""
+    return {path.parent: json.loads(path.read_text()) for path in results.glob(f"runs/*/*/{tooling}/*/*/run.json")}
+
+
 def test_every_training_was_a_job_of_slurm_of_its_own_on_a_node_without_gpus(results, cluster):
-    runs = {path.parent: json.loads(path.read_text()) for path in results.rglob("run.json")}
+    runs = records(results, "command")
     assert {(path.parts[-2], path.parts[-1]) for path in runs} == {
         (variant, str(seed)) for variant in VARIANTS for seed in range(1, SEEDS + 1)
     }
@@ -54,9 +65,17 @@ def test_every_training_was_a_job_of_slurm_of_its_own_on_a_node_without_gpus(res
         assert (told["JobState"], told["Partition"], told["NodeList"]) == ("COMPLETED", "cpu", "cpu1")
 
 
+def test_a_tooling_with_a_model_of_gpu_is_a_job_on_that_model_s_node_with_one_of_them(results, cluster):
+    told = [
+        cluster.jobs()[record["observed"]["slurm"]["SLURM_JOB_ID"]] for record in records(results, "mine-v100").values()
+    ]
+    assert [(job["Partition"], job["NodeList"]) for job in told] == [("v100", "gpu2")] * 2
+    assert all(job["TresPerJob"].endswith("gpu:v100:1") for job in told)
+
+
 def test_control_is_bit_equal_and_the_seeds_make_noise(results):
     def weights(variant):
-        histories = (results / "runs").glob(f"*/*/*/{variant}/*/history.csv")
+        histories = (results / "runs").glob(f"*/*/command/{variant}/*/history.csv")
         return {path.read_text() for path in histories}
 
     found = {variant: len(weights(variant)) for variant in VARIANTS}
