@@ -46,6 +46,7 @@ from toolnoise import cli, engines
 from toolnoise.base import code_digest, program
 from toolnoise.steps import STEPS, Step
 from toolnoise.study import config, grid
+from toolnoise.study.study import Study
 from toolnoise.warm import server
 
 MOST_MEMORY = 2 * 2**30
@@ -195,7 +196,7 @@ def _here(step: Step, place: tuple) -> bool:
     return not step.tooling or step.tooling(place) in ("cpu", "command", "adopted", "cpu-jax")
 
 
-def _job(study: grid.Study, file: str, verb: str, place: tuple) -> Command:
+def _job(study: Study, file: str, verb: str, place: tuple) -> Command:
     words = jobs.words(study, file, verb, place, fuzz_base.CHECKPOINT)
     parameters = STEPS[verb].parameters(study, place)
     spec = parameters.get("spec", {"hardware": {"name": "cpu"}, "variant": {"varying": []}})

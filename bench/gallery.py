@@ -22,9 +22,9 @@ from toolnoise.base.files import write_text
 from toolnoise.figures import render
 from toolnoise.steps import whole
 from toolnoise.study import catalogue, grid
-from toolnoise.study.catalogue import Figure
 from toolnoise.study.cells import Shown
-from toolnoise.study.grid import Study
+from toolnoise.study.figure_choice import Figure
+from toolnoise.study.study import Study
 
 STUDIES = ("demo", "frameworks-small", "rarity-unlike", "growth-small", "sources-small", "atlas-small")
 FOLDERS = ("results", "evidence")

@@ -16,7 +16,7 @@ from toolnoise.metrics.overhead import OVERHEAD
 from toolnoise.metrics.stability import STABILITY
 from toolnoise.steps import Job
 from toolnoise.study import layout
-from toolnoise.study.grid import Study, is_deterministic
+from toolnoise.study.study import Study, is_deterministic
 from toolnoise.training.runs import Run, read
 
 

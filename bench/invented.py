@@ -26,7 +26,7 @@ from toolnoise.provenance.record import recorder
 from toolnoise.steps import STEPS
 from toolnoise.study import config, grid, layout
 from toolnoise.study.cells import Cell
-from toolnoise.study.grid import Study
+from toolnoise.study.study import Study
 from toolnoise.training import runs
 from toolnoise.training.loop import HISTORY, TENSOR_DIGITS
 from toolnoise.training.network import start_engine

@@ -2,7 +2,7 @@
 
 from toolnoise.steps import STEPS, outputs
 from toolnoise.study.cells import Place
-from toolnoise.study.grid import Study
+from toolnoise.study.study import Study
 
 
 def words(study: Study, file: str, verb: str, place: Place, checkpoint: str = "checkpoint.npz") -> list[str]:

@@ -19,6 +19,7 @@ from toolnoise.datasets import preparation
 from toolnoise.provenance.record import repository
 from toolnoise.study import config, environments, grid, layout
 from toolnoise.study.cells import Place, Training
+from toolnoise.study.study import Study
 
 # By the framework: where it runs here, and where it would with a GPU.
 TOOLINGS = {"tensorflow": ("cpu", "h100"), "jax": ("cpu-jax", "h100-jax"), "torch": ("cpu-torch", "h100-torch")}
@@ -35,7 +36,7 @@ def toolings(name: str) -> tuple[list[str], list[str]]:
     return [one for one, _ in here], [other for _, other in here]
 
 
-def study(names: list[str]) -> grid.Study:
+def study(names: list[str]) -> Study:
     """A study of one run on each of these toolings, with its data."""
     draw = np.random.default_rng(1)
     images = {part: draw.integers(0, 256, (64, 8, 8, 1), np.uint8) for part in ("train", "test")}
@@ -53,12 +54,12 @@ def study(names: list[str]) -> grid.Study:
     return grid.load(STUDY)
 
 
-def command(of: grid.Study, verb: str, place: Place) -> list[str]:
+def command(of: Study, verb: str, place: Place) -> list[str]:
     """The command of a job, with this environment's program."""
     return [f"{sys.prefix}/bin/toolnoise", *jobs.words(of, str(STUDY), verb, place)]
 
 
-def trained(of: grid.Study, place: Training) -> None:
+def trained(of: Study, place: Training) -> None:
     """Perform the jobs of a run; a job that fails ends this program."""
     if importlib.util.find_spec("snakemake"):
         where = ["--snakefile", str(program.snakefile()), "--configfile", str(STUDY), "--cores", "1", "--quiet", "all"]
@@ -72,7 +73,7 @@ def trained(of: grid.Study, place: Training) -> None:
         subprocess.run(line, check=True, stdout=sys.stderr)
 
 
-def refused(of: grid.Study, place: Training) -> str:
+def refused(of: Study, place: Training) -> str:
     """The line that refuses a run."""
     done = subprocess.run(command(of, "train", place), capture_output=True, text=True, check=False)
     lines = [line for line in done.stderr.splitlines() if line.startswith("toolnoise: ")]

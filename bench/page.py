@@ -32,7 +32,7 @@ from toolnoise.provenance.record import statements
 from toolnoise.provenance.record.statements import INPUT, Artifact, Statement
 from toolnoise.provenance.record.tree import Results, Stated, Tree
 from toolnoise.study.cells import Cell
-from toolnoise.study.grid import Study
+from toolnoise.study.study import Study
 
 TOOLINGS = ("cpu", "cpu-eigen", "cpu-jax", "cpu-torch")
 VARIANTS = ("algo_impl", "algo", "impl", "init", "shuffle")

@@ -27,7 +27,7 @@ from toolnoise import steps
 from toolnoise.base.program import ROOT
 from toolnoise.steps import STEPS
 from toolnoise.study import layout
-from toolnoise.study.grid import Study
+from toolnoise.study.study import Study
 
 SIZES = (100, 1_000, 10_000)
 A_CELL = 100

@@ -10,7 +10,7 @@ from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import SOURCES
 from toolnoise.study import config, grid
-from toolnoise.study.grid import Cell
+from toolnoise.study.cells import Cell
 from toolnoise.study.variants import VARIANTS
 from toolnoise.training import loop, runs
 

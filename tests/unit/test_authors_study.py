@@ -3,7 +3,7 @@
 import pytest
 
 from toolnoise.base.program import ROOT
-from toolnoise.study import catalogue, grid, papers_recipe, published
+from toolnoise.study import grid, paper_items, papers_recipe, published
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def test_augmentation_varies_in_no_variant(authors):
 @pytest.mark.parametrize("item", ["table2", "table5", "fig2", "fig3", "fig4", "fig5", "fig11", "fig13"])
 def test_its_items_have_the_papers_tasks_and_toolings(authors, paper, item):
     def shown(study):
-        figures = catalogue.by_target(study.figures)[item]
+        figures = paper_items.by_target(study.figures)[item]
         return {cell[:3] for cell in study.cells for figure in figures if figure.shows(cell)}
 
     assert shown(authors) == shown(paper)

@@ -5,7 +5,7 @@ import pytest
 from toolnoise import steps
 from toolnoise.base.program import ROOT
 from toolnoise.steps import whole
-from toolnoise.study import catalogue, config, grid
+from toolnoise.study import catalogue, config, figure_choice, grid, paper_items
 from toolnoise.study.cells import Cell, Network, Pair, Shown
 from toolnoise.study.figure_grid import Grid
 
@@ -41,7 +41,7 @@ def found(some, pairs=(), recipe_of=None, networks=(), runs=2):
     recipe_of = recipe_of or {cell[:2]: "plain" for cell in some}
     resolved = {"models": models, "datasets": DATASETS, "recipes": RECIPES, "hardware": HARDWARE, "overhead": OVERHEAD}
     seeds = dict.fromkeys(some, range(1, runs + 1))
-    return catalogue.possible(Grid(resolved, seeds, pairs, recipe_of, networks))
+    return figure_choice.possible(Grid(resolved, seeds, pairs, recipe_of, networks))
 
 
 def names(some, **more):
@@ -122,7 +122,7 @@ def test_each_task_on_two_toolings_has_a_figure_across_them():
     mine = cells(("smallcnn", "resnet18"), hardware=("cpu", "noisy"))
     pairs = [Pair("resnet18", "digits", "cpu", "noisy", "control")]
     (figure,) = found(mine, pairs=pairs)["across_toolings"]
-    assert figure == catalogue.Figure(
+    assert figure == figure_choice.Figure(
         "across_toolings-resnet18-digits", "across_toolings", ("cpu", "noisy"), (("resnet18", "digits"),)
     )
 
@@ -194,7 +194,7 @@ def test_a_figure_that_the_grid_cannot_feed_is_refused_if_asked_for_and_left_out
 def test_figures_asked_for_are_the_ones_there_are(written, built):
     written["figures"] = ["table2"]
     tasks = (("smallcnn", "digits"),)
-    assert built(written).figures == (catalogue.Figure("table2", "table2", ("cpu", "noisy"), tasks),)
+    assert built(written).figures == (figure_choice.Figure("table2", "table2", ("cpu", "noisy"), tasks),)
 
 
 def test_a_block_is_in_no_figure_that_it_is_excluded_from(written, built):
@@ -232,7 +232,7 @@ def test_the_demo_and_the_small_studies_show_every_kind():
     small = [grid.load(path) for path in (*studies.glob("*-small.yaml"), studies / "rarity.yaml")]
     # Published numbers are of GPUs.
     assert {kind for one in (demo, *small) for kind in one.figure_kinds} == set(catalogue.KINDS) - {"paper_vs_ours"}
-    assert all(figures for target, figures in catalogue.by_target(demo.figures).items() if target != "paper_vs_ours")
+    assert all(figures for target, figures in paper_items.by_target(demo.figures).items() if target != "paper_vs_ours")
 
 
 def test_a_table_of_sources_needs_two_single_ones_and_a_figure_of_a_bit_two_moments():
@@ -278,7 +278,7 @@ def test_remedies_are_shown_by_tooling_and_by_the_task_that_they_are_held_agains
     mine |= {cell._replace(model="m-snapshots"): cell for cell in mine if cell.model == "m"}
     some = dict.fromkeys(mine, (1, 2))
     config = {"models": {cell.model: {"builder": "a:b"} for cell in some}, "datasets": DATASETS, "recipes": RECIPES}
-    shown = catalogue.possible(Grid(config, some, (), {}, (), mine))["remedies"]
+    shown = figure_choice.possible(Grid(config, some, (), {}, (), mine))["remedies"]
     assert {figure.name: [model for model, _ in figure.tasks] for figure in shown} == {
         f"remedies-{tooling}-{name}-digits": models
         for tooling in ("cpu", "noisy")
@@ -290,12 +290,12 @@ def test_remedies_are_shown_by_tooling_and_by_the_task_that_they_are_held_agains
 
 
 def shown(*names):
-    return [catalogue.Figure(name, name.partition("-")[0], (), ()) for name in names]
+    return [figure_choice.Figure(name, name.partition("-")[0], (), ()) for name in names]
 
 
 def test_where_the_papers_toolings_are_each_item_is_its_own_figure():
     some = shown("table2", "noise_by_source-v100", "noise_by_source-p100", "noise_by_source-a100", "order-cpu-s-d")
-    meant = {target: [figure.name for figure in mine] for target, mine in catalogue.by_target(some).items() if mine}
+    meant = {target: [figure.name for figure in mine] for target, mine in paper_items.by_target(some).items() if mine}
     assert meant == {
         "table2": ["table2"],
         "fig2": ["noise_by_source-v100"],
@@ -307,15 +307,15 @@ def test_where_the_papers_toolings_are_each_item_is_its_own_figure():
 def test_where_they_are_not_an_item_is_all_figures_of_its_kind():
     some = shown("noise_by_source-cpu", "noise_by_source-cpu-eigen")
     for target in ("fig2", "fig11", "fig13"):
-        assert catalogue.of_target(target, some, "mine.yaml") == tuple(some)
+        assert paper_items.of_target(target, some, "mine.yaml") == tuple(some)
 
 
 def test_an_item_that_a_study_cannot_feed_says_in_one_line_what_it_needs(refused):
     some = shown("table2", "noise_by_source-v100")
-    assert refused(catalogue.of_target, "fig13", some, "mine.yaml") == (
+    assert refused(paper_items.of_target, "fig13", some, "mine.yaml") == (
         "mine.yaml: fig13: the study has no noise_by_source-rtx5000; it has noise_by_source-v100"
     )
-    assert refused(catalogue.of_target, "fig4", some, "mine.yaml") == (
+    assert refused(paper_items.of_target, "fig4", some, "mine.yaml") == (
         "mine.yaml: fig4: the study has no subgroups; it needs a data set with sub-groups: faces, "
         "celeba with groups, or an image-folder with a group"
     )
@@ -355,7 +355,7 @@ def test_published_numbers_are_shown_where_a_gpu_has_one_to_compare():
 def test_the_papers_overhead_is_figures_8_9a_and_9b():
     block = config.read_yaml(PAPER)["overhead"]
     possible = found(cells(), networks=networks(*block["models"], hardware=block["hardware"]))
-    targets = catalogue.by_target([figure for some in possible.values() for figure in some])
+    targets = paper_items.by_target([figure for some in possible.values() for figure in some])
     assert [figure.name for figure in targets["fig8"]] == ["kernels-v100"]
     assert [figure.name for figure in targets["fig9a"]] == ["overhead-networks"]
     assert len(targets["fig9a"][0].tasks) == 10

@@ -9,7 +9,7 @@ from toolnoise import cli
 from toolnoise.base import files
 from toolnoise.engines import serving
 from toolnoise.study import config, environments
-from toolnoise.study.grid import Cell
+from toolnoise.study.cells import Cell
 from toolnoise.warm import dispatcher
 
 OLD = "tensorflow-2.16"

@@ -8,7 +8,7 @@ from toolnoise.base import arrays, files
 from toolnoise.commands import estimate
 from toolnoise.models.initial import Parameter
 from toolnoise.study import layout
-from toolnoise.study.grid import Cell
+from toolnoise.study.cells import Cell
 
 SECONDS = {"start_up": 4.0, "compile": 2.0, "training": 30.0, "evaluation": 3.0}
 EPOCHS = 3

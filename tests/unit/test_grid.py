@@ -11,7 +11,7 @@ from toolnoise.base.files import canonical_sha256
 from toolnoise.datasets import sources
 from toolnoise.steps import STEPS
 from toolnoise.study import config, grid, layout
-from toolnoise.study.grid import MODES, Cell, Pair, Profile
+from toolnoise.study.cells import MODES, Cell, Pair, Profile
 from toolnoise.study.variants import VARIANTS
 
 

@@ -9,7 +9,7 @@ from toolnoise.dumps.layer_dump import drawn, gram
 from toolnoise.engines import some_at_a_time
 from toolnoise.measures import layers
 from toolnoise.metrics.layers import LAYERS
-from toolnoise.study.grid import Cell
+from toolnoise.study.cells import Cell
 
 
 def test_examples_are_drawn_once_for_a_data_set_and_stand_in_their_order():

@@ -9,7 +9,7 @@ from toolnoise.dumps import stacks
 from toolnoise.measures import cell, reading
 from toolnoise.metrics.identical import CRITERIA, REFERENCES
 from toolnoise.study import config
-from toolnoise.study.grid import Cell
+from toolnoise.study.cells import Cell
 from toolnoise.training import runs
 
 CELL = Cell("smallcnn", "digits", "cpu", "control")

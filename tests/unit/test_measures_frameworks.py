@@ -9,7 +9,7 @@ from toolnoise.measures import frameworks
 from toolnoise.metrics.frameworks import FRAMEWORKS, PARTINGS
 from toolnoise.steps import STEPS
 from toolnoise.study import layout
-from toolnoise.study.grid import Cell, Pair
+from toolnoise.study.cells import Cell, Pair
 
 STEP = STEPS["predict-elsewhere"]
 PAIR = Pair("smallcnn", "digits", "cpu", "other", "control")

@@ -7,7 +7,7 @@ from toolnoise.base import arrays, files, metric_files
 from toolnoise.measures import remedies as measures_remedies
 from toolnoise.metrics import remedies
 from toolnoise.metrics.remedies import REMEDIES
-from toolnoise.study.grid import Cell
+from toolnoise.study.cells import Cell
 
 CELL = Cell("mine", "digits", "cpu", "algo_impl")
 LABELS = np.arange(60) % 3

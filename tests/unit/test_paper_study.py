@@ -5,7 +5,8 @@ from collections import Counter
 import pytest
 
 from toolnoise.base.program import ROOT
-from toolnoise.study import catalogue, config, grid, published
+from toolnoise.study import config, grid, paper_items, published
+from toolnoise.study.cells import Cell
 
 
 @pytest.fixture(scope="module")
@@ -64,21 +65,22 @@ ITEMS = {  # each item's tasks by tooling, as in the paper
 
 @pytest.mark.parametrize("item", ITEMS)
 def test_an_item_shows_exactly_the_papers_cells_and_control(paper, item):
-    shown = {cell for cell in paper.cells for figure in catalogue.by_target(paper.figures)[item] if figure.shows(cell)}
+    figures = paper_items.by_target(paper.figures)[item]
+    shown = {cell for cell in paper.cells for figure in figures if figure.shows(cell)}
     expected = {
-        grid.Cell(*task, hardware, variant)
+        Cell(*task, hardware, variant)
         for hardware, tasks in ITEMS[item].items()
         for task in tasks
         for variant in (*PAPERS, "control")
     }
     if item == "fig6":
-        expected |= {grid.Cell("resnet18", "cifar100", "tpu-v2-8", variant) for variant in ("algo_impl", "control")}
+        expected |= {Cell("resnet18", "cifar100", "tpu-v2-8", variant) for variant in ("algo_impl", "control")}
     assert shown == expected
 
 
 @pytest.mark.parametrize(("item", "papers", "all_of_it"), [("table2", 285, 380), ("fig2", 105, 140)])
 def test_an_item_plans_the_papers_runs_and_those_of_control(paper, item, papers, all_of_it):
-    (figure,) = catalogue.by_target(paper.figures)[item]
+    (figure,) = paper_items.by_target(paper.figures)[item]
     seeds = {cell: len(mine) for cell, mine in paper.seeds.items() if figure.shows(cell)}
     assert sum(seeds.values()) == all_of_it
     assert sum(count for cell, count in seeds.items() if cell.variant != "control") == papers
@@ -92,7 +94,7 @@ def test_every_cell_with_a_published_number_is_there(paper):
         named = [(number.model, number.dataset, number.hardware, variant) for variant in figures_variants(number)]
         assert set(named) <= cells, number
         for cell in named:
-            assert len(paper.seeds[grid.Cell(*cell)]) == int(number.n_runs)
+            assert len(paper.seeds[Cell(*cell)]) == int(number.n_runs)
 
 
 def figures_variants(number):
@@ -100,12 +102,12 @@ def figures_variants(number):
 
 
 def test_every_item_of_the_paper_is_there_by_its_own_figures(paper):
-    found = catalogue.by_target(paper.figures)
-    assert {target: tuple(figure.name for figure in mine) for target, mine in found.items()} == catalogue.TARGETS
+    found = paper_items.by_target(paper.figures)
+    assert {target: tuple(figure.name for figure in mine) for target, mine in found.items()} == paper_items.TARGETS
 
 
 def test_figure_7_differs_from_the_papers_recipe_in_its_batch_size_alone_up_to_the_full_set(paper):
-    (order,) = catalogue.by_target(paper.figures)["fig7"]
+    (order,) = paper_items.by_target(paper.figures)["fig7"]
     sizes = [paper.batch_size(*task) for task in order.tasks]
     assert sizes == sorted(sizes)
     assert sizes[-1] == 50_000

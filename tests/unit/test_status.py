@@ -11,7 +11,7 @@ from toolnoise.base.printing import span
 from toolnoise.commands import status
 from toolnoise.steps import STEPS
 from toolnoise.study import layout
-from toolnoise.study.grid import Cell
+from toolnoise.study.cells import Cell
 
 SECONDS = {"start_up": 4.0, "compile": 2.0, "training": 30.0, "evaluation": 3.0}
 EPOCHS = 3

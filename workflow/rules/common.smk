@@ -9,7 +9,7 @@ from toolnoise import steps
 from toolnoise.base.errors import errors_in_one_line
 from toolnoise.datasets import sources
 from toolnoise.steps import STEPS
-from toolnoise.study import catalogue, config as configuration, grid, layout
+from toolnoise.study import catalogue, config as configuration, grid, layout, paper_items
 from toolnoise.study.builders import is_own, require_builders
 from toolnoise.study.cells import MODES, Cell, Metric, Pair, Shown
 
@@ -210,6 +210,6 @@ def get_files(some):
 def get_target(name):
     def get_its_files(_wildcards):
         with errors_in_one_line():
-            return list(get_files(catalogue.of_target(name, study.figures, FILE)))
+            return list(get_files(paper_items.of_target(name, study.figures, FILE)))
 
     return get_its_files

@@ -23,7 +23,7 @@ from toolnoise.commands.command_line import Verb
 from toolnoise.study.cells import Cell
 
 if TYPE_CHECKING:
-    from toolnoise.study.grid import Study
+    from toolnoise.study.study import Study
 
 MOST_PROCESSES = 256
 

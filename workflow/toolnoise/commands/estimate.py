@@ -23,8 +23,8 @@ from toolnoise.epoch_plan import cycles, steps_per_epoch
 from toolnoise.steps import STEPS
 from toolnoise.study import config, layout, remedy_sets
 from toolnoise.study.cells import MODES, Cell, Dataset, Profile
-from toolnoise.study.grid import Study, is_deterministic
 from toolnoise.study.growing import records_steps
+from toolnoise.study.study import Study, is_deterministic
 from toolnoise.timing import run_time
 from toolnoise.timing.run_time import Pace
 from toolnoise.training import network, runs

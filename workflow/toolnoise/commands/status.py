@@ -22,7 +22,7 @@ from toolnoise.base.printing import aligned, span
 from toolnoise.steps import STEPS
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell, Place, Training
-from toolnoise.study.grid import Study
+from toolnoise.study.study import Study
 from toolnoise.timing import run_time
 from toolnoise.training import runs
 

@@ -16,7 +16,7 @@ from toolnoise.measures import control_gate
 from toolnoise.metrics.stability import STABILITY
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell
-from toolnoise.study.grid import Study
+from toolnoise.study.study import Study
 from toolnoise.study.variants import variant
 
 # The metrics of a cell that are shown; all but the last are fractions.

@@ -28,9 +28,10 @@ from toolnoise.provenance.record.signing import AllowedSigners
 from toolnoise.provenance.record.tree import Results, Tree
 from toolnoise.steps import STEPS
 from toolnoise.study import layout
-from toolnoise.study.catalogue import FIGURES, KINDS, Figure
+from toolnoise.study.catalogue import FIGURES, KINDS
 from toolnoise.study.cells import Cell, Shown, Training, Whole
-from toolnoise.study.grid import Study
+from toolnoise.study.figure_choice import Figure
+from toolnoise.study.study import Study
 from toolnoise.training import runs
 
 WEB = Path(__file__).parent / "web"

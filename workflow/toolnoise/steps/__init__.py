@@ -22,7 +22,7 @@ from toolnoise.steps.step import Files, Names, Parameters, Step, followed, input
 from toolnoise.steps.table import COLUMNS, CONFIGURE
 from toolnoise.steps.whole import ROOT, claims, collected, gates, metric_files, shown, summaries
 from toolnoise.study.cells import Cell, Metric, Place, Shown, Training
-from toolnoise.study.grid import Study
+from toolnoise.study.study import Study
 
 __all__ = [
     "COLUMNS",

@@ -10,7 +10,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.study import layout
 from toolnoise.study.catalogue import KINDS
 from toolnoise.study.cells import Cell, Pair, Place
-from toolnoise.study.grid import Study
+from toolnoise.study.study import Study
 
 Parameters = dict[str, Any]
 # The files of a job by the options that name them. `read` of a figure has lists: a kind and its files.

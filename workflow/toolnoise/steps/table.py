@@ -10,7 +10,7 @@ from toolnoise.study import layout, programs
 from toolnoise.study.builders import is_own
 from toolnoise.study.catalogue import KINDS
 from toolnoise.study.cells import Cell, Control, Dataset, Network, Pair, Profile, Task, Training, Variants, Whole
-from toolnoise.study.grid import Study
+from toolnoise.study.study import Study
 
 A_DAY = 24 * 60  # minutes
 MOST_POINTS = 200_000  # of all curves of a study's page

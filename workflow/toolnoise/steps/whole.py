@@ -9,9 +9,10 @@ from toolnoise.steps.step import Files, Names, Parameters, Read, Step, outputs_o
 from toolnoise.steps.table import COLUMNS
 from toolnoise.steps.table import ROWS as PARTS
 from toolnoise.study import catalogue, config, layout, papers_recipe
-from toolnoise.study.catalogue import KINDS, Figure
+from toolnoise.study.catalogue import KINDS
 from toolnoise.study.cells import Metric, Shown, Whole
-from toolnoise.study.grid import Study
+from toolnoise.study.figure_choice import Figure
+from toolnoise.study.study import Study
 
 
 def metric_files(study: Study, figure: Figure | None = None) -> dict[str, list[str]]:

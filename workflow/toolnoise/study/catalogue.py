@@ -1,4 +1,4 @@
-"""Which figures and tables a study can feed: each kind as a row, and what Zhuang et al. call them.
+"""Which kinds of figures and tables a study can feed, each as a row.
 
 A kind is a notebook of its name; a figure is that notebook executed for some toolings and tasks, and its name begins
 with its kind. A new kind is a row here and its notebook. Pure and light: the Snakefile reads this module.
@@ -6,17 +6,12 @@ with its kind. A new kind is a row here and its notebook. Pure and light: the Sn
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
-from types import MappingProxyType
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from toolnoise.base.errors import BadInput
-from toolnoise.study.cells import Cell, Dataset, Network, Pair
-from toolnoise.study.cells import Task as TaskPlace
+from toolnoise.study.cells import Cell, Network
 from toolnoise.study.figure_grid import RUNS_FOR_ENSEMBLES, Grid
 
-Task = tuple[str, str]
 Subject = Cell | Network
 
 # The page shows the categories in the order of their names.
@@ -79,10 +74,6 @@ def _place(cell: Cell) -> str:
 
 def _dataset(cell: Cell) -> str:
     return f"{cell.hardware}-{cell.dataset}"
-
-
-def _unique(values: Iterable[Any]) -> tuple[Any, ...]:
-    return tuple(dict.fromkeys(values))
 
 
 _FRAMEWORKS = "two toolings of different engines with a variant of control or algo"
@@ -494,108 +485,7 @@ which nothing was run are left out here; the CSV has all numbers.
     ),
 }
 
-# The paper's items, each with the names of its figures in a study with the paper's grid; and its numbers beside ours.
-TARGETS = {
-    "table2": ("table2",),
-    "table3": ("table3",),
-    "table4": ("table4",),
-    "table5": ("table5",),
-    "fig2": ("noise_by_source-v100",),
-    "fig3": ("batch_norm-v100",),
-    "fig4": ("subgroups-v100",),
-    "fig5": ("per_class-v100-resnet18-cifar10", "per_class-v100-resnet18-cifar100"),
-    "fig6": ("across_toolings-resnet18-cifar100",),
-    "fig7": ("order-tpu-v2-8-smallcnn-b125-cifar10",),
-    "fig8": ("kernels-v100",),
-    "fig9a": ("overhead-networks",),
-    "fig9b": ("overhead-kernel-size",),
-    "fig11": ("noise_by_source-p100",),
-    "fig13": ("noise_by_source-rtx5000",),
-    "paper_vs_ours": ("paper_vs_ours",),
-    "claims": ("claims",),
-}
-
-
-class Figure(NamedTuple):
-    """One notebook executed for some toolings and tasks; `excluded` are cells of these that it does not show."""
-
-    name: str
-    notebook: str
-    hardware: tuple[str, ...]
-    tasks: tuple[Task, ...]
-    excluded: tuple[Cell, ...] = ()
-
-    def shows(self, place: Subject | Pair | TaskPlace | Dataset) -> bool:
-        """Whether the figure shows a cell, a network, a pair of toolings, a task or a data set."""
-        if isinstance(place, Dataset):
-            return any(place.dataset == dataset for _, dataset in self.tasks)
-        if isinstance(place, TaskPlace):
-            return tuple(place) in self.tasks
-        toolings = {place.hardware, getattr(place, "other_hardware", place.hardware)}
-        cells = place.cells if isinstance(place, Pair) else (place,)
-        return place.task in self.tasks and toolings <= set(self.hardware) and set(cells).isdisjoint(self.excluded)
-
 
 def notebook_of(kind: str) -> str:
     """The path of a kind's notebook in the repository."""
     return f"notebooks/{kind}.ipynb"
-
-
-def possible(
-    grid: Grid, excluded: Mapping[str, Collection[Cell]] = MappingProxyType({})
-) -> dict[str, tuple[Figure, ...]]:
-    """The figures of each kind that a study's cells and networks have data for; `excluded` maps kinds to cells."""
-    found = {}
-    for name, kind in KINDS.items():
-        hidden = excluded.get(name, ())
-        figures = _figures(name, *kind.feed(grid.without(hidden)))
-        found[name] = tuple(
-            figure._replace(excluded=tuple(cell for cell in hidden if figure.shows(cell))) for figure in figures
-        )
-    return found
-
-
-def chosen(
-    possible: Mapping[str, tuple[Figure, ...]], kinds: Sequence[str] | None, file: str | Path
-) -> Iterator[Figure]:
-    """The figures of the kinds that a study requests, or of every kind; a requested kind without data is refused."""
-    for kind in possible if kinds is None else kinds:
-        if kinds and not possible[kind]:
-            raise BadInput(file, "figures", f"the grid has no data for {kind!r}", f"it needs {KINDS[kind].needs}")
-        yield from possible[kind]
-
-
-def by_target(figures: Iterable[Figure]) -> dict[str, tuple[Figure, ...]]:
-    """The figures for each item of the paper: the item's own or, off the paper's grid, all of its kind."""
-    papers = {name for names in TARGETS.values() for name in names}
-    found = {}
-    for target, names in TARGETS.items():
-        mine = tuple(figure for figure in figures if figure.notebook == _kind(target))
-        own = tuple(figure for figure in mine if figure.name in names)
-        found[target] = own if any(figure.name in papers for figure in mine) else mine
-    return found
-
-
-def of_target(target: str, figures: Iterable[Figure], file: str | Path) -> tuple[Figure, ...]:
-    """The figures of a study for an item of the paper; without any, the error is one line."""
-    found = by_target(figures)[target]
-    if not found:
-        others = [figure.name for figure in figures if figure.notebook == _kind(target)]
-        if others:
-            missing = " or ".join(TARGETS[target])
-            raise BadInput(file, target, f"the study has no {missing}", f"it has {', '.join(others)}")
-        raise BadInput(file, target, f"the study has no {_kind(target)}", f"it needs {KINDS[_kind(target)].needs}")
-    return found
-
-
-def _kind(target: str) -> str:
-    return TARGETS[target][0].partition("-")[0]
-
-
-def _figures(kind: str, cells: Iterable[Subject], part: Callable[[Any], str] | None) -> Iterator[Figure]:
-    """One figure of all these cells, or one for each part of them."""
-    parts: dict[str, list[Subject]] = {}
-    for cell in cells:
-        parts.setdefault(f"{kind}-{part(cell)}" if part else kind, []).append(cell)
-    for name, mine in parts.items():
-        yield Figure(name, kind, _unique(cell.hardware for cell in mine), _unique(cell.task for cell in mine))

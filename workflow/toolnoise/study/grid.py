@@ -1,234 +1,21 @@
-"""A study: from a resolved configuration to its cells, runs, specs, figures and targets.
-
-Pure: nothing here reads or writes, and nothing heavy is imported, because every cluster job reads the Snakefile again.
-A spec is everything that may influence a run, so its digest decides whether to train again.
-"""
+"""From a resolved configuration to a study: the blocks of its grid, checked and multiplied out, and its figures."""
 
 import itertools
-from collections.abc import Collection, Container, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import DRAW
-from toolnoise.study import catalogue, config, growing, programs, remedy_sets
-from toolnoise.study.catalogue import Figure
-from toolnoise.study.cells import MODES, Cell, Network, Pair, Place, Profile, Task, Training, Variants
-from toolnoise.study.comparisons import comparisons
-from toolnoise.study.figure_grid import Grid, has_groups
-from toolnoise.study.variants import ALLOWED, has_draws, variant
-
-# Without implementation noise two toolings can be compared run by run: all algorithmic draws are equal.
-PAIRABLE = ("control", "algo")
+from toolnoise.study import config, figure_choice, programs
+from toolnoise.study.cells import Cell
+from toolnoise.study.figure_choice import Figure
+from toolnoise.study.figure_grid import Grid
+from toolnoise.study.study import PAIRABLE, Study, is_deterministic
+from toolnoise.study.variants import ALLOWED, Variant, has_draws, variant
 
 # The allowed slowdown of a deterministic run. Zhuang et al. measured up to 2.11 (figure 9a: networks, P100).
 DETERMINISM = 2
-
-OWN_ENVIRONMENT = ("environment", "")
-
-Spec = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Study:
-    """A named grid: `seeds` maps each cell to its seeds and `recipe_of` each (model, dataset) to its recipe.
-
-    `draws` maps the cells with several draws of what is fixed in them to the number of draws; the seed of one of their
-    runs is draw x DRAW + seed. `minutes` is the time limit of a run of each cell on a cluster. `views` maps the cells
-    with remedies to the sets of views that their block names, `layers` maps the cells whose layers are compared to the
-    number of test examples. `atlas` has the cells whose toolings are compared all at once, instead of pair by pair.
-    """
-
-    name: str
-    config: config.Config
-    seeds: dict[Cell, tuple[int, ...]]
-    draws: dict[Cell, int]
-    minutes: dict[Cell, int]
-    views: dict[Cell, tuple[str, ...]]
-    recipe_of: dict[tuple[str, str], str]
-    layers: dict[Cell, int]
-    atlas: frozenset[Cell]
-    figures: tuple[Figure, ...]
-
-    @property
-    def cells(self) -> tuple[Cell, ...]:
-        """Every cell, in the order of the grid."""
-        return tuple(self.seeds)
-
-    @property
-    def pairs(self) -> tuple[Pair, ...]:
-        """Every two toolings under a variant in which they differ only by the implementation."""
-        return _pairs(_leaving(self.config, self.seeds, (programs.LOGITS,)), self.atlas)
-
-    @property
-    def atlases(self) -> tuple[Task, ...]:
-        """Every task whose toolings are compared all at once."""
-        return tuple(dict.fromkeys(Task(*cell[:2]) for cell in self.seeds if cell in self.atlas))
-
-    def mapped(self, task: Task) -> tuple[Cell, ...]:
-        """The cells of a task whose toolings are compared all at once."""
-        return tuple(cell for cell in self.seeds if cell in self.atlas and cell.task == task)
-
-    @property
-    def grouped(self) -> tuple[Cell, ...]:
-        """The cells whose data have sub-groups."""
-        return tuple(cell for cell in self.seeds if has_groups(self.config["datasets"][cell.dataset]))
-
-    @property
-    def compared(self) -> tuple[Variants, ...]:
-        """Every task on a tooling that has variants to compare, or a model with batch normalisation beside it."""
-        cells = _leaving(self.config, self.seeds, programs.CLASSIFYING)
-        places = dict.fromkeys(Variants(*cell[:3]) for cell in cells)
-        return tuple(place for place in places if self.comparisons(place))
-
-    def comparisons(self, place: Variants) -> tuple[tuple[Cell, Cell], ...]:
-        """The cells of a task on a tooling that are put into a ratio: each numerator with its denominator."""
-        return tuple(comparisons(place, self.seeds))
-
-    @property
-    def growing(self) -> dict[Variants, tuple[tuple[Cell, Cell], ...]]:
-        """The cells of each task on its reference tooling that are compared step by step, each with its reference."""
-        return _growing(self.config, self.recipe_of, self.seeds, self.draws)
-
-    @property
-    def frameworks(self) -> tuple[Pair, ...]:
-        """The pairs whose toolings use two frameworks."""
-        return tuple(pair for pair in self.pairs if is_of_frameworks(pair, self.config))
-
-    @property
-    def exchanged(self) -> tuple[Pair, ...]:
-        """Runs trained on the first of two toolings and predicted on the other: each of these pairs, both ways."""
-        return tuple(way for pair in self.frameworks for way in (pair, pair.reversed))
-
-    @property
-    def profiles(self) -> tuple[Profile, ...]:
-        """Every measurement of the cost of determinism."""
-        return tuple(
-            Profile(network.model, network.hardware, mode, repeat)
-            for network in self.networks
-            for mode in MODES
-            for repeat in range(1, self.config["overhead"]["repeats"] + 1)
-        )
-
-    @property
-    def networks(self) -> tuple[Network, ...]:
-        """The subjects of these measurements."""
-        return _networks(self.config)
-
-    @property
-    def controls(self) -> tuple[Cell, ...]:
-        """The cells whose replicates must be bit-equal."""
-        return tuple(cell for cell in self.seeds if cell.variant == "control")
-
-    def is_program(self, cell: Cell | Training) -> bool:
-        """Whether the runs of a cell are those of a training program of others."""
-        return programs.is_program(self.config["models"][cell.model])
-
-    def remedies(self, cell: Cell) -> tuple[str, ...]:
-        """The names of the remedies that are applied to the runs of a cell."""
-        if cell not in self.views:
-            return ()
-        return remedy_sets.remedies(self.views[cell], self.config["recipes"][self.recipe_of[cell[:2]]]["cycles"])
-
-    def single(self, cell: Cell) -> Cell:
-        """The cell whose runs, without a remedy, are the reference for a cell under remedies.
-
-        For a model M-snapshots it is the cell of M, if remedies are requested for that too.
-        """
-        return _single(cell, self.views)
-
-    @property
-    def alike(self) -> tuple[tuple[Cell, ...], ...]:
-        """Groups of cells whose runs take the same time: one task on one tooling, deterministic or not."""
-        groups: dict[tuple[str, str, str, bool], tuple[Cell, ...]] = {}
-        for cell in self.seeds:
-            key = (*cell[:3], is_deterministic(cell))
-            groups[key] = (*groups.get(key, ()), cell)
-        return tuple(groups.values())
-
-    @property
-    def figure_kinds(self) -> tuple[str, ...]:
-        """The notebooks that the study's figures come from."""
-        return tuple(dict.fromkeys(figure.notebook for figure in self.figures))
-
-    def figure(self, name: str) -> Figure:
-        """A figure by its name."""
-        return next(figure for figure in self.figures if figure.name == name)
-
-    def tooling(self, hardware: str) -> Spec:
-        """The registry entry of a tooling."""
-        return self.config["hardware"][hardware]
-
-    def emulated(self) -> tuple[str, ...]:
-        """The toolings whose implementation noise is emulated."""
-        return tuple(name for name, entry in self.config["hardware"].items() if _emulates(entry))
-
-    def spec(self, cell: Cell, seed: int) -> Spec:
-        """Everything that may influence a run, except data and code, which have their own digests."""
-        recipe = self.recipe_of.get(cell[:2])
-        return {
-            "study_seed": self.config["seed"],
-            "model": {"name": cell.model, **self.config["models"][cell.model]},
-            "dataset": {"name": cell.dataset, **self.config["datasets"][cell.dataset]},
-            "recipe": {"name": recipe, **self.config["recipes"][recipe]} if recipe else programs.RECIPE,
-            "hardware": self._computing(cell.hardware),
-            "variant": _varying(cell.variant),
-            "seed": seed,
-            **({"draw": seed // DRAW} if cell in self.draws else {}),
-        }
-
-    def _computing(self, hardware: str) -> Spec:
-        """A tooling as far as it may influence a run: without the name that a site's scheduler has for its GPU.
-
-        The workflow's own environment has no name, so the key is there only where a tooling names another one.
-        """
-        tooling = {"name": hardware, **self.tooling(hardware)}
-        return {key: value for key, value in tooling.items() if key != "gpu_model" and (key, value) != OWN_ENVIRONMENT}
-
-    def profile_spec(self, profile: Profile) -> Spec:
-        """Everything that may influence a measurement: the spec of a run, with images instead of a data set."""
-        block = self.config["overhead"]
-        # Adam at Keras's own rate, as in the authors' overhead_test.py.
-        recipe = {"epochs": 1, "batch_size": block["batch_size"], "optimizer": "adam", "learning_rate": 0.001}
-        return {
-            "study_seed": self.config["seed"],
-            "model": {"name": profile.model, **self.config["models"][profile.model]},
-            "images": {key: block[key] for key in ("image_size", "channels", "classes")},
-            "steps": {key: block[key] for key in ("warmup", "steps")},
-            "recipe": {"name": "overhead", **config.complete(recipe, config.schema()["$defs"]["recipe"], "overhead")},
-            "hardware": self._computing(profile.hardware),
-            "variant": {"name": profile.mode, "varying": list(MODES[profile.mode])},
-            "seed": profile.repeat,
-        }
-
-    @property
-    def datasets(self) -> tuple[str, ...]:
-        """Every data set, in the order of the grid."""
-        return tuple(dict.fromkeys(cell.dataset for cell in self.seeds))
-
-    def runs(self, pattern: str, cell: Cell) -> list[str]:
-        """A path of every run of a cell, in the order of its seeds."""
-        return [pattern.format(study=self.name, seed=seed, **cell._asdict()) for seed in self.seeds[cell]]
-
-    def path(self, pattern: str, place: Place | None = None, **names: str) -> str:
-        """A path of the study, or of a part of it."""
-        return pattern.format(study=self.name, **(place._asdict() if place else {}), **names)
-
-    def batch_size(self, model: str, dataset: str) -> int:
-        """The batch size that a task is trained with."""
-        return self.config["recipes"][self.recipe_of[model, dataset]]["batch_size"]
-
-
-def is_of_frameworks(pair: Pair, resolved: config.Config) -> bool:
-    """Whether two toolings use two frameworks."""
-    one, other = (resolved["hardware"][hardware]["engine"] for hardware in (pair.hardware, pair.other_hardware))
-    return one != other
-
-
-def is_deterministic(cell: Cell) -> bool:
-    """Whether the runs of a cell are deterministic."""
-    return "impl" not in variant(cell.variant).varying
 
 
 def load(path: str | Path) -> Study:
@@ -258,15 +45,7 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
         if isinstance(block_seeds, int):
             block_seeds = range(1, block_seeds + 1)
         for cell in _product(block):
-            found = variant(cell.variant)
-            if found is None:
-                raise BadInput(file, f"{where}.variants", f"unknown variant {cell.variant!r}", ALLOWED)
-            program = programs.is_program(resolved["models"][cell.model])
-            if program:
-                model = resolved["models"][cell.model]
-                programs.require_separable(model, cell.model, found.varying, f"{where}.variants", file)
-            if "impl" in found.varying:
-                _require_noise(cell, resolved["hardware"][cell.hardware], f"{where}.variants", file)
+            found = _variant(cell, resolved, f"{where}.variants", file)
             if cell in seeds:
                 raise BadInput(file, where, f"{'/'.join(cell)} is already in an earlier block", "each cell once")
             seeds[cell] = tuple(block_seeds)
@@ -283,39 +62,21 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
                 layers[cell] = block["layers"]
             for kind in block["excluded_from"]:
                 excluded.setdefault(kind, []).append(cell)
-            if program:
+            if programs.is_program(resolved["models"][cell.model]):
                 continue
             recipe = config.recipe_for(block["recipe"], cell.model, cell.dataset, resolved["recipes"])
             if found.bit_after >= (epochs := resolved["recipes"][recipe]["epochs"]):
                 allowed = f"fewer than the {epochs} epochs of recipe {recipe!r}"
                 raise BadInput(file, f"{where}.variants", f"found {cell.variant!r}", allowed)
-            before = recipe_of.setdefault(cell[:2], recipe)
+            before = recipe_of.setdefault(cell.task, recipe)
             if recipe != before:
-                task = "/".join(cell[:2])
-                found = f"{task} has recipe {recipe!r} here and {before!r} before"
-                raise BadInput(file, f"{where}.recipe", found, "one recipe per model and data set in a study")
-    for number, hardware in enumerate(resolved.get("overhead", {}).get("hardware", [])):
-        if resolved["hardware"][hardware]["accelerator"] == "tpu":
-            found = f"{hardware!r} is a TPU, which is deterministic either way"
-            raise BadInput(file, f"overhead.hardware[{number}]", found, "toolings whose accelerator is cpu or gpu")
+                clash = f"{'/'.join(cell.task)} has recipe {recipe!r} here and {before!r} before"
+                raise BadInput(file, f"{where}.recipe", clash, "one recipe per model and data set in a study")
     seeds = {cell: seeds[cell] for cell in _together(seeds)}
-    remedied = {cell: _single(cell, sets) for cell in sets}
-    pairs = _pairs(_leaving(resolved, seeds, (programs.LOGITS,)), atlas)
-    frameworks = tuple(pair for pair in pairs if is_of_frameworks(pair, resolved))
-    networks = _networks(resolved)
-    grown = [cell for pairs in _growing(resolved, recipe_of, seeds, draws).values() for both in pairs for cell in both]
-    parts = (recipe_of, networks, remedied, layers, frameworks, tuple(dict.fromkeys(grown)), atlas)
-    shown = Grid(resolved, _leaving(resolved, seeds, programs.CLASSIFYING), pairs, *parts)
-    possible = catalogue.possible(shown, excluded)
-    kinds = resolved.get("figures")
-    for number, kind in enumerate(kinds or ()):
-        if kind not in possible:
-            raise BadInput(file, f"figures[{number}]", f"found {kind!r}", f"allowed: {', '.join(sorted(possible))}")
-    if kinds and "only" in resolved:
-        # The remaining grid need not have data for every requested figure.
-        kinds = [kind for kind in kinds if possible[kind]]
-    figures = tuple(catalogue.chosen(possible, kinds, file))
-    return Study(resolved["study"], resolved, seeds, draws, minutes, sets, recipe_of, layers, frozenset(atlas), figures)
+    parts = (seeds, draws, minutes, sets, recipe_of, layers, frozenset(atlas))
+    study = Study(resolved["study"], resolved, *parts, figures=())
+    _require_gpus(study, file)
+    return replace(study, figures=_figures(study, excluded, file))
 
 
 def _product(block: config.Config) -> Iterator[Cell]:
@@ -325,18 +86,17 @@ def _product(block: config.Config) -> Iterator[Cell]:
     )
 
 
-def _growing(
-    resolved: config.Config,
-    recipe_of: Mapping[tuple[str, str], str],
-    seeds: Collection[Cell],
-    draws: Collection[Cell],
-) -> dict[Variants, tuple[tuple[Cell, Cell], ...]]:
-    found = {
-        place: tuple(growing.references(place, seeds, draws))
-        for task, place in growing.places(seeds).items()
-        if task in recipe_of and growing.records_steps(resolved["recipes"][recipe_of[task]])
-    }
-    return {place: pairs for place, pairs in found.items() if pairs}
+def _variant(cell: Cell, resolved: config.Config, key: str, file: str | Path) -> Variant:
+    """The variant of a cell, which its model and its tooling must have."""
+    found, model = variant(cell.variant), resolved["models"][cell.model]
+    if found is None:
+        raise BadInput(file, key, f"unknown variant {cell.variant!r}", ALLOWED)
+    if programs.is_program(model):
+        programs.require_separable(model, cell.model, found.varying, key, file)
+    if "impl" in found.varying and resolved["hardware"][cell.hardware]["impl_noise"] == "none":
+        noiseless = f"{cell.variant!r} on {cell.hardware!r}, whose impl_noise is 'none'"
+        raise BadInput(file, key, noiseless, "variants without impl, or a tooling with impl_noise")
+    return found
 
 
 def _together(cells: Collection[Cell]) -> list[Cell]:
@@ -346,46 +106,6 @@ def _together(cells: Collection[Cell]) -> list[Cell]:
         for part in (cell[:2], cell[:3]):
             first.setdefault(part, place)
     return sorted(cells, key=lambda cell: (first[cell[:2]], first[cell[:3]]))
-
-
-def _networks(resolved: config.Config) -> tuple[Network, ...]:
-    block = resolved.get("overhead", {"models": [], "hardware": []})
-    return tuple(itertools.starmap(Network, itertools.product(block["models"], block["hardware"])))
-
-
-def _single(cell: Cell, remedied: Container[Cell]) -> Cell:
-    other = cell._replace(model=cell.model.removesuffix(f"-{remedy_sets.SNAPSHOTS}"))
-    return other if other in remedied else cell
-
-
-def _leaving(
-    resolved: config.Config, seeds: Mapping[Cell, tuple[int, ...]], outcomes: Collection[str]
-) -> dict[Cell, tuple[int, ...]]:
-    """The cells whose runs leave one of these outcomes."""
-    return {cell: mine for cell, mine in seeds.items() if programs.outcome(resolved, cell.model) in outcomes}
-
-
-def _pairs(seeds: dict[Cell, tuple[int, ...]], atlas: Collection[Cell]) -> tuple[Pair, ...]:
-    return tuple(
-        Pair(one.model, one.dataset, one.hardware, other.hardware, one.variant)
-        for one, other in itertools.combinations([cell for cell in seeds if cell not in atlas], 2)
-        if one.variant == other.variant
-        and one.variant in PAIRABLE
-        and one[:2] == other[:2]
-        and not set(seeds[one]).isdisjoint(seeds[other])
-    )
-
-
-def _varying(name: str) -> Spec:
-    varying, bit_after = variant(name)
-    moved = {"bit_after": bit_after} if "bit" in varying else {}
-    return {"name": name, "varying": list(varying), **moved}
-
-
-def _require_noise(cell: Cell, tooling: Spec, key: str, file: str | Path) -> None:
-    if tooling["impl_noise"] == "none":
-        found = f"{cell.variant!r} on {cell.hardware!r}, whose impl_noise is 'none'"
-        raise BadInput(file, key, found, "variants without impl, or a tooling with impl_noise")
 
 
 def _require_small(block: config.Config, where: str, file: str | Path) -> None:
@@ -398,5 +118,24 @@ def _require_small(block: config.Config, where: str, file: str | Path) -> None:
             raise BadInput(file, f"{where}.{key}", "found it with draws", "a block of its own, without draws")
 
 
-def _emulates(tooling: Spec) -> bool:
-    return tooling["impl_noise"] == "reduction-order"
+def _require_gpus(study: Study, file: str | Path) -> None:
+    for number, hardware in enumerate(study.config.get("overhead", {}).get("hardware", [])):
+        if study.tooling(hardware)["accelerator"] == "tpu":
+            found = f"{hardware!r} is a TPU, which is deterministic either way"
+            raise BadInput(file, f"overhead.hardware[{number}]", found, "toolings whose accelerator is cpu or gpu")
+
+
+def _figures(study: Study, excluded: Mapping[str, Collection[Cell]], file: str | Path) -> tuple[Figure, ...]:
+    """The figures of the kinds that a study names, or of every kind that it can feed."""
+    remedied = {cell: study.single(cell) for cell in study.views}
+    grown = dict.fromkeys(cell for pairs in study.growing.values() for both in pairs for cell in both)
+    parts = (study.recipe_of, study.networks, remedied, study.layers, study.frameworks, tuple(grown), study.atlas)
+    possible = figure_choice.possible(Grid(study.config, study.classifying, study.pairs, *parts), excluded)
+    kinds = study.config.get("figures")
+    for number, kind in enumerate(kinds or ()):
+        if kind not in possible:
+            raise BadInput(file, f"figures[{number}]", f"found {kind!r}", f"allowed: {', '.join(sorted(possible))}")
+    if kinds and "only" in study.config:
+        # The remaining grid need not have data for every requested figure.
+        kinds = [kind for kind in kinds if possible[kind]]
+    return tuple(figure_choice.chosen(possible, kinds, file))

@@ -20,6 +20,7 @@ from toolnoise import cli, engines, steps
 from toolnoise.base import program
 from toolnoise.steps import CONFIGURE, STEPS
 from toolnoise.study import environments, grid
+from toolnoise.study.study import Study
 from toolnoise.training.network import emulated_noise
 from toolnoise.warm import messages
 from toolnoise.warm.messages import Message
@@ -135,7 +136,7 @@ def _imports(options: Namespace) -> tuple[dict[str, Any], dict[str, str]]:
 
 
 @functools.lru_cache(maxsize=8)
-def _study(path: str, _changed: int) -> grid.Study:
+def _study(path: str, _changed: int) -> Study:
     return grid.load(path)
 
 

@@ -21,7 +21,7 @@ from toolnoise.provenance.record.statements import FOLDER, SUFFIX, Artifact, Sta
 from toolnoise.steps import ROOT
 from toolnoise.study import config, layout
 from toolnoise.study import grid as studies
-from toolnoise.study.grid import Study
+from toolnoise.study.study import Study
 
 RESULTS = "results"
 STUDY_FILE = PurePosixPath(layout.STUDY).name

@@ -19,7 +19,7 @@ from toolnoise.provenance.share.sharing import Counts
 from toolnoise.steps import Job
 from toolnoise.study import grid as studies
 from toolnoise.study import layout
-from toolnoise.study.grid import Study
+from toolnoise.study.study import Study
 
 
 def export(

@@ -33,7 +33,7 @@ from toolnoise.provenance.share.sharing import Counts
 from toolnoise.steps import STEPS, Job
 from toolnoise.study import config, layout
 from toolnoise.study import grid as studies
-from toolnoise.study.grid import Study
+from toolnoise.study.study import Study
 
 SNAKEMAKE = Path(".snakemake")
 

@@ -12,7 +12,7 @@ from toolnoise.base.noise_sources import replicate
 from toolnoise.provenance.audit.evidence import Evidence, Found, RunFacts, guarded
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell
-from toolnoise.study.grid import Study
+from toolnoise.study.study import Study
 
 
 def runs_can_be_read(evidence: Evidence) -> Found:

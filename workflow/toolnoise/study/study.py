@@ -1,0 +1,262 @@
+"""A study: its cells and runs, their specs, and what is measured and compared of them.
+
+Pure: nothing here reads or writes, and nothing heavy is imported, because every cluster job reads the Snakefile again.
+A spec is everything that may influence a run, so its digest decides whether to train again.
+"""
+
+import itertools
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from toolnoise.base.noise_sources import DRAW
+from toolnoise.study import config, growing, programs, remedy_sets
+from toolnoise.study.cells import MODES, Cell, Network, Pair, Place, Profile, Task, Training, Variants
+from toolnoise.study.comparisons import comparisons
+from toolnoise.study.figure_choice import Figure
+from toolnoise.study.figure_grid import has_groups
+from toolnoise.study.variants import variant
+
+# Without implementation noise two toolings can be compared run by run: all algorithmic draws are equal.
+PAIRABLE = ("control", "algo")
+
+OWN_ENVIRONMENT = ("environment", "")
+
+Spec = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Study:
+    """A named grid: `seeds` maps each cell to its seeds and `recipe_of` each (model, dataset) to its recipe.
+
+    `draws` maps the cells with several draws of what is fixed in them to the number of draws; the seed of one of their
+    runs is draw x DRAW + seed. `minutes` is the time limit of a run of each cell on a cluster. `views` maps the cells
+    with remedies to the sets of views that their block names, `layers` maps the cells whose layers are compared to the
+    number of test examples. `atlas` has the cells whose toolings are compared all at once, instead of pair by pair.
+    """
+
+    name: str
+    config: config.Config
+    seeds: dict[Cell, tuple[int, ...]]
+    draws: dict[Cell, int]
+    minutes: dict[Cell, int]
+    views: dict[Cell, tuple[str, ...]]
+    recipe_of: dict[tuple[str, str], str]
+    layers: dict[Cell, int]
+    atlas: frozenset[Cell]
+    figures: tuple[Figure, ...]
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """Every cell, in the order of the grid."""
+        return tuple(self.seeds)
+
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        """Every two toolings under a variant in which they differ only by the implementation."""
+        return _pairs(self._leaving((programs.LOGITS,)), self.atlas)
+
+    @property
+    def atlases(self) -> tuple[Task, ...]:
+        """Every task whose toolings are compared all at once."""
+        return tuple(dict.fromkeys(Task(*cell[:2]) for cell in self.seeds if cell in self.atlas))
+
+    def mapped(self, task: Task) -> tuple[Cell, ...]:
+        """The cells of a task whose toolings are compared all at once."""
+        return tuple(cell for cell in self.seeds if cell in self.atlas and cell.task == task)
+
+    @property
+    def grouped(self) -> tuple[Cell, ...]:
+        """The cells whose data have sub-groups."""
+        return tuple(cell for cell in self.seeds if has_groups(self.config["datasets"][cell.dataset]))
+
+    @property
+    def compared(self) -> tuple[Variants, ...]:
+        """Every task on a tooling that has variants to compare, or a model with batch normalisation beside it."""
+        places = dict.fromkeys(Variants(*cell[:3]) for cell in self.classifying)
+        return tuple(place for place in places if self.comparisons(place))
+
+    def comparisons(self, place: Variants) -> tuple[tuple[Cell, Cell], ...]:
+        """The cells of a task on a tooling that are put into a ratio: each numerator with its denominator."""
+        return tuple(comparisons(place, self.seeds))
+
+    @property
+    def growing(self) -> dict[Variants, tuple[tuple[Cell, Cell], ...]]:
+        """The cells of each task on its reference tooling that are compared step by step, each with its reference."""
+        found = {
+            place: tuple(growing.references(place, self.seeds, self.draws))
+            for task, place in growing.places(self.seeds).items()
+            if task in self.recipe_of and growing.records_steps(self.config["recipes"][self.recipe_of[task]])
+        }
+        return {place: pairs for place, pairs in found.items() if pairs}
+
+    @property
+    def frameworks(self) -> tuple[Pair, ...]:
+        """The pairs whose toolings use two frameworks."""
+        return tuple(pair for pair in self.pairs if self._is_of_frameworks(pair))
+
+    @property
+    def exchanged(self) -> tuple[Pair, ...]:
+        """Runs trained on the first of two toolings and predicted on the other: each of these pairs, both ways."""
+        return tuple(way for pair in self.frameworks for way in (pair, pair.reversed))
+
+    @property
+    def profiles(self) -> tuple[Profile, ...]:
+        """Every measurement of the cost of determinism."""
+        return tuple(
+            Profile(network.model, network.hardware, mode, repeat)
+            for network in self.networks
+            for mode in MODES
+            for repeat in range(1, self.config["overhead"]["repeats"] + 1)
+        )
+
+    @property
+    def networks(self) -> tuple[Network, ...]:
+        """The subjects of these measurements."""
+        block = self.config.get("overhead", {"models": [], "hardware": []})
+        return tuple(itertools.starmap(Network, itertools.product(block["models"], block["hardware"])))
+
+    @property
+    def controls(self) -> tuple[Cell, ...]:
+        """The cells whose replicates must be bit-equal."""
+        return tuple(cell for cell in self.seeds if cell.variant == "control")
+
+    @property
+    def classifying(self) -> dict[Cell, tuple[int, ...]]:
+        """The cells whose runs tell classes apart, with their seeds."""
+        return self._leaving(programs.CLASSIFYING)
+
+    def is_program(self, cell: Cell | Training) -> bool:
+        """Whether the runs of a cell are those of a training program of others."""
+        return programs.is_program(self.config["models"][cell.model])
+
+    def remedies(self, cell: Cell) -> tuple[str, ...]:
+        """The names of the remedies that are applied to the runs of a cell."""
+        if cell not in self.views:
+            return ()
+        return remedy_sets.remedies(self.views[cell], self.config["recipes"][self.recipe_of[cell[:2]]]["cycles"])
+
+    def single(self, cell: Cell) -> Cell:
+        """The cell whose runs, without a remedy, are the reference for a cell under remedies.
+
+        For a model M-snapshots it is the cell of M, if remedies are requested for that too.
+        """
+        other = cell._replace(model=cell.model.removesuffix(f"-{remedy_sets.SNAPSHOTS}"))
+        return other if other in self.views else cell
+
+    @property
+    def alike(self) -> tuple[tuple[Cell, ...], ...]:
+        """Groups of cells whose runs take the same time: one task on one tooling, deterministic or not."""
+        groups: dict[tuple[str, str, str, bool], tuple[Cell, ...]] = {}
+        for cell in self.seeds:
+            key = (*cell[:3], is_deterministic(cell))
+            groups[key] = (*groups.get(key, ()), cell)
+        return tuple(groups.values())
+
+    @property
+    def figure_kinds(self) -> tuple[str, ...]:
+        """The notebooks that the study's figures come from."""
+        return tuple(dict.fromkeys(figure.notebook for figure in self.figures))
+
+    def figure(self, name: str) -> Figure:
+        """A figure by its name."""
+        return next(figure for figure in self.figures if figure.name == name)
+
+    def tooling(self, hardware: str) -> Spec:
+        """The registry entry of a tooling."""
+        return self.config["hardware"][hardware]
+
+    def emulated(self) -> tuple[str, ...]:
+        """The toolings whose implementation noise is emulated."""
+        return tuple(name for name, entry in self.config["hardware"].items() if _emulates(entry))
+
+    def spec(self, cell: Cell, seed: int) -> Spec:
+        """Everything that may influence a run, except data and code, which have their own digests."""
+        recipe = self.recipe_of.get(cell[:2])
+        return {
+            "study_seed": self.config["seed"],
+            "model": {"name": cell.model, **self.config["models"][cell.model]},
+            "dataset": {"name": cell.dataset, **self.config["datasets"][cell.dataset]},
+            "recipe": {"name": recipe, **self.config["recipes"][recipe]} if recipe else programs.RECIPE,
+            "hardware": self._computing(cell.hardware),
+            "variant": _varying(cell.variant),
+            "seed": seed,
+            **({"draw": seed // DRAW} if cell in self.draws else {}),
+        }
+
+    def _leaving(self, outcomes: Collection[str]) -> dict[Cell, tuple[int, ...]]:
+        """The cells whose runs leave one of these outcomes."""
+        return {
+            cell: mine for cell, mine in self.seeds.items() if programs.outcome(self.config, cell.model) in outcomes
+        }
+
+    def _is_of_frameworks(self, pair: Pair) -> bool:
+        one, other = (self.tooling(hardware)["engine"] for hardware in (pair.hardware, pair.other_hardware))
+        return one != other
+
+    def _computing(self, hardware: str) -> Spec:
+        """A tooling as far as it may influence a run: without the name that a site's scheduler has for its GPU.
+
+        The workflow's own environment has no name, so the key is there only where a tooling names another one.
+        """
+        tooling = {"name": hardware, **self.tooling(hardware)}
+        return {key: value for key, value in tooling.items() if key != "gpu_model" and (key, value) != OWN_ENVIRONMENT}
+
+    def profile_spec(self, profile: Profile) -> Spec:
+        """Everything that may influence a measurement: the spec of a run, with images instead of a data set."""
+        block = self.config["overhead"]
+        # Adam at Keras's own rate, as in the authors' overhead_test.py.
+        recipe = {"epochs": 1, "batch_size": block["batch_size"], "optimizer": "adam", "learning_rate": 0.001}
+        return {
+            "study_seed": self.config["seed"],
+            "model": {"name": profile.model, **self.config["models"][profile.model]},
+            "images": {key: block[key] for key in ("image_size", "channels", "classes")},
+            "steps": {key: block[key] for key in ("warmup", "steps")},
+            "recipe": {"name": "overhead", **config.complete(recipe, config.schema()["$defs"]["recipe"], "overhead")},
+            "hardware": self._computing(profile.hardware),
+            "variant": {"name": profile.mode, "varying": list(MODES[profile.mode])},
+            "seed": profile.repeat,
+        }
+
+    @property
+    def datasets(self) -> tuple[str, ...]:
+        """Every data set, in the order of the grid."""
+        return tuple(dict.fromkeys(cell.dataset for cell in self.seeds))
+
+    def runs(self, pattern: str, cell: Cell) -> list[str]:
+        """A path of every run of a cell, in the order of its seeds."""
+        return [pattern.format(study=self.name, seed=seed, **cell._asdict()) for seed in self.seeds[cell]]
+
+    def path(self, pattern: str, place: Place | None = None, **names: str) -> str:
+        """A path of the study, or of a part of it."""
+        return pattern.format(study=self.name, **(place._asdict() if place else {}), **names)
+
+    def batch_size(self, model: str, dataset: str) -> int:
+        """The batch size that a task is trained with."""
+        return self.config["recipes"][self.recipe_of[model, dataset]]["batch_size"]
+
+
+def is_deterministic(cell: Cell) -> bool:
+    """Whether the runs of a cell are deterministic."""
+    return "impl" not in variant(cell.variant).varying
+
+
+def _pairs(seeds: dict[Cell, tuple[int, ...]], atlas: Collection[Cell]) -> tuple[Pair, ...]:
+    return tuple(
+        Pair(one.model, one.dataset, one.hardware, other.hardware, one.variant)
+        for one, other in itertools.combinations([cell for cell in seeds if cell not in atlas], 2)
+        if one.variant == other.variant
+        and one.variant in PAIRABLE
+        and one[:2] == other[:2]
+        and not set(seeds[one]).isdisjoint(seeds[other])
+    )
+
+
+def _varying(name: str) -> Spec:
+    varying, bit_after = variant(name)
+    moved = {"bit_after": bit_after} if "bit" in varying else {}
+    return {"name": name, "varying": list(varying), **moved}
+
+
+def _emulates(tooling: Spec) -> bool:
+    return tooling["impl_noise"] == "reduction-order"
