@@ -32,6 +32,10 @@ def test_noise_is_told_from_the_smallest_to_the_largest_and_apart_only_where_int
         "The implementation alone changes 1.0 to 3.0 % of answers, all sources 4.0 to 5.0 % "
         "(intervals overlap in 1 of 2 tasks)"
     )
+    bare = churn(("a", "impl", 0.01, np.nan, np.nan), ("a", "algo_impl", 0.05, 0.04, 0.06))
+    assert findings.of_noise(bare).endswith("all sources 5.0 % (not all with an interval)")
+    elsewhere = churn(("a", "impl", 0.01, 0.005, 0.02), ("b", "algo_impl", 0.05, 0.04, 0.06))
+    assert findings.of_noise(elsewhere).endswith("all sources 5.0 % (in other tasks)")
 
 
 @pytest.mark.parametrize(
@@ -56,6 +60,8 @@ def test_churn_is_told_without_and_with_batch_normalisation_for_each_set_of_sour
     alone = churn(("a", "impl", 0.01, 0.005, 0.02))
     more = [pd.concat([rows, alone.assign(value=value)]) for rows, value in ((without, 0.01), (lower, 0.02))]
     assert findings.of_batch_norm(*more) == f"{said}, 1.0 and 2.0 % under IMPL (intervals overlap)"
+    bare = lower.assign(ci_low=np.nan, ci_high=np.nan)
+    assert findings.of_batch_norm(without, bare) == f"{said} (not all with an interval)"
     two = [pd.concat([rows, rows.assign(place="n / d")]) for rows in (without, lower)]
     assert "less in 2 of 2 pairs of models, more in 0 (under ALGO+IMPL;" in findings.of_batch_norm(*two)
     assert findings.of_batch_norm(without, lower.iloc[:0]).endswith("?")

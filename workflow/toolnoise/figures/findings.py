@@ -35,11 +35,14 @@ def _churn(rows: pd.DataFrame, *variants: str) -> pd.DataFrame:
     return next((found for name in variants if len(found := churn[churn["variant"] == name])), churn[:0])
 
 
-def _overlap(one: pd.DataFrame, other: pd.DataFrame) -> str:
-    """In how many tasks of both the intervals overlap: nothing if in none."""
-    both = one.merge(other, on=["model", "dataset", "hardware"], suffixes=("", "_other"))
+def _hedge(both: pd.DataFrame) -> str:
+    """What keeps two values of each task, the second `_other`, from being called different: nothing if they are."""
+    if both.empty:
+        return " (in other tasks)"
+    if both[["ci_low", "ci_high", "ci_low_other", "ci_high_other"]].isna().any(axis=None):
+        return " (not all with an interval)"
     apart = (both["ci_high"] < both["ci_low_other"]) | (both["ci_low"] > both["ci_high_other"])
-    if len(apart) and apart.all():
+    if apart.all():
         return ""
     return f" (intervals overlap in {(~apart).sum()} of {len(apart)} tasks)" if apart.any() else " (intervals overlap)"
 
@@ -55,7 +58,8 @@ def of_noise(rows: pd.DataFrame) -> str:
     if whole.empty:
         return found
     every = "all sources" if whole["variant"].iloc[0] == "algo_impl" else "a new seed"
-    return f"{found}, {every} {share(whole['value']).removesuffix(' of answers')}{_overlap(alone, whole)}"
+    both = alone.merge(whole, on=["model", "dataset", "hardware"], suffixes=("", "_other"))
+    return f"{found}, {every} {share(whole['value']).removesuffix(' of answers')}{_hedge(both)}"
 
 
 def of_batch_norm(without: pd.DataFrame, beside: pd.DataFrame) -> str:
@@ -63,26 +67,27 @@ def of_batch_norm(without: pd.DataFrame, beside: pd.DataFrame) -> str:
     every = next((name for name in ("algo_impl", "algo") if name in set(without["variant"])), "")
     numbers, pairs = ["place", "value", "ci_low", "ci_high"], {}
     for source in (every, "impl"):
-        both = _churn(without, source)[numbers].merge(_churn(beside, source)[numbers], on="place", suffixes=("", "_bn"))
+        both = _churn(without, source)[numbers].merge(
+            _churn(beside, source)[numbers], on="place", suffixes=("", "_other")
+        )
         if len(both):
             pairs[source] = both
     if not pairs:
         return "Does batch normalisation make runs more alike?"
     if max(map(len, pairs.values())) > 1:
         source, both = next(iter(pairs.items()))
-        lower, higher = both["ci_high_bn"] < both["ci_low"], both["ci_low_bn"] > both["ci_high"]
+        lower, higher = both["ci_high_other"] < both["ci_low"], both["ci_low_other"] > both["ci_high"]
         counts = f"less in {lower.sum()} of {len(both)} pairs of models, more in {higher.sum()}"
         return (
             f"With batch normalisation runs differ {counts} (under {variant_name(source)}; in others intervals overlap)"
         )
-    parts = [_compared(both.iloc[0], variant_name(source)) for source, both in pairs.items()]
+    parts = [_compared(both, variant_name(source)) for source, both in pairs.items()]
     return f"Churn without and with batch normalisation: {', '.join(parts)}"
 
 
-def _compared(both: pd.Series, name: str) -> str:
-    overlap = both["ci_low_bn"] <= both["ci_high"] and both["ci_low"] <= both["ci_high_bn"]
-    before, after = (number(100 * both[value]) for value in ("value", "value_bn"))
-    return f"{before} and {after} % under {name}" + (" (intervals overlap)" if overlap else "")
+def _compared(both: pd.DataFrame, name: str) -> str:
+    before, after = (number(100 * both[value].item()) for value in ("value", "value_other"))
+    return f"{before} and {after} % under {name}{_hedge(both)}"
 
 
 def largest_classes(ratios: pd.DataFrame, nulls: pd.DataFrame) -> pd.DataFrame:
@@ -180,9 +185,9 @@ def of_pairs(within: pd.DataFrame, across: pd.DataFrame, what: str) -> str:
     found = f"The {what} alone changes {share(same['value'])}"
     if seeds.empty:
         return found
-    overlap = seeds["ci_low"].min() <= same["ci_high"].max() and same["ci_low"].min() <= seeds["ci_high"].max()
-    hedge = " (intervals overlap)" if overlap else ""
-    return f"{found}, a new seed {share(seeds['value']).removesuffix(' of answers')}{hedge}"
+    widest = {"ci_low": same["ci_low"].min(), "ci_high": same["ci_high"].max()}
+    widest |= {"ci_low_other": seeds["ci_low"].min(), "ci_high_other": seeds["ci_high"].max()}
+    return f"{found}, a new seed {share(seeds['value']).removesuffix(' of answers')}{_hedge(pd.DataFrame([widest]))}"
 
 
 def of_order(rows: pd.DataFrame, full: pd.Series) -> str:
