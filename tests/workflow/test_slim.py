@@ -25,6 +25,14 @@ def audited(toolnoise, folder):
     return done.returncode, json.loads(done.stdout)
 
 
+def test_a_slim_copy_is_summarised_where_it_lies(slim, small_study, toolnoise):
+    told = toolnoise(small_study, "summary", "--study", "results/small/study.json")
+    done = toolnoise(slim, "summary", "--study", "evidence/small/study.json")
+    assert done.returncode == 0, done.stderr
+    assert "smallcnn" in done.stdout
+    assert done.stdout == told.stdout.replace("results/small", "evidence/small")
+
+
 def test_a_slim_copy_has_no_arrays_and_its_audit_is_clean_and_says_so(slim, toolnoise):
     left_out = json.loads((slim / "evidence/small/left-out.json").read_text())
     assert {path.rpartition(".")[2] for path in left_out} == {"npy", "npz", "ipynb"}

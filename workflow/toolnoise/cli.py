@@ -5,6 +5,7 @@ exit code 2. The help has the verbs for people first, in groups, and each verb's
 """
 
 import argparse
+import dataclasses
 import functools
 import json
 import os
@@ -20,6 +21,7 @@ from toolnoise.base.errors import BadInput, errors_in_one_line
 from toolnoise.base.printing import OUTPUT, plainly
 from toolnoise.commands import command_line
 from toolnoise.commands.command_line import Verb
+from toolnoise.study import layout
 from toolnoise.study.cells import Cell
 
 if TYPE_CHECKING:
@@ -125,7 +127,10 @@ def _run(options: argparse.Namespace) -> None:
 def _summary(options: argparse.Namespace) -> None:
     from toolnoise.commands import summary
 
-    study = _study_here(options)
+    study, kept = _study_here(options), Path(options.study)
+    if kept.name == Path(layout.STUDY).name:
+        # Its results lie beside it, wherever they were put.
+        study = dataclasses.replace(study, folder=str(kept.parent))
     _print(summary.as_json(study) if options.json else summary.as_text(study))
 
 

@@ -33,6 +33,7 @@ class Study:
     runs is draw x DRAW + seed. `minutes` is the time limit of a run of each cell on a cluster. `views` maps the cells
     with remedies to the sets of views that their block names, `layers` maps the cells whose layers are compared to the
     number of test examples. `atlas` has the cells whose toolings are compared all at once, instead of pair by pair.
+    `folder` is where the results lie, if that is not results/<name>.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Study:
     layers: dict[Cell, int]
     atlas: frozenset[Cell]
     figures: tuple[Figure, ...]
+    folder: str = ""
 
     @property
     def cells(self) -> tuple[Cell, ...]:
@@ -225,11 +227,12 @@ class Study:
 
     def runs(self, pattern: str, cell: Cell) -> list[str]:
         """A path of every run of a cell, in the order of its seeds."""
-        return [pattern.format(study=self.name, seed=seed, **cell._asdict()) for seed in self.seeds[cell]]
+        return [self.path(pattern, cell, seed=str(seed)) for seed in self.seeds[cell]]
 
     def path(self, pattern: str, place: Place | None = None, **names: str) -> str:
         """A path of the study, or of a part of it."""
-        return pattern.format(study=self.name, **(place._asdict() if place else {}), **names)
+        path = pattern.format(study=self.name, **(place._asdict() if place else {}), **names)
+        return path.replace(f"results/{self.name}", self.folder, 1) if self.folder else path
 
     def batch_size(self, model: str, dataset: str) -> int:
         """The batch size that a task is trained with."""
