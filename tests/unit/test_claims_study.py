@@ -80,6 +80,15 @@ def test_a_claim_whose_cells_are_missing_is_not_run():
     assert parts.empty
 
 
+def test_the_algo_of_the_authors_code_is_judged_as_algo_where_there_is_no_other():
+    quiet, noisy = list(runs_of("impl", QUIET)), list(runs_of("init+shuffle+impl", NOISY))
+    whole, parts = judged(claimed(), quiet, noisy)
+    assert whole["verdict"] == SUPPORTED
+    assert list(parts["part"]) == ["small/digits/cpu: algo_impl over impl"]
+    alike = list(runs_of("algo_impl", QUIET[::-1]))
+    assert judged(claimed(), quiet, noisy, alike)[0]["verdict"] == judged(claimed(), quiet, alike)[0]["verdict"] == OPEN
+
+
 def test_equal_churns_are_equivalent_within_a_margin_only():
     rows = [
         list(runs_of("algo", 0.1 + 0.001 * NOISY, metric="churn")),

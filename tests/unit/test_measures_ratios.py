@@ -10,7 +10,8 @@ from toolnoise.measures import ratios
 from toolnoise.metrics.per_run import RUNS
 from toolnoise.metrics.ratios import RATIOS
 from toolnoise.steps import STEPS
-from toolnoise.study.cells import Variants
+from toolnoise.study.cells import Cell, Variants
+from toolnoise.study.comparisons import comparisons
 
 PLACE = Variants("smallcnn", "digits", "cpu")
 
@@ -75,6 +76,13 @@ def test_runs_of_another_task_are_one_line(write, refused, tmp_path):
     paths = [write("smallcnn", "algo_impl", [0.1, 0.1]), write("smallcnn", "algo", [0.1, 0.1])]
     line = refused(ratios.measure, "other", "digits", "cpu", paths, tmp_path / "out.csv")
     assert line == f"{paths[0]}: variant: nothing to compare for other/digits/cpu; runs of two of its cells"
+
+
+def test_the_authors_own_algo_is_a_denominator_where_there_is_no_other():
+    of, over = (Cell(*PLACE, variant) for variant in ("impl", "init+shuffle+impl"))
+    assert list(comparisons(PLACE, [of, over])) == [(of, over)]
+    both = Cell(*PLACE, "algo_impl")
+    assert list(comparisons(PLACE, [of, over, both])) == [(of, both), (over, both)]
 
 
 def test_a_study_has_ratios_for_each_task_on_a_tooling_with_something_to_compare(written, built):

@@ -12,7 +12,7 @@ from toolnoise.metrics.per_run import INDEPENDENT, OWN
 from toolnoise.stats import draws
 from toolnoise.stats.contrasts import Arm, normal_sd
 from toolnoise.stats.estimates import TAIL, standard_deviation
-from toolnoise.study.published import Number, remedy
+from toolnoise.study.published import Number, of_paper, remedy
 
 
 class Subject(NamedTuple):
@@ -44,7 +44,13 @@ def of_study(measure: str, tables: Tables) -> Arms:
         found = dict(_of_runs(metric, statistic, tables.get("runs")))
     else:
         found = dict(_of_rows(measure, tables.get("stability")))
-    return found | dict(_of_remedies(measure, tables.get("remedies")))
+    return _by_the_papers_names(found | dict(_of_remedies(measure, tables.get("remedies"))))
+
+
+def _by_the_papers_names(arms: Arms) -> Arms:
+    """The same arms, with the authors' own ALGO as `algo` where a task has no other."""
+    named = {(subject, subject._replace(variant=of_paper(subject.variant))): arm for subject, arm in arms.items()}
+    return {own if named_so != own and named_so in arms else named_so: arm for (own, named_so), arm in named.items()}
 
 
 def of_published(measure: str, numbers: Sequence[Number]) -> Arms:

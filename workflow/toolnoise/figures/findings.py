@@ -9,6 +9,10 @@ from collections.abc import Iterable, Mapping
 import pandas as pd
 
 from toolnoise.figures.style import variant_name
+from toolnoise.study.published import VARIANTS
+
+# The variants in which all sources, or all of the algorithm, vary.
+EVERY = (*VARIANTS["algo_impl"], *VARIANTS["algo"])
 
 
 def number(value: float) -> str:
@@ -30,9 +34,10 @@ def share(values: pd.Series) -> str:
 
 
 def _churn(rows: pd.DataFrame, *variants: str) -> pd.DataFrame:
-    """Churn under the first of these variants that has any."""
+    """Churn under the first of these variants that has any; under the authors' own ALGO where there is no other."""
     churn = rows[(rows["metric"] == "churn") & rows["value"].notna()]
-    return next((found for name in variants if len(found := churn[churn["variant"] == name])), churn[:0])
+    names = (name for variant in variants for name in VARIANTS.get(variant, (variant,)))
+    return next((found for name in names if len(found := churn[churn["variant"] == name])), churn[:0])
 
 
 def _hedge(both: pd.DataFrame) -> str:
@@ -57,14 +62,14 @@ def of_noise(rows: pd.DataFrame) -> str:
     found = f"The implementation alone changes {share(alone['value'])}"
     if whole.empty:
         return found
-    every = "all sources" if whole["variant"].iloc[0] == "algo_impl" else "a new seed"
+    every = "all sources" if whole["variant"].iloc[0] in VARIANTS["algo_impl"] else "a new seed"
     both = alone.merge(whole, on=["model", "dataset", "hardware"], suffixes=("", "_other"))
     return f"{found}, {every} {share(whole['value']).removesuffix(' of answers')}{_hedge(both)}"
 
 
 def of_batch_norm(without: pd.DataFrame, beside: pd.DataFrame) -> str:
     """How churn without batch normalisation compares with churn with it, of rows with equal places."""
-    every = next((name for name in ("algo_impl", "algo") if name in set(without["variant"])), "")
+    every = next((name for name in EVERY if name in set(without["variant"])), "")
     numbers, pairs = ["place", "value", "ci_low", "ci_high"], {}
     for source in (every, "impl"):
         both = _churn(without, source)[numbers].merge(

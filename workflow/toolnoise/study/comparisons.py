@@ -1,4 +1,4 @@
-"""Which cells are put into a ratio: each variant over ALGO+IMPL and over ALGO, and M-bn over M.
+"""Which cells are put into a ratio: each variant over ALGO+IMPL and over ALGO, or the authors' own, and M-bn over M.
 
 A numerator and its denominator share task, tooling and seeds, so most of their runs share their draws.
 """
@@ -6,8 +6,9 @@ A numerator and its denominator share task, tooling and seeds, so most of their 
 from collections.abc import Collection, Iterator
 
 from toolnoise.study.cells import Cell, Variants
+from toolnoise.study.published import VARIANTS
 
-DENOMINATORS = ("algo_impl", "algo")
+DENOMINATORS = (VARIANTS["algo_impl"], VARIANTS["algo"])
 
 
 def with_batch_norm(cell: Cell) -> Cell:
@@ -18,8 +19,8 @@ def with_batch_norm(cell: Cell) -> Cell:
 def comparisons(place: Variants, cells: Collection[Cell]) -> Iterator[tuple[Cell, Cell]]:
     """Every numerator with its denominator, which is a cell of the task on the tooling."""
     mine = [cell for cell in cells if cell[:3] == place]
-    for variant in DENOMINATORS:
-        whole = Cell(*place, variant)
-        if whole in mine:
+    for variants in DENOMINATORS:
+        whole = next((cell for cell in (Cell(*place, variant) for variant in variants) if cell in mine), None)
+        if whole:
             yield from ((cell, whole) for cell in mine if cell != whole)
     yield from ((with_batch_norm(cell), cell) for cell in mine if with_batch_norm(cell) in cells)

@@ -31,6 +31,11 @@ OVERHEAD_AT = {"batch_size": 64, "image_size": 224}  # of figures 8 and 9
 EVIDENCE = ("P", "C", "R", "W", "D")  # a number from memory is never quoted
 
 
+def of_paper(variant: str) -> str:
+    """The variant of Zhuang et al. that a variant of a study is; its own name if it is none of theirs."""
+    return next((name for name, names in VARIANTS.items() if variant in names), variant)
+
+
 class Number(NamedTuple):
     """One published number; `value` as printed. Names that do not apply are empty."""
 
