@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolnoise.base import metric_files
+from toolnoise.base import files, metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.metric_files import VERSION, concatenate, read, write
 from toolnoise.metrics.cross_tooling import CROSS_TOOLING
@@ -90,6 +90,16 @@ def test_a_row_with_a_cell_too_few_is_never_written(path):
     with pytest.raises(ValueError, match="shorter"):
         write(path, STABILITY, [ROWS[0][1:]])
     assert not path.exists()
+
+
+def test_a_file_that_nobody_could_read_is_not_written(path, refused, monkeypatch):
+    monkeypatch.setattr(files, "LARGEST_TEXT", len(TEXT) - 1)
+    line = refused(write, path, STABILITY, ROWS)
+    assert line == f"{path}: would have {len(TEXT)} bytes; at most {len(TEXT) - 1}; split the study"
+    assert not path.exists()
+    monkeypatch.setattr(files, "LARGEST_TEXT", len(TEXT))
+    write(path, STABILITY, ROWS)
+    assert len(read(path, STABILITY)) == 2
 
 
 def test_a_file_is_replaced_whole_or_not_at_all(path):

@@ -48,7 +48,11 @@ def write(path: str | Path, columns: Columns, rows: Iterable[Sequence[Value]]) -
     writer.writerow(columns)
     for row in rows:
         writer.writerow([_text(kind, cell) for kind, cell in zip(columns.values(), row, strict=True)])
-    files.write_text(path, text.getvalue())
+    content = text.getvalue()
+    if (size := len(content.encode())) > files.LARGEST_TEXT:
+        # Nobody could read it.
+        raise BadInput(path, "", f"would have {size} bytes", f"at most {files.LARGEST_TEXT}; split the study")
+    files.write_text(path, content)
 
 
 def read(paths: str | Path | Sequence[str | Path], columns: Columns) -> pd.DataFrame:
