@@ -33,6 +33,7 @@ DOCS = program.ROOT / "docs"
 ELSEWHERE = {
     "atlas-smallcnn": ("atlas-small", "atlas-smallcnn-digits"),
     "atlas-smallcnn-bn": ("atlas-small", "atlas-smallcnn-bn-digits"),
+    "cifar10-pictures-authors": ("cifar10-pictures-authors", "batch_norm-cpu"),
     "cifar10-pictures-batch_norm": ("gpu-h100", "batch_norm-h100-torch"),
     "gpu-kernels": ("gpu-h100", "kernels-h100-torch"),
     "gpu-noise_by_source": ("gpu-h100", "noise_by_source-h100-torch"),
