@@ -128,8 +128,8 @@ def _summary(options: argparse.Namespace) -> None:
     from toolnoise.commands import summary
 
     study, kept = _study_here(options), Path(options.study)
-    if kept.name == Path(layout.STUDY).name:
-        # Its results lie beside it, wherever they were put.
+    if kept.name == Path(layout.STUDY).name and kept.with_name("metrics").is_dir():
+        # Its results lie beside it, wherever they were put; a file that somebody wrote may have that name, too.
         study = dataclasses.replace(study, folder=str(kept.parent))
     _print(summary.as_json(study) if options.json else summary.as_text(study))
 

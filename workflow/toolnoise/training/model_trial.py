@@ -33,10 +33,10 @@ def require(specs: Iterable[dict[str, Any]], dataset: str, entry: dict[str, Any]
         return
     given = json.dumps({"spec": spec, "dataset": dataset, "entry": entry})
     done = subprocess.run(python(__name__), input=given, capture_output=True, text=True, errors="replace", check=False)
-    if done.returncode == REFUSED:
-        # Frameworks print lines of their own.
-        line = [line for line in done.stderr.splitlines() if line.startswith(PREFIX)][-1].removeprefix(PREFIX)
-        where, _, found = line.partition(": ")
+    # Frameworks print lines of their own, and a builder may end the process.
+    lines = [line.removeprefix(PREFIX) for line in done.stderr.splitlines() if line.startswith(PREFIX)]
+    if done.returncode == REFUSED and lines:
+        where, _, found = lines[-1].partition(": ")
         raise BadInput(where, "", found)
 
 
