@@ -149,15 +149,16 @@ def test_a_server_with_threads_forks_nothing(count):
         assert count(OMP_NUM_THREADS="2", OPENBLAS_NUM_THREADS="2") == "cold: 2 threads run after the import"
 
 
-def test_a_server_whose_code_has_changed_forks_nothing(checkout, count, monkeypatch, tmp_path):
+@pytest.mark.parametrize("changed", ["workflow/toolnoise/datasets/counting.py", "resources/models.yaml"])
+def test_a_server_whose_files_have_changed_forks_nothing(changed, checkout, count, monkeypatch, tmp_path):
     tree = shutil.copytree(checkout, tmp_path / "tree", symlinks=True)
     monkeypatch.setenv("PYTHONPATH", str(tree / "workflow"))
     monkeypatch.delenv(VARIABLE, raising=False)
     workflow.start()
     try:
         assert count() == "warm"
-        with (tree / "workflow/toolnoise/datasets/counting.py").open("a") as module:
-            module.write("# changed\n")
+        with (tree / changed).open("a") as file:
+            file.write("# changed\n")
         assert count() == "cold: code or packages have changed since the import"
     finally:
         workflow.stop()

@@ -20,6 +20,12 @@ def path_of(name: str) -> Path:
     return PACKAGE / plain.relative_to(NAME) if plain.is_relative_to(NAME) else ROOT / plain
 
 
+def registries() -> tuple[str, ...]:
+    """The names of the registries and schemas that a study is read with."""
+    folders = ("resources", "workflow/schemas")
+    return tuple(f"{folder}/{path.name}" for folder in folders for path in sorted(path_of(folder).glob("*.yaml")))
+
+
 def python(module: str, *arguments: str) -> list[str]:
     """The command that runs a module of this environment.
 

@@ -144,10 +144,12 @@ class Engine(KerasEngine):
         left_out = tf.identity(self._left_out()) if self.loss_scaled else 0
 
         def one_step(step, loss_sum, correct):  # noqa: ANN001, ANN202
-            images = self._augmented(pixels, order[step], offsets[step], flips[step])
-            labels = tf.gather(targets, order[step])
+            # A slice at a tensor is six operations to trace and to optimise, and `gather` is one.
+            examples = tf.gather(order, step)
+            images = self._augmented(pixels, examples, tf.gather(offsets, step), tf.gather(flips, step))
+            labels = tf.gather(targets, examples)
             for number, layer in enumerate(self.dropouts):
-                layer.plan(dropout, steps[step], number, slots[step])
+                layer.plan(dropout, tf.gather(steps, step), number, tf.gather(slots, step))
             with tf.GradientTape(watch_accessed_variables=False) as tape:
                 tape.watch(trained)
                 logits = self._logits(images, training=True)
@@ -156,7 +158,7 @@ class Engine(KerasEngine):
             gradients = tape.gradient(objective, trained)
             # Adam's powers count the updates made.
             made = step - (self._left_out() - left_out) if self.loss_scaled else step
-            update = partial(self._update, rate=rates[step, 0], powers=rates[made, 1:])
+            update = partial(self._update, rate=tf.gather(rates, step)[0], powers=tf.gather(rates, made)[1:])
             if self.loss_scaled:
                 self._update_if_finite(gradients, update)
             else:
@@ -176,7 +178,13 @@ class Engine(KerasEngine):
         return tf.nn.softmax_cross_entropy_with_logits(targets, logits)
 
     def _update(self, gradients, rate, powers):  # noqa: ANN001, ANN202
-        apply = self.tf.raw_ops
+        tf, adam = self.tf, self.recipe["optimizer"] == "adam"
+        # Once for all tensors: what each of them makes anew is traced and optimised anew.
+        betas = {"beta1": BETA_1, "beta2": BETA_2, "epsilon": EPSILON}
+        numbers = betas if adam else {"momentum": self.recipe["momentum"]}
+        shared = {name: tf.constant(number) for name, number in numbers.items()}
+        if adam:
+            shared |= {"beta1_power": powers[0], "beta2_power": powers[1]}
         for path, gradient in zip(self.trainable, gradients, strict=True):
             # Where a factor is 1 or 0 nothing is computed: other operations would give other bits.
             if times := decay(path, self.recipe):
@@ -185,23 +193,10 @@ class Engine(KerasEngine):
             lr = rate if factor == 1 else rate * factor
             variable = self.tensors[path].handle
             slots = [self.slots[slot][path].handle for slot in SLOTS[self.recipe["optimizer"]]]
-            if self.recipe["optimizer"] == "adam":
-                apply.ResourceApplyAdam(
-                    var=variable,
-                    m=slots[0],
-                    v=slots[1],
-                    lr=lr,
-                    beta1_power=powers[0],
-                    beta2_power=powers[1],
-                    beta1=BETA_1,
-                    beta2=BETA_2,
-                    epsilon=EPSILON,
-                    grad=gradient,
-                )
+            if adam:
+                tf.raw_ops.ResourceApplyAdam(var=variable, m=slots[0], v=slots[1], lr=lr, grad=gradient, **shared)
             else:
-                apply.ResourceApplyKerasMomentum(
-                    var=variable, accum=slots[0], lr=lr, grad=gradient, momentum=self.recipe["momentum"]
-                )
+                tf.raw_ops.ResourceApplyKerasMomentum(var=variable, accum=slots[0], lr=lr, grad=gradient, **shared)
 
     def profile(self, plan: Plan) -> tuple[Kernel, ...]:
         """Train one epoch under TensorFlow's profiler."""

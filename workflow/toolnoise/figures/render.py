@@ -39,6 +39,19 @@ def render(
         **{key: shown[key] for key in order if key in shown},
         "stem": stem,
     }
+    Path(stem).parent.mkdir(parents=True, exist_ok=True)
+    with replacing(executed) as scratch:
+        try:
+            execute(NOTEBOOKS / f"{notebook}.ipynb", scratch, parameters)
+        except BadInput as error:
+            raise BadInput(f"{notebook}.ipynb", "", str(error)) from None
+        executed_copy = nbformat.read(scratch, as_version=4)
+        _forget_the_occasion(executed_copy)
+        nbformat.write(executed_copy, scratch)
+
+
+def execute(notebook: Path | nbformat.NotebookNode, out: Path | None, parameters: dict[str, Any]) -> None:
+    """Execute a notebook in this process, and write the executed copy if `out` is given."""
     with warnings.catch_warnings():
         # papermill 2.7 still imports a name that its own dependencies have deprecated.
         warnings.simplefilter("ignore")
@@ -50,17 +63,14 @@ def render(
         from toolnoise.figures.execution import InProcess
 
     papermill_engines.register("in-process", InProcess)
-    Path(stem).parent.mkdir(parents=True, exist_ok=True)
-    with replacing(executed) as scratch:
-        try:
-            papermill.execute_notebook(
-                NOTEBOOKS / f"{notebook}.ipynb", scratch, parameters, engine_name="in-process", progress_bar=False
-            )
-        except BadInput as error:
-            raise BadInput(f"{notebook}.ipynb", "", str(error)) from None
-        executed_copy = nbformat.read(scratch, as_version=4)
-        _forget_the_occasion(executed_copy)
-        nbformat.write(executed_copy, scratch)
+    papermill.execute_notebook(
+        notebook,
+        out,
+        parameters,
+        engine_name="in-process",
+        progress_bar=False,
+        request_save_on_cell_execute=False,
+    )
 
 
 def _forget_the_occasion(notebook: nbformat.NotebookNode) -> None:

@@ -6,6 +6,7 @@ nulls give the expected ratio. The null of size holds if all examples are equall
 which is the rule, only this one holds its level: a hard part is noisier for its size by chance alone.
 """
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -92,12 +93,15 @@ def largest_by_size(sizes: np.ndarray, runs: int) -> Estimate:
     The value is the median of simulated studies; the bounds contain 95 % of them.
     """
     sizes = sizes[sizes > 0]
-    if runs < 2 or len(sizes) == 0:
-        return UNDEFINED
-    draws = np.random.Generator(np.random.Philox(key=STREAM))
+    return UNDEFINED if runs < 2 or len(sizes) == 0 else _simulated_largest(tuple(sizes.tolist()), runs)
+
+
+@functools.cache
+def _simulated_largest(given: tuple[int, ...], runs: int) -> Estimate:
+    sizes, draws = np.array(given), np.random.Generator(np.random.Philox(key=STREAM))
     largest = []
     studies = min(STUDIES, NORMALS // (runs * len(sizes)))
-    at_once = max(1, 1_000_000 // (runs * len(sizes)))
+    at_once = max(1, 100_000 // (runs * len(sizes)))
     for start in range(0, studies, at_once):
         shape = (min(at_once, studies - start), len(sizes), runs)
         parts = draws.standard_normal(shape, np.float32) / np.sqrt(sizes, dtype=np.float32)[:, np.newaxis]

@@ -235,6 +235,12 @@ def registered(name: str) -> Config:
     return entries
 
 
+def read_registries() -> None:
+    """Read what every study is read with, for the jobs that will be forked from this process."""
+    for name in (*REGISTRIES, "claims"):
+        registered(name)
+
+
 def _require_whole_cycles(recipes: Config, at: str, file: str | Path) -> None:
     for name, recipe in recipes.items():
         count, key = recipe["cycles"], f"{at}{name}.cycles"

@@ -21,13 +21,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
+from toolnoise.base import program
 from toolnoise.warm import messages
 from toolnoise.warm.messages import Message
 
-PACKAGE = Path(__file__).parents[1]
 TASKS = Path("/proc/self/task")
-# What a verb imports only when it runs.
-FURTHER = {"render": tuple(f"toolnoise.figures.{name}" for name in ("dots", "execution", "findings", "rehearsal"))}
+# What jobs import only when they run, and so each of them anew: all of them, and those of one verb.
+ALL = ("encodings.cp437", "numpy.ma", "numpy.random", "toolnoise.base.log")
+FURTHER = {"render": tuple(f"toolnoise.figures.{name}" for name in ("dots", "findings", "rehearsal", "tables"))}
 PR_SET_PDEATHSIG = 1
 
 Files = dict[Path, tuple[int, ...]]
@@ -54,15 +55,19 @@ def main() -> None:
 
 
 def _files() -> Files:
-    """The sources of this package and the folders of all others, each with what changes when it is changed."""
+    """The files of this program and the folders of all packages, each with what changes when it is changed."""
     folders = [Path(folder) for folder in sys.path if folder.endswith("-packages")]
-    stats = {path: path.stat() for path in (*PACKAGE.rglob("*.py"), *folders)}
+    own = (*program.PACKAGE.rglob("*.py"), *map(program.path_of, program.registries()))
+    stats = {path: path.stat() for path in (*own, *folders)}
     return {path: (stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns) for path, stat in stats.items()}
 
 
 def _import_ahead(imports: dict[str, Any]) -> None:
     recorder = importlib.import_module("toolnoise.provenance.record.recorder")
     recorder.look_up()
+    importlib.import_module("toolnoise.study.config").read_registries()
+    for module in ALL:
+        importlib.import_module(module)
     # If there are threads, such as those of a library for linear algebra, no job will be forked.
     if imports and _threads() == 1:
         from toolnoise import engines

@@ -120,11 +120,9 @@ def write_study(path: str, config: dict[str, Any], configuration: str) -> None:
             return
     started = _now()
     files.write_json(path, config)
-    folders = ("resources", "workflow/schemas")
-    resources = tuple(f"{name}/{path.name}" for name in folders for path in program.path_of(name).glob("*.yaml"))
     dependencies = [
         _artifact(configuration, "configuration", SOURCE),
-        *_code(code_digest.sources("toolnoise.study.config", files=resources)),
+        *_code(code_digest.sources("toolnoise.study.config", files=program.registries())),
     ]
     _write("configure", [_artifact(path, "out")], dependencies, {}, machine(), started)
 
