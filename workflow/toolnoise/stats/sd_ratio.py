@@ -93,12 +93,12 @@ def largest_by_size(sizes: np.ndarray, runs: int) -> Estimate:
     The value is the median of simulated studies; the bounds contain 95 % of them.
     """
     sizes = sizes[sizes > 0]
-    return UNDEFINED if runs < 2 or len(sizes) == 0 else _simulated_largest(tuple(sizes.tolist()), runs)
+    return UNDEFINED if runs < 2 or len(sizes) == 0 else _simulated(tuple(sizes.tolist()), runs, STREAM)
 
 
 @functools.cache
-def _simulated_largest(given: tuple[int, ...], runs: int) -> Estimate:
-    sizes, draws = np.array(given), np.random.Generator(np.random.Philox(key=STREAM))
+def _simulated(given: tuple[int, ...], runs: int, stream: int) -> Estimate:
+    sizes, draws = np.array(given), np.random.Generator(np.random.Philox(key=stream))
     largest = []
     studies = min(STUDIES, NORMALS // (runs * len(sizes)))
     at_once = max(1, 100_000 // (runs * len(sizes)))
