@@ -90,15 +90,10 @@ def get_inputs(verb):
 @functools.cache
 def call_builder(model, dataset):
     # A dry run says what the job would refuse.
-    from toolnoise.provenance.record.current import is_current
-    from toolnoise.training import model_trial
+    from toolnoise.commands import trial
 
-    step = STEPS["check-model"]
-    tried = {place: step.parameters(study, place) for place in step.places(study) if place[:2] == (model, dataset)}
-    if not any(is_current("check-model", given, study.path(layout.CHECKED, place)) for place, given in tried.items()):
-        with errors_in_one_line():
-            specs = (given["spec"] for given in tried.values())
-            model_trial.require(specs, dataset, study.config["datasets"][dataset])
+    with errors_in_one_line():
+        trial.call_builder(study, model, dataset)
 
 
 def get_own(verb):

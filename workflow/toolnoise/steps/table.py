@@ -209,6 +209,7 @@ def _training_minutes(study: Study, place: Cell | Training) -> int:
 
 DATA = {"data": _at(layout.DATA)}
 MEASURED = "results/{study}/metrics/cells/" + layout.CELL + ".csv"
+ENSEMBLES = "results/{study}/metrics/ensembles/" + layout.CELL + ".csv"
 SINGLE_RUNS = "results/{study}/metrics/runs/" + layout.CELL + ".csv"
 TRAINED = DATA | {"records": _records_of(_same, WEIGHTS)}
 _CELL = ("grid", "model/dataset/hardware/variant of its grid")
@@ -466,7 +467,7 @@ ROWS = {
             "out-runs": SINGLE_RUNS,
             "out-identical": "results/{study}/metrics/identical/" + layout.CELL + ".csv",
             "out-convergence": "results/{study}/metrics/convergence/" + layout.CELL + ".csv",
-            "out-ensembles": "results/{study}/metrics/ensembles/" + layout.CELL + ".csv",
+            "out-ensembles": ENSEMBLES,
         },
         work="toolnoise.measures.cell:measure",
         wanted=_CELL,
@@ -487,9 +488,9 @@ ROWS = {
         parameters=_measured,
         reads=DATA | _dump_of(_same),
         writes={
-            "out": "results/{study}/metrics/cells/" + layout.CELL + ".csv",
+            "out": MEASURED,
             "out-runs": SINGLE_RUNS,
-            "out-ensembles": "results/{study}/metrics/ensembles/" + layout.CELL + ".csv",
+            "out-ensembles": ENSEMBLES,
         },
         work="toolnoise.measures.program:measure",
         wanted=_CELL,
@@ -507,7 +508,7 @@ ROWS = {
         places=lambda study: _leaving(study, logits=False),
         parameters=lambda study, cell: _measured(study, cell) | {"outcome": programs.outcome(study.config, cell.model)},
         reads=DATA | _dump_of(_same),
-        writes={"out": "results/{study}/metrics/cells/" + layout.CELL + ".csv", "out-runs": SINGLE_RUNS},
+        writes={"out": MEASURED, "out-runs": SINGLE_RUNS},
         work="toolnoise.measures.outcomes:measure",
         wanted=_CELL,
         metrics={
