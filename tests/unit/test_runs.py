@@ -85,6 +85,7 @@ def test_cycles_that_do_not_divide_the_epochs_are_one_line(make_run, refused):
     ("old", "new", "says"),
     [
         ("0.5,", "0x1,", "line 2, train_loss: found '0x1'; a number, or nan"),
+        ("0.5,", "-1e300,", "line 2, train_loss: found '-1e300'; a number, or nan"),
         (",0.5", "", "found fields more or fewer"),
         ("\n2,", "\ninf,", "line 3, epoch: found 'inf'; a whole number"),
     ],

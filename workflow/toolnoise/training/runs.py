@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import io
+import math
 import re
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -40,6 +41,8 @@ RUN: Shape = {
 WANTED = "the record that train wrote"
 # The columns of a history that have numbers, in the form that Python writes.
 NUMBERS = ("train_loss", "train_accuracy", "test_loss", "test_accuracy", "learning_rate", "seconds")
+# No loss of float32 logits is as large, unless it is infinite.
+LARGEST = 1e40
 _NUMBER = re.compile(r"-?(\d+(\.\d+)?(e[-+]?\d+)?|inf)|nan", re.ASCII)
 # After the name of what the training program of a run left besides its weights. No path of a tensor ends like this.
 OUTCOME = ":"
@@ -162,12 +165,16 @@ class Run(NamedTuple):
             if not re.fullmatch("[0-9]{1,18}", row["epoch"]):
                 raise BadInput(path, f"line {line}, epoch", f"found {row['epoch'][:60]!r}", "a whole number")
             for column in trained:
-                if not _NUMBER.fullmatch(row[column]):
+                if not _is_number(row[column]):
                     raise BadInput(path, f"line {line}, {column}", f"found {row[column][:60]!r}", "a number, or nan")
         if len(rows) != self.record["epochs"] or not text.endswith("\n"):
             found = f"truncated: {len(rows)} epochs or a part"
             raise BadInput(path, "", found, f"the {self.record['epochs']} whole epochs of run.json")
         return rows
+
+
+def _is_number(text: str) -> bool:
+    return bool(_NUMBER.fullmatch(text)) and not LARGEST < abs(float(text)) < math.inf
 
 
 def is_finished(record: str | Path, spec: dict[str, Any]) -> bool:
