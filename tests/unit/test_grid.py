@@ -1,3 +1,4 @@
+import json
 import string
 from pathlib import PurePosixPath
 
@@ -13,6 +14,22 @@ from toolnoise.steps import STEPS
 from toolnoise.study import config, grid, layout
 from toolnoise.study.cells import MODES, Cell, Pair, Profile
 from toolnoise.study.variants import VARIANTS
+
+
+def test_a_study_is_read_again_only_if_its_file_has_changed(tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    for folder, name in ((tmp_path, "one"), (tmp_path / "elsewhere", "two")):
+        block = {"models": ["smallcnn"], "datasets": ["digits"], "hardware": ["cpu"], "variants": ["algo"], "seeds": 2}
+        written = {"study": name, "grid": [block | {"recipe": "paper"}]}
+        (folder / "study.json").write_text(json.dumps(written))
+    monkeypatch.chdir(tmp_path)
+    first = grid.load("study.json")
+    assert grid.load("study.json") is first
+    changed = (tmp_path / "study.json").read_text().replace('"seeds": 2', '"seeds": 12')
+    (tmp_path / "study.json").write_text(changed)
+    assert len(grid.load("study.json").seeds[first.cells[0]]) == 12
+    monkeypatch.chdir("elsewhere")
+    assert grid.load("study.json").name == "two"
 
 
 def test_the_demo_is_the_grid_that_it_says():

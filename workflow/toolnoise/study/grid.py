@@ -1,5 +1,7 @@
 """From a resolved configuration to a study: the blocks of its grid, checked and multiplied out, and its figures."""
 
+import contextlib
+import functools
 import itertools
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
@@ -19,7 +21,17 @@ DETERMINISM = 2
 
 
 def load(path: str | Path) -> Study:
-    """The study in a configuration file, as written or as resolved."""
+    """The study in a configuration file, as written or as resolved; a process reads it again only if it has changed."""
+    version = ()
+    # What cannot be read is said by who reads it.
+    with contextlib.suppress(OSError):
+        stat = Path(path).stat()
+        version = (str(Path.cwd()), stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
+    return _loaded(str(path), version)
+
+
+@functools.lru_cache(maxsize=8)
+def _loaded(path: str, _version: tuple[object, ...]) -> Study:
     return build(config.read(path), path)
 
 

@@ -4,7 +4,6 @@ It starts a server for settings that no server has, imports no framework and for
 its servers end with it.
 """
 
-import functools
 import json
 import os
 import select
@@ -20,7 +19,6 @@ from toolnoise import cli, engines, steps
 from toolnoise.base import program
 from toolnoise.steps import CONFIGURE, STEPS
 from toolnoise.study import environments, grid
-from toolnoise.study.study import Study
 from toolnoise.training.network import emulated_noise
 from toolnoise.warm import messages
 from toolnoise.warm.messages import Message
@@ -112,7 +110,7 @@ def _imports(options: Namespace) -> tuple[dict[str, Any], dict[str, str]]:
     verb = options.verb
     if verb not in STEPS.keys() - {CONFIGURE}:
         raise Refused("no job")
-    study = _study(os.path.abspath(options.study), os.stat(options.study).st_mtime_ns)  # noqa: PTH100, PTH116
+    study = grid.load(options.study)
     place = steps.asked(verb, study, options.study, vars(options))
     spec = STEPS[verb].parameters(study, place).get("spec")
     if not spec:
@@ -133,11 +131,6 @@ def _imports(options: Namespace) -> tuple[dict[str, Any], dict[str, str]]:
         raise Refused("the first run of a Control cell, for the control gate to compare the others with")
     imports = {"tooling": tooling, "deterministic": "impl" not in varying}
     return imports, engine.variables(**imports) | {"engine": tooling["engine"]}
-
-
-@functools.lru_cache(maxsize=8)
-def _study(path: str, _changed: int) -> Study:
-    return grid.load(path)
 
 
 if __name__ == "__main__":

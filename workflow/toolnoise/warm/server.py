@@ -124,7 +124,9 @@ def _serve(listener: socket.socket, files: Files) -> None:
 def _accepted(connection: socket.socket, files: Files) -> tuple[Message | None, list[int]]:
     """The job of a new connection and its streams; no job if it is refused, or if the one who asked has ended."""
     from toolnoise import cli
+    from toolnoise.base.errors import BadInput
     from toolnoise.steps import STEPS
+    from toolnoise.study import grid
 
     streams: list[int] = []
     with contextlib.suppress(OSError, ValueError):
@@ -135,8 +137,10 @@ def _accepted(connection: socket.socket, files: Files) -> tuple[Message | None, 
             verb = job["argv"][1]
             for module in (STEPS[verb].module, *FURTHER.get(verb, ())):
                 importlib.import_module(module)
-            # The parser is kept.
-            cli.parsed(job["argv"][1:])
+            # The parser is kept, and so is the study: this process is in the folder of its jobs.
+            options = cli.parsed(job["argv"][1:])
+            with contextlib.suppress(BadInput):
+                grid.load(options.study)
             refused = _why_not(files)
             messages.send(connection, {"refused": refused} if refused else {"started": True})
             return None if refused else job, streams
