@@ -20,7 +20,8 @@ def test_a_study_is_read_again_only_if_its_file_has_changed(tmp_path, monkeypatc
     (tmp_path / "elsewhere").mkdir()
     for folder, name in ((tmp_path, "one"), (tmp_path / "elsewhere", "two")):
         block = {"models": ["smallcnn"], "datasets": ["digits"], "hardware": ["cpu"], "variants": ["algo"], "seeds": 2}
-        written = {"study": name, "grid": [block | {"recipe": "paper"}]}
+        recipes = {"short": {"epochs": 1, "batch_size": 64, "learning_rate": 0.01}}
+        written = {"study": name, "grid": [block | {"recipe": "short"}], "recipes": recipes}
         (folder / "study.json").write_text(json.dumps(written))
     monkeypatch.chdir(tmp_path)
     first = grid.load("study.json")
