@@ -87,10 +87,11 @@ def test_a_class_beyond_its_null_is_named_and_one_within_is_not():
 
 
 def test_ratios_outside_their_null_are_counted_and_undefined_ones_are_not():
-    ratios = pd.DataFrame(
-        {"place": ["A", "B", "C"], "metric": "r", "value": [0.2, 1.0, np.nan], "ci_low": 0, "ci_high": 9}
-    )
-    nulls = pd.DataFrame({"place": ["A", "B", "C"], "metric": "r", "ci_low": 0.5, "ci_high": 2.0})
+    named = {"place": ["A", "B", "C"], "metric": "r", "variant": "algo"}
+    ratios = pd.DataFrame({**named, "value": [0.2, 1.0, np.nan], "ci_low": 0, "ci_high": 9})
+    nulls = pd.DataFrame({**named, "ci_low": 0.5, "ci_high": 2.0})
+    # Each variant has a null of its own.
+    nulls = pd.concat([nulls, nulls.assign(variant="impl", ci_low=0.1)])
     told = findings.outside(ratios, nulls)
     assert list(told["outside"]) == [True, False]
     assert findings.of_groups(told).startswith("1 of 2 ratios lie outside")

@@ -6,6 +6,7 @@ from numpy.testing import assert_equal
 
 from toolnoise.measures.draws import Grouped, over_draws
 from toolnoise.stats.estimates import Estimate, mean_t
+from toolnoise.stats.sd_ratio import by_size
 
 NAN = np.nan
 
@@ -39,3 +40,15 @@ def test_the_distribution_wise_sd_is_the_root_of_the_mean_variance_with_its_sign
 def test_draws_do_not_show_what_other_examples_would_change():
     found = over("churn_new_examples", Estimate(0.1, 0.0, 0.2), Estimate(0.2, 0.1, 0.3))
     assert_equal(found, Estimate(0.15000000000000002, NAN, NAN))
+
+
+@pytest.mark.parametrize(("draws", "runs"), [(2, 2), (4, 3), (4, 4), (8, 2)])
+def test_the_null_of_a_ratio_holds_its_level_for_a_mean_over_draws(draws, runs):
+    part, rest = 50, 350
+    null = over("fnr_sd_ratio_null", *[by_size(part, part + rest).range(runs)] * draws)
+    drawn = np.random.default_rng(0).standard_normal((2, 4000, draws, runs))
+    of_part, of_rest = drawn / np.sqrt([part, rest])[:, np.newaxis, np.newaxis, np.newaxis]
+    of_whole = (part * of_part + rest * of_rest) / (part + rest)
+    ratios = of_part.std(axis=-1, ddof=1) / of_whole.std(axis=-1, ddof=1)
+    means = np.exp(np.log(ratios).mean(axis=-1))
+    assert 0.93 < np.mean((null.low < means) & (means < null.high)) < 0.98

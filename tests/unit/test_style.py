@@ -324,14 +324,18 @@ def test_a_sheet_has_fewer_panels_beside_one_another_in_a_column_and_none_too_ma
 
 
 def test_ticks_of_a_ratio_are_as_many_as_have_room():
-    found = {}
-    for width in (sheets.PAGE, sheets.COLUMN / 3):
+    narrow, found = sheets.COLUMN / 3, {}
+    for width, limits in ((sheets.PAGE, (0.4, 2.4)), (narrow, (0.4, 2.4)), (narrow, (0.25, 4))):
         _, (panel,) = sheets.sheet(1, 1.0, 1, width)
         panel.set_xscale("log")
-        panel.set_xlim(0.4, 2.4)
+        panel.set_xlim(limits)
         panels.ratio_ticks(panel)
-        found[width] = list(panel.get_xticks())
-    assert found == {sheets.PAGE: [0.5, 0.8, 1, 1.2, 1.5, 2], sheets.COLUMN / 3: [0.5, 1, 2]}
+        found[width, limits] = list(panel.get_xticks())
+    assert found == {
+        (sheets.PAGE, (0.4, 2.4)): [0.5, 0.8, 1, 1.2, 1.5, 2],
+        (narrow, (0.4, 2.4)): [0.5, 1, 2],
+        (narrow, (0.25, 4)): [0.3, 1, 3],
+    }
 
 
 def test_a_ratio_that_cannot_be_told_from_one_is_hollow_and_one_outside_its_null_has_a_ring():

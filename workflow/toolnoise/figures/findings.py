@@ -121,7 +121,7 @@ def of_classes(largest: pd.DataFrame) -> str:
 
 def outside(ratios: pd.DataFrame, nulls: pd.DataFrame) -> pd.DataFrame:
     """The rows of ratios that lie outside the range of their null, of those whose null has one."""
-    key = ["place", "metric"]
+    key = ["place", "metric", "variant"]
     both = ratios.merge(nulls[[*key, "ci_low", "ci_high"]], on=key, suffixes=("", "_null"))
     both = both[both["value"].notna() & both["ci_low_null"].notna()]
     return both.assign(outside=(both["value"] < both["ci_low_null"]) | (both["value"] > both["ci_high_null"]))

@@ -20,6 +20,7 @@ FURTHEST = 8.0  # times: the interval of a ratio is shown up to there, and down 
 # Along the axis of a ratio, in each decade, from few to many: as many as have room.
 TICKS = (
     (1,),
+    (1, 3),
     (1, 2, 5),
     (1, 1.5, 2, 3, 5, 7),
     (1, 1.2, 1.5, 2, 3, 5, 8),

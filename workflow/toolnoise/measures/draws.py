@@ -132,7 +132,12 @@ def _mean_over(metric: str, found: list[Estimate]) -> Estimate:
     if metric.endswith("_holm"):  # rejected if any draw rejects: Bonferroni over the draws
         lowest = np.fmin.reduce(values)
         return Estimate(float(min(1.0, lowest * len(values))), np.nan, np.nan)
-    if "_null" in metric:  # about the same null in every draw
+    if metric.endswith(("_sd_ratio_null", "_sd_ratio_difficulty_null")):
+        # A mean over draws spreads less than the ratio of one draw, on a logarithmic scale by the root of their number.
+        middle, low, high = np.log(found).mean(axis=0)
+        root = np.sqrt(len(found))
+        return Estimate(*np.exp([middle, middle - (middle - low) / root, middle + (high - middle) / root]).tolist())
+    if "_null" in metric:  # about the same in every draw; the range of a largest ratio is wider than it need be
         return Estimate(*np.mean(found, axis=0).tolist())
     if metric == "churn_new_examples":  # the examples are the same in every draw, so the draws do not show their part
         return Estimate(float(values.mean()), np.nan, np.nan)
