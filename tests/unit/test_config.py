@@ -56,7 +56,7 @@ BAD_VALUES = [
     ("grid.0.models", ["smallcnn", "smallcnn"], "grid[0].models", '["smallcnn", "smallcnn"]', "each once"),
     ("grid.0.seeds", 0, "grid[0].seeds", "found 0", "from 1 up"),
     ("grid.0.seeds", -2, "grid[0].seeds", "found -2", "from 1 up"),
-    ("grid.0.seeds", 10001, "grid[0].seeds", "found 10001", "1 to 10000"),
+    ("grid.0.seeds", 80001, "grid[0].seeds", "found 80001", "1 to 80000"),
     ("grid.0.seeds", True, "grid[0].seeds", "found true", "a number of runs"),
     ("grid.0.seeds", 2.0, "grid[0].seeds", "found 2.0", "a number of runs"),
     ("grid.0.seeds", "2", "grid[0].seeds", 'found "2"', "a number of runs"),

@@ -141,3 +141,9 @@ def test_trained_weights_that_are_no_floats_are_one_line(make_run, refused):
 def test_what_a_program_left_has_its_kind(name, array, make_run, refused):
     record = make_run(1, lambda parts: parts["final"].update({name: array}))
     assert f"weights.npz: {name.removesuffix(':')}: found " in refused(runs.read(record).outcome)
+
+
+def test_what_a_program_left_is_of_the_same_examples(make_run, refused):
+    left = {"logits:": np.zeros((4, 3), np.float32), "metric/loss:": np.float64(1), "labels:": np.zeros(5, int)}
+    run = runs.read(make_run(1, lambda parts: parts["final"].update(left)))
+    assert refused(run.outcome) == f"{run.folder / 'weights.npz'}: labels: found 5 examples; 4, as logits has"

@@ -85,6 +85,16 @@ def test_a_dump_is_not_copied_into_memory(make_dump):
     assert arrays.read_npy(make_dump(LOGITS)[0]).shape == LOGITS.shape
 
 
+def test_logits_are_finite_but_of_runs_that_diverged(make_dump, refused):
+    for number in (np.nan, np.inf, -np.inf):
+        logits = LOGITS.copy()
+        logits[1, 2, 0] = number
+        paths = make_dump(logits, diverged=[False, True, False])
+        assert stacks.read_predictions(*paths).logits.shape == LOGITS.shape
+        paths = make_dump(logits, diverged=[True, False, False])
+        assert refused(stacks.read_predictions, *paths).startswith(f"{paths[0]}: [1]: found infinite or undefined")
+
+
 def test_a_dump_of_softmax_outputs_is_refused(make_dump, refused):
     softmax = np.exp(LOGITS) / np.exp(LOGITS).sum(axis=2, keepdims=True)
     softmax[0] = np.nan

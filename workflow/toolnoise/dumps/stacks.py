@@ -101,8 +101,16 @@ def _drawn(index: str | Path, found: dict[str, Any]) -> list[Drawn]:
 
 
 def _require_logits(path: str | Path, stack: np.ndarray, diverged: list[bool]) -> None:
-    """Refuse a stack [S, ..., N, C] of softmax outputs: training, entropies, ensembles, correlations need logits."""
-    if not all(diverged) and probabilities.kind(stack[diverged.index(False)][..., :SOME, :]) == "probabilities":
+    """Refuse a stack [S, ..., N, C] of softmax outputs: training, entropies, ensembles, correlations need logits.
+
+    So do they need finite ones. Only a run that diverged, which nothing measures, may have others.
+    """
+    finished = np.flatnonzero(~np.array(diverged, bool))
+    for run in finished:
+        # A sum in float64 of finite float32s is finite.
+        if not np.isfinite(stack[run].sum(dtype=np.float64)):
+            raise BadInput(path, f"[{run}]", "found infinite or undefined logits", "finite ones: it did not diverge")
+    if len(finished) and probabilities.kind(stack[finished[0]][..., :SOME, :]) == "probabilities":
         raise BadInput(path, "", "found probabilities", "logits, so a network without a softmax at its end")
 
 

@@ -89,6 +89,11 @@ class Run(NamedTuple):
         read = read_npz(path, npz_names(path))
         left = {name.removesuffix(OUTCOME): values for name, values in read.items() if name.endswith(OUTCOME)}
         require_kinds(path, left, {name: kind for name in left if (kind := LEFT.get(name.partition("/")[0]))})
+        examples = [(name, len(values)) for name, values in left.items() if values.ndim]
+        for name, count in examples[1:]:
+            first, wanted = examples[0]
+            if count != wanted:
+                raise BadInput(path, name, f"found {count} examples", f"{wanted}, as {first} has")
         return left
 
     def snapshots(self) -> list[dict[str, np.ndarray]]:
