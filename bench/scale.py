@@ -12,6 +12,7 @@ the largest two.
 import itertools
 import math
 import os
+import resource
 import shutil
 import sys
 import tempfile
@@ -31,6 +32,7 @@ from toolnoise.study.study import Study
 
 SIZES = (100, 1_000, 10_000)
 A_CELL = 100
+STACK = 2**26
 MOST = 1.1  # the largest exponent that is accepted
 SNAKEMAKE = (sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--cores", "1")
 TOOLNOISE = (sys.executable, "-m", "toolnoise.cli")
@@ -141,6 +143,8 @@ def used_by(command: list[str], folder: Path) -> Used:
         child = os.fork()
         if not child:
             os.chdir(folder)
+            # As in the workflow: Linux gives the arguments of a program a quarter of its stack.
+            resource.setrlimit(resource.RLIMIT_STACK, (STACK, resource.getrlimit(resource.RLIMIT_STACK)[1]))
             os.dup2(said.fileno(), 1)
             os.dup2(said.fileno(), 2)
             os.execv(command[0], command)
