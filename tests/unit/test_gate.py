@@ -14,9 +14,9 @@ CELL = "smallcnn/digits/cpu/control"
 def check(make_run, make_dump, tmp_path):
     """Check three control runs, of which `change` edits the third, and their logits; returns the verdict."""
 
-    def call(change=None, logits=None, runs=3):
+    def call(change=None, logits=None, runs=3, **index):
         records = [make_run(seed, change if seed == 3 else None) for seed in range(1, runs + 1)]
-        dump = make_dump(np.ones((runs, 4, 2), np.float32) if logits is None else logits)
+        dump = make_dump(np.ones((runs, 4, 2), np.float32) if logits is None else logits, **index)
         control_gate.check(CELL.split("/"), records, *dump, tmp_path / "gate.json")
         return files.read_json(tmp_path / "gate.json")
 
@@ -83,7 +83,7 @@ def test_equal_weights_with_different_logits_are_one_line(check, refused):
 
 
 def test_runs_that_diverged_alike_are_bit_equal(check):
-    assert check(logits=np.full((3, 4, 2), np.nan, np.float32))["bit_equal"] is True
+    assert check(logits=np.full((3, 4, 2), np.nan, np.float32), diverged=[True] * 3)["bit_equal"] is True
 
 
 @pytest.mark.parametrize("text", ["null", "{}", '{"bit_equal": false}', '{"bit_equal": 1}'])
