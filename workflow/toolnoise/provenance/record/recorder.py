@@ -114,6 +114,7 @@ def _written(step: Step, named: steps.Files) -> Iterator[tuple[str, str]]:
 
 def write_study(path: str, config: dict[str, Any], configuration: str) -> None:
     """Write a resolved study, unless it is there as it is, and state which configuration it comes from."""
+    repository.refresh()
     # One that cannot be read is written again.
     with contextlib.suppress(BadInput):
         if path_for(path).exists() and files.read_json(path) == config:

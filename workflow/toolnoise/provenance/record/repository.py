@@ -58,6 +58,11 @@ def commit() -> Commit | None:
     return Commit(sha, hashlib.sha256(difference).hexdigest() if difference else None)
 
 
+def refresh() -> None:
+    """Let git note the times of all files: in a fresh clone, each `git diff` of each job would read many of them."""
+    _git("status", "--porcelain", "--untracked-files=no")
+
+
 @functools.cache
 def packed() -> Commit | None:
     """The commit that this tree was packed from, and the difference from it; None if it was not packed."""
