@@ -103,7 +103,13 @@ def test_equal_churns_are_equivalent_within_a_margin_only():
     assert judged(different, *far)[0]["verdict"] == SUPPORTED
 
 
-def test_churn_without_a_run_is_the_mean_over_the_other_pairs():
+def jackknife(without):
+    """How far each unit moves the logarithm, from the values without each."""
+    logarithms, count = np.log(without), len(without)
+    return np.sqrt((count - 1) / count) * (logarithms.mean() - logarithms)
+
+
+def test_a_run_moves_churn_by_all_its_pairs():
     from toolnoise.claims.arms import Subject, of_study
     from toolnoise.metrics.per_run import mean_churns
 
@@ -111,8 +117,26 @@ def test_churn_without_a_run_is_the_mean_over_the_other_pairs():
     rows = list(runs_of("algo", mean_churns(predicted), metric="churn"))
     arm = of_study("churn", {"runs": pd.DataFrame(rows, columns=list(RUNS))})[Subject("small", "digits", "cpu", "algo")]
     assert arm.value == pytest.approx(mean_churns(predicted).mean())
-    for unit, value in enumerate(arm.without.values()):
-        assert value == pytest.approx(mean_churns(np.delete(predicted, unit, axis=0)).mean())
+    without = [mean_churns(np.delete(predicted, run, axis=0)).mean() for run in range(5)]
+    assert list(arm.moves.values()) == pytest.approx(jackknife(without).tolist())
+
+
+def test_distances_of_weights_are_judged_from_those_of_each_run():
+    """With values of runs, ALGO and IMPL share units; a file with the mean over all pairs alone decides nothing."""
+    l2 = {"measure": "l2_unit", "direction": "above", "of": {"variant": "algo"}, "over": {"variant": "impl"}}
+    rows = [
+        list(runs_of("algo", 1.4 + 0.001 * NOISY, metric="l2_unit")),
+        list(runs_of("impl", 0.1 + 0.001 * NOISY, metric="l2_unit")),
+    ]
+    assert judged(claimed(**l2), *rows)[0]["verdict"] == SUPPORTED
+    from toolnoise.claims.arms import of_study
+    from toolnoise.metrics.stability import STABILITY
+
+    row = ("small", "digits", "cpu", "algo", "l2_unit", "all", 1.4, 1.3, 1.5, 5, 0)
+    arm = of_study("l2_unit", {"stability": pd.DataFrame([row], columns=list(STABILITY))})
+    (found,) = arm.values()
+    assert (found.value, found.units, found.moves) == (1.4, 5, {})
+    assert np.isnan(found.error)
 
 
 def test_a_claim_on_hardware_in_general_is_judged_on_every_pair_there_is_and_says_which():
@@ -174,16 +198,22 @@ def test_an_sd_beyond_independent_errors_is_their_ratio_by_numpy_alone(draw):
     rows = [*rates, *(row for name, _, values in found for row in runs_of("impl", values, draw, metric=name))]
     arms = of_study("accuracy_sd_excess", {"runs": pd.DataFrame(rows, columns=list(RUNS))})
 
+    def variances(some):
+        groups = [some] if len(units) == 8 else some
+        groups = [[run for unit in group for run in (unit if isinstance(unit, list) else [unit])] for group in groups]
+        return np.array([[wrong[g].mean(axis=1).var(ddof=1), wrong[g].var(axis=0, ddof=1).mean() / 60] for g in groups])
+
     def excess(some):
-        groups = some if len(units) < 8 else [[run for unit in some for run in unit]]
-        variance = np.mean([wrong[group].mean(axis=1).var(ddof=1) for group in groups])
-        independent = np.mean([wrong[group].var(axis=0, ddof=1).mean() / 60 for group in groups])
-        return np.sqrt(variance / independent)
+        return np.sqrt(np.divide(*variances(some).mean(axis=0)))
 
     arm = arms[Subject("small", "digits", "cpu", "impl")]
     assert arm.value == pytest.approx(excess(units), rel=1e-12)
-    without = [excess(units[:place] + units[place + 1 :]) for place in range(len(units))]
-    assert list(arm.without.values()) == pytest.approx(without, rel=1e-12)
+    if len(units) == 8:
+        moves = jackknife([excess(units[:place] + units[place + 1 :]) for place in range(8)])
+    else:  # the logarithms of two means over units, to first order
+        each = variances(units)
+        moves = np.subtract(*(each / each.mean(axis=0)).T) / 2 / np.sqrt(4 * 3)
+    assert list(arm.moves.values()) == pytest.approx(moves.tolist(), rel=1e-12)
 
 
 def test_presence_is_seen_and_not_estimated():

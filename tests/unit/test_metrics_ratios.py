@@ -69,7 +69,10 @@ def of_draws(runs, predicted, noise, metric):
     return np.sqrt(np.mean(found**2)) if metric.endswith("sd") else found.mean()
 
 
-@pytest.mark.parametrize("metric", PLAIN)
+CHURNS = ("churn", "churn_normalised")
+
+
+@pytest.mark.parametrize("metric", CHURNS)
 def test_paired_runs_are_left_out_of_both(metric):
     one, other = predictions(ALGO, 1), predictions(ALGO, 2)
     found = ratios(runs_of(ALGO, one), runs_of(ALGO, other))
@@ -82,25 +85,39 @@ def test_paired_runs_are_left_out_of_both(metric):
     np.testing.assert_allclose(found.estimates[metric], [ratio, *ends], rtol=1e-9)
 
 
-@pytest.mark.parametrize("metric", PLAIN)
-def test_draws_are_left_out_as_a_whole_and_the_run_without_a_partner_alone(metric):
+def test_paired_sds_have_the_interval_of_pitman_and_morgan():
+    one, other = predictions(ALGO, 1), predictions(ALGO, 2)
+    found = ratios(runs_of(ALGO, one), runs_of(ALGO, other)).estimates["accuracy_sd"]
+    assert found.value == pytest.approx(sd(one) / sd(other))
+    # At a bound, the sum and the difference of the scaled runs correlate so that the test has a p-value of 5 %.
+    first, second = ((predicted == LABELS).mean(axis=1) for predicted in (one, other))
+    for bound in found[1:]:
+        assert stats.pearsonr(first + bound * second, first - bound * second).pvalue == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize("metric", CHURNS)
+def test_a_draw_moves_both_cells_and_the_run_without_a_partner_moves_its_own(metric):
     impl, algo = predictions(IMPL, 3), predictions(ALGO, 4)
     found = ratios(runs_of(IMPL, impl), runs_of(ALGO, algo))
     assert found[1:] == (4, 5, "paired")
     noise, draws = PLAIN[metric], np.array([one["init"] for one in IMPL])
-
-    def left(draw):
-        kept = draws != draw
-        return of_draws([one for one in IMPL if one["init"] != draw], impl[kept], noise, metric)
-
-    within = np.log([left(draw) for draw in (1, 2, 3, 4)])
+    within = np.array([noise(impl[draws == draw]) for draw in (1, 2, 3, 4)])
     among = np.log([noise(np.delete(algo, run, 0)) for run in range(5)])
     moved = np.zeros(5)
-    moved[:4] = np.sqrt(3 / 4) * (within - within.mean())
-    error = np.sqrt(np.sum((moved - np.sqrt(4 / 5) * (among - among.mean())) ** 2))
+    moved[:4] = (within / within.mean() - 1) / np.sqrt(4 * 3)
+    # A cell is noisier without a run that is quieter than the others.
+    error = np.sqrt(np.sum((moved + np.sqrt(4 / 5) * (among - among.mean())) ** 2))
     ratio = of_draws(IMPL, impl, noise, metric) / noise(algo)
     ends = ratio * np.exp(stats.t.ppf([0.025, 0.975], 3) * error)
     np.testing.assert_allclose(found.estimates[metric], [ratio, *ends], rtol=1e-9)
+
+
+def test_an_sd_within_draws_has_one_degree_of_freedom_fewer_than_draws():
+    impl, algo = predictions(IMPL, 3), predictions(ALGO, 4)
+    found = ratios(runs_of(IMPL, impl), runs_of(ALGO, algo)).estimates["accuracy_sd"]
+    ratio = of_draws(IMPL, impl, sd, "accuracy_sd") / sd(algo)
+    ends = ratio / np.sqrt(stats.f.ppf([0.975, 0.025], 3, 4))
+    np.testing.assert_allclose(found, [ratio, *ends], rtol=1e-9)
 
 
 def test_runs_without_a_common_draw_are_independent():

@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
-from toolnoise.stats.contrasts import Arm, contrast, normal_sd, together
-from toolnoise.stats.estimates import mean_t
+from toolnoise.stats.contrasts import contrast, ratio
+from toolnoise.stats.estimates import UNDEFINED, mean_t, standard_deviation
+from toolnoise.stats.paired_sds import paired_sd_ratio
+from toolnoise.stats.quantities import MEAN, PAIRS, SD, Arm, jackknifed, normal_sd, of_runs, together
 from toolnoise.stats.two_spreads import f_test_from_sds
 
 
 def of_means(values, start=0):
     """An arm of a mean of runs, whose units are numbered from `start`."""
-    values = np.array(values)
-    without = {start + place: float(np.delete(values, place).mean()) for place in range(len(values))}
-    return Arm(float(values.mean()), len(values), without)
+    return of_runs(np.array(values), range(start, start + len(values)), MEAN)
 
 
 def test_a_ratio_of_two_sds_is_the_f_test():
@@ -58,7 +58,9 @@ def test_arms_add_up_and_sds_add_as_variances():
     assert together([normal_sd(3.0, 10), normal_sd(4.0, 10)], 2).value == pytest.approx(5)
     both = together([of_means([1.0, 2.0, 3.0]), of_means([2.0, 2.0, 2.0])], 1)
     assert both.value == pytest.approx(4)
-    assert both.without[0] == pytest.approx(4.5)
+    # A change of the first arm by a small share moves the sum by half that share, since both arms are 2.
+    first, second = of_means([1.0, 2.0, 3.0]), of_means([2.0, 2.0, 2.0])
+    assert both.moves[0] == pytest.approx(first.moves[0] / 2 + second.moves[0] / 2)
 
 
 def test_a_zero_has_no_logarithm_and_a_number_without_error_no_p_value():
@@ -68,24 +70,93 @@ def test_a_zero_has_no_logarithm_and_a_number_without_error_no_p_value():
     assert np.isnan([found.error, found.above(0)]).all()
 
 
+def sds(values, start=0):
+    return of_runs(np.array(values), range(start, start + len(values)), SD)
+
+
 def test_sds_pooled_over_tasks_keep_their_level():
     """Of a mean log ratio of paired SDs of five runs on four tasks, 95 % intervals cover 1 in 90 to 99 %."""
     rng, hits, studies = np.random.default_rng(5), 0, 200
     for _ in range(studies):
-        terms = []
-        for _ in range(4):
-            for weight in (0.25, -0.25):
-                runs = rng.normal(size=5)
-                without = {place: float(np.delete(runs, place).std(ddof=1)) for place in range(5)}
-                terms.append((weight, normal_sd(float(runs.std(ddof=1)), 5)._replace(without=without)))
+        terms = [(weight, sds(rng.normal(size=5))) for _ in range(4) for weight in (0.25, -0.25)]
         low, high = contrast(terms).estimate[1:]
         hits += low < 0 < high
     assert 0.9 < hits / studies < 0.99
 
 
 def test_an_sd_that_is_zero_without_one_run_has_the_error_of_normal_runs():
-    flat = normal_sd(0.5, 4)._replace(without={0: 0.0, 1: 0.6, 2: 0.6, 3: 0.6})
-    rough = normal_sd(0.5, 4)._replace(without=dict.fromkeys(range(4), 0.5))
+    flat, rough = sds([1.0, 0.0, 0.0, 0.0]), sds([0.3, 0.1, 0.5, 0.7], 4)
+    assert not flat.moves
     found = contrast([(0.5, flat), (-0.5, rough)])
-    assert found.error == pytest.approx(normal_sd(0.5, 4).error / np.sqrt(2))
-    assert found.freedom == 3
+    moved = np.sum(np.square(list(rough.moves.values())))
+    assert found.error == pytest.approx(np.sqrt(normal_sd(0.5, 4).error ** 2 + moved) / 2)
+
+
+def test_two_sds_of_the_same_units_are_paired_and_those_of_others_are_not():
+    rng = np.random.default_rng(3)
+    one = rng.normal(size=6)
+    other = 2 * one + 0.1 * rng.normal(size=6)
+    paired, apart = contrast([(1, sds(other)), (-1, sds(one))]), contrast([(1, sds(other)), (-1, sds(one, 6))])
+    assert paired.estimate == pytest.approx(paired_sd_ratio(one, other).estimate)
+    assert paired.above(0) < 0.001 < 0.05 < apart.above(0)
+    assert (paired.value, paired.units) == (apart.value, (6,))
+
+
+def test_sds_of_equal_runs_are_equal_for_sure():
+    values = [0.3, 0.1, 0.5, 0.7]
+    assert contrast([(1, sds(values)), (-1, sds(values))]).estimate == (0, 0, 0)
+
+
+def test_an_arm_of_few_units_limits_the_degrees_of_freedom_of_a_sum():
+    """Units of the larger arm do not add to those of the smaller, whether their units are the same or not."""
+    few, many, whole = of_means([1.0, 1.2, 0.9]), of_means(np.linspace(1, 2, 9), 3), of_means(np.linspace(2, 3, 12))
+    found = contrast([(1, whole), (-1, together([few, many], 1))])
+    assert found.freedom == 2
+    assert found.units == (12, 3)
+
+
+def test_noise_over_draws_may_be_zero_in_one():
+    churns = np.repeat([0.005, 0.0, 0.015, 0.006], 4)
+    arm = of_runs(churns, np.repeat(range(4), 4).tolist(), PAIRS)
+    _, low, high = np.exp(contrast([(1, arm)]).estimate)
+    each = np.array([0.005, 0.0, 0.015, 0.006])
+    half = 3.182446 * standard_deviation(each) / 2 / each.mean()
+    assert (low, high) == pytest.approx((each.mean() * np.exp(-half), each.mean() * np.exp(half)), rel=1e-6)
+
+
+def test_an_sd_over_draws_is_the_root_of_the_mean_variance():
+    values = np.array([1.0, 2.0, 3.0, 5.0, 9.0, 4.0])
+    arm = of_runs(values, [0, 0, 1, 1, 2, 2], SD)
+    assert arm.value == pytest.approx(np.sqrt((0.5 + 2 + 12.5) / 3))
+    assert (arm.units, arm.squares, len(arm.moves)) == (3, 2, 3)
+
+
+def test_units_that_agree_by_chance_decide_nothing():
+    arm = of_runs(np.full(6, 0.4), [0, 0, 1, 1, 2, 2], PAIRS)
+    found = contrast([(1, arm), (-1, arm._replace(value=0.2))])
+    assert np.isnan([found.error, found.above(0), found.below(0)]).all()
+
+
+def test_a_churn_over_pairs_leaves_out_one_run_of_all_its_pairs():
+    distances = np.array([[0, 1, 2, 3], [1, 0, 4, 5], [2, 4, 0, 6], [3, 5, 6, 0]], float)
+    arm = of_runs(distances.sum(axis=1) / 3, range(4), PAIRS)
+    without = [np.delete(np.delete(distances, run, 0), run, 1)[np.triu_indices(3, 1)].mean() for run in range(4)]
+    expected = jackknifed(arm.value, dict(enumerate(without)))
+    assert arm.moves == pytest.approx(expected.moves)
+
+
+def test_paired_ratios_are_students_interval_of_logarithms_where_spreads_are_small():
+    generator = np.random.default_rng(5)
+    one, other = 3 + 1e-4 * generator.standard_normal(5), 2 + 1e-4 * generator.standard_normal(5)
+    paired = ratio(of_means(one), of_means(other))
+    np.testing.assert_allclose(np.log(paired), mean_t(np.log(one) - np.log(other)), rtol=1e-3, atol=1e-9)
+
+
+def test_there_is_no_ratio_to_nothing_and_no_interval_without_three_units():
+    full, few, zero = of_means([0.1, 0.2, 0.3]), of_means([0.1, 0.3]), Arm(0.0, 3)
+    assert str(ratio(full, zero)) == str(ratio(Arm(np.nan, 0), full)) == str(UNDEFINED)
+    assert ratio(zero, full).value == 0
+    for two in ((few, full), (full, few), (full.alone, full), (full, jackknifed(0.2, {1: 0.0, 2: 0.2, 3: 0.3}))):
+        found = ratio(*two)
+        assert found.value == pytest.approx(1)
+        assert np.isnan([found.low, found.high]).all()

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from toolnoise.stats.estimates import UNDEFINED, mean_t
-from toolnoise.stats.ratio import Jackknifed, ratio_of_jackknifed, ratio_of_means
+from toolnoise.stats.estimates import UNDEFINED
+from toolnoise.stats.ratio import ratio_of_means
 
 
 def test_the_ratio_is_that_of_the_means_and_lies_within_its_interval():
@@ -52,31 +52,3 @@ def test_its_interval_holds_the_truth_in_about_95_percent_of_studies():
         ratio = ratio_of_means(1.5 * generator.normal(1, 0.05, 4), generator.normal(1, 0.02, 3))
         held += ratio.low < 1.5 < ratio.high
     assert 0.93 < held / studies < 0.975
-
-
-def jackknifed(values, units):
-    """A mean with its values without each unit."""
-    return Jackknifed(values.mean(), {unit: np.delete(values, place).mean() for place, unit in enumerate(units)})
-
-
-def test_jackknife_of_means_is_students_interval_of_logarithms_where_spreads_are_small():
-    generator = np.random.default_rng(5)
-    one, other = 3 + 1e-4 * generator.standard_normal(5), 2 + 1e-4 * generator.standard_normal(5)
-    paired = ratio_of_jackknifed(jackknifed(one, range(5)), jackknifed(other, range(5)))
-    np.testing.assert_allclose(np.log(paired), mean_t(np.log(one) - np.log(other)), rtol=1e-3, atol=1e-9)
-    apart = ratio_of_jackknifed(jackknifed(one, range(5)), jackknifed(other, range(5, 10)))
-    halves = [(estimate.high - estimate.value) for estimate in map(mean_t, (np.log(one), np.log(other)))]
-    assert np.log(apart.high / apart.value) == pytest.approx(np.hypot(*halves), rel=1e-3)
-
-
-def test_there_is_no_ratio_to_nothing_and_no_interval_without_three_units_or_with_a_zero():
-    some, zero, bare = (Jackknifed(value, {}) for value in (0.2, 0.0, np.nan))
-    full = Jackknifed(0.2, {1: 0.1, 2: 0.2, 3: 0.3})
-    assert str(ratio_of_jackknifed(full, zero)) == str(ratio_of_jackknifed(bare, full)) == str(UNDEFINED)
-    assert ratio_of_jackknifed(zero, full).value == 0
-    spoilt = full._replace(without={1: 0.0, 2: 0.2, 3: 0.3})
-    few = full._replace(without={1: 0.1, 2: 0.2})
-    for two in ((some, full), (full, some), (few, full), (spoilt, full), (full, spoilt)):
-        found = ratio_of_jackknifed(*two)
-        assert found.value == 1
-        assert np.isnan([found.low, found.high]).all()

@@ -1,6 +1,6 @@
 """The quantities that claims are about, by subject: from a study's metric files, or from published numbers."""
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,8 +10,8 @@ from scipy import stats
 from toolnoise.base.noise_sources import SOURCES
 from toolnoise.metrics.per_run import INDEPENDENT, OWN
 from toolnoise.stats import draws
-from toolnoise.stats.contrasts import Arm, normal_sd
-from toolnoise.stats.estimates import TAIL, standard_deviation
+from toolnoise.stats.estimates import TAIL
+from toolnoise.stats.quantities import PAIRS, SD, Arm, normal_sd, of_runs
 from toolnoise.study.published import Number, of_paper, remedy
 
 
@@ -28,8 +28,7 @@ class Subject(NamedTuple):
 
 Arms = dict[Subject, Arm]
 Tables = Mapping[str, pd.DataFrame]
-PAIRS = "pairs"  # the statistic of a measure of pairs of runs: the mean over them
-CHURNS = ("churn", "churn_normalised")
+OF_PAIRS = ("churn", "churn_normalised", "l2_unit", "l2_raw")  # a run's value is its mean over pairs
 EXCESS = "excess"  # the statistic of an SD over the SD that independent errors would have
 
 
@@ -37,13 +36,10 @@ def of_study(measure: str, tables: Tables) -> Arms:
     """The arms of a measure in a study's metric files, which are given by kind."""
     if measure.endswith("_ratio"):
         return dict(_of_times(measure, tables.get("overhead")))
-    metric, _, statistic = (measure, "", PAIRS) if measure in CHURNS else measure.rpartition("_")
+    metric, _, statistic = (measure, "", PAIRS) if measure in OF_PAIRS else measure.rpartition("_")
     if statistic == EXCESS:
         return dict(_of_excess(metric.removesuffix("_sd"), tables.get("runs")))
-    if statistic in ("sd", "mean", PAIRS):
-        found = dict(_of_runs(metric, statistic, tables.get("runs")))
-    else:
-        found = dict(_of_rows(measure, tables.get("stability")))
+    found = dict(_of_rows(measure, tables.get("stability"))) | dict(_of_runs(metric, statistic, tables.get("runs")))
     return _by_the_papers_names(found | dict(_of_remedies(measure, tables.get("remedies"))))
 
 
@@ -81,7 +77,7 @@ def _published(number: Number, sd: Number | None) -> Arm:
 
 
 def _of_runs(metric: str, statistic: str, runs: pd.DataFrame | None) -> Iterator[tuple[Subject, Arm]]:
-    """Arms with the statistic without each independent unit, from the values of single runs."""
+    """Arms from the values of single runs."""
     values: dict[Subject, list[float]] = {}
     drawn: dict[Subject, list[dict[str, str | None]]] = {}
     for row in _rows(runs, metric):
@@ -95,69 +91,25 @@ def _of_runs(metric: str, statistic: str, runs: pd.DataFrame | None) -> Iterator
     labels = dict(zip(free, draws.units(*free.values()), strict=True)) if free else {}
     for subject, mine in values.items():
         its = labels[subject].tolist() if subject in free else [(subject, run) for run in range(len(mine))]
-        yield subject, _arm(np.array(mine), its, statistic)._replace(fixed=subject not in free)
+        yield subject, of_runs(np.array(mine), its, statistic)._replace(fixed=subject not in free)
 
 
 def _of_excess(rate: str, runs: pd.DataFrame | None) -> Iterator[tuple[Subject, Arm]]:
-    """Arms of an SD over the SD of independent errors: both without each independent unit."""
+    """Arms of an SD over the SD of independent errors; a unit moves both."""
     independent = dict(_of_runs(f"{rate}_{INDEPENDENT}", PAIRS, runs))
-    for subject, sd in _of_runs(rate, "sd", runs):
+    for subject, sd in _of_runs(rate, SD, runs):
         null = independent.get(subject)
         if null is not None and null.value > 0:
-            without = {
-                unit: value / np.sqrt(null.without[unit])
-                for unit, value in sd.without.items()
-                if null.without.get(unit)
-            }
+            moves = {unit: moved - null.moves.get(unit, 0.0) / 2 for unit, moved in sd.moves.items()}
             # An SD from few runs varies far more than how often examples err.
-            yield subject, sd._replace(value=sd.value / np.sqrt(null.value), without=without, squares=0)
-
-
-def _arm(values: np.ndarray, labels: Sequence[Hashable], statistic: str) -> Arm:
-    members: dict[Hashable, list[float]] = {}
-    for label, value in zip(labels, values, strict=True):
-        members.setdefault(label, []).append(value)
-    groups = {label: np.array(mine) for label, mine in members.items()}
-    several = max(map(len, groups.values())) > 1
-    if several:
-        # Noise among the runs of a draw, averaged over draws, as in metrics/stability.csv.
-        groups = {label: mine for label, mine in groups.items() if statistic != "sd" or len(mine) > 1}
-        each = np.array([_of_draw(mine, statistic) for mine in groups.values()])
-    else:
-        each = np.concatenate(list(groups.values()))
-    whole = _whole(each, statistic, several)
-    arm = normal_sd(whole, len(each)) if statistic == "sd" else Arm(whole, len(each))
-    if len(each) < (2 if several else 3):
-        return arm
-    without = {label: _without(each, place, whole, statistic, several) for place, label in enumerate(groups)}
-    return arm._replace(without=without)
-
-
-def _of_draw(values: np.ndarray, statistic: str) -> float:
-    return float(standard_deviation(values) ** 2 if statistic == "sd" else np.mean(values))
-
-
-def _whole(each: np.ndarray, statistic: str, several: bool) -> float:
-    if statistic != "sd":
-        return float(np.mean(each))
-    return float(np.sqrt(np.mean(each)) if several else standard_deviation(each))
-
-
-def _without(each: np.ndarray, place: int, whole: float, statistic: str, several: bool) -> float:
-    if statistic == PAIRS and not several:
-        # The mean over pairs without a run, from the runs' means over their pairs.
-        return float((len(each) * whole - 2 * each[place]) / (len(each) - 2))
-    return _whole(np.delete(each, place), statistic, several)
+            yield subject, sd._replace(value=sd.value / np.sqrt(null.value), moves=moves, squares=0, runs={})
 
 
 def _of_rows(measure: str, table: pd.DataFrame | None) -> Iterator[tuple[Subject, Arm]]:
-    """Arms with an interval of their own, whose units are runs or, where runs share draws, those draws."""
+    """Values whose spread over units is not known, such as distances of weights in files without those of each run."""
     drawn = {row[:4]: int(row.value) for row in _rows(table, "n_draws")}
     for row in _rows(table, measure):
-        units = drawn.get(row[:4], row.n_runs)
-        fixed = units == 1 < row.n_runs
-        units = row.n_runs if fixed else units
-        yield Subject(*row[:4], row.group), _with_interval(row, units, units - 1, fixed=fixed)
+        yield Subject(*row[:4], row.group), Arm(row.value, drawn.get(row[:4], row.n_runs))
 
 
 def _of_remedies(measure: str, table: pd.DataFrame | None) -> Iterator[tuple[Subject, Arm]]:
@@ -174,12 +126,12 @@ def _of_times(measure: str, table: pd.DataFrame | None) -> Iterator[tuple[Subjec
         yield Subject(row.model, "", row.hardware, ""), _with_interval(row, row.n_runs, 2 * (row.n_runs - 1))
 
 
-def _with_interval(row: tuple, units: int, freedom: int, *, fixed: bool = False) -> Arm:
+def _with_interval(row: tuple, units: int, freedom: int) -> Arm:
     """An arm from its interval, whose upper half is never clipped."""
     error = np.nan
     if row.value > 0 and freedom > 0 and not np.isnan(row.ci_high):
         error = np.log(row.ci_high / row.value) / stats.t.ppf(1 - TAIL, freedom)
-    return Arm(row.value, units, error=float(error), freedom=freedom, fixed=fixed)
+    return Arm(row.value, units, error=float(error), freedom=freedom)
 
 
 def _rows(table: pd.DataFrame | None, metric: str) -> list[tuple]:

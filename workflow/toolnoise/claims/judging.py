@@ -27,10 +27,11 @@ from toolnoise.metrics.overhead import OVERHEAD
 from toolnoise.metrics.per_run import RUNS
 from toolnoise.metrics.remedies import REMEDIES
 from toolnoise.metrics.stability import STABILITY
-from toolnoise.stats.contrasts import Arm, Contrast, contrast
+from toolnoise.stats.contrasts import Contrast, contrast
 from toolnoise.stats.estimates import Estimate
 from toolnoise.stats.multiplicity import holm
 from toolnoise.stats.power import LEVEL, runs_needed
+from toolnoise.stats.quantities import Arm
 from toolnoise.study import published
 
 # A row is of a claim as a whole (`part` is all), or of a part. `pvalue` is for the claim, `against` is against it; the
@@ -188,7 +189,15 @@ def _shown(claim: Claim, name: str, found: Contrast, bound: float, toolings: tup
     told = not np.isnan([found.error, bound]).any()
     finding = _finding(claim, found, bound) if told else None
     return Shown(
-        name, effect, _claimed(claim, bound), finding, found.error, found.freedom, found.units, found.fixed, toolings
+        name,
+        effect,
+        _claimed(claim, bound),
+        finding,
+        found.error,
+        found.freedom,
+        min(found.units, default=0),
+        found.fixed,
+        toolings,
     )
 
 

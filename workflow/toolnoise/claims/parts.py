@@ -14,7 +14,7 @@ import numpy as np
 
 from toolnoise.base.metric_files import part_of
 from toolnoise.claims.arms import Arms, Subject
-from toolnoise.stats.contrasts import Arm, together
+from toolnoise.stats.quantities import Arm, together
 
 Claim = Mapping[str, Any]
 # Selectors of `group` that mean every class, or every sub-group.

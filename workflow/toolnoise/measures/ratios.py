@@ -41,5 +41,5 @@ def _runs(rows: pd.DataFrame, files: list[str]) -> tuple[Runs, int]:
     finished = values["accuracy"].notna()
     drawn = rows.drop_duplicates("seed").set_index("seed").loc[values.index[finished], list(SOURCES)]
     own = [{source: None if draw == OWN else draw for source, draw in run.items()} for run in drawn.to_dict("records")]
-    kept = values[finished].reindex(columns=[measure.of for measure in MEASURES.values()])
+    kept = values[finished].reindex(columns=[of for of, _ in MEASURES.values()])
     return Runs(own, {metric: of_runs.to_numpy() for metric, of_runs in kept.items()}), int((~finished).sum())

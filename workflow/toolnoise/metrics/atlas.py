@@ -13,9 +13,10 @@ import numpy as np
 from toolnoise.base.metric_files import ESTIMATE, MEASURE, Columns
 from toolnoise.metrics import Row
 from toolnoise.metrics.frameworks import first_epochs
+from toolnoise.stats.contrasts import ratio
 from toolnoise.stats.estimates import Estimate, mean_t
 from toolnoise.stats.proportion import wilson
-from toolnoise.stats.ratio import Jackknifed, ratio_of_jackknifed
+from toolnoise.stats.quantities import Arm, jackknifed
 
 # What two toolings may differ in. The last two rows of a metric are of all pairs, and of those that are not bit-equal.
 FACTORS = ("framework", "version", "kernels", "isa", "threads")
@@ -113,7 +114,7 @@ def factors(
             means = np.divide(sums, counts, out=np.full(draws, np.nan), where=counts > 0)
             means = means[counts > 0]
             yield factor, metric, pairs, _over(means, not sums.any()).within(0, np.inf)
-            yield factor, f"{metric}_to_seeds", pairs, ratio_of_jackknifed(_of_pairs(sums, counts), seeds)
+            yield factor, f"{metric}_to_seeds", pairs, ratio(_of_pairs(sums, counts), seeds)
         yield SEED, metric, len(parts), Estimate(seeds.value, np.nan, np.nan)
         for factor, (shares, chance) in explained(parts, found.toolings**found.power).items():
             pairs = int(chosen[factor][0].sum())
@@ -169,7 +170,7 @@ def _over(values: np.ndarray, bit_equal: bool) -> Estimate:
     return Estimate(found.value, np.nan, np.nan) if found.low == found.high and not bit_equal else found
 
 
-def _of_seeds(within: np.ndarray) -> Jackknifed:
+def _of_seeds(within: np.ndarray) -> Arm:
     """The mean distance between two draws on one tooling, over toolings, and without each draw."""
     draws = within.shape[1]
     total = within.mean(axis=0)
@@ -178,14 +179,14 @@ def _of_seeds(within: np.ndarray) -> Jackknifed:
         return float(total[np.ix_(kept, kept)][np.triu_indices(len(kept), 1)].mean()) if len(kept) > 1 else np.nan
 
     every = np.arange(draws)
-    return Jackknifed(mean(every), {draw: mean(np.delete(every, draw)) for draw in every.tolist()})
+    return jackknifed(mean(every), {draw: mean(np.delete(every, draw)) for draw in every.tolist()})
 
 
-def _of_pairs(sums: np.ndarray, counts: np.ndarray) -> Jackknifed:
+def _of_pairs(sums: np.ndarray, counts: np.ndarray) -> Arm:
     """The mean distance between toolings over draws, and without each draw."""
 
     def mean(kept: np.ndarray) -> float:
         return float(sums[kept].sum() / counts[kept].sum()) if counts[kept].any() else np.nan
 
     every = np.arange(len(sums))
-    return Jackknifed(mean(every), {draw: mean(np.delete(every, draw)) for draw in every.tolist()})
+    return jackknifed(mean(every), {draw: mean(np.delete(every, draw)) for draw in every.tolist()})

@@ -1,62 +1,57 @@
 """Ratios and trends of quantities measured on arms of runs, tested on the logarithm.
 
-An arm is a positive quantity: an SD, a churn, a time. A contrast is a weighted sum of logarithms of arms. Weights 1 and
--1 give a ratio, the weights of a regression give a trend, and a mean over tasks is a contrast, too. So one error and
-one test serve them all.
+A contrast is a weighted sum of logarithms of arms (`stats.quantities`). Weights 1 and -1 give a ratio, the weights of a
+regression give a trend, and a mean over tasks is a contrast, too. So one error and one test serve them all, and a ratio
+has the same interval wherever it is shown.
 
-An arm that is measured here has its value without each independent unit, and arms that share a unit are paired: a unit
-is left out of all of them at once. An arm that was only published has the error of its logarithm. A ratio of two
-SDs has the F test: it is exact for independent normal runs, and rejects less often if runs are paired. The jackknife is
-too liberal for the smallest of many p-values of few runs.
+A unit that several arms share moves all of them at once, so such arms are paired. An arm that was only published has
+the error of its logarithm. Student's t has one degree of freedom fewer than the arm with the fewest units: more of
+them, as in Welch's test, are too liberal at small levels where one arm is four draws (bench/contrasts.py).
+
+A ratio of two SDs has a test that is exact for normal runs: Pitman's and Morgan's if both arms have the same units with
+one run each, and F otherwise. F rejects too seldom where some runs are paired, or where several runs of each draw are
+about equally noisy. The jackknife is too liberal for the smallest of many p-values of few runs.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import special, stats
+from scipy import stats
 
 from toolnoise.stats.estimates import TAIL, UNDEFINED, Estimate
-from toolnoise.stats.jackknife import standard_error
-
-NOBODY: Mapping[Hashable, float] = MappingProxyType({})
-
-
-class Arm(NamedTuple):
-    """A quantity of some units, with its value `without` each, or with the `error` of its logarithm.
-
-    `squares` are the degrees of freedom of an SD. An arm is `fixed` if it holds for one draw only of what its runs
-    share.
-    """
-
-    value: float
-    units: int
-    without: Mapping[Hashable, float] = NOBODY
-    error: float = np.nan
-    freedom: float = np.inf
-    squares: int = 0
-    fixed: bool = False
+from toolnoise.stats.paired_sds import PairedRatio, paired_sd_ratio
+from toolnoise.stats.quantities import Arm
 
 
 class Contrast(NamedTuple):
-    """A weighted sum of logarithms with its standard error; `ratio` has the degrees of freedom of two SDs."""
+    """A weighted sum of logarithms with its standard error.
+
+    `units` are the numbers of units on each side: of the arms with a positive weight, and with a negative one; the
+    smallest on each side, and one number if both are equal. A ratio of two SDs has the degrees of freedom of F, or the
+    test of paired runs.
+    """
 
     value: float
     error: float
     freedom: float
-    units: int
+    units: tuple[int, ...]
     ratio: tuple[int, int] | None = None
+    paired: PairedRatio | None = None
     fixed: bool = False
 
     def above(self, bound: float) -> float:
         """The one-sided p-value for a true value above a bound."""
+        if self.paired:
+            return self.paired.above(bound)
         if self.ratio:
             return float(stats.f.sf(np.exp(2 * (self.value - bound)), *self.ratio))
         return self._tail(self.value - bound)
 
     def below(self, bound: float) -> float:
         """The one-sided p-value for a true value below a bound."""
+        if self.paired:
+            return self.paired.below(bound)
         if self.ratio:
             return float(stats.f.cdf(np.exp(2 * (self.value - bound)), *self.ratio))
         return self._tail(bound - self.value)
@@ -69,6 +64,8 @@ class Contrast(NamedTuple):
     @property
     def estimate(self) -> Estimate:
         """The value with its interval."""
+        if self.paired:
+            return self.paired.estimate
         if self.ratio:
             low, high = self.value - np.log(stats.f.ppf([1 - TAIL, TAIL], *self.ratio)) / 2
             return Estimate(self.value, float(low), float(high))
@@ -76,88 +73,50 @@ class Contrast(NamedTuple):
         return Estimate(self.value, float(self.value - half), float(self.value + half))
 
 
-UNDECIDED = Contrast(*UNDEFINED, 0)
-
-
-def normal_sd(value: float, runs: int) -> Arm:
-    """An SD of normal runs, with the standard error of its logarithm."""
-    if runs < 2:
-        return Arm(value, runs)
-    error = np.sqrt(special.polygamma(1, (runs - 1) / 2)) / 2  # of the logarithm of a chi
-    return Arm(value, runs, error=float(error), squares=runs - 1)
-
-
-def together(arms: Sequence[Arm], power: int) -> Arm:
-    """Several arms as one: their sum, or with `power` 2 the root of the sum of their squares."""
-    if len(arms) == 1:
-        return arms[0]
-    values = np.array([arm.value for arm in arms])
-    labels = dict.fromkeys(label for arm in arms for label in arm.without)
-    without = {label: float(np.sum(_values(arms, label) ** power) ** (1 / power)) for label in labels}
-    whole = float(np.sum(values**power) ** (1 / power))
-    shares = values**power / whole**power if whole > 0 else values
-    error = float(np.sqrt(np.sum((shares * [arm.error for arm in arms]) ** 2)))
-    return Arm(
-        whole,
-        min(arm.units for arm in arms),
-        without,
-        error,
-        min(arm.freedom for arm in arms),
-        fixed=any(arm.fixed for arm in arms),
-    )
+UNDECIDED = Contrast(*UNDEFINED, ())
 
 
 def contrast(terms: Sequence[tuple[float, Arm]]) -> Contrast:
     """The weighted sum of the logarithms of some arms; undefined if one is not positive."""
     weights, arms = np.array([weight for weight, _ in terms]), [arm for _, arm in terms]
     values = np.array([arm.value for arm in arms])
-    units, fixed = int(np.median([arm.units for arm in arms])), any(arm.fixed for arm in arms)
+    units, fixed = _units(terms), any(arm.fixed for arm in arms)
     if not (values > 0).all():
         return UNDECIDED._replace(units=units, fixed=fixed)
     whole = float(weights @ np.log(values))
-    if len(terms) == 2 and tuple(weights) == (1, -1) and all(arm.squares for arm in arms):
-        error = np.hypot(arms[0].error, arms[1].error)
-        return Contrast(whole, float(error), np.inf, units, (arms[0].squares, arms[1].squares), fixed)
-    squares = [
-        (weight**2 * arm.error**2, arm.freedom) for weight, arm in zip(weights, arms, strict=True) if not arm.without
-    ]
-    squares += _jackknife(weights, arms)
-    variances, freedoms = np.transpose(squares)
-    total = variances.sum()
-    freedom = total**2 / np.sum(variances**2 / freedoms) if total > 0 and np.isfinite(freedoms).any() else np.inf
-    return Contrast(whole, float(np.sqrt(total)), float(freedom), units, fixed=fixed)
-
-
-def _jackknife(weights: np.ndarray, arms: Sequence[Arm]) -> list[tuple[float, float]]:
-    """The variance of the sum and its degrees of freedom, from each set of arms that share units."""
-    found = []
-    for members in _connected(arms):
-        mine = [arms[place] for place in members]
-        labels = dict.fromkeys(label for arm in mine for label in arm.without)
-        values = np.array([_values(mine, label) for label in labels])
-        freedom = min(len(arm.without) for arm in mine) - 1.0
-        if (values > 0).all():
-            sums = np.log(values) @ weights[members]
-            found.append((standard_error(sums) ** 2, freedom))
+    if len(terms) == 2 and tuple(weights) == (1, -1) and all(arm.squares for arm in arms) and arms[0] is not arms[1]:
+        one, other = arms
+        if one.runs and one.runs.keys() == other.runs.keys():
+            first, second = (np.array([arm.runs[unit] for unit in one.runs]) for arm in arms)
+            if paired := paired_sd_ratio(second, first):
+                return Contrast(whole, paired.scale, paired.freedom, units, paired=paired, fixed=fixed)
         else:
-            # Without one unit nothing varies. SDs have the error for normal runs; for other quantities it is unknown.
-            errors = np.array([arm.error for arm in mine])
-            found.append((float(np.sum((weights[members] * errors) ** 2)), freedom))
-    return found
+            error = float(np.hypot(one.error, other.error))
+            return Contrast(whole, error, np.inf, units, (one.squares, other.squares), fixed=fixed)
+    moves: dict[Hashable, float] = {}
+    for weight, arm in terms:
+        for unit, moved in arm.moves.items():
+            moves[unit] = moves.get(unit, 0.0) + weight * moved
+    variance = sum(moved**2 for moved in moves.values())
+    variance += sum((weight * arm.error) ** 2 for weight, arm in terms if not arm.moves)
+    if variance == 0 and whole != 0:
+        return UNDECIDED._replace(value=whole, units=units, fixed=fixed)  # units that agree by chance show no variance
+    freedom = min(arm.units - 1 if arm.moves else arm.freedom for arm in arms)
+    return Contrast(whole, float(np.sqrt(variance)), float(freedom), units, fixed=fixed)
 
 
-def _connected(arms: Sequence[Arm]) -> list[list[int]]:
-    """The places of the arms that share units, directly or through another arm."""
-    sets: list[tuple[set[Hashable], list[int]]] = []
-    for place, arm in enumerate(arms):
-        if arm.without:
-            linked = [one for one in sets if not one[0].isdisjoint(arm.without)]
-            sets = [one for one in sets if one not in linked]
-            labels = set(arm.without).union(*(labels for labels, _ in linked))
-            sets.append((labels, sorted([place, *(other for _, places in linked for other in places)])))
-    return [places for _, places in sets]
+def ratio(numerator: Arm, denominator: Arm) -> Estimate:
+    """One quantity over another with its interval; to zero, it is undefined."""
+    if not denominator.value > 0 or np.isnan(numerator.value):
+        return UNDEFINED
+    if numerator.value == 0:
+        return Estimate(0.0, np.nan, np.nan)
+    with np.errstate(over="ignore"):  # an interval too wide for a float ends at infinity, which is true
+        low, high = np.exp(contrast([(1, numerator), (-1, denominator)]).estimate[1:])
+    return Estimate(numerator.value / denominator.value, float(low), float(high))
 
 
-def _values(arms: Sequence[Arm], label: Hashable) -> np.ndarray:
-    """The arms without a unit; those that do not have it are as they are."""
-    return np.array([arm.without.get(label, arm.value) for arm in arms])
+def _units(terms: Sequence[tuple[float, Arm]]) -> tuple[int, ...]:
+    sides = ([arm.units for weight, arm in terms if weight * sign > 0] for sign in (1, -1))
+    smallest = [min(side) for side in sides if side]
+    return tuple(dict.fromkeys(smallest))
