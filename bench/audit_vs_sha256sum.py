@@ -172,7 +172,7 @@ def _state(job: Job, made: dict[str, Artifact]) -> Statement:
     ends += [
         Artifact(name, digest, kind=CODE if name.endswith(".py") else RESOURCE) for name, digest in made_by.items()
     ]
-    lock, commit = repository.lock() or repository.LOCKS[-1], repository.commit()
+    lock, commit = repository.lock(job.parameters) or repository.LOCKS[-1], repository.commit()
     ends.append(Artifact(lock, sha256(program.ROOT / lock), kind=LOCK))
     if commit:
         ends.append(Artifact("repository", commit.sha, kind=COMMIT))

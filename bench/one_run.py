@@ -94,7 +94,7 @@ def main() -> None:
         said[name] = "trained"
     for name in refuses:
         said[name] = refused(of, Training(MODEL, "mine", name, "control", 1))
-    print(json.dumps({"states": repository.lock(), "toolings": said}))
+    print(json.dumps({"states": repository.lock({}), "toolings": said}))
 
 
 if __name__ == "__main__":

@@ -147,6 +147,8 @@ class Workshop:
 
 
 BLOCK = {"recipe": "here", "hardware": ["cpu"], "variants": ["impl", "algo", "control", "dropout"], "seeds": 3}
+# Three of Control: one of them is bound to a core.
+BLOCK |= {"control_seeds": 3}
 
 
 @pytest.fixture(scope="session")

@@ -255,11 +255,13 @@ def test_the_width_of_figures_is_a_parameter_of_those_that_have_two_forms(writte
     assert {kind for kind in one_form if "width" not in catalogue.KINDS[kind].takes} == {"claims", "atlas", "kernels"}
 
 
-def test_every_kind_has_a_notebook_a_caption_and_something_to_read_and_no_notebook_is_of_none():
+def test_every_kind_has_a_notebook_a_caption_and_something_to_read_and_none_is_of_no_kind():
     assert {path.stem for path in (ROOT / "notebooks").glob("*.ipynb")} == set(catalogue.KINDS)
+    captions = {path.stem for path in (ROOT / "workflow/report").glob("*.rst")}
+    assert captions - {"workflow", "metrics"} == set(catalogue.KINDS)
     for kind, about in catalogue.KINDS.items():
         assert (ROOT / f"notebooks/{kind}.ipynb").exists()
-        assert about.caption.strip()
+        assert (ROOT / catalogue.caption_of(kind)).read_text().strip()
         assert set(about.reads) <= {*steps.COLUMNS, "claims"}
 
 

@@ -26,7 +26,8 @@ def tiny(written, built, tmp_path, monkeypatch):
     monkeypatch.setattr(estimate, "_engine", lambda: None)
     # Networks of 250 weights, wherever there is data to build them for.
     monkeypatch.setattr(estimate.network, "build_model", lambda *_: [Parameter("w", (10, 25), True, "Zeros", {})])
-    block = written["grid"][0] | {"hardware": ["cpu", "v100"], "variants": ["control", "impl"], "seeds": 10}
+    ten = {"variants": ["control", "impl"], "seeds": 10, "control_seeds": 10}
+    block = written["grid"][0] | {"hardware": ["cpu", "v100"]} | ten
     own = {"recipes": {"digits": {"epochs": EPOCHS}}, "hardware": {"cpu": {"threads": 2}}, "prices": {"v100": 3.6}}
     return built(written | own | {"grid": [block], "figures": ["table2"]})
 
@@ -79,6 +80,13 @@ def test_jobs_are_counted(tiny):
         "checks and measures": 7,
         "figures and tables": 1,
     }
+
+
+def test_control_has_two_trainings_unless_it_asks_for_more(tiny, built):
+    block = {key: value for key, value in tiny.config["grid"][0].items() if key != "control_seeds"}
+    found = estimate.estimate(built({**tiny.config, "grid": [block]}))
+    assert found.jobs["trainings"] == 2 * (10 + 2)
+    assert [task.runs for task in found.tasks if task.hardware == "v100"] == [2, 10]
 
 
 def test_hours_are_those_of_what_is_left_and_of_its_predictions(tiny, leave):

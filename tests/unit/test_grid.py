@@ -348,7 +348,7 @@ def test_more_seeds_and_variants_leave_the_specs_of_the_others_alone(written, bu
 def test_specs_of_different_runs_have_different_digests(written, built):
     tiny = built(written)
     digests = {spec_digest(tiny, cell, seed) for cell in tiny.cells for seed in tiny.seeds[cell]}
-    assert len(digests) == 2 * len(VARIANTS) * 3
+    assert len(digests) == 2 * (3 * len(VARIANTS) - 1)
 
 
 def test_a_study_read_from_its_resolved_copy_is_the_same_study(written, built):
@@ -482,7 +482,7 @@ def test_a_figure_needs_what_it_shows_and_no_more(written, built):
 def test_no_two_runs_share_a_path(written, built):
     tiny = built(written)
     paths = [path for cell in tiny.cells for path in tiny.runs(layout.RECORD, cell)]
-    assert len(set(paths)) == len(paths) == 2 * len(VARIANTS) * 3
+    assert len(set(paths)) == len(paths) == 2 * (3 * len(VARIANTS) - 1)
 
 
 def test_a_data_set_of_ones_own_is_made_from_its_file(written, built):
@@ -509,6 +509,46 @@ def test_draws_repeat_what_a_variant_fixes_and_nothing_else(written, built):
     replicates = {source: about["replicate"] for source, about in streams.keys(spec).items()}
     assert replicates == dict.fromkeys(("init", "shuffle", "augment", "dropout"), 2) | {"impl": 7, "bit": 0}
     assert "draw" not in found.spec(cell._replace(variant="algo"), 7)
+
+
+def control(built, written, variants, **keys):
+    """The seeds of Control in a block, and the study."""
+    written["grid"] = [written["grid"][0] | {"hardware": ["cpu"], "variants": variants} | keys]
+    found = built(written)
+    return found.seeds[found.controls[0]], found
+
+
+def test_control_uses_the_first_two_seeds_beside_other_variants(written, built):
+    seeds, found = control(built, written, ["algo", "control"], seeds=[3, 1, 7])
+    assert seeds == (3, 1)
+    assert found.seeds[found.cells[0]] == (3, 1, 7)
+    assert control(built, written, ["control", "algo"], seeds=1)[0] == (1,)
+
+
+def test_more_runs_of_control_are_asked_for_by_its_key_or_by_a_block_of_its_own(written, built):
+    assert control(built, written, ["control"], seeds=5)[0] == (1, 2, 3, 4, 5)
+    assert control(built, written, ["algo", "control"], seeds=5, control_seeds=4)[0] == (1, 2, 3, 4)
+
+
+def test_a_resolved_study_has_the_runs_of_control_written_out(written, built):
+    seeds, found = control(built, written, ["algo", "control"], seeds=5)
+    assert found.config["grid"][0]["control_seeds"] == len(seeds) == 2
+    assert grid.build(config.resolve(found.config, "kept.json"), "kept.json") == found
+
+
+def test_results_of_a_version_in_which_control_had_every_seed_keep_them(written, built, tmp_path):
+    found = control(built, written, ["algo", "control"], seeds=5)[1]
+    before = json.loads(json.dumps(found.config))
+    del before["grid"][0]["control_seeds"]
+    (tmp_path / "study.json").write_text(json.dumps(before))
+    kept = grid.load(tmp_path / "study.json")
+    assert {len(seeds) for seeds in kept.seeds.values()} == {5}
+
+
+def test_control_cannot_have_more_runs_than_its_block_has_seeds(written, built, refused):
+    written["grid"] = [written["grid"][0] | {"variants": ["algo", "control"], "seeds": 2, "control_seeds": 3}]
+    line = refused(built, written)
+    assert line.endswith("grid[0].control_seeds: found 3 with 2 seeds; at most the seeds of the block")
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,8 @@ def test_it_has_six_networks_of_16_runs_by_default_and_with_fixed_seeds():
         ("wrn-28-10", "cifar100"),
     }
     assert {cell[:2] for cell in found.cells} == tasks
-    assert {len(seeds) for seeds in found.seeds.values()} == {16}
+    assert {len(seeds) for cell, seeds in found.seeds.items() if cell.variant != "control"} == {16}
+    assert {len(found.seeds[cell]) for cell in found.controls} == {2}
     assert {cell.variant for cell in found.cells} == {"algo_impl", "impl", "control"}
     assert all(found.tooling(cell.hardware)["accelerator"] == "gpu" for cell in found.cells)
     assert {found.recipe_of[task].partition("-")[0] for task in tasks} == {"pham"}

@@ -112,43 +112,74 @@ def test_the_locked_cudnn_has_kernels_for_the_papers_p100_and_v100(name):
     assert tuple(map(int, version.split(".")[:2])) < (9, 11)
 
 
-def in_environment(monkeypatch, versions):
-    """The lock file that is stated where these versions are installed."""
-    monkeypatch.setattr(repository, "versions", lambda *names: {one: versions[one] for one in names if one in versions})
-    return repository.lock.__wrapped__()
+@pytest.fixture
+def stated(monkeypatch):
+    """The lock file that a job of an engine states where these versions are installed."""
+
+    def state(versions, engine=""):
+        def of(*names):
+            return {name: versions[name] for name in names if name in versions}
+
+        monkeypatch.setattr(repository, "versions", of)
+        return repository._lock.__wrapped__(engine)
+
+    return state
 
 
 @pytest.mark.parametrize(
-    ("installed", "stated"),
+    ("installed", "of_engines"),
     [
-        *((name, name) for name in ("cpu", "cuda", "jax", "jax-cuda", "torch", "frameworks")),
-        ("dev", "frameworks"),
-        ("jax-dev", "jax"),
+        ("cpu", {"": "cpu", "tensorflow": "cpu"}),
+        ("cuda", {"": "cuda", "tensorflow": "cuda"}),
+        ("jax", {"": "jax", "jax": "jax"}),
+        ("jax-cuda", {"": "jax-cuda", "jax": "jax-cuda"}),
+        ("torch", {"": "torch", "torch": "torch"}),
+        ("frameworks", {"": "torch", "tensorflow": "frameworks", "jax": "frameworks", "torch": "torch"}),
+        ("jax-dev", {"": "jax", "jax": "jax"}),
+        # What `make test` installs into the environment of `make demo`: JAX, and the developers' tools.
+        ("dev", {"": "cpu", "tensorflow": "cpu", "jax": "jax"}),
     ],
 )
-def test_a_job_states_the_lock_file_of_its_environment(monkeypatch, installed, stated):
-    assert in_environment(monkeypatch, locked(installed)) == f"requirements/{stated}.txt"
+def test_a_job_states_the_lock_file_of_its_environment(stated, installed, of_engines):
+    found = {engine: stated(locked(installed), engine) for engine in of_engines}
+    assert found == {engine: f"requirements/{name}.txt" for engine, name in of_engines.items()}
 
 
-def test_pytorch_for_cpus_is_the_pytorch_that_is_locked(monkeypatch):
+def test_pytorch_for_cpus_is_the_pytorch_that_is_locked_and_further_for_other_jobs(stated):
     without_cuda = {name: version for name, version in locked("frameworks").items() if not name.startswith("nvidia")}
     without_cuda["torch"] += "+cpu"
-    assert in_environment(monkeypatch, without_cuda) == "requirements/frameworks.txt"
+    for tools in ({}, locked("dev")):
+        found = [stated(tools | without_cuda, engine) for engine in ("", "tensorflow", "jax", "torch")]
+        assert found == [f"requirements/{name}.txt" for name in ("cpu", "cpu", "jax", "torch")]
 
 
 @pytest.mark.parametrize(
-    ("installed", "change"),
+    ("installed", "engine", "change"),
     [
-        ("frameworks", {"torch": "2.12.1+cpu"}),
-        ("jax", {"jax": "0.9.2"}),
-        ("jax", {"jax-cuda13-plugin": "0.10.2"}),
-        ("cpu", {"torch": "1.13.1"}),
-        ("cuda", {"jax": "0.10.2"}),
-        ("torch", {"nvidia-cudnn-cu13": "9.1"}),
+        ("frameworks", "torch", {"torch": "2.12.1+cpu"}),
+        ("jax", "jax", {"jax": "0.9.2"}),
+        ("jax", "jax", {"jax-cuda13-plugin": "0.10.2"}),
+        ("cpu", "torch", {"torch": "1.13.1"}),
+        ("cuda", "jax", {"jax": "0.10.2"}),
+        ("torch", "torch", {"nvidia-cudnn-cu13": "9.1"}),
+        ("cpu", "tensorflow", {"numpy": "2.0.0"}),
+        ("cpu", "", {"pandas": "2.0.0"}),
+        # The build for GPUs without their libraries.
+        ("cpu", "tensorflow", {"tensorflow": "2.21.0"}),
     ],
 )
-def test_an_environment_that_is_as_no_lock_file_states_none(monkeypatch, installed, change):
-    assert in_environment(monkeypatch, locked(installed) | change) is None
+def test_an_environment_that_is_as_no_lock_file_states_none(stated, installed, engine, change):
+    assert stated(locked(installed) | change, engine) is None
+
+
+def test_another_framework_that_is_merely_installed_changes_nothing(stated):
+    assert stated(locked("cpu") | {"torch": "1.13.1"}, "tensorflow") == "requirements/cpu.txt"
+
+
+def test_the_engine_of_a_job_is_that_of_its_spec():
+    spec = {"hardware": {"engine": "jax"}}
+    assert repository.lock({"spec": spec}) == repository._lock("jax")
+    assert repository.lock({"cell": []}) == repository._lock("")
 
 
 @pytest.mark.parametrize("path", [*LOCKS, *VERSIONS, *TOOLS], ids=lambda path: path.stem)
@@ -178,8 +209,8 @@ def test_an_environment_has_one_framework_in_the_version_of_its_name_and_the_ker
 
 
 @pytest.mark.parametrize("path", VERSIONS, ids=lambda path: path.stem)
-def test_a_job_states_the_lock_file_of_the_environment_of_its_tooling(path, monkeypatch):
-    assert in_environment(monkeypatch, pins(path)) == f"requirements/versions/{path.name}"
+def test_a_job_states_the_lock_file_of_the_environment_of_its_tooling(path, stated):
+    assert stated(pins(path), path.stem.partition("-")[0]) == f"requirements/versions/{path.name}"
 
 
 def test_the_conda_environment_is_for_the_python_of_the_lock_files():

@@ -1063,7 +1063,7 @@ def the_digest_of_the_lock_file_is_changed(folder):
 
 @mutation("lock-is-kept", METRICS)
 def no_lock_file_is_stated(folder):
-    folder.change(METRICS, lambda statement: drop(statement, repository.lock()))
+    folder.change(METRICS, lambda statement: drop(statement, repository.lock({})))
 
 
 @mutation("commit-is-known", WEIGHTS)

@@ -51,14 +51,14 @@ def verb(run, installed, folder):
 
 @pytest.fixture
 def plan(run, installed, folder):
-    """Plan the study in that folder with the installed workflow."""
+    """Plan the study in that folder with the installed workflow, or do what else Snakemake is asked for."""
     program = "from toolnoise.base import program; print(program.snakefile())"
 
-    def start():
+    def start(*asked):
         file = run(folder, installed / "python", "-c", program).stdout.strip()
         assert Path(file).is_relative_to(installed.parent)
         command = [installed / "python", "-m", "snakemake", "--snakefile", file, "--configfile", "study.yaml"]
-        done = run(folder, *command, "--dry-run")
+        done = run(folder, *command, *(asked or ["--dry-run"]))
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout + done.stderr
 
@@ -169,6 +169,12 @@ def test_the_installed_workflow_plans_a_study(plan, verb, folder, write_study):
     assert re.search(r"^train_run +4$", plan(), re.MULTILINE)
     done = verb("run", "--dry-run")
     assert re.search(r"^train_run +4$", done.stdout + done.stderr, re.MULTILINE)
+
+
+def test_the_installed_workflow_reports_what_a_clone_has_made(plan, folder, small_study):
+    shutil.copytree(small_study, folder, dirs_exist_ok=True)
+    plan("--report", "mine.html")
+    assert "test accuracy over runs in study <em>small</em>" in (folder / "mine.html").read_text()
 
 
 def test_what_a_clone_has_made_is_up_to_date_and_clean_for_the_installed_program(plan, verb, folder, small_study):

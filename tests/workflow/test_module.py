@@ -87,7 +87,7 @@ def test_where_another_snakemake_works_a_plan_leaves_its_study(whole, tmp_path):
     assert (tmp_path / "results/part/study.json").read_bytes() == before
 
 
-def test_a_module_runs_to_its_page_and_is_a_study_like_any_other(whole, toolnoise, run, tmp_path):
+def test_a_module_runs_to_its_page_and_to_a_report_and_is_a_study_like_any_other(whole, toolnoise, run, tmp_path):
     done = whole({"noise": STUDY})
     assert done.returncode == 0, done.stdout + done.stderr
     assert int((tmp_path / "counts/abc-9.txt").read_text()) > 10
@@ -99,6 +99,11 @@ def test_a_module_runs_to_its_page_and_is_a_study_like_any_other(whole, toolnois
     assert "Nothing to be done" in alone.stdout + alone.stderr
     audited = toolnoise(tmp_path, "audit", "--strict")
     assert audited.returncode == 0, audited.stdout
+    reported = whole({"noise": STUDY}, "--report", "mine.html")
+    assert reported.returncode == 0, reported.stdout + reported.stderr
+    report = (tmp_path / "mine.html").read_text()
+    assert "in study <em>part</em>: SD of test accuracy" in report
+    assert "<p>How much of a trained network is noise" in report
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ for kind in study.figure_kinds:
         output:
             figure=report(
                 f"{layout.FIGURE}.{shown}",
-                caption=os.path.abspath(layout.CAPTION.format(kind=kind)),
+                caption=f"../report/{kind}.rst",
                 category=about.category,
                 labels={"result": "{figure}"},
             ),

@@ -1,4 +1,4 @@
-"""Execution of a notebook in this process, as an engine of papermill.
+"""Execution of a notebook in this process, as an engine of papermill; its parameters, by a translator of papermill.
 
 A kernel would be a second process that imports pandas, Matplotlib and seaborn again, and a third of a figure's CPU time
 would go to starting it and talking to it. The notebooks of this repository are plain Python: the value of a cell's last
@@ -15,6 +15,7 @@ from typing import Any
 from IPython.core.formatters import DisplayFormatter
 from nbformat import NotebookNode, v4
 from papermill.engines import Engine, NotebookExecutionManager
+from papermill.translators import PythonTranslator
 
 # What Jupyter's Python kernel says of itself, and an executed notebook therefore has.
 LANGUAGE = {
@@ -40,6 +41,15 @@ class InProcess(Engine):
         for number, cell in enumerate(code, start=1):
             cell.execution_count = number
             cell.outputs = _executed(cell.source, f"cell {cell.id}", names, number)
+
+
+class AsWritten(PythonTranslator):
+    """Writes the cell of parameters. papermill itself formats it with black wherever that happens to be installed."""
+
+    @classmethod
+    def codify(cls, parameters: dict[str, Any], comment: str = "Parameters") -> str:
+        """One assignment a line."""
+        return super(PythonTranslator, cls).codify(parameters, comment)
 
 
 def _executed(source: str, name: str, names: dict[str, Any], number: int) -> list[NotebookNode]:

@@ -59,10 +59,12 @@ def execute(notebook: Path | nbformat.NotebookNode, out: Path | None, parameters
         import matplotlib  # noqa: F401
         import papermill
         from papermill.engines import papermill_engines
+        from papermill.translators import papermill_translators
 
-        from toolnoise.figures.execution import InProcess
+        from toolnoise.figures.execution import AsWritten, InProcess
 
     papermill_engines.register("in-process", InProcess)
+    papermill_translators.register("python", AsWritten)
     papermill.execute_notebook(
         notebook,
         out,

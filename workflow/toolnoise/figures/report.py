@@ -4,16 +4,13 @@ import subprocess
 from pathlib import Path
 
 from toolnoise.base import program
-from toolnoise.base.files import replacing, write_text
+from toolnoise.base.files import replacing
 from toolnoise.study import layout
-from toolnoise.study.catalogue import KINDS
 
 
 def write(study: str, figure_kinds: list[str], shows: list[str], out: str | Path) -> None:
     """Write the page of the study of that name, whose resolved form lies with its results; `shows` are its files."""
-    del shows  # Snakemake finds them by its own rules
-    for kind in figure_kinds:
-        write_text(layout.CAPTION.format(kind=kind), KINDS[kind].caption)
+    del figure_kinds, shows  # Snakemake finds them by its own rules
     with replacing(out) as scratch:
         command = program.python("snakemake", "figures", "--snakefile", str(program.snakefile()))
         options = ["--configfile", layout.STUDY.format(study=study), "--nolock", "--quiet", "--report", str(scratch)]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from toolnoise import steps
+from toolnoise.base import program
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import filling, read_bytes, write_text
 from toolnoise.claims import judging, sentences
@@ -27,7 +28,7 @@ from toolnoise.provenance.record import anonymous, envelope, tree
 from toolnoise.provenance.record.signing import AllowedSigners
 from toolnoise.provenance.record.tree import Results, Tree
 from toolnoise.steps import STEPS
-from toolnoise.study import layout
+from toolnoise.study import catalogue, layout
 from toolnoise.study.catalogue import FIGURES, KINDS
 from toolnoise.study.cells import Cell, Shown, Training, Whole
 from toolnoise.study.figure_choice import Figure
@@ -308,15 +309,16 @@ def _figures(page: Page) -> Iterator[dict[str, Any]]:
         yield {
             "name": figure.name,
             "picture": kind.category == FIGURES,
-            "caption": caption(kind.caption, page.study.name),
+            "caption": caption(figure.notebook, page.study.name),
             "files": {suffix: f"{stem}.{suffix}" for suffix in kind.formats},
             "data": [page.inside(collected[name]) for name in steps.shown(page.study, figure)],
             "notebook": page.inside(page.study.path(layout.NOTEBOOK, figure=figure.name)),
         }
 
 
-def caption(text: str, study: str) -> str:
-    """A caption without the marks of reStructuredText and with the study's name."""
+def caption(kind: str, study: str) -> str:
+    """The caption of a kind of figures, without the marks of reStructuredText and with the study's name."""
+    text = program.path_of(catalogue.caption_of(kind)).read_text("utf-8")
     text = text.replace('{{ snakemake.config["study"] }}', study)
     text = re.sub(r"`([^`<]+) <[^>]+>`_", r"\1", text)
     return " ".join(re.sub(r"``|(?<!\w)\*|\*(?!\w)", "", text).split())

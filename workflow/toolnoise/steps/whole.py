@@ -1,5 +1,6 @@
 """The study as a whole: the metric files of all its parts, and the rows that collect, judge, render and report them."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from toolnoise.base import code_digest, program
@@ -138,6 +139,10 @@ def _web() -> tuple[str, ...]:
     return tuple(f"{program.NAME}/{path.relative_to(program.PACKAGE).as_posix()}" for path in found)
 
 
+def _captions(kinds: Iterable[str]) -> tuple[str, ...]:
+    return tuple(map(catalogue.caption_of, kinds))
+
+
 def _rendered(study: Study, place: Shown) -> Names:
     return outputs_of(ROWS["render"], _figure(study, place), study.name)
 
@@ -223,7 +228,7 @@ ROWS = {
         },
         work="toolnoise.pages.whole:show",
         wanted=("study", "its page"),
-        files=lambda _: _web(),
+        files=lambda _: (*_web(), *_captions(KINDS)),
         unrepeatable="the page says when it was written, and shows the statements of that time",
     ),
     "report": Step(
@@ -237,7 +242,7 @@ ROWS = {
         work="toolnoise.figures.report:write",
         wanted=("study", "its report"),
         needed=False,
-        files=lambda _: ("workflow/report/workflow.rst", "workflow/report/metrics.rst"),
+        files=lambda parameters: _captions(("workflow", "metrics", *parameters["figure_kinds"])),
         unrepeatable="the page says when Snakemake wrote it",
     ),
 }

@@ -24,7 +24,7 @@ from toolnoise.base import faults, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.program import ROOT
 from toolnoise.datasets.readers import READERS
-from toolnoise.study import claims, datasets, environments, programs
+from toolnoise.study import claims, datasets, environments, layout, programs
 from toolnoise.study.catalogue import KINDS
 from toolnoise.study.remedy_sets import SETS
 
@@ -115,6 +115,7 @@ def resolve(config: object, file: str | Path) -> Config:
         raise BadInput(file, "grid", "found []", "allowed: a list of blocks; empty if there is `overhead` to measure")
     _require_whole_cycles(config["recipes"], "recipes.", file)
     _require_possible_toolings(config["hardware"], "hardware.", file)
+    _settle_control_seeds(config["grid"], file)
     datasets.require_possible(config["datasets"], "datasets.", file)
     programs.require_possible(config["models"], "models.", file)
     claims.require_possible(config["claims"], registered("claims"), "claims.", file)
@@ -144,6 +145,25 @@ def resolve(config: object, file: str | Path) -> Config:
         config[registry] = {name: config[registry].get(name) or registered(registry)[name] for name in named[registry]}
     programs.require_fitting(config, file)
     return config
+
+
+# Bit-equal runs are one run: two show that nothing varies.
+CONTROL_SEEDS = 2
+
+
+def _settle_control_seeds(blocks: list[Config], file: str | Path) -> None:
+    """Write out how many of its seeds each block with Control uses for it."""
+    for number, block in enumerate(blocks):
+        if "control" not in block["variants"]:
+            continue
+        found = block["seeds"]
+        seeds = found if isinstance(found, int) else len(found)
+        # In a study.json of a version without the key, Control had every seed of its block.
+        every = block["variants"] == ["control"] or Path(file).name == Path(layout.STUDY).name
+        asked = block.setdefault("control_seeds", seeds if every else min(CONTROL_SEEDS, seeds))
+        if asked > seeds:
+            key = f"grid[{number}].control_seeds"
+            raise BadInput(file, key, f"found {asked} with {seeds} seeds", "at most the seeds of the block")
 
 
 def _mentions(config: Config) -> Iterator[tuple[str, str, list[str]]]:

@@ -60,7 +60,7 @@ def _build(resolved: config.Config, file: str | Path) -> Study:
             found = _variant(cell, resolved, f"{where}.variants", file)
             if cell in seeds:
                 raise BadInput(file, where, f"{'/'.join(cell)} is already in an earlier block", "each cell once")
-            seeds[cell] = tuple(block_seeds)
+            seeds[cell] = tuple(block_seeds[: block["control_seeds"]] if cell.variant == "control" else block_seeds)
             if block["draws"] > 1 and has_draws(found):
                 _require_small(block, where, file)
                 draws[cell] = block["draws"]

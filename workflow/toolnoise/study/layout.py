@@ -48,7 +48,5 @@ PAGE_CELL = PAGE_PARTS + "/cells/" + CELL + ".js"
 # Snakemake's own report, if somebody asks for it.
 REPORT = "results/{study}/report.html"
 
-# The captions of kinds of figures, in the form that Snakemake reads for its report.
-CAPTION = ".snakemake/captions/{kind}.rst"
 # Snakemake's lock folder.
 LOCKS = ".snakemake/locks"

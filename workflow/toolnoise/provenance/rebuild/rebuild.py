@@ -355,7 +355,7 @@ def _then_and_now(statement: Statement, scratch: Path, code: checkout.Code) -> l
     pairs = [
         ("", statement.observed, now),
         ("programs", statement.versions, recorder.programs()),
-        ("lock", _lock(statement), repository.lock()),
+        ("lock", _lock(statement), repository.lock(statement.parameters)),
     ]
     found = [change for key, then, here in pairs for change in changes.changes(then, here, key)]
     lines = [f"then and now: {key}: {changes.shown(then)} -> {changes.shown(here)}" for key, then, here in found]

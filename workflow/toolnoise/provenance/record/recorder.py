@@ -153,7 +153,7 @@ def _write(
     statement = Statement(
         verb,
         tuple(outputs),
-        (*dependencies, *_repository()),
+        (*dependencies, *_repository(parameters)),
         # As JSON has it: tuples are lists.
         json.loads(json.dumps(parameters)),
         json.loads(json.dumps(observed)),
@@ -212,8 +212,8 @@ def _code(made_by: dict[str, str]) -> Iterator[Artifact]:
         yield Artifact(name, digest, kind=CODE if name.endswith(".py") else RESOURCE)
 
 
-def _repository() -> Iterator[Artifact]:
-    lock, commit = repository.lock(), repository.commit() or repository.packed()
+def _repository(parameters: dict[str, Any]) -> Iterator[Artifact]:
+    lock, commit = repository.lock(parameters), repository.commit() or repository.packed()
     if lock:
         yield Artifact(lock, sha256(program.path_of(lock)), kind=LOCK)
     if commit:

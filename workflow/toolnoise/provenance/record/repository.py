@@ -10,19 +10,20 @@ import importlib.metadata
 import io
 import re
 import subprocess
+import sys
 import tarfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import canonical_sha256, read_json, sha256
 from toolnoise.base.program import ROOT, path_of
 from toolnoise.study import environments
 
-# The first match counts, so lock files of one framework come before the one of all. The test dependencies in dev.txt
-# and jax-dev.txt do not matter.
+# The first match counts, so lock files of one framework come before the one of all. Further packages do not matter, so
+# the test dependencies in dev.txt and jax-dev.txt have no part in it.
 LOCKS = (
     *(f"requirements/{name}.txt" for name in ("cpu", "cuda", "jax", "jax-cuda", "torch", "frameworks")),
     *map(environments.lock_of, environments.known()),
@@ -33,6 +34,12 @@ DECISIVE = (
     *("jax-cuda12-plugin", "jax-cuda13-plugin", "nvidia-cudnn-cu12", "nvidia-cudnn-cu13"),
     *("matplotlib", "pandas", "papermill", "snakemake"),
 )
+# The packages of each engine's framework. No job imports those of another engine's.
+FRAMEWORKS = {
+    "tensorflow": {"tensorflow", "tensorflow-cpu"},
+    "jax": {"jax", "jaxlib", "jax-cuda12-plugin", "jax-cuda13-plugin"},
+    "torch": {"torch"},
+}
 SHA = r"[0-9a-f]{40,64}"
 # In a tree without git: its commit and the SHA-256 of each of its files.
 PACKED = ROOT / "packed.json"
@@ -141,15 +148,35 @@ def installed_file(package: str, file: str) -> Path:
     return Path(str(importlib.metadata.distribution(package).locate_file(file)))
 
 
+def lock(parameters: Mapping[str, Any]) -> str | None:
+    """The lock file whose environment a job with these parameters has here; None if there is none.
+
+    The environment may have further packages: frameworks that neither the job nor the lock file names, and tools.
+    """
+    return _lock(parameters.get("spec", {}).get("hardware", {}).get("engine", ""))
+
+
 @functools.cache
-def lock() -> str | None:
-    """The lock file that matches the decisive packages of this environment; None if there is none."""
+def _lock(engine: str) -> str | None:
     here = {package: public(version) for package, version in versions(*DECISIVE).items()}
-    for name in LOCKS:
-        path = path_of(name)
-        if path.exists() and here.items() <= pins(path.read_text("utf-8")).items():
-            return name
-    return None
+    there = (name for name in LOCKS if path_of(name).exists())
+    return next((name for name in there if _fits(here, path_of(name).read_text("utf-8"), engine)), None)
+
+
+def _fits(here: dict[str, str], lock: str, engine: str) -> bool:
+    """Whether all frameworks of a lock file are installed, and what is installed is as it pins it."""
+    pinned, further = pins(_ELSEWHERE.sub("", lock)), set[str]()
+    for other, packages in FRAMEWORKS.items():
+        mine = {package: version for package, version in pinned.items() if package in packages}
+        if not mine.items() <= here.items():
+            return False
+        if not mine and other != engine:
+            further |= packages
+    return {package: version for package, version in here.items() if package not in further}.items() <= pinned.items()
+
+
+# Packages that a lock file has for other systems than this one.
+_ELSEWHERE = re.compile(rf"^\S+ ; sys_platform (== '(?!{sys.platform}')|!= '{sys.platform}').*", re.MULTILINE)
 
 
 def pins(lock: str) -> dict[str, str]:
