@@ -123,13 +123,10 @@ def _moves(values: np.ndarray, whole: float, statistic: str) -> list[float]:
     count = len(values)
     if not whole > 0:
         return []
-    if statistic == SD:
-        without = sd_without_each(values)
-    elif statistic == PAIRS:
-        # The mean over pairs without a run, from the runs' means over their pairs.
-        without = (count * whole - 2 * values) / (count - 2)
-    else:
-        without = (count * whole - values) / (count - 1)
+    if statistic == MEAN:
+        return ((values - whole) / (whole * np.sqrt(count * (count - 1)))).tolist()
+    # The mean over pairs without a run, from the runs' means over their pairs.
+    without = sd_without_each(values) if statistic == SD else (count * whole - 2 * values) / (count - 2)
     if (without > 0).all():
         return _jackknife(np.log(without)).tolist()
     return [] if statistic == SD else (_jackknife(without) / whole).tolist()
