@@ -57,13 +57,18 @@ SENTENCES = {
     "order": "How far runs end apart that differ in the order of the data alone, by the size of their batches.",
     "ensembles": "The noise that is left after averaging the logits of several runs, against their number.",
     "kernels": "The five kernels that take most of a training step, by default and with deterministic ones.",
-    "overhead": "Time of a step with determinism over its time without; a hollow dot cannot be told from no cost.",
+    "overhead": "Time of a step with determinism over its time without; a hollow dot is no significant difference.",
     "cost_of_control": "What determinism costs against the share of churn that it removes, a point per network.",
     "claims": "Claims of the papers with a verdict on each, by the published numbers and by this study.",
     "growth": "How the distance between two runs from one start grows, step by step.",
     "layers": "How alike runs represent the same examples, layer by layer.",
     "one_bit": "How far runs end apart of which one bit of one weight was changed, by the epoch of the change.",
     "atlas": "Churn between every two toolings, and what a tooling's parts change beside a new seed.",
+}
+# Pictures that show implementation noise of a CPU, which is emulated: those with a dagger.
+EMULATED = {
+    *("noise_by_source", "batch_norm", "across_toolings", "frameworks", "per_class", "subgroups", "rarity"),
+    *("ensembles", "cost_of_control", "claims", "growth", "layers", "one_bit"),
 }
 
 
@@ -116,11 +121,12 @@ def page(kinds: Sequence[str]) -> str:
         "where a study has them, [measures.md](measures.md) what they measure.",
         "The words: *churn* is the share of test examples that two runs answer differently. A *tooling* is what\n"
         "computes: processor, kernels, framework, threads. Runs may vary in the algorithm (ALGO: initial weights,\n"
-        "order of the data, augmentation, dropout), in the implementation (IMPL: the order of floating-point sums),\n"
-        "in both, or in nothing (Control).",
+        "order of the data, augmentation, dropout), in the implementation (IMPL: the order of floating-point sums,\n"
+        "emulated in pictures with a †), in both, or in nothing (Control).",
     ]
     for kind in kinds:
-        parts += [f"## {kind}", SENTENCES[kind], f"![{kind}](gallery/{kind}.png)"]
+        emulated = " IMPL is emulated." if kind in EMULATED else ""
+        parts += [f"## {kind}", SENTENCES[kind] + emulated, f"![{kind}](gallery/{kind}.png)"]
     return "\n\n".join(parts) + "\n"
 
 
