@@ -57,7 +57,7 @@ def between_arms(matrix: np.ndarray, units_a: np.ndarray, units_b: np.ndarray) -
 
 
 def estimate(found: Statistic) -> Estimate:
-    """The value with the jackknife's interval; of several sets of units, Satterthwaite's degrees of freedom as in Welch's.
+    """The value with the jackknife's interval; for several sets of units, with Satterthwaite's degrees of freedom.
 
     There is no interval if a value without a unit is undefined, or if all pairs of units agree: that may be luck.
     """

@@ -1,13 +1,16 @@
 """Power analysis: the runs that a claim needs, and the effects that a number of runs shows; two arms of equal size.
 
 The distributions are exact for normal runs: noncentral t for a difference of means, over the degrees of freedom that
-Welch's test may find, and F for a ratio of SDs and for the two one-sided tests of equivalence of SDs. Effects are in the unit of the SD. A ratio may be given either way round.
+Welch's test may find, F for a ratio of SDs and for the two one-sided tests of equivalence of SDs. Effects are in the
+unit of the SD. A ratio may be given either way round.
 """
 
 from collections.abc import Callable
 
 import numpy as np
 from scipy import optimize, stats
+
+from toolnoise.stats.two_means import SMALL_ARMS
 
 LEVEL, POWER = 0.05, 0.8
 MOST_RUNS = 1_000_000
@@ -27,7 +30,8 @@ def difference_power(runs: Runs, difference: float, sd: float, level: float = LE
     """
     runs = np.asarray(runs, float)[..., np.newaxis]
     ratio = stats.f.ppf(RATIOS, runs - 1, runs - 1)
-    critical = stats.f.isf(level, 1, (runs - 1) * (1 + ratio) ** 2 / (1 + ratio**2))
+    freedom = (runs - 1) * (1 + ratio) ** 2 / (1 + ratio**2)
+    critical = stats.f.isf(level, 1, np.where(runs == 2, np.minimum(freedom, SMALL_ARMS[2]), freedom))
     # The square of a noncentral t is a noncentral F, which combines both tails in one.
     shift = np.clip(difference / sd, FEWEST_SDS, MOST_SDS) ** 2 * runs / 2
     return stats.ncf.sf(critical, 1, 2 * (runs - 1), shift).mean(axis=-1)
