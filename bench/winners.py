@@ -1,33 +1,44 @@
-"""How often `toolnoise compare` names a winner where there is none, for each way in which two arms can share draws.
+"""How often `toolnoise compare` names a winner, where there is none and where there is one.
 
-Runs come from artificial classifiers. A run's share of right answers depends on its algorithmic draw: in part alike for
-both methods, in part not. Over all draws both methods are equally accurate, so every winner is a false one. Beside it
-stands Welch's test over runs, which takes every run for a draw of its own. A line is marked if winners exceed 6 %.
-Then two methods differ, and the intervals of their differences are held against the truth.
+First for each way in which two arms can share draws. Runs come from artificial classifiers. A run's share of right
+answers depends on its algorithmic draw: in part alike for both methods, in part not. Over all draws both methods are
+equally accurate, so every winner is a false one; then B gains. Beside it stand the rule before all runs counted, and
+Welch's test over runs, which takes every run for a draw of its own. Then normal runs: arms of which some runs are
+paired, by their correlation, and arms of unequal sizes, by their SDs. A line is marked if false winners exceed 6 %.
+Then the ratio of two SDs of pairs, of runs with several distributions. Last, two methods differ, and the intervals of
+their differences are held against the truth.
 
-    python bench/winners.py
+    python bench/winners.py         4,000 studies a line: some minutes
+    python bench/winners.py 20000   of more
 """
 
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy import stats
+from scipy import special, stats
 
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.commands.comparison import compare_all, side, tested
 from toolnoise.dumps.prediction_files import Answers
-from toolnoise.stats.draws import Assumption
-from toolnoise.stats.two_means import mean_difference
+from toolnoise.stats import pairs_of_units
+from toolnoise.stats.draws import Assumption, unit_means
+from toolnoise.stats.paired_sds import paired_sd_ratio
+from toolnoise.stats.partly_paired import partly_paired_difference
+from toolnoise.stats.two_means import cautious, mean_difference, paired_difference
 
-STUDIES, EXAMPLES = 2_000, 500
+STUDIES, EXAMPLES = 4_000, 500
 LEVEL, MOST = 0.05, 0.06
+GAIN = 0.25  # of B, as a shift of all examples
 # SDs, as shifts of all examples: of a draw in both methods alike, of a draw in one method, of a run of a draw. They add
 # to what independent errors give.
 COMMON, OWN, RUN = 0.15, 0.15, 0.05
 DIFFICULTY = 1.5, 1.5  # mean and SD over examples: about 80 % right
 # Of methods that differ: the SD of a draw in both alike, and the mean and the SD of a draw in each.
 ALIKE, METHODS, DIFFERING = 0.2, ((0.0, 0.1), (0.15, 0.2)), 500  # studies
+CORRELATIONS = 0.0, 0.5, 0.8, 0.97  # of two runs of a pair
+SD_RATIOS = 0.5, 1.0, 2.0, 4.0
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(40)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
 
@@ -41,8 +52,13 @@ WAYS: dict[str, tuple[Sequence[int], Sequence[int], Assumption | None]] = {
     "paired, 5 draws": (range(5), range(5), None),
     "paired, 10 draws": (range(10), range(10), None),
     "paired, 4 draws of 1 and of 3 runs": (range(4), np.arange(12) // 3, None),
-    "partly shared, 3 of 6 draws each": (range(6), range(3, 9), None),
-    "partly shared, 1 of 6 draws each": (range(6), range(5, 11), None),
+    **{
+        f"partly paired, {both} of 10 draws": (range(10), range(10 - both, 20 - both), None) for both in (1, 2, 3, 5, 9)
+    },
+    "partly paired, 3 of 5 draws": (range(5), range(2, 7), None),
+    "partly paired, all 5 draws of A, 10 of B": (range(5), range(10), None),
+    "partly paired, 4 draws of 1 and 5 of 3 runs": (range(4), np.arange(15) // 3, None),
+    "independent, 2 and 10 draws": (range(2), range(2, 12), None),
     "one draw in B, other draws in A": (range(5), [9] * 5, None),
     "one draw in B, which is in A, too": (range(5), [0] * 5, None),
     "both one draw, the same": ([0] * 5, [0] * 5, None),
@@ -53,16 +69,28 @@ WAYS: dict[str, tuple[Sequence[int], Sequence[int], Assumption | None]] = {
 }
 
 
-def main() -> None:
+# How runs of a distribution with mean 0 and SD 1 are drawn.
+NOISE: dict[str, Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]] = {
+    "normal": lambda rng, shape: rng.standard_normal(shape),
+    "heavy tails (t, 3 df)": lambda rng, shape: rng.standard_t(3, shape) / np.sqrt(3),
+    "skewed (exponential)": lambda rng, shape: 1 - rng.standard_exponential(shape),
+    "two kinds of runs": lambda rng, shape: 0.95 * rng.choice([-1, 1], shape) + 0.31 * rng.standard_normal(shape),
+    "one bad run in ten": lambda rng, shape: 0.3 - 3 * (rng.random(shape) < 0.1) + 0.4 * rng.standard_normal(shape),
+}
+
+
+def main(studies: int = STUDIES) -> None:
     """Simulate and print, one line per way."""
     started = time.process_time()
     rng = np.random.Generator(np.random.Philox(1))
-    print(f"winners in {STUDIES:,} studies without a difference          compare    Welch over runs")
+    print(f"winners in {studies:,} studies, %                without a difference       with a gain of {GAIN} SD")
+    print(f"  {'':44}  compare   before  over runs    compare   before")
     for name, way in WAYS.items():
-        named = np.array([study(rng, *way) for _ in range(STUDIES)])
-        report(name, named)
-    copies = np.array([study(rng, [0] * 5, [1] * 5, None, copies=True) for _ in range(STUDIES)])
-    report("both bit-identical runs (Control)", copies)
+        report(name, np.array([study(rng, *way) for _ in range(studies)]))
+    report("both bit-identical runs (Control)", np.array([study(rng, [0], [1], None, 5) for _ in range(studies)]))
+    partly_paired(rng, studies)
+    unequal(rng, studies)
+    sds(rng, studies)
     print(f"95 % intervals in {DIFFERING} studies, 5 draws each       covered, with median width")
     paired, apart = (intervals(rng, pairs) for pairs in (True, False))
     for quantity in paired:
@@ -75,22 +103,157 @@ def main() -> None:
 
 
 def study(
-    rng: np.random.Generator, a: Sequence[int], b: Sequence[int], assumption: Assumption | None, copies: bool = False
-) -> tuple[bool, bool]:
-    """Whether `compare` and Welch's test name a winner in one study."""
+    rng: np.random.Generator, a: Sequence[int], b: Sequence[int], assumption: Assumption | None, copies: int = 1
+) -> list[bool]:
+    """Whether `compare`, the rule before and Welch's test over runs name a winner: without a difference, with one."""
     difficulty = rng.normal(*DIFFICULTY, EXAMPLES)
     common = COMMON * rng.standard_normal(20)
-    labels = np.zeros(EXAMPLES, np.int64)
-    arms = []
+    labels, drawn, shifts, chances = np.zeros(EXAMPLES, np.int64), [], [], []
     for draws in map(np.asarray, (a, b)):
-        shift = common[draws] + OWN * rng.standard_normal(20)[draws] + RUN * rng.standard_normal(len(draws))
-        chance = stats.norm.cdf(difficulty + shift[:, np.newaxis])
-        wrong = (rng.random(chance.shape) >= chance).astype(np.int64)
-        wrong = wrong[[0] * len(wrong)] if copies else wrong
-        drawn = None if assumption else [dict.fromkeys(ALGORITHMIC, int(draw)) for draw in draws]
-        arms.append(Answers("", wrong, None, None, drawn=drawn))
-    a, b = (side(name, arm, labels, assumption or "independent") for name, arm in zip("AB", arms, strict=True))
-    return tested(a, b)[1].pvalue < LEVEL, mean_difference(a.scores, b.scores).pvalue < LEVEL
+        drawn.append(
+            [dict.fromkeys(ALGORITHMIC, int(draw)) for draw in draws.repeat(copies)] if not assumption else None
+        )
+        own = OWN * rng.standard_normal(20)[draws] + RUN * rng.standard_normal(len(draws))
+        shifts.append((common[draws] + own)[:, np.newaxis])
+        chances.append(rng.random((len(draws), EXAMPLES)))
+    named = []
+    for gain in (0, GAIN):
+        wrong = [
+            (chance >= special.ndtr(difficulty + shift + more)).astype(np.int64).repeat(copies, axis=0)
+            for chance, shift, more in zip(chances, shifts, (0, gain), strict=True)
+        ]
+        arms = [
+            side(name, Answers("", answers, None, None, drawn=own), labels, assumption or "independent")
+            for name, answers, own in zip("AB", wrong, drawn, strict=True)
+        ]
+        plan, test = tested(*arms)
+        means = [
+            unit_means(arm.scores, *of)
+            for arm, of in zip(arms, ((plan.a, plan.units_a), (plan.b, plan.units_b)), strict=True)
+        ]
+        runs = mean_difference(*(arm.scores for arm in arms)).pvalue
+        named += [found < LEVEL for found in (test.pvalue, before(*means, plan.shared), runs)]
+    return named
+
+
+def before(a: np.ndarray, b: np.ndarray, pairs: int) -> float:
+    """The p-value by the rule of earlier versions: two pairs or more count alone, and a single one does not count."""
+    if pairs >= 2:
+        return paired_difference(a[:pairs], b[:pairs]).pvalue
+    a, b = a[pairs:], b[pairs:]
+    if min(len(a), len(b)) < 2:
+        return np.nan
+    squares = np.array([np.var(arm, ddof=1) / len(arm) for arm in (a, b)])
+    error = np.sqrt(squares.sum())
+    if error == 0:
+        return np.nan
+    freedom = error**4 / np.sum(squares**2 / [len(a) - 1, len(b) - 1])
+    return float(2 * special.stdtr(freedom, -abs(b.mean() - a.mean()) / error))
+
+
+def report(name: str, named: np.ndarray) -> None:
+    """Print the shares of winners, with the standard error of false ones."""
+    now, earlier, runs, power, power_earlier, _ = 100 * named.mean(axis=0)
+    error = np.sqrt(now * (100 - now) / len(named))
+    mark = "  <- above" if now > 100 * MOST else ""
+    print(
+        f"  {name:44} {now:4.1f} ± {error:.1f} {earlier:6.1f} {runs:9.1f} {power:12.1f} {power_earlier:8.1f}{mark}",
+        flush=True,
+    )
+
+
+def partly_paired(rng: np.random.Generator, studies: int) -> None:
+    """Normal runs of which some are paired: false winners and power, with those of the rule before."""
+    print("10 and 10 normal runs, some paired: false winners, power (before); the gain is 1.3 SDs")
+    print(f"  {'pairs':5}{''.join(f'   correlation {correlation:<12}' for correlation in CORRELATIONS)}")
+    for pairs in (0, 1, 2, 3, 5, 8, 10):
+        cells = []
+        for correlation in CORRELATIONS:
+            a, b = correlated(rng, studies, 10, 10, pairs, correlation)
+            now = [
+                winners(lambda a, b, n=pairs: partly_paired_difference(a, b, n).pvalue, a, b + gain)
+                for gain in (0, 1.3)
+            ]
+            earlier = [winners(lambda a, b, n=pairs: before(a, b, n), a, b + gain) for gain in (0, 1.3)]
+            cells.append(f"{now[0]:4.1f} {now[1]:5.1f} ({earlier[0]:.1f} {earlier[1]:5.1f})")
+        print(f"  {pairs:5}   {'    '.join(f'{cell:22}' for cell in cells)}", flush=True)
+
+
+def unequal(rng: np.random.Generator, studies: int) -> None:
+    """Arms without pairs: false winners and power, with those of Welch's degrees of freedom; then the worst SDs."""
+    print("normal runs without pairs: false winners, power (Welch's); the gain is 3 standard errors")
+    print(f"  {'':9}{''.join(f'  SD of the first {ratio:<6}' for ratio in SD_RATIOS)}  at most, at any SDs")
+    for runs in ((2, 2), (2, 3), (2, 10), (3, 3), (3, 4), (3, 10), (4, 10), (4, 20), (5, 10), (5, 20), (10, 30)):
+        cells = []
+        for ratio in SD_RATIOS:
+            a, b = (rng.normal(0, sd, (studies, count)) for sd, count in zip((ratio, 1), runs, strict=True))
+            gain = 3 * np.hypot(ratio / np.sqrt(runs[0]), 1 / np.sqrt(runs[1]))
+            now, welch = (
+                [winners(test, a, b + more) for more in (0, gain)]
+                for test in (lambda a, b: mean_difference(a, b).pvalue, lambda a, b: before(a, b, 0))
+            )
+            cells.append(f"{now[0]:4.1f} {now[1]:4.0f} ({welch[0]:4.1f} {welch[1]:4.0f})")
+        now, welch = worst(*runs, cautious), worst(*runs, lambda freedom, *_: freedom)
+        mark = "  <- above" if now > 100 * MOST else ""
+        print(f"  {runs[0]:2} and {runs[1]:2}  {'   '.join(cells)}    {now:4.1f} ({welch:4.1f}){mark}", flush=True)
+
+
+def worst(runs_a: int, runs_b: int, limit: Callable[[float, int, int], float]) -> float:
+    """The largest percentage of false winners at any ratio of the SDs, computed exactly.
+
+    The t statistic depends on the ratio of the sample variances by a factor alone, so that ratio is integrated over.
+    """
+    own_a, own_b, both = runs_a - 1, runs_b - 1, runs_a + runs_b - 2
+    ratios = stats.f.ppf((np.arange(2000) + 0.5) / 2000, own_b, own_a)
+    shares = []
+    for sd in np.geomspace(1 / 50, 50, 61):
+        a, b = 1 / runs_a, sd**2 / runs_b
+        factor = (a + b) * (own_a + own_b * ratios) / (both * (a + b * ratios))
+        welch = (a + b * ratios) ** 2 / (a**2 / own_a + (b * ratios) ** 2 / own_b)
+        freedom = np.array([limit(each, runs_a, runs_b) for each in welch])
+        shares.append(2 * stats.t.sf(stats.t.isf(LEVEL / 2, freedom) / np.sqrt(factor), both).mean())
+    return 100 * max(shares)
+
+
+def sds(rng: np.random.Generator, studies: int) -> None:
+    """Pairs with equal SDs: how often they are called different; then, of normal runs, one SD is twice the other."""
+    print("SDs of pairs called different, %: Pitman and Morgan (jackknife, F)")
+    print(f"  {'':24} runs{''.join(f'   correlation {correlation:<12}' for correlation in CORRELATIONS)}")
+    for name, noise, ratio in (
+        *((name, noise, 1) for name, noise in NOISE.items()),
+        ("one SD twice", NOISE["normal"], 2),
+    ):
+        for runs in (5, 10):
+            cells = []
+            for correlation in CORRELATIONS:
+                common, *own = (noise(rng, (studies, runs)) for _ in range(3))
+                a, b = (np.sqrt(correlation) * common + np.sqrt(1 - correlation) * each for each in own)
+                found = np.array([differ(*both) for both in zip(a, ratio * b, strict=True)])
+                cells.append("{:4.1f} ({:.1f}, {:.1f})".format(*100 * found.mean(axis=0)))
+            print(f"  {name:24} {runs:4}   {'    '.join(f'{cell:22}' for cell in cells)}", flush=True)
+
+
+def differ(a: np.ndarray, b: np.ndarray) -> tuple[bool, bool, bool]:
+    """Whether two SDs differ by Pitman and Morgan's test, by the jackknife of pairs, and by the F test."""
+    morgan, units, runs = paired_sd_ratio(a, b).estimate, np.arange(len(a)), len(a) - 1
+    halves = [pairs_of_units.in_arm(np.square(arm[:, np.newaxis] - arm) / 2, units) for arm in (a, b)]
+    jackknife = pairs_of_units.ratio(*halves, 0.5)
+    by_f = stats.f.cdf(np.var(b) / np.var(a), runs, runs)
+    return not morgan.low <= 0 <= morgan.high, not jackknife.low <= 1 <= jackknife.high, min(by_f, 1 - by_f) < LEVEL / 2
+
+
+def correlated(
+    rng: np.random.Generator, studies: int, runs_a: int, runs_b: int, pairs: int, correlation: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Normal runs of two arms; the first of both are correlated."""
+    a, b = rng.standard_normal((studies, runs_a)), rng.standard_normal((studies, runs_b))
+    b[:, :pairs] = correlation * a[:, :pairs] + np.sqrt(1 - correlation**2) * b[:, :pairs]
+    return a, b
+
+
+def winners(pvalue: Callable[[np.ndarray, np.ndarray], float], a: np.ndarray, b: np.ndarray) -> float:
+    """The percentage of studies with a winner."""
+    return 100 * float(np.mean([pvalue(*both) < LEVEL for both in zip(a, b, strict=True)]))
 
 
 def intervals(rng: np.random.Generator, paired: bool) -> dict[str, tuple[list[bool], list[float]]]:
@@ -131,13 +294,5 @@ def truth(level: np.ndarray, sd: float) -> tuple[float, float, float, np.ndarray
     return float(right.mean()), float((2 * right * (1 - right)).mean()), float(np.sqrt(variance)), right
 
 
-def report(name: str, named: np.ndarray) -> None:
-    """Print both shares of winners, each with its standard error."""
-    shares = named.mean(axis=0)
-    errors = np.sqrt(shares * (1 - shares) / len(named))
-    columns = (f"{100 * share:5.1f} % ± {100 * error:.1f}" for share, error in zip(shares, errors, strict=True))
-    print(f"  {name:50} {'   '.join(columns)}{'  <- above' if shares[0] > MOST else ''}", flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    main(*map(int, sys.argv[1:2]))

@@ -10,6 +10,7 @@ from toolnoise.base import noise_sources
 from toolnoise.commands import compare, comparison
 from toolnoise.dumps.prediction_files import Answers
 from toolnoise.metrics.accuracy import accuracies
+from toolnoise.stats.paired_sds import paired_sd_ratio
 from toolnoise.stats.two_means import mean_difference, probability_of_improvement
 from toolnoise.study.variants import VARIANTS
 
@@ -72,6 +73,8 @@ def test_paired_arms_are_compared_draw_by_draw():
     for quantity in ("accuracy_difference", "accuracy_sd_ratio", "churn_difference", "churn_ratio"):
         one, other = getattr(paired, quantity), getattr(apart, quantity)
         assert one.high - one.low < other.high - other.low, quantity
+    scores = [accuracies(answers.predicted, LABELS) for answers in (a, b)]
+    assert paired.accuracy_sd_ratio == pytest.approx(tuple(np.exp(paired_sd_ratio(*scores).estimate)))
     # Pairs of the same draw are no part of the churn of other draws.
     assert paired.same_draw.churn.value < apart.other_draws.churn.value < paired.other_draws.churn.value
     text = compare.as_text([paired])
@@ -88,19 +91,49 @@ def test_the_order_of_runs_does_not_matter_to_pairs():
     assert one.same_draw.churn == pytest.approx(other.same_draw.churn)
 
 
-def test_draws_of_one_arm_alone_are_left_out_of_the_difference():
-    a, b = of_draws(range(6)), of_draws(range(3, 9), 0.05, 2)
-    found, alone = compared(a, b), compared(of_draws(range(6)), of_draws(range(3, 9), 0.05, 2))
-    kept = [
-        answers._replace(predicted=answers.predicted[rows], drawn=answers.drawn[rows])
-        for answers, rows in ((a, slice(3, 6)), (b, slice(0, 3)))
-    ]
-    assert found.accuracy_difference == pytest.approx(compared(*kept).accuracy_difference)
-    assert found.a.accuracy_mean == alone.a.accuracy_mean
-    assert "A to B leaves out 6 of one arm alone." in compare.as_text([found])
-    one_shared = compared(a, of_draws(range(5, 11), 0.05, 2))
-    assert (one_shared.way, one_shared.left_out) == ("independent", 1)
-    assert "Independent: A to B leaves out the draw that is in both arms." in compare.as_text([one_shared])
+@pytest.mark.parametrize("shared", [1, 2, 4])
+def test_draws_of_one_arm_alone_count_too(shared):
+    a, b = of_draws(range(6)), of_draws(range(6 - shared, 12 - shared), 0.05, 2)
+    found = compared(a, b)
+    apart = compared(a, b._replace(drawn=[dict.fromkeys(ALL, draw) for draw in range(10, 16)]))
+    assert (found.way, found.n_draws, found.n_draws_each) == ("partly paired", shared, (6, 6))
+    # A draw that is in both arms gives all quantities an interval, and no run of it is left out.
+    for quantity in ("churn_difference", "churn_ratio", "accuracy_sd_ratio"):
+        one, other = getattr(found, quantity), getattr(apart, quantity)
+        assert one.value == pytest.approx(other.value), quantity
+        assert one.low < one.value < one.high, quantity
+    of_pairs = np.isfinite(found.same_draw.churn.low)
+    assert of_pairs == (shared > 1)
+    of_all = (shared * found.same_draw.churn.value + (36 - shared) * found.other_draws.churn.value) / 36
+    assert of_all == pytest.approx(apart.other_draws.churn.value)
+    text = compare.as_text([found])
+    assert (
+        f"Partly paired: {shared} of 6 draws of init, shuffle, augment and dropout are in both arms; all runs" in text
+    )
+
+
+def test_pairs_that_agree_weigh_more_and_the_output_says_how_much():
+    a, b = of_draws(range(8)), of_draws(range(2, 12), 0.05, 2)
+    found = compared(a, b)
+    means = found.b.accuracy_mean.value - found.a.accuracy_mean.value
+    alone = compared(
+        *(
+            answers._replace(predicted=answers.predicted[rows], drawn=answers.drawn[rows])
+            for answers, rows in ((a, slice(2, 8)), (b, slice(0, 6)))
+        )
+    )
+    assert alone.way == "paired"
+    weight = found.pair_weight
+    assert 0.2 < weight < 1
+    assert found.accuracy_difference.value == pytest.approx(
+        weight * alone.accuracy_difference.value + (1 - weight) * means
+    )
+    text = compare.as_text([found])
+    assert (
+        "Partly paired: 6 draws of init, shuffle, augment and dropout are in both arms, of 8 in A and 10 in B; " in text
+    )
+    share = round(100 * weight)
+    assert f"Their runs are correlated: the difference is {share} % the pairs' and {100 - share} % the means'." in text
 
 
 def test_runs_of_a_draw_count_as_one_of_it():

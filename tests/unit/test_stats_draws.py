@@ -73,20 +73,22 @@ def test_two_variants_are_paired_or_one_of_them_is_one_draw(one, other):
 
 
 @pytest.mark.parametrize(
-    ("a", "b", "way", "compared", "left_out"),
+    ("a", "b", "way", "compared", "shared"),
     [
-        ([0, 1, 2], [0, 1, 2], "paired", ([0, 1, 2], [0, 1, 2]), 0),
-        ([0, 1, 2, 3], [1, 1, 2, 4], "paired", ([1, 2], [1, 2]), 3),
+        ([0, 1, 2], [0, 1, 2], "paired", ([0, 1, 2], [0, 1, 2]), 3),
+        ([0, 1, 2, 3], [1, 1, 2, 4], "partly paired", ([1, 2, 0, 3], [1, 2, 4]), 2),
         ([0, 1], [2, 3, 3], "independent", ([0, 1], [2, 3]), 0),
-        ([0, 1, 2], [2, 3, 4], "independent", ([0, 1], [3, 4]), 1),
-        ([0, 1, 2], [2, 3], "one draw", ([0, 1, 2], [2, 3]), 0),
+        ([0, 1, 2], [2, 3, 4], "partly paired", ([2, 0, 1], [2, 3, 4]), 1),
+        ([0, 1, 2], [2, 3], "partly paired", ([2, 0, 1], [2, 3]), 1),
+        ([0, 1], [0, 1, 2], "partly paired", ([0, 1], [0, 1, 2]), 2),
         ([0, 1, 2], [3, 3], "one draw", ([0, 1, 2], [3]), 0),
-        ([0, 0], [0], "one draw", ([0], [0]), 0),
+        ([0, 1, 2], [2, 2], "one draw", ([2, 0, 1], [2]), 1),
+        ([0, 0], [0], "one draw", ([0], [0]), 1),
     ],
 )
-def test_the_design_follows_from_the_units_of_both_arms(a, b, way, compared, left_out):
+def test_the_design_follows_from_the_units_of_both_arms(a, b, way, compared, shared):
     found = draws.design(np.array(a), np.array(b))
-    assert (found.way, found.left_out) == (way, left_out)
+    assert (found.way, found.shared) == (way, shared)
     assert (found.units_a.tolist(), found.units_b.tolist()) == compared
 
 

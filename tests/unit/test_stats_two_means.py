@@ -20,6 +20,25 @@ def test_the_difference_has_welchs_test_and_interval():
     assert found.effect.value == pytest.approx(BETTER.mean() - BASE.mean())
 
 
+@pytest.mark.parametrize(
+    ("runs", "ratio"), [((2, 2), 0.05), ((2, 10), 0.5), ((2, 10), 1), ((3, 10), 0.5), ((4, 20), 1), ((5, 20), 0.5)]
+)
+def test_a_small_arm_and_a_larger_one_name_few_false_winners(runs, ratio):
+    """The small arm has the larger SD, or an equal one; by Welch's degrees of freedom 2 runs against 10 have 10 %."""
+    a, b = (DRAWS.normal(0, sd, (4_000, count)) for count, sd in zip(runs, (1, ratio), strict=True))
+    assert np.mean([mean_difference(*both).pvalue < 0.05 for both in zip(a, b, strict=True)]) <= 0.06
+    by_welch = np.mean(stats.ttest_ind(a, b, axis=1, equal_var=False).pvalue < 0.05)
+    assert (by_welch > 0.06) == (runs[0] < 5)
+
+
+def test_equal_arms_have_welchs_test_even_if_they_are_small():
+    for runs in (3, 4):
+        a, b = BASE[:runs], BETTER[:runs]
+        assert mean_difference(a, b).pvalue == pytest.approx(stats.ttest_ind(a, b, equal_var=False).pvalue)
+    for found in (mean_difference(BASE[:2], BETTER), mean_difference(BASE[:2], 1 - BASE[:2])):
+        assert found.pvalue == pytest.approx(2 * stats.t.sf(abs(found.statistic), 1.2))
+
+
 def test_bit_equal_arms_differ_or_they_do_not():
     same, other = np.full(3, 0.5), np.full(4, 0.75)
     assert mean_difference(same, same) == (0, 1, (0, 0, 0))
@@ -117,7 +136,8 @@ def test_equal_differences_of_pairs_are_certain_only_without_a_step():
 
 def test_pairs_of_the_same_draw_do_not_count_for_paired_arms():
     a = np.array([1.0, 2.0, 3.0])
-    found = probability_of_improvement(a, a + 0.5, paired=True)
+    found = probability_of_improvement(a, a + 0.5, 3)
     assert found.value == pytest.approx(0.5)  # without the three of the same draw, which are all better
     assert probability_of_improvement(a, a + 0.5).value == pytest.approx(2 / 3)
-    assert_equal(probability_of_improvement(a[:1], a[:1], paired=True), UNDEFINED)
+    assert probability_of_improvement(a, a[:2] + 0.5, 1).value == pytest.approx(2 / 5)
+    assert_equal(probability_of_improvement(a[:1], a[:1], 1), UNDEFINED)

@@ -57,11 +57,23 @@ def _block(found: Comparison, tests: int) -> str:
 
 
 def _pairing(found: Comparison) -> list[str]:
-    a, b = found.a.name, found.b.name
+    """How many draws both arms have, and how much their runs weigh."""
+    sources = _of(found.same_draws)
     if found.way == "paired":
-        left_out = f"; {a} to {b} leaves out {found.left_out} of one arm alone" if found.left_out else ""
-        return [f"Paired: {found.n_draws} draws{_of(found.same_draws)} are in both arms{left_out}."]
-    return [f"Independent: {a} to {b} leaves out the draw that is in both arms."] if found.left_out else []
+        return [f"Paired: {found.n_draws} draws{sources} are in both arms."]
+    if found.way != "partly paired":
+        return []
+    a, b = found.n_draws_each
+    line = (
+        f"Partly paired: {found.n_draws} of {a} draws{sources} are in both arms; all runs count."
+        if a == b
+        else f"Partly paired: {found.n_draws} draws{sources} are in both arms, of {a} in {found.a.name} and {b} in"
+        f" {found.b.name}; all runs count."
+    )
+    if found.pair_weight:
+        pairs = round(100 * found.pair_weight)
+        line += f" Their runs are correlated: the difference is {pairs} % the pairs' and {100 - pairs} % the means'."
+    return [line]
 
 
 def _sentences(found: Comparison) -> list[str]:

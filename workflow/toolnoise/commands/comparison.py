@@ -20,7 +20,9 @@ from toolnoise.stats import draws, pairs_of_units
 from toolnoise.stats.draws import Assumption, Design, Drawn, Way
 from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, standard_deviation
 from toolnoise.stats.multiplicity import holm
+from toolnoise.stats.paired_sds import paired_sd_ratio
 from toolnoise.stats.pairs_of_units import Statistic, in_arm
+from toolnoise.stats.partly_paired import pair_weight, partly_paired_difference
 from toolnoise.stats.result import Result
 from toolnoise.stats.spread import equal_runs_sd, sd_chi2, sd_interval
 from toolnoise.stats.two_means import (
@@ -29,6 +31,8 @@ from toolnoise.stats.two_means import (
     paired_difference,
     probability_of_improvement,
 )
+
+PAIRED: tuple[Way, ...] = ("paired", "partly paired")
 
 
 class Arm(NamedTuple):
@@ -57,14 +61,19 @@ class Change(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """Two arms and their differences; `same_draws` are the sources of which paired runs have the same draw."""
+    """Two arms and their differences.
+
+    `n_draws` draws are in both arms, of `n_draws_each`, and `same_draws` are the sources of which their runs have the
+    same draw. Of partly paired arms, `pair_weight` is the share of the pairs' difference in that of accuracy.
+    """
 
     n_examples: int
     a: Arm
     b: Arm
     way: Way
     n_draws: int
-    left_out: int
+    n_draws_each: tuple[int, int]
+    pair_weight: float
     same_draws: list[str]
     notes: list[str]
     accuracy_difference: Estimate
@@ -130,13 +139,12 @@ def _step(a: Side, b: Side) -> float:
 
 def _compare(a: Side, b: Side, assumption: Assumption) -> Comparison:
     plan, test = tested(a, b)
-    paired, scores = plan.way == "paired", _unit_means(plan, a.scores, b.scores)
+    scores = _unit_means(plan, a.scores, b.scores)
     right_a, right_b = (means.mean(axis=0) for means in _unit_means(plan, a.right, b.right))
     entropies = (a.answers.entropies, b.answers.entropies)
     scored = entropies[0] is not None and entropies[1] is not None
     predicted = (a.answers.predicted, b.answers.predicted)
     churns = _in_arms(plan, *map(pairwise_churn, predicted))
-    variances = _in_arms(plan, *map(_variances, (a.scores, b.scores)))
     changes = [
         _between_arms(plan, matrix, _step(a, b))
         for matrix in (cross_churn(*predicted), good_flips(a.right, b.right), bad_flips(a.right, b.right))
@@ -146,20 +154,21 @@ def _compare(a: Side, b: Side, assumption: Assumption) -> Comparison:
         _arm(a),
         _arm(b),
         plan.way,
-        len(plan.units_a) if paired else 0,
-        plan.left_out,
+        plan.shared if plan.way in PAIRED else 0,
+        (len(plan.units_a), len(plan.units_b)),
+        pair_weight(*scores, plan.shared).value if plan.way == "partly paired" else 0.0,
         draws.shared_between(plan, a.drawn, b.drawn),
         _notes(a, b, assumption),
         test.effect.within(-1, 1),
         test.pvalue,
         test.pvalue,
         mean_t(right_b - right_a).within(-1, 1),
-        pairs_of_units.ratio(*variances, paired, 0.5),
+        _sd_ratio(plan, a.scores, b.scores),
         UNDEFINED if plan.way == "one draw" else hedges_g(*scores),
-        UNDEFINED if plan.way == "one draw" else probability_of_improvement(*scores, paired=paired),
+        UNDEFINED if plan.way == "one draw" else probability_of_improvement(*scores, plan.shared),
         _difference(plan, *entropies, np.nan).effect if scored else None,
-        pairs_of_units.difference(*churns, paired).within(-1, 1),
-        pairs_of_units.ratio(*churns, paired),
+        pairs_of_units.difference(*churns).within(-1, 1),
+        pairs_of_units.ratio(*churns),
         Change(*(other for other, _ in changes)),
         Change(*(same for _, same in changes)),
     )
@@ -170,7 +179,7 @@ def _arm(side: Side) -> Arm:
     churn = pairwise_churn(answers.predicted)
     scores = draws.unit_means(side.scores, own, found)
     entropies = None if answers.entropies is None else draws.unit_means(answers.entropies, own, found)
-    variance = pairs_of_units.in_arm(_pair_means(_variances(side.scores), own, found))
+    variance = in_arm(_pair_means(_variances(side.scores), own, found), found)
     step = 1 / side.right.shape[1]
     # Runs of a draw that are all equal bit by bit are equal for sure.
     step_of_draw = 0.0 if len(set(side.contents)) == len(found) else step
@@ -185,7 +194,7 @@ def _arm(side: Side) -> Arm:
         sd_chi2(side.scores, step) if len(found) == len(own) else pairs_of_units.root(variance),
         _sd_same_draw(side, step_of_draw),
         None if entropies is None else mean_t(entropies, np.nan).within(0, np.inf),
-        pairs_of_units.estimate(pairs_of_units.in_arm(_pair_means(churn, own, found))).within(0, 1),
+        pairs_of_units.estimate(in_arm(_pair_means(churn, own, found), found)).within(0, 1),
         mean_t(draws.same_unit_means(churn, own), step_of_draw).within(0, 1),
     )
 
@@ -214,8 +223,19 @@ def _pair_means(matrix: np.ndarray, own: np.ndarray, found: np.ndarray) -> np.nd
 
 
 def _in_arms(plan: Design, a: np.ndarray, b: np.ndarray) -> tuple[Statistic, Statistic]:
-    """Means over pairs of different units that are compared, from each arm's pairs of runs."""
-    return in_arm(_pair_means(a, plan.a, plan.units_a)), in_arm(_pair_means(b, plan.b, plan.units_b))
+    """Means over pairs of different units from each arm's pairs of runs."""
+    of_a, of_b = _pair_means(a, plan.a, plan.units_a), _pair_means(b, plan.b, plan.units_b)
+    return in_arm(of_a, plan.units_a), in_arm(of_b, plan.units_b)
+
+
+def _sd_ratio(plan: Design, a: np.ndarray, b: np.ndarray) -> Estimate:
+    """The ratio of the SDs of runs of different units: Pitman and Morgan's where each run is one of a pair."""
+    if plan.way == "paired" and len(a) == len(b) == plan.shared:
+        a, b = _unit_means(plan, a, b)
+        found = paired_sd_ratio(a, b)
+        if found:
+            return Estimate(*np.exp(found.estimate).tolist())
+    return pairs_of_units.ratio(*_in_arms(plan, _variances(a), _variances(b)), 0.5)
 
 
 def _between_arms(plan: Design, matrix: np.ndarray, step: float) -> tuple[Estimate, Estimate]:
@@ -227,7 +247,7 @@ def _between_arms(plan: Design, matrix: np.ndarray, step: float) -> tuple[Estima
             Estimate(float(of.mean()), np.nan, np.nan) if of.size else UNDEFINED for of in (means[~same], means[same])
         )
     else:
-        other = pairs_of_units.estimate(pairs_of_units.between_arms(means, plan.way == "paired"))
+        other = pairs_of_units.estimate(pairs_of_units.between_arms(means, plan.units_a, plan.units_b))
         alike = mean_t(means[same], step)
     return other.within(0, 1), alike.within(0, 1)
 
@@ -237,6 +257,8 @@ def _difference(plan: Design, a: np.ndarray, b: np.ndarray, step: float) -> Resu
     a, b = _unit_means(plan, a, b)
     if plan.way == "paired":
         return paired_difference(a, b, step)
+    if plan.way == "partly paired":
+        return partly_paired_difference(a, b, plan.shared, step)
     if plan.way == "independent":
         return mean_difference(a, b, (step, step))
     return Result(np.nan, np.nan, Estimate(float(b.mean() - a.mean()), np.nan, np.nan))

@@ -3,7 +3,8 @@
 Two runs that start from the same weights, or see the data in the same order, are not independent. Runs that share a
 draw of any algorithmic source, directly or through a third run, form one unit. So ten ALGO runs are ten units, and five
 IMPL runs of one draw are one. Two arms are paired where a unit has runs of both: ALGO run s and ALGO+IMPL run s share
-every algorithmic draw. An interval over units speaks of other draws; with one unit there is none.
+every algorithmic draw. If some units have runs of both and others do not, arms are partly paired, and all runs count.
+An interval over units speaks of other draws; with one unit there is none.
 
 Implementation draws do not make units. Rounding has no effect of its own that runs with different starts could share:
 `stats.components` measures it.
@@ -22,7 +23,7 @@ from toolnoise.base.noise_sources import ALGORITHMIC
 # The draw of each source that a run has; None for a source that is drawn anew in every run.
 Drawn = Mapping[str, Hashable]
 
-Way = Literal["paired", "independent", "one draw"]
+Way = Literal["paired", "partly paired", "independent", "one draw"]
 # What to assume of runs whose draws nobody recorded.
 Assumption = Literal["paired", "same start", "independent"]
 
@@ -30,9 +31,9 @@ Assumption = Literal["paired", "same start", "independent"]
 class Design(NamedTuple):
     """How two arms can be compared, with the unit of each run.
 
-    Paired arms are compared within the units of both. Independent arms have no unit in common, or one that is left out.
-    Otherwise at least one arm is a single draw, and no interval over draws exists. `units_a` and `units_b` are the
-    units that are compared; those of paired arms are the same.
+    Every unit of paired arms has runs of both, none of independent arms has, and some of partly paired arms have. Where
+    an arm is a single unit, that is one draw, and no interval over draws exists. `units_a` and `units_b` are the units
+    of the arms. The first of each are the `shared` ones, in the same order.
     """
 
     way: Way
@@ -40,23 +41,22 @@ class Design(NamedTuple):
     b: np.ndarray
     units_a: np.ndarray
     units_b: np.ndarray
-
-    @property
-    def left_out(self) -> int:
-        """The number of units that are not compared."""
-        return len(np.union1d(self.a, self.b)) - len(np.union1d(self.units_a, self.units_b))
+    shared: int
 
 
 def design(a: np.ndarray, b: np.ndarray) -> Design:
     """How to compare arms whose runs have these units."""
-    of_a, of_b = np.unique(a), np.unique(b)
-    both = np.intersect1d(of_a, of_b)
-    if len(both) >= 2:
-        return Design("paired", a, b, both, both)
-    alone_a, alone_b = np.setdiff1d(of_a, both), np.setdiff1d(of_b, both)
-    if min(len(alone_a), len(alone_b)) >= 2:
-        return Design("independent", a, b, alone_a, alone_b)
-    return Design("one draw", a, b, of_a, of_b)
+    both = np.intersect1d(a, b)
+    units_a, units_b = (np.concatenate([both, np.setdiff1d(own, both)]) for own in (a, b))
+    return Design(_way(len(units_a), len(units_b), len(both)), a, b, units_a, units_b, len(both))
+
+
+def _way(units_a: int, units_b: int, both: int) -> Way:
+    if min(units_a, units_b) < 2:
+        return "one draw"
+    if not both:
+        return "independent"
+    return "paired" if both == units_a == units_b else "partly paired"
 
 
 def assumed(runs: int, assumption: Assumption) -> list[Drawn]:

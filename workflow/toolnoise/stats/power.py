@@ -1,7 +1,8 @@
 """Power analysis: the runs that a claim needs, and the effects that a number of runs shows; two arms of equal size.
 
-The distributions are exact for normal runs: noncentral t for a difference of means, F for a ratio of SDs and for the
-two one-sided tests of equivalence of SDs. Effects are in the unit of the SD. A ratio may be given either way round.
+The distributions are exact for normal runs: noncentral t for a difference of means, over the degrees of freedom that
+Welch's test may find, F for a ratio of SDs and for the two one-sided tests of equivalence of SDs. Effects are in the
+unit of the SD. A ratio may be given either way round.
 """
 
 from collections.abc import Callable
@@ -9,20 +10,31 @@ from collections.abc import Callable
 import numpy as np
 from scipy import optimize, stats
 
+from toolnoise.stats.two_means import SMALL_ARMS
+
 LEVEL, POWER = 0.05, 0.8
 MOST_RUNS = 1_000_000
 # Limits, in SDs, of the differences for which power is computed: nothing changes beyond them, and SciPy is wrong at 0.
 FEWEST_SDS, MOST_SDS = 1e-9, 1000
+# Quantiles of the ratio of two variances; the ratio and its inverse have the same power.
+RATIOS = (np.arange(50) + 0.5) / 100
 
 Runs = int | np.ndarray
 
 
 def difference_power(runs: Runs, difference: float, sd: float, level: float = LEVEL) -> float | np.ndarray:
-    """Power of the two-sided t test of two means; both arms have the same SD."""
-    freedom = 2 * (np.asarray(runs, float) - 1)
+    """Power of Welch's two-sided test of two means; both arms have the same SD.
+
+    With equal numbers of runs the statistic is Student's. Its critical value varies with the ratio of the variances,
+    which is independent of it: the power is the mean over that ratio.
+    """
+    runs = np.asarray(runs, float)[..., np.newaxis]
+    ratio = stats.f.ppf(RATIOS, runs - 1, runs - 1)
+    freedom = (runs - 1) * (1 + ratio) ** 2 / (1 + ratio**2)
+    critical = stats.f.isf(level, 1, np.where(runs == 2, np.minimum(freedom, SMALL_ARMS[2]), freedom))
     # The square of a noncentral t is a noncentral F, which combines both tails in one.
-    shift = np.clip(difference / sd, FEWEST_SDS, MOST_SDS) ** 2 * np.asarray(runs) / 2
-    return stats.ncf.sf(stats.f.isf(level, 1, freedom), 1, freedom, shift)
+    shift = np.clip(difference / sd, FEWEST_SDS, MOST_SDS) ** 2 * runs / 2
+    return stats.ncf.sf(critical, 1, 2 * (runs - 1), shift).mean(axis=-1)
 
 
 def ratio_power(runs: Runs, ratio: float, level: float = LEVEL) -> float | np.ndarray:
