@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from toolnoise.dumps import arms
+from toolnoise.dumps.prediction_files import Labels
 
 LABELS = np.array([0, 1, 2, 1, 0])
 LOGITS = np.random.Generator(np.random.Philox(1)).normal(size=(3, 5, 3))
@@ -19,7 +20,7 @@ def folder(tmp_path):
 
 
 def read(*given, source="y.npy"):
-    return arms.read([str(one) for one in given], LABELS, str(source))
+    return arms.read([str(one) for one in given], Labels(str(source), LABELS, len(LABELS)))
 
 
 def test_a_folder_a_pattern_and_what_a_shell_makes_of_it_are_the_same_runs(folder, monkeypatch):

@@ -8,6 +8,7 @@ import pytest
 
 from toolnoise.base import arrays, files
 from toolnoise.dumps import prediction_files
+from toolnoise.dumps.prediction_files import Labels
 from toolnoise.metrics.entropy import cross_entropies
 
 LABELS = np.array([0, 1, 2, 1, 0])
@@ -33,7 +34,7 @@ def saved(tmp_path):
 
 
 def read(path):
-    return prediction_files.read(path, LABELS, "y.npy")
+    return prediction_files.read(path, Labels("y.npy", LABELS, len(LABELS)))
 
 
 @pytest.mark.parametrize(
@@ -47,10 +48,6 @@ def read(path):
         (LOGITS[0], CLASSES[:1]),
         (LOGITS, CLASSES),
         (np.asfortranarray(LOGITS.astype(">f8")), CLASSES),
-        (
-            np.ones((5, 5)) * [0, 0, 1, 0, 0],
-            [[0, 0, 1, 0, 0]] * 5,
-        ),  # as many runs as examples: whole numbers are classes
         (np.ones((5, 5)) * [0, 0, 0.5, 0, 0], [[2] * 5]),  # as many classes as examples: others are scores
     ],
 )
@@ -73,19 +70,19 @@ def test_probabilities_have_the_cross_entropies_of_their_logits(saved, dtype):
 
 def test_what_is_taken_for_logits_or_not_is_said(saved):
     softmax = np.exp(LOGITS) / np.exp(LOGITS).sum(axis=2, keepdims=True)
-    assert read(saved(LOGITS)).notes == ()
-    assert "of probabilities as they are" in read(saved(softmax)).notes[0]
+    assert read(saved(LOGITS)).notes == ("read 3 x 5 x 3 values as 3 runs of 5 x 3 scores",)
+    assert "of probabilities as they are" in read(saved(softmax)).notes[1]
     for bad in (1 / (1 + np.exp(-LOGITS)), 100 * softmax, np.concatenate([softmax[:1], softmax[1:] * 0.9])):
         found = read(saved(bad))
         assert found.entropies is None
-        assert "neither logits nor probabilities" in found.notes[0]
+        assert "neither logits nor probabilities" in found.notes[1]
         np.testing.assert_array_equal(found.predicted, bad.argmax(axis=2))
 
 
 def test_a_label_of_probability_zero_has_no_cross_entropy(saved):
     found = read(saved(np.eye(3)[[[1, 1, 1, 1, 1]]]))
     assert found.entropies is None
-    assert "the probability of a label is exactly 0" in found.notes[0]
+    assert "the probability of a label is exactly 0" in found.notes[1]
 
 
 def test_npz_has_one_stack_or_an_array_a_run(tmp_path, refused):
@@ -102,7 +99,9 @@ def test_npz_has_one_stack_or_an_array_a_run(tmp_path, refused):
     np.testing.assert_array_equal(read(path).predicted, CLASSES[:2])
     for bad in ({"a": LOGITS[0], "b": LOGITS[0, :4]}, {"a": LOGITS, "b": LOGITS}, {"logits": LOGITS, "scores": LOGITS}):
         np.savez(path, **bad)
-        assert "one array named logits or probabilities or predictions or scores, or an array" in refused(read, path)
+        assert "one array named logits or probabilities or predictions or scores or correct, or an array" in refused(
+            read, path
+        )
 
 
 def test_a_name_in_an_npz_must_be_true(tmp_path, refused):
@@ -116,7 +115,7 @@ def test_a_name_in_an_npz_must_be_true(tmp_path, refused):
 
 def test_labels_may_be_in_an_npz(tmp_path):
     np.savez(tmp_path / "y.npz", logits=LOGITS, labels=LABELS)
-    np.testing.assert_array_equal(prediction_files.read_labels(str(tmp_path / "y.npz")), LABELS)
+    np.testing.assert_array_equal(prediction_files.read_labels(str(tmp_path / "y.npz")).classes, LABELS)
 
 
 def test_equal_scores_have_equal_bits(saved):
@@ -164,13 +163,8 @@ def test_csv_may_tell_the_run_and_the_example_of_each_line(saved):
     "value", [LABELS, LABELS.astype(float), LABELS[np.newaxis], "0\n1\n2\n1\n0", "label\n0\n1\n2\n1\n0"]
 )
 def test_labels_are_one_row_or_column(saved, value):
-    assert prediction_files.read_labels(saved(value, "y.npy" if not isinstance(value, str) else "y.csv")).tolist() == [
-        0,
-        1,
-        2,
-        1,
-        0,
-    ]
+    found = prediction_files.read_labels(saved(value, "y.npy" if not isinstance(value, str) else "y.csv"))
+    assert found.classes.tolist() == LABELS.tolist()
 
 
 def changed(place, value, dtype=np.float32):
@@ -227,21 +221,23 @@ def test_a_truncated_array_is_refused_in_one_line(saved, refused):
 
 
 BAD_CSV = {
-    "empty": ("", "found nothing; numbers in CSV"),
-    "names alone": ("a,b\n", "found only names; numbers below them"),
-    "words": ("1\n2\nx\n1\n0", "damaged or truncated ("),
-    "an uneven line": ("1,2,3\n1,2\n1,2,3\n1,2,3\n1,2,3", "damaged or truncated ("),
-    "an empty field": ("1,2\n1,\n1,2\n1,2\n1,2", "damaged or truncated ("),
-    "nan": ("1\n2\nnan\n1\n0", "[2, 0]: found nan; finite numbers"),
-    "an index without a name": (",a,b\n0,1,2\n1,1,2", "column 1: no name; a name for each column, and no index"),
-    "fewer names than fields": ("a,b\n" + TABLE, "line 2: 3 fields; expected 2"),
+    "empty": ("", "found nothing; predictions in CSV"),
+    "names alone": ("a,b\n", "found only names; predictions below them"),
+    "words": ("1\n2\nx\n1\n0", "found the class 'x', and numbers as labels in y.npy; texts in both, or numbers"),
+    "an uneven line": ("1,2,3\n1,2\n1,2,3\n1,2,3\n1,2,3", "row 2: found 2 fields; 3, as in the first"),
+    "an empty field": ("1,2\n1,\n1,2\n1,2\n1,2", "row 2, column 2: found nothing; a value"),
+    "an empty prediction": ("id,pred,note\n0,1,\n1,,\n2,2,x", "row 2, column pred: found nothing; a value"),
+    "nan": ("1\n2\nnan\n1\n0", "row 3, column 1: found nan; finite numbers"),
+    "a name too few": ("a,b,\n0,1,2\n1,1,2", "column 3: no name; a name for each column but an index"),
+    "a name twice": ("pred,pred\n0,1\n1,1", "column pred: found 2 of this name; one"),
+    "fewer names than fields": ("a,b\n" + TABLE, "row 1: found 3 fields; 2, as names"),
     "binary": (b"\xff\xfe\x00\x01" * 9, "damaged or truncated ("),
     "runs of unequal length": ("run,a\n1,0\n1,1\n2,0\n", "run: 1 examples in run 2, 2 in run 1; the same examples in"),
     "an example twice": (
         "run,example,a\n1,0,0\n1,0,1\n2,0,0\n2,1,0",
         "example: differs between runs, or repeats within one",
     ),
-    "a run that is no number": ("run,a\nnan,0\n1,1", "[0, 0]: found nan; finite numbers"),
+    "a run that is no number": ("run,a\nnan,0\n1,1", "row 1, column run: found nan; finite numbers"),
 }
 
 
@@ -258,7 +254,7 @@ def test_bad_csv_is_refused_in_one_line(saved, refused, text, line):
         (np.array([0, 1, -1, 1, 0]), "[2]: found -1; expected a label: 0, 1, ..."),
         (np.array([0, 1, np.nan, 1, 0]), "[2]: found nan; finite numbers"),
         (np.eye(5), "found shape (5, 5); one label per example"),
-        (np.zeros(0), "found shape (0,); one label per example"),
+        (np.zeros(0), "found shape (0,); at least one run and one example"),
         (b"PK\x03\x04 and no more", "damaged or truncated ("),
     ],
 )
@@ -266,7 +262,7 @@ def test_bad_labels_are_refused_in_one_line(saved, refused, value, line):
     source = saved(value, "y.npy")
 
     def both():
-        return prediction_files.read(saved(LOGITS), prediction_files.read_labels(source), source)
+        return prediction_files.read(saved(LOGITS), prediction_files.read_labels(source))
 
     assert refused(both).startswith(f"{source}: ")
     assert line in refused(both)
@@ -330,7 +326,8 @@ def test_only_dumps_of_a_study_have_labels_of_their_own(saved, refused, tmp_path
         refused(prediction_files.labels_of, dump)
         == f"command line: --labels: {dump} is not a dump of a study; a file with the labels"
     )
-    files.write_text(study / "data/digits.npz", "")
-    assert prediction_files.labels_of(dump) == str(study / "data/digits.npz")
+    arrays.write_npz(study / "data/digits.npz", {"labels": LABELS})
+    found = prediction_files.labels_of(dump)
+    assert (found.source, found.classes.tolist()) == (str(study / "data/digits.npz"), LABELS.tolist())
     refused(prediction_files.labels_of, saved(LOGITS))
     refused(prediction_files.labels_of, "/a.npy")

@@ -104,4 +104,6 @@ def test_damaged_files_are_refused_in_one_line(tmp_path, toolnoise, refusal, wha
 def test_files_of_ones_own_need_their_labels(tmp_path, toolnoise, refusal):
     np.save(tmp_path / "a.npy", np.arange(9) % 3)
     said = refusal(toolnoise(tmp_path, "compare", "a.npy", "a.npy"))
-    assert said == "toolnoise: command line: --labels: a.npy is not a dump of a study; a file with the labels"
+    assert said == (
+        "toolnoise: command line: --labels: a.npy has no labels, and is no dump of a study; a file with the labels"
+    )

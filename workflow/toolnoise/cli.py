@@ -318,12 +318,12 @@ def _compare(options: argparse.Namespace) -> None:
     if (options.arm and options.arms) or len(given) < 2:
         found = "found both ARMS and --arm" if options.arm and options.arms else f"found {len(given)}"
         raise BadInput("command line", "ARMS", found, "two or more arms: each a name in ARMS, or each an --arm")
-    source = options.labels or prediction_files.labels_of(given[0][0])
-    labels = prediction_files.read_labels(source)
-    found = [arms.read(one, labels, source) for one in given]
+    labels = prediction_files.read_labels(options.labels) if options.labels else arms.labels_of(given[0])
+    found = [arms.read(one, labels) for one in given]
     arms.require_comparable(found, options.paired, options.same_start)
+    judged, right = arms.right_or_wrong(found, labels)
     assumption = "paired" if options.paired else "same start" if options.same_start else "independent"
-    compared = comparison.compare_all(found, labels, assumption)
+    compared = comparison.compare_all(judged, right, assumption)
     _print(compare.as_json(compared) if options.json else compare.as_text(compared))
 
 

@@ -167,23 +167,26 @@ def _outcome(run: Found, labels: str | None, *, values: bool) -> tuple[str, dict
     if not source:
         raise BadInput("command line", "--labels", "missing", "a file with the labels, or a column `labels`")
     if values:
-        truth = prediction_files.numbers(source, 1).ravel()
-        predicted = prediction_files.numbers(run.file, 1).ravel().astype(np.float64)
+        truth = prediction_files.numbers(source)
+        predicted = prediction_files.numbers(run.file).astype(np.float64)
         if len(predicted) != len(truth):
             raise BadInput(run.file, "", f"found {len(predicted)} values", f"the {len(truth)} of {source}")
         return programs.VALUES, {outcome.PREDICTIONS: predicted, outcome.LABELS: truth}
-    truth = prediction_files.read_labels(source)
-    read = prediction_files.read(run.file, truth, source)
+    labels = prediction_files.read_labels(source)
+    if labels.codes is not None:
+        raise BadInput(source, "", "found texts as labels", "whole numbers, by which a study knows its classes")
+    read = prediction_files.read(run.file, labels)
     if len(read.predicted) != 1:
         raise BadInput(run.file, "", f"found {len(read.predicted)} runs", "one run in a file")
-    scores = prediction_files.numbers(run.file, 3)
-    scores = scores[0] if scores.ndim == 3 else scores
-    if read.bits is None or scores.shape[0] != len(truth):
-        return programs.CLASSES, {outcome.PREDICTIONS: read.predicted[0], outcome.LABELS: truth}
+    if read.rights:
+        raise BadInput(run.file, "", "found right and wrong answers", "predicted classes or scores")
+    if read.scores is None:
+        return programs.CLASSES, {outcome.PREDICTIONS: read.predicted[0], outcome.LABELS: labels.classes}
+    scores = read.scores[0]
     if probabilities.kind(scores) == "probabilities":
         # Logits whose softmax they are.
         scores = np.log(np.maximum(scores.astype(np.float64), TINY))
-    return programs.LOGITS, {outcome.LOGITS: scores.astype(np.float32), outcome.LABELS: truth}
+    return programs.LOGITS, {outcome.LOGITS: scores.astype(np.float32), outcome.LABELS: labels.classes}
 
 
 def _write(folder: Path, run: Found, left: dict[str, Any]) -> None:

@@ -48,7 +48,10 @@ ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
         "metavar": "FILE",
         "help": "instead of ARMS, once per method: a file, or one file a run (--arm a/*.npy --arm b/*.npy)",
     },
-    "labels": {"help": "the N labels, .npy, .npz or CSV; may be left out if A is a study's dump", "metavar": "FILE"},
+    "labels": {
+        "help": "the N labels, .npy, .npz or CSV; may be left out if A is a study's dump, or has labels itself",
+        "metavar": "FILE",
+    },
     "paired": {"action": "store_true", "help": "run s of every method has the same start and order"},
     "same-start": {"action": "store_true", "help": "all runs of all methods start from the same weights"},
     "RUNS": {"nargs": "*", "help": "runs, other result files, or folders of them"},

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from toolnoise.base.errors import BadInput
-from toolnoise.dumps import prediction_files
-from toolnoise.dumps.prediction_files import Answers
+from toolnoise.dumps import prediction_files, readings
+from toolnoise.dumps.prediction_files import Answers, Labels
 
 NAMES = string.ascii_uppercase
 SUFFIXES = (".npy", ".npz", ".csv")
@@ -33,19 +33,29 @@ def files_of(given: str) -> list[str]:
     return found
 
 
-def read(given: Sequence[str], labels: np.ndarray, source: str) -> Answers:
+def labels_of(given: Sequence[str]) -> Labels:
+    """The labels that the first file of an arm has, or its study."""
+    return prediction_files.labels_of(files_of(given[0])[0])
+
+
+def read(given: Sequence[str], labels: Labels) -> Answers:
     """The runs of an arm, from what was given for it."""
     paths = [path for one in given for path in files_of(one)]
-    for path in paths:
-        if Path(path).exists() and Path(source).exists() and Path(path).samefile(source):
+    for path in paths if labels.alone else ():
+        if Path(path).exists() and Path(labels.source).exists() and Path(path).samefile(labels.source):
             raise BadInput(path, "", "found the labels among the runs", "files of predictions")
-    found = [prediction_files.read(path, labels, source) for path in paths]
+    # Scores of many files need not fit into memory together.
+    found = [prediction_files.read(path, labels)._replace(scores=None) for path in paths]
     if len(found) == 1:
         return found[0]
     for one in found:
         if len(one.predicted) != 1:
             raise BadInput(one.file, "", f"found {len(one.predicted)} runs", f"one run in each of {len(paths)} files")
-        prediction_files.require_same_classes(found[0], one)
+        if one.rights != found[0].rights:
+            raise BadInput(
+                one.file, "", "found classes beside right and wrong answers", "one of them in all files of an arm"
+            )
+        _require_same_question(found[0], one)
     name = given[0] if len(given) == 1 else f"{given[0]} ... {given[-1]}"
     entropies, bits, drawn = ([getattr(one, part) for one in found] for part in ("entropies", "bits", "drawn"))
     return Answers(
@@ -57,14 +67,40 @@ def read(given: Sequence[str], labels: np.ndarray, source: str) -> Answers:
         None if any(part is None for part in drawn) else [run for part in drawn for run in part],
         None if any(part is None for part in bits) else [run for part in bits for run in part],
         list(dict.fromkeys(note for one in found for note in one.notes)),
+        rights=found[0].rights,
+        ids=next((one.ids for one in found if one.ids is not None), None),
     )
+
+
+def _require_same_question(one: Answers, other: Answers) -> None:
+    """Refuse runs that choose among other classes, or whose examples have other names."""
+    prediction_files.require_same_classes(one, other)
+    if one.ids is not None and other.ids is not None:
+        order = readings.matching(other.ids, one.ids)
+        if order is None or (order != np.arange(len(order))).any():
+            allowed = "the same order, or --labels with a column of the examples, or a column of labels in each file"
+            raise BadInput(other.file, "", f"found other examples than in {one.file}, or in another order", allowed)
+
+
+def right_or_wrong(arms: Sequence[Answers], labels: Labels) -> tuple[Sequence[Answers], np.ndarray]:
+    """The arms, and the labels by which they are judged.
+
+    If one of them says only which answers are right, all do, and right is the label of every example.
+    """
+    if not any(one.rights for one in arms):
+        return arms, labels.classes
+    judged = [
+        one if one.rights else one._replace(predicted=(one.predicted == labels.classes).astype(np.int64), rights=True)
+        for one in arms
+    ]
+    return judged, np.ones(labels.examples, np.int64)
 
 
 def require_comparable(arms: Sequence[Answers], paired: bool, same_start: bool) -> None:
     """Refuse arms that answer other questions, or of which more is assumed than can be."""
     for place, one in enumerate(arms):
         for other in arms[:place]:
-            prediction_files.require_same_classes(other, one)
+            _require_same_question(other, one)
     if len(arms) > len(NAMES):
         raise BadInput("command line", "ARMS", f"found {len(arms)} arms", f"at most {len(NAMES)}")
     counts = [len(one.predicted) for one in arms]
@@ -79,3 +115,14 @@ def require_comparable(arms: Sequence[Answers], paired: bool, same_start: bool) 
         raise BadInput("command line", option, f"the draws of {known} are known", "only for files of your own")
     if paired and len(set(counts)) > 1:
         raise BadInput("command line", "--paired", f"found {', '.join(map(str, counts))} runs", "equal numbers of runs")
+    numbered = [one for one in arms if one.numbers]
+    for one in numbered if paired else ():
+        if one.numbers != numbered[0].numbers:
+            found = (
+                f"found runs {_shown(numbered[0].numbers)} in {numbered[0].file}, {_shown(one.numbers)} in {one.file}"
+            )
+            raise BadInput("command line", "--paired", found, "the same runs in each arm")
+
+
+def _shown(numbers: Sequence[int]) -> str:
+    return ", ".join(map(str, numbers[:5])) + " ..." * (len(numbers) > 5)

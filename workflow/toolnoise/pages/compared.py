@@ -13,7 +13,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.commands import compare, comparison
 from toolnoise.datasets import prepared
 from toolnoise.dumps import prediction_files
-from toolnoise.dumps.prediction_files import Answers
+from toolnoise.dumps.prediction_files import Answers, Labels
 from toolnoise.study.cells import Cell
 
 # A page of more would be large, and take long to make; of the others it has the command.
@@ -58,9 +58,9 @@ def _labels(path: str) -> np.ndarray | None:
         return None
 
 
-def _answers(path: str, labels: object, source: str) -> Answers | None:
+def _answers(path: str, labels: np.ndarray, source: str) -> Answers | None:
     """A cell's predictions; None if every run diverged."""
     try:
-        return prediction_files.read(path, labels, source)
+        return prediction_files.read(path, Labels(source, labels, len(labels)))
     except BadInput:
         return None

@@ -1,0 +1,548 @@
+"""Files of predictions as pandas, NumPy, trackers and spreadsheets write them: what is read, said and refused."""
+
+import json
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from toolnoise import cli
+from toolnoise.dumps import arms, prediction_files, readings
+from toolnoise.dumps.prediction_files import Labels
+
+N, S, C = 400, 5, 5
+DRAW = np.random.Generator(np.random.Philox(27))
+TRUTH = DRAW.permutation(np.arange(N) % C)
+
+
+def answers(right, runs, draw=DRAW):
+    """Predicted classes, [S, N], of which so many in all are right."""
+    found = np.repeat(TRUTH[np.newaxis], runs, axis=0)
+    wrong = draw.permutation(found.size)[right:]
+    found.ravel()[wrong] = (found.ravel()[wrong] + draw.integers(1, C, len(wrong))) % C
+    return found
+
+
+RUNS = answers(1711, S)
+BETTER = answers(1800, S)
+RIGHT = answers(1320, S) == TRUTH
+SEEDS = [f"seed{run}" for run in range(S)]
+LABELS = Labels("y.npy", TRUTH, N)
+
+
+@pytest.fixture
+def refusal(refused):
+    """The line with which a file is refused."""
+    return lambda name, labels=LABELS: refused(read, name, labels)
+
+
+@pytest.fixture
+def write(tmp_path, monkeypatch):
+    """Write an array, a table, or a text to a file here; its name."""
+    monkeypatch.chdir(tmp_path)
+
+    def save(value, name="a.csv", **how):
+        if isinstance(value, np.ndarray):
+            np.save(name, value)
+        elif isinstance(value, pd.DataFrame):
+            value.to_csv(name, **{"index": False} | how)
+        else:
+            (tmp_path / name).write_bytes(value.encode())
+        return name
+
+    return save
+
+
+def read(name, labels=LABELS):
+    return prediction_files.read(name, labels)
+
+
+def table(runs=RUNS, names=SEEDS):
+    return pd.DataFrame(runs.T, columns=names)
+
+
+def long(runs=RUNS, **names):
+    """A line for each run and example, in any order."""
+    run, example, pred, label = (names.get(name, name) for name in ("run", "example", "pred", "label"))
+    lines = pd.DataFrame(
+        {
+            run: np.repeat(np.arange(S), N),
+            example: np.tile(np.arange(N), S),
+            pred: runs.ravel(),
+            label: np.tile(TRUTH, S),
+        }
+    )
+    return lines.sample(frac=1, random_state=1)
+
+
+def compared(capsys, *words):
+    """What compare prints, or its one line of refusal."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["toolnoise", "compare", *words])
+        try:
+            cli.main(["compare", *words])
+        except SystemExit as ended:
+            assert ended.code == 2
+            said = capsys.readouterr()
+            assert said.out == ""
+            assert said.err.count("\n") == 1
+            return said.err
+    return capsys.readouterr().out
+
+
+# The five ways in which compare gave a wrong answer without a word.
+
+
+def test_a_column_of_classes_for_each_seed_is_a_run_each(write, capsys):
+    write(table())
+    write(table(BETTER), "b.csv")
+    write(TRUTH, "y.npy")
+    said = compared(capsys, "a.csv", "b.csv", "--labels", "y.npy")
+    assert "A: a.csv, 5 runs\n" in said
+    assert "A: read 5 columns seed0 to seed4 as 5 runs of 400 predicted classes.\n" in said
+    assert said.split("accuracy %")[1].split()[:2] == ["85.55", "90.00"]
+    found = json.loads(compared(capsys, "a.csv", "b.csv", "--labels", "y.npy", "--json"))
+    assert found["a"]["accuracy_mean"]["value"] == pytest.approx(0.8555)
+    assert "A: read 5 columns seed0 to seed4 as 5 runs of 400 predicted classes." in found["notes"]
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float32])
+def test_an_array_of_classes_is_read_in_either_direction(write, dtype):
+    for values, shape in ((RUNS, "5 x 400"), (RUNS.T, "400 x 5")):
+        found = read(write(np.ascontiguousarray(values.astype(dtype)), "a.npy"))
+        np.testing.assert_array_equal(found.predicted, RUNS)
+        assert found.notes == (f"read {shape} values as 5 runs of 400 predicted classes",)
+        assert found.entropies is None
+
+
+def test_of_id_pred_and_label_pred_is_read_and_label_is_the_label(write, capsys):
+    one, other = answers(324, 1)[0], answers(352, 1)[0]
+    for name, run in (("a.csv", one), ("b.csv", other)):
+        write(pd.DataFrame({"id": np.arange(N), "pred": run, "label": TRUTH}), name)
+    said = compared(capsys, "a.csv", "b.csv")
+    assert "A: read the column pred as 1 run of 400 predicted classes; labels: the column label.\n" in said
+    assert said.split("accuracy %")[1].split()[:2] == ["81.00", "88.00"]
+    write(TRUTH, "y.npy")
+    assert compared(capsys, "a.csv", "b.csv", "--labels", "y.npy") == said
+    write(np.roll(TRUTH, 1), "y.npy")
+    assert "a.csv: found other labels in it than in y.npy; the same labels" in compared(
+        capsys, "a.csv", "b.csv", "--labels", "y.npy"
+    )
+
+
+def test_right_and_wrong_by_seed_are_accuracies_where_a_name_says_so(write, capsys):
+    ones = [f"correct_seed{run}" for run in range(S)]
+    better = answers(1500, S)
+    write(table(RIGHT.astype(int), ones))
+    write(table(better), "b.csv")
+    write(TRUTH, "y.npy")
+    said = compared(capsys, "a.csv", "b.csv", "--labels", "y.npy")
+    assert "A: read 5 columns correct_seed0 to correct_seed4 as 5 runs of 400 right or wrong answers (churn cou" in said
+    assert said.split("accuracy %")[1].split()[:2] == ["66.00", "75.00"]
+    # Both arms then say only what is right, so a flip is a change of that.
+    found = json.loads(compared(capsys, "a.csv", "b.csv", "--labels", "y.npy", "--json"))
+    good = np.mean([(~one & other).mean() for one in RIGHT for other in better == TRUTH])
+    bad = np.mean([(one & ~other).mean() for one in RIGHT for other in better == TRUTH])
+    changes = {name: part["value"] for name, part in found["other_draws"].items()}
+    assert changes == pytest.approx({"churn": good + bad, "good_flips": good, "bad_flips": bad})
+    # Such files need no labels; True and False can be nothing else then.
+    write(table(better == TRUTH), "b.csv")
+    alone = compared(capsys, "a.csv", "b.csv")
+    assert alone.split("accuracy %")[1].split()[:2] == ["66.00", "75.00"]
+
+
+@pytest.mark.parametrize(("values", "found"), [(RIGHT.astype(int), "0 and 1"), (RIGHT, "True and False")])
+def test_right_and_wrong_without_that_name_are_refused_against_classes(write, values, found, refusal):
+    line = f"found only {found}, with labels of 5 classes: right and wrong, or classes; name it correct (correct_0, ..."
+    assert line in refusal(write(table(values)))
+    assert line in refusal(write(values, "a.npy"))
+    assert line in refusal(write(values.T.copy(), "a.npy"))
+    for resolved in (write(values, "a_correct.npy"), write(table(values), "correct.csv")):
+        assert read(resolved).rights
+        np.testing.assert_array_equal(read(resolved).predicted, RIGHT)
+
+
+def test_a_weak_model_that_predicts_two_classes_is_read_where_a_name_says_pred(write, refusal):
+    np.testing.assert_array_equal(read(write(RIGHT.astype(int), "a_pred.npy")).predicted, RIGHT)
+    assert not read(write(pd.DataFrame({"pred": RIGHT[0].astype(int)}))).rights
+    assert not read(write(np.zeros(N, int), "a.npy")).rights
+    assert "found only True and False" in refusal(write(pd.DataFrame({"pred": RIGHT[0]})))
+
+
+def test_of_two_classes_0_and_1_are_classes(write, refusal):
+    labels = Labels("y.npy", TRUTH % 2, N)
+    assert not read(write(table(RUNS % 2)), labels).rights
+    assert "right and wrong, or classes" in refusal(write(table(RUNS % 2 == 1)), labels)
+    predicted = read(write(pd.DataFrame({"pred": RUNS[0] % 2 == 1})), labels).predicted
+    np.testing.assert_array_equal(predicted, RUNS[:1] % 2)
+
+
+@pytest.mark.parametrize(
+    ("classes", "line"),
+    [
+        (TRUTH + 1, "found classes 0 to 4 for labels 1 to 5 of y.npy; classes counted from the same number"),
+        (TRUTH + 7, "found classes 0 to 4 for labels 7 to 11 of y.npy; classes counted from the same number"),
+        (np.full(N, 9), "found classes 0 to 4 for labels 9 to 9 of y.npy; classes counted from the same number"),
+    ],
+)
+def test_labels_that_no_run_ever_predicts_are_refused(write, classes, line, refusal):
+    assert refusal(write(table()), Labels("y.npy", classes, N)) == f"a.csv: {line}"
+
+
+def test_a_class_that_is_never_predicted_or_never_a_label_is_no_fault(write):
+    assert read(write(table(np.where(RUNS == 4, 3, RUNS)))).predicted.max() == 3
+    assert read(write(table(np.where(RUNS == 0, 1, RUNS)))).predicted.min() == 1
+    few = Labels("y.npy", np.where(TRUTH == 4, 3, TRUTH), N)
+    assert read(write(table()), few).predicted.max() == 4
+    # Moved by one, as a model of grades may be that is a little too kind.
+    assert read(write(table(np.minimum(RUNS + 1, 4)))).predicted.min() == 1
+
+
+# Names
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        {"run": "Seed", "example": "Question_ID", "pred": "Prediction", "label": "Target"},
+        {"run": "run", "example": "id", "pred": "y_pred", "label": "y_true"},
+        {"run": "replicate", "example": "sample_id", "pred": "predicted_label", "label": "Ground Truth"},
+        {"run": "Random Seed", "example": "questionId", "pred": "Predicted Class", "label": "gold"},
+    ],
+)
+@pytest.mark.parametrize(
+    "how", [{}, {"index": True}, {"sep": ";"}, {"sep": "\t", "lineterminator": "\r\n"}, {"quoting": 1}]
+)
+def test_a_line_for_each_run_and_example_is_read_by_names(write, names, how):
+    name = write(long(**names), **how)
+    found = read(name)
+    np.testing.assert_array_equal(found.predicted, RUNS)
+    assert found.notes[0] == (
+        f"read the column {names['pred']} by {names['run']} as 5 runs of 400 predicted classes;"
+        f" labels: the column {names['label']}"
+    )
+    np.testing.assert_array_equal(prediction_files.labels_of(name).classes, TRUTH)
+
+
+def test_scores_and_rights_may_have_a_line_for_each_run_and_example(write):
+    lines = long()
+    scores = np.eye(C)[RUNS.ravel()] * 0.5 + 0.1
+    for place in (3, 1, 0, 4, 2):
+        lines[f"prob_{place}"] = scores[lines.index, place]
+    found = read(write(lines.drop(columns="pred")))
+    np.testing.assert_array_equal(found.predicted, RUNS)
+    assert "by run as 5 runs of 400 x 5 scores" in found.notes[0]
+    lines["correct"] = lines["pred"] == lines["label"]
+    found = read(write(lines[["run", "example", "correct"]]))
+    np.testing.assert_array_equal(found.predicted, RUNS == TRUTH)
+    assert found.rights
+    # With both, the classes are read.
+    found = read(write(lines))
+    np.testing.assert_array_equal(found.predicted, RUNS)
+    assert found.notes[0].endswith("not read: prob_3, prob_1, prob_0, prob_4, prob_2, correct")
+
+
+@pytest.mark.parametrize(
+    ("names", "how"),
+    [
+        (SEEDS, {"index": True}),
+        (SEEDS, {"quoting": 1}),
+        ([" run 1", "run 2 ", "RUN-3", "Run_4", "run5"], {}),
+        ([f"pred_{run}" for run in range(S)], {}),
+        ([f"resnet/seed{run}/prediction" for run in range(S)], {}),
+        (["model_8", "model_9", "model_10", "model_11", "model_12"], {}),
+        (range(S), {}),
+        (range(S), {"index": True}),
+    ],
+)
+def test_columns_of_runs_are_known_by_many_names(write, names, how):
+    found = read(write(table(names=names), **how))
+    np.testing.assert_array_equal(found.predicted, RUNS)
+    assert "as 5 runs of 400 predicted classes" in found.notes[0]
+
+
+def test_columns_are_read_in_the_order_of_their_numbers(write):
+    """Many programs sort names as texts: prob_10 stands before prob_2."""
+    classes = Labels("y.npy", np.arange(N) % 12, N)
+    scores = DRAW.random((N, 12))
+    for prefix in ("prob_", "c"):
+        name = write(table(scores.T, [f"{prefix}{place}" for place in range(12)]).sort_index(axis=1))
+        np.testing.assert_array_equal(read(name, classes).predicted[0], scores.argmax(axis=1))
+    runs = answers(2000, 12)
+    name = write(table(runs, [f"seed{run}" for run in range(12)]).sort_index(axis=1))
+    np.testing.assert_array_equal(read(name).predicted, runs)
+    assert read(name).numbers == list(range(12))
+
+
+def test_scores_of_classes_from_1_are_refused_where_no_label_is_0(write, refusal):
+    name = write(table(DRAW.random((C, N)), [f"p_{place}" for place in range(1, 6)]))
+    assert read(name).classes == C
+    assert "found scores p_1 to p_5, of classes from 1" in refusal(name, Labels("y.npy", np.maximum(TRUTH, 1), N))
+
+
+@pytest.mark.parametrize(
+    ("first", "values", "line"),
+    [
+        (
+            "cat,dog,cow,hen,fox",
+            RUNS.T,
+            "found 5 columns cat to fox of whole numbers: predicted classes, a run in each, or",
+        ),
+        (
+            "cat,dog,cow,hen,fox",
+            np.eye(C, dtype=int)[TRUTH],
+            "found 5 columns cat to fox of whole numbers: predicted class",
+        ),
+        (
+            "pred_0,pred_1,pred_2,pred_3,pred_4",
+            np.eye(C, dtype=int)[TRUTH],
+            "found 5 columns of whole numbers: predicted c",
+        ),
+        (
+            "",
+            np.eye(C, dtype=int)[TRUTH],
+            "found 5 columns of whole numbers: predicted classes, a run in each, or scores",
+        ),
+        (
+            "",
+            np.eye(C, dtype=int)[TRUTH] * 70 + 6,
+            "found 5 columns of whole numbers: predicted classes, a run in each",
+        ),
+        (
+            "",
+            DRAW.integers(-9, 9, (N, C)),
+            "found 5 columns of whole numbers: predicted classes, a run in each, or scores",
+        ),
+        (
+            "",
+            DRAW.integers(0, 99, (N, C)),
+            "found 5 columns of whole numbers: predicted classes, a run in each, or scores",
+        ),
+        (
+            "id,label",
+            np.stack([range(N), TRUTH], axis=1),
+            "found no predictions among the columns id, label; predictions in",
+        ),
+        (
+            "pred,prediction",
+            RUNS[:2].T,
+            "found 2 columns of predictions: pred, prediction; one of them, or a column a run",
+        ),
+        (
+            "prob_seed0,prob_seed1",
+            RUNS[:2].T / 7,
+            "found one score of each run: prob_seed0, prob_seed1; predicted classes,",
+        ),
+        (
+            "seed0,seed1",
+            RUNS[:2].T / 2,
+            "found fractions in seed0, a column of a run; predicted classes; scores in a file",
+        ),
+        (
+            "run,a,b",
+            np.stack([TRUTH * 0, *RUNS[:2]], 1),
+            "found 2 columns a to b of whole numbers beside run: scores, or",
+        ),
+        (
+            "correct_0,correct_1",
+            RUNS[:2].T,
+            "found more than right and wrong in what is named correct; 0 and 1, or True",
+        ),
+        (
+            "pred,label,target",
+            np.stack([TRUTH, TRUTH, TRUTH % 3], 1),
+            "target: differs from label; one column of labels",
+        ),
+        (
+            "id,pred",
+            np.stack([TRUTH, TRUTH], axis=1),
+            "id: differs between runs, or repeats within one; each example once",
+        ),
+        ("score", RUNS[:1].T, "found scores of 1 class; a score of each class, 2 or more"),
+    ],
+)
+def test_what_names_and_values_leave_open_is_refused_with_both_readings(write, first, values, line, refusal):
+    lines = [first] * bool(first) + [",".join(map(str, row)) for row in values]
+    assert refusal(write("\n".join(lines))).startswith(f"a.csv: {line}")
+
+
+@pytest.mark.parametrize(
+    "first", ["score_0,score_1,score_2,score_3,score_4", "logit a,logit b,logit c,logit d,logit e"]
+)
+def test_whole_numbers_are_scores_where_a_name_says_so(write, first):
+    votes = np.eye(C, dtype=int)[TRUTH] * 10
+    found = read(write("\n".join([first, *(",".join(map(str, row)) for row in votes)])))
+    np.testing.assert_array_equal(found.predicted, [TRUTH])
+    np.testing.assert_array_equal(read(write(votes, "scores.npy")).predicted, [TRUTH])
+
+
+def test_columns_that_are_not_read_are_named(write):
+    lines = pd.DataFrame({"id": range(N), "caption": "a, b", "pred": RUNS[0], "label": TRUTH, "loss": np.nan})
+    assert read(write(lines)).notes[0].endswith("; labels: the column label; not read: caption, loss")
+
+
+# Texts, and what programs leave around numbers
+
+NAMES = np.array(["cat", "dog, big", "golden retriever", "cow", "hen"])
+
+
+def test_classes_may_be_texts(write, capsys, refusal):
+    for name, runs in (("a.csv", RUNS), ("b.csv", BETTER)):
+        texts = NAMES[runs]
+        # Each file has a class that no label has, and not the same.
+        texts[:, 0] = name
+        write(table(texts), name)
+    write(pd.DataFrame({"label": NAMES[TRUTH]}), "y.csv")
+    found = json.loads(compared(capsys, "a.csv", "b.csv", "--labels", "y.csv", "--json"))
+    expected = [(np.delete(runs, 0, 1) == np.delete(TRUTH, 0)).mean() * 399 / 400 for runs in (RUNS, BETTER)]
+    assert [found[arm]["accuracy_mean"]["value"] for arm in "ab"] == pytest.approx(expected)
+    labels = prediction_files.read_labels("y.csv")
+    one, other = (prediction_files.read(name, labels).predicted for name in ("a.csv", "b.csv"))
+    assert (one[:, 0] != other[:, 0]).all()
+    write(pd.DataFrame({"pred": NAMES[RUNS[0]]}), "c.csv")
+    assert refusal("c.csv").startswith("c.csv: found the class ")
+    assert "and texts as labels in y.csv; texts in both, or numbers" in refusal(write(table(), "d.csv"), labels)
+    upper = pd.DataFrame({"label": np.char.upper(NAMES[TRUTH])})
+    labels = prediction_files.read_labels(write(upper, "y.csv"))
+    assert "for labels such as 'CAT'; classes that are labels" in refusal("c.csv", labels)
+    scores = write(DRAW.random((N, C)), "s.npy")
+    assert refusal(scores, labels).startswith("y.csv: found texts as labels; whole numbers: the places of the classes")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n".join(NAMES[[0, 2, 3, 0, 2, 3]]),
+        "class\r\n" + "\r\n".join(NAMES[[0, 2, 3, 0, 2, 3]]) + "\r\n",
+        "\ufefflabel,id\n" + "\n".join(f'"{name}", {at}' for at, name in enumerate(NAMES[[0, 2, 3, 0, 2, 3]])),
+        ",label\n" + "\n".join(f"{5 - at},{name}" for at, name in enumerate(NAMES[[3, 2, 0, 3, 2, 0]])),
+    ],
+)
+def test_labels_may_be_texts(write, text):
+    found = prediction_files.read_labels(write(text, "y.csv"))
+    assert [list(found.codes)[code] for code in found.classes] == list(NAMES[[0, 2, 3, 0, 2, 3]])
+
+
+@pytest.mark.usefixtures("write")
+def test_what_savetxt_writes_is_read():
+    for how in (
+        {"delimiter": ","},
+        {"fmt": "%d"},
+        {"fmt": "%d", "header": " ".join(SEEDS)},
+        {"fmt": "%d", "delimiter": "\t"},
+    ):
+        np.savetxt("a.csv", RUNS.T, **how)
+        np.testing.assert_array_equal(read("a.csv").predicted, RUNS)
+        np.savetxt("a.csv", RUNS, **{name: value for name, value in how.items() if name != "header"})
+        np.testing.assert_array_equal(read("a.csv").predicted, RUNS)
+    np.savetxt("y.csv", TRUTH, header="label")
+    np.testing.assert_array_equal(prediction_files.read_labels("y.csv").classes, TRUTH)
+
+
+def test_a_line_a_run_may_have_names(write):
+    rows = pd.DataFrame(RUNS, index=pd.Index(SEEDS, name="run"))
+    for how in ({}, {"index": True}):
+        name = write(rows, **how)
+        np.testing.assert_array_equal(read(name).predicted, RUNS)
+        assert read(name).notes == ("read 5 lines as 5 runs of 400 predicted classes",)
+    questions = table(RUNS).T.set_axis([f"q{at}" for at in range(N)], axis=1).sort_index(axis=1)
+    np.testing.assert_array_equal(read(write(questions)).predicted, RUNS)
+
+
+def test_a_square_of_whole_numbers_is_refused_and_names_decide(write, refusal):
+    square = RUNS[:, :5]
+    labels = Labels("y.npy", TRUTH[:5], 5)
+    assert "found 5 x 5 whole numbers or booleans: a run in each line, or in each column" in refusal(
+        write(square, "a.npy"), labels
+    )
+    np.testing.assert_array_equal(read(write(table(square)), labels).predicted, square)
+    np.savez("a.npz", **dict(zip(SEEDS, square, strict=True)))
+    np.testing.assert_array_equal(read("a.npz", labels).predicted, square)
+
+
+# Examples
+
+
+def test_shuffled_examples_are_put_into_order_by_their_names(write, refusal):
+    order = DRAW.permutation(N)
+    for ids in (np.arange(N), np.arange(1, N + 1), np.array([f"q{at}" for at in range(N)]), np.arange(N) * 7 + 3):
+        write(pd.DataFrame({"question_id": ids, "label": TRUTH}), "y.csv")
+        labels = prediction_files.read_labels("y.csv")
+        name = write(table().assign(id=ids).iloc[order])
+        np.testing.assert_array_equal(read(name, labels).predicted, RUNS)
+    # The labels' own order counts.
+    labels = prediction_files.read_labels(write(pd.DataFrame({"id": ids, "label": TRUTH}).iloc[order], "y.csv"))
+    np.testing.assert_array_equal(read(name, labels).predicted, RUNS[:, order])
+    name = write(table().assign(id=ids + 1))
+    assert refusal(name, labels) == "a.csv: found other examples than in y.csv; the same, once each, by their ids"
+    # An index counts lines, unless it is one of places.
+    np.testing.assert_array_equal(read(write(table().iloc[order], index=True)).predicted, RUNS)
+    np.testing.assert_array_equal(read(write(table().set_axis(ids), index=True), labels).predicted, RUNS)
+
+
+def test_files_of_other_examples_are_not_compared(write, refused):
+    ids = np.array([f"q{at}" for at in range(N)])
+    write(table().assign(id=ids))
+    write(table().assign(id=ids[::-1]), "b.csv")
+    arms.require_comparable([read("a.csv"), read("a.csv")], False, False)
+    line = "b.csv: found other examples than in a.csv, or in another order; the same order, or --labels with a column"
+    assert line in refused(arms.require_comparable, [read("a.csv"), read("b.csv")], False, False)
+
+
+def test_paired_files_have_the_same_runs(write, refused):
+    one, same = read(write(table())), read(write(table(names=[f"Run {run}" for run in range(S)]), "b.csv"))
+    other = read(write(table(names=[f"seed{run}" for run in range(3, 8)]), "c.csv"))
+    arms.require_comparable([one, same], True, False)
+    arms.require_comparable([one, other], False, False)
+    line = "--paired: found runs 0, 1, 2, 3, 4 in a.csv, 3, 4, 5, 6, 7 in c.csv; the same runs in each arm"
+    assert line in refused(arms.require_comparable, [one, other], True, False)
+
+
+# Archives, and arms of several files
+
+
+@pytest.mark.usefixtures("write")
+def test_arrays_of_an_archive_are_known_by_name(refusal):
+    np.savez("a.npz", **dict(zip(SEEDS, RUNS, strict=True)), labels=TRUTH)
+    found = read("a.npz")
+    np.testing.assert_array_equal(found.predicted, RUNS)
+    assert found.notes == ("read 5 arrays seed0 to seed4 as 5 runs of 400 predicted classes",)
+    np.testing.assert_array_equal(prediction_files.labels_of("a.npz").classes, TRUTH)
+    assert refusal("a.npz", Labels("y.npy", TRUTH[::-1], N)).startswith("a.npz: found other labels in it than in y.npy")
+    np.savez("b.npz", correct=RIGHT.T)
+    assert read("b.npz").rights
+    np.savez("b.npz", predictions=RIGHT.astype(int))
+    assert not read("b.npz").rights
+
+
+def test_a_folder_of_rights_needs_no_labels_and_classes_beside_them_are_refused(write, refused, tmp_path):
+    for run, right in enumerate(RIGHT):
+        write(right, f"run{run}.npy")
+    labels = arms.labels_of([str(tmp_path)])
+    assert labels.classes is None
+    found = arms.read([str(tmp_path)], labels)
+    np.testing.assert_array_equal(found.predicted, RIGHT)
+    assert found.notes == [
+        "read 400 values as 1 run of 400 right or wrong answers (churn counts changes between right and wrong)"
+    ]
+    write(RUNS[0], "run5.npy")
+    line = "run5.npy: found classes, and no labels; --labels with a file of them: the first file has right and wrong"
+    assert line in refused(arms.read, [str(tmp_path)], labels)
+    for run, right in enumerate(RIGHT):
+        write(right, f"run{run}_correct.npy")
+        (tmp_path / f"run{run}.npy").unlink()
+    line = "run5.npy: found classes beside right and wrong answers; one of them in all files of an arm"
+    assert line in refused(arms.read, [str(tmp_path)], LABELS)
+
+
+@pytest.mark.parametrize("name", ["标签", "", "Ünï", "a.b/c", "p(cat)", "P", "class", "class 3", "label_smoothing"])
+def test_every_name_has_a_role(name):
+    known = {"": "index", "p(cat)": "score", "class 3": "score"}
+    assert readings.role_of(name) == known.get(name, "other")
+
+
+def test_names_of_columns_cannot_command_a_terminal(write):
+    name = write(table(names=[f"seed{run}\x1b[2J" for run in range(S)]))
+    assert "5 columns seed0" in read(name).notes[0]
+    assert "\x1b" not in read(name).notes[0]

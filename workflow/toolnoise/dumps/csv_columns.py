@@ -1,0 +1,147 @@
+"""A CSV file as columns with names, each of numbers, of True and False, or of texts.
+
+Fields are separated by commas, semicolons, tabs or, as `numpy.savetxt` writes them, spaces. A byte order mark, Windows'
+line ends, quotes, spaces around a field, and `# ` before the names are accepted. The first line has the names unless it
+looks like the others; a column without a name is an index, and stands first.
+"""
+
+import csv
+import warnings
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from toolnoise.base.errors import BadInput
+from toolnoise.base.files import readable
+
+ENCODING = "utf-8-sig"
+BOOLEANS = {"true": True, "false": False}
+
+
+class Table(NamedTuple):
+    """Columns of equal length, float64, bool or text; `names` are empty if the file has none."""
+
+    names: list[str]
+    columns: list[np.ndarray]
+
+
+def read(path: str, examples: int | None) -> Table:
+    """The columns of a CSV file; the number of examples, if known, tells names 0, 1, ... from data."""
+    with readable(path, "CSV"):
+        head = _first_lines(path)
+        if not head:
+            raise BadInput(path, "", "found nothing", "predictions in CSV")
+        separator = _separator(head[-1])
+        first = _fields(head[0].removeprefix("#"), separator)
+        # Names that are not the fields' are a comment.
+        commented = head[0].startswith("#") and len(first) != len(_fields(head[-1], separator))
+        data = not head[0].startswith("#") and all(is_number(field) or field.lower() in BOOLEANS for field in first)
+        columns = _numbers(path, separator, 0 if data else 1)
+        if columns is None:
+            columns = _texts(path, separator, 0 if data else 1)
+            if not (data or head[0].startswith("#")) and len(first) == len(columns) and _continues(first, columns):
+                data, columns = True, _texts(path, separator, 0)
+    if not columns or not len(columns[0]):
+        raise BadInput(path, "", "found only names", "predictions below them")
+    if data:
+        lines = len(columns[0])
+        counted = first == [str(place) for place in range(len(first))]
+        if not (counted and lines > 1 and (lines - 1 == examples or len(first) == examples != lines)):
+            return Table([], columns)
+        columns = [column[1:] for column in columns]
+    elif commented:
+        return Table([], columns)
+    _require_names(path, first, len(columns))
+    return Table(first, columns)
+
+
+def _first_lines(path: str) -> list[str]:
+    """The first line, and the next that is not empty."""
+    with Path(path).open(encoding=ENCODING) as file:
+        return [line.strip("\r\n") for line, _ in zip((line for line in file if line.strip()), range(2), strict=False)]
+
+
+def _separator(line: str) -> str:
+    """What stands between the fields of a line of data."""
+    for separator in ",\t;":
+        if separator in line:
+            return separator
+    parts = line.split()
+    return " " if len(parts) > 1 and all(map(is_number, parts)) else ","
+
+
+def _fields(line: str, separator: str) -> list[str]:
+    return (
+        line.split()
+        if separator == " "
+        else [field.strip() for field in next(csv.reader([line], delimiter=separator), [])]
+    )
+
+
+def _numbers(path: str, separator: str, skipped: int) -> list[np.ndarray] | None:
+    """The columns of a file that has only numbers below its names."""
+    how = {
+        "delimiter": None if separator == " " else separator,
+        "comments": None,
+        "quotechar": '"',
+        "encoding": ENCODING,
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # no data below the names: refused by the caller
+        try:
+            table = np.loadtxt(path, skiprows=skipped, ndmin=2, **how)
+        except UnicodeDecodeError:
+            raise
+        except ValueError:
+            return None
+    return list(table.T)
+
+
+def _texts(path: str, separator: str, skipped: int) -> list[np.ndarray]:
+    """The columns of a file of any fields."""
+    with Path(path).open(encoding=ENCODING, newline="") as file:
+        lines = (
+            (line.split() for line in file) if separator == " " else csv.reader(file, delimiter=separator, strict=True)
+        )
+        try:
+            rows = [[field.strip() for field in fields] for fields in lines if fields][skipped:]
+        except csv.Error as error:
+            raise BadInput(path, "", f"damaged ({error})", "CSV") from None
+    for number, row in enumerate(rows):
+        if len(row) != len(rows[0]):
+            raise BadInput(path, f"row {number + 1}", f"found {len(row)} fields", f"{len(rows[0])}, as in the first")
+    return [_typed(list(cells)) for cells in zip(*rows, strict=True)]
+
+
+def _typed(cells: list[str]) -> np.ndarray:
+    if {cell.lower() for cell in set(cells)} <= BOOLEANS.keys():
+        return np.array([BOOLEANS[cell.lower()] for cell in cells])
+    return np.array(cells, float if all(map(is_number, cells)) else str)
+
+
+def _continues(first: list[str], columns: list[np.ndarray]) -> bool:
+    """Whether each field of the first line is also one of the texts below it, so that it is no name."""
+    return all(
+        column.dtype.kind == "U" and (column == field).any() for field, column in zip(first, columns, strict=True)
+    )
+
+
+def is_number(text: str) -> bool:
+    """Whether a field is a number."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return "_" not in text  # Python reads 1_0 as 10
+
+
+def _require_names(path: str, names: list[str], columns: int) -> None:
+    if len(names) != columns:
+        raise BadInput(path, "row 1", f"found {columns} fields", f"{len(names)}, as names")
+    if "" in names[1:]:
+        raise BadInput(path, f"column {names.index('', 1) + 1}", "no name", "a name for each column but an index")
+    (name, times), *_ = Counter(names).most_common(1)
+    if times > 1:
+        raise BadInput(path, f"column {name}", f"found {times} of this name", "one")
