@@ -100,10 +100,11 @@ may vary. Small dots are the runs. Compare ALGO with IMPL, the noise of the tool
 algorithm that the note counts. This is figure 2, 11 or 13 of Zhuang et al. (arXiv:2106.11872), for the tooling of this
 study. SDs here divide by n - 1; the authors' figures divide by n (``np.std`` without ``ddof`` in their ``run_ae.py``).
 """,
+        also=("ratios",),
         takes=("width",),
     ),
     "batch_norm": Kind(
-        ("stability", "runs"),
+        ("stability", "runs", "ratios"),
         lambda grid: (grid.with_and_without_bn, _tooling),
         caption="""\
 The same model without and with batch normalisation in study *{{ snakemake.config["study"] }}*. In figure 3 of Zhuang
@@ -142,7 +143,7 @@ group of that size.
     ),
     "per_class": Kind(
         ("stability", "runs"),
-        lambda grid: (grid.usual, _place),
+        lambda grid: (grid.varied, _place),
         caption="""\
 SD of each class's accuracy compared with the SD over all classes in study *{{ snakemake.config["study"] }}* (figure 5
 of Zhuang et al., arXiv:2106.11872, which reports largest ratios of 4 for CIFAR-10 and 23 for CIFAR-100). A class has
@@ -235,15 +236,15 @@ SD and the churn of ensembles, against k. Ensembles of the same size share no ru
 trainings do. Their number is given below each size. The dashed line is the SD of single runs divided by the square
 root of k.
 """,
-        needs=f"a cell with {RUNS_FOR_ENSEMBLES} runs or more",
+        needs=f"a cell with {RUNS_FOR_ENSEMBLES} runs or more of one draw",
         takes=("width",),
     ),
     "kernels": Kind(
-        ("kernels",),
+        ("kernels", "overhead"),
         lambda grid: (grid.networks, _tooling),
         caption="""\
 Time of a training step in study *{{ snakemake.config["study"] }}*, kernel by kernel, with the tooling's default and
-with deterministic implementations: the five longest kernels by name, and all others in grey (figure 8 of Zhuang et al.,
+with deterministic implementations: the twenty longest kernels, in milliseconds on one axis (figure 8 of Zhuang et al.,
 arXiv:2106.11872). On a GPU the profiler times kernels on the device. On a CPU it times operators by type, on the
 thread that runs them, without the operators that they call. ``metrics/kernels.csv`` has the names and the number of
 calls.
@@ -273,7 +274,7 @@ ALGO+IMPL that determinism removes. On the left the initial weights and the orde
 the churn of IMPL goes. On the right they vary, and determinism removes only what ALGO lacks of the churn of ALGO+IMPL.
 A network at the top left is made repeatable at little cost; one at the bottom right pays for little.
 """,
-        needs="the key overhead with a model and a tooling that the grid trains under algo_impl and impl",
+        needs="the key overhead with a model that the grid trains under algo_impl and impl, its noise not emulated",
         takes=("width",),
     ),
     "ratios": Kind(
