@@ -12,9 +12,9 @@ from toolnoise.study.figure_grid import Grid
 PAPER = ROOT / "workflow/studies/paper.yaml"
 RECIPES = {"plain": {"batch_size": 32, "epochs": 2}, "large": {"batch_size": 1297, "epochs": 2}}
 HARDWARE = {
-    "cpu": {"accelerator": "cpu"},
-    "noisy": {"accelerator": "cpu"},
-    **{name: {"accelerator": "gpu"} for name in ("p100", "v100", "t4")},
+    "cpu": {"accelerator": "cpu", "impl_noise": "native"},
+    "noisy": {"accelerator": "cpu", "impl_noise": "reduction-order"},
+    **{name: {"accelerator": "gpu", "impl_noise": "native"} for name in ("p100", "v100", "t4")},
 }
 OVERHEAD = {"batch_size": 64, "image_size": 224}
 DATASETS = {
@@ -65,16 +65,20 @@ def test_any_study_has_the_figures_that_need_nothing_special():
 
 def test_ensembles_are_shown_of_each_task_with_runs_enough_for_three_sizes():
     both = cells(datasets=("digits", "faces"), hardware=("cpu", "noisy"))
-    assert "ensembles" not in names(both, runs=5)
-    assert names(both, runs=6)["ensembles"] == ["ensembles-smallcnn-digits", "ensembles-smallcnn-faces"]
+    assert "ensembles" not in names(both, runs=8)
+    assert names(both, runs=9)["ensembles"] == ["ensembles-smallcnn-digits", "ensembles-smallcnn-faces"]
+    # Runs of several draws are averaged within a draw.
+    resolved = {"models": {"smallcnn": {}}, "datasets": DATASETS, "recipes": RECIPES, "hardware": HARDWARE}
+    seeds = {cell: [10_000 * draw + run for draw in (1, 2, 3) for run in (1, 2, 3)] for cell in both}
+    assert not Grid(resolved, seeds, (), {}).with_ensembles
 
 
 def test_classes_without_scores_are_in_no_figure_of_scores():
     variants = ("init", "shuffle")
     of_scores = {"ensembles", "sources"}
-    assert of_scores <= set(names(cells(models=("mine",), variants=variants), runs=8))
-    assert not of_scores & set(names(cells(models=("mine-classes",), variants=variants), runs=8))
-    both = found(cells(models=("mine", "mine-classes"), variants=variants), runs=8)
+    assert of_scores <= set(names(cells(models=("mine",), variants=variants), runs=9))
+    assert not of_scores & set(names(cells(models=("mine-classes",), variants=variants), runs=9))
+    both = found(cells(models=("mine", "mine-classes"), variants=variants), runs=9)
     assert [figure.tasks for kind in of_scores for figure in both[kind]] == [(("mine", "digits"),)] * 2
 
 
@@ -100,6 +104,7 @@ def test_cost_of_control_needs_the_overhead_and_the_variants_of_one_model_on_one
     assert figure.tasks == (("smallcnn", "digits"), ("smallcnn", "faces"), ("smallcnn", ""))
     assert figure.hardware == ("cpu",)
     assert "cost_of_control" not in names(mine)
+    assert "cost_of_control" not in names(mine, networks=[Network("smallcnn", "noisy")])
     assert "cost_of_control" not in names(cells(variants=("algo_impl", "algo")), networks=networks)
 
 
@@ -108,6 +113,12 @@ def test_ratios_show_variants_beside_algo_or_algo_impl_and_models_with_batch_nor
     assert "ratios" not in names(cells(variants=("impl", "control")))
     (figure,) = found(cells(("smallcnn", "smallcnn-bn", "vgg"), variants=("impl",)))["ratios"]
     assert [model for model, _ in figure.tasks] == ["smallcnn", "smallcnn-bn"]
+
+
+def test_what_compares_noise_needs_a_source_that_varies():
+    still = names(cells(("smallcnn", "smallcnn-bn"), variants=("control",)))
+    assert not {"per_class", "batch_norm"} & set(still)
+    assert still["noise_by_source"] == ["noise_by_source-cpu"]
 
 
 def test_components_need_runs_of_several_draws():
@@ -230,8 +241,9 @@ def test_the_demo_and_the_small_studies_show_every_kind():
     demo = grid.load(ROOT / "config.yaml")
     studies = ROOT / "workflow/studies"
     small = [grid.load(path) for path in (*studies.glob("*-small.yaml"), studies / "rarity.yaml")]
-    # Published numbers are of GPUs.
-    assert {kind for one in (demo, *small) for kind in one.figure_kinds} == set(catalogue.KINDS) - {"paper_vs_ours"}
+    # Published numbers are of GPUs, and so is noise that is not emulated beside the cost of a switch.
+    of_gpus = {"paper_vs_ours", "cost_of_control"}
+    assert {kind for one in (demo, *small) for kind in one.figure_kinds} == set(catalogue.KINDS) - of_gpus
     assert all(figures for target, figures in paper_items.by_target(demo.figures).items() if target != "paper_vs_ours")
 
 

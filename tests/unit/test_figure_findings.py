@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from toolnoise.figures import findings
+from toolnoise.stats.two_means import mean_difference
 
 COLUMNS = ["dataset", "variant", "value", "ci_low", "ci_high"]
 
@@ -13,7 +14,16 @@ def churn(*rows):
     return pd.DataFrame(rows, columns=COLUMNS).assign(metric="churn", model="m", hardware="cpu", place="m / d")
 
 
-def test_numbers_have_two_digits_that_count():
+def over(*rows, metric="churn"):
+    """Ratios, each of a variant over that of `over_variant`."""
+    columns = ["variant", "over_variant", "value", "ci_low", "ci_high"]
+    return pd.DataFrame(rows, columns=columns).assign(metric=metric, model="m-bn", over_model="m")
+
+
+NO_RATIOS = over()
+
+
+def test_numbers_have_two_digits_that_count_and_ratios_near_1_three():
     assert [findings.number(value) for value in (0, 0.0123, 3, 9.96, 16.4, 100)] == [
         "0",
         "0.012",
@@ -22,154 +32,228 @@ def test_numbers_have_two_digits_that_count():
         "16",
         "100",
     ]
+    assert [findings.ratio(value) for value in (0.0123, 0.625, 1.045, 9.96)] == ["0.012", "0.62", "1.04", "10"]
+    assert [findings.change(value) for value in (1.41, 0.96, 1.0033, 3)] == ["+41", "-4.0", "+0.33", "+200"]
 
 
-def test_noise_is_told_from_the_smallest_to_the_largest_and_apart_only_where_intervals_are():
-    rows = churn(("a", "impl", 0.01, 0.005, 0.02), ("a", "algo_impl", 0.05, 0.04, 0.06))
-    assert findings.of_noise(rows) == "The implementation alone changes 1.0 % of answers, all sources 5.0 %"
-    more = pd.concat([rows, churn(("b", "impl", 0.03, 0.02, 0.05), ("b", "algo_impl", 0.04, 0.03, 0.06))])
-    assert findings.of_noise(more) == (
-        "The implementation alone changes 1.0 to 3.0 % of answers, all sources 4.0 to 5.0 % "
-        "(intervals overlap in 1 of 2 tasks)"
+def test_an_estimate_stands_with_its_interval_or_without_one():
+    row = pd.Series({"value": 0.63, "ci_low": 0.47, "ci_high": 0.83})
+    assert findings.said(row, findings.ratio) == "0.63 (0.47 to 0.83)"
+    assert findings.said(row, findings.percent, " %") == "63 % (47 to 83)"
+    assert (
+        findings.said(pd.Series({**row, "ci_low": np.nan, "ci_high": np.nan}), findings.ratio) == "0.63 (no interval)"
     )
-    bare = churn(("a", "impl", 0.01, np.nan, np.nan), ("a", "algo_impl", 0.05, 0.04, 0.06))
-    assert findings.of_noise(bare).endswith("all sources 5.0 % (not all with an interval)")
-    elsewhere = churn(("a", "impl", 0.01, 0.005, 0.02), ("b", "algo_impl", 0.05, 0.04, 0.06))
-    assert findings.of_noise(elsewhere).endswith("all sources 5.0 % (in other tasks)")
+    assert findings.said(pd.Series({"value": 0.0, "ci_low": 0.0, "ci_high": 0.0}), findings.ratio) == "0"
+
+
+def test_noise_of_the_implementation_is_a_ratio_to_that_of_all_sources_where_there_is_one():
+    rows = churn(("a", "impl", 0.01, 0.005, 0.02), ("a", "algo_impl", 0.05, 0.04, 0.06))
+    alone = "The implementation alone changes 1.0 % (0.50 to 2.0) of answers"
+    assert findings.of_noise(rows, NO_RATIOS) == f"{alone}, all sources 5.0 % (4.0 to 6.0)"
+    ratios = over(
+        ("impl", "algo_impl", 0.2, 0.1, 0.4), ("impl", "algo", 0.3, 0.1, 0.9), ("algo", "algo_impl", 1, 0.8, 1.2)
+    )
+    assert findings.of_noise(rows, ratios) == f"{alone}: 0.20 (0.10 to 0.40) times the churn of all sources"
+    assert findings.of_noise(rows, ratios, emulated=True).startswith("Emulated implementation noise alone changes")
+    # Not every ratio has an interval; without any, there is nothing to compare by.
+    bare = ratios.assign(ci_low=np.nan, ci_high=np.nan)
+    assert findings.of_noise(rows, bare) == f"{alone}, all sources 5.0 % (4.0 to 6.0)"
+
+
+def test_the_ratios_of_many_tasks_are_counted_and_an_open_one_is_not_called_different():
+    rows = pd.concat(
+        [churn((task, "impl", 0.01, 0.005, 0.02), (task, "algo_impl", 0.05, 0.04, 0.06)) for task in "abcd"]
+    )
+    many = over(*[("impl", "algo_impl", value, 0.8 * value, 1.2 * value) for value in (0.5, 0.6, 1.1, 1.5)])
+    found = findings.of_noise(rows, many)
+    assert found.startswith("The implementation alone changes 1.0 % of answers: less than the churn of all sources")
+    assert found.endswith("in 2 of 4 tasks, more in 1, undecided in 1")
 
 
 @pytest.mark.parametrize(
     ("rows", "title"),
     [
         ([("a", "impl", 0.0, 0.0, 0.0)], "The implementation alone changes no answers"),
-        ([("a", "algo", 0.05, 0.04, 0.06)], "Two runs of one training differ in 5.0 % of answers"),
-        ([("a", "control", 0.0, 0.0, 0.0)], "How far do runs of one training end apart?"),
+        ([("a", "algo", 0.05, 0.04, 0.06)], "Two runs of one training differ in 5.0 % (4.0 to 6.0) of answers"),
+        ([("a", "control", 0.0, 0.0, 0.0)], "With every source fixed, runs give the same answers"),
+        ([("a", "control", 0.1, 0.0, 0.2)], "How far do runs of one training end apart?"),
         ([("a", "impl", np.nan, np.nan, np.nan)], "How far do runs of one training end apart?"),
     ],
 )
 def test_noise_of_which_little_is_known_is_a_smaller_finding_or_the_question(rows, title):
-    assert findings.of_noise(churn(*rows)) == title
+    assert findings.of_noise(churn(*rows), NO_RATIOS) == title
 
 
-def test_the_authors_own_algo_is_told_as_algo():
+def test_the_authors_own_algo_is_said_as_all_sources():
     rows = churn(("a", "impl", 0.01, 0.005, 0.02), ("a", "init+shuffle+impl", 0.05, 0.04, 0.06))
-    assert findings.of_noise(rows) == "The implementation alone changes 1.0 % of answers, all sources 5.0 %"
-    whole = rows[rows["variant"] != "impl"]
-    assert "5.0 and 3.0 % under init+shuffle+impl" in findings.of_batch_norm(whole, whole.assign(value=0.03))
+    ratios = over(("impl", "init+shuffle+impl", 0.2, 0.1, 0.4))
+    assert findings.of_noise(rows, ratios).endswith(": 0.20 (0.10 to 0.40) times the churn of all sources")
 
 
-def test_churn_is_told_without_and_with_batch_normalisation_for_each_set_of_sources():
-    without = churn(("a", "algo_impl", 0.05, 0.04, 0.06))
-    lower, alike = (churn(("a", "algo_impl", 0.03, 0.02, high)) for high in (0.035, 0.045))
-    said = "Churn without and with batch normalisation: 5.0 and 3.0 % under ALGO+IMPL"
-    assert findings.of_batch_norm(without, lower) == said
-    assert findings.of_batch_norm(without, alike) == f"{said} (intervals overlap)"
-    alone = churn(("a", "impl", 0.01, 0.005, 0.02))
-    more = [pd.concat([rows, alone.assign(value=value)]) for rows, value in ((without, 0.01), (lower, 0.02))]
-    assert findings.of_batch_norm(*more) == f"{said}, 1.0 and 2.0 % under IMPL (intervals overlap)"
-    bare = lower.assign(ci_low=np.nan, ci_high=np.nan)
-    assert findings.of_batch_norm(without, bare) == f"{said} (not all with an interval)"
-    two = [pd.concat([rows, rows.assign(place="n / d")]) for rows in (without, lower)]
-    assert "less in 2 of 2 pairs of models, more in 0 (under ALGO+IMPL;" in findings.of_batch_norm(*two)
-    assert findings.of_batch_norm(without, lower.iloc[:0]).endswith("?")
-
-
-def test_a_class_beyond_its_null_is_named_and_one_within_is_not():
-    ratios = pd.DataFrame({"variant": "algo", "group": ["0", "1"], "value": [2.0, 16.9]})
-    for most, said in (
-        (13.3, "class 1 under ALGO (17 times all; size explains up to 13)"),
-        (20.0, "No class is shown"),
-    ):
-        nulls = pd.DataFrame({"variant": ["algo"], "ci_low": 2.8, "ci_high": most})
-        largest = findings.largest_classes(ratios, nulls)
-        assert said in findings.of_classes(largest)
-        assert bool(largest.loc["algo", "beyond"]) == (most < 16)
-
-
-def test_ratios_outside_their_null_are_counted_and_undefined_ones_are_not():
-    named = {"place": ["A", "B", "C"], "metric": "r", "variant": "algo"}
-    ratios = pd.DataFrame({**named, "value": [0.2, 1.0, np.nan], "ci_low": 0, "ci_high": 9})
-    nulls = pd.DataFrame({**named, "ci_low": 0.5, "ci_high": 2.0})
-    # Each variant has a null of its own.
-    nulls = pd.concat([nulls, nulls.assign(variant="impl", ci_low=0.1)])
-    told = findings.outside(ratios, nulls)
-    assert list(told["outside"]) == [True, False]
-    assert findings.of_groups(told).startswith("1 of 2 ratios lie outside")
-    assert findings.of_groups(told[1:]).startswith("Size alone can explain")
-    assert findings.of_groups(told[:0]).endswith("?")
-
-
-def test_the_cost_of_determinism_is_told_where_its_interval_leaves_one_out():
-    rows = pd.DataFrame({"metric": "wall_ratio", "value": [1.5, 1.1], "ci_low": [1.2, 0.9], "ci_high": [1.8, 1.3]})
-    assert findings.of_cost(rows) == "With determinism a step takes 1.5 times as long; for 1 of 2 it cannot be told"
-    assert "cannot be told" in findings.of_cost(rows[1:])
-    assert findings.of_cost(rows[:0]).endswith("?")
-    both = pd.concat([rows[1:], rows[:1].assign(metric="kernel_ratio")])
-    assert findings.of_cost(both) == "With determinism kernels take 1.5 times as long; by the clock it cannot be told"
-
-
-def test_what_determinism_removes_is_told_with_its_cost():
-    fixed = pd.DataFrame({"x": [1.5, 1.2], "x_low": [1.1, 1.05], "x_high": [2, 2], "y": [13.0, 40.0], "y_low": 2.0})
-    removes = "With fixed seeds determinism removes the churn of IMPL, 13 to 40 % of the churn of all sources; "
-    assert findings.of_control(fixed, fixed[:0]) == f"{removes}a step then takes 1.2 to 1.5 times as long"
-    assert findings.of_control(fixed.assign(x_low=0.9), fixed) == f"{removes}the cost cannot be told"
-    bare = fixed.assign(y_low=[2.0, np.nan])
-    assert "40 % of the churn of all sources (not all with an interval); a step" in findings.of_control(bare, fixed)
-    assert "With varying seeds determinism removes 40 % of the churn of all sources" in findings.of_control(
-        fixed[:0], fixed[1:]
+def test_batch_normalisation_is_said_by_its_decided_ratios_and_by_accuracy():
+    rising = mean_difference(np.array([0.58, 0.59, 0.60]), np.array([0.67, 0.68, 0.69]))
+    ratios = pd.concat(
+        [
+            over(
+                ("algo", "algo", 0.63, 0.47, 0.83),
+                ("algo_impl", "algo_impl", 0.71, 0.4, 1.2),
+                ("impl", "impl", 2, 0.5, 9),
+            ),
+            over(
+                ("impl", "impl", 0.8, 0.6, 0.9), ("algo_impl", "algo_impl", 1.04, 1.01, 1.07), metric="churn_normalised"
+            ),
+        ]
     )
-    assert findings.of_control(fixed[:0], fixed[:0]).endswith("?")
+    said = "With batch normalisation accuracy rises by 9.0 (6.7 to 11) points; "
+    said += "churn 0.63 (0.47 to 0.83) times under ALGO; "
+    said += "normalised churn 0.80 (0.60 to 0.90) times under IMPL but 1.04 (1.01 to 1.07) times under ALGO+IMPL"
+    assert findings.of_batch_norm(ratios, [rising]) == said
+    level = mean_difference(np.array([0.5, 0.6, 0.7]), np.array([0.5, 0.6, 0.7]))
+    assert findings.of_batch_norm(ratios, [level]) == said.replace("accuracy rises by 9.0 (6.7 to 11) points; ", "")
+    undecided = over(("algo", "algo", 0.63, 0.3, 1.3), ("algo_impl", "algo_impl", 0.71, 0.4, 1.2))
+    assert findings.of_batch_norm(undecided, []) == (
+        "With batch normalisation no noise is shown to change; times that without, under ALGO+IMPL: churn 0.71 "
+        "(0.40 to 1.20)"
+    )
+    two = pd.concat([ratios, ratios.assign(over_model="n")])
+    falling = mean_difference(np.array([0.67, 0.68, 0.69]), np.array([0.58, 0.59, 0.60]))
+    assert findings.of_batch_norm(two, [rising, falling]) == (
+        "With batch normalisation accuracy rises in 1 of 2 pairs of models and falls in 1; churn falls in 0 of 2 "
+        "pairs and rises in 0; normalised churn falls in 0 of 2 pairs and rises in 2"
+    )
+    assert findings.of_batch_norm(ratios[:0], []).endswith("?")
 
 
-def test_averages_are_told_beside_single_runs():
-    rows = churn(*[("a", "algo", value, np.nan, np.nan) for value in (0.05, 0.03, 0.02)]).assign(members=[1, 2, 3])
-    assert (
-        findings.of_ensembles(rows)
-        == "Single runs differ in 5.0 % of answers, averages of 3 in 2.0 % (too few for an interval)"
+def classes(*rows):
+    return pd.DataFrame(rows, columns=["name", "above", "unlike"]).assign(value=1.0)
+
+
+def test_the_most_variable_class_is_named_with_both_answers():
+    ends = [("0", 0.95, 0.97), ("1", 0.52, 0.804), ("all", 0.923, 0.942)]
+    ranges = pd.DataFrame(ends, columns=["group", "low", "high"])
+    ranges = ranges.assign(name=["a", "b", np.nan], runs=12, variant="algo_impl")
+    said = "Accuracy on class b runs from 52.0 to 80.4 %, on all classes from 92.3 to 94.2 % (12 runs, ALGO+IMPL). "
+    both = classes(("a", True, ""), ("b", True, "steadier"))
+    assert findings.of_classes(ranges, both) == said + (
+        "2 of 2 classes vary more than independent errors would; "
+        "b is steadier than all classes together, given its errors"
     )
-    told = findings.of_ensembles(rows.assign(ci_low=0.01))
-    assert told == "Single runs differ in 5.0 % of answers, averages of 3 in 2.0 %"
-    # Of a cell that has no averages of three, those of two are all that is compared.
-    less = rows[:2].assign(hardware="gpu", value=[0.06, 0.04])
-    found = findings.of_ensembles(pd.concat([rows, less]))
-    assert (
-        found
-        == "Single runs differ in 5.0 to 6.0 % of answers, averages of 2 in 3.0 to 4.0 % (too few for an interval)"
+    neither = classes(("a", False, ""), ("b", False, ""))
+    assert findings.of_classes(ranges, neither) == said + (
+        "No class is shown to vary more than independent errors would; none is shown to be unlike the others"
     )
+    assert findings.of_classes(ranges, both.assign(unlike="noisier")).endswith(
+        "a and b are noisier than all classes together, given their errors"
+    )
+    assert findings.of_classes(ranges[:0], both.assign(value=0.0)) == "No class varies from run to run"
+    assert findings.of_classes(ranges[:0], both).endswith("?")
+
+
+def test_sub_groups_are_named_with_their_direction_and_the_range_that_decides():
+    rows = [("Male", "algo_impl", 0.56, "steadier"), ("Male", "algo", 0.37, "steadier"), ("Old", "algo", 1.2, "")]
+    judged = pd.DataFrame(rows, columns=["place", "variant", "value", "unlike"])
+    judged = judged.assign(name="SD of accuracy", null_low=0.91, null_high=2.28)
+    assert findings.of_groups(judged) == (
+        "Male is steadier than its size explains: SD of accuracy is 0.56 (ALGO+IMPL) and 0.37 (ALGO) times that of "
+        "all; size gives 0.91 to 2.28"
+    )
+    assert findings.of_groups(judged.assign(unlike="")) == (
+        "No sub-group is shown to be noisier or steadier than its size explains (3 ratios)"
+    )
+    many = pd.concat([judged, judged.assign(place="Young", unlike="noisier"), judged.assign(name="SD of the rate")])
+    assert findings.of_groups(many) == "Male is steadier than size explains; Young is noisier than size explains"
+    assert findings.of_groups(judged[:0]).endswith("?")
+
+
+def times(*rows, metric="wall_ratio"):
+    return pd.DataFrame(rows, columns=["name", "value", "ci_low", "ci_high"]).assign(metric=metric, n_runs=10)
+
+
+def test_the_cost_of_determinism_is_what_is_known_of_it():
+    open_, longer = ("a", 0.997, 0.965, 1.03), ("b", 1.41, 1.4, 1.42)
+    assert findings.of_cost(times(open_)) == "Determinism changes the time of a step by -0.30 % (-3.5 to +3.0), n = 10"
+    assert findings.of_cost(times(open_, longer)) == (
+        "Determinism changes the time of a step by -0.30 % (-3.5 to +3.0) for a and +41 % (+40 to +42) for b, n = 10"
+    )
+    both = pd.concat([times(open_), times(longer, metric="kernel_ratio")])
+    assert findings.of_cost(both).endswith("(-3.5 to +3.0), n = 10; that in kernels by +41 % (+40 to +42), n = 10")
+    many = times(*[open_] * 3, longer)
+    assert findings.of_cost(many) == (
+        "Determinism changes the time of a step by +41 % (+40 to +42) in 1 of 4 cases, by a number between -3.5 and "
+        "+3.0 % in the others, n = 10"
+    )
+    assert findings.of_cost(times(*[open_] * 4)).endswith("by a number between -3.5 and +3.0 % in all 4 cases, n = 10")
+    assert findings.of_cost(times(("a", 1.5, np.nan, np.nan))).endswith("?")
+
+
+def test_kernels_are_said_by_the_change_of_their_time_and_by_what_appears():
+    ratio = times(("m", 1.41, 1.4, 1.42), metric="kernel_ratio")
+    said = "determinism changes the time in kernels by +41 % (+40 to +42), n = 10"
+    assert findings.of_kernels(ratio, {"wgrad": 0.0031}) == f"wgrad (3.1 ms) appears: {said}"
+    assert findings.of_kernels(ratio, {}) == said.capitalize().replace("(+40", "(+40")
+    undecided = ratio.assign(ci_low=0.9)
+    assert findings.of_kernels(undecided, {"wgrad": 0.0031}).startswith("Determinism changes")
+    assert findings.of_kernels(ratio.assign(ci_low=np.nan), {}).endswith("?")
+
+
+def test_what_determinism_removes_is_said_with_its_cost():
+    removed = pd.DataFrame({"value": [13.0, 40.0], "ci_low": 2.0, "ci_high": 60.0})
+    cost = times(("m", 1.5, 1.1, 2.0))
+    changes = "of the churn of all sources and changes the time of a step by +50 % (+10 to +100), n = 10"
+    assert findings.of_control(removed, removed[:0], cost) == (
+        f"With fixed seeds determinism removes 13 % (2.0 to 60) and 40 % (2.0 to 60) {changes}"
+    )
+    assert findings.of_control(removed[:0], removed[1:], cost) == (
+        f"With varying seeds determinism removes 40 % (2.0 to 60) {changes}"
+    )
+    assert findings.of_control(removed[:0], removed[:0], cost).endswith("?")
+
+
+def test_averages_are_said_beside_single_runs_where_they_have_an_interval():
+    rows = churn(*[("a", "algo", value, 0.01, 0.09) for value in (0.05, 0.03, 0.02)]).assign(members=[1, 2, 3])
+    single = "Single runs differ in 5.0 % (1.0 to 9.0) of answers"
+    assert findings.of_ensembles(rows) == f"{single}, averages of 3 in 2.0 % (1.0 to 9.0)"
+    # A pair of averages has no interval, and a cell without averages of three is compared with those of two.
+    bare = rows.assign(ci_low=[0.01, 0.01, np.nan])
+    assert findings.of_ensembles(bare) == f"{single}, averages of 2 in 3.0 % (1.0 to 9.0)"
+    less = pd.concat([rows, rows[:2].assign(hardware="gpu", value=[0.06, 0.04])])
+    assert "averages of 2 in 3.0 % (1.0 to 9.0) and 4.0 % (1.0 to 9.0)" in findings.of_ensembles(less)
     assert findings.of_ensembles(rows[:1]).endswith("?")
     assert findings.of_ensembles(rows[:0]).endswith("?")
 
 
-def test_the_layer_in_which_runs_are_least_alike_is_named():
+def test_the_layer_in_which_runs_are_least_alike_is_named_with_its_variant():
     rows = pd.DataFrame({"place": ["conv", "dense"], "variant": "algo", "metric": "cka", "value": [1.0, 0.9]})
-    assert findings.of_layers(rows) == "Runs are least alike in dense: CKA 0.90"
-    more = pd.concat([rows, rows.assign(variant="init", value=[1.0, 0.8]), rows.assign(variant="control", value=1.0)])
-    assert findings.of_layers(more) == "Runs are least alike in dense: CKA 0.80 to 0.90"
+    rows = rows.assign(ci_low=rows["value"] - 0.1, ci_high=1.0)
+    assert findings.of_layers(rows) == "Runs are least alike in dense under ALGO: CKA 0.90 (0.80 to 1.0)"
+    more = pd.concat([rows, rows.assign(variant="init", value=[0.7, 0.8], ci_low=0.6)], ignore_index=True)
+    assert findings.of_layers(more) == "Runs are least alike in conv under init: CKA 0.70 (0.60 to 1.0)"
     assert findings.of_layers(rows[:1]) == "Runs represent the examples equally in every layer"
     assert findings.of_layers(rows[:0]).endswith("?")
 
 
-def test_one_bit_is_told_for_the_first_and_the_last_epoch():
-    rows = churn(("a", "bit", 0.02, 0, 1), ("a", "bit_5", 0.01, 0, 1), ("a", "bit_30", 0.0, 0, 0))
+def test_one_bit_is_said_for_the_first_and_the_last_epoch():
+    rows = churn(("a", "bit", 0.02, 0.01, 0.03), ("a", "bit_5", 0.01, 0, 0.02), ("a", "bit_30", 0.0, 0, 0))
     rows = rows.assign(epoch=[0, 5, 30])
     assert findings.of_bit(rows) == (
-        "One bit changed at the start changes 2.0 % of answers; changed after 30 epochs, no answers"
+        "One bit changed at the start changes 2.0 % (1.0 to 3.0) of answers; changed after 30 epochs, no answers"
     )
-    assert findings.of_bit(rows[1:2]) == "One bit changed after 5 epochs changes 1.0 % of answers"
+    assert findings.of_bit(rows[1:2]) == "One bit changed after 5 epochs changes 1.0 % (0 to 2.0) of answers"
     assert findings.of_bit(rows[:0]).endswith("?")
 
 
-def test_growth_is_told_at_the_first_and_the_last_step_of_what_has_parted():
+def test_growth_is_said_at_the_first_and_the_last_step_of_what_has_parted():
     rows = pd.DataFrame({"metric": "l2_unit", "step": [0, 1, 1, 8, 8], "value": [0.0, 1e-8, 0.0, 0.2, 0.4]})
-    said = "From equal starts, weights are 1.0e-08 apart after step 1 and 0.30 after 8 (medians of lines)"
+    rows = rows.assign(hardware=["a", "a", "b", "a", "b"], variant="impl")
+    said = "From equal starts, weights are 1.0e-08 apart after step 1 and 0.30 after 8 (medians of 2 lines)"
     assert findings.of_growth(rows) == said
     assert findings.of_growth(rows[:1]).endswith("?")
 
 
-def test_toolings_are_told_beside_seeds():
+def test_toolings_are_said_beside_seeds():
     rows = pd.DataFrame({"factor": ["kernels", "any"], "value": [0.3, 0.13], "ci_low": 0.06, "ci_high": 0.27})
-    rows = rows.assign(metric="churn_to_seeds")
-    said = "Churn between two toolings is 0.13 (0.060 to 0.27) times the churn between two seeds"
+    rows = rows.assign(metric="churn_to_seeds", pairs=[3, 351])
+    said = "Churn between two toolings, mean of 351 pairs, is 0.13 (0.060 to 0.27) times the churn between two seeds"
     assert findings.of_atlas(rows, "any") == said
     assert findings.of_atlas(rows, "threads").endswith("?")
 
@@ -182,7 +266,7 @@ def test_the_noise_of_a_rare_group_is_held_against_each_null():
         for null, most in (("size", 2.0), ("difficulty", 4.0))
     )
     rows = pd.concat([sd, size, difficulty])
-    said = "The group's SD is what follows from size at 1 of 2 points, from difficulty at 2 of 2 points"
+    said = "The group's SD is in the 95 % range expected from size at 1 of 2 points, from difficulty at 2 of 2 points"
     assert findings.of_rarity(rows, ("size", "difficulty")) == said
     assert findings.of_rarity(sd, ("size", "difficulty")).endswith("?")
 
@@ -194,21 +278,20 @@ def test_claims_are_counted_by_verdict():
     assert findings.of_claims(0, 0, 0, 4).endswith("?")
 
 
-def test_pairs_are_told_beside_a_new_seed():
+def test_pairs_are_said_beside_a_new_seed():
     across, within = churn(("a", "algo", 0.01, 0, 0.02)), churn(("a", "algo", 0.05, 0.04, 0.06))
-    assert (
-        findings.of_pairs(within, across, "tooling") == "The tooling alone changes 1.0 % of answers, a new seed 5.0 %"
-    )
-    assert findings.of_pairs(within[:0], across, "tooling") == "The tooling alone changes 1.0 % of answers"
+    alone = "The tooling alone changes 1.0 % (0 to 2.0) of answers"
+    assert findings.of_pairs(within, across, "tooling") == f"{alone}, a new seed 5.0 % (4.0 to 6.0)"
+    assert findings.of_pairs(within[:0], across, "tooling") == alone
     assert findings.of_pairs(within, across[:0], "tooling").endswith("?")
 
 
-def test_the_order_is_told_with_and_without_the_full_set():
+def test_the_order_is_said_with_and_without_the_full_set():
     rows = churn(("a", "shuffle", 0.05, 0.04, 0.06), ("a", "shuffle", 0.001, 0.0, 0.01))
     full = pd.Series([False, True])
     assert findings.of_order(rows, full) == (
-        "The order of the data changes 5.0 % of answers; with the full set in one batch, rounding alone changes "
-        "0.10 % of answers"
+        "The order of the data changes 5.0 % (4.0 to 6.0) of answers; with the full set in one batch, rounding alone "
+        "changes 0.10 % (0 to 1.0) of answers"
     )
     assert findings.of_order(rows[1:], full[1:]).startswith("With the full set")
     assert findings.of_order(rows[:0], full[:0]).endswith("?")
@@ -216,8 +299,10 @@ def test_the_order_is_told_with_and_without_the_full_set():
 
 def test_the_parts_of_the_difference_between_frameworks():
     rows = pd.DataFrame({"variant": ["in all", "training", "inference of JAX's"], "value": [0.02, 0.02, 0.0]})
-    rows = rows.assign(source="algo")
+    rows = rows.assign(source="algo", ci_low=[0.01, 0.01, 0.0], ci_high=[0.03, 0.03, 0.005])
     other = rows.assign(source="control", value=0.5)
     assert findings.of_parts(pd.concat([other, rows])) == findings.of_parts(rows)
-    assert findings.of_parts(rows) == "Inference alone changes no answers, training 2.0 %"
+    assert findings.of_parts(rows) == (
+        "Inference alone changes no answers (intervals up to 0.50 %), training 2.0 % (1.0 to 3.0)"
+    )
     assert findings.of_parts(rows[:2]).endswith("?")

@@ -34,13 +34,13 @@ def test_another_notebook_has_another_digest_and_drawing_code_counts(gallery, mo
     kinds = ("noise_by_source", "kernels")
     assert len({gallery.drawn_by(kind) for kind in kinds}) == 2
     before = gallery.drawn_by("kernels")
-    found = {"notebooks/kernels.ipynb": "n", "toolnoise/figures/shares.py": "a", "toolnoise/metrics/overhead.py": "b"}
+    found = {"notebooks/kernels.ipynb": "n", "toolnoise/figures/kernels.py": "a", "toolnoise/metrics/overhead.py": "b"}
     monkeypatch.setattr(gallery.code_digest, "sources", lambda *_, **__: found)
     one = gallery.drawn_by("kernels")
     assert one != before
     found["toolnoise/metrics/overhead.py"] = "what is measured is not what is drawn"
     assert gallery.drawn_by("kernels") == one
-    found["toolnoise/figures/shares.py"] = "another"
+    found["toolnoise/figures/kernels.py"] = "another"
     assert gallery.drawn_by("kernels") != one
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from toolnoise import streams
 from toolnoise.datasets.counting import COUNTS
-from toolnoise.figures import rarity
+from toolnoise.figures import rarity, selection
 from toolnoise.metrics.accuracy import predictions
 from toolnoise.metrics.groups import of_difficulty, of_size, rates
 from toolnoise.metrics.stability import STABILITY, stability
@@ -79,6 +79,6 @@ def test_churn_by_difficulty_is_the_groups_own_if_its_place_in_the_range_is_that
 
 
 def test_several_draws_of_two_runs_have_a_degree_of_freedom_each():
-    assert rarity._freedom(10, 5) == 5
-    assert rarity._freedom(10, 10) == 9
-    assert rarity._freedom(10, 1) == 9
+    assert selection.freedom(10, 5) == 5
+    assert selection.freedom(10, 10) == 9
+    assert selection.freedom(10, 1) == 9

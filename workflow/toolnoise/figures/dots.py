@@ -7,6 +7,7 @@ has its number beside it.
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -30,6 +31,7 @@ LOG_REACH = 6.0  # the same on the axis of a ratio, and down to its inverse
 BELOW = 0.27  # of a line: so far below its estimate stand a line's runs
 GAP = 0.12  # of a panel's width: more than there is between two
 STRIP, ALARM = "#F1F1F1", "#B23000"
+EXPECTED = {"color": "#D8D8D8", "linewidth": 0}  # a range
 RING = {"markersize": 8.5, "markerfacecolor": "none", "markeredgecolor": ALARM, "markeredgewidth": 1.4}
 SMALL = 7  # points
 RUN = {"marker": "o", "markersize": 2.4, "markeredgewidth": 0, "alpha": 0.65, "linestyle": "none"}
@@ -51,6 +53,7 @@ KEYS = {
     "untold": ("cannot be told: the interval contains 1", UNTOLD | {"color": style.SOFT}),
     "zero": ("exactly 0", ZERO | {"color": style.SOFT}),
     "chance": ("if examples erred independently", {**CHANCE}),
+    "expected": ("95 % range by size alone", {"color": "#D8D8D8", "linewidth": 5, "solid_capstyle": "butt"}),
     "ring": ("outside what size explains", {"marker": "o", "linestyle": "none", **RING}),
     "alone": ("SD, infinite test set", DIAMOND | {"markeredgewidth": 0.8}),
 }
@@ -187,14 +190,17 @@ def ratios(
     palette: Mapping[str, str] = style.PALETTE,
     ringed: Iterable[tuple[str, str]] = (),
     hollow: Iterable[tuple[str, str]] = (),
+    expected: Mapping[tuple[str, str], tuple[float, float]] = MappingProxyType({}),
 ) -> None:
     """One ratio on its panel, on a logarithmic axis with a line at 1; an exact zero stands at the axis' left end.
 
     Values of `ringed`, each a place and a variant, have a red ring; those of `hollow` cannot be told from 1.
+    Behind each value lies its range of `expected`.
     """
     shown = style.MEASURES[rows["metric"].iloc[0]]
     positive = rows["value"][rows["value"] > 0]
-    least, most = (positive.min(), positive.max()) if len(positive) else (1.0, 1.0)
+    positive = [*positive, *(end for ends in expected.values() for end in ends if end > 0)]
+    least, most = (min(positive), max(positive)) if positive else (1.0, 1.0)
     left = min(1 / 1.3, max(np.nanmin([rows["ci_low"].min(), least]), least / LOG_REACH))
     right = max(1.3, min(np.nanmax([rows["ci_high"].max(), most]), most * LOG_REACH))
     panel.set_xscale("log")
@@ -202,6 +208,10 @@ def ratios(
     panel.axvline(1, color=style.INK, linewidth=0.8, zorder=2.5)
     for row in rows.itertuples():
         key, height, tint = (row.place, row.variant), at[row.place, row.variant], style.colour(row.variant, palette)
+        low, high = expected.get(key, (np.nan, np.nan))
+        if low < high:
+            bar = [height - 0.36, height + 0.36]
+            panel.fill_betweenx(bar, max(low, left), min(high, right), zorder=1.5, label="expected", **EXPECTED)
         interval(panel, height, row.ci_low, row.ci_high, right, left, level=True, tint=tint)
         single = [value for value in (runs or {}).get(key, ()) if value > 0]
         if single:
@@ -226,10 +236,12 @@ def ratios(
     panel.set_title(shown.name, size=8.5)
 
 
-def keys(figure: Figure) -> list[Line2D]:
-    """The legend: every kind of mark that occurs in the figure, which its lines have as their label."""
-    there = {line.get_label() for panel in figure.axes for line in panel.lines}
-    return [Line2D([], [], label=label, **look) for mark, (label, look) in KEYS.items() if mark in there]
+def keys(figure: Figure, **labels: str) -> list[Line2D]:
+    """The legend: every kind of mark that occurs in the figure, which has it as its label, with `labels` of its own."""
+    there = {artist.get_label() for panel in figure.axes for artist in (*panel.lines, *panel.collections)}
+    return [
+        Line2D([], [], label=labels.get(mark, label), **look) for mark, (label, look) in KEYS.items() if mark in there
+    ]
 
 
 def untold(rows: pd.DataFrame) -> set[tuple[str, str]]:
@@ -256,6 +268,17 @@ def of_runs(
 def by_line(rows: pd.DataFrame, metric: str) -> dict[tuple[str, str], list[float]]:
     """The values of one metric, by place and variant."""
     return rows[rows["metric"] == metric].groupby(list(HEADED), sort=False)["value"].apply(list).to_dict()
+
+
+def varying(rows: pd.DataFrame, metrics: Sequence[str]) -> list[str]:
+    """The measures that are not zero or undefined on every line: the others have nothing to draw."""
+    return [metric for metric in metrics if (rows[rows["metric"] == metric]["value"] > 0).any()]
+
+
+def still_note(drawn: Sequence[str], metrics: Sequence[str]) -> str:
+    """A sentence on the measures that are not drawn."""
+    names = [style.MEASURES[metric].name for metric in metrics if metric not in drawn]
+    return f" Not drawn, 0 or undefined everywhere: {', '.join(names)}." if names else ""
 
 
 def noise(

@@ -17,7 +17,7 @@ from toolnoise.figures.style import FAR, INK, MEASURES, SOFT, colour, cycle
 
 BEHIND = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.4}  # of a short text
 FURTHEST = 8.0  # times: the interval of a ratio is shown up to there, and down to its inverse
-# Along the axis of a ratio, in each decade, from few to many: as many as have room.
+# Along the axis of a ratio, in each decade, from few to many: the most that have room, but never fewer than three.
 TICKS = (
     (1,),
     (1, 3),
@@ -25,7 +25,10 @@ TICKS = (
     (1, 1.5, 2, 3, 5, 7),
     (1, 1.2, 1.5, 2, 3, 5, 8),
     (1, 1.2, 1.5, 1.7, 2, 2.5, 3, 4, 5, 6, 7, 8, 9),
+    (1, 1.1, 1.2, 1.3, 1.5, 1.7, 2, 2.5, 3, 4, 5, 6, 7, 8, 9, 9.5),
+    (1, 1.02, 1.05, 1.1, 1.2, 9, 9.5, 9.8),
 )
+FEWEST = 3
 ROOM = 0.32  # inches between two of their numbers
 BESIDE = 0.025  # of an axis: points of equal ratios stand so far apart
 LINE = 0.085  # of an axis: the height of a label beside it
@@ -44,8 +47,9 @@ def unrelated(panel: Axes) -> None:
 def lines(panel: Axes, rows: pd.DataFrame, label: str, falls: bool = False) -> None:
     """One metric with intervals against the number of `members`: a line per variant, side by side at each number.
 
-    With `falls`, a dashed line shows the first value divided by the square root of the number. The axis of accuracy
-    does not start at zero: it has room for the values and, at either end, for twice their span.
+    With `falls`, a dashed line shows the first value divided by the square root of the number. Fewer than three points
+    have no line. The axis of accuracy does not start at zero: it has room for the values and, at either end, for twice
+    their span.
     """
     measure = MEASURES[rows["metric"].iloc[0]]
     variants = unique(rows["variant"])
@@ -64,10 +68,13 @@ def lines(panel: Axes, rows: pd.DataFrame, label: str, falls: bool = False) -> N
     for place, variant in enumerate(variants):
         mine, tint = rows[rows["variant"] == variant], colour(variant)
         at = mine["members"] + slot * (place - (len(variants) - 1) / 2)
-        if falls:
+        line = {"linestyle": "-" if len(mine) > 2 else "none"}
+        if falls and len(mine) > 2:
             less = mine["value"].iloc[0] / np.sqrt(mine["members"])
             panel.plot(at, measure.scale * less, color=tint, linewidth=1, linestyle="--", zorder=3.4)
-        panel.plot(at, measure.scale * mine["value"], color=tint, linewidth=1.2, marker="o", markersize=3.5, zorder=3.5)
+        panel.plot(
+            at, measure.scale * mine["value"], color=tint, linewidth=1.2, marker="o", markersize=3.5, zorder=3.5, **line
+        )
         for x, low, high in zip(at, measure.scale * mine["ci_low"], measure.scale * mine["ci_high"], strict=True):
             interval(panel, x, low, high, top, bottom)
     panel.set_ylabel(measure.unit)
@@ -182,7 +189,7 @@ def ratio_ticks(panel: Axes, beside: float = 0) -> None:
     for steps in TICKS:
         ticks = sorted(float(f"{step * decade:.3g}") for step in steps for decade in decades)
         more = [tick for tick in ticks if left <= tick <= right]
-        if found and np.any(np.diff(np.log(more)) * wide / np.log(right / left) < ROOM):
+        if len(found) >= FEWEST and np.any(np.diff(np.log(more)) * wide / np.log(right / left) < ROOM):
             break
         found = more
     panel.set_xticks(found)
@@ -287,8 +294,12 @@ def write(panel: Axes, x: float, y: float, text: str, turned: float = 0) -> None
 def against_share(
     panel: Axes, rows: pd.DataFrame, quantity: str, tint: str, dashes: Mapping[str, tuple[int, tuple[int, int]]]
 ) -> None:
-    """A quantity of a group in per cent against its `share` on a logarithmic axis, with its nulls and that of all."""
+    """A quantity of a group in per cent against its `share` on a logarithmic axis, with its nulls and that of all.
+
+    Fewer than three shares have no line.
+    """
     mine = rows[rows["quantity"] == quantity]
+    line = {"linestyle": "-" if len(mine) > 2 else "none"}
     highest = rows[rows["quantity"].str.startswith(quantity)]["value"].max()
     top = min(2.5 * highest, max(mine["ci_high"].max(), highest)) * 100
     panel.set_xscale("log")
@@ -299,8 +310,9 @@ def against_share(
         panel.fill_between(x, low, high, color=INK, alpha=0.08 if null == "size" else 0.14, linewidth=0, zorder=1)
         panel.plot(x, value, color=INK, linewidth=1, linestyle=dash, zorder=2.8)
     whole = rows[rows["quantity"] == f"{quantity} of all"]
-    panel.plot(100 * whole["share"], 100 * whole["value"], color=SOFT, linewidth=0.8, marker=".", zorder=2.7)
-    panel.plot(100 * mine["share"], 100 * mine["value"], color=tint, linewidth=1, marker="o", markersize=4, zorder=4)
+    panel.plot(100 * whole["share"], 100 * whole["value"], color=SOFT, linewidth=0.8, marker=".", zorder=2.7, **line)
+    dots = {"color": tint, "linewidth": 1, "marker": "o", "markersize": 4, "zorder": 4}
+    panel.plot(100 * mine["share"], 100 * mine["value"], **dots, **line)
     for row in mine.itertuples():
         interval(panel, 100 * row.share, 100 * row.ci_low, 100 * row.ci_high, panel.get_ylim()[1])
     panel.set_xticks(100 * mine["share"], [f"{100 * share:.2g}" for share in mine["share"]])

@@ -34,7 +34,7 @@ def against_share(
         for group in selection.unique(found["group"]):
             if part_of(group) == "group":
                 share = train_share(counts, cell[1], group)
-                shown = _quantities(values, counts, cell[1], group, _freedom(*about[::2]))
+                shown = _quantities(values, counts, cell[1], group, selection.freedom(*about[::2]))
                 rows += [(*cell, group, share, name, *estimate, *about) for name, estimate in shown.items()]
     return pd.DataFrame(rows, columns=list(COLUMNS)).sort_values("share", kind="stable")
 
@@ -48,11 +48,6 @@ def _count(counts: pd.DataFrame, dataset: str, split: str, group: str, label: st
     columns = ("dataset", "split", "group", "label")
     wanted = zip(columns, (dataset, split, group, label), strict=True)
     return int(counts[np.logical_and.reduce([counts[column] == value for column, value in wanted])]["count"].iloc[0])
-
-
-def _freedom(runs: int, draws: float) -> int:
-    """The degrees of freedom of an SD: among the runs of each draw, where draws have several runs."""
-    return int(runs - draws) if 1 < draws < runs else int(runs - 1)
 
 
 def _quantities(

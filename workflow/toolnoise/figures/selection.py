@@ -46,6 +46,18 @@ def select(
     return rows.join(drawn, on=list(CELL))
 
 
+def freedom(runs: int, draws: float) -> int:
+    """The degrees of freedom of an SD of these runs: among the runs of each draw, where draws have several runs."""
+    return int(runs - draws) if 1 < draws < runs else int(runs - 1)
+
+
+def ratio_rows(table: pd.DataFrame, hardware: Sequence[str], tasks: Sequence[Sequence[str]]) -> pd.DataFrame:
+    """The rows of ratios between cells of these toolings and tasks that have a value."""
+    both = of_tasks(table, tasks)
+    both = both[both["over_model"].isin(model for model, _ in tasks) & both["hardware"].isin(hardware)]
+    return both[both["value"].notna()]
+
+
 def named(paths: str | Sequence[str]) -> str:
     """The name of some files in an error message."""
     first, *more = [paths] if isinstance(paths, str) else paths

@@ -23,7 +23,9 @@ from toolnoise.figures.style import EMULATED, PALETTE, SOFT, STYLE, colour, vari
 
 PAGE, COLUMN = 7.0, 3.5  # inches: the width of a page of a paper, and of one of its two columns
 FLAT = 1e-12  # the height of an axis that shows nothing yet
-FORMATS = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}  # no dates in the bytes
+# No dates in the bytes; and the name under which a format has a figure's description.
+FORMATS = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}
+DESCRIBED = {"pdf": "Subject", "svg": "Description", "png": "Description"}
 
 
 def grid(
@@ -95,6 +97,12 @@ def sheet(panels: int, high: float, columns: int, width: float = PAGE) -> tuple[
     return figure, axes[:panels]
 
 
+def words(width: float = PAGE) -> Figure:
+    """A figure without panels, where nothing was found that could be drawn: its title and notes say so."""
+    _restyle()
+    return Figure(figsize=(width, 0.1), layout="constrained")
+
+
 def _restyle() -> None:
     matplotlib.rcdefaults()  # a user's own matplotlibrc must not change the bytes
     matplotlib.rcParams.update(sns.axes_style("whitegrid") | STYLE)
@@ -126,10 +134,16 @@ def finish(
 
 
 def frame(figure: Figure, title: str, notes: Sequence[str], keys: Sequence[Artist] = (), subtitle: str = "") -> None:
-    """Put a title, a subtitle and a legend of `keys` above the panels and notes below, in bands of their own."""
+    """Put a title, a subtitle and a legend of `keys` above the panels and notes below, in bands of their own.
+
+    In a column there is no room for the first note, which explains the marks: it is for the caption in the text. The
+    files of every figure have title, subtitle and all notes as their description.
+    """
     wide, high = figure.get_size_inches()
-    lines = [line for note in notes for line in textwrap.wrap(note, int(20.6 * wide - 8.5))]
-    heading, below = _wrapped(title, 10.9 * wide - 1), _wrapped(subtitle, 15.7 * wide - 2)
+    figure.set_label("\n".join([title, subtitle, *notes]))
+    below_it = notes if wide >= PAGE else notes[1:]
+    lines = [line for note in below_it for line in textwrap.wrap(note, int(20.6 * wide - 8.5))]
+    heading, below = wrapped(title, 10.9 * wide - 1), wrapped(subtitle, 15.7 * wide - 2)
     if wide < PAGE:
         _wrap_titles(figure.axes, wide)
     columns = _columns(keys, wide)
@@ -151,7 +165,7 @@ def frame(figure: Figure, title: str, notes: Sequence[str], keys: Sequence[Artis
         figure.legend(handles=keys, borderpad=0, **place, **shape)
 
 
-def _wrapped(text: str, most: float) -> list[str]:
+def wrapped(text: str, most: float) -> list[str]:
     """The lines of a text; a number and its per cent sign stay together."""
     return [line.replace("\u00a0", " ") for line in textwrap.wrap(text.replace(" %", "\u00a0%"), int(most))]
 
@@ -162,7 +176,7 @@ def _wrap_titles(axes: Sequence[Axes], wide: float) -> None:
         most, title = 11.6 * wide / panel.get_gridspec().ncols, panel.get_title(loc="left")
         for text in panel.get_children():
             if isinstance(text, Text) and title and text.get_text() == title:
-                text.set_text("\n".join(part for line in title.split("\n") for part in _wrapped(line, most)))
+                text.set_text("\n".join(part for line in title.split("\n") for part in wrapped(line, most)))
 
 
 def _columns(keys: Sequence[Artist], wide: float) -> int:
@@ -193,4 +207,5 @@ def save_as(figure: Figure, path: str) -> None:
                 # The layout's solver goes by addresses in memory, so its last digits differ from process to process.
                 panel.set_position(np.round(panel.get_position(original=True).bounds, 6))
         with replacing(path) as scratch:
-            figure.savefig(scratch, format=suffix, dpi=200, metadata=FORMATS[suffix])
+            described = {DESCRIBED[suffix]: figure.get_label()} if figure.get_label() else {}
+            figure.savefig(scratch, format=suffix, dpi=200, metadata=FORMATS[suffix] | described)

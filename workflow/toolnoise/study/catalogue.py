@@ -86,10 +86,11 @@ KINDS = {
     "noise_by_source": Kind(
         ("stability", "runs"),
         lambda grid: (grid.usual, _tooling),
+        also=("ratios",),
         takes=("width",),
     ),
     "batch_norm": Kind(
-        ("stability", "runs"),
+        ("stability", "runs", "ratios"),
         lambda grid: (grid.with_and_without_bn, _tooling),
         needs="a model M and a model M-bn in one block",
         takes=("width",),
@@ -108,7 +109,7 @@ KINDS = {
     ),
     "per_class": Kind(
         ("stability", "runs"),
-        lambda grid: (grid.usual, _place),
+        lambda grid: (grid.varied, _place),
         also=("labels",),
         takes=("class_names", "width"),
     ),
@@ -150,11 +151,11 @@ KINDS = {
     "ensembles": Kind(
         ("ensembles",),
         lambda grid: (grid.with_ensembles, _task),
-        needs=f"a cell with {RUNS_FOR_ENSEMBLES} runs or more",
+        needs=f"a cell with {RUNS_FOR_ENSEMBLES} runs or more of one draw",
         takes=("width",),
     ),
     "kernels": Kind(
-        ("kernels",),
+        ("kernels", "overhead"),
         lambda grid: (grid.networks, _tooling),
         needs="the key overhead",
     ),
@@ -167,7 +168,7 @@ KINDS = {
     "cost_of_control": Kind(
         ("ratios", "overhead"),
         lambda grid: (grid.costed, None),
-        needs="the key overhead with a model and a tooling that the grid trains under algo_impl and impl",
+        needs="the key overhead with a model that the grid trains under algo_impl and impl, its noise not emulated",
         takes=("width",),
     ),
     "ratios": Kind(

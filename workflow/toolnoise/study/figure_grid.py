@@ -13,8 +13,8 @@ from toolnoise.study.cells import Cell, Network, Pair, Variants
 from toolnoise.study.comparisons import comparisons, with_batch_norm
 from toolnoise.study.variants import variant
 
-# Ensembles of up to half the runs: three sizes, and still two ensembles of the largest.
-RUNS_FOR_ENSEMBLES = 6
+# Of one draw: three sizes of ensembles, and three ensembles of the largest. Two have no SD to speak of.
+RUNS_FOR_ENSEMBLES = 9
 
 # The variants whose churns show what determinism removes.
 REMOVED = ("algo_impl", "algo", "impl")
@@ -82,6 +82,12 @@ class Grid:
         return tuple(cell for cell in self.cells if cell.task not in ordered) or self.cells
 
     @property
+    def varied(self) -> list[Cell]:
+        """Cells of tasks and toolings that are not trained under Control alone, of which every number is 0."""
+        places = {cell[:3] for cell in self.usual if variant(cell.variant).varying}
+        return [cell for cell in self.usual if cell[:3] in places]
+
+    @property
     def built(self) -> list[Cell]:
         """Cells of networks that are built here: their data and their epochs are known."""
         return [cell for cell in self.usual if cell.task in self.recipe_of]
@@ -142,8 +148,12 @@ class Grid:
 
     @property
     def with_ensembles(self) -> list[Cell]:
-        """Cells with enough runs for ensembles of them."""
-        return [cell for cell in self.scored if len(self._seeds[cell]) >= RUNS_FOR_ENSEMBLES]
+        """Cells of tasks that have enough runs of one draw for ensembles of them under some variant."""
+        enough = {cell.task for cell in self.scored if self._runs_of_a_draw(cell) >= RUNS_FOR_ENSEMBLES}
+        return [cell for cell in self.scored if cell.task in enough and self._runs_of_a_draw(cell) > 1]
+
+    def _runs_of_a_draw(self, cell: Cell) -> int:
+        return max(Counter(seed // DRAW for seed in self._seeds[cell]).values())
 
     @property
     def with_identical_runs(self) -> list[Cell]:
@@ -177,8 +187,15 @@ class Grid:
 
     @property
     def costed(self) -> list[Cell | Network]:
-        """Networks whose cost of determinism is measured, with the cells that show what it removes."""
-        networks = {(network.model, network.hardware): network for network in self.networks}
+        """Networks whose cost of determinism is measured, with the cells that show what it removes.
+
+        The cost is that of a real switch, so the noise must be real, too: toolings that emulate it are left out.
+        """
+        networks = {
+            (network.model, network.hardware): network
+            for network in self.networks
+            if not emulates(self.config["hardware"][network.hardware])
+        }
         places = [
             place
             for place in _places(self.usual)
@@ -190,8 +207,8 @@ class Grid:
 
     @property
     def with_and_without_bn(self) -> list[Cell]:
-        """The cells of models M that have an M-bn, and the cells of those M-bn."""
-        cells = self.usual
+        """The cells of models M that have an M-bn, and the cells of those M-bn, of tasks in which something varies."""
+        cells = self.varied
         without = {cell for cell in cells if with_batch_norm(cell) in cells}
         with_bn = set(map(with_batch_norm, without))
         return [cell for cell in cells if cell in without | with_bn]
@@ -200,6 +217,11 @@ class Grid:
 def _places(cells: Iterable[Cell]) -> list[Variants]:
     """The tasks of these cells, by tooling."""
     return list(dict.fromkeys(Variants(*cell[:3]) for cell in cells))
+
+
+def emulates(tooling: Mapping[str, Any]) -> bool:
+    """Whether a tooling's implementation noise is emulated, by its entry."""
+    return tooling["impl_noise"] == "reduction-order"
 
 
 def has_groups(dataset: Mapping[str, Any]) -> bool:

@@ -14,7 +14,7 @@ from toolnoise.study import config, growing, programs, remedy_sets
 from toolnoise.study.cells import MODES, Cell, Network, Pair, Place, Profile, Task, Training, Variants
 from toolnoise.study.comparisons import comparisons
 from toolnoise.study.figure_choice import Figure
-from toolnoise.study.figure_grid import has_groups
+from toolnoise.study.figure_grid import emulates, has_groups
 from toolnoise.study.variants import variant
 
 # Without implementation noise two toolings can be compared run by run: all algorithmic draws are equal.
@@ -170,7 +170,7 @@ class Study:
 
     def emulated(self) -> tuple[str, ...]:
         """The toolings whose implementation noise is emulated."""
-        return tuple(name for name, entry in self.config["hardware"].items() if _emulates(entry))
+        return tuple(name for name, entry in self.config["hardware"].items() if emulates(entry))
 
     def spec(self, cell: Cell, seed: int) -> Spec:
         """Everything that may influence a run, except data and code, which have their own digests."""
@@ -259,7 +259,3 @@ def _varying(name: str) -> Spec:
     varying, bit_after = variant(name)
     moved = {"bit_after": bit_after} if "bit" in varying else {}
     return {"name": name, "varying": list(varying), **moved}
-
-
-def _emulates(tooling: Spec) -> bool:
-    return tooling["impl_noise"] == "reduction-order"

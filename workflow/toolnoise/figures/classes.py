@@ -1,0 +1,73 @@
+"""The numbers of the figure `per_class`: each class's SD with what answers two questions about it.
+
+Is it above what independent errors give? That is a chi-square test of the SD against `independent`, the SD that the
+class would have if its examples erred as often as they do, but independently. Is the class unlike all classes together,
+for its errors? That is the test of its SD over theirs (`stats.sd_ratio`); `alike_low` to `alike_high` is the range of
+the class's SD in 95 % of studies in which it is not. Both are adjusted for the number of classes (Holm).
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from toolnoise.figures import selection
+from toolnoise.figures.findings import EVERY
+from toolnoise.stats.multiplicity import holm
+
+LEVEL = 0.05
+NULL = "accuracy_sd_ratio_difficulty_null"
+
+
+def judged(
+    stability: pd.DataFrame, paths: str | Sequence[str], hardware: Sequence[str], tasks: Sequence[Sequence[str]]
+) -> pd.DataFrame:
+    """A row per variant and class: its SD with interval, what it would be, whether it is `above` and how `unlike`."""
+
+    def of(metric: str, part: str = "class") -> pd.DataFrame:
+        return selection.select(stability, paths, metric, hardware, tasks, part)
+
+    by_class = ["variant", "group"]
+    columns = {"value": "null", "ci_low": "null_low", "ci_high": "null_high"}
+    rows = of("accuracy_sd").merge(of(NULL)[[*by_class, *columns]].rename(columns=columns), on=by_class)
+    for metric, name in (("accuracy_sd_ratio", "ratio"), ("accuracy_sd_ratio_difficulty_holm", "pvalue")):
+        rows = rows.merge(of(metric)[[*by_class, "value"]].rename(columns={"value": name}), on=by_class)
+    for metric, name in (("accuracy_sd", "whole"), (selection.SD_NULL, "whole_independent")):
+        rows = rows.merge(of(metric, "all")[["variant", "value"]].rename(columns={"value": name}), on="variant")
+    rows["independent"] = rows["null"] * rows["whole_independent"]
+    rows["alike_low"], rows["alike_high"] = rows["null_low"] * rows["whole"], rows["null_high"] * rows["whole"]
+    free = [selection.freedom(runs, draws) for runs, draws in zip(rows["n_runs"], rows["n_draws"], strict=True)]
+    squares = (rows["value"] / rows["independent"].where(rows["independent"] > 0)) ** 2
+    rows["above"] = (
+        pd.Series(stats.chi2.sf(squares * free, free), rows.index)
+        .groupby(rows["variant"])
+        .transform(lambda pvalues: holm(pvalues.to_numpy()))
+        < LEVEL
+    )
+    rows["unlike"] = unlike(rows)
+    return rows
+
+
+def unlike(rows: pd.DataFrame) -> np.ndarray:
+    """Whether each `ratio` is noisier or steadier than its null, or neither, from its adjusted `pvalue`.
+
+    Over several draws the p-value is that of the most extreme draw, and the range that of the mean over draws: both
+    must agree.
+    """
+    outside = (rows["ratio"] < rows["null_low"]) | (rows["ratio"] > rows["null_high"])
+    word = np.where(rows["ratio"] > rows["null"], "noisier", "steadier")
+    return np.where(outside & (rows["pvalue"] < LEVEL), word, "")
+
+
+def ranges(runs: pd.DataFrame) -> pd.DataFrame:
+    """The lowest and highest accuracy of a run on each class and on all, under the first variant in which all varies.
+
+    `runs` are rows of accuracy of one tooling and task.
+    """
+    spread = runs[runs["metric"] == "accuracy"].groupby(["variant", "group"], sort=False)["value"]
+    found = spread.agg(low="min", high="max", runs="count").reset_index()
+    varying = found.groupby("variant", sort=False).filter(lambda rows: (rows["high"] > rows["low"]).any())
+    variants = selection.unique(varying["variant"])
+    first = next((name for name in (*EVERY, *variants) if name in variants), "")
+    return varying[varying["variant"] == first]
