@@ -16,6 +16,7 @@ from toolnoise.epoch_plan import plan_epoch
 from toolnoise.provenance.audit.evidence import RunFacts, differences, guarded
 from toolnoise.provenance.audit.examine import Coverage
 from toolnoise.provenance.audit.rules import RULES, draws, origins, specs
+from toolnoise.provenance.audit.rules import files as files_rules
 from toolnoise.provenance.audit.rules.machines import _differs
 from toolnoise.provenance.record import repository
 from toolnoise.provenance.record.hashing import BLOCK, sha256_of_all
@@ -78,6 +79,27 @@ def test_what_a_check_stumbles_over_is_a_finding_and_what_it_found_before_stays(
 )
 def test_coverage_is_never_rounded_up(stated, files, text):
     assert str(Coverage(files, stated, 0)).startswith(f"{text} of {files} files")
+
+
+@pytest.mark.parametrize(
+    ("changed", "shown", "missing"),
+    [
+        (["workflow/toolnoise/study/catalogue.py"], ["old.html", "runs.csv"], {"old.html", "runs.csv"}),
+        # The present code knows the new kind, and without a page nobody says what is unknown.
+        ([], ["old.html", "runs.csv"], {"old.html", "runs.csv", "new.html"}),
+        (["workflow/toolnoise/study/catalogue.py"], None, {"old.html", "runs.csv", "new.html"}),
+    ],
+)
+def test_a_figure_of_a_kind_that_the_code_of_a_page_did_not_have_is_not_missing(changed, shown, missing, monkeypatch):
+    made = shown and SimpleNamespace(statement=SimpleNamespace(inputs=[Artifact(name, "0" * 64) for name in shown]))
+    tree = SimpleNamespace(
+        study=SimpleNamespace(path=lambda _: "index.html"), producer=lambda _: made, inside=str, lacks=lambda _: True
+    )
+    jobs = [("render", "old.html"), ("render", "new.html"), ("collect", "runs.csv")]
+    jobs = {name: SimpleNamespace(verb=verb, outputs=[(name, "out")], needed=True) for verb, name in jobs}
+    monkeypatch.setattr(files_rules, "changed_since", lambda *_: changed)
+    found = files_rules.study_is_complete(SimpleNamespace(tree=tree, jobs=jobs))
+    assert {name for name, _ in found} == missing
 
 
 def test_every_rule_has_a_name_and_a_sentence():

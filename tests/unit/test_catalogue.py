@@ -1,5 +1,7 @@
 """Which figures a study has, and which of them the paper's names mean."""
 
+import re
+
 import pytest
 
 from toolnoise import steps
@@ -53,6 +55,7 @@ def test_any_study_has_the_figures_that_need_nothing_special():
         "table2": ["table2"],
         "noise_by_source": ["noise_by_source-cpu", "noise_by_source-noisy"],
         "per_class": ["per_class-cpu-smallcnn-digits", "per_class-noisy-smallcnn-digits"],
+        "table1": ["table1"],
         "table4": ["table4"],
         "ratios": ["ratios"],
         "identical_runs": ["identical_runs"],
@@ -321,18 +324,56 @@ def test_where_the_papers_toolings_are_each_item_is_its_own_figure():
 def test_where_they_are_not_an_item_is_all_figures_of_its_kind():
     some = shown("noise_by_source-cpu", "noise_by_source-cpu-eigen")
     for target in ("fig2", "fig11", "fig13"):
-        assert paper_items.of_target(target, some, "mine.yaml") == tuple(some)
+        assert paper_items.of_target(target, some, "mine.yaml", {}) == tuple(some)
 
 
 def test_an_item_that_a_study_cannot_feed_says_in_one_line_what_it_needs(refused):
     some = shown("table2", "noise_by_source-v100")
-    assert refused(paper_items.of_target, "fig13", some, "mine.yaml") == (
+    assert refused(paper_items.of_target, "fig13", some, "mine.yaml", {}) == (
         "mine.yaml: fig13: the study has no noise_by_source-rtx5000; it has noise_by_source-v100"
     )
-    assert refused(paper_items.of_target, "fig4", some, "mine.yaml") == (
+    assert refused(paper_items.of_target, "fig4", some, "mine.yaml", {}) == (
         "mine.yaml: fig4: the study has no subgroups; it needs a data set with sub-groups: faces, "
         "celeba with groups, or an image-folder with a group"
     )
+
+
+@pytest.mark.parametrize(
+    ("only", "target", "toolings", "profiles"),
+    [
+        ("p100", "fig2", "v100", "slurm, slurm-v100"),
+        ("t4", "fig11", "p100", "slurm, slurm-p100"),
+        ("v100", "fig6", "v100, p100, rtx5000, rtx5000-tc, tpu-v2-8", "slurm, slurm-rtx5000"),
+        ("v100", "fig7", "tpu-v2-8", "none"),
+    ],
+)
+def test_an_item_that_a_profile_cannot_make_names_the_toolings_and_the_profiles_that_can(
+    only, target, toolings, profiles, refused
+):
+    written = config.read_yaml(PAPER) | {"only": [only]}
+    study = grid.build(config.resolve(written, PAPER), PAPER)
+    assert refused(paper_items.of_target, target, study.figures, PAPER, written) == (
+        f"{PAPER}: {target}: cannot be made on {only} alone; "
+        f"the study has it on {toolings}; profiles with it: {profiles}"
+    )
+
+
+def test_what_a_study_has_on_no_tooling_is_not_the_fault_of_the_profile(refused):
+    written = config.read_yaml(PAPER) | {"only": ["p100"]}
+    written["overhead"] |= {"models": ["vgg16"]}
+    study = grid.build(config.resolve(written, PAPER), PAPER)
+    line = refused(paper_items.of_target, "fig9b", study.figures, PAPER, written)
+    assert line == f"{PAPER}: fig9b: the study has no overhead-kernel-size; it has overhead-networks"
+
+
+def test_a_name_like_an_items_is_told_from_other_names_and_refused_with_those_that_there_are(refused):
+    like = ["fig1", "fig10", "Figure3", "fig-12", "tab2", "table_9", "FIG5", *paper_items.TARGETS]
+    for name in set(like) - {"paper_vs_ours", "claims"}:
+        assert re.fullmatch(paper_items.ITEM, name), name
+    for name in ("figures", "figures/table2.html", "table2.csv", "pictures1", "stable1", "paper_vs_ours", "table"):
+        assert not re.fullmatch(paper_items.ITEM, name), name
+    line = refused(paper_items.refuse, "fig1", "mine.yaml")
+    assert line == f"mine.yaml: fig1: no table or figure of this name; allowed: {', '.join(paper_items.TARGETS)}"
 
 
 def networks(*models, hardware=("cpu", "v100")):

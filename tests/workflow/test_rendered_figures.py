@@ -286,6 +286,29 @@ GROUPED = [
 ]
 
 
+def test_table_1_has_what_each_source_is_in_the_study_and_where_it_varies(written):
+    sources = [
+        ["init", [["the weights of every network", []]], ["algo_impl", "init+shuffle"]],
+        [
+            "augment",
+            [["mirroring", ["faces", "smallcnn/digits"]], ["crops after 1 pixel of padding", []]],
+            ["algo_impl"],
+        ],
+        ["dropout", [], ["algo_impl"]],
+        ["impl", [["none", []]], []],
+    ]
+    stem = written("table1", counts=[*GROUPED, *OF_DIGITS], tasks=[["smallcnn", "faces"]], sources=sources)
+    text = stem.with_suffix(".md").read_text()
+    varies = "the weights of every network | ALGO+IMPL, init+shuffle |"
+    assert f"| Random initialisation | initial weights of each layer, by its initialiser | {varies}" in text
+    assert "| mirroring (faces, smallcnn/digits); crops after 1 pixel of padding | ALGO+IMPL |" in text
+    assert "| Stochastic layers | dropout masks of each step and layer | no network's options name a rate |" in text
+    assert "| none | no variant |" in text
+    assert "* Training examples: faces 4,000." in text
+    rows = list(csv.DictReader(stem.with_suffix(".csv").read_text().splitlines()))
+    assert rows[0]["varies_in"] == "ALGO+IMPL, init+shuffle"
+
+
 def test_table_3_has_counts_and_shares_of_the_training_set(written):
     text = written("table3", counts=GROUPED, **ON_FACES).with_suffix(".md").read_text()
     assert "| faces | 1 | 30 (0.8 %) | 400 (10.0 %) |" in text

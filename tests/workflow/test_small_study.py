@@ -240,6 +240,12 @@ def test_the_papers_names_are_targets_and_plan_what_they_are_about(copied, plann
     assert "train_run" not in planned(copied, "table4")
 
 
+def test_a_name_like_an_item_of_the_paper_is_one_line_with_the_items(copied, snakemake, refusal):
+    line = refusal(snakemake(copied, "fig10", "--dry-run"))
+    items = "no table or figure of this name; allowed: table1, table2, "
+    assert line.startswith(f"toolnoise: {copied}/study.yaml: fig10: {items}")
+
+
 def test_a_target_that_the_study_cannot_feed_is_one_line_that_says_what_it_needs(copied, snakemake, refusal):
     line = refusal(snakemake(copied, "fig4", "--dry-run"))
     needs = "it needs a data set with sub-groups: faces, celeba with groups, or an image-folder with a group"

@@ -205,6 +205,12 @@ def get_files(some):
 def get_target(name):
     def get_its_files(_wildcards):
         with errors_in_one_line():
-            return list(get_files(paper_items.of_target(name, study.figures, FILE)))
+            return list(get_files(paper_items.of_target(name, study.figures, FILE, config)))
 
     return get_its_files
+
+
+def refuse_item(wildcards):
+    # A name like those of the paper's items.
+    with errors_in_one_line():
+        paper_items.refuse(wildcards.item, FILE)

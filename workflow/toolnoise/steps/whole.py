@@ -9,7 +9,7 @@ from toolnoise.datasets import class_names
 from toolnoise.steps.step import Files, Names, Parameters, Read, Step, outputs_of
 from toolnoise.steps.table import COLUMNS
 from toolnoise.steps.table import ROWS as PARTS
-from toolnoise.study import catalogue, config, layout, papers_recipe
+from toolnoise.study import catalogue, config, layout, papers_recipe, source_table
 from toolnoise.study.catalogue import KINDS
 from toolnoise.study.cells import Metric, Shown, Whole
 from toolnoise.study.figure_choice import Figure
@@ -86,6 +86,14 @@ def _width(study: Study, _: Figure) -> float | None:
     return study.config.get("figure_width")
 
 
+def _sources(study: Study, figure: Figure) -> list[list[Any]]:
+    shown = [cell for cell in study.cells if figure.shows(cell)]
+    return [
+        [name, [list(use) for use in uses], variants]
+        for name, uses, variants in source_table.sources(study.config, study.recipe_of, shown)
+    ]
+
+
 # What a notebook may be given of a study, besides the toolings and tasks that it shows.
 TAKEN = {
     "batch_sizes": _batch_sizes,
@@ -93,6 +101,7 @@ TAKEN = {
     "differences": _differences,
     "class_names": _class_names,
     "width": _width,
+    "sources": _sources,
 }
 
 

@@ -183,6 +183,13 @@ KINDS = {
         needs="a block with the key draws",
         category=TABLES,
     ),
+    "table1": Kind(
+        ("counts",),
+        lambda grid: (grid.built, None),
+        needs="a network that is built here: a model with a recipe",
+        category=TABLES,
+        takes=("sources",),
+    ),
     "table3": Kind(
         ("counts",),
         lambda grid: (grid.grouped, None),

@@ -1,14 +1,21 @@
 """The figures of a study that stand for the tables and figures of Zhuang et al., by the paper's names."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any, NoReturn
 
+from toolnoise.base import program
 from toolnoise.base.errors import BadInput
+from toolnoise.study import config, grid
 from toolnoise.study.catalogue import KINDS
 from toolnoise.study.figure_choice import Figure
 
+# What may be meant as a name of one of the paper's items.
+ITEM = r"(?i:fig|tab)[a-z]*[-_.]?[0-9]+[a-z]?"
+
 # The paper's items, each with the names of its figures in a study with the paper's grid; and its numbers beside ours.
 TARGETS = {
+    "table1": ("table1",),
     "table2": ("table2",),
     "table3": ("table3",),
     "table4": ("table4",),
@@ -40,9 +47,17 @@ def by_target(figures: Iterable[Figure]) -> dict[str, tuple[Figure, ...]]:
     return found
 
 
-def of_target(target: str, figures: Iterable[Figure], file: str | Path) -> tuple[Figure, ...]:
-    """The figures of a study for an item of the paper; without any, the error is one line."""
+def of_target(
+    target: str, figures: Iterable[Figure], file: str | Path, written: Mapping[str, Any]
+) -> tuple[Figure, ...]:
+    """The figures of a study for an item of the paper; without any, the error is one line.
+
+    `written` is the study's configuration. If it leaves toolings out, the line says which of them the item needs, and
+    which profiles have them.
+    """
     found = by_target(figures)[target]
+    if not found and "only" in written:
+        _require_toolings(target, written, file)
     if not found:
         others = [figure.name for figure in figures if figure.notebook == _kind(target)]
         if others:
@@ -50,6 +65,35 @@ def of_target(target: str, figures: Iterable[Figure], file: str | Path) -> tuple
             raise BadInput(file, target, f"the study has no {missing}", f"it has {', '.join(others)}")
         raise BadInput(file, target, f"the study has no {_kind(target)}", f"it needs {KINDS[_kind(target)].needs}")
     return found
+
+
+def refuse(name: str, file: str | Path) -> NoReturn:
+    """Refuse a name that no item has, in one line."""
+    raise BadInput(file, name, "no table or figure of this name", f"allowed: {', '.join(TARGETS)}")
+
+
+def _require_toolings(target: str, written: Mapping[str, Any], file: str | Path) -> None:
+    """Refuse toolings that an item cannot be made on, if it can on others of the study."""
+    needed = dict.fromkeys(name for figure in _with(target, None, written, file) for name in figure.hardware)
+    if needed:
+        able = [name for name, only in _profiles(file) if _with(target, only, written, file)]
+        found = f"cannot be made on {', '.join(written['only'])} alone"
+        where = f"{', '.join(needed)}; profiles with it: {', '.join(able) or 'none'}"
+        raise BadInput(file, target, found, f"the study has it on {where}")
+
+
+def _with(target: str, only: list[str] | None, written: Mapping[str, Any], file: str | Path) -> tuple[Figure, ...]:
+    """The figures for an item of the paper on these toolings of the study, or on all of them."""
+    rest = {key: value for key, value in written.items() if key != "only"} | ({"only": only} if only else {})
+    return by_target(grid.build(config.resolve(rest, file), file).figures)[target]
+
+
+def _profiles(file: str | Path) -> Iterator[tuple[str, list[str]]]:
+    """The profiles that run a study, each with its toolings."""
+    for path in sorted(program.profile("any").parent.glob("*/config.yaml")):
+        about = config.read_yaml(path)
+        if "configfile" in about and (path.parent / about["configfile"]).resolve() == Path(file).resolve():
+            yield path.parent.name, about["config"]["only"]
 
 
 def _kind(target: str) -> str:

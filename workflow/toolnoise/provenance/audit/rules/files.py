@@ -1,6 +1,7 @@
 """Rules about files: each has a statement, none is missing, none has changed, and all are plain files."""
 
 from toolnoise.provenance.audit.evidence import Evidence, Found, at, each, guarded
+from toolnoise.provenance.audit.rules.origins import changed_since
 from toolnoise.provenance.record.statements import Statement, path_for
 from toolnoise.provenance.record.tree import CHECKPOINTS, Stated
 from toolnoise.study import layout
@@ -101,10 +102,20 @@ def study_is_complete(evidence: Evidence) -> Found:
     if tree.study is None:
         yield tree.named("study.json"), tree.why
         return
+    shown = _shown(evidence)
     for job in evidence.jobs.values():
         for name, _ in job.outputs:
-            if job.needed and tree.lacks(tree.inside(name)):
+            unknown = job.verb == "render" and shown is not None and name not in shown
+            if job.needed and tree.lacks(tree.inside(name)) and not unknown:
                 yield name, "is missing"
+
+
+def _shown(evidence: Evidence) -> set[str] | None:
+    """What a stale page shows. The code that wrote it may not have had each kind of figure that there is now."""
+    page = evidence.tree.producer(evidence.tree.study.path(layout.PAGE))
+    if page is None or not changed_since(evidence, page.statement):
+        return None
+    return {one.name for one in page.statement.inputs}
 
 
 def statements_lie_in_place(evidence: Evidence) -> Found:

@@ -1,0 +1,94 @@
+"""What each source of noise is in a study, by its recipes, models and toolings, and the variants in which it may vary.
+
+Table 1 of Zhuang et al. lists the algorithmic sources in general; this is the same of one study.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from toolnoise.study.cells import Cell
+from toolnoise.study.variants import variant
+
+Task = tuple[str, str]
+Uses = list[tuple[str, list[str]]]
+# The algorithmic sources in the paper's order; then the noise of the implementation and that of one bit.
+ORDER = ("init", "augment", "shuffle", "dropout", "impl", "bit")
+NOISE = {
+    "native": "the tooling's own, if it has any",
+    "reduction-order": "emulated: the order of the examples within each batch",
+    "none": "none",
+}
+
+
+class Source(NamedTuple):
+    """A source of noise: its uses, each with the places that have it (none: all have it), and the variants."""
+
+    name: str
+    uses: Uses
+    varies: list[str]
+
+
+def sources(config: Mapping[str, Any], recipe_of: Mapping[Task, str], cells: Collection[Cell]) -> list[Source]:
+    """The sources of these cells of networks that are built here; one bit only if a variant moves one."""
+    recipes = {task: config["recipes"][name] for task, name in recipe_of.items()}
+    tasks = list(dict.fromkeys(cell.task for cell in cells))
+    found = {name: [cell for cell in cells if name in variant(cell.variant).varying] for name in ORDER}
+    uses = {
+        "init": [("the weights of every network", [])],
+        "augment": _grouped(
+            ((task, use) for task in tasks for use in _augments(recipes[task], config["datasets"][task[1]])), tasks
+        ),
+        "shuffle": _grouped(((task, f"batches of {recipes[task]['batch_size']}") for task in tasks), tasks),
+        "dropout": _grouped(((task, use) for task in tasks for use in _drops(config["models"][task[0]])), tasks),
+        "impl": _of_toolings(config, cells),
+        "bit": _moves(found["bit"]),
+    }
+    return [
+        Source(name, uses[name], list(dict.fromkeys(cell.variant for cell in found[name])))
+        for name in ORDER
+        if name != "bit" or found[name]
+    ]
+
+
+def _augments(recipe: Mapping[str, Any], data: Mapping[str, Any]) -> Iterator[str]:
+    if recipe["crop"]:
+        yield f"crops after {recipe['crop']} pixel{'s' if recipe['crop'] > 1 else ''} of padding"
+    if data.get("stored_size", 0) > data.get("image_size", 0):
+        yield f"crops of {data['image_size']} out of {data['stored_size']} pixels"
+    if recipe["flip"]:
+        yield "mirroring"
+
+
+def _drops(model: Mapping[str, Any]) -> Iterator[str]:
+    if rate := model.get("options", {}).get("dropout"):
+        yield f"dropout with rate {rate}"
+
+
+def _of_toolings(config: Mapping[str, Any], cells: Iterable[Cell]) -> Uses:
+    toolings = list(dict.fromkeys(cell.hardware for cell in cells))
+    by_use: dict[str, list[str]] = {}
+    for name in toolings:
+        by_use.setdefault(NOISE[config["hardware"][name]["impl_noise"]], []).append(name)
+    return [(use, [] if len(by_use) == 1 else names) for use, names in by_use.items()]
+
+
+def _moves(cells: Iterable[Cell]) -> Uses:
+    after = sorted({variant(cell.variant).bit_after for cell in cells})
+    return [(f"after epoch {epoch}" if epoch else "before the first epoch", []) for epoch in after]
+
+
+def _grouped(found: Iterable[tuple[Task, str]], tasks: Collection[Task]) -> Uses:
+    """Each use with its tasks; a data set stands for all tasks on it."""
+    by_use: dict[str, list[Task]] = {}
+    for task, use in found:
+        by_use.setdefault(use, []).append(task)
+    return [(use, [] if len(mine) == len(tasks) else list(_named(mine, tasks))) for use, mine in by_use.items()]
+
+
+def _named(mine: Collection[Task], tasks: Collection[Task]) -> Iterator[str]:
+    for dataset in dict.fromkeys(dataset for _, dataset in mine):
+        on_it = [task for task in tasks if task[1] == dataset]
+        if all(task in mine for task in on_it):
+            yield dataset
+        else:
+            yield from (f"{model}/{dataset}" for model, other in mine if other == dataset)
