@@ -118,7 +118,7 @@ def test_the_summary_as_json_has_the_numbers_in_full_and_null_for_what_is_undefi
 )
 def test_verdicts_that_are_not_two_for_each_claim_are_one_line(edit, says, summary, written, built, tmp_path, refused):
     tiny, path = built(written), tmp_path / "results/tiny/metrics/claims.csv"
-    judging.judge(steps.claims(tiny), [], [], [], [], [], str(path))
+    judging.judge(steps.claims(tiny), steps.toolings(tiny), *[[]] * 7, str(path))
     assert len(judging.read(path)) == len(path.read_text().splitlines()) - 2
     path.write_text("\n".join(edit(path.read_text().splitlines())) + "\n")
     assert says in refused(summary)
@@ -127,18 +127,18 @@ def test_verdicts_that_are_not_two_for_each_claim_are_one_line(edit, says, summa
 def test_the_summary_ends_with_the_verdicts_in_sentences(summary, written, built, tmp_path):
     tiny = built(written)
     summary()
-    judging.judge(steps.claims(tiny), [], [], [], [], [], str(tmp_path / "results/tiny/metrics/claims.csv"))
+    judging.judge(
+        steps.claims(tiny), steps.toolings(tiny), *[[]] * 7, str(tmp_path / "results/tiny/metrics/claims.csv")
+    )
     lines = summary()
     place = lines.index("Verdicts on claims:")
     assert lines[place + 1 : place + 4] == [
-        "Zhuang et al.: 21 not run",
-        "  The SD of accuracy depends on which sources of noise vary.",
-        "    Not run. Published: Cannot be told: ratio 0.25 (0.125 to 0.502), 10 independent runs per arm; "
-        "about 14 would be needed.",
+        "Zhuang et al.: 49 not run",
+        "  Mean accuracy is within 0.84 points of ALGO+IMPL's under ALGO and IMPL (section 3.1, table 2).",
+        "    Not run. Published: Cannot be told: -0.84 points apart (-1.47 to -0.208), adjusted p 1.000, "
+        "10 independent runs per arm; more than 1000 would be needed to refute it.",
     ]
-    (l2,) = [place for place, line in enumerate(lines) if line.startswith("  ALGO moves weights further apart")]
-    assert "orthogonal" in lines[l2 + 1]
-    assert lines[-1] == "    Not run. Published: Not published."
+    assert lines[-1] == "    Not run. Published: Cannot fail: 145 %."
     claims = summary(json=True)["claims"]
     assert {claim["side"] for claim in claims} == {"published", "study"}
     assert claims[0].keys() == {"paper", "claim", "says", "side", "verdict"}

@@ -29,13 +29,20 @@ class Subject(NamedTuple):
 Arms = dict[Subject, Arm]
 Tables = Mapping[str, pd.DataFrame]
 OF_PAIRS = ("churn", "churn_normalised", "l2_unit", "l2_raw")  # a run's value is its mean over pairs
+TIMES = ("kernel_ratio", "wall_ratio")
+SKEW = "kernel_skew"  # the share of the kernels' time that the longest one takes, by mode
+TRAINING = "training_relative_diff"  # of the longest and the shortest training
 EXCESS = "excess"  # the statistic of an SD over the SD that independent errors would have
 
 
 def of_study(measure: str, tables: Tables) -> Arms:
     """The arms of a measure in a study's metric files, which are given by kind."""
-    if measure.endswith("_ratio"):
+    if measure in TIMES:
         return dict(_of_times(measure, tables.get("overhead")))
+    if measure == SKEW:
+        return dict(_of_kernels(tables.get("kernels")))
+    if measure == TRAINING:
+        return dict(_of_training(tables.get("identical")))
     metric, _, statistic = (measure, "", PAIRS) if measure in OF_PAIRS else measure.rpartition("_")
     if statistic == EXCESS:
         return dict(_of_excess(metric.removesuffix("_sd"), tables.get("runs")))
@@ -124,6 +131,28 @@ def _of_remedies(measure: str, table: pd.DataFrame | None) -> Iterator[tuple[Sub
 def _of_times(measure: str, table: pd.DataFrame | None) -> Iterator[tuple[Subject, Arm]]:
     for row in _rows(table, measure):
         yield Subject(row.model, "", row.hardware, ""), _with_interval(row, row.n_runs, 2 * (row.n_runs - 1))
+
+
+def _of_kernels(table: pd.DataFrame | None) -> Iterator[tuple[Subject, Arm]]:
+    """The share of the longest kernel in each mode, which stands for the variant; its error is that of both times."""
+    if table is None:
+        return
+    for (model, hardware, mode), its in table.groupby(["model", "hardware", "mode"], sort=False):
+        first = its["rank"] == "1"
+        errors = (its["ci_high"] - its["value"]) / stats.t.ppf(1 - TAIL, its["n_runs"] - 1)
+        longest, rest = (float(its["value"][which].sum()) for which in (first, ~first))
+        runs = int(its["n_runs"].min())
+        if longest > 0 and runs > 1:
+            squares = (errors[first].sum() / longest) ** 2, (errors[~first].pow(2).sum()) / rest**2 if rest else 0.0
+            share = longest / (longest + rest)
+            error = float((1 - share) * np.sqrt(sum(squares)))
+            yield Subject(model, "", hardware, mode), Arm(share, runs, error=error, freedom=runs - 1)
+
+
+def _of_training(table: pd.DataFrame | None) -> Iterator[tuple[Subject, Arm]]:
+    """How much longer the longest training took than the shortest; it does not depend on the criterion."""
+    for row in [] if table is None else table.itertuples(index=False):
+        yield Subject(row.network, row.dataset, row.hardware, row.variant), Arm(row.training_relative_diff, row.no_try)
 
 
 def _with_interval(row: tuple, units: int, freedom: int) -> Arm:

@@ -24,12 +24,16 @@ DEFAULTS = {"group": "all", "remedy": ""}
 
 
 class Part(NamedTuple):
-    """A weighted sum of logarithms of arms, by its name; `subject` is what it is of."""
+    """A weighted sum of logarithms of arms, by its name; `places` are the subjects of each arm."""
 
     name: str
     terms: tuple[tuple[float, Arm], ...]
-    subject: Subject
-    toolings: tuple[str, ...]
+    places: tuple[tuple[Subject, ...], ...]
+
+    @property
+    def subjects(self) -> tuple[Subject, ...]:
+        """Every subject, the one that the part is of first."""
+        return tuple(subject for places in self.places for subject in places)
 
 
 def parts(claim: Claim, arms: Arms, sizes: Mapping[tuple[str, str], float]) -> list[Part]:
@@ -42,7 +46,7 @@ def parts(claim: Claim, arms: Arms, sizes: Mapping[tuple[str, str], float]) -> l
         return list(_trends(claim, subjects, arms, sizes))
     if "over" not in claim:
         mine = [subject for subject in subjects if _fits(subject, claim["of"], subject)]
-        return [Part(_name(one, ()), ((1, arms[one]),), one, (one.hardware,)) for one in mine]
+        return [Part(_name(one, ()), ((1, arms[one]),), ((one,),)) for one in mine]
     return list(_pairs(claim, subjects, arms))
 
 
@@ -70,9 +74,10 @@ def _pairs(claim: Claim, subjects: list[Subject], arms: Arms) -> Iterator[Part]:
             if both in seen:
                 continue
             seen.add(both)
+            if claim["combined"] == "largest":
+                others = [max(others, key=lambda other: arms[other].value)]
             terms = (1, arms[one]), (-1, together([arms[other] for other in others], power))
-            toolings = tuple(dict.fromkeys(place.hardware for place in (one, *others)))
-            yield Part(_name(one, tuple(others)), terms, one, toolings)
+            yield Part(_name(one, tuple(others)), terms, ((one,), tuple(others)))
 
 
 def _agree(one: Subject, other: Subject, of: Mapping[str, Any], over: Mapping[str, Any]) -> bool:
@@ -95,8 +100,7 @@ def _trends(
         if spread > 0:
             weights = (logs - logs.mean()) / spread
             terms = tuple((float(weight), arms[subject]) for weight, subject in zip(weights, found, strict=True))
-            first = next(iter(found))
-            yield Part(f"{_name(place, ())}: {len(found)} sizes", terms, first, (place.hardware,))
+            yield Part(f"{_name(place, ())}: {len(found)} sizes", terms, tuple((subject,) for subject in found))
 
 
 def _size(subject: Subject, pattern: str, sizes: Mapping[tuple[str, str], float]) -> float:

@@ -20,7 +20,7 @@ from toolnoise.base.files import canonical_sha256
 from toolnoise.steps import table, whole
 from toolnoise.steps.step import Files, Names, Parameters, Step, followed, inputs, names_in, outputs_of
 from toolnoise.steps.table import COLUMNS, CONFIGURE
-from toolnoise.steps.whole import ROOT, claims, collected, gates, metric_files, shown, summaries
+from toolnoise.steps.whole import ROOT, claims, collected, gates, metric_files, shown, summaries, toolings
 from toolnoise.study.cells import Cell, Metric, Place, Shown, Training
 from toolnoise.study.study import Study
 
@@ -50,6 +50,7 @@ __all__ = [
     "shown",
     "stated",
     "summaries",
+    "toolings",
 ]
 
 # By the verb of the command line, in the order of the data.

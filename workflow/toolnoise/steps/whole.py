@@ -102,6 +102,11 @@ def claims(study: Study) -> list[dict[str, Any]]:
     return [{"name": name, **claim} for name, claim in known.items()]
 
 
+def toolings(study: Study) -> dict[str, dict[str, Any]]:
+    """The toolings that verdicts speak of, by name."""
+    return {name: dict(sorted(study.tooling(name).items())) for name in sorted(study.config["hardware"])}
+
+
 def shown(study: Study, figure: Figure) -> dict[str, list[str]]:
     """The metric files that a figure is rendered from, by kind."""
     kind, found = KINDS[figure.notebook], metric_files(study, figure)
@@ -176,13 +181,17 @@ ROWS = {
         "judge claims on published numbers and on a study",
         place=Whole,
         places=lambda _: (Whole(),),
-        parameters=lambda study, _: {"claims": claims(study)},
-        reads={kind: _judged(kind) for kind in ("stability", "runs", "overhead", "remedies", "counts")},
+        parameters=lambda study, _: {"claims": claims(study), "toolings": toolings(study)},
+        reads={
+            kind: _judged(kind)
+            for kind in ("stability", "runs", "overhead", "remedies", "counts", "kernels", "identical")
+        },
         writes={"out": layout.CLAIMS},
         work="toolnoise.claims.judging:judge",
         wanted=("claims", "verdicts on claims"),
         files=lambda _: tuple(
-            f"resources/{name}.csv" for name in ("published", "published-sources", "published-remedies")
+            f"resources/{name}.csv"
+            for name in ("published", "published-sources", "published-remedies", "published-identical")
         ),
     ),
     "render": Step(

@@ -39,3 +39,6 @@ def require_possible(claims: Mapping[str, Mapping[str, Any]], taken: Container[s
         if "direction" in claim and claim["direction"] not in DIRECTIONS[test]:
             found = f"found {claim['direction']!r} with test {test!r}"
             raise BadInput(file, f"{key}.direction", found, f"allowed: {', '.join(DIRECTIONS[test])}")
+        if claim.get("margin", 2) <= 1 and not claim["measure"].endswith("_mean"):
+            wanted = "allowed: the factor within which quantities count as equal, above 1"
+            raise BadInput(file, f"{key}.margin", f"found {claim['margin']}", wanted)
