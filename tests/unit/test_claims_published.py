@@ -38,7 +38,7 @@ def test_every_claim_is_one_of_three_papers_and_says_where_it_is_made():
     assert papers["Zhuang et al."] > 40
     places = [claim["source"] for claim in CLAIMED]
     assert [place for place in places if not re.match(r"sections? [1-4]|abstract|mitigation table", place)] == []
-    assert max(len(claim["says"]) for claim in CLAIMED) <= 85, "a line of the figure"
+    assert max(len(claim["says"]) for claim in CLAIMED) <= 65, "a line of the figure"
 
 
 def test_every_claim_has_one_verdict(whole):

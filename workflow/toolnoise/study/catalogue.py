@@ -450,10 +450,11 @@ Whitney's test of equal position. p-values are two-sided, and given once more ad
         caption="""\
 Claims of Zhuang et al. (arXiv:2106.11872), Summers & Dinneen (arXiv:2103.04514) and Pham et al.
 (doi:10.1145/3324884.3416545), and those of the study file, with a verdict on each: by the numbers that were published,
-and by study *{{ snakemake.config["study"] }}*. A dot is the effect with its 95 % confidence interval; small grey dots
-are its parts, by task and tooling. The blue band is what the claim says. A claim is supported or refuted if its p-value
-is below .05 after Holm's adjustment within its paper. Otherwise it cannot be told, and n is the number of independent
-runs per arm that would tell it with 80 % power at the observed effect.
+and by study *{{ snakemake.config["study"] }}*. A dot is the effect with the interval that decides, after Holm's
+adjustment within its paper; small grey dots are its parts, by task and tooling. The blue band is what the claim says. A
+claim is supported if the interval lies on its side, and refuted if it lies on the other. Otherwise it cannot be told,
+and n is about the number of independent runs per arm that would support or refute it with 80 % power at the observed
+effect. Claims that cannot fail are neither judged nor counted.
 """,
     ),
     "claim_parts": Kind(
@@ -461,9 +462,7 @@ runs per arm that would tell it with 80 % power at the observed effect.
         lambda grid: ([*grid.usual, *grid.networks], None),
         caption="""\
 The parts of the claims, by task and tooling, on the published numbers and on study *{{ snakemake.config["study"] }}*:
-each with its effect, 95 % confidence interval, p-value and p-value after Holm's adjustment within its claim. Table 2 of
-Zhuang et al. (arXiv:2106.11872) has twenty comparisons of an SD with that of ALGO+IMPL, without a test: of these, five
-have a p-value below .05.
+each with its effect, 95 % confidence interval, p-value and p-value after Holm's adjustment within its claim.
 """,
         category=PUBLISHED,
     ),
