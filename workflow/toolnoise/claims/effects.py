@@ -186,7 +186,8 @@ def scale_of(claim: Claim, side: str) -> Scale:
     if "over" in claim:
         return Scale("ratio", _exp)
     unit = "points" if measure.endswith("_sd") or measure.startswith("max_") else "%"
-    return Scale(unit if percent else "value", lambda value: factor * _exp(value))
+    plain = "ratio" if measure.endswith(("_excess", "_ratio")) else "value"
+    return Scale(unit if percent else plain, lambda value: factor * _exp(value))
 
 
 def linear(arm: Arm) -> Arm:

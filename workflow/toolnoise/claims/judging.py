@@ -132,14 +132,18 @@ def verdicts(claims: Sequence[Claim], side: Side) -> Iterator[tuple[Any, ...]]:
     papers = [claim["paper"] for claim in claims]
     smallest = [_smallest(found.whole) if key else math.nan for found, key in zip(examined, tested, strict=True)]
     adjusted = hypotheses.adjusted(papers, tested, smallest)
-    families = Counter(paper for paper, _ in {(paper, key) for paper, key in zip(papers, tested, strict=True) if key})
-    for claim, (whole, each, _), pvalue in zip(claims, examined, adjusted, strict=True):
+    sizes = Counter(paper for paper, _ in {(paper, key) for paper, key in zip(papers, tested, strict=True) if key})
+    # The strictest of the levels of those who claim the same.
+    families: dict[Hashable, int] = {}
+    for paper, key in zip(papers, tested, strict=True):
+        families[key] = max(families.get(key, 1), sizes[paper]) if key else 1
+    for claim, (whole, each, _), key, pvalue in zip(claims, examined, tested, adjusted, strict=True):
         if whole is None:
             about = claim["paper"], claim["name"], claim["says"], claim["source"], claim["test"]
             nothing = [*[math.nan] * 10, "", math.nan, "", "", "", claim["note"]]
             yield (*about, side.name, WHOLE, ABSENT[side.name], "", *nothing)
             continue
-        yield _row(claim, side, whole, pvalue, LEVEL / max(1, families[claim["paper"]]), each)
+        yield _row(claim, side, whole, pvalue, LEVEL / families[key], each)
         within = holm(np.array([_smallest(one) for one in each]))
         for one, its in zip(each, within, strict=True):
             yield _row(claim, side, one, its, LEVEL / len(each), [one])

@@ -86,9 +86,9 @@ function auditLine() {
 
 function tally({ paper, claims }, place) {
   const counts = new Map();
-  for (const { verdict } of claims) counts.set(verdict, (counts.get(verdict) || 0) + 1);
+  for (const { verdict } of claims) if (verdict !== "cannot fail") counts.set(verdict, (counts.get(verdict) || 0) + 1);
   const said = [...counts].map(([verdict, number]) => `${number} ${verdict}`).join(", ");
-  return `${place ? "; " : ""}${paper}: ${said}`;
+  return `${place ? "; " : ""}${paper}: ${said || "none judged"}`;
 }
 
 const KEYS = [
@@ -228,7 +228,7 @@ function claimsView() {
   return [
     heading("Claims"),
     S.claims.length === 0 && el("p", null, "No verdicts yet."),
-    S.claims.map((one) => card([shown(one.paper), " ", el("span", { class: "soft" }, tally(one, 0).slice(one.paper.length + 2))], one.claims.map(({ says, verdict, here, published }) => el("div", { class: "claim" }, el("p", null, el("strong", null, `${says}.`), " ", el("span", { class: `mark ${verdict === "supported" ? "good" : verdict === "contradicted" ? "bad" : ""}` }, verdict)), el("p", null, shown(here)), published && el("p", { class: "soft" }, "Published: ", shown(published)))))),
+    S.claims.map((one) => card([shown(one.paper), " ", el("span", { class: "soft" }, tally(one, 0).slice(one.paper.length + 2))], one.claims.map(({ says, verdict, here, published }) => el("div", { class: "claim" }, el("p", null, el("strong", null, `${says}.`), " ", el("span", { class: `mark ${verdict === "supported" ? "good" : verdict === "refuted" ? "bad" : ""}` }, verdict)), el("p", null, shown(here)), published && el("p", { class: "soft" }, "Published: ", shown(published)))))),
   ];
 }
 

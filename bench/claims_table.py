@@ -1,0 +1,130 @@
+"""The papers' claims with their tests and verdicts, as the Markdown table of docs/claims.md.
+
+    .venv/bin/python bench/claims_table.py [--write] results/demo evidence/gpu-h100
+
+With --write, it takes the place of the one that is there. Each folder is a finished study: its claims are judged again
+from its metric files, with the registry and the statistics of this code. The published numbers come first.
+"""
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from toolnoise import steps
+from toolnoise.base import metric_files, program
+from toolnoise.claims import judging, sentences
+from toolnoise.claims.effects import Side
+from toolnoise.claims.judging import ABSENT, CERTAIN, CLAIMS, OPEN, WHOLE
+from toolnoise.figures.style import variant_name
+from toolnoise.study import config, grid
+
+PAGE = program.ROOT / "docs/claims.md"
+BEGIN, END = "<!-- bench/claims_table.py -->\n", "<!-- end -->\n"
+ONE = {"above": "> 1", "below": "< 1"}
+MEASURES = {
+    "accuracy_sd": "SD of accuracy",
+    "accuracy_sd_ratio": "SD of a class over that of all",
+    "accuracy_mean": "mean accuracy",
+    "fnr_sd": "SD of FNR",
+    "cross_entropy_sd": "SD of cross-entropy",
+    "l2_unit": "L2",
+    "kernel_ratio": "time of kernels, deterministic over default",
+    "kernel_skew": "share of the longest kernel",
+    "training_relative_diff": "range of the training time",
+}
+
+
+def sides(root: Path) -> tuple[list[dict[str, Any]], Side]:
+    """The claims of a finished study, and what they are judged on."""
+    study = grid.load(root / "study.json")
+    files = {kind: root / "metrics" / Path(name).name for kind, name in steps.collected(study).items()}
+    read = {kind: metric_files.read(files[kind], columns) for kind, columns in judging.READ.items() if kind in files}
+    return steps.claims(study), judging.by_study(read, steps.toolings(study))
+
+
+def verdicts(claims: list[dict[str, Any]], side: Side) -> pd.DataFrame:
+    """The verdicts on claims as a whole, by name."""
+    rows = pd.DataFrame(judging.verdicts(claims, side), columns=list(CLAIMS))
+    return rows[rows["part"] == WHOLE].set_index("claim")
+
+
+def table(roots: Sequence[Path]) -> str:
+    """The claims of each paper, on the published numbers and on studies."""
+    claims = [{"name": name, **claim} for name, claim in config.registered("claims").items()]
+    found = {"published": verdicts(claims, judging.by_publication())}
+    found |= {root.name: verdicts(*sides(root)) for root in roots}
+    lines = []
+    for paper in dict.fromkeys(claim["paper"] for claim in claims):
+        heads = ["the paper says", "where", "our test", *found]
+        lines += ["", f"### {paper}", "", f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
+        for claim in claims:
+            if claim["paper"] == paper:
+                told = [_told(rows.loc[claim["name"]]) for rows in found.values()]
+                lines.append(f"| {' | '.join([claim['says'], claim['source'], _test(claim), *told])} |")
+    return "\n".join([*lines, ""])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("study", type=Path, nargs="*", help="the folder of a finished study")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/claims.md")
+    options = parser.parse_args()
+    found = table(options.study)
+    if not options.write:
+        print(found)
+        return
+    before, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
+    PAGE.write_text(f"{before}{BEGIN}{found}{END}{rest.partition(END)[2]}", "utf-8")
+
+
+def _test(claim: Mapping[str, Any]) -> str:
+    measure = MEASURES.get(claim["measure"], claim["measure"])
+    over = claim.get("over", [])
+    joined = " and ".join(map(_named, over)) if isinstance(over, list) else _named(over)
+    if "combined" in claim and isinstance(over, list) and over:
+        joined = f"the {'larger' if claim['combined'] == 'largest' else 'sum'} of {joined}"
+    compared = f"{_named(claim['of'])} / {joined}" if over else _named(claim["of"])
+    compared = f"{measure}, {compared}" if compared else measure
+    unit = " points" if claim["measure"].endswith("_mean") else " times"
+    said = {
+        "ratio": ONE.get(claim.get("direction", "")),
+        "equivalence": f"within {claim.get('margin')}{unit}",
+        "difference": "≠ 1",
+        "level": f"{ONE.get(claim.get('direction', ''), '')[:1]} {claim.get('reference')}",
+        "trend": f"{claim.get('direction')} along {_named(claim.get('along', {}))}",
+        "presence": "not 0",
+    }[claim["test"]]
+    if claim.get("reference") == "size":
+        said = f"{said[0]} what size alone gives"
+    where = _named(claim["where"])
+    rule = {"every": "every part", "any": "some part", "pooled": ""}[claim["parts"]]
+    return f"{compared} {said}" + "".join(f"; {text}" for text in (where, rule) if text)
+
+
+def _named(selector: Mapping[str, Any]) -> str:
+    """A selector in words."""
+    words = []
+    for value in selector.values():
+        names = value if isinstance(value, list) else [value]
+        # `largest` is of published numbers only, and `all` goes without saying beside it.
+        shown = [variant_name(name) for name in names if "largest" not in names or name == "class"]
+        words.append(", ".join(shown) if len(shown) < 5 else "any other")
+    return " ".join(filter(None, words))
+
+
+def _told(row: pd.Series) -> str:
+    if row["verdict"] in ABSENT.values():
+        return "-"
+    words = row["verdict"] if not row["emulated"] else f"{row['verdict']}, emulated"
+    if row["verdict"] != CERTAIN:
+        words = f"**{row['verdict']}**{words.removeprefix(row['verdict'])}" if row["verdict"] != OPEN else words
+    if pd.notna(row["value"]):
+        words += f": {sentences.effect(row).removeprefix('ratio ')}"
+    return f"{words}; {needed}" if (needed := sentences.needed(row)) else words
+
+
+if __name__ == "__main__":
+    main()
