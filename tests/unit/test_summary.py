@@ -135,7 +135,7 @@ def test_the_summary_ends_with_the_verdicts_in_sentences(summary, written, built
     assert lines[place + 1 : place + 4] == [
         "Zhuang et al.: 49 not run",
         "  Mean accuracy under ALGO or IMPL is within 0.84 points of both (section 3.1, table 2).",
-        "    Not run. Published: Cannot be told: -0.84 points apart (-1.47 to -0.208), adjusted p 1.000, "
+        "    Not run. Published: Cannot be told: -0.84 points apart (-1.5 to -0.178), adjusted p 1.000, "
         "10 independent runs per arm; more than 1000 would be needed to refute it.",
     ]
     assert lines[-1] == "    Not run. Published: Cannot fail: 145 %."
