@@ -226,7 +226,11 @@ def _sides(units: Sequence[int]) -> str:
 def _note(claim: Claim, side: Side, one: Shown, each: Sequence[Shown]) -> str:
     notes = [reason for reason in (one.cannot_fail, one.short_of) if reason]
     if one.finding is None and not one.cannot_fail:
-        notes.append("no spread is published" if side.name == PUBLISHED else "too few runs, or a value of 0")
+        notes.append(
+            "no spread is published"
+            if side.name == PUBLISHED
+            else "too few runs, a value of 0, or no values of single runs"
+        )
     fixed = [shown for shown in each if shown.found is not None and shown.found.fixed]
     if fixed:
         some = f"in {len(fixed)} of {len(each)} parts, " if len(fixed) < len(each) else ""
