@@ -21,7 +21,7 @@ from toolnoise.stats.quantities import Arm
 WHOLE = "all"
 INJECTED = "the noise is emulated, so it is there by construction"
 PUBLISHED, STUDY = "published", "study"
-KNOWN = Arm(1.0, 10**9, error=0.0, squares=10**9)  # an SD that is known
+KNOWN = Arm(1.0, 0, error=0.0, squares=10**9)  # an SD that is known
 # Measures that a reader gets in per cent, by how their names begin.
 PERCENT = ("accuracy", "fpr", "fnr", "churn", "max_", "training_relative")
 Sizes = dict[tuple[str, str], float]
@@ -69,6 +69,11 @@ class Shown(NamedTuple):
     def subjects(self) -> tuple[Subject, ...]:
         """Everything that the claim rests on."""
         return tuple(subject for part in self.everything or self.parts for subject in part.subjects)
+
+    @property
+    def units(self) -> tuple[int, ...]:
+        """The units of each side, the smallest of several arms; one number if they are equal."""
+        return self.found.units if self.found else tuple(arm.units for part in self.parts for _, arm in part.terms)
 
     def interval(self, level: float) -> Estimate:
         """The interval that excludes what a two-sided test of this level rejects; of the best of several parts, too."""
@@ -138,7 +143,7 @@ def _estimated(claim: Claim, scale: Scale, name: str, found: Sequence[Part], bou
     if scale.linear:
         terms = [(weight, linear(arm)) for weight, arm in terms]
     elif len(terms) == 1 and terms[0][1].squares:
-        terms.append((-1, KNOWN))  # a test of chi squared is one of F
+        terms.append((-1, KNOWN._replace(units=terms[0][1].units)))  # a test of chi squared is one of F
     one = contrast(terms)
     effect = Estimate(*map(scale.read, one.estimate))
     finding = None if np.isnan([one.error, bound]).any() else finding_of(claim, one, bound)
@@ -192,8 +197,8 @@ def scale_of(claim: Claim, side: str) -> Scale:
 
 def linear(arm: Arm) -> Arm:
     """An arm whose logarithm is the quantity itself, so that a contrast of such arms is a difference."""
-    moves = {unit: moved * arm.value for unit, moved in arm.moves.items()}
-    return arm._replace(value=math.exp(arm.value), moves=moves, error=arm.error * arm.value, squares=0)
+    moves = {unit: arm.value * moved for unit, moved in arm.moves.items()}
+    return arm._replace(value=math.exp(arm.value), moves=moves, error=arm.error * arm.value)
 
 
 def bound_of(claim: Claim, part: Part, side: Side) -> float:

@@ -23,7 +23,7 @@ from toolnoise.claims import hypotheses, needed
 from toolnoise.claims.arms import Arms, Tables, of_published, of_study, sizes_by_null
 from toolnoise.claims.effects import PUBLISHED, STUDY, WHOLE, Bounds, Examined, Shown, Side, Sizes, examine
 from toolnoise.claims.needed import Tested
-from toolnoise.claims.parts import Claim, Part
+from toolnoise.claims.parts import Claim
 from toolnoise.claims.toolings import EMULATED, Toolings, injected, names_of, stand_for_accelerators
 from toolnoise.datasets.counting import COUNTS
 from toolnoise.metrics.identical import IDENTICAL
@@ -39,7 +39,8 @@ from toolnoise.study import published
 # are the 95 % interval, `decides_low` and `decides_high` the wider one that decides after the adjustment. `pvalue` is
 # for the claim, `against` is against it; the smaller one is adjusted by Holm: that of a claim within its paper, that of
 # a part within its claim. By the claim, the value is between `claimed_low` and `claimed_high`; by a claim of a
-# difference, it is not. `n_units` are the independent units of the first arm and, where they differ, of the other.
+# difference, it is not. `n_units` are the independent units of the first side and, where they differ, of the other; the
+# smallest where there are several arms.
 CLAIMS: Columns = {
     **dict.fromkeys(("paper", "claim", "says", "source", "test", "side", "part", "verdict", "scale"), str),
     **dict.fromkeys(
@@ -182,7 +183,7 @@ def _row(claim: Claim, side: Side, one: Shown, adjusted: float, level: float, ea
             *one.claimed,
             *pvalues,
             adjusted,
-            _units(one.parts),
+            _sides(one.units),
             units,
             side_of_it,
         ),
@@ -217,21 +218,19 @@ def _as_tested(one: Shown) -> Tested:
     return Tested(one.found, one.finding, tuple(arm.units for arm in arms), all(arm.squares > 0 for arm in arms))
 
 
-def _units(found: Sequence[Part]) -> str:
-    """The units of an arm, or of the arms of both sides if they differ: `10 and 4`, `5 to 12 and 4`."""
-    sides = [
-        sorted({arm.units for part in found for weight, arm in part.terms if sign * weight > 0}) for sign in (1, -1)
-    ]
-    trend = any(len(part.terms) > 2 for part in found)
-    sides = [sorted({*sides[0], *sides[1]})] if trend else [side for side in sides if side]
-    told = [str(side[0]) if len(side) == 1 else f"{side[0]} to {side[-1]}" for side in sides]
-    return " and ".join(dict.fromkeys(told)) if any(side[-1] for side in sides) else ""
+def _sides(units: Sequence[int]) -> str:
+    """The units of both sides, such as `10 and 4`; nothing where they are not stated."""
+    return " and ".join(map(str, units)) if all(units) else ""
 
 
 def _note(claim: Claim, side: Side, one: Shown, each: Sequence[Shown]) -> str:
     notes = [reason for reason in (one.cannot_fail, one.short_of) if reason]
     if one.finding is None and not one.cannot_fail:
-        notes.append("no spread is published" if side.name == PUBLISHED else "too few runs, or a value of 0")
+        notes.append(
+            "no spread is published"
+            if side.name == PUBLISHED
+            else "too few runs, a value of 0, or no values of single runs"
+        )
     fixed = [shown for shown in each if shown.found is not None and shown.found.fixed]
     if fixed:
         some = f"in {len(fixed)} of {len(each)} parts, " if len(fixed) < len(each) else ""
