@@ -99,7 +99,7 @@ def test_two_sds_of_the_same_units_are_paired_and_those_of_others_are_not():
     paired, apart = contrast([(1, sds(other)), (-1, sds(one))]), contrast([(1, sds(other)), (-1, sds(one, 6))])
     assert paired.estimate == pytest.approx(paired_sd_ratio(one, other).estimate)
     assert paired.above(0) < 0.001 < 0.05 < apart.above(0)
-    assert paired.value == apart.value
+    assert (paired.value, paired.units) == (apart.value, (6,))
 
 
 def test_sds_of_equal_runs_are_equal_for_sure():
@@ -112,6 +112,7 @@ def test_an_arm_of_few_units_limits_the_degrees_of_freedom_of_a_sum():
     few, many, whole = of_means([1.0, 1.2, 0.9]), of_means(np.linspace(1, 2, 9), 3), of_means(np.linspace(2, 3, 12))
     found = contrast([(1, whole), (-1, together([few, many], 1))])
     assert found.freedom == 2
+    assert found.units == (12, 3)
 
 
 def test_noise_over_draws_may_be_zero_in_one():

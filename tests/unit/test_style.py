@@ -371,6 +371,6 @@ def test_accuracy_by_size_has_an_axis_of_its_own_and_arrows_where_intervals_leav
 
 def test_what_falls_with_the_square_root_of_the_size_is_dashed():
     _, axes = sheets.grid(1, [3])
-    panels.lines(axes[0, 0], sizes("accuracy_sd", (0.04, 0.03, 0.05), (0.03, 0.02, 0.06)), "cpu", falls=True)
+    panels.lines(axes[0, 0], sizes("accuracy_sd", (0.04, 0.03, 0.05), (0.03, 0.02, 0.06), (0.02, 0.01, 0.03)), "cpu", falls=True)
     (dashed,) = [line for line in axes[0, 0].lines if line.get_linestyle() == "--"]
     assert list(dashed.get_ydata()) == pytest.approx([4, 4 / np.sqrt(2)])

@@ -27,12 +27,15 @@ from toolnoise.stats.quantities import Arm
 class Contrast(NamedTuple):
     """A weighted sum of logarithms with its standard error.
 
-    A ratio of two SDs has the degrees of freedom of F, or the test of paired runs.
+    `units` are the numbers of units on each side: of the arms with a positive weight, and with a negative one; the
+    smallest on each side, and one number if both are equal. A ratio of two SDs has the degrees of freedom of F, or the
+    test of paired runs.
     """
 
     value: float
     error: float
     freedom: float
+    units: tuple[int, ...]
     ratio: tuple[int, int] | None = None
     paired: PairedRatio | None = None
     fixed: bool = False
@@ -70,26 +73,26 @@ class Contrast(NamedTuple):
         return Estimate(self.value, float(self.value - half), float(self.value + half))
 
 
-UNDECIDED = Contrast(*UNDEFINED)
+UNDECIDED = Contrast(*UNDEFINED, ())
 
 
 def contrast(terms: Sequence[tuple[float, Arm]]) -> Contrast:
     """The weighted sum of the logarithms of some arms; undefined if one is not positive."""
     weights, arms = np.array([weight for weight, _ in terms]), [arm for _, arm in terms]
     values = np.array([arm.value for arm in arms])
-    fixed = any(arm.fixed for arm in arms)
+    units, fixed = _units(terms), any(arm.fixed for arm in arms)
     if not (values > 0).all():
-        return UNDECIDED._replace(fixed=fixed)
+        return UNDECIDED._replace(units=units, fixed=fixed)
     whole = float(weights @ np.log(values))
     if len(terms) == 2 and tuple(weights) == (1, -1) and all(arm.squares for arm in arms) and arms[0] is not arms[1]:
         one, other = arms
         if one.runs and one.runs.keys() == other.runs.keys():
             first, second = (np.array([arm.runs[unit] for unit in one.runs]) for arm in arms)
             if paired := paired_sd_ratio(second, first):
-                return Contrast(whole, paired.scale, paired.freedom, paired=paired, fixed=fixed)
+                return Contrast(whole, paired.scale, paired.freedom, units, paired=paired, fixed=fixed)
         else:
             error = float(np.hypot(one.error, other.error))
-            return Contrast(whole, error, np.inf, (one.squares, other.squares), fixed=fixed)
+            return Contrast(whole, error, np.inf, units, (one.squares, other.squares), fixed=fixed)
     moves: dict[Hashable, float] = {}
     for weight, arm in terms:
         for unit, moved in arm.moves.items():
@@ -97,9 +100,9 @@ def contrast(terms: Sequence[tuple[float, Arm]]) -> Contrast:
     variance = sum(moved**2 for moved in moves.values())
     variance += sum((weight * arm.error) ** 2 for weight, arm in terms if not arm.moves)
     if variance == 0 and whole != 0:
-        return UNDECIDED._replace(value=whole, fixed=fixed)  # units that agree by chance show no variance
+        return UNDECIDED._replace(value=whole, units=units, fixed=fixed)  # units that agree by chance show no variance
     freedom = min(arm.units - 1 if arm.moves else arm.freedom for arm in arms)
-    return Contrast(whole, float(np.sqrt(variance)), float(freedom), fixed=fixed)
+    return Contrast(whole, float(np.sqrt(variance)), float(freedom), units, fixed=fixed)
 
 
 def ratio(numerator: Arm, denominator: Arm) -> Estimate:
@@ -111,3 +114,9 @@ def ratio(numerator: Arm, denominator: Arm) -> Estimate:
     with np.errstate(over="ignore"):  # an interval too wide for a float ends at infinity, which is true
         low, high = np.exp(contrast([(1, numerator), (-1, denominator)]).estimate[1:])
     return Estimate(numerator.value / denominator.value, float(low), float(high))
+
+
+def _units(terms: Sequence[tuple[float, Arm]]) -> tuple[int, ...]:
+    sides = ([arm.units for weight, arm in terms if weight * sign > 0] for sign in (1, -1))
+    smallest = [min(side) for side in sides if side]
+    return tuple(dict.fromkeys(smallest))
