@@ -9,7 +9,13 @@ from setuptools.command.build_py import build_py
 CARRIED = (
     *("CITATION.cff", "LICENSE", "Snakefile", "config.yaml", "environment.yml"),
     *("notebooks/*.ipynb", "requirements/*.txt", "requirements/versions/*.txt", "resources/**/*"),
-    *("workflow/Snakefile", "workflow/profiles/**/*.yaml", "workflow/report/*", "workflow/rules/*"),
+    *(
+        "workflow/Snakefile",
+        "workflow/elsewhere/*.py",
+        "workflow/profiles/**/*.yaml",
+        "workflow/report/*",
+        "workflow/rules/*",
+    ),
     *("workflow/schemas/*", "workflow/studies/*"),
 )
 

@@ -171,6 +171,16 @@ def test_the_installed_workflow_plans_a_study(plan, verb, folder, write_study):
     assert re.search(r"^train_run +4$", done.stdout + done.stderr, re.MULTILINE)
 
 
+def test_another_python_runs_the_installed_package_alone(run, installed, folder):
+    # As a job of `--sdm conda` does.
+    program = "from toolnoise.base import program; print(program.{})"
+    of_its_own = [installed / "python", "-c", program.format("path_of('workflow/elsewhere')")]
+    place = run(folder, *of_its_own).stdout.strip()
+    other = run(folder, sys.executable, "-P", "-c", program.format("PACKAGE"), env={"PYTHONPATH": place})
+    assert other.stdout.strip() == str(Path(place).parents[2])
+    assert Path(other.stdout.strip()).is_relative_to(installed.parent)
+
+
 def test_the_installed_workflow_reports_what_a_clone_has_made(plan, folder, small_study):
     shutil.copytree(small_study, folder, dirs_exist_ok=True)
     plan("--report", "mine.html")

@@ -6,6 +6,7 @@ import shlex
 import sys
 
 from toolnoise import steps
+from toolnoise.base import program
 from toolnoise.base.errors import errors_in_one_line
 from toolnoise.datasets import sources
 from toolnoise.steps import STEPS
@@ -47,8 +48,13 @@ def write_study():
 # that reads a larger cell gets more, up to the 6 MB that Linux allows.
 ROOM = "ulimit -S -s 65536; " if max(map(len, study.seeds.values()), default=0) > 20_000 else ""
 
-# Verbs are looked up in the environment that Snakemake itself runs in, activated or not.
-shell.prefix(f"set -euo pipefail; {ROOM}export PATH={shlex.quote(os.path.dirname(sys.executable))}:$PATH; ")
+# Verbs are looked up in the environment that Snakemake itself runs in, activated or not. A job of --sdm conda has another
+# environment activated by then: its Python runs the verb, from the same package.
+HERE = f"export PATH={shlex.quote(os.path.dirname(sys.executable))}:$PATH"
+PACKAGE = shlex.quote(str(program.path_of("workflow/elsewhere")))
+THERE = f'export PYTHONPATH={PACKAGE}; toolnoise() {{{{ python -P -m toolnoise.cli "$@"; }}}}'
+ACTIVATED = f'[ "${{{{CONDA_PREFIX:-}}}}" != {shlex.quote(os.environ.get("CONDA_PREFIX", ""))} ]'
+shell.prefix(f"set -euo pipefail; {ROOM}if {ACTIVATED}; then {THERE}; else {HERE}; fi; ")
 
 
 wildcard_constraints:
@@ -117,6 +123,16 @@ def get_code(verb):
 
 def get_tooling(verb, wildcards):
     return study.tooling(STEPS[verb].tooling(get_place(verb, wildcards)))
+
+
+def get_environment(verb):
+    # With --sdm conda: what environment.yml has is TensorFlow for CPUs. Other toolings compute where Snakemake runs.
+    def get_it(wildcards):
+        tooling = get_tooling(verb, wildcards)
+        own = tooling["engine"], tooling["accelerator"], tooling["environment"]
+        return "../../environment.yml" if own == ("tensorflow", "cpu", "") else None
+
+    return get_it if STEPS[verb].tooling else "../../environment.yml"
 
 
 def get_threads(verb):

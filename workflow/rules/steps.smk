@@ -20,7 +20,7 @@ for verb in STEPS.keys() - {steps.CONFIGURE, "fetch", "prepare", "train", "run-p
         group:
             "cells" if verb in ("measure", "show-cell") else None
         conda:
-            "../../environment.yml"
+            get_environment(verb)
         threads: get_threads(verb)
         resources:
             **get_resources(verb),

@@ -17,7 +17,7 @@ rule train_run:
     # but one core idle.
     priority: 1
     conda:
-        "../../environment.yml"
+        get_environment("train")
     threads: get_threads("train")
     resources:
         **get_resources("train"),
@@ -47,7 +47,7 @@ rule run_program:
         **get_own("run-program"),
     priority: 1
     conda:
-        "../../environment.yml"
+        get_environment("run-program")
     threads: get_threads("run-program")
     resources:
         **get_resources("run-program"),
