@@ -3,16 +3,19 @@
     .venv/bin/python bench/gallery.py [STUDY ...] [--only KIND ...]
 
 Each kind is drawn from the first of the studies that has it, from its metric files under results/STUDY or, if that is
-not there, evidence/STUDY: nothing is trained or measured. Pictures of other kinds stay as they are.
-`docs/gallery/drawn-by.json` keeps the digest of the code that drew each picture, which tests/unit/test_gallery.py
-compares with the code that is there. Without arguments, the pictures of other pages are drawn as well.
+not there, evidence/STUDY: nothing is trained or measured. Without arguments, every picture of docs/ is drawn: those of
+the gallery and those of other pages. A study without metric files is named, and its pictures stay as they are; a kind
+that none of the studies can feed has no picture. `docs/gallery/drawn-by.json` keeps the digest
+of the code that drew each picture of the gallery, which tests/unit/test_gallery.py compares with the code that is
+there. `bench/titles.py` prints what the titles say beside the numbers behind them.
 """
 
 import argparse
 import hashlib
 import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from PIL import Image
@@ -39,11 +42,13 @@ ELSEWHERE = {
     "gpu-noise_by_source": ("gpu-h100", "noise_by_source-h100-torch"),
     "growth-smallcnn": ("growth-small", "growth-smallcnn-digits"),
     "growth-smallcnn-bn": ("growth-small", "growth-smallcnn-bn-digits"),
+    "rarity": ("rarity", "rarity-cpu-smallcnn"),
     "rarity-unlike": ("rarity-unlike", "rarity-cpu-smallcnn"),
 }
 PICTURES = DOCS / "gallery"
 DIGESTS = PICTURES / "drawn-by.json"
-COLOURS = 96  # of a picture: text and lines need no more
+# By hand, from a browser's window.
+SCREENSHOTS = ("audit-page",)
 # What each kind of figure shows, in one sentence and in the order of the page.
 SENTENCES = {
     "noise_by_source": "How far runs end apart, by the sources of noise that may vary: each small dot is a run.",
@@ -51,13 +56,13 @@ SENTENCES = {
     "across_toolings": "Noise from run to run within each tooling, and how far the same run differs between two.",
     "frameworks": "How far the same run differs between two frameworks, next to another run on one of them.",
     "framework_parts": "Whether the difference between two frameworks comes from inference or from training.",
-    "per_class": "The SD of each class's accuracy beside that of all; a red ring would mark what size leaves open.",
-    "subgroups": "The SD of each sub-group over that of all, beside the range that the size of the sub-group explains.",
+    "per_class": "The SD of each class's accuracy beside that of independent errors, and beside that of all classes.",
+    "subgroups": "The SD of each sub-group over that of all, on the range that the size of the sub-group explains.",
     "rarity": "Whether a rare group is noisier, or only smaller: its noise against its share of the training set.",
     "order": "How far runs end apart that differ in the order of the data alone, by the size of their batches.",
     "ensembles": "The noise that is left after averaging the logits of several runs, against their number.",
-    "kernels": "The five kernels that take most of a training step, by default and with deterministic ones.",
-    "overhead": "Time of a step with determinism over its time without; a hollow dot is no significant difference.",
+    "kernels": "The twenty kernels that take most of a training step, by default and with deterministic ones.",
+    "overhead": "Time of a step with determinism over its time without; a hollow dot is not shown to differ from 1.",
     "cost_of_control": "What determinism costs against the share of churn that it removes, a point per network.",
     "claims": "Claims of the papers with a verdict on each, by the published numbers and by this study.",
     "growth": "How the distance between two runs from one start grows, step by step.",
@@ -86,21 +91,44 @@ def folder_of(name: str) -> str:
     return here if Path(here, name, "study.json").exists() else kept
 
 
+def has_metrics(name: str) -> bool:
+    """Whether there are metric files of a study."""
+    return Path(folder_of(name), name, "study.json").exists()
+
+
 def found(name: str) -> Study:
     """A study with its metric files."""
     return grid.load(Path(folder_of(name), name, "study.json"))
 
 
-def draw(study: Study, figure: Figure, out: Path) -> None:
-    """Draw a figure of a study from its metric files."""
+def planned(name: str) -> tuple[str, ...]:
+    """The kinds of figures that a study has or, without metric files, would have."""
+    return (
+        found(name) if has_metrics(name) else grid.load(program.ROOT / f"workflow/studies/{name}.yaml")
+    ).figure_kinds
+
+
+@contextmanager
+def drawn(study: Study, figure: Figure) -> Iterator[Path]:
+    """A figure of a study, drawn from its metric files: the path of its PNG."""
     drawing = whole.ROWS["render"].parameters(study, Shown(figure.name))
     folder, shown = folder_of(study.name), whole.shown(study, figure).items()
     read = [[kind, *(file.replace(FOLDERS[0], folder, 1) for file in files)] for kind, files in shown]
     with tempfile.TemporaryDirectory() as scratch:
         files = [f"{scratch}/figure.{suffix}" for suffix in catalogue.KINDS[figure.notebook].formats]
         render.render(read=read, out=files, executed=f"{scratch}/figure.ipynb", **drawing)
-        with Image.open(f"{scratch}/figure.png") as picture:
-            picture.convert("RGB").quantize(COLOURS).save(out, optimize=True)
+        yield Path(f"{scratch}/figure.png")
+
+
+def small(picture: Image.Image) -> Image.Image:
+    """The picture with 256 colours, chosen to be near to all of its own: a map keeps its shades."""
+    return picture.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+
+
+def draw(study: Study, figure: Figure, out: Path) -> None:
+    """Draw a figure of a study from its metric files."""
+    with drawn(study, figure) as path, Image.open(path) as picture:
+        small(picture).save(out, optimize=True)
 
 
 def draw_kind(study: Study, kind: str) -> bool:
@@ -136,15 +164,24 @@ def main() -> None:
     parser.add_argument("studies", nargs="*", default=STUDIES)
     parser.add_argument("--only", nargs="+", choices=SENTENCES, default=SENTENCES)
     asked = parser.parse_args()
-    studies = [found(name) for name in asked.studies]
-    drawn = [kind for kind in asked.only if any(draw_kind(study, kind) for study in studies)]
-    print("drawn:", *drawn)
+    wanted = {*asked.studies, *(name for name, _ in ELSEWHERE.values())}
+    studies = {name: found(name) for name in wanted if has_metrics(name)}
+    of_kinds = [studies[name] for name in asked.studies if name in studies]
+    kinds_drawn = [kind for kind in asked.only if any(draw_kind(study, kind) for study in of_kinds)]
+    print("drawn:", *kinds_drawn)
+    by = json.loads(DIGESTS.read_text()) | {kind: drawn_by(kind) for kind in kinds_drawn}
     if asked.studies == STUDIES and asked.only is SENTENCES:
         for picture, (name, figure) in ELSEWHERE.items():
-            study = found(name)
-            draw(study, study.figure(figure), DOCS / f"{picture}.png")
-        print("of other pages:", *ELSEWHERE)
-    by = json.loads(DIGESTS.read_text()) | {kind: drawn_by(kind) for kind in drawn}
+            if name in studies:
+                draw(studies[name], studies[name].figure(figure), DOCS / f"{picture}.png")
+                print("drawn for another page:", picture)
+        for kind in set(by) - {kind for name in STUDIES for kind in planned(name)}:
+            (PICTURES / f"{kind}.png").unlink()
+            del by[kind]
+        if missing := sorted(wanted - set(studies)):
+            left = [*(kind for kind in by if kind not in kinds_drawn)]
+            left += [picture for picture, (name, _) in ELSEWHERE.items() if name in missing]
+            print(f"no metric files of {', '.join(missing)}; not drawn anew: {', '.join(left)}")
     kinds = [kind for kind in SENTENCES if kind in by]
     write_text(DIGESTS, json.dumps({kind: by[kind] for kind in kinds}, indent=1) + "\n")
     write_text(DOCS / "gallery.md", page(kinds))

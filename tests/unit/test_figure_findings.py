@@ -112,8 +112,8 @@ def test_batch_normalisation_is_said_by_its_decided_ratios_and_by_accuracy():
     assert findings.of_batch_norm(ratios, [level]) == said.replace("accuracy rises by 9.0 (6.7 to 11) points; ", "")
     undecided = over(("algo", "algo", 0.63, 0.3, 1.3), ("algo_impl", "algo_impl", 0.71, 0.4, 1.2))
     assert findings.of_batch_norm(undecided, []) == (
-        "With batch normalisation no noise is shown to change; times that without, under ALGO+IMPL: churn 0.71 "
-        "(0.40 to 1.20)"
+        "With batch normalisation neither SD nor churn is shown to change; times those without, under ALGO+IMPL: "
+        "churn 0.71 (0.40 to 1.20)"
     )
     two = pd.concat([ratios, ratios.assign(over_model="n")])
     falling = mean_difference(np.array([0.67, 0.68, 0.69]), np.array([0.58, 0.59, 0.60]))

@@ -2,21 +2,59 @@
 
 import importlib.util
 import json
+import sys
 
+import numpy as np
+import pandas as pd
 import pytest
+from matplotlib.figure import Figure
+from PIL import Image
 
 from toolnoise.base.program import ROOT
+from toolnoise.figures import findings, sheets
 from toolnoise.study.catalogue import FIGURES, KINDS
 
 MOST_BYTES = 2_000_000
 
 
-@pytest.fixture(scope="module")
-def gallery():
-    spec = importlib.util.spec_from_file_location("gallery", ROOT / "bench/gallery.py")
+def script(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / f"bench/{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def gallery():
+    return script("gallery")
+
+
+def test_every_picture_of_the_docs_is_drawn_by_the_one_command(gallery):
+    assert {path.stem for path in gallery.DOCS.glob("*.png")} == {*gallery.ELSEWHERE, *gallery.SCREENSHOTS}
+    assert {path.stem for path in gallery.DOCS.rglob("*/*.png")} <= set(gallery.SENTENCES)
+
+
+def test_a_map_keeps_its_shades(gallery):
+    shades = np.zeros((40, 400, 3), np.uint8)
+    shades[..., 0] = np.linspace(255, 8, 400)
+    shades[..., 1] = np.linspace(255, 48, 400)
+    shades[..., 2] = np.linspace(255, 107, 400)
+    shades[:, :150] = 255  # paper, which is most of a picture
+    kept = np.asarray(gallery.small(Image.fromarray(shades)).convert("RGB")).astype(int)
+    assert np.abs(kept - shades).max() <= 3
+
+
+def test_a_title_is_noted_with_the_rows_that_it_words(monkeypatch, gallery):
+    monkeypatch.setitem(sys.modules, "gallery", gallery)
+    titles = script("titles")
+    rows = pd.DataFrame(
+        {"variant": ["impl", "control"], "metric": "churn", "value": [0.01, 0.0], "ci_low": [0.005, 0.0]}
+    )
+    with titles.noted() as notes:
+        title = findings.of_noise(rows.assign(ci_high=0.02), rows[:0].assign(over_variant=""))
+        sheets.frame(Figure((7, 1), layout="constrained"), title, ["A note."])
+    assert notes["title"] == title == "The implementation alone changes 1.0 % (0.50 to 2.0) of answers"
+    assert titles.rows_of(notes) == ["* impl, churn, value 0.01, ci_low 0.005, ci_high 0.02"]
 
 
 def test_every_kind_of_figure_has_a_sentence(gallery):

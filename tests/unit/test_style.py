@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from PIL import Image
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.program import ROOT
@@ -369,8 +370,45 @@ def test_accuracy_by_size_has_an_axis_of_its_own_and_arrows_where_intervals_leav
     assert {"^", "v"} <= {line.get_marker() for line in axes[0, 0].lines}
 
 
-def test_what_falls_with_the_square_root_of_the_size_is_dashed():
-    _, axes = sheets.grid(1, [3])
-    panels.lines(axes[0, 0], sizes("accuracy_sd", (0.04, 0.03, 0.05), (0.03, 0.02, 0.06), (0.02, 0.01, 0.03)), "cpu", falls=True)
+def test_what_falls_with_the_square_root_of_the_size_is_dashed_and_two_points_have_no_line():
+    _, axes = sheets.grid(1, [3, 3])
+    values = [(0.04, 0.03, 0.05), (0.03, 0.02, 0.06), (0.03, 0.02, 0.06)]
+    panels.lines(axes[0, 0], sizes("accuracy_sd", *values), "cpu", falls=True)
     (dashed,) = [line for line in axes[0, 0].lines if line.get_linestyle() == "--"]
-    assert list(dashed.get_ydata()) == pytest.approx([4, 4 / np.sqrt(2)])
+    assert list(dashed.get_ydata()) == pytest.approx([4, 4 / np.sqrt(2), 4 / np.sqrt(3)])
+    panels.lines(axes[0, 1], sizes("accuracy_sd", *values[:2]), "cpu", falls=True)
+    (dots_alone,) = [line for line in axes[0, 1].lines if line.get_marker() == "o"]
+    assert dots_alone.get_linestyle() == "None"
+    assert "--" not in {line.get_linestyle() for line in axes[0, 1].lines}
+
+
+@pytest.mark.parametrize("limits", [(0.9, 1.15), (0.99, 1.01), (0.7, 1.4), (1.2, 1.5), (0.02, 60)])
+def test_an_axis_of_ratios_has_three_ticks_or_more(limits):
+    figure, axes = sheets.sheet(1, 2, 1, sheets.COLUMN)
+    axes[0].set_xscale("log")
+    axes[0].set_xlim(*limits)
+    panels.ratio_ticks(axes[0])
+    assert len(axes[0].get_xticks()) >= 3
+    assert figure.get_figwidth() == sheets.COLUMN
+
+
+def test_a_column_leaves_the_explanation_to_the_caption_and_every_file_has_it(tmp_path):
+    texts = {}
+    for width in (sheets.PAGE, sheets.COLUMN):
+        figure, _ = sheets.sheet(1, 2, 1, width)
+        sheets.frame(figure, "A title", ["How.", "Runs: 5 each; none of 5 missing."], subtitle="Of what")
+        texts[width] = " ".join(text.get_text() for text in figure.texts)
+        sheets.save(figure, str(tmp_path / "figure"))
+        said = "A title\nOf what\nHow.\nRuns: 5 each; none of 5 missing."
+        assert Image.open(tmp_path / "figure.png").text["Description"] == said
+        assert said in (tmp_path / "figure.svg").read_text()
+    assert "How." in texts[sheets.PAGE]
+    assert "How." not in texts[sheets.COLUMN]
+    assert "Runs: 5 each" in texts[sheets.COLUMN]
+
+
+def test_the_measures_that_are_zero_everywhere_are_named_and_not_drawn():
+    rows = pd.concat([three_bars().assign(metric="churn"), three_bars().assign(metric="l2_unit", value=0.0)])
+    assert dots.varying(rows, ("churn", "l2_unit")) == ["churn"]
+    assert dots.still_note(["churn"], ("churn", "l2_unit")).endswith("everywhere: L2 of unit-norm weights.")
+    assert dots.still_note(["churn"], ("churn",)) == ""

@@ -128,7 +128,8 @@ def of_batch_norm(ratios: pd.DataFrame, accuracies: Sequence[Result]) -> str:
         parts = [_changed(name, firm[firm["metric"] == metric]) for metric, name in NOISE.items()]
     else:
         found = [f"{name} {each(main[main['metric'] == metric], ratio)}" for metric, name in names.items()]
-        parts = [f"no noise is shown to change; times that without, under {variant_name(first)}: {', '.join(found)}"]
+        parts = ["neither SD nor churn is shown to change"]
+        parts.append(f"times those without, under {variant_name(first)}: {', '.join(found)}")
     return f"With batch normalisation {'; '.join(filter(None, [_accuracy(accuracies), *parts]))}"
 
 

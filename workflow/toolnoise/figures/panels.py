@@ -17,7 +17,7 @@ from toolnoise.figures.style import FAR, INK, MEASURES, SOFT, colour, cycle
 
 BEHIND = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.4}  # of a short text
 FURTHEST = 8.0  # times: the interval of a ratio is shown up to there, and down to its inverse
-# Along the axis of a ratio, in each decade, from few to many: the most that have room, but never fewer than three.
+# Along the axis of a ratio, in each decade, from few to many: as many as have room; even steps if these are too few.
 TICKS = (
     (1,),
     (1, 3),
@@ -26,7 +26,6 @@ TICKS = (
     (1, 1.2, 1.5, 2, 3, 5, 8),
     (1, 1.2, 1.5, 1.7, 2, 2.5, 3, 4, 5, 6, 7, 8, 9),
     (1, 1.1, 1.2, 1.3, 1.5, 1.7, 2, 2.5, 3, 4, 5, 6, 7, 8, 9, 9.5),
-    (1, 1.02, 1.05, 1.1, 1.2, 9, 9.5, 9.8),
 )
 FEWEST = 3
 ROOM = 0.32  # inches between two of their numbers
@@ -189,9 +188,13 @@ def ratio_ticks(panel: Axes, beside: float = 0) -> None:
     for steps in TICKS:
         ticks = sorted(float(f"{step * decade:.3g}") for step in steps for decade in decades)
         more = [tick for tick in ticks if left <= tick <= right]
-        if len(found) >= FEWEST and np.any(np.diff(np.log(more)) * wide / np.log(right / left) < ROOM):
+        if found and np.any(np.diff(np.log(more)) * wide / np.log(right / left) < ROOM):
             break
         found = more
+    if len(found) < FEWEST:
+        even = (MaxNLocator(bins, steps=[1, 2, 2.5, 5, 10]).tick_values(left, right) for bins in (3, 4, 5, 6))
+        inside = ([float(f"{tick:.4g}") for tick in ticks if left <= tick <= right] for ticks in even)
+        found = next((ticks for ticks in inside if len(ticks) >= FEWEST), found)
     panel.set_xticks(found)
     panel.xaxis.set_major_formatter("{x:g}")
     panel.xaxis.set_minor_locator(NullLocator())
