@@ -33,6 +33,6 @@ def test_a_section_of_the_coverage_prints_a_share_of_its_studies(section, monkey
 def test_winners_are_counted_for_each_way_in_which_arms_can_share_draws(monkeypatch, capsys):
     winners = load("winners")
     monkeypatch.setattr(winners, "DIFFERING", 2)
-    winners.main(studies=2)
+    winners.main(2)
     printed = capsys.readouterr().out
     assert all(way in printed for way in winners.WAYS)
