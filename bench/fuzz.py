@@ -97,6 +97,7 @@ BY_HAND = {
         *(f"{CELL}/algo.npy {CELL}/algo_impl.npy", f"{CELL}/control.npy {CELL}/algo.npy --labels {DATA}"),
         "--arm found/a/seed1.npy --arm b.npy --labels y.npy --same-start",
         "found/a 'found/b/*.npy' --labels y.npy",
+        *("a-named.csv b-named.csv --paired", "a-right.csv b-right.csv --json", "a-right.csv b.npy --labels y.npy"),
     ],
     "check": [
         "--limit 1 -- sh -c 'cp -r left/scores/. \"$0\"' {out}",

@@ -171,6 +171,15 @@ def _foreign(folder: Path) -> None:
         np.save(folder / f"{arm}.npy", stack)
         np.savez(folder / f"{arm}.npz", logits=stack)
         np.savetxt(folder / f"{arm}.csv", stack.argmax(2), delimiter=",", fmt="%d")
+        lines = [
+            f"{seed},{example},{'abcd'[run.argmax()]},{'abcd'[label]}"
+            for seed, of in enumerate(stack)
+            for example, (run, label) in enumerate(zip(of, labels, strict=True))
+        ]
+        (folder / f"{arm}-named.csv").write_text("\n".join(["seed,id,pred,label", *lines]) + "\n")
+        names = ",".join(f"correct_seed{seed}" for seed in range(len(stack)))
+        right = (stack.argmax(2) == labels).T
+        np.savetxt(folder / f"{arm}-right.csv", right, delimiter=",", fmt="%d", header=names, comments="")
         for seed, run in enumerate(stack, 1):
             (folder / f"found/{arm}").mkdir(parents=True, exist_ok=True)
             np.save(folder / f"found/{arm}/seed{seed}.npy", run)

@@ -311,6 +311,27 @@ def test_diverged_runs_of_a_dump_are_left_out_and_counted(tmp_path):
     assert found.drawn == [{"init": (0, 1), "impl": None}, {"init": (0, 3), "impl": None}]
 
 
+def test_a_dump_may_have_classes(tmp_path, refused):
+    """Those of a training program that leaves no scores, also as many runs as examples."""
+    for runs in (3, 5):
+        classes = np.resize(CLASSES, (runs, 5))
+        arrays.write_npy(tmp_path / "algo.npy", classes)
+        seeds = list(range(1, runs + 1))
+        index = {
+            "draws": {"init": seeds},
+            "seeds": seeds,
+            "diverged": [False] * runs,
+            "shape": [runs, 5],
+            "outcome": "classes",
+        }
+        files.write_json(tmp_path / "algo.json", ABOUT | index)
+        found = read(str(tmp_path / "algo.npy"))
+        np.testing.assert_array_equal(found.predicted, classes)
+        assert (found.notes, found.entropies, len(found.drawn)) == ((), None, runs)
+    fewer = Labels("y.npy", LABELS[:4], 4)
+    assert "found shape (5, 5) for the 4 labels" in refused(prediction_files.read, str(tmp_path / "algo.npy"), fewer)
+
+
 def test_json_beside_a_file_of_ones_own_is_nothing_of_ours(saved, tmp_path):
     (tmp_path / "a.json").write_text("[1]")
     assert len(read(saved(LOGITS)).predicted) == 3

@@ -325,6 +325,11 @@ def test_scores_of_classes_from_1_are_refused_where_no_label_is_0(write, refusal
             "found no predictions among the columns id, label; predictions in",
         ),
         (
+            "",
+            np.stack([range(N), RUNS[0], TRUTH], axis=1),
+            "found 3 columns without names, one of which counts the lines",
+        ),
+        (
             "pred,prediction",
             RUNS[:2].T,
             "found 2 columns of predictions: pred, prediction; one of them, or a column a run",

@@ -149,13 +149,10 @@ def labels_of(path: str) -> Labels:
 def read(path: str, labels: Labels) -> Answers:
     """The predictions in a file for the examples with these labels."""
     if _is_dump(Path(path)):
-        _require_classes(path)
-        dump = stacks.read_predictions(path, Path(path).with_suffix(".json"))
-        missing, kept = sum(dump.diverged), dump.finished
-        values = dump.logits[kept] if missing else dump.logits
-        drawn = [run for run, finished in zip(dump.drawn, kept, strict=True) if finished]
-        return _scored(path, "logits", values, labels)._replace(missing=missing, drawn=drawn)
-    reading, name = _reading(path, labels)
+        reading, missing, drawn = _dumped(path, labels)
+        name = "logits"
+    else:
+        (reading, name), missing, drawn = _reading(path, labels), 0, None
     values, own, ids = reading.values, reading.labels, reading.ids
     if ids is not None and labels.ids is not None:
         order = readings.matching(ids, labels.ids)
@@ -164,10 +161,11 @@ def read(path: str, labels: Labels) -> Answers:
                 path, "", f"found other examples than in {labels.source}", "the same, once each, by their ids"
             )
         values, own, ids = values[:, order], None if own is None else own[order], labels.ids
-    about = {"ids": ids, "numbers": reading.runs}
-    how = f"read {escaped(' '.join(reading.how.split()))}"
+    about = {"missing": missing, "drawn": drawn, "ids": ids, "numbers": reading.runs}
+    # A dump says itself what it has.
+    said = (f"read {escaped(' '.join(reading.how.split()))}",) if reading.how else ()
     if reading.what == "rights":
-        return Answers(path, values.astype(np.int64), None, None, notes=(how,), rights=True, **about)
+        return Answers(path, values.astype(np.int64), None, None, notes=said, rights=True, **about)
     if labels.classes is None:
         allowed = "--labels with a file of them: the first file has right and wrong answers alone"
         raise BadInput(path, "", f"found {reading.what}, and no labels", allowed)
@@ -175,10 +173,24 @@ def read(path: str, labels: Labels) -> Answers:
         _require_labels_of_its_own(path, own, labels)
     if reading.what == "scores":
         answers = _scored(path, name, values, labels)
-        return answers._replace(notes=(how, *answers.notes), **about)
+        return answers._replace(notes=(*said, *answers.notes), **about)
     predicted = _coded(path, values, labels, "class")
     _require_labels_among(path, predicted, labels)
-    return Answers(path, predicted, None, None, notes=(how,), **about)
+    return Answers(path, predicted, None, None, notes=said, **about)
+
+
+def _dumped(path: str, labels: Labels) -> tuple[Reading, int, list[Drawn]]:
+    """The finished runs of a study's dump, how many diverged, and the draws of the others."""
+    _require_classes(path)
+    dump = stacks.read_predictions(path, Path(path).with_suffix(".json"))
+    missing, kept = sum(dump.diverged), dump.finished
+    values = dump.logits[kept] if missing else dump.logits
+    _require_array(path, values, 3)
+    _require_numbers(path, values)
+    known = readings.known_of(path, "", labels.classes, labels.examples, labels.source)
+    known.require_examples(values.shape[1], f"shape {values.shape}")
+    drawn = [run for run, finished in zip(dump.drawn, kept, strict=True) if finished]
+    return Reading(values, "scores" if values.ndim == 3 else "classes", ""), missing, drawn
 
 
 def _reading(path: str, labels: Labels) -> tuple[Reading, str]:

@@ -198,6 +198,10 @@ def of_array(known: Known, values: np.ndarray, called: str = "") -> Reading:
         return _answers(known, values, called)
     if not known.role:
         _require_no_scores(known, values)
+    if known.labels is not None and lines > known.labels.max() + 1 and any(map(_are_places, values.T)):
+        known.refuse(
+            f"found {columns} columns without names, one of which counts the lines", f"names (id), and {NAMES}"
+        )
     return _answers(known, values.T, called)
 
 
