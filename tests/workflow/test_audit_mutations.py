@@ -618,7 +618,7 @@ def a_seed_is_added_to_study_json(folder):
 
 @mutation("nothing-else-is-there", f"runs/{CELL}/impl/2/weights.npz")
 def a_seed_is_taken_from_study_json(folder):
-    folder.change_json(folder.path("study.json"), lambda study: study["grid"][0].update(seeds=1))
+    folder.change_json(folder.path("study.json"), lambda study: study["grid"][0].update(seeds=1, control_seeds=1))
     folder.settle("study.json")
 
 
