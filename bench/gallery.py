@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 from PIL import Image
 
 from toolnoise.base import code_digest, program
@@ -47,6 +48,7 @@ ELSEWHERE = {
 }
 PICTURES = DOCS / "gallery"
 DIGESTS = PICTURES / "drawn-by.json"
+EXACT = 64  # of the 256 colours of a picture
 # By hand, from a browser's window.
 SCREENSHOTS = ("audit-page",)
 # What each kind of figure shows, in one sentence and in the order of the page.
@@ -121,8 +123,20 @@ def drawn(study: Study, figure: Figure) -> Iterator[Path]:
 
 
 def small(picture: Image.Image) -> Image.Image:
-    """The picture with 256 colours, chosen to be near to all of its own: a map keeps its shades."""
-    return picture.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    """The picture with 256 colours: its most frequent ones exactly, and others that are near to all of its own.
+
+    So a pale band stays grey, and a map keeps its shades.
+    """
+    picture = picture.convert("RGB")
+    pixels = np.asarray(picture)
+    colours, places, counts = np.unique(pixels.reshape(-1, 3), axis=0, return_inverse=True, return_counts=True)
+    frequent = colours[np.argsort(-counts, kind="stable")[:EXACT]]
+    near = picture.quantize(256 - EXACT, Image.Quantize.MAXCOVERAGE).getpalette()[: 3 * (256 - EXACT)]
+    palette = np.concatenate([frequent, np.reshape(near, (-1, 3))]).astype(int)
+    nearest = np.square(colours[:, np.newaxis].astype(int) - palette).sum(axis=2).argmin(axis=1).astype(np.uint8)
+    found = Image.fromarray(nearest[places].reshape(pixels.shape[:2]))
+    found.putpalette(palette.astype(np.uint8).tobytes())
+    return found
 
 
 def draw(study: Study, figure: Figure, out: Path) -> None:
@@ -179,8 +193,8 @@ def main() -> None:
             (PICTURES / f"{kind}.png").unlink()
             del by[kind]
         if missing := sorted(wanted - set(studies)):
-            left = [*(kind for kind in by if kind not in kinds_drawn)]
-            left += [picture for picture, (name, _) in ELSEWHERE.items() if name in missing]
+            left = [f"gallery/{kind}.png" for kind in by if kind not in kinds_drawn]
+            left += [f"{picture}.png" for picture, (name, _) in ELSEWHERE.items() if name in missing]
             print(f"no metric files of {', '.join(missing)}; not drawn anew: {', '.join(left)}")
     kinds = [kind for kind in SENTENCES if kind in by]
     write_text(DIGESTS, json.dumps({kind: by[kind] for kind in kinds}, indent=1) + "\n")

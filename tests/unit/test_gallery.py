@@ -34,7 +34,7 @@ def test_every_picture_of_the_docs_is_drawn_by_the_one_command(gallery):
     assert {path.stem for path in gallery.DOCS.rglob("*/*.png")} <= set(gallery.SENTENCES)
 
 
-def test_a_map_keeps_its_shades(gallery):
+def test_a_map_keeps_its_shades_and_a_band_its_grey(gallery):
     shades = np.zeros((40, 400, 3), np.uint8)
     shades[..., 0] = np.linspace(255, 8, 400)
     shades[..., 1] = np.linspace(255, 48, 400)
@@ -42,6 +42,11 @@ def test_a_map_keeps_its_shades(gallery):
     shades[:, :150] = 255  # paper, which is most of a picture
     kept = np.asarray(gallery.small(Image.fromarray(shades)).convert("RGB")).astype(int)
     assert np.abs(kept - shades).max() <= 3
+    # Among the thousands of colours of lines that cross.
+    crowded = np.random.Generator(np.random.Philox(1)).integers(0, 256, (40, 400, 3), np.uint8)
+    crowded[:, 100:] = 216
+    kept = np.asarray(gallery.small(Image.fromarray(crowded)).convert("RGB"))
+    assert (kept[:, 100:] == 216).all()
 
 
 def test_a_title_is_noted_with_the_rows_that_it_words(monkeypatch, gallery):

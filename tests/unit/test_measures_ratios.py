@@ -48,10 +48,13 @@ def test_each_variant_is_over_algo_impl_and_algo_and_batch_norm_over_none(write,
         ("smallcnn", "impl", "smallcnn", "algo_impl"),
         ("smallcnn", "algo_impl", "smallcnn", "algo"),
         ("smallcnn", "impl", "smallcnn", "algo"),
-        ("smallcnn-bn", "algo", "smallcnn", "algo"),
     ]
     assert list(found["metric"].unique()) == ["churn", "churn_normalised", "accuracy_sd", "cross_entropy_sd"]
-    normed = found[found["model"] == "smallcnn-bn"]
+    ratios.measure("smallcnn-bn", *PLACE[1:], paths, tmp_path / "bn.csv")
+    normed = metric_files.read(tmp_path / "bn.csv", RATIOS)
+    assert set(normed[["variant", "over_model", "over_variant"]].itertuples(index=False, name=None)) == {
+        ("algo", "smallcnn", "algo")
+    }
     assert normed["value"].iloc[:2].tolist() == pytest.approx([0.5, 0.5], rel=1e-12)
     counts = ["n_runs", "n_missing", "over_n_runs", "over_n_missing", "n_draws", "over_n_draws"]
     assert set(normed[counts].itertuples(index=False, name=None)) == {(3, 1, 3, 0, 3, 3)}
@@ -93,7 +96,8 @@ def test_a_study_has_ratios_for_each_task_on_a_tooling_with_something_to_compare
         block | {"models": ["lenet5"], "variants": ["impl", "control"]},
     ]
     tiny = built(written)
-    assert [place.model for place in tiny.compared] == ["smallcnn", "resnet18"]
+    # The model with batch normalisation has the ratios to the one without.
+    assert [place.model for place in tiny.compared] == ["smallcnn-bn", "resnet18"]
     step = STEPS["measure-ratios"]
     stem = "results/tiny/metrics/runs"
     assert step.given(tiny, tiny.compared[0])["runs"] == [

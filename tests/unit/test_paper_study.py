@@ -79,6 +79,14 @@ def test_an_item_shows_exactly_the_papers_cells_and_control(paper, item):
     assert shown == expected
 
 
+@pytest.mark.parametrize("item", ["fig2", "fig3", "fig11", "fig13"])
+def test_the_ratios_in_the_title_of_an_item_need_no_runs_but_its_own(paper, item):
+    for figure in paper_items.by_target(paper.figures)[item]:
+        compared = [both for place in paper.compared if figure.shows(place) for both in paper.comparisons(place)]
+        assert compared
+        assert all(figure.shows(cell) for both in compared for cell in both)
+
+
 @pytest.mark.parametrize(("item", "papers", "all_of_it"), [("table2", 285, 305), ("fig2", 105, 113)])
 def test_an_item_plans_the_papers_runs_and_those_of_control(paper, item, papers, all_of_it):
     (figure,) = paper_items.by_target(paper.figures)[item]

@@ -184,6 +184,28 @@ def test_sub_groups_are_shown_with_their_ratio_by_size_and_what_has_no_ratio_is_
     assert "Control: every SD is exactly 0" in said
 
 
+def test_what_is_zero_everywhere_is_a_sentence_and_no_panels(written):
+    still = [row for row in faces() if row[3] == "control"]
+    said = words(written("noise_by_source", still, **ON_FACES))
+    assert "With every source fixed, runs give the same answers" in said
+    assert "Not drawn, 0 or undefined everywhere: SD of test accuracy, Churn" in said
+    assert "percentage points" not in said
+    equal = [(*row[:-1], 0.5) for row in each_runs(still)]
+    said = words(written("per_class", still, runs=equal, class_names={"faces": []}, hardware=["cpu"], **ON_FACES))
+    assert "No class varies from run to run" in said
+
+
+def test_classes_above_independent_errors_and_classes_unlike_all_are_two_answers(written):
+    said = words(written("per_class", faces(), class_names={"faces": []}, hardware=["cpu"], **ON_FACES))
+    for part in (
+        "Accuracy on class",
+        "above independent errors: 0 of 2",
+        "unlike all:",
+        "Control: exactly 0",
+    ):
+        assert part in said
+
+
 @pytest.mark.parametrize(
     ("names", "given", "shown"),
     [

@@ -17,10 +17,13 @@ def with_batch_norm(cell: Cell) -> Cell:
 
 
 def comparisons(place: Variants, cells: Collection[Cell]) -> Iterator[tuple[Cell, Cell]]:
-    """Every numerator with its denominator, which is a cell of the task on the tooling."""
+    """Every numerator, which is a cell of the task on the tooling, with its denominator.
+
+    So the ratios of a model need no run of the same model with batch normalisation.
+    """
     mine = [cell for cell in cells if cell[:3] == place]
     for variants in DENOMINATORS:
         whole = next((cell for cell in (Cell(*place, variant) for variant in variants) if cell in mine), None)
         if whole:
             yield from ((cell, whole) for cell in mine if cell != whole)
-    yield from ((with_batch_norm(cell), cell) for cell in mine if with_batch_norm(cell) in cells)
+    yield from ((with_batch_norm(cell), cell) for cell in cells if with_batch_norm(cell) in mine)
