@@ -5,8 +5,10 @@ import re
 import numpy as np
 import pytest
 
+from toolnoise import streams
 from toolnoise.base.errors import BadInput
-from toolnoise.pages import cells, compared, findings, tables, whole
+from toolnoise.metrics.stability import stability
+from toolnoise.pages import cells, compared, findings, measures, tables, whole
 from toolnoise.provenance.page.document import part
 from toolnoise.provenance.record import anonymous
 from toolnoise.study.cells import Cell
@@ -16,7 +18,7 @@ ALGO, IMPL, CONTROL = (Cell("cnn", "digits", "cpu", variant) for variant in ("al
 NAN = math.nan
 
 
-def measures(churn, sd=(0.004, 0.002, 0.02, 5, 0)):
+def of_cell(churn, sd=(0.004, 0.002, 0.02, 5, 0)):
     return {"churn": churn, "accuracy_sd": sd}
 
 
@@ -25,21 +27,21 @@ def says(found, bit_equal=(), emulated=()):
 
 
 def test_a_source_has_a_sentence_with_its_numbers_runs_and_place():
-    (sentence,) = says({ALGO: measures((0.047, 0.03, 0.06, 5, 1))})
+    (sentence,) = says({ALGO: of_cell((0.047, 0.03, 0.06, 5, 1))})
     wanted = "Drawing anew what the algorithm draws (ALGO) changes 4.70 % of predictions (3.00 to 6.00) and spreads "
     wanted += "accuracy by an SD of 0.40 points (0.20 to 2.00): cnn on digits, cpu, 5 runs, 1 diverged."
     assert sentence == wanted
 
 
 def test_emulated_noise_small_numbers_and_several_cells_are_named():
-    found = {IMPL: measures((2e-7, NAN, NAN, 2, 0)), IMPL._replace(model="bn"): measures((0.01, 0, 0.02, 2, 0))}
+    found = {IMPL: of_cell((2e-7, NAN, NAN, 2, 0)), IMPL._replace(model="bn"): of_cell((0.01, 0, 0.02, 2, 0))}
     (sentence,) = says(found, emulated=["cpu"])
     assert "(IMPL, emulated) changes 2.0e-5 % of predictions and" in sentence
     assert sentence.endswith("Churn over all 2 such cells: 2.0e-5 to 1.00 %.")
 
 
 def test_too_few_runs_are_no_finding():
-    assert says({ALGO: measures((NAN, NAN, NAN, 1, 0))})[0].endswith(
+    assert says({ALGO: of_cell((NAN, NAN, NAN, 1, 0))})[0].endswith(
         "too few runs to say what it changes (cnn on digits, cpu; 1 run)."
     )
 
@@ -137,3 +139,14 @@ def test_a_page_that_is_refused_leaves_the_old_one_whole(tmp_path, monkeypatch):
     with pytest.raises(BadInput):
         whole.show("s", [], [], [], [], [], *outs)
     assert not list(tmp_path.iterdir())
+
+
+def test_labels_call_similarities_and_distances_what_they_are():
+    runs = np.repeat(np.random.default_rng(1).normal(size=(1, 60, 3)).astype(np.float32), 4, axis=0)
+    rows = stability(runs, np.arange(60) % 3, {}, np.ones((4, 5)), streams.key(0, "init", 1))
+    equal = {metric: estimate.value for metric, group, estimate in rows if group == "all"}
+    similar = {name for name in measures.CELL if name in equal and equal[name] == 1}
+    assert similar == {"correlation_pearson", "cka"}
+    for name, measure in measures.CELL.items():
+        assert ("orrelation" in measure.label or "CKA" in measure.label) == (name in similar), name
+        assert "distance" not in measure.label.lower() or equal[name] == 0, name

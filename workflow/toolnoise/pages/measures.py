@@ -20,16 +20,16 @@ CELL = {
     "accuracy_mean": Measure("Accuracy", *PERCENT),
     "accuracy_sd": Measure("SD of accuracy", *POINTS),
     "churn": Measure("Churn", *PERCENT),
-    "l2_unit": Measure("L2 of unit-norm weights"),
+    "l2_unit": Measure("L2 distance of unit-norm weights"),
     "churn_normalised": Measure("Normalised churn", *PERCENT),
     "churn_same_draw": Measure("Churn, same draw", *PERCENT),
     "churn_other_draw": Measure("Churn, other draw", *PERCENT),
     "churn_impl_share": Measure("IMPL's share of churn", *PERCENT),
     "cross_entropy_mean": Measure("Cross-entropy"),
     "cross_entropy_sd": Measure("SD of cross-entropy"),
-    "cka": Measure("CKA"),
-    "correlation_pearson": Measure("Pearson distance of errors"),
-    "ensemble_accuracy_change": Measure("Gain of an ensemble of two", *POINTS),
+    "cka": Measure("CKA of logits"),
+    "correlation_pearson": Measure("Correlation of logits (Pearson)"),
+    "ensemble_accuracy_change": Measure("Accuracy gain of an ensemble of two", *POINTS),
     "accuracy_sd_independent_null": Measure("SD if examples erred independently", *POINTS),
 }
 # Those in the table before anybody chooses columns.
@@ -38,5 +38,5 @@ USUAL = ("accuracy_mean", "accuracy_sd", "churn", "l2_unit")
 RUN = {
     "accuracy": Measure("Accuracy", *PERCENT),
     "cross_entropy": Measure("Cross-entropy"),
-    "churn": Measure("Mean churn against the other runs", *PERCENT),
+    "churn": Measure("Mean churn against other runs", *PERCENT),
 }
