@@ -29,7 +29,7 @@ from toolnoise.stats.components import components
 from toolnoise.stats.estimates import Estimate, mean_t, t_interval
 from toolnoise.stats.jackknife import Pairs, pairs_without_each, pairwise_jackknife, pairwise_mean, standard_error
 from toolnoise.stats.multiplicity import benjamini_hochberg, holm
-from toolnoise.stats.sd_ratio import by_size
+from toolnoise.stats.sd_ratio import by_size, sd_ratio
 from toolnoise.stats.spread import sd_bootstrap, sd_chi2, sd_robust
 from toolnoise.stats.testset import distribution_wise_variance
 from toolnoise.stats.two_means import hedges_g, mean_difference, probability_of_improvement
@@ -306,7 +306,8 @@ def tests(draws: np.random.Generator) -> None:
         arms = [(draws.normal(0, margin, runs), draws.normal(0, 1, runs)) for _ in range(STUDIES)]
         rejected(f"equivalence within {margin}, true ratio {margin}, {runs} runs", pvalues(equivalence, arms, margin))
     parts = draws.normal(0, 1, (STUDIES, RUNS, 10)) * np.sqrt(10)  # ten equal classes
-    rejected("a class's SD against its size", (by_size(1, 10).pvalue(p[:, 0], p.mean(axis=1)) for p in parts))
+    ratios_of_one = (sd_ratio([part[:, 0]], [part.mean(axis=1)]).value for part in parts)
+    rejected("a class's SD against its size", (by_size(1, 10).pvalue(ratio, RUNS - 1) for ratio in ratios_of_one))
     families = [
         np.array([mean_difference(*two).pvalue for two in draws.normal(0, 1, (10, 2, RUNS))]) for _ in range(STUDIES)
     ]
@@ -326,7 +327,7 @@ def classes(draws: np.random.Generator) -> None:
                 rates(predicted, labels, len(ERRORS), member)["accuracy"]
                 for member in (everything, *(labels == index for index in range(len(ERRORS))))
             )
-            adjusted = (unlike(null, [(part, whole) for part in parts]) for null in (of_size, of_difficulty))
+            adjusted = (unlike(null, [([part], [whole]) for part in parts]) for null in (of_size, of_difficulty))
             smallest.append([np.fmin.reduce(pvalues) for pvalues in adjusted])
         for null, pvalues in zip(("size", "difficulty"), np.transpose(smallest), strict=True):
             rejected(f"any class unlike its {null}, Holm, {runs} runs", pvalues, least=0)

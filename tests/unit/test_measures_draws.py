@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_equal
 
-from toolnoise.measures.draws import Grouped, over_draws
+from toolnoise.measures.draws import Grouped, grouped, over_draws
+from toolnoise.metrics.accuracy import predictions
+from toolnoise.metrics.stability import of_all_draws, stability
 from toolnoise.stats.estimates import Estimate, mean_t
-from toolnoise.stats.sd_ratio import by_size
 
 NAN = np.nan
 
@@ -42,13 +43,15 @@ def test_draws_do_not_show_what_other_examples_would_change():
     assert_equal(found, Estimate(0.15000000000000002, NAN, NAN))
 
 
-@pytest.mark.parametrize(("draws", "runs"), [(2, 2), (4, 3), (4, 4), (8, 2)])
-def test_the_null_of_a_ratio_holds_its_level_for_a_mean_over_draws(draws, runs):
-    part, rest = 50, 350
-    null = over("fnr_sd_ratio_null", *[by_size(part, part + rest).range(runs)] * draws)
-    drawn = np.random.default_rng(0).standard_normal((2, 4000, draws, runs))
-    of_part, of_rest = drawn / np.sqrt([part, rest])[:, np.newaxis, np.newaxis, np.newaxis]
-    of_whole = (part * of_part + rest * of_rest) / (part + rest)
-    ratios = of_part.std(axis=-1, ddof=1) / of_whole.std(axis=-1, ddof=1)
-    means = np.exp(np.log(ratios).mean(axis=-1))
-    assert 0.93 < np.mean((null.low < means) & (means < null.high)) < 0.98
+def test_the_ratio_of_sds_is_that_of_the_reported_sds():
+    logits = np.random.default_rng(3).normal(size=(12, 60, 3)).astype(np.float32)
+    labels, groups = np.arange(60) % 3, {"some": np.arange(60) < 20}
+    # In one draw all runs are right on class 1: the mean of the ratios' logarithms over draws is undefined.
+    logits[:4, labels == 1] += 99 * np.eye(3, dtype=np.float32)[1]
+    drawn = grouped([{"init": run // 4} for run in range(12)])
+    rows = over_draws(drawn, lambda some: stability(logits[some], labels, groups, np.ones((4, 3)), 1))
+    rows += of_all_draws(predictions(logits), labels, 3, groups, drawn.groups)
+    found = {(metric, group): estimate for metric, group, estimate in rows}
+    for group in ("0", "1", "2", "some"):
+        ratio = found["accuracy_sd_ratio", group].value
+        assert ratio == pytest.approx(found["accuracy_sd", group].value / found["accuracy_sd", "all"].value)

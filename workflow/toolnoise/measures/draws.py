@@ -129,27 +129,15 @@ def _over(metric: str, found: list[Estimate]) -> Estimate:
 
 def _mean_over(metric: str, found: list[Estimate]) -> Estimate:
     values = np.array([estimate.value for estimate in found])
-    if metric.endswith("_holm"):  # rejected if any draw rejects: Bonferroni over the draws
-        lowest = np.fmin.reduce(values)
-        return Estimate(float(min(1.0, lowest * len(values))), np.nan, np.nan)
-    if metric.endswith(("_sd_ratio_null", "_sd_ratio_difficulty_null")):
-        # A mean over draws spreads less than the ratio of one draw, on a logarithmic scale by the root of their number.
-        middle, low, high = np.log(found).mean(axis=0)
-        root = np.sqrt(len(found))
-        return Estimate(*np.exp([middle, middle - (middle - low) / root, middle + (high - middle) / root]).tolist())
-    if "_null" in metric:  # about the same in every draw; the range of a largest ratio is wider than it need be
-        return Estimate(*np.mean(found, axis=0).tolist())
+    if metric.endswith("_null"):  # about the same in every draw
+        return Estimate(float(values.mean()), np.nan, np.nan)
     if metric == "churn_new_examples":  # the examples are the same in every draw, so the draws do not show their part
         return Estimate(float(values.mean()), np.nan, np.nan)
     if metric == "accuracy_sd_distribution":
         return distribution_wise_sd(mean_t(values * np.abs(values)))
-    if "_sd" in metric and "_ratio" not in metric:
+    if "_sd" in metric:
         squares = mean_t(values**2).within(0, np.inf)
         return Estimate(*np.sqrt(squares).tolist())
-    if "_sd_ratio" in metric:
-        if not (values > 0).all():
-            return Estimate(float(values.mean()), np.nan, np.nan)
-        return Estimate(*np.exp(mean_t(np.log(values))).tolist())
     bounds = next((bounds for start, bounds in RANGES.items() if metric.startswith(start)), (-np.inf, np.inf))
     return mean_t(values).within(*bounds)
 

@@ -4,7 +4,7 @@ A row is (metric, group, estimate), and no row is ever left out: with too few ru
 clipped here, where the range of each measure is known. docs/measures.md defines each measure.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -16,16 +16,17 @@ from toolnoise.metrics.diversity import diversity
 from toolnoise.metrics.entropy import cross_entropies
 from toolnoise.metrics.equal_runs import PerRun, bit_equal, rate_step, value_step, with_width
 from toolnoise.metrics.example_churn import ExampleChurn
-from toolnoise.metrics.groups import Rate, of_difficulty, of_size, part_rows, rates, spread_rows, unlike
+from toolnoise.metrics.groups import Rate, of_difficulty, of_size, rates, ratio_rows, spread_rows, unlike
 from toolnoise.metrics.similarity import pairwise_cka
 from toolnoise.metrics.weights import pairwise_l2, unit
 from toolnoise.stats.estimates import UNDEFINED, Estimate
 from toolnoise.stats.jackknife import Pairs, pairwise_jackknife, pairwise_mean, pairwise_similarity, within_blocks
-from toolnoise.stats.sd_ratio import largest_by_size
+from toolnoise.stats.sd_ratio import freedom, largest_by_size
 from toolnoise.stats.testset import binomial_sd, distribution_wise_sd, distribution_wise_variance
 from toolnoise.stats.two_way import two_way_bootstrap
 
 STABILITY: Columns = {**CELL, **MEASURE}
+Part = tuple[str, str, Rate]  # rate, group
 
 
 def stability(
@@ -66,7 +67,6 @@ def _of_runs(
 
     whole = rates(predicted, labels, classes, np.ones(len(labels), bool))
     accuracy = whole["accuracy"]
-    sizes = np.bincount(labels, minlength=classes)
     rows = [row for rate, found in whole.items() for row in spread_rows(rate, "all", found.values, step(found), stream)]
     if logits is not None:
         entropies = cross_entropies(logits, labels)
@@ -83,29 +83,65 @@ def _of_runs(
         ("accuracy_variance_distribution", "all", variance),
         ("accuracy_sd_distribution", "all", distribution_wise_sd(variance)),
         *distances(vectors),
-        ("accuracy_sd_ratio_largest_null", "all", largest_by_size(sizes, len(predicted))),
     ]
-    of_classes = [
+    for rate, group, found in [
+        *_of_classes(predicted, labels, classes),
+        *_of_groups(predicted, labels, classes, groups),
+    ]:
+        rows += spread_rows(rate, group, found.values, step(found), stream)
+    for group, member in groups.items():
+        rows += _churns(predicted[:, member], labels[member], group)
+    return with_width(rows, equal)
+
+
+def of_all_draws(
+    predicted: np.ndarray,
+    labels: np.ndarray,
+    classes: int,
+    groups: Mapping[str, np.ndarray],
+    draws: Sequence[np.ndarray],
+) -> list[Row]:
+    """Measures that set variances against one another, from predictions [S, N] and the runs of each draw.
+
+    Variances are averaged over draws first: a ratio of means is not the mean of ratios.
+    """
+    some = [predicted if len(runs) == len(predicted) else predicted[runs] for runs in draws]
+    everyone = np.ones(len(labels), bool)
+    each = [rates(of_draw, labels, classes, everyone) for of_draw in some]
+    whole = {rate: [of_draw[rate] for of_draw in each] for rate in each[0]}
+    runs = freedom([of_draw.values for of_draw in whole["accuracy"]]) + 1
+    sizes = np.bincount(labels, minlength=classes)
+    largest = largest_by_size(sizes, int(runs)) if runs == runs else UNDEFINED
+    rows = [("accuracy_sd_ratio_largest_null", "all", largest)]
+    for family in (
+        [_of_classes(of_draw, labels, classes) for of_draw in some],
+        [_of_groups(of_draw, labels, classes, groups) for of_draw in some],
+    ):
+        parts = [(*same[0][:2], [found for *_, found in same]) for same in zip(*family, strict=True)]
+        pairs = [(part, whole[rate]) for rate, _, part in parts]
+        adjusted = zip(unlike(of_size, pairs), unlike(of_difficulty, pairs), strict=True)
+        for (rate, group, part), (size, difficulty) in zip(parts, adjusted, strict=True):
+            rows += [
+                *ratio_rows(rate, group, part, whole[rate]),
+                (f"{rate}_sd_ratio_holm", group, _plain(size)),
+                (f"{rate}_sd_ratio_difficulty_holm", group, _plain(difficulty)),
+            ]
+    return with_width(rows, equal=False)
+
+
+def _of_classes(predicted: np.ndarray, labels: np.ndarray, classes: int) -> list[Part]:
+    return [
         ("accuracy", str(index), rates(predicted, labels, classes, labels == index)["accuracy"])
         for index in range(classes)
     ]
-    of_groups = [
+
+
+def _of_groups(predicted: np.ndarray, labels: np.ndarray, classes: int, groups: Mapping[str, np.ndarray]) -> list[Part]:
+    return [
         (rate, name, found)
         for name, member in groups.items()
         for rate, found in rates(predicted, labels, classes, member).items()
     ]
-    for family in (of_classes, of_groups):
-        pairs = [(part, whole[rate]) for rate, _, part in family]
-        adjusted = zip(unlike(of_size, pairs), unlike(of_difficulty, pairs), strict=True)
-        for (rate, group, part), (size, difficulty) in zip(family, adjusted, strict=True):
-            rows += [
-                *part_rows(rate, group, part, whole[rate], step(part), stream),
-                (f"{rate}_sd_ratio_holm", group, _plain(size)),
-                (f"{rate}_sd_ratio_difficulty_holm", group, _plain(difficulty)),
-            ]
-    for group, member in groups.items():
-        rows += _churns(predicted[:, member], labels[member], group)
-    return with_width(rows, equal)
 
 
 def _churns(predicted: np.ndarray, labels: np.ndarray, group: str) -> list[Row]:
