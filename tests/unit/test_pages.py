@@ -7,8 +7,9 @@ import pytest
 
 from toolnoise import streams
 from toolnoise.base.errors import BadInput
+from toolnoise.metrics import declared
 from toolnoise.metrics.stability import stability
-from toolnoise.pages import cells, compared, findings, measures, tables, whole
+from toolnoise.pages import cells, compared, findings, tables, whole
 from toolnoise.provenance.page.document import part
 from toolnoise.provenance.record import anonymous
 from toolnoise.study.cells import Cell
@@ -145,8 +146,8 @@ def test_labels_call_similarities_and_distances_what_they_are():
     runs = np.repeat(np.random.default_rng(1).normal(size=(1, 60, 3)).astype(np.float32), 4, axis=0)
     rows = stability(runs, np.arange(60) % 3, {}, np.ones((4, 5)), streams.key(0, "init", 1))
     equal = {metric: estimate.value for metric, group, estimate in rows if group == "all"}
-    similar = {name for name in measures.CELL if name in equal and equal[name] == 1}
+    similar = {name for name in declared.labels() if name in equal and equal[name] == 1}
     assert similar == {"correlation_pearson", "cka"}
-    for name, measure in measures.CELL.items():
-        assert ("orrelation" in measure.label or "CKA" in measure.label) == (name in similar), name
-        assert "distance" not in measure.label.lower() or equal[name] == 0, name
+    for name, label in declared.labels().items():
+        assert ("orrelation" in label.name or "CKA" in label.name) == (name in similar), name
+        assert "distance" not in label.name.lower() or equal[name] == 0, name

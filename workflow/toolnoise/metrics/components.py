@@ -7,6 +7,7 @@ differ as two runs of ALGO+IMPL do. So the ratio of these two churns says how mu
 import numpy as np
 
 from toolnoise.metrics import Row
+from toolnoise.metrics.declared import bounded
 from toolnoise.stats.components import components
 from toolnoise.stats.estimates import UNDEFINED, Estimate, t_interval
 from toolnoise.stats.jackknife import standard_error
@@ -25,7 +26,7 @@ def rows(predicted: np.ndarray, labels: np.ndarray, table: np.ndarray, crossed: 
     found += [(f"correctness_variance_{name}", part) for name, part in _of_examples(right, crossed).items()]
     same, other, share = _churns(predicted[table], crossed)
     found += [("churn_same_draw", same), ("churn_other_draw", other), ("churn_impl_share", share)]
-    return [(metric, "all", estimate) for metric, estimate in found]
+    return bounded((metric, "all", estimate) for metric, estimate in found)
 
 
 def _of_examples(right: np.ndarray, crossed: bool) -> dict[str, Estimate]:
@@ -87,11 +88,10 @@ def _churns(predicted: np.ndarray, crossed: bool) -> tuple[Estimate, Estimate, E
         share = Estimate(float(within.mean() / other), np.nan, np.nan)
         if (means > 0).all() and (without > 0).all():
             logarithm = t_interval(np.log(share.value), standard_error(np.log(means / without)), draws - 1)
-            # Two runs that share a draw are at least as alike, in expectation, as two that do not.
-            share = Estimate(share.value, *np.exp(logarithm[1:]).tolist()).within(0, 1)
+            share = Estimate(share.value, *np.exp(logarithm[1:]).tolist())
     return (
-        t_interval(within.mean(), standard_error(means), draws - 1).within(0, 1),
-        t_interval(other, standard_error(without), draws - 1).within(0, 1),
+        t_interval(within.mean(), standard_error(means), draws - 1),
+        t_interval(other, standard_error(without), draws - 1),
         share,
     )
 

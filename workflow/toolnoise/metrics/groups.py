@@ -42,10 +42,10 @@ def examples_of(labels: np.ndarray, classes: int, member: np.ndarray) -> dict[st
     return found
 
 
-def spread_rows(rate: str, group: str, values: np.ndarray, step: float, stream: int, highest: float = 1) -> list[Row]:
-    """Mean and SD over runs of a rate, or of another quantity between 0 and `highest`, with its `step`."""
+def spread_rows(rate: str, group: str, values: np.ndarray, step: float, stream: int) -> list[Row]:
+    """Mean and SD over runs of a rate, or of another quantity, with its `step`."""
     return [
-        (f"{rate}_mean", group, mean_t(values, step).within(0, highest)),
+        (f"{rate}_mean", group, mean_t(values, step)),
         (f"{rate}_sd", group, sd_chi2(values, step)),
         (f"{rate}_sd_bootstrap", group, sd_bootstrap(values, stream, step)),
         (f"{rate}_sd_robust", group, sd_robust(values, step)),

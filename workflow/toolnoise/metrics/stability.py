@@ -1,7 +1,7 @@
 """Stability of one cell: the spread of its runs, over all examples, per class and per sub-group.
 
 A row is (metric, group, estimate), and no row is ever left out: with too few runs the estimate is NaN. Bounds are
-clipped here, where the range of each measure is known. docs/measures.md defines each measure.
+clipped to the declared range of each measure. docs/measures.md defines each measure.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,6 +12,7 @@ from toolnoise.base.metric_files import CELL, MEASURE, Columns
 from toolnoise.metrics import Row
 from toolnoise.metrics.accuracy import accuracies, predictions
 from toolnoise.metrics.churn import churn, normalised_churn, pairwise_churn
+from toolnoise.metrics.declared import bounded
 from toolnoise.metrics.diversity import diversity
 from toolnoise.metrics.entropy import cross_entropies
 from toolnoise.metrics.equal_runs import PerRun, bit_equal, rate_step, value_step, with_width
@@ -70,7 +71,7 @@ def _of_runs(
     rows = [row for rate, found in whole.items() for row in spread_rows(rate, "all", found.values, step(found), stream)]
     if logits is not None:
         entropies = cross_entropies(logits, labels)
-        rows += spread_rows("cross_entropy", "all", entropies, value_step(equal), stream, np.inf)
+        rows += spread_rows("cross_entropy", "all", entropies, value_step(equal), stream)
     rows += _churns(predicted, labels, "all")
     rows += _elsewhere(predicted, stream)
     rows += _diversity(logits, labels) if logits is not None else []
@@ -91,7 +92,7 @@ def _of_runs(
         rows += spread_rows(rate, group, found.values, step(found), stream)
     for group, member in groups.items():
         rows += _churns(predicted[:, member], labels[member], group)
-    return with_width(rows, equal)
+    return bounded(with_width(rows, equal))
 
 
 def of_all_draws(
@@ -126,7 +127,7 @@ def of_all_draws(
                 (f"{rate}_sd_ratio_holm", group, _plain(size)),
                 (f"{rate}_sd_ratio_difficulty_holm", group, _plain(difficulty)),
             ]
-    return with_width(rows, equal=False)
+    return bounded(with_width(rows, equal=False))
 
 
 def _of_classes(predicted: np.ndarray, labels: np.ndarray, classes: int) -> list[Part]:
@@ -155,8 +156,8 @@ def _churns(predicted: np.ndarray, labels: np.ndarray, group: str) -> list[Row]:
         return [Pairs.of(normalised_churn(pairwise_churn(predicted[runs]), errors[runs]))]
 
     (normalised,) = within_blocks(len(predicted), of)
-    found = {"churn": pairwise_jackknife(churn(predicted)), "churn_normalised": pairwise_jackknife(normalised)}
-    return [(metric, group, estimate.within(0, 1)) for metric, estimate in found.items()]
+    found = {"churn": churn(predicted), "churn_normalised": normalised}
+    return [(metric, group, pairwise_jackknife(pairs)) for metric, pairs in found.items()]
 
 
 def distances(vectors: PerRun) -> list[Row]:
@@ -174,8 +175,7 @@ def distances(vectors: PerRun) -> list[Row]:
 
 def _elsewhere(predicted: np.ndarray, stream: int) -> list[Row]:
     """Churn as it would be expected on other examples."""
-    found = two_way_bootstrap(ExampleChurn(predicted), *predicted.shape, stream)
-    return [("churn_new_examples", "all", found.within(0, 1))]
+    return [("churn_new_examples", "all", two_way_bootstrap(ExampleChurn(predicted), *predicted.shape, stream))]
 
 
 def _diversity(logits: np.ndarray, labels: np.ndarray) -> list[Row]:
@@ -183,12 +183,12 @@ def _diversity(logits: np.ndarray, labels: np.ndarray) -> list[Row]:
     pearson, spearman, gained, saved = diversity(logits, labels)
     plain, debiased = within_blocks(len(logits), lambda runs: [Pairs.of(1 - one) for one in pairwise_cka(logits[runs])])
     found = [
-        ("correlation_pearson", pairwise_similarity(pearson).within(-1, 1)),
-        ("correlation_spearman", pairwise_similarity(spearman).within(-1, 1)),
-        ("cka", pairwise_similarity(plain).within(0, 1)),
-        ("cka_debiased", pairwise_similarity(debiased).within(-np.inf, 1)),
-        ("ensemble_accuracy_change", pairwise_mean(gained).within(-1, 1)),
-        ("ensemble_cross_entropy_change", pairwise_mean(saved).within(-np.inf, 0)),
+        ("correlation_pearson", pairwise_similarity(pearson)),
+        ("correlation_spearman", pairwise_similarity(spearman)),
+        ("cka", pairwise_similarity(plain)),
+        ("cka_debiased", pairwise_similarity(debiased)),
+        ("ensemble_accuracy_change", pairwise_mean(gained)),
+        ("ensemble_cross_entropy_change", pairwise_mean(saved)),
     ]
     return [(metric, "all", estimate) for metric, estimate in found]
 
