@@ -22,7 +22,7 @@ def test_every_row_of_a_cell_is_declared_and_nothing_else_is():
     together = grouped(DRAWN)
     predicted, vectors = predictions(LOGITS), np.random.default_rng(2).normal(size=(12, 7))
     found = over_draws(together, lambda some: stability(LOGITS[some], LABELS, GROUPS, vectors[some], STREAM))
-    found += of_all_draws(predicted, LABELS, 2, GROUPS, together.groups)
+    found += of_all_draws(predicted, LABELS, 2, GROUPS, together.groups, found)
     found += components.rows(predicted, LABELS, together.table, together.crossed)
     everyone = {"all": np.ones(40, bool)}
     found += over_draws(

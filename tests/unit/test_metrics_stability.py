@@ -37,7 +37,7 @@ def noisy(runs):
 def every_row(logits, labels, groups, vectors):
     rows = stability(logits, labels, groups, vectors, STREAM)
     one_draw = [np.arange(len(logits))]
-    return rows + of_all_draws(predictions(logits), labels, logits.shape[-1], groups, one_draw)
+    return rows + of_all_draws(predictions(logits), labels, logits.shape[-1], groups, one_draw, rows)
 
 
 def measured(logits, vectors, labels=LABELS, groups=None):
@@ -123,7 +123,7 @@ def test_each_metric_is_the_one_that_its_name_says():
     assert found["accuracy_sd_robust", "1"] == sd_robust(per_class[:, 1])
     assert found["accuracy_sd_binomial_null", "all"].value == pytest.approx(binomial_sd(overall.mean(), 60))
     assert found["accuracy_sd_independent_null", "all"].value == independent_errors_sd(predicted == LABELS)
-    variance = distribution_wise_variance(predicted == LABELS)
+    variance = distribution_wise_variance([predicted == LABELS], sd_robust(overall))
     assert found["accuracy_variance_distribution", "all"] == variance
     assert found["accuracy_sd_distribution", "all"] == distribution_wise_sd(variance)
     elsewhere = two_way_bootstrap(ExampleChurn(predicted), 8, 60, STREAM)

@@ -30,7 +30,7 @@ def found():
         cell = ("small", dataset, "cpu", "algo")
         logits = logits_of(dataset)
         measured = stability(logits, LABELS, {"deer": DEER}, np.ones((RUNS, 3)), streams.key(0, "init", 1))
-        measured += of_all_draws(predictions(logits), LABELS, 2, {"deer": DEER}, [np.arange(RUNS)])
+        measured += of_all_draws(predictions(logits), LABELS, 2, {"deer": DEER}, [np.arange(RUNS)], measured)
         measured.append(("n_draws", "all", (float(RUNS), np.nan, np.nan)))
         rows += [(*cell, metric, group, *estimate, RUNS, 0) for metric, group, estimate in measured]
         counts += [(dataset, "train", "all", "all", 1000), (dataset, "train", "deer", "all", count)]

@@ -56,7 +56,7 @@ def measured(place, labels, classes, groups, noise, runs=RUNS):
     vectors = draws.normal(size=(1, 50)) + noise * draws.normal(size=(runs, 50))
     logits = logits.astype(np.float32)
     rows = stability(logits, labels, groups, vectors, streams.key(0, "init", 1))
-    rows += of_all_draws(predictions(logits), labels, classes, groups, [np.arange(runs)])
+    rows += of_all_draws(predictions(logits), labels, classes, groups, [np.arange(runs)], rows)
     return [(*place, metric, group, *estimate, runs, 0) for metric, group, estimate in rows]
 
 

@@ -112,8 +112,9 @@ def _over(rows: Sequence[Row], declared: Mapping[str, Metric]) -> Row:
     found = [estimate for *_, estimate in rows if not np.isnan(estimate.value)] or [rows[0][-1]]
     over = declared[metric].over
     assert over, f"{metric} is made from all draws at once"
-    of_all = over(np.array([estimate.value for estimate in found]))
-    if of_all.low == of_all.high:
+    values = np.array([estimate.value for estimate in found])
+    of_all = over(values)
+    if (values == values[0]).all():
         # Draws with equal values leave the interval of one draw, which has no width only if its runs are bit-equal.
         _, lows, highs = zip(*found, strict=True)
         of_all = Estimate(of_all.value, float(np.min(lows)), float(np.max(highs)))

@@ -50,7 +50,7 @@ def measured(cell: Sequence[str], study_seed: int, dump: Predictions, dataset: D
         return of_classes(predicted[some], shown, *given)
 
     found = draws.over_draws(together, of_draw)
-    found += of_all_draws(predicted, test.labels, classes if scored else shown, groups, together.groups)
+    found += of_all_draws(predicted, test.labels, classes if scored else shown, groups, together.groups, found)
     found += components.rows(predicted, test.labels, together.table, together.crossed)
 
     entropies = cross_entropies(stack, test.labels) if scored else None

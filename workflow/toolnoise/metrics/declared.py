@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from toolnoise.metrics import Row
-from toolnoise.stats.estimates import Estimate, mean_t
-from toolnoise.stats.testset import distribution_wise_sd
+from toolnoise.stats.estimates import Estimate, mean_t, positive_mean_t
+from toolnoise.stats.spread import root_mean_square
 
 Over = Callable[[np.ndarray], Estimate]
 
@@ -34,15 +34,26 @@ class Metric(NamedTuple):
     label: Label | None = None
 
 
-def root(values: np.ndarray) -> Estimate:
-    """The root mean square of SDs, since variances are what can be averaged."""
-    squares = mean_t(values**2).within(0, np.inf)
-    return Estimate(*np.sqrt(squares).tolist())
+def squares(values: np.ndarray) -> Estimate:
+    """A mean of squares, such as variances."""
+    return Estimate(*np.square(root_mean_square(np.sqrt(np.maximum(values, 0)))).tolist())
 
 
-def signed_root(values: np.ndarray) -> Estimate:
-    """The same for SDs with the sign of their variance."""
-    return distribution_wise_sd(mean_t(values * np.abs(values)))
+def similarity(values: np.ndarray) -> Estimate:
+    """A mean of similarities: their distances from 1, the similarity of equal runs, grow as the square of the noise."""
+    distance = squares(1 - values)
+    return Estimate(1 - distance.value, 1 - distance.high, 1 - distance.low)
+
+
+def loss(values: np.ndarray) -> Estimate:
+    """A mean of what is never positive and grows as the square of the noise."""
+    gain = squares(-values)
+    return Estimate(-gain.value, -gain.high, -gain.low)
+
+
+def change(values: np.ndarray) -> Estimate:
+    """A mean of changes that may have either sign; where none is negative, they differ between draws by factors."""
+    return positive_mean_t(values) if (values >= 0).all() else mean_t(values)
 
 
 def value(values: np.ndarray) -> Estimate:
@@ -59,9 +70,9 @@ def spread(name: str, limits: tuple[float, float], *labels: Label) -> dict[str, 
     mean, sd = labels or (None, None)
     return {
         f"{name}_mean": Metric(limits, mean_t, mean),
-        f"{name}_sd": Metric(POSITIVE, root, sd),
-        f"{name}_sd_bootstrap": Metric(POSITIVE, root),
-        f"{name}_sd_robust": Metric(POSITIVE, root),
+        f"{name}_sd": Metric(POSITIVE, root_mean_square, sd),
+        f"{name}_sd_bootstrap": Metric(POSITIVE, root_mean_square),
+        f"{name}_sd_robust": Metric(POSITIVE, root_mean_square),
     }
 
 
@@ -79,28 +90,28 @@ def rate(name: str, *labels: Label) -> dict[str, Metric]:
 # In the order of the page's columns.
 METRICS: Mapping[str, Metric] = {
     **rate("accuracy", Label("Accuracy", *PERCENT), Label("SD of accuracy", *POINTS)),
-    "churn": Metric(SHARE, mean_t, Label("Churn", *PERCENT)),
-    "l2_unit": Metric(POSITIVE, mean_t, Label("L2 distance of unit-norm weights")),
-    "churn_normalised": Metric(SHARE, mean_t, Label("Normalised churn", *PERCENT)),
+    "churn": Metric(SHARE, positive_mean_t, Label("Churn", *PERCENT)),
+    "l2_unit": Metric(POSITIVE, positive_mean_t, Label("L2 distance of unit-norm weights")),
+    "churn_normalised": Metric(SHARE, positive_mean_t, Label("Normalised churn", *PERCENT)),
     "churn_same_draw": Metric(SHARE, label=Label("Churn, same draw", *PERCENT)),
     "churn_other_draw": Metric(SHARE, label=Label("Churn, other draw", *PERCENT)),
     "churn_impl_share": Metric(SHARE, label=Label("IMPL's share of churn", *PERCENT)),
     **spread("cross_entropy", POSITIVE, Label("Cross-entropy"), Label("SD of cross-entropy")),
-    "cka": Metric(SHARE, mean_t, Label("CKA of logits")),
-    "correlation_pearson": Metric(CHANGE, mean_t, Label("Correlation of logits (Pearson)")),
-    "ensemble_accuracy_change": Metric(CHANGE, mean_t, Label("Accuracy gain of an ensemble of two", *POINTS)),
-    "accuracy_sd_independent_null": Metric(POSITIVE, value, Label("SD if examples erred independently", *POINTS)),
-    "accuracy_sd_binomial_null": Metric(POSITIVE, value),
+    "cka": Metric(SHARE, similarity, Label("CKA of logits")),
+    "correlation_pearson": Metric(CHANGE, similarity, Label("Correlation of logits (Pearson)")),
+    "ensemble_accuracy_change": Metric(CHANGE, change, Label("Accuracy gain of an ensemble of two", *POINTS)),
+    "accuracy_sd_independent_null": Metric(POSITIVE, label=Label("SD if examples erred independently", *POINTS)),
+    "accuracy_sd_binomial_null": Metric(POSITIVE),
     "accuracy_sd_ratio_largest_null": Metric(POSITIVE),
-    "accuracy_variance_distribution": Metric(ANY, mean_t),
-    "accuracy_sd_distribution": Metric(ANY, signed_root),
+    "accuracy_variance_distribution": Metric(ANY),
+    "accuracy_sd_distribution": Metric(ANY),
     **rate("fpr"),
     **rate("fnr"),
-    "l2_raw": Metric(POSITIVE, mean_t),
+    "l2_raw": Metric(POSITIVE, positive_mean_t),
     "churn_new_examples": Metric(SHARE, value),  # the examples are the same in every draw
-    "correlation_spearman": Metric(CHANGE, mean_t),
-    "cka_debiased": Metric(SIMILARITY, mean_t),
-    "ensemble_cross_entropy_change": Metric((-np.inf, 0), mean_t),
+    "correlation_spearman": Metric(CHANGE, similarity),
+    "cka_debiased": Metric(SIMILARITY, similarity),
+    "ensemble_cross_entropy_change": Metric((-np.inf, 0), loss),
     **{
         f"{of}_variance_{part}": Metric(ANY)
         for of in ("accuracy", "correctness")
@@ -108,7 +119,7 @@ METRICS: Mapping[str, Metric] = {
     },
     **spread("mean_absolute_error", POSITIVE),
     **spread("rmse", POSITIVE),
-    "mean_absolute_difference": Metric(POSITIVE, mean_t),
+    "mean_absolute_difference": Metric(POSITIVE, positive_mean_t),
     "n_draws": Metric(POSITIVE),
 }
 # The columns of the page's first table before anybody chooses others.

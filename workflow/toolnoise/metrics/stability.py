@@ -17,7 +17,7 @@ from toolnoise.metrics.diversity import diversity
 from toolnoise.metrics.entropy import cross_entropies
 from toolnoise.metrics.equal_runs import PerRun, bit_equal, rate_step, value_step, with_width
 from toolnoise.metrics.example_churn import ExampleChurn
-from toolnoise.metrics.groups import Rate, of_difficulty, of_size, rates, ratio_rows, spread_rows, unlike
+from toolnoise.metrics.groups import Rate, independent, of_difficulty, of_size, rates, ratio_rows, spread_rows, unlike
 from toolnoise.metrics.similarity import pairwise_cka
 from toolnoise.metrics.weights import pairwise_l2, unit
 from toolnoise.stats.estimates import UNDEFINED, Estimate
@@ -67,7 +67,6 @@ def _of_runs(
         return rate_step(rate.examples, equal)
 
     whole = rates(predicted, labels, classes, np.ones(len(labels), bool))
-    accuracy = whole["accuracy"]
     rows = [row for rate, found in whole.items() for row in spread_rows(rate, "all", found.values, step(found), stream)]
     if logits is not None:
         entropies = cross_entropies(logits, labels)
@@ -75,16 +74,7 @@ def _of_runs(
     rows += _churns(predicted, labels, "all")
     rows += _elsewhere(predicted, stream)
     rows += _diversity(logits, labels) if logits is not None else []
-    right = predicted == labels
-    errors = np.mean(~right) if len(right) else np.nan
-    variance = distribution_wise_variance(right, step(accuracy))
-    rows += [
-        ("accuracy_sd_binomial_null", "all", _plain(binomial_sd(errors, len(labels)))),
-        ("accuracy_sd_independent_null", "all", _plain(accuracy.independent_sd)),
-        ("accuracy_variance_distribution", "all", variance),
-        ("accuracy_sd_distribution", "all", distribution_wise_sd(variance)),
-        *distances(vectors),
-    ]
+    rows += distances(vectors)
     for rate, group, found in [
         *_of_classes(predicted, labels, classes),
         *_of_groups(predicted, labels, classes, groups),
@@ -101,10 +91,12 @@ def of_all_draws(
     classes: int,
     groups: Mapping[str, np.ndarray],
     draws: Sequence[np.ndarray],
+    over_draws: Sequence[Row],
 ) -> list[Row]:
     """Measures that set variances against one another, from predictions [S, N] and the runs of each draw.
 
-    Variances are averaged over draws first: a ratio of means is not the mean of ratios.
+    Variances are averaged over draws first: a ratio of means is not the mean of ratios. `over_draws` are the
+    rows of `stability`, of all draws.
     """
     some = [predicted if len(runs) == len(predicted) else predicted[runs] for runs in draws]
     everyone = np.ones(len(labels), bool)
@@ -113,7 +105,16 @@ def of_all_draws(
     runs = freedom([of_draw.values for of_draw in whole["accuracy"]]) + 1
     sizes = np.bincount(labels, minlength=classes)
     largest = largest_by_size(sizes, int(runs)) if runs == runs else UNDEFINED
-    rows = [("accuracy_sd_ratio_largest_null", "all", largest)]
+    errors = np.mean(predicted != labels) if len(predicted) else np.nan
+    (sd,) = (estimate for *row, estimate in over_draws if row == ["accuracy_sd_robust", "all"])
+    variance = distribution_wise_variance([of_draw == labels for of_draw in some], sd)
+    rows = [
+        ("accuracy_sd_binomial_null", "all", _plain(binomial_sd(errors, len(labels)))),
+        ("accuracy_sd_independent_null", "all", _plain(independent(whole["accuracy"]))),
+        ("accuracy_variance_distribution", "all", variance),
+        ("accuracy_sd_distribution", "all", distribution_wise_sd(variance)),
+        ("accuracy_sd_ratio_largest_null", "all", largest),
+    ]
     for family in (
         [_of_classes(of_draw, labels, classes) for of_draw in some],
         [_of_groups(of_draw, labels, classes, groups) for of_draw in some],
@@ -127,7 +128,8 @@ def of_all_draws(
                 (f"{rate}_sd_ratio_holm", group, _plain(size)),
                 (f"{rate}_sd_ratio_difficulty_holm", group, _plain(difficulty)),
             ]
-    return bounded(with_width(rows, equal=False))
+    # An SD has an interval without width only if the runs are bit-equal.
+    return bounded(with_width(rows, equal=sd.low == sd.high))
 
 
 def _of_classes(predicted: np.ndarray, labels: np.ndarray, classes: int) -> list[Part]:

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import stats
 
 from toolnoise import streams
-from toolnoise.stats.estimates import TAIL, UNDEFINED, Estimate, standard_deviation, t_interval
+from toolnoise.stats.estimates import TAIL, UNDEFINED, Estimate, log_t_interval, standard_deviation
 from toolnoise.stats.jackknife import standard_error
 from toolnoise.stats.spread import sd_without_each
 
@@ -111,9 +111,7 @@ def sd_ratio(parts: Sequence[np.ndarray], wholes: Sequence[np.ndarray]) -> Estim
     if len(without_part) < 3 or not (np.all(without_part > 0) and np.all(without_whole > 0)):
         return Estimate(ratio, np.nan, np.nan)
     error = few * standard_error(np.log(without_part) - np.log(without_whole))
-    logarithm = t_interval(np.log(sd_part) - np.log(sd_whole), error, len(without_part) - 1)
-    with np.errstate(over="ignore"):  # an interval too wide for a float ends at infinity, which is true
-        return Estimate(ratio, float(np.exp(logarithm.low)), float(np.exp(logarithm.high)))
+    return log_t_interval(ratio, error, len(without_part) - 1)
 
 
 def largest_by_size(sizes: np.ndarray, runs: int) -> Estimate:
