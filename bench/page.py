@@ -144,10 +144,19 @@ def runs_of(study: Study, cell: Cell, points: int, chance: random.Random) -> dic
         return f"{chance.getrandbits(24):06x}"
 
     return {
+        "says": "Invented.",
         "spec": study.spec(cell, seeds[0]),
         "epochs": at,
         "runs": [
-            {"seed": seed, "status": "completed", "epochs": 200, "seconds": number(), "resumed": [], "moved_bit": None}
+            {
+                "seed": seed,
+                "draw": None,
+                "status": "completed",
+                "epochs": 200,
+                "seconds": number(),
+                "resumed": [],
+                "moved_bit": None,
+            }
             | {"emulated": None, "initial": digest(), "weights": "".join(digest() for _ in at)}
             for seed in seeds
         ],

@@ -127,6 +127,30 @@ def test_partings_of_runs_without_scores_need_no_labels(make_run, make_dump, tmp
     assert not block["pictures"]
 
 
+def with_draws(make_run, seeds):
+    def change(parts):
+        parts["record"]["spec"]["draw"] = parts["record"]["spec"]["seed"] // 10_000
+
+    return [runs.read(make_run(seed, change)) for seed in seeds]
+
+
+def test_runs_are_compared_within_their_draw_alone(make_run):
+    few = with_draws(make_run, (10_001, 10_002, 20_001, 20_002))
+    assert [(a.seed, b.seed) for a, b in cells.pairs(few)] == [(10_001, 10_002), (20_001, 20_002)]
+    many = with_draws(make_run, [draw * 10_000 + run for draw in (1, 2) for run in (1, 2, 3, 4)])
+    assert [(a.seed, b.seed) for a, b in cells.pairs(many)] == [
+        (draw * 10_000 + 1, draw * 10_000 + run) for draw in (1, 2) for run in (2, 3, 4)
+    ]
+    of_one = [runs.read(make_run(seed)) for seed in range(1, 9)]
+    assert [(a.seed, b.seed) for a, b in cells.pairs(of_one)] == [(1, seed) for seed in range(2, 9)]
+
+
+def test_a_cell_of_several_draws_does_not_say_that_only_its_variant_varies(make_run):
+    assert cells.says([runs.read(make_run(1))]) == "1 run; only what the variant names varies between them."
+    says = cells.says(with_draws(make_run, (10_001, 10_002, 20_001, 20_002)))
+    assert says.startswith("4 runs in 2 draws of the algorithm, 2 each. Between runs of one draw, only what")
+
+
 def test_a_page_that_is_refused_leaves_the_old_one_whole(tmp_path, monkeypatch):
     monkeypatch.setattr(whole, "Page", lambda _: None)
     for name in ("statements", "all_tables", "all_compared"):
