@@ -23,7 +23,8 @@ from playwright.sync_api import sync_playwright
 from toolnoise import steps
 from toolnoise.base import metric_files
 from toolnoise.base.files import write_text
-from toolnoise.pages import cells, measures, tables, whole
+from toolnoise.metrics import declared
+from toolnoise.pages import cells, tables, whole
 from toolnoise.pages.compared import MOST
 from toolnoise.provenance.audit.examine import Audit
 from toolnoise.provenance.page import page as audit_page
@@ -143,10 +144,19 @@ def runs_of(study: Study, cell: Cell, points: int, chance: random.Random) -> dic
         return f"{chance.getrandbits(24):06x}"
 
     return {
+        "says": "Invented.",
         "spec": study.spec(cell, seeds[0]),
         "epochs": at,
         "runs": [
-            {"seed": seed, "status": "completed", "epochs": 200, "seconds": number(), "resumed": [], "moved_bit": None}
+            {
+                "seed": seed,
+                "draw": None,
+                "status": "completed",
+                "epochs": 200,
+                "seconds": number(),
+                "resumed": [],
+                "moved_bit": None,
+            }
             | {"emulated": None, "initial": digest(), "weights": "".join(digest() for _ in at)}
             for seed in seeds
         ],
@@ -155,7 +165,7 @@ def runs_of(study: Study, cell: Cell, points: int, chance: random.Random) -> dic
             for curve in cells.CURVES
         }
         | {"test_accuracy": [[chance.randrange(EXAMPLES) / EXAMPLES for _ in at] for _ in seeds]},
-        "values": {metric: {str(seed): number() for seed in seeds} for metric in measures.RUN},
+        "values": {metric: {str(seed): number() for seed in seeds} for metric in declared.OF_RUNS},
         "measures": {f"measure_{place}": [number(), number(), number(), SEEDS, 0] for place in range(50)},
         "partings": [
             {"seeds": [seeds[0], seed], "initial_equal": False, "draws_from": 1, "weights_from": 1, "equal": False}
@@ -180,7 +190,7 @@ def first(study: Study, chance: random.Random) -> dict[str, Any]:
     """The block of index.html with random numbers."""
 
     def values() -> dict[str, list[float]]:
-        return {name: [*(cells.number(chance.random()) for _ in range(3)), SEEDS, 0] for name in measures.CELL}
+        return {name: [*(cells.number(chance.random()) for _ in range(3)), SEEDS, 0] for name in declared.labels()}
 
     return {
         "study": study.name,
@@ -188,9 +198,9 @@ def first(study: Study, chance: random.Random) -> dict[str, Any]:
         "facts": [],
         "audit": {"clean": True, "findings": 0, "stale": 0, "says": []},
         "emulated": [],
-        "measures": {name: list(one) for name, one in measures.CELL.items()},
-        "of_runs": {name: list(one) for name, one in measures.RUN.items()},
-        "usual": list(measures.USUAL),
+        "measures": {name: list(one) for name, one in declared.labels().items()},
+        "of_runs": {name: list(one) for name, one in declared.OF_RUNS.items()},
+        "usual": list(declared.USUAL),
         "cells": [
             {"cell": list(cell), "seeds": list(study.seeds[cell]), "equal": None, "values": values()}
             for cell in study.cells

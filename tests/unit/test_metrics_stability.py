@@ -11,7 +11,7 @@ from toolnoise.metrics.entropy import cross_entropies
 from toolnoise.metrics.example_churn import ExampleChurn
 from toolnoise.metrics.groups import of_difficulty, rates
 from toolnoise.metrics.similarity import pairwise_cka
-from toolnoise.metrics.stability import stability
+from toolnoise.metrics.stability import of_all_draws, stability
 from toolnoise.stats.estimates import Estimate
 from toolnoise.stats.jackknife import Pairs, pairwise_jackknife
 from toolnoise.stats.sd_ratio import by_size, largest_by_size, sd_ratio
@@ -34,8 +34,14 @@ def noisy(runs):
     return logits.astype(np.float32), rng.normal(size=(runs, 40)).astype(np.float32)
 
 
+def every_row(logits, labels, groups, vectors):
+    rows = stability(logits, labels, groups, vectors, STREAM)
+    one_draw = [np.arange(len(logits))]
+    return rows + of_all_draws(predictions(logits), labels, logits.shape[-1], groups, one_draw, rows)
+
+
 def measured(logits, vectors, labels=LABELS, groups=None):
-    rows = stability(logits, labels, groups or {}, vectors, STREAM)
+    rows = every_row(logits, labels, groups or {}, vectors)
     found = {(metric, group): estimate for metric, group, estimate in rows}
     assert len(found) == len(rows)
     return found
@@ -81,10 +87,10 @@ def test_a_sub_group_is_measured_on_its_own_examples_against_all():
     predicted = predictions(logits[..., :2])
     part, whole = (rates(predicted, labels, 2, member)["fnr"] for member in (old, np.ones(60, bool)))
     assert found["fnr_sd", "Old"] == sd_chi2(part.values)
-    assert found["fnr_sd_ratio", "Old"] == sd_ratio(part.values, whole.values)
+    assert found["fnr_sd_ratio", "Old"] == sd_ratio([part.values], [whole.values])
     assert found["churn", "Old"] == pairwise_jackknife(churn(predicted[:, old])).within(0, 1)
-    assert found["fnr_sd_ratio_null", "Old"] == by_size(10, 30).range(8)
-    assert found["fnr_sd_ratio_difficulty_null", "Old"] == of_difficulty(part, whole).range(8)
+    assert found["fnr_sd_ratio_null", "Old"] == by_size(10, 30).range(7)
+    assert found["fnr_sd_ratio_difficulty_null", "Old"] == pytest.approx(of_difficulty([part], [whole]).range(7))
 
 
 def test_without_runs_everything_is_undefined():
@@ -110,14 +116,14 @@ def test_each_metric_is_the_one_that_its_name_says():
     assert found["accuracy_mean", "2"].value == pytest.approx(per_class[:, 2].mean(), rel=1e-12)
     assert found["accuracy_sd", "all"] == sd_chi2(overall)
     assert found["accuracy_sd_bootstrap", "1"] == sd_bootstrap(per_class[:, 1], STREAM)
-    assert found["accuracy_sd_ratio", "1"] == sd_ratio(per_class[:, 1], overall)
-    assert found["accuracy_sd_ratio_null", "1"] == by_size(20, 60).range(8)
+    assert found["accuracy_sd_ratio", "1"] == sd_ratio([per_class[:, 1]], [overall])
+    assert found["accuracy_sd_ratio_null", "1"] == by_size(20, 60).range(7)
     largest = largest_by_size(np.array([20, 20, 20]), 8)
     assert found["accuracy_sd_ratio_largest_null", "all"] == largest
     assert found["accuracy_sd_robust", "1"] == sd_robust(per_class[:, 1])
     assert found["accuracy_sd_binomial_null", "all"].value == pytest.approx(binomial_sd(overall.mean(), 60))
     assert found["accuracy_sd_independent_null", "all"].value == independent_errors_sd(predicted == LABELS)
-    variance = distribution_wise_variance(predicted == LABELS)
+    variance = distribution_wise_variance([predicted == LABELS], sd_robust(overall))
     assert found["accuracy_variance_distribution", "all"] == variance
     assert found["accuracy_sd_distribution", "all"] == distribution_wise_sd(variance)
     elsewhere = two_way_bootstrap(ExampleChurn(predicted), 8, 60, STREAM)
@@ -168,17 +174,16 @@ def test_a_class_without_examples_is_undefined_and_disturbs_nothing():
     logits, vectors = noisy(4)
     logits[..., 2] = -9
     padded = np.pad(logits, ((0, 0), (0, 0), (0, 1)), constant_values=-9)
-    wider = stability(padded, LABELS, {}, vectors, STREAM)
-    count = len(PER_PART)
+    wider = measured(padded, vectors)
     # Correlation and cross-entropy are of the logits, and see one more of them.
-    answers = [
-        row for row in wider[:-count] if not row[0].startswith(("c", "ensemble_c")) or row[0].startswith("churn")
-    ]
-    before = {row[:2]: row for row in stability(logits, LABELS, {}, vectors, STREAM)}
-    assert_equal(answers, [before[row[:2]] for row in answers])
-    assert len(before) - len(answers) == 9
-    assert [group for _, group, _ in wider[-count:]] == ["3"] * count
-    assert np.isnan([estimate for *_, estimate in wider[-count:]]).all()
+    of_scores = {"cka", "cka_debiased", "correlation_pearson", "correlation_spearman", "ensemble_cross_entropy_change"}
+    of_scores |= {f"cross_entropy_{what}" for what in SPREAD}
+    for key, estimate in measured(logits, vectors).items():
+        if key[0] not in of_scores:
+            assert_equal(wider[key], estimate)
+    empty = [estimate for (_, group), estimate in wider.items() if group == "3"]
+    assert len(empty) == len(PER_PART)
+    assert np.isnan(empty).all()
 
 
 def test_diversity_is_that_of_all_pairs_of_runs():

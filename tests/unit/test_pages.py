@@ -5,7 +5,10 @@ import re
 import numpy as np
 import pytest
 
+from toolnoise import streams
 from toolnoise.base.errors import BadInput
+from toolnoise.metrics import declared
+from toolnoise.metrics.stability import stability
 from toolnoise.pages import cells, compared, findings, tables, whole
 from toolnoise.provenance.page.document import part
 from toolnoise.provenance.record import anonymous
@@ -16,7 +19,7 @@ ALGO, IMPL, CONTROL = (Cell("cnn", "digits", "cpu", variant) for variant in ("al
 NAN = math.nan
 
 
-def measures(churn, sd=(0.004, 0.002, 0.02, 5, 0)):
+def of_cell(churn, sd=(0.004, 0.002, 0.02, 5, 0)):
     return {"churn": churn, "accuracy_sd": sd}
 
 
@@ -25,21 +28,21 @@ def says(found, bit_equal=(), emulated=()):
 
 
 def test_a_source_has_a_sentence_with_its_numbers_runs_and_place():
-    (sentence,) = says({ALGO: measures((0.047, 0.03, 0.06, 5, 1))})
+    (sentence,) = says({ALGO: of_cell((0.047, 0.03, 0.06, 5, 1))})
     wanted = "Drawing anew what the algorithm draws (ALGO) changes 4.70 % of predictions (3.00 to 6.00) and spreads "
     wanted += "accuracy by an SD of 0.40 points (0.20 to 2.00): cnn on digits, cpu, 5 runs, 1 diverged."
     assert sentence == wanted
 
 
 def test_emulated_noise_small_numbers_and_several_cells_are_named():
-    found = {IMPL: measures((2e-7, NAN, NAN, 2, 0)), IMPL._replace(model="bn"): measures((0.01, 0, 0.02, 2, 0))}
+    found = {IMPL: of_cell((2e-7, NAN, NAN, 2, 0)), IMPL._replace(model="bn"): of_cell((0.01, 0, 0.02, 2, 0))}
     (sentence,) = says(found, emulated=["cpu"])
     assert "(IMPL, emulated) changes 2.0e-5 % of predictions and" in sentence
     assert sentence.endswith("Churn over all 2 such cells: 2.0e-5 to 1.00 %.")
 
 
 def test_too_few_runs_are_no_finding():
-    assert says({ALGO: measures((NAN, NAN, NAN, 1, 0))})[0].endswith(
+    assert says({ALGO: of_cell((NAN, NAN, NAN, 1, 0))})[0].endswith(
         "too few runs to say what it changes (cnn on digits, cpu; 1 run)."
     )
 
@@ -124,6 +127,30 @@ def test_partings_of_runs_without_scores_need_no_labels(make_run, make_dump, tmp
     assert not block["pictures"]
 
 
+def with_draws(make_run, seeds):
+    def change(parts):
+        parts["record"]["spec"]["draw"] = parts["record"]["spec"]["seed"] // 10_000
+
+    return [runs.read(make_run(seed, change)) for seed in seeds]
+
+
+def test_runs_are_compared_within_their_draw_alone(make_run):
+    few = with_draws(make_run, (10_001, 10_002, 20_001, 20_002))
+    assert [(a.seed, b.seed) for a, b in cells.pairs(few)] == [(10_001, 10_002), (20_001, 20_002)]
+    many = with_draws(make_run, [draw * 10_000 + run for draw in (1, 2) for run in (1, 2, 3, 4)])
+    assert [(a.seed, b.seed) for a, b in cells.pairs(many)] == [
+        (draw * 10_000 + 1, draw * 10_000 + run) for draw in (1, 2) for run in (2, 3, 4)
+    ]
+    of_one = [runs.read(make_run(seed)) for seed in range(1, 9)]
+    assert [(a.seed, b.seed) for a, b in cells.pairs(of_one)] == [(1, seed) for seed in range(2, 9)]
+
+
+def test_a_cell_of_several_draws_does_not_say_that_only_its_variant_varies(make_run):
+    assert cells.says([runs.read(make_run(1))]) == "1 run; only what the variant names varies between them."
+    says = cells.says(with_draws(make_run, (10_001, 10_002, 20_001, 20_002)))
+    assert says.startswith("4 runs in 2 draws of the algorithm, 2 each. Between runs of one draw, only what")
+
+
 def test_a_page_that_is_refused_leaves_the_old_one_whole(tmp_path, monkeypatch):
     monkeypatch.setattr(whole, "Page", lambda _: None)
     for name in ("statements", "all_tables", "all_compared"):
@@ -137,3 +164,14 @@ def test_a_page_that_is_refused_leaves_the_old_one_whole(tmp_path, monkeypatch):
     with pytest.raises(BadInput):
         whole.show("s", [], [], [], [], [], *outs)
     assert not list(tmp_path.iterdir())
+
+
+def test_labels_call_similarities_and_distances_what_they_are():
+    runs = np.repeat(np.random.default_rng(1).normal(size=(1, 60, 3)).astype(np.float32), 4, axis=0)
+    rows = stability(runs, np.arange(60) % 3, {}, np.ones((4, 5)), streams.key(0, "init", 1))
+    equal = {metric: estimate.value for metric, group, estimate in rows if group == "all"}
+    similar = {name for name in declared.labels() if name in equal and equal[name] == 1}
+    assert similar == {"correlation_pearson", "cka"}
+    for name, label in declared.labels().items():
+        assert ("orrelation" in label.name or "CKA" in label.name) == (name in similar), name
+        assert "distance" not in label.name.lower() or equal[name] == 0, name

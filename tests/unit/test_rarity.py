@@ -9,7 +9,7 @@ from toolnoise.datasets.counting import COUNTS
 from toolnoise.figures import rarity, selection
 from toolnoise.metrics.accuracy import predictions
 from toolnoise.metrics.groups import of_difficulty, of_size, rates
-from toolnoise.metrics.stability import STABILITY, stability
+from toolnoise.metrics.stability import STABILITY, of_all_draws, stability
 
 LABELS = np.arange(200) % 2
 DEER = (LABELS == 1) & (np.arange(200) % 5 == 0)
@@ -28,7 +28,9 @@ def found():
     rows, counts = [], []
     for dataset, count in reversed(SHARES.items()):
         cell = ("small", dataset, "cpu", "algo")
-        measured = stability(logits_of(dataset), LABELS, {"deer": DEER}, np.ones((RUNS, 3)), streams.key(0, "init", 1))
+        logits = logits_of(dataset)
+        measured = stability(logits, LABELS, {"deer": DEER}, np.ones((RUNS, 3)), streams.key(0, "init", 1))
+        measured += of_all_draws(predictions(logits), LABELS, 2, {"deer": DEER}, [np.arange(RUNS)], measured)
         measured.append(("n_draws", "all", (float(RUNS), np.nan, np.nan)))
         rows += [(*cell, metric, group, *estimate, RUNS, 0) for metric, group, estimate in measured]
         counts += [(dataset, "train", "all", "all", 1000), (dataset, "train", "deer", "all", count)]
@@ -64,9 +66,9 @@ def test_nulls_scale_the_sd_of_all_by_size_and_by_difficulty(dataset, found):
         rates(predictions(logits_of(dataset)), LABELS, 2, member)["fnr"] for member in (DEER, np.ones(200, bool))
     )
     of_all = np.std(whole.values, ddof=1)
-    for name, null in (("size", of_size(part, whole)), ("difficulty", of_difficulty(part, whole))):
+    for name, null in (("size", of_size([part], [whole])), ("difficulty", of_difficulty([part], [whole]))):
         row = one(found, dataset, f"sd by {name}")
-        assert (row.value, row.ci_low, row.ci_high) == pytest.approx(of_all * np.array(null.range(RUNS)))
+        assert (row.value, row.ci_low, row.ci_high) == pytest.approx(of_all * np.array(null.range(RUNS - 1)))
     assert one(found, dataset, "sd by size").value == pytest.approx(np.sqrt(5) * of_all)
 
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_equal
 
-from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, standard_deviation
+from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, positive_mean_t, standard_deviation
 
 NAN = np.nan
 FRACTIONS = st.lists(st.integers(0, 997).map(lambda count: count / 997), max_size=12).map(np.array)
@@ -70,3 +70,25 @@ def test_clipping_moves_bounds_but_neither_the_value_nor_the_undefined():
     assert Estimate(0.9, -0.1, 1.2).within(0, 1) == Estimate(0.9, 0.0, 1.0)
     assert Estimate(0.9, 0.8, 0.95).within(0, 1) == Estimate(0.9, 0.8, 0.95)
     assert_equal(UNDEFINED.within(0, 1), UNDEFINED)
+
+
+def test_a_mean_over_draws_has_the_interval_of_its_logarithm():
+    found = positive_mean_t(np.array([0.5, 0.0, 1.5, 0.6]))
+    factor = np.exp(3.1824463 * np.std([0.5, 0.0, 1.5, 0.6], ddof=1) / 2 / 0.65)  # t with 3 degrees, a printed table
+    assert found == pytest.approx((0.65, 0.65 / factor, 0.65 * factor), rel=1e-7)
+    assert_equal(positive_mean_t(np.array([0.1, 0.2])), Estimate(0.15000000000000002, NAN, NAN))
+    assert_equal(positive_mean_t(np.zeros(3)), Estimate(0.0, NAN, NAN))
+
+
+@pytest.mark.parametrize("draws", [4, 10])
+@pytest.mark.parametrize(("sigma", "least"), [(0.7, 0.92), (1.3, 0.9)])
+def test_a_mean_over_draws_is_covered_where_they_differ_by_factors(draws, sigma, least):
+    drawn = np.random.Generator(np.random.Philox(1))
+    # Churn grows with a draw's sensitivity until it is that of all noise together.
+    sensitivities = 0.5 * np.exp(sigma * drawn.normal(size=(200_000,)))
+    churns = sensitivities / (1 + sensitivities)
+    studies, truth = drawn.choice(churns, (3000, draws)), churns.mean()
+    held = [[low < truth < high for _, low, high in (positive_mean_t(study), mean_t(study))] for study in studies]
+    logarithmic, linear = np.mean(held, axis=0)
+    assert logarithmic > least
+    assert logarithmic > linear

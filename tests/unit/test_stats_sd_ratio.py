@@ -8,10 +8,22 @@ from numpy.testing import assert_equal
 
 from toolnoise.stats import sd_ratio as module
 from toolnoise.stats.estimates import UNDEFINED, Estimate
-from toolnoise.stats.sd_ratio import by_difficulty, by_size, largest_by_size, sd_ratio
+from toolnoise.stats.sd_ratio import by_difficulty, by_size, freedom, largest_by_size
+from toolnoise.stats.sd_ratio import sd_ratio as over_draws
 from toolnoise.stats.testset import independent_errors_sd
 
 NAN = np.nan
+
+
+def sd_ratio(part, whole):
+    """The ratio of runs of one draw."""
+    return over_draws([part], [whole])
+
+
+def pvalue_of(null, part, whole):
+    return null.pvalue(sd_ratio(part, whole).value, len(part) - 1)
+
+
 FRACTIONS = st.lists(st.integers(0, 20).map(lambda count: count / 20), max_size=8).map(np.array)
 
 
@@ -75,7 +87,7 @@ def test_ratio_by_size_alone_holds_95_percent_of_studies_without_any_other_diffe
     one, rest = (draws.normal(size=(20_000, runs)) / np.sqrt(size) for size in (part, whole - part))
     both = (part * one + (whole - part) * rest) / whole
     ratios = one.std(axis=1) / both.std(axis=1)
-    expected, low, high = by_size(part, whole).range(runs)
+    expected, low, high = by_size(part, whole).range(runs - 1)
     assert expected == pytest.approx(np.sqrt(whole / part))
     # Of 20,000 binomial draws, 0.4 points are more than two standard errors on each side.
     assert np.mean(ratios < low) == pytest.approx(0.025, abs=0.004)
@@ -84,17 +96,17 @@ def test_ratio_by_size_alone_holds_95_percent_of_studies_without_any_other_diffe
 
 def test_ratio_by_size_alone_has_the_limit_of_the_f_test():
     # A part so small that it says nothing about the whole: two independent SDs of 10 runs, a factor of 2.01.
-    expected, low, high = by_size(1, 10**9).range(10)
+    expected, low, high = by_size(1, 10**9).range(9)
     assert round(high / expected, 2) == round(expected / low, 2) == 2.01
 
 
 def test_the_whole_is_always_as_noisy_as_itself():
-    assert by_size(7, 7).range(10) == (1, 1, 1)
+    assert by_size(7, 7).range(9) == (1, 1, 1)
 
 
 def test_ratio_by_size_alone_needs_an_example_for_its_value_and_two_runs_for_its_range():
-    assert_equal(by_size(0, 9).range(10), UNDEFINED)
-    assert_equal(by_size(1, 9).range(1), Estimate(3.0, NAN, NAN))
+    assert_equal(by_size(0, 9).range(9), UNDEFINED)
+    assert_equal(by_size(1, 9).range(0), Estimate(3.0, NAN, NAN))
 
 
 @pytest.mark.parametrize(("classes", "published"), [(10, (4.4, 2.9, 7.8)), (100, (16.8, 10.8, 29))])
@@ -115,19 +127,19 @@ def test_the_largest_ratio_is_undefined_without_runs_or_examples():
 
 @pytest.mark.parametrize(("part", "whole"), [(1, 10), (3, 10), (1, 2)])
 def test_a_parts_sd_is_significant_exactly_if_its_ratio_lies_outside_what_size_makes_it(part, whole):
-    _, low, high = by_size(part, whole).range(10)
+    _, low, high = by_size(part, whole).range(9)
     for replicate in range(200):
         runs = np.random.Generator(np.random.Philox(replicate)).normal(0, 1, (whole, 10))
         one, all_of_them = runs[:part].mean(axis=0), runs.mean(axis=0)
-        pvalue = by_size(part, whole).pvalue(one, all_of_them)
+        pvalue = pvalue_of(by_size(part, whole), one, all_of_them)
         ratio = one.std(ddof=1) / all_of_them.std(ddof=1)
         assert (pvalue < 0.05) == (not low < ratio < high)
 
 
 def test_a_part_without_noise_or_that_is_the_whole_is_not_tested():
-    assert np.isnan(by_size(1, 10).pvalue(np.full(5, 0.9), normal(5)))
-    assert np.isnan(by_size(9, 9).pvalue(normal(5), normal(5)))
-    assert np.isnan(by_size(1, 2).pvalue(normal(1), normal(1)))
+    assert np.isnan(pvalue_of(by_size(1, 10), np.full(5, 0.9), normal(5)))
+    assert np.isnan(pvalue_of(by_size(9, 9), normal(5), normal(5)))
+    assert np.isnan(pvalue_of(by_size(1, 2), normal(1), normal(1)))
 
 
 def test_another_stream_moves_the_largest_ratio_by_less_than_two_percent(monkeypatch):
@@ -145,8 +157,8 @@ def test_where_all_examples_err_equally_often_difficulty_is_size():
 
 def test_a_part_that_never_errs_or_an_unknown_one_has_no_null_of_difficulty():
     for sds in ((0.0, 0.1), (0.1, 0.0), (NAN, 0.1)):
-        assert_equal(by_difficulty(sds[0], 5, sds[1], 10).range(10), UNDEFINED)
-        assert np.isnan(by_difficulty(sds[0], 5, sds[1], 10).pvalue(normal(10), normal(10, 2)))
+        assert_equal(by_difficulty(sds[0], 5, sds[1], 10).range(9), UNDEFINED)
+        assert np.isnan(pvalue_of(by_difficulty(sds[0], 5, sds[1], 10), normal(10), normal(10, 2)))
 
 
 def test_independent_errors_of_a_hard_part_are_unlike_its_size_and_like_its_difficulty():
@@ -159,10 +171,49 @@ def test_independent_errors_of_a_hard_part_are_unlike_its_size_and_like_its_diff
         hard = right[:, :100]
         part, whole = hard.mean(axis=1), right.mean(axis=1)
         null = by_difficulty(independent_errors_sd(hard), 100, independent_errors_sd(right), 500)
-        _, low, high = null.range(20)
-        size.append(by_size(100, 500).pvalue(part, whole) < 0.05)
-        difficulty.append(null.pvalue(part, whole) < 0.05)
+        _, low, high = null.range(19)
+        size.append(pvalue_of(by_size(100, 500), part, whole) < 0.05)
+        difficulty.append(pvalue_of(null, part, whole) < 0.05)
         within.append(low < part.std() / whole.std() < high)
     assert np.mean(size) > 0.9
     assert np.mean(difficulty) == pytest.approx(0.05, abs=0.027)  # three standard errors
     assert np.mean(within) == 1 - np.mean(difficulty)
+
+
+def of_draws(draws, runs, sigma, replicate):
+    """A part of 50 of 400 examples in each draw, where draws differ in noise by a log-normal factor."""
+    drawn = np.random.Generator(np.random.Philox(replicate))
+    scale = np.exp(sigma * drawn.normal(size=(draws, 1)))
+    part, rest = (scale * drawn.normal(size=(draws, runs)) / np.sqrt(count) for count in (50, 350))
+    return part, (50 * part + 350 * rest) / 400
+
+
+def test_over_draws_the_ratio_is_that_of_the_root_mean_squares():
+    part, whole = of_draws(4, 5, 1.0, 1)
+    root = [np.sqrt(np.mean(arm.var(axis=1, ddof=1))) for arm in (part, whole)]
+    found = over_draws(part, whole)
+    assert found.value == pytest.approx(root[0] / root[1])
+    assert found.low < found.value < found.high
+    # One draw without noise in the part: the mean of the ratios' logarithms has no such value.
+    assert over_draws([np.zeros(5), *part[1:]], whole).value > 0
+    assert_equal(over_draws(part[:2], whole[:2])[1:], (NAN, NAN))
+
+
+@pytest.mark.parametrize(("draws", "runs"), [(2, 4), (4, 2), (4, 4), (10, 10)])
+@pytest.mark.parametrize("sigma", [0, 0.7, 1.3])
+def test_the_null_holds_its_level_where_draws_differ(draws, runs, sigma):
+    null, rejected = by_size(50, 400), []
+    for study in range(1000):
+        part, whole = of_draws(draws, runs, sigma, study)
+        ratio, known = over_draws(part, whole).value, freedom(whole)
+        rejected.append(null.pvalue(ratio, known) < 0.05)
+        _, low, high = null.range(known)
+        assert rejected[-1] == (not low < ratio < high)
+    assert np.mean(rejected) < 0.065
+
+
+def test_the_freedom_of_draws_is_that_of_all_or_of_the_only_one_with_noise():
+    runs = normal(5)
+    assert freedom([runs]) == freedom([runs, np.zeros(5), np.zeros(1)]) == 4
+    assert freedom([runs, runs + 1, 2 - runs]) == pytest.approx(12)
+    assert np.isnan(freedom([np.zeros(5)] * 2))

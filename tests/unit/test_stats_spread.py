@@ -12,6 +12,7 @@ from toolnoise.stats.spread import (
     RESAMPLES,
     equal_runs_sd,
     range_in_sds,
+    root_mean_square,
     sd_bootstrap,
     sd_chi2,
     sd_robust,
@@ -219,3 +220,28 @@ def test_the_range_of_normal_runs_in_sds_grows_with_their_number_as_tables_of_qu
     wanted = {2: 1.128, 3: 1.693, 5: 2.326, 10: 3.078, 16: 3.532, 25: 3.931}
     assert {runs: round(range_in_sds(runs), 3) for runs in wanted} == wanted
     assert range_in_sds(1) == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize(("draws", "runs"), [(4, 4), (10, 10)])
+@pytest.mark.parametrize(("sigma", "least"), [(0, 0.94), (0.7, 0.92), (1.3, 0.9)])
+def test_an_sd_over_draws_is_covered_where_draws_differ_in_noise(draws, runs, sigma, least):
+    drawn = np.random.Generator(np.random.Philox(int(10 * sigma)))
+    variances = np.exp(sigma * drawn.normal(size=(3000, draws)))
+    sds = np.sqrt(variances * drawn.chisquare(runs - 1, (3000, draws)) / (runs - 1))
+    low, high = np.array([root_mean_square(study)[1:] for study in sds]).T
+    truth, given = np.exp(sigma**2 / 4), ~np.isnan(low)
+    assert given.mean() > 0.9
+    assert least < np.mean(((low < truth) & (truth < high))[given]) < 0.98
+    # The interval of a pooled variance takes draws for equally noisy.
+    pooled, freedom = np.sqrt(np.mean(sds**2, axis=1)), draws * (runs - 1)
+    low, high = pooled * np.sqrt(freedom / stats.chi2.ppf([[0.975], [0.025]], freedom))
+    assert (np.mean((low < truth) & (truth < high)) < 0.9) == (sigma > 0)
+
+
+def test_an_sd_over_draws_may_have_a_draw_without_noise_but_not_only_such():
+    found = root_mean_square(np.array([0.0, 1.0, 1.0, 1.0]))
+    assert found.value == pytest.approx(np.sqrt(3 / 4))
+    assert 0 < found.low < found.value < found.high < 10
+    assert_equal(root_mean_square(np.zeros(4)), Estimate(0.0, NAN, NAN))
+    assert_equal(root_mean_square(np.array([0.0, 0.0, 0.0, 1.0])), Estimate(0.5, NAN, NAN))
+    assert_equal(root_mean_square(np.array([1.0, 2.0])), Estimate(np.sqrt(2.5), NAN, NAN))

@@ -24,6 +24,7 @@ from toolnoise.dumps.layer_dump import gram
 from toolnoise.figures import sheets
 from toolnoise.metrics import frameworks
 from toolnoise.metrics import growth as growing
+from toolnoise.metrics.accuracy import predictions
 from toolnoise.metrics.cross_tooling import CROSS_TOOLING
 from toolnoise.metrics.ensembles import ENSEMBLES, by_size
 from toolnoise.metrics.frameworks import FRAMEWORKS, PARTINGS
@@ -35,7 +36,7 @@ from toolnoise.metrics.part_sizes import PART_SIZES, sizes
 from toolnoise.metrics.per_run import RUNS as RUNS_OF_CELLS
 from toolnoise.metrics.ratios import RATIOS
 from toolnoise.metrics.remedies import REMEDIES
-from toolnoise.metrics.stability import STABILITY, stability
+from toolnoise.metrics.stability import STABILITY, of_all_draws, stability
 from toolnoise.study import catalogue, published
 
 RUNS, EXAMPLES = 6, 400
@@ -53,7 +54,9 @@ def measured(place, labels, classes, groups, noise, runs=RUNS):
     common = draws.normal(size=(len(labels), classes)) + 1.5 * np.eye(classes)[labels]
     logits = common + noise * draws.normal(size=(runs, len(labels), classes))
     vectors = draws.normal(size=(1, 50)) + noise * draws.normal(size=(runs, 50))
-    rows = stability(logits.astype(np.float32), labels, groups, vectors, streams.key(0, "init", 1))
+    logits = logits.astype(np.float32)
+    rows = stability(logits, labels, groups, vectors, streams.key(0, "init", 1))
+    rows += of_all_draws(predictions(logits), labels, classes, groups, [np.arange(runs)], rows)
     return [(*place, metric, group, *estimate, runs, 0) for metric, group, estimate in rows]
 
 

@@ -62,7 +62,7 @@ def _quantities(
     }
     expected = values[f"{rate}_sd_ratio_null", group].value, values[f"{rate}_sd_ratio_difficulty_null", group].value
     for null, ratio in zip((SIZE, DIFFICULTY), expected, strict=True):
-        bounds = Null(ratio, (ratio * mine / everyone) ** 2).range(freedom + 1)
+        bounds = Null(ratio, (ratio * mine / everyone) ** 2).range(freedom)
         found[f"sd by {null}"] = Estimate(*(found["sd of all"].value * np.array(bounds)).tolist())
     found[f"churn by {SIZE}"] = values["churn", "all"]
     found[f"churn by {DIFFICULTY}"] = _churn_by_errors(

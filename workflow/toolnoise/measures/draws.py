@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from toolnoise.metrics import Row
+from toolnoise.metrics.declared import METRICS, Metric, bounded
 from toolnoise.metrics.groups import examples_of
 from toolnoise.metrics.per_run import (
     INDEPENDENT,
@@ -18,15 +19,7 @@ from toolnoise.metrics.per_run import (
 )
 from toolnoise.stats import draws
 from toolnoise.stats.draws import Drawn
-from toolnoise.stats.estimates import Estimate, mean_t
-from toolnoise.stats.testset import distribution_wise_sd
-
-# The range of each kind of measure, by the start of its name; others are unbounded.
-RANGES = {
-    **dict.fromkeys(("accuracy_mean", "fpr_mean", "fnr_mean", "churn"), (0, 1)),
-    **dict.fromkeys(("correlation", "cka"), (-1, 1)),
-    **dict.fromkeys(("l2", "cross_entropy_mean"), (0, np.inf)),
-}
+from toolnoise.stats.estimates import Estimate
 
 
 class Grouped(NamedTuple):
@@ -52,16 +45,14 @@ def grouped(drawn: Sequence[Drawn]) -> Grouped:
     return Grouped(groups, len(found), table, crossed)
 
 
-def over_draws(drawn: Grouped, measure: Callable[[np.ndarray], list[Row]]) -> list[Row]:
-    """Rows of a measure of runs, each a mean over draws with an interval over draws; as they are if there is one."""
+def over_draws(
+    drawn: Grouped, measure: Callable[[np.ndarray], list[Row]], declared: Mapping[str, Metric] = METRICS
+) -> list[Row]:
+    """Rows of a measure of runs, each of all draws with an interval over draws; as they are if there is one draw."""
     each = [measure(group) for group in drawn.groups]
     if len(each) == 1:
         return each[0]
-    return [
-        (metric, group, _over(metric, [row[2] for row in rows]))
-        for rows in zip(*each, strict=True)
-        for metric, group, _ in rows[:1]
-    ]
+    return bounded((_over(rows, declared) for rows in zip(*each, strict=True)), declared)
 
 
 def over_sizes(each: list[list[tuple[int, Row, int]]]) -> list[tuple[int, Row, int]]:
@@ -70,9 +61,8 @@ def over_sizes(each: list[list[tuple[int, Row, int]]]) -> list[tuple[int, Row, i
         return each[0]
     found = []
     for rows in zip(*each, strict=True):
-        size, (metric, group, _), _ = rows[0]
-        estimate = _over(metric, [row[2] for _, row, _ in rows])
-        found.append((size, (metric, group, estimate), sum(ensembles for *_, ensembles in rows)))
+        (row,) = bounded([_over([row for _, row, _ in rows], METRICS)])
+        found.append((rows[0][0], row, sum(ensembles for *_, ensembles in rows)))
     return found
 
 
@@ -116,42 +106,19 @@ def _within(drawn: Grouped, values: np.ndarray, measure: Callable[[np.ndarray], 
     return found
 
 
-def _over(metric: str, found: list[Estimate]) -> Estimate:
+def _over(rows: Sequence[Row], declared: Mapping[str, Metric]) -> Row:
+    metric, group, _ = rows[0]
     # A draw with too few runs has no value of its own.
-    found = [estimate for estimate in found if not np.isnan(estimate.value)] or found[:1]
-    over = _mean_over(metric, found)
-    if over.low != over.high:
-        return over
-    # Draws with equal values leave the interval of one draw, which has no width only if its runs are bit-equal.
-    _, lows, highs = zip(*found, strict=True)
-    return Estimate(over.value, float(np.min(lows)), float(np.max(highs)))
-
-
-def _mean_over(metric: str, found: list[Estimate]) -> Estimate:
+    found = [estimate for *_, estimate in rows if not np.isnan(estimate.value)] or [rows[0][-1]]
+    over = declared[metric].over
+    assert over, f"{metric} is made from all draws at once"
     values = np.array([estimate.value for estimate in found])
-    if metric.endswith("_holm"):  # rejected if any draw rejects: Bonferroni over the draws
-        lowest = np.fmin.reduce(values)
-        return Estimate(float(min(1.0, lowest * len(values))), np.nan, np.nan)
-    if metric.endswith(("_sd_ratio_null", "_sd_ratio_difficulty_null")):
-        # A mean over draws spreads less than the ratio of one draw, on a logarithmic scale by the root of their number.
-        middle, low, high = np.log(found).mean(axis=0)
-        root = np.sqrt(len(found))
-        return Estimate(*np.exp([middle, middle - (middle - low) / root, middle + (high - middle) / root]).tolist())
-    if "_null" in metric:  # about the same in every draw; the range of a largest ratio is wider than it need be
-        return Estimate(*np.mean(found, axis=0).tolist())
-    if metric == "churn_new_examples":  # the examples are the same in every draw, so the draws do not show their part
-        return Estimate(float(values.mean()), np.nan, np.nan)
-    if metric == "accuracy_sd_distribution":
-        return distribution_wise_sd(mean_t(values * np.abs(values)))
-    if "_sd" in metric and "_ratio" not in metric:
-        squares = mean_t(values**2).within(0, np.inf)
-        return Estimate(*np.sqrt(squares).tolist())
-    if "_sd_ratio" in metric:
-        if not (values > 0).all():
-            return Estimate(float(values.mean()), np.nan, np.nan)
-        return Estimate(*np.exp(mean_t(np.log(values))).tolist())
-    bounds = next((bounds for start, bounds in RANGES.items() if metric.startswith(start)), (-np.inf, np.inf))
-    return mean_t(values).within(*bounds)
+    of_all = over(values)
+    if (values == values[0]).all():
+        # Draws with equal values leave the interval of one draw, which has no width only if its runs are bit-equal.
+        _, lows, highs = zip(*found, strict=True)
+        of_all = Estimate(of_all.value, float(np.min(lows)), float(np.max(highs)))
+    return metric, group, of_all
 
 
 def _table(drawn: Sequence[Drawn], members: list[np.ndarray]) -> tuple[np.ndarray, bool]:

@@ -96,5 +96,5 @@ def _of_metrics(
     def of_draw(some: np.ndarray) -> list[Row]:
         return values.of_metrics({name: found[some] for name, found in each.items()}, vectors.of(some), stream)
 
-    found = draws.over_draws(together, of_draw)
+    found = draws.over_draws(together, of_draw, values.declared_as(names))
     return noise.as_rows(cell, dump, together, found, [(name, "all", of_runs) for name, of_runs in each.items()], [])

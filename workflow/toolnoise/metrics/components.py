@@ -7,9 +7,11 @@ differ as two runs of ALGO+IMPL do. So the ratio of these two churns says how mu
 import numpy as np
 
 from toolnoise.metrics import Row
+from toolnoise.metrics.declared import bounded
+from toolnoise.metrics.equal_runs import with_width
 from toolnoise.stats.components import components
-from toolnoise.stats.estimates import UNDEFINED, Estimate, t_interval
-from toolnoise.stats.jackknife import standard_error
+from toolnoise.stats.estimates import UNDEFINED, Estimate, positive_mean_t, t_interval
+from toolnoise.stats.jackknife import log_jackknife, standard_error
 
 PARTS = {"algo": "row", "impl": "within", "impl_alone": "column", "interaction": "interaction"}
 
@@ -25,28 +27,30 @@ def rows(predicted: np.ndarray, labels: np.ndarray, table: np.ndarray, crossed: 
     found += [(f"correctness_variance_{name}", part) for name, part in _of_examples(right, crossed).items()]
     same, other, share = _churns(predicted[table], crossed)
     found += [("churn_same_draw", same), ("churn_other_draw", other), ("churn_impl_share", share)]
-    return [(metric, "all", estimate) for metric, estimate in found]
+    return bounded(with_width(((metric, "all", estimate) for metric, estimate in found), equal=False))
 
 
 def _of_examples(right: np.ndarray, crossed: bool) -> dict[str, Estimate]:
-    """The components of an example's correctness, on average over the examples.
+    """The components of an example's correctness, on average over the examples, with intervals over draws.
 
-    Intervals are over the draws; that of the implementation's own component is over implementation draws.
+    That of the implementation's own component has none: it would be over draws of both, of which some differ much more
+    than others.
     """
     if min(right.shape[:2]) < 2:
         return dict.fromkeys(PARTS, UNDEFINED)
-    whole = dict(zip(PARTS, _mean_components(right, crossed), strict=True))
-    return {name: _without_each(right, crossed, name, value) for name, value in whole.items()}
-
-
-def _without_each(right: np.ndarray, crossed: bool, name: str, value: float) -> Estimate:
-    axis = 1 if name == "impl_alone" else 0
-    count = right.shape[axis]
-    if count < 3 or np.isnan(value):
-        return Estimate(float(value), np.nan, np.nan)
-    place = list(PARTS).index(name)
-    without = [_mean_components(np.delete(right, one, axis=axis), crossed)[place] for one in range(count)]
-    return t_interval(value, standard_error(np.array(without)), count - 1)
+    whole = _mean_components(right, crossed)
+    without = np.array(
+        [_mean_components(np.delete(right, draw, axis=0), crossed) for draw in range(len(right)) if len(right) > 2]
+    )
+    found = {}
+    for place, (name, value) in enumerate(zip(PARTS, whole, strict=True)):
+        if len(without) == 0 or name == "impl_alone":
+            found[name] = Estimate(float(value), np.nan, np.nan)
+        elif name == "algo":  # it can be negative
+            found[name] = t_interval(value, standard_error(without[:, place]), len(without) - 1)
+        else:
+            found[name] = log_jackknife(value, without[:, place])
+    return found
 
 
 def _mean_components(right: np.ndarray, crossed: bool) -> np.ndarray:
@@ -82,18 +86,8 @@ def _churns(predicted: np.ndarray, crossed: bool) -> tuple[Estimate, Estimate, E
         [_between(np.delete(predicted, draw, axis=0), np.delete(same, draw), crossed) for draw in range(draws)]
     )
     means = np.array([np.delete(within, draw).mean() for draw in range(draws)])
-    share = UNDEFINED
-    if other > 0:
-        share = Estimate(float(within.mean() / other), np.nan, np.nan)
-        if (means > 0).all() and (without > 0).all():
-            logarithm = t_interval(np.log(share.value), standard_error(np.log(means / without)), draws - 1)
-            # Two runs that share a draw are at least as alike, in expectation, as two that do not.
-            share = Estimate(share.value, *np.exp(logarithm[1:]).tolist()).within(0, 1)
-    return (
-        t_interval(within.mean(), standard_error(means), draws - 1).within(0, 1),
-        t_interval(other, standard_error(without), draws - 1).within(0, 1),
-        share,
-    )
+    share = log_jackknife(within.mean() / other, means / without) if other > 0 and (without > 0).all() else UNDEFINED
+    return positive_mean_t(within), log_jackknife(other, without), share
 
 
 def _between(predicted: np.ndarray, same: np.ndarray, crossed: bool) -> float:

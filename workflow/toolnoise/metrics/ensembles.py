@@ -13,6 +13,7 @@ from toolnoise.base.metric_files import CELL, MEASURE, Columns
 from toolnoise.metrics import Row
 from toolnoise.metrics.accuracy import accuracies, predictions
 from toolnoise.metrics.churn import churn
+from toolnoise.metrics.declared import bounded
 from toolnoise.metrics.entropy import example_entropies
 from toolnoise.metrics.equal_runs import bit_equal, rate_step, value_step, with_width
 from toolnoise.metrics.groups import spread_rows
@@ -113,8 +114,8 @@ def by_size(logits: np.ndarray, labels: np.ndarray, largest: int, stream: int) -
         predicted, entropies = _measured(logits, labels, members)
         found = [
             *spread_rows("accuracy", "all", accuracies(predicted, labels), step, stream),
-            *spread_rows("cross_entropy", "all", entropies, value_step(equal), stream, np.inf),
-            ("churn", "all", pairwise_jackknife(churn(predicted)).within(0, 1)),
+            *spread_rows("cross_entropy", "all", entropies, value_step(equal), stream),
+            ("churn", "all", pairwise_jackknife(churn(predicted))),
         ]
-        rows += [(members, row, len(predicted)) for row in with_width(found, equal)]
+        rows += [(members, row, len(predicted)) for row in bounded(with_width(found, equal))]
     return rows

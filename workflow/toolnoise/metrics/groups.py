@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from toolnoise.metrics import Row
-from toolnoise.stats.estimates import mean_t
+from toolnoise.stats.estimates import Estimate, mean_t
 from toolnoise.stats.multiplicity import holm
-from toolnoise.stats.sd_ratio import Null, by_difficulty, by_size, sd_ratio
+from toolnoise.stats.sd_ratio import Null, by_difficulty, by_size, freedom, sd_ratio
 from toolnoise.stats.spread import sd_bootstrap, sd_chi2, sd_robust
 from toolnoise.stats.testset import independent_errors_sd
 
@@ -42,43 +42,63 @@ def examples_of(labels: np.ndarray, classes: int, member: np.ndarray) -> dict[st
     return found
 
 
-def spread_rows(rate: str, group: str, values: np.ndarray, step: float, stream: int, highest: float = 1) -> list[Row]:
-    """Mean and SD over runs of a rate, or of another quantity between 0 and `highest`, with its `step`."""
+def spread_rows(rate: str, group: str, values: np.ndarray, step: float, stream: int) -> list[Row]:
+    """Mean and SD over runs of a rate, or of another quantity, with its `step`."""
     return [
-        (f"{rate}_mean", group, mean_t(values, step).within(0, highest)),
+        (f"{rate}_mean", group, mean_t(values, step)),
         (f"{rate}_sd", group, sd_chi2(values, step)),
         (f"{rate}_sd_bootstrap", group, sd_bootstrap(values, stream, step)),
         (f"{rate}_sd_robust", group, sd_robust(values, step)),
     ]
 
 
-def part_rows(rate: str, group: str, part: Rate, whole: Rate, step: float, stream: int) -> list[Row]:
-    """Mean and SD of a part's rate, its SD over the whole's SD, and the ratios expected from size and difficulty."""
-    runs = len(part.values)
+def ratio_rows(rate: str, group: str, parts: Sequence[Rate], wholes: Sequence[Rate]) -> list[Row]:
+    """The SD of a part's rate over that of the whole, and the ratios expected from size and difficulty.
+
+    The rates are those of the runs of each draw.
+    """
+    known = _freedom(wholes)
     return [
-        *spread_rows(rate, group, part.values, step, stream),
-        (f"{rate}_sd_ratio", group, sd_ratio(part.values, whole.values)),
-        (f"{rate}_sd_ratio_null", group, of_size(part, whole).range(runs)),
-        (f"{rate}_sd_ratio_difficulty_null", group, of_difficulty(part, whole).range(runs)),
+        (f"{rate}_sd_ratio", group, _ratio(parts, wholes)),
+        (f"{rate}_sd_ratio_null", group, of_size(parts, wholes).range(known)),
+        (f"{rate}_sd_ratio_difficulty_null", group, of_difficulty(parts, wholes).range(known)),
     ]
 
 
-def of_size(part: Rate, whole: Rate) -> Null:
+def of_size(parts: Sequence[Rate], wholes: Sequence[Rate]) -> Null:
     """The null of a part whose examples are as noisy as all others."""
-    return by_size(part.examples, whole.examples)
+    return by_size(parts[0].examples, wholes[0].examples)
 
 
-def of_difficulty(part: Rate, whole: Rate) -> Null:
+def of_difficulty(parts: Sequence[Rate], wholes: Sequence[Rate]) -> Null:
     """The null of a part whose examples err as often as they do, independently."""
-    return by_difficulty(part.independent_sd, part.examples, whole.independent_sd, whole.examples)
+    return by_difficulty(independent(parts), parts[0].examples, independent(wholes), wholes[0].examples)
 
 
-def unlike(null: Callable[[Rate, Rate], Null], parts: Sequence[tuple[Rate, Rate]]) -> np.ndarray:
+def independent(draws: Sequence[Rate]) -> float:
+    """The SD of independent errors, from the mean variance over draws; a draw of one run has none."""
+    variances = [rate.independent_sd**2 for rate in draws if len(rate.values) > 1]
+    return float(np.sqrt(np.mean(variances))) if variances else np.nan
+
+
+def unlike(
+    null: Callable[[Sequence[Rate], Sequence[Rate]], Null],
+    parts: Sequence[tuple[Sequence[Rate], Sequence[Rate]]],
+) -> np.ndarray:
     """The p-value of each part, given with its whole, for an SD that differs from the one that its null expects.
 
     It is adjusted for the number of tests (Holm), since the most extreme of many parts is extreme by chance.
     """
-    return holm(np.array([null(part, whole).pvalue(part.values, whole.values) for part, whole in parts]))
+    pvalues = [null(part, whole).pvalue(_ratio(part, whole).value, _freedom(whole)) for part, whole in parts]
+    return holm(np.array(pvalues))
+
+
+def _ratio(parts: Sequence[Rate], wholes: Sequence[Rate]) -> Estimate:
+    return sd_ratio([part.values for part in parts], [whole.values for whole in wholes])
+
+
+def _freedom(wholes: Sequence[Rate]) -> float:
+    return freedom([whole.values for whole in wholes])
 
 
 def _share(hits: np.ndarray, among: np.ndarray) -> Rate:

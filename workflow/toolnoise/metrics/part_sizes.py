@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from toolnoise.base.metric_files import CELL, ESTIMATE, Columns
-from toolnoise.stats.estimates import Estimate, t_interval
-from toolnoise.stats.jackknife import standard_error
+from toolnoise.stats.estimates import Estimate
+from toolnoise.stats.jackknife import log_jackknife
+from toolnoise.stats.spread import root_mean_square
 from toolnoise.stats.testset import moments
 
 PART_SIZES: Columns = {**CELL, "metric": str, "group": str, "examples": int, **ESTIMATE}
@@ -31,26 +32,23 @@ def sizes(examples: int) -> list[int]:
 def sd_by_size(wrong: np.ndarray, groups: Sequence[np.ndarray]) -> Iterator[tuple[str, int, Estimate]]:
     """The SD at each size, and what it would be if examples erred independently, from errors of runs [S, N].
 
-    `groups` are the runs of each draw, over which variances are averaged. The interval is that of the logarithm, by
-    leaving out a draw or, if there is one, a run.
+    `groups` are the runs of each draw, over which variances are averaged. The interval is over draws or, if there is
+    one, that of the logarithm by leaving out a run.
     """
+    groups = [runs for runs in groups if len(runs) > 1] or groups[:1]
     each = np.array([moments(wrong[runs]) for runs in groups])
-    if len(groups) == 1:
-        runs = groups[0]
-        without = np.array([moments(wrong[np.delete(runs, place)]) for place in range(len(runs))]).reshape(-1, 2)
-    else:
-        without = np.array([np.delete(each, place, axis=0).mean(axis=0) for place in range(len(each))])
+    alone = groups[0] if len(groups) == 1 else groups[0][:0]
+    without = np.array([moments(wrong[np.delete(alone, place)]) for place in range(len(alone))]).reshape(-1, 2)
     for size in sizes(wrong.shape[1]):
         for name, weight in (("sd", 1 - 1 / size), ("sd_independent_null", 0)):
             by_size = np.array([1 / size, weight])
-            yield name, size, _root(float(each.mean(axis=0) @ by_size), without @ by_size)
+            sds = _roots(each @ by_size)
+            yield (
+                name,
+                size,
+                log_jackknife(sds[0], _roots(without @ by_size)) if len(sds) == 1 else root_mean_square(sds),
+            )
 
 
-def _root(variance: float, without: np.ndarray) -> Estimate:
-    """An SD with its interval, from its square and that without each unit."""
-    # Rounding may leave a variance of 0 a little below.
-    value = float(np.sqrt(max(variance, 0))) if variance == variance else np.nan
-    if not (value > 0 and len(without) > 2 and (without > 0).all()):
-        return Estimate(value, np.nan, np.nan)
-    logarithm = t_interval(np.log(value), standard_error(np.log(without)) / 2, len(without) - 1)
-    return Estimate(value, *np.exp(logarithm[1:]).tolist())
+def _roots(variances: np.ndarray) -> np.ndarray:
+    return np.sqrt(np.maximum(variances, 0))  # rounding may leave a variance of 0 a little below

@@ -15,6 +15,7 @@ from toolnoise.base.metric_files import CELL, MEASURE, Columns
 from toolnoise.metrics import Row
 from toolnoise.metrics.accuracy import accuracies, predictions
 from toolnoise.metrics.churn import churn
+from toolnoise.metrics.declared import bounded
 from toolnoise.metrics.diversity import diversity
 from toolnoise.metrics.entropy import cross_entropies
 from toolnoise.metrics.equal_runs import bit_equal, rate_step, value_step, with_width
@@ -76,19 +77,19 @@ class Measured(NamedTuple):
     def rows(self, stream: int) -> list[Row]:
         """Each measure with its interval, as in a cell's stability."""
         found = [
-            ("churn", pairwise_jackknife(self.churn).within(0, 1)),
-            ("correlation_pearson", pairwise_similarity(self.pearson).within(-1, 1)),
-            ("correlation_spearman", pairwise_similarity(self.spearman).within(-1, 1)),
-            ("ensemble_accuracy_change", pairwise_mean(self.accuracy_change).within(-1, 1)),
-            ("ensemble_cross_entropy_change", pairwise_mean(self.cross_entropy_change).within(-np.inf, 0)),
+            ("churn", pairwise_jackknife(self.churn)),
+            ("correlation_pearson", pairwise_similarity(self.pearson)),
+            ("correlation_spearman", pairwise_similarity(self.spearman)),
+            ("ensemble_accuracy_change", pairwise_mean(self.accuracy_change)),
+            ("ensemble_cross_entropy_change", pairwise_mean(self.cross_entropy_change)),
         ]
         steps = rate_step(self.examples, self.equal), value_step(self.equal)
         rows = [
             *spread_rows("accuracy", "all", self.accuracies, steps[0], stream),
-            *spread_rows("cross_entropy", "all", self.cross_entropies, steps[1], stream, np.inf),
+            *spread_rows("cross_entropy", "all", self.cross_entropies, steps[1], stream),
             *((metric, "all", estimate) for metric, estimate in found),
         ]
-        return with_width(rows, self.equal)
+        return bounded(with_width(rows, self.equal))
 
 
 def measure(logits: np.ndarray, labels: np.ndarray) -> Measured:

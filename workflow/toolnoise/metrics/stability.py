@@ -1,10 +1,10 @@
 """Stability of one cell: the spread of its runs, over all examples, per class and per sub-group.
 
 A row is (metric, group, estimate), and no row is ever left out: with too few runs the estimate is NaN. Bounds are
-clipped here, where the range of each measure is known. docs/measures.md defines each measure.
+clipped to the declared range of each measure. docs/measures.md defines each measure.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -12,20 +12,22 @@ from toolnoise.base.metric_files import CELL, MEASURE, Columns
 from toolnoise.metrics import Row
 from toolnoise.metrics.accuracy import accuracies, predictions
 from toolnoise.metrics.churn import churn, normalised_churn, pairwise_churn
+from toolnoise.metrics.declared import bounded
 from toolnoise.metrics.diversity import diversity
 from toolnoise.metrics.entropy import cross_entropies
 from toolnoise.metrics.equal_runs import PerRun, bit_equal, rate_step, value_step, with_width
 from toolnoise.metrics.example_churn import ExampleChurn
-from toolnoise.metrics.groups import Rate, of_difficulty, of_size, part_rows, rates, spread_rows, unlike
+from toolnoise.metrics.groups import Rate, independent, of_difficulty, of_size, rates, ratio_rows, spread_rows, unlike
 from toolnoise.metrics.similarity import pairwise_cka
 from toolnoise.metrics.weights import pairwise_l2, unit
 from toolnoise.stats.estimates import UNDEFINED, Estimate
 from toolnoise.stats.jackknife import Pairs, pairwise_jackknife, pairwise_mean, pairwise_similarity, within_blocks
-from toolnoise.stats.sd_ratio import largest_by_size
+from toolnoise.stats.sd_ratio import freedom, largest_by_size
 from toolnoise.stats.testset import binomial_sd, distribution_wise_sd, distribution_wise_variance
 from toolnoise.stats.two_way import two_way_bootstrap
 
 STABILITY: Columns = {**CELL, **MEASURE}
+Part = tuple[str, str, Rate]  # rate, group
 
 
 def stability(
@@ -65,47 +67,84 @@ def _of_runs(
         return rate_step(rate.examples, equal)
 
     whole = rates(predicted, labels, classes, np.ones(len(labels), bool))
-    accuracy = whole["accuracy"]
-    sizes = np.bincount(labels, minlength=classes)
     rows = [row for rate, found in whole.items() for row in spread_rows(rate, "all", found.values, step(found), stream)]
     if logits is not None:
         entropies = cross_entropies(logits, labels)
-        rows += spread_rows("cross_entropy", "all", entropies, value_step(equal), stream, np.inf)
+        rows += spread_rows("cross_entropy", "all", entropies, value_step(equal), stream)
     rows += _churns(predicted, labels, "all")
     rows += _elsewhere(predicted, stream)
     rows += _diversity(logits, labels) if logits is not None else []
-    right = predicted == labels
-    errors = np.mean(~right) if len(right) else np.nan
-    variance = distribution_wise_variance(right, step(accuracy))
-    rows += [
+    rows += distances(vectors)
+    for rate, group, found in [
+        *_of_classes(predicted, labels, classes),
+        *_of_groups(predicted, labels, classes, groups),
+    ]:
+        rows += spread_rows(rate, group, found.values, step(found), stream)
+    for group, member in groups.items():
+        rows += _churns(predicted[:, member], labels[member], group)
+    return bounded(with_width(rows, equal))
+
+
+def of_all_draws(
+    predicted: np.ndarray,
+    labels: np.ndarray,
+    classes: int,
+    groups: Mapping[str, np.ndarray],
+    draws: Sequence[np.ndarray],
+    over_draws: Sequence[Row],
+) -> list[Row]:
+    """Measures that set variances against one another, from predictions [S, N] and the runs of each draw.
+
+    Variances are averaged over draws first: a ratio of means is not the mean of ratios. `over_draws` are the
+    rows of `stability`, of all draws.
+    """
+    some = [predicted if len(runs) == len(predicted) else predicted[runs] for runs in draws]
+    everyone = np.ones(len(labels), bool)
+    each = [rates(of_draw, labels, classes, everyone) for of_draw in some]
+    whole = {rate: [of_draw[rate] for of_draw in each] for rate in each[0]}
+    runs = freedom([of_draw.values for of_draw in whole["accuracy"]]) + 1
+    sizes = np.bincount(labels, minlength=classes)
+    largest = largest_by_size(sizes, int(runs)) if runs == runs else UNDEFINED
+    errors = np.mean(predicted != labels) if len(predicted) else np.nan
+    (sd,) = (estimate for *row, estimate in over_draws if row == ["accuracy_sd_robust", "all"])
+    variance = distribution_wise_variance([of_draw == labels for of_draw in some], sd)
+    rows = [
         ("accuracy_sd_binomial_null", "all", _plain(binomial_sd(errors, len(labels)))),
-        ("accuracy_sd_independent_null", "all", _plain(accuracy.independent_sd)),
+        ("accuracy_sd_independent_null", "all", _plain(independent(whole["accuracy"]))),
         ("accuracy_variance_distribution", "all", variance),
         ("accuracy_sd_distribution", "all", distribution_wise_sd(variance)),
-        *distances(vectors),
-        ("accuracy_sd_ratio_largest_null", "all", largest_by_size(sizes, len(predicted))),
+        ("accuracy_sd_ratio_largest_null", "all", largest),
     ]
-    of_classes = [
+    for family in (
+        [_of_classes(of_draw, labels, classes) for of_draw in some],
+        [_of_groups(of_draw, labels, classes, groups) for of_draw in some],
+    ):
+        parts = [(*same[0][:2], [found for *_, found in same]) for same in zip(*family, strict=True)]
+        pairs = [(part, whole[rate]) for rate, _, part in parts]
+        adjusted = zip(unlike(of_size, pairs), unlike(of_difficulty, pairs), strict=True)
+        for (rate, group, part), (size, difficulty) in zip(parts, adjusted, strict=True):
+            rows += [
+                *ratio_rows(rate, group, part, whole[rate]),
+                (f"{rate}_sd_ratio_holm", group, _plain(size)),
+                (f"{rate}_sd_ratio_difficulty_holm", group, _plain(difficulty)),
+            ]
+    # An SD has an interval without width only if the runs are bit-equal.
+    return bounded(with_width(rows, equal=sd.low == sd.high))
+
+
+def _of_classes(predicted: np.ndarray, labels: np.ndarray, classes: int) -> list[Part]:
+    return [
         ("accuracy", str(index), rates(predicted, labels, classes, labels == index)["accuracy"])
         for index in range(classes)
     ]
-    of_groups = [
+
+
+def _of_groups(predicted: np.ndarray, labels: np.ndarray, classes: int, groups: Mapping[str, np.ndarray]) -> list[Part]:
+    return [
         (rate, name, found)
         for name, member in groups.items()
         for rate, found in rates(predicted, labels, classes, member).items()
     ]
-    for family in (of_classes, of_groups):
-        pairs = [(part, whole[rate]) for rate, _, part in family]
-        adjusted = zip(unlike(of_size, pairs), unlike(of_difficulty, pairs), strict=True)
-        for (rate, group, part), (size, difficulty) in zip(family, adjusted, strict=True):
-            rows += [
-                *part_rows(rate, group, part, whole[rate], step(part), stream),
-                (f"{rate}_sd_ratio_holm", group, _plain(size)),
-                (f"{rate}_sd_ratio_difficulty_holm", group, _plain(difficulty)),
-            ]
-    for group, member in groups.items():
-        rows += _churns(predicted[:, member], labels[member], group)
-    return with_width(rows, equal)
 
 
 def _churns(predicted: np.ndarray, labels: np.ndarray, group: str) -> list[Row]:
@@ -119,8 +158,8 @@ def _churns(predicted: np.ndarray, labels: np.ndarray, group: str) -> list[Row]:
         return [Pairs.of(normalised_churn(pairwise_churn(predicted[runs]), errors[runs]))]
 
     (normalised,) = within_blocks(len(predicted), of)
-    found = {"churn": pairwise_jackknife(churn(predicted)), "churn_normalised": pairwise_jackknife(normalised)}
-    return [(metric, group, estimate.within(0, 1)) for metric, estimate in found.items()]
+    found = {"churn": churn(predicted), "churn_normalised": normalised}
+    return [(metric, group, pairwise_jackknife(pairs)) for metric, pairs in found.items()]
 
 
 def distances(vectors: PerRun) -> list[Row]:
@@ -138,8 +177,7 @@ def distances(vectors: PerRun) -> list[Row]:
 
 def _elsewhere(predicted: np.ndarray, stream: int) -> list[Row]:
     """Churn as it would be expected on other examples."""
-    found = two_way_bootstrap(ExampleChurn(predicted), *predicted.shape, stream)
-    return [("churn_new_examples", "all", found.within(0, 1))]
+    return [("churn_new_examples", "all", two_way_bootstrap(ExampleChurn(predicted), *predicted.shape, stream))]
 
 
 def _diversity(logits: np.ndarray, labels: np.ndarray) -> list[Row]:
@@ -147,12 +185,12 @@ def _diversity(logits: np.ndarray, labels: np.ndarray) -> list[Row]:
     pearson, spearman, gained, saved = diversity(logits, labels)
     plain, debiased = within_blocks(len(logits), lambda runs: [Pairs.of(1 - one) for one in pairwise_cka(logits[runs])])
     found = [
-        ("correlation_pearson", pairwise_similarity(pearson).within(-1, 1)),
-        ("correlation_spearman", pairwise_similarity(spearman).within(-1, 1)),
-        ("cka", pairwise_similarity(plain).within(0, 1)),
-        ("cka_debiased", pairwise_similarity(debiased).within(-np.inf, 1)),
-        ("ensemble_accuracy_change", pairwise_mean(gained).within(-1, 1)),
-        ("ensemble_cross_entropy_change", pairwise_mean(saved).within(-np.inf, 0)),
+        ("correlation_pearson", pairwise_similarity(pearson)),
+        ("correlation_spearman", pairwise_similarity(spearman)),
+        ("cka", pairwise_similarity(plain)),
+        ("cka_debiased", pairwise_similarity(debiased)),
+        ("ensemble_accuracy_change", pairwise_mean(gained)),
+        ("ensemble_cross_entropy_change", pairwise_mean(saved)),
     ]
     return [(metric, "all", estimate) for metric, estimate in found]
 

@@ -1,10 +1,11 @@
 """Stability of runs that predict numbers, and of runs of which only metrics are known (docs/measures.md)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from toolnoise.metrics import Row
+from toolnoise.metrics.declared import ANY, METRICS, Metric, bounded, spread
 from toolnoise.metrics.equal_runs import PerRun, bit_equal, value_step
 from toolnoise.metrics.stability import distances
 from toolnoise.stats.estimates import mean_t
@@ -42,8 +43,8 @@ def stability(
             return [Pairs.of(pairwise_difference(some[runs]))]
 
         difference = pairwise_jackknife(*within_blocks(len(some), of))
-        rows.append(("mean_absolute_difference", group, difference.within(0, np.inf)))
-    return [*rows, *distances(vectors)]
+        rows.append(("mean_absolute_difference", group, difference))
+    return bounded([*rows, *distances(vectors)])
 
 
 def of_metrics(found: Mapping[str, np.ndarray], vectors: PerRun, stream: int) -> list[Row]:
@@ -51,6 +52,11 @@ def of_metrics(found: Mapping[str, np.ndarray], vectors: PerRun, stream: int) ->
     equal = bit_equal(np.stack(list(found.values()), axis=1)) and bit_equal(vectors)
     rows = [row for name, of_runs in found.items() for row in _spread(name, "all", of_runs, equal, stream)]
     return [*rows, *distances(vectors)]
+
+
+def declared_as(names: Iterable[str]) -> dict[str, Metric]:
+    """The declarations of the rows of metrics with these names, of which nothing is known, and of distances."""
+    return dict(METRICS) | {metric: one for name in names for metric, one in spread(name, ANY).items()}
 
 
 def _spread(metric: str, group: str, of_runs: np.ndarray, equal: bool, stream: int) -> list[Row]:

@@ -3,7 +3,8 @@
 It is a file of its own that the page loads when somebody asks for the cell, so that the page of a large study opens at
 once. Curves are thinned to `points` epochs, evenly, with the first and the last; numbers have a few digits. The answer
 of `toolnoise diff` is there for every two runs of a small cell, and for the first run and each other one of a large
-cell, with pictures of some examples that they classify differently.
+cell, with pictures of some examples that they classify differently. Where a cell has several draws of what it fixes,
+only runs of one draw are compared: others differ in more than the variant names.
 """
 
 import itertools
@@ -90,10 +91,33 @@ def most_drawn(points: int) -> int:
 
 
 def pairs(found: Sequence[Run]) -> list[tuple[Run, Run]]:
-    """The pairs of runs that are compared beforehand."""
+    """The pairs of runs that are compared beforehand, each of one draw of what the cell fixes."""
+    of_draws = draws(found).values()
     if len(found) <= ALL_PAIRS:
-        return list(itertools.combinations(found, 2))
-    return [(found[0], other) for other in found[1:]]
+        return [pair for runs in of_draws for pair in itertools.combinations(runs, 2)]
+    return [(runs[0], other) for runs in of_draws for other in runs[1:]]
+
+
+def draws(found: Sequence[Run]) -> dict[int | None, list[Run]]:
+    """The runs by their draw of what the cell fixes; None where it has one."""
+    by_draw: dict[int | None, list[Run]] = {}
+    for run in found:
+        by_draw.setdefault(run.record["spec"].get("draw"), []).append(run)
+    return by_draw
+
+
+def says(found: Sequence[Run]) -> str:
+    """What varies between a cell's runs."""
+    runs, by_draw = f"{len(found)} run{'' if len(found) == 1 else 's'}", draws(found)
+    if None in by_draw:
+        return f"{runs}; only what the variant names varies between them."
+    sizes = sorted({len(of_draw) for of_draw in by_draw.values()})
+    each = " or ".join(map(str, sizes))
+    of_draws = f"in {len(by_draw)} draws of the algorithm, {each} each" if len(by_draw) > 1 else "of one draw"
+    return (
+        f"{runs} {of_draws}. Between runs of one draw, only what the variant names varies; "
+        "runs of different draws differ in all that the algorithm draws. Churn is between runs of one draw."
+    )
 
 
 def layers(logits: str | Path, index: str | Path) -> dict[int, np.ndarray]:
@@ -118,6 +142,7 @@ def about(found: Sequence[Run], points: int, metrics: str | Path, values: str | 
     single = of_runs[of_runs["group"] == "all"]
     spec = found[0].record["spec"]
     return {
+        "says": says(found),
         "spec": {key: value for key, value in spec.items() if key not in ("seed", "draw")},
         "epochs": at,
         "runs": [_run(run, rows, at) for run, rows in zip(found, tables, strict=True)],
@@ -169,6 +194,7 @@ def _run(run: Run, rows: Sequence[Mapping[str, str]], at: Sequence[int]) -> dict
     record = run.record
     return {
         "seed": run.seed,
+        "draw": record["spec"].get("draw"),
         "status": record["status"],
         "epochs": len(rows),
         "seconds": number(sum(record.get("seconds", {}).values())),

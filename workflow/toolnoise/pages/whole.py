@@ -19,7 +19,8 @@ from toolnoise.base.files import filling, read_bytes, write_text
 from toolnoise.claims import judging, sentences
 from toolnoise.claims.judging import PUBLISHED, STUDY, WHOLE
 from toolnoise.measures import control_gate
-from toolnoise.pages import cells, compared, findings, measures, tables
+from toolnoise.metrics import declared
+from toolnoise.pages import cells, compared, findings, tables
 from toolnoise.provenance.audit import examine
 from toolnoise.provenance.audit.examine import Audit
 from toolnoise.provenance.page import page as audit_page
@@ -165,9 +166,9 @@ def first(page: Page, logs: str) -> dict[str, Any]:
             "says": [str(page.audit.coverage), *page.audit.notes, _signed(page)],
         },
         "emulated": list(study.emulated()),
-        "measures": {name: list(one) for name, one in measures.CELL.items()},
-        "of_runs": {name: list(one) for name, one in measures.RUN.items()},
-        "usual": list(measures.USUAL),
+        "measures": {name: list(one) for name, one in declared.labels().items()},
+        "of_runs": {name: list(one) for name, one in declared.OF_RUNS.items()},
+        "usual": list(declared.USUAL),
         "cells": [
             {
                 "cell": list(cell),
@@ -175,7 +176,7 @@ def first(page: Page, logs: str) -> dict[str, Any]:
                 "equal": gates.get(cell),
                 "values": {
                     name: [*map(cells.number, rows[name][:3]), *rows[name][3:]]
-                    for name in measures.CELL
+                    for name in declared.labels()
                     if name in rows
                 },
             }

@@ -5,8 +5,9 @@ the mean is that of its row, that of its column and the rest, the interaction. T
 algorithmic draw, IMPL within ALGO, has the variance of column and interaction together. Where implementation draws
 cannot be repeated, as on a GPU, columns mean nothing; then only the rows and what is within them are told apart.
 
-Each component is a sum or a difference of mean squares. Its interval is the modified large-sample one (Graybill and
-Wang 1980 for sums, Ting et al. 1990 for differences), for normal effects.
+The variance within rows and that of the interaction are means over rows, and rows differ in noise by factors: their
+intervals are over rows (`root_mean_square`). The others are differences of mean squares, with the modified large-sample
+interval of Ting et al. (1990), for normal effects.
 """
 
 from typing import NamedTuple
@@ -15,6 +16,7 @@ import numpy as np
 from scipy import stats
 
 from toolnoise.stats.estimates import TAIL, UNDEFINED, Estimate
+from toolnoise.stats.spread import root_mean_square
 
 
 class Components(NamedTuple):
@@ -45,29 +47,21 @@ def components(table: np.ndarray, crossed: bool) -> Components:
     by_row, by_column = shifted.mean(axis=1, keepdims=True), shifted.mean(axis=0, keepdims=True)
     grand = shifted.mean()
     between = _Square(columns * float(np.sum((by_row - grand) ** 2)) / (rows - 1), rows - 1)
+    rest = shifted - by_row
+    within = _over_rows(np.sum(rest**2, axis=1) / (columns - 1))
     if not crossed:
-        freedom = rows * (columns - 1)
-        within = _Square(float(np.sum((shifted - by_row) ** 2)) / freedom, freedom)
-        return Components(_difference(between, within, columns), _sum((within, 1.0)), UNDEFINED, UNDEFINED)
-    freedom = (rows - 1) * (columns - 1)
-    rest = _Square(float(np.sum((shifted - by_row - by_column + grand) ** 2)) / freedom, freedom)
+        square = _Square(within.value, rows * (columns - 1))
+        return Components(_difference(between, square, columns), within, UNDEFINED, UNDEFINED)
+    rest = rest - by_column + grand
+    interaction = _over_rows(np.sum(rest**2, axis=1) * (rows / ((rows - 1) * (columns - 1))))
+    square = _Square(interaction.value, (rows - 1) * (columns - 1))
     across = _Square(rows * float(np.sum((by_column - grand) ** 2)) / (columns - 1), columns - 1)
-    return Components(
-        _difference(between, rest, columns),
-        _sum((across, 1 / rows), (rest, (rows - 1) / rows)),
-        _difference(across, rest, rows),
-        _sum((rest, 1.0)),
-    )
+    return Components(_difference(between, square, columns), within, _difference(across, square, rows), interaction)
 
 
-def _sum(*parts: tuple[_Square, float]) -> Estimate:
-    """A sum of mean squares, each times its factor."""
-    terms = np.array([square.value * factor for square, factor in parts])
-    low, high = np.transpose([_shares(square.freedom) for square, _ in parts])
-    value = float(terms.sum())
-    return Estimate(
-        value, value - float(np.sqrt(np.sum((low * terms) ** 2))), value + float(np.sqrt(np.sum((high * terms) ** 2)))
-    )
+def _over_rows(variances: np.ndarray) -> Estimate:
+    """The mean of the rows' variances."""
+    return Estimate(*np.square(root_mean_square(np.sqrt(variances))).tolist())
 
 
 def _difference(one: _Square, other: _Square, factor: float) -> Estimate:

@@ -58,6 +58,26 @@ def mean_t(values: np.ndarray, step: float = 0.0) -> Estimate:
     return t_interval(mean, sd / np.sqrt(count), count - 1)
 
 
+def positive_mean_t(values: np.ndarray) -> Estimate:
+    """Mean over draws of a quantity that is never negative, with Student's interval of the logarithm of the mean.
+
+    The standard error of the logarithm is that of the mean over the mean (the delta method), so a single draw may be 0.
+    Draws differ by factors, and few of them rarely include the largest, so the interval reaches further up than down.
+    Two draws have no interval.
+    """
+    mean = mean_t(values).value
+    if len(values) < 3 or not mean > 0:
+        return Estimate(mean, np.nan, np.nan)
+    return log_t_interval(mean, standard_deviation(values) / np.sqrt(len(values)) / mean, len(values) - 1)
+
+
+def log_t_interval(value: float, error: float, freedom: float) -> Estimate:
+    """`value` times and over the exponential of Student's t times the standard error of its logarithm."""
+    with np.errstate(over="ignore"):  # an interval too wide for a float ends at infinity, which is true
+        factor = np.exp(stats.t.ppf(1 - TAIL, freedom) * error)
+        return Estimate(float(value), float(value / factor), float(value * factor))
+
+
 def equal_reach(runs: int, step: float) -> float:
     """How far the mean of a rate may lie from the value that all runs have, at `LEVEL`.
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from toolnoise.stats.estimates import UNDEFINED, Estimate, standard_deviation, t_interval
+from toolnoise.stats.estimates import UNDEFINED, Estimate, log_t_interval, standard_deviation, t_interval
 
 FEW = 32  # runs: of more, `some_pairs` are not all pairs
 MANY = 256  # runs: of more, `within_blocks` does not compute all pairs
@@ -66,6 +66,13 @@ def standard_error(without: np.ndarray) -> float:
     """Standard error of a statistic, from its values without the first run, without the second, and so on."""
     count = len(without)
     return float(np.sqrt((count - 1) / count * np.sum(np.square(without - without.mean()))))
+
+
+def log_jackknife(value: float, without: np.ndarray) -> Estimate:
+    """A statistic that is never negative, with the interval of its logarithm, from its values without each unit."""
+    if not (value > 0 and len(without) > 2 and (without > 0).all()):
+        return Estimate(float(value), np.nan, np.nan)
+    return log_t_interval(value, standard_error(np.log(without)), len(without) - 1)
 
 
 def pairs_standard_error(pairs: Pairs) -> float:

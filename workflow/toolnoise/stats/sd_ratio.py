@@ -4,16 +4,19 @@ A part has fewer examples than the whole, so the SD of its rate is larger withou
 nulls give the expected ratio. The null of size holds if all examples are equally noisy: the SD is then proportional to
 1 / sqrt(examples). The null of difficulty knows how often each example errs. Where some parts are harder than others,
 which is the rule, only this one holds its level: a hard part is noisier for its size by chance alone.
+
+Where runs have several draws, variances are means over draws of the variance within a draw.
 """
 
 import functools
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
 
 from toolnoise import streams
-from toolnoise.stats.estimates import TAIL, UNDEFINED, Estimate, standard_deviation, t_interval
+from toolnoise.stats.estimates import TAIL, UNDEFINED, Estimate, log_t_interval, standard_deviation
 from toolnoise.stats.jackknife import standard_error
 from toolnoise.stats.spread import sd_without_each
 
@@ -27,27 +30,25 @@ class Null(NamedTuple):
     """The expected ratio, and the share of the whole's variance that comes from the part; NaN where undefined.
 
     Both SDs are over the same runs. If examples err independently, the share is the squared correlation of part and
-    whole. Then sinh(log(ratio / expected)) / sqrt((1 - share) / (runs - 1)) has Student's distribution, exactly so for
-    normal runs.
+    whole. Then sinh(log(ratio / expected)) / sqrt((1 - share) / freedom) has Student's distribution, exactly so for
+    normal runs of one draw, and for several draws if all are equally noisy.
     """
 
     expected: float
     share: float
 
-    def range(self, runs: int) -> Estimate:
+    def range(self, freedom: float) -> Estimate:
         """The expected ratio; the bounds contain the ratio in 95 % of studies."""
-        if np.isnan(self.expected) or runs < 2:
+        if np.isnan(self.expected) or not freedom > 0:
             return Estimate(self.expected, np.nan, np.nan)
-        half = np.arcsinh(stats.t.ppf(1 - TAIL, runs - 1) * np.sqrt((1 - self.share) / (runs - 1)))
+        half = np.arcsinh(stats.t.ppf(1 - TAIL, freedom) * np.sqrt((1 - self.share) / freedom))
         return Estimate(self.expected, float(self.expected * np.exp(-half)), float(self.expected * np.exp(half)))
 
-    def pvalue(self, part: np.ndarray, whole: np.ndarray) -> float:
-        """The two-sided p-value of this null, from the rates of the runs, [S]; NaN if it cannot be tested."""
-        sd_part, sd_whole = standard_deviation(part), standard_deviation(whole)
-        freedom = len(part) - 1
-        if not (sd_part > 0 and sd_whole > 0 and 0 < self.share < 1):
+    def pvalue(self, ratio: float, freedom: float) -> float:
+        """The two-sided p-value of this null; NaN if it cannot be tested."""
+        if not (ratio > 0 and freedom > 0 and 0 < self.share < 1):
             return np.nan
-        distance = np.sinh(np.log(sd_part / sd_whole / self.expected))
+        distance = np.sinh(np.log(ratio / self.expected))
         return float(2 * stats.t.sf(abs(distance) * np.sqrt(freedom / (1 - self.share)), freedom))
 
 
@@ -68,23 +69,49 @@ def by_difficulty(part_sd: float, part: int, whole_sd: float, whole: int) -> Nul
     return Null(part_sd / whole_sd, (part_sd * part / (whole_sd * whole)) ** 2)
 
 
-def sd_ratio(part: np.ndarray, whole: np.ndarray) -> Estimate:
-    """SD of `part` over SD of `whole`, both of the same runs, with the jackknife interval of its logarithm.
+def freedom(draws: Sequence[np.ndarray]) -> float:
+    """The degrees of freedom of the mean over draws of the variance within a draw, from the runs of each draw.
 
-    A ratio to an SD of 0 is undefined. There is no interval if either SD is 0, over all runs or without any one of
-    them.
+    They are Satterthwaite's (1946): with equally noisy draws at most as many as the runs less one a draw, and with all
+    noise in one draw those of that draw.
     """
-    sd_part, sd_whole = standard_deviation(part), standard_deviation(whole)
+    draws = [runs for runs in draws if len(runs) > 1] if len(draws) > 1 else draws
+    if len(draws) == 1:
+        return len(draws[0]) - 1
+    variances = np.array([standard_deviation(runs) ** 2 for runs in draws])
+    if not variances.sum() > 0:
+        return np.nan
+    weights = variances / variances.sum()
+    return float(1 / np.sum(weights**2 / [len(runs) - 1 for runs in draws]))
+
+
+def sd_ratio(parts: Sequence[np.ndarray], wholes: Sequence[np.ndarray]) -> Estimate:
+    """SD of a part over SD of the whole, from the rates of the runs of each draw, with the interval of its logarithm.
+
+    It is by the jackknife over the runs of a single draw, or over draws. There the standard error is wider by
+    sqrt(D / (D - 1)), since a few draws rarely contain a very noisy one (bench/coverage.py). A ratio to an SD of 0 is
+    undefined. There is no interval with two draws, or if either SD is 0, over all or without any one of them.
+    """
+    pairs = [pair for pair in zip(parts, wholes, strict=True) if len(pair[0]) > 1]
+    if not pairs:
+        return UNDEFINED
+    of_part, of_whole = (np.array([standard_deviation(runs) ** 2 for runs in arm]) for arm in zip(*pairs, strict=True))
+    sd_part, sd_whole = np.sqrt(of_part.mean()), np.sqrt(of_whole.mean())
     if not sd_whole > 0:
         return UNDEFINED
     ratio = float(sd_part / sd_whole)
-    without_part, without_whole = sd_without_each(part), sd_without_each(whole)
-    if not (np.all(without_part > 0) and np.all(without_whole > 0)):
+    few = 1.0
+    if len(pairs) == 1:
+        without_part, without_whole = map(sd_without_each, pairs[0])
+    else:
+        few = np.sqrt(len(pairs) / (len(pairs) - 1))
+        without_part, without_whole = (
+            np.sqrt([np.delete(arm, draw).mean() for draw in range(len(arm))]) for arm in (of_part, of_whole)
+        )
+    if len(without_part) < 3 or not (np.all(without_part > 0) and np.all(without_whole > 0)):
         return Estimate(ratio, np.nan, np.nan)
-    error = standard_error(np.log(without_part) - np.log(without_whole))
-    logarithm = t_interval(np.log(sd_part) - np.log(sd_whole), error, len(part) - 1)
-    with np.errstate(over="ignore"):  # an interval too wide for a float ends at infinity, which is true
-        return Estimate(ratio, float(np.exp(logarithm.low)), float(np.exp(logarithm.high)))
+    error = few * standard_error(np.log(without_part) - np.log(without_whole))
+    return log_t_interval(ratio, error, len(without_part) - 1)
 
 
 def largest_by_size(sizes: np.ndarray, runs: int) -> Estimate:

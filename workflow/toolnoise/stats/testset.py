@@ -6,10 +6,11 @@ that comes from runs that are better or worse on the distribution. It is the dis
 arXiv:2304.01910, theorem 2).
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from toolnoise.stats.estimates import UNDEFINED, Estimate, standard_deviation
-from toolnoise.stats.spread import sd_robust
 
 
 def binomial_sd(rate: float, examples: int) -> float:
@@ -30,21 +31,21 @@ def independent_errors_sd(right: np.ndarray) -> float:
     return float(np.sqrt(_independent_variance(right)))
 
 
-def distribution_wise_variance(right: np.ndarray, step: float = 0.0) -> Estimate:
-    """The variance over runs of the accuracy on all possible examples, from runs [S, N]; unbiased.
+def distribution_wise_variance(draws: Sequence[np.ndarray], sd: Estimate) -> Estimate:
+    """The variance over runs of the accuracy on all possible examples, from the runs of each draw [S, N]; unbiased.
 
     It is the mean covariance of two examples over runs; every variance has the divisor S - 1. It is a difference, so it
     can be negative, which means that no such variance is visible. Its bounds can be negative too: clipping would hide
     that.
 
-    The interval is that of the variance of accuracy (`sd_robust`, squared), minus the variance from independent errors.
-    The latter is known far better, because it is a mean over all the examples. `step` is that of accuracy.
+    The interval is that of the variance of accuracy, of which `sd` is the root, minus the variance from independent
+    errors. The latter is known far better, because it is a mean over all the examples.
     """
-    runs, examples = right.shape
-    if runs < 2 or examples < 2:
+    examples = draws[0].shape[1]
+    if examples < 2 or np.isnan(sd.value):
         return UNDEFINED
-    total = np.square(sd_robust(np.count_nonzero(right, axis=1) / examples, step))
-    return Estimate(*map(float, examples / (examples - 1) * (total - _independent_variance(right))))
+    independent = np.mean([_independent_variance(right) for right in draws if len(right) > 1])
+    return Estimate(*map(float, examples / (examples - 1) * (np.square(sd) - independent)))
 
 
 def distribution_wise_sd(variance: Estimate) -> Estimate:

@@ -16,11 +16,11 @@ const panelsOf = ({ curves: drawn }) => {
 function cellView(key) {
   const found = cells.get(key);
   if (!found) return [heading("No cell of this name")];
-  const { cell, seeds } = found;
+  const { cell } = found;
   return [
     heading(cellName(cell)),
-    el("p", { class: "soft" }, `${some(seeds.length, ["run", "runs"])}; only what the variant names varies between them.`),
     later(`cells/${key}`, (part) => [
+      el("p", { class: "soft" }, part.says),
       el("div", { class: "plots" }, dotPlots(cell, part)),
       card("Histories", panels(part, [])),
       card("Runs", runTable(cell, part)),
@@ -78,17 +78,21 @@ function historyTable(part, lit) {
   return tableView({ title: "Histories", columns, rows }, new Map(), () => {});
 }
 
+// Whether the cell has several draws of what it fixes.
+const hasDraws = (part) => part.runs.some(({ draw }) => draw !== null);
+
 function runTable(cell, part) {
   const rates = Object.entries(S.of_runs).filter(([name]) => name in part.values);
   const columns = [
     { key: "run", label: "Run", kind: "plain" },
+    hasDraws(part) && { label: "Draw", kind: "plain" },
     { label: "Status", kind: "name" },
     ...rates.map(([name, [label, unit]]) => ({ key: name, label, unit, kind: "plain" })),
     { label: "Epochs", kind: "plain" },
     { label: "Seconds", kind: "plain" },
     { label: "Initial weights", kind: "name" },
-  ];
-  const rows = part.runs.map((run) => [run.seed, run.status, ...rates.map(([name, [, , scale]]) => scaled(part.values[name][run.seed], scale)), run.epochs, run.seconds, run.initial]);
+  ].filter(Boolean);
+  const rows = part.runs.map((run) => [run.seed, ...(hasDraws(part) ? [run.draw] : []), run.status, ...rates.map(([name, [, , scale]]) => scaled(part.values[name][run.seed], scale)), run.epochs, run.seconds, run.initial]);
   return tableView({ title: `Runs of ${cellName(cell)}`, columns, rows }, new Map(), () => {}, (row, { key }) => (key === "run" || key in S.of_runs ? runAddress(cell, row[0]) : null));
 }
 const scaled = (value, scale) => (value === null || value === undefined ? null : Number((value * scale).toPrecision(5)));

@@ -1,0 +1,142 @@
+"""Every measure of a cell, declared: its range, what several draws make of it, and its label on the page.
+
+A measure without a row here is an error wherever it is made, so a new one is a function that yields it and a row.
+Where a cell has several algorithmic draws with several runs each, a measure is made for each draw, and `over` gives
+that of all draws from their values. It is None for a measure that is made from all draws at once.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from toolnoise.metrics import Row
+from toolnoise.stats.estimates import Estimate, mean_t, positive_mean_t
+from toolnoise.stats.spread import root_mean_square
+
+Over = Callable[[np.ndarray], Estimate]
+
+
+class Label(NamedTuple):
+    """A measure's name on the page, its unit, the factor from the metric file to that unit, the decimals shown."""
+
+    name: str
+    unit: str = ""
+    scale: float = 1
+    digits: int = 4
+
+
+class Metric(NamedTuple):
+    """The range of a measure, its rule over draws, and its label if the first table of the page can show it."""
+
+    range: tuple[float, float]
+    over: Over | None = None
+    label: Label | None = None
+
+
+def squares(values: np.ndarray) -> Estimate:
+    """A mean of squares, such as variances."""
+    return Estimate(*np.square(root_mean_square(np.sqrt(np.maximum(values, 0)))).tolist())
+
+
+def similarity(values: np.ndarray) -> Estimate:
+    """A mean of similarities: their distances from 1, the similarity of equal runs, grow as the square of the noise."""
+    distance = squares(1 - values)
+    return Estimate(1 - distance.value, 1 - distance.high, 1 - distance.low)
+
+
+def loss(values: np.ndarray) -> Estimate:
+    """A mean of what is never positive and grows as the square of the noise."""
+    gain = squares(-values)
+    return Estimate(-gain.value, -gain.high, -gain.low)
+
+
+def change(values: np.ndarray) -> Estimate:
+    """A mean of changes that may have either sign; where none is negative, they differ between draws by factors."""
+    return positive_mean_t(values) if (values >= 0).all() else mean_t(values)
+
+
+def value(values: np.ndarray) -> Estimate:
+    """A mean without an interval, of what draws do not show."""
+    return Estimate(float(values.mean()), np.nan, np.nan)
+
+
+ANY, POSITIVE, SHARE, CHANGE, SIMILARITY = (-np.inf, np.inf), (0, np.inf), (0, 1), (-1, 1), (-np.inf, 1)
+PERCENT, POINTS = ("%", 100, 2), ("points", 100, 2)
+
+
+def spread(name: str, limits: tuple[float, float], *labels: Label) -> dict[str, Metric]:
+    """The mean and the SDs over runs of a quantity; labels are those of the mean and the first SD."""
+    mean, sd = labels or (None, None)
+    return {
+        f"{name}_mean": Metric(limits, mean_t, mean),
+        f"{name}_sd": Metric(POSITIVE, root_mean_square, sd),
+        f"{name}_sd_bootstrap": Metric(POSITIVE, root_mean_square),
+        f"{name}_sd_robust": Metric(POSITIVE, root_mean_square),
+    }
+
+
+def rate(name: str, *labels: Label) -> dict[str, Metric]:
+    """A rate's mean and SDs, and its SD in a part of the test set over that in all of it."""
+    return spread(name, SHARE, *labels) | {
+        f"{name}_sd_ratio": Metric(POSITIVE),
+        f"{name}_sd_ratio_null": Metric(POSITIVE),
+        f"{name}_sd_ratio_difficulty_null": Metric(POSITIVE),
+        f"{name}_sd_ratio_holm": Metric(SHARE),
+        f"{name}_sd_ratio_difficulty_holm": Metric(SHARE),
+    }
+
+
+# In the order of the page's columns.
+METRICS: Mapping[str, Metric] = {
+    **rate("accuracy", Label("Accuracy", *PERCENT), Label("SD of accuracy", *POINTS)),
+    "churn": Metric(SHARE, positive_mean_t, Label("Churn", *PERCENT)),
+    "l2_unit": Metric(POSITIVE, positive_mean_t, Label("L2 distance of unit-norm weights")),
+    "churn_normalised": Metric(SHARE, positive_mean_t, Label("Normalised churn", *PERCENT)),
+    "churn_same_draw": Metric(SHARE, label=Label("Churn, same draw", *PERCENT)),
+    "churn_other_draw": Metric(SHARE, label=Label("Churn, other draw", *PERCENT)),
+    "churn_impl_share": Metric(SHARE, label=Label("IMPL's share of churn", *PERCENT)),
+    **spread("cross_entropy", POSITIVE, Label("Cross-entropy"), Label("SD of cross-entropy")),
+    "cka": Metric(SHARE, similarity, Label("CKA of logits")),
+    "correlation_pearson": Metric(CHANGE, similarity, Label("Correlation of logits (Pearson)")),
+    "ensemble_accuracy_change": Metric(CHANGE, change, Label("Accuracy gain of an ensemble of two", *POINTS)),
+    "accuracy_sd_independent_null": Metric(POSITIVE, label=Label("SD if examples erred independently", *POINTS)),
+    "accuracy_sd_binomial_null": Metric(POSITIVE),
+    "accuracy_sd_ratio_largest_null": Metric(POSITIVE),
+    "accuracy_variance_distribution": Metric(ANY),
+    "accuracy_sd_distribution": Metric(ANY),
+    **rate("fpr"),
+    **rate("fnr"),
+    "l2_raw": Metric(POSITIVE, positive_mean_t),
+    "churn_new_examples": Metric(SHARE, value),  # the examples are the same in every draw
+    "correlation_spearman": Metric(CHANGE, similarity),
+    "cka_debiased": Metric(SIMILARITY, similarity),
+    "ensemble_cross_entropy_change": Metric((-np.inf, 0), loss),
+    **{
+        f"{of}_variance_{part}": Metric(ANY)
+        for of in ("accuracy", "correctness")
+        for part in ("algo", "impl", "impl_alone", "interaction")
+    },
+    **spread("mean_absolute_error", POSITIVE),
+    **spread("rmse", POSITIVE),
+    "mean_absolute_difference": Metric(POSITIVE, positive_mean_t),
+    "n_draws": Metric(POSITIVE),
+}
+# The columns of the page's first table before anybody chooses others.
+USUAL = ("accuracy_mean", "accuracy_sd", "churn", "l2_unit")
+# The values of single runs, which are shown as dots.
+OF_RUNS = {
+    "accuracy": Label("Accuracy", *PERCENT),
+    "cross_entropy": Label("Cross-entropy"),
+    "churn": Label("Mean churn against other runs", *PERCENT),
+}
+
+
+def labels() -> dict[str, Label]:
+    """The label of each measure that the first table of the page can show."""
+    return {name: metric.label for name, metric in METRICS.items() if metric.label}
+
+
+def bounded(rows: Iterable[Row], declared: Mapping[str, Metric] = METRICS) -> list[Row]:
+    """Rows whose bounds are within the range of their measure."""
+    return [(metric, group, found.within(*declared[metric].range)) for metric, group, found in rows]
