@@ -21,11 +21,11 @@ def captions(report):
 
 @pytest.fixture
 def files(copied):
-    """The paths of all files in the folder of the study, but for Snakemake's logs."""
+    """The paths of all files in the folder of the study, but for Snakemake's logs and what it keeps for minutes."""
 
     def listed():
         found = {path.relative_to(copied).as_posix() for path in copied.rglob("*") if path.is_file()}
-        return {name for name in found if not name.startswith(".snakemake/log/")}
+        return {name for name in found if not name.startswith((".snakemake/log/", ".snakemake/iocache/"))}
 
     return listed
 
