@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 
 from toolnoise.figures import classes
-from toolnoise.metrics.stability import STABILITY, of_classes
+from toolnoise.metrics.stability import STABILITY, of_all_draws, of_classes
+from toolnoise.metrics.weights import apart
 from toolnoise.stats.testset import independent_errors_sd
 
 RUNS, EACH = 10, 200
@@ -23,7 +24,8 @@ def predicted(shared):
 
 
 def rows_of(answers, holm=None):
-    rows = of_classes(answers, 3, LABELS, {}, np.zeros((RUNS, 0)), 1)
+    rows = of_classes(answers, 3, LABELS, {}, apart(np.zeros((RUNS, 0))), 1)
+    rows += of_all_draws(answers, LABELS, 3, {}, [np.arange(RUNS)], rows)
     found = pd.DataFrame(
         [(*CELL, metric, group, *estimate, RUNS, 0) for metric, group, estimate in rows], columns=list(STABILITY)
     )

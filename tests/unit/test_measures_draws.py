@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_equal
 
-from toolnoise.measures.draws import Grouped, grouped, over_draws
+from toolnoise.measures.draws import distances, grouped, over_draws
 from toolnoise.metrics.accuracy import predictions
 from toolnoise.metrics.stability import of_all_draws, stability
+from toolnoise.metrics.weights import apart
 from toolnoise.stats.estimates import Estimate, mean_t
 from toolnoise.stats.spread import root_mean_square
 
@@ -15,8 +16,7 @@ NAN = np.nan
 
 def over(metric, *found):
     """One row over draws that have these estimates."""
-    drawn = Grouped([np.array([draw]) for draw in range(len(found))], len(found), np.empty((0, 0), int), False)
-    ((name, group, estimate),) = over_draws(drawn, lambda some: [(metric, "all", found[some[0]])])
+    ((name, group, estimate),) = over_draws([[(metric, "all", of_draw)] for of_draw in found])
     assert (name, group) == (metric, "all")
     return estimate
 
@@ -62,9 +62,21 @@ def test_the_ratio_of_sds_is_that_of_the_reported_sds():
     # In one draw all runs are right on class 1: the mean of the ratios' logarithms over draws is undefined.
     logits[:4, labels == 1] += 99 * np.eye(3, dtype=np.float32)[1]
     drawn = grouped([{"init": run // 4} for run in range(12)])
-    rows = over_draws(drawn, lambda some: stability(logits[some], labels, groups, np.ones((4, 3)), 1))
+    weights = apart(np.ones((4, 3)))
+    rows = over_draws([stability(logits[some], labels, groups, weights, 1) for some in drawn.groups])
     rows += of_all_draws(predictions(logits), labels, 3, groups, drawn.groups, rows)
     found = {(metric, group): estimate for metric, group, estimate in rows}
     for group in ("0", "1", "2", "some"):
         ratio = found["accuracy_sd_ratio", group].value
         assert ratio == pytest.approx(found["accuracy_sd", group].value / found["accuracy_sd", "all"].value)
+
+
+def test_each_run_has_its_mean_distance_from_the_runs_of_its_draw():
+    vectors = np.random.default_rng(4).normal(size=(6, 5))
+    drawn = grouped([{"init": run % 2} for run in range(6)])
+    found = {metric: values for metric, _, values in distances(drawn, [apart(vectors[some]) for some in drawn.groups])}
+    units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    for metric, of_runs in (("l2_raw", vectors), ("l2_unit", units)):
+        others = [[other for other in range(6) if other != run and other % 2 == run % 2] for run in range(6)]
+        wanted = [np.linalg.norm(of_runs[run] - of_runs[others[run]], axis=1).mean() for run in range(6)]
+        assert found[metric] == pytest.approx(np.array(wanted))

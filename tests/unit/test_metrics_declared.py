@@ -9,6 +9,7 @@ from toolnoise.metrics import components, values
 from toolnoise.metrics.accuracy import predictions
 from toolnoise.metrics.declared import ANY, METRICS, SHARE, USUAL, Metric, bounded, labels
 from toolnoise.metrics.stability import of_all_draws, stability
+from toolnoise.metrics.weights import apart
 from toolnoise.stats.estimates import Estimate, mean_t
 
 STREAM = streams.key(0, "init", 1)
@@ -21,12 +22,14 @@ LOGITS = np.random.default_rng(1).normal(size=(12, 40, 2)).astype(np.float32)
 def test_every_row_of_a_cell_is_declared_and_nothing_else_is():
     together = grouped(DRAWN)
     predicted, vectors = predictions(LOGITS), np.random.default_rng(2).normal(size=(12, 7))
-    found = over_draws(together, lambda some: stability(LOGITS[some], LABELS, GROUPS, vectors[some], STREAM))
+    weights = [apart(vectors[some]) for some in together.groups]
+    of_draws = list(zip(together.groups, weights, strict=True))
+    found = over_draws([stability(LOGITS[some], LABELS, GROUPS, mine, STREAM) for some, mine in of_draws])
     found += of_all_draws(predicted, LABELS, 2, GROUPS, together.groups, found)
     found += components.rows(predicted, LABELS, together.table, together.crossed)
     everyone = {"all": np.ones(40, bool)}
     found += over_draws(
-        together, lambda some: values.stability(LOGITS[some, :, 0], LABELS, everyone, vectors[some], STREAM)
+        [values.stability(LOGITS[some, :, 0], LABELS, everyone, mine, STREAM) for some, mine in of_draws]
     )
     assert {metric for metric, *_ in found} | {"n_draws"} == METRICS.keys()
     for metric, _, (_, low, high) in found:
@@ -35,8 +38,7 @@ def test_every_row_of_a_cell_is_declared_and_nothing_else_is():
 
 
 def over(metric, declared, *found):
-    together = grouped([{"init": run // 2} for run in range(2 * len(found))])
-    ((*_, estimate),) = over_draws(together, lambda some: [(metric, "all", found[some[0] // 2])], declared)
+    ((*_, estimate),) = over_draws([[(metric, "all", of_draw)] for of_draw in found], declared)
     return estimate
 
 

@@ -9,6 +9,7 @@ from scipy import stats
 from toolnoise import streams
 from toolnoise.metrics.remedies import MEASURES, measure, reduction, variability_reduction
 from toolnoise.metrics.stability import stability
+from toolnoise.metrics.weights import apart
 from toolnoise.study import published
 
 NUMBERS = published.read(published.REMEDIES)
@@ -110,7 +111,7 @@ def test_without_each_run_they_are_those_of_the_other_runs():
 
 def test_its_rows_are_those_of_a_cells_stability():
     rows = measure(SINGLE, LABELS).rows(STREAM)
-    stable = {row[:2]: row[2] for row in stability(SINGLE, LABELS, {}, np.zeros((7, 2)), STREAM)}
+    stable = {row[:2]: row[2] for row in stability(SINGLE, LABELS, {}, apart(np.zeros((7, 2))), STREAM)}
     assert {name for name, *_ in rows} == {
         *(f"{rate}_{what}" for rate in ("accuracy", "cross_entropy") for what in ("mean", *SPREADS)),
         *("churn", "correlation_pearson", "correlation_spearman"),

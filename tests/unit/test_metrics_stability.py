@@ -12,6 +12,7 @@ from toolnoise.metrics.example_churn import ExampleChurn
 from toolnoise.metrics.groups import of_difficulty, rates
 from toolnoise.metrics.similarity import pairwise_cka
 from toolnoise.metrics.stability import of_all_draws, stability
+from toolnoise.metrics.weights import apart
 from toolnoise.stats.estimates import Estimate
 from toolnoise.stats.jackknife import Pairs, pairwise_jackknife
 from toolnoise.stats.sd_ratio import by_size, largest_by_size, sd_ratio
@@ -35,7 +36,7 @@ def noisy(runs):
 
 
 def every_row(logits, labels, groups, vectors):
-    rows = stability(logits, labels, groups, vectors, STREAM)
+    rows = stability(logits, labels, groups, apart(vectors), STREAM)
     one_draw = [np.arange(len(logits))]
     return rows + of_all_draws(predictions(logits), labels, logits.shape[-1], groups, one_draw, rows)
 

@@ -9,6 +9,7 @@ from toolnoise import streams
 from toolnoise.base.errors import BadInput
 from toolnoise.metrics import declared
 from toolnoise.metrics.stability import stability
+from toolnoise.metrics.weights import apart
 from toolnoise.pages import cells, compared, findings, tables, whole
 from toolnoise.provenance.page.document import part
 from toolnoise.provenance.record import anonymous
@@ -168,7 +169,7 @@ def test_a_page_that_is_refused_leaves_the_old_one_whole(tmp_path, monkeypatch):
 
 def test_labels_call_similarities_and_distances_what_they_are():
     runs = np.repeat(np.random.default_rng(1).normal(size=(1, 60, 3)).astype(np.float32), 4, axis=0)
-    rows = stability(runs, np.arange(60) % 3, {}, np.ones((4, 5)), streams.key(0, "init", 1))
+    rows = stability(runs, np.arange(60) % 3, {}, apart(np.ones((4, 5))), streams.key(0, "init", 1))
     equal = {metric: estimate.value for metric, group, estimate in rows if group == "all"}
     similar = {name for name in declared.labels() if name in equal and equal[name] == 1}
     assert similar == {"correlation_pearson", "cka"}

@@ -10,6 +10,7 @@ from toolnoise.figures import rarity, selection
 from toolnoise.metrics.accuracy import predictions
 from toolnoise.metrics.groups import of_difficulty, of_size, rates
 from toolnoise.metrics.stability import STABILITY, of_all_draws, stability
+from toolnoise.metrics.weights import apart
 
 LABELS = np.arange(200) % 2
 DEER = (LABELS == 1) & (np.arange(200) % 5 == 0)
@@ -29,7 +30,7 @@ def found():
     for dataset, count in reversed(SHARES.items()):
         cell = ("small", dataset, "cpu", "algo")
         logits = logits_of(dataset)
-        measured = stability(logits, LABELS, {"deer": DEER}, np.ones((RUNS, 3)), streams.key(0, "init", 1))
+        measured = stability(logits, LABELS, {"deer": DEER}, apart(np.ones((RUNS, 3))), streams.key(0, "init", 1))
         measured += of_all_draws(predictions(logits), LABELS, 2, {"deer": DEER}, [np.arange(RUNS)], measured)
         measured.append(("n_draws", "all", (float(RUNS), np.nan, np.nan)))
         rows += [(*cell, metric, group, *estimate, RUNS, 0) for metric, group, estimate in measured]

@@ -37,6 +37,7 @@ from toolnoise.metrics.per_run import RUNS as RUNS_OF_CELLS
 from toolnoise.metrics.ratios import RATIOS
 from toolnoise.metrics.remedies import REMEDIES
 from toolnoise.metrics.stability import STABILITY, of_all_draws, stability
+from toolnoise.metrics.weights import apart
 from toolnoise.study import catalogue, published
 
 RUNS, EXAMPLES = 6, 400
@@ -55,7 +56,7 @@ def measured(place, labels, classes, groups, noise, runs=RUNS):
     logits = common + noise * draws.normal(size=(runs, len(labels), classes))
     vectors = draws.normal(size=(1, 50)) + noise * draws.normal(size=(runs, 50))
     logits = logits.astype(np.float32)
-    rows = stability(logits, labels, groups, vectors, streams.key(0, "init", 1))
+    rows = stability(logits, labels, groups, apart(vectors), streams.key(0, "init", 1))
     rows += of_all_draws(predictions(logits), labels, classes, groups, [np.arange(runs)], rows)
     return [(*place, metric, group, *estimate, runs, 0) for metric, group, estimate in rows]
 
@@ -764,8 +765,8 @@ def of_layers(names, runs=5, **variants):
     draws = np.random.Generator(np.random.Philox(5))
     common = draws.normal(size=(1, 30, 8))
     rows = []
-    for variant, apart in variants.items():
-        stack = [common + apart * place * draws.normal(size=(runs, 30, 8)) for place in range(len(names))]
+    for variant, distance in variants.items():
+        stack = [common + distance * place * draws.normal(size=(runs, 30, 8)) for place in range(len(names))]
         if variant == "control":
             stack = [np.repeat(one[:1], runs, axis=0) for one in stack]
         grams = np.stack([np.stack([gram(run) for run in one]) for one in stack], axis=1)

@@ -17,6 +17,7 @@ from toolnoise.metrics.per_run import (
     mean_independent_variances,
     mean_normalised_churns,
 )
+from toolnoise.metrics.weights import Apart
 from toolnoise.stats import draws
 from toolnoise.stats.draws import Drawn
 from toolnoise.stats.estimates import Estimate
@@ -45,11 +46,8 @@ def grouped(drawn: Sequence[Drawn]) -> Grouped:
     return Grouped(groups, len(found), table, crossed)
 
 
-def over_draws(
-    drawn: Grouped, measure: Callable[[np.ndarray], list[Row]], declared: Mapping[str, Metric] = METRICS
-) -> list[Row]:
-    """Rows of a measure of runs, each of all draws with an interval over draws; as they are if there is one draw."""
-    each = [measure(group) for group in drawn.groups]
+def over_draws(each: Sequence[list[Row]], declared: Mapping[str, Metric] = METRICS) -> list[Row]:
+    """Rows of all draws with an interval over draws, from those of each draw; as they are if there is one draw."""
     if len(each) == 1:
         return each[0]
     return bounded((_over(rows, declared) for rows in zip(*each, strict=True)), declared)
@@ -83,6 +81,15 @@ def churns(drawn: Grouped, predicted: np.ndarray, labels: np.ndarray, groups: Ma
             theirs = np.delete(theirs, column, axis=1) if drawn.crossed else theirs
             other[run] = mean_churns_with(predicted[[run]], predicted[theirs.ravel()])[0]
     return [*found, ("churn_other_draw", "all", other)]
+
+
+def distances(drawn: Grouped, weights: Sequence[Apart]) -> Values:
+    """The mean distance of each run's weights from those of the other runs of its draw, from those of each draw."""
+    found: dict[str, np.ndarray] = {}
+    for group, of_draw in zip(drawn.groups, weights, strict=True):
+        for metric, of_each in of_draw.of_each().items():
+            found.setdefault(metric, np.full(sum(map(len, drawn.groups)), np.nan))[group] = of_each
+    return [(metric, "all", of_runs) for metric, of_runs in found.items()]
 
 
 def independent_variances(

@@ -17,6 +17,7 @@ from toolnoise.metrics.accuracy import predictions
 from toolnoise.metrics.ensembles import by_size
 from toolnoise.metrics.entropy import cross_entropies
 from toolnoise.metrics.stability import of_all_draws, of_classes, stability
+from toolnoise.metrics.weights import Apart, apart
 from toolnoise.stats.draws import Drawn
 from toolnoise.stats.estimates import Estimate
 
@@ -39,23 +40,25 @@ def measured(cell: Sequence[str], study_seed: int, dump: Predictions, dataset: D
     stream = bootstrap(study_seed, cell)
     stack, together = stack_of(dump), draws.grouped(drawn(dump))
     vectors, groups = TrainedVectors(finished_runs(records, dump)), dataset.members(test)
+    weights = [apart(vectors.of(some)) for some in together.groups]
     scored = stack.ndim == 3
     predicted, classes = predictions(stack) if scored else stack, len(dataset.classes)
     shown = classes if classes <= MOST_CLASSES else 0
 
-    def of_draw(some: np.ndarray) -> list[Row]:
-        given = test.labels, groups, vectors.of(some), stream
+    def of_draw(some: np.ndarray, of_weights: Apart) -> list[Row]:
+        given = test.labels, groups, of_weights, stream
         if scored:
             return stability(some_of(stack, some), *given)
         return of_classes(predicted[some], shown, *given)
 
-    found = draws.over_draws(together, of_draw)
+    found = draws.over_draws(list(map(of_draw, together.groups, weights)))
     found += of_all_draws(predicted, test.labels, classes if scored else shown, groups, together.groups, found)
     found += components.rows(predicted, test.labels, together.table, together.crossed)
 
     entropies = cross_entropies(stack, test.labels) if scored else None
     values = per_run.per_run(predicted, entropies, test.labels, shown, groups)
     values += draws.churns(together, predicted, test.labels, groups)
+    values += draws.distances(together, weights)
     values += draws.independent_variances(together, predicted, test.labels, classes, groups)
 
     sizes = []

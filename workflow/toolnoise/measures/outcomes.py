@@ -5,7 +5,6 @@ difference between runs. A metric alone has a mean and an SD.
 """
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,9 +18,9 @@ from toolnoise.dumps.stacks import Predictions
 from toolnoise.measures import draws, noise
 from toolnoise.measures.noise import Noise
 from toolnoise.measures.reading import TrainedVectors, finished_runs, predictions_of
-from toolnoise.metrics import Row, values
 from toolnoise.metrics.per_run import RUNS
 from toolnoise.metrics.stability import STABILITY
+from toolnoise.metrics.weights import apart, values
 from toolnoise.study import programs
 
 
@@ -59,24 +58,18 @@ def _of_values(cell: Sequence[str], dump: Predictions, data: str | Path, vectors
     if "groups" in stored:
         groups |= dict(zip(map(str, stored["groups"]), stored["test_groups"].T, strict=True))
     together = draws.grouped(noise.drawn(dump))
-    measured = partial(_values_of_some, stack, labels, groups, vectors, stream)
+    weights = [apart(vectors.of(some)) for some in together.groups]
+    of_draws = [
+        values.stability(noise.some_of(stack, some), labels, groups, of_draw, stream)
+        for some, of_draw in zip(together.groups, weights, strict=True)
+    ]
     each = [
         (metric, group, found)
         for group, member in groups.items()
         for metric, found in values.errors(stack[:, member], labels[member]).items()
     ]
-    return noise.as_rows(cell, dump, together, draws.over_draws(together, measured), each, [])
-
-
-def _values_of_some(
-    stack: np.ndarray,
-    labels: np.ndarray,
-    groups: Mapping[str, np.ndarray],
-    vectors: TrainedVectors,
-    stream: int,
-    some: np.ndarray,
-) -> list[Row]:
-    return values.stability(noise.some_of(stack, some), labels, groups, vectors.of(some), stream)
+    each += draws.distances(together, weights)
+    return noise.as_rows(cell, dump, together, draws.over_draws(of_draws), each, [])
 
 
 def _names(index: str | Path, dump: Predictions) -> list[str]:
@@ -93,8 +86,11 @@ def _of_metrics(
     stack, together = noise.stack_of(dump), draws.grouped(noise.drawn(dump))
     each = dict(zip(names, stack.T, strict=True))
 
-    def of_draw(some: np.ndarray) -> list[Row]:
-        return values.of_metrics({name: found[some] for name, found in each.items()}, vectors.of(some), stream)
-
-    found = draws.over_draws(together, of_draw, values.declared_as(names))
-    return noise.as_rows(cell, dump, together, found, [(name, "all", of_runs) for name, of_runs in each.items()], [])
+    weights = [apart(vectors.of(some)) for some in together.groups]
+    of_draws = [
+        values.of_metrics({name: found[some] for name, found in each.items()}, of_draw, stream)
+        for some, of_draw in zip(together.groups, weights, strict=True)
+    ]
+    found = draws.over_draws(of_draws, values.declared_as(names))
+    of_each = [(name, "all", of_runs) for name, of_runs in each.items()] + draws.distances(together, weights)
+    return noise.as_rows(cell, dump, together, found, of_each, [])

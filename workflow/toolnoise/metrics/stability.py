@@ -15,11 +15,11 @@ from toolnoise.metrics.churn import churn, normalised_churn, pairwise_churn
 from toolnoise.metrics.declared import bounded
 from toolnoise.metrics.diversity import diversity
 from toolnoise.metrics.entropy import cross_entropies
-from toolnoise.metrics.equal_runs import PerRun, bit_equal, rate_step, value_step, with_width
+from toolnoise.metrics.equal_runs import bit_equal, rate_step, value_step, with_width
 from toolnoise.metrics.example_churn import ExampleChurn
 from toolnoise.metrics.groups import Rate, independent, of_difficulty, of_size, rates, ratio_rows, spread_rows, unlike
 from toolnoise.metrics.similarity import pairwise_cka
-from toolnoise.metrics.weights import pairwise_l2, unit
+from toolnoise.metrics.weights import Apart
 from toolnoise.stats.estimates import UNDEFINED, Estimate
 from toolnoise.stats.jackknife import Pairs, pairwise_jackknife, pairwise_mean, pairwise_similarity, within_blocks
 from toolnoise.stats.sd_ratio import freedom, largest_by_size
@@ -31,13 +31,13 @@ Part = tuple[str, str, Rate]  # rate, group
 
 
 def stability(
-    logits: np.ndarray, labels: np.ndarray, groups: Mapping[str, np.ndarray], vectors: PerRun, stream: int
+    logits: np.ndarray, labels: np.ndarray, groups: Mapping[str, np.ndarray], weights: Apart, stream: int
 ) -> list[Row]:
-    """Measure the runs of a cell from logits [S, N, C], labels [N], group members [N] and trained weights [S, P].
+    """Measure the runs of a cell from logits [S, N, C], labels [N], group members [N] and distances of weights.
 
     Every part is bootstrapped with the same resamples of the runs, so one stream serves all.
     """
-    return _of_runs(predictions(logits), logits, logits.shape[-1], labels, groups, vectors, stream)
+    return _of_runs(predictions(logits), logits, logits.shape[-1], labels, groups, weights, stream)
 
 
 def of_classes(
@@ -45,11 +45,11 @@ def of_classes(
     classes: int,
     labels: np.ndarray,
     groups: Mapping[str, np.ndarray],
-    vectors: PerRun,
+    weights: Apart,
     stream: int,
 ) -> list[Row]:
     """Measure runs of which only predicted classes [S, N] are known: without the measures that need scores."""
-    return _of_runs(predicted, None, classes, labels, groups, vectors, stream)
+    return _of_runs(predicted, None, classes, labels, groups, weights, stream)
 
 
 def _of_runs(
@@ -58,10 +58,10 @@ def _of_runs(
     classes: int,
     labels: np.ndarray,
     groups: Mapping[str, np.ndarray],
-    vectors: PerRun,
+    weights: Apart,
     stream: int,
 ) -> list[Row]:
-    equal = bit_equal(predicted if logits is None else logits) and bit_equal(vectors)
+    equal = bit_equal(predicted if logits is None else logits) and weights.equal
 
     def step(rate: Rate) -> float:
         return rate_step(rate.examples, equal)
@@ -74,7 +74,7 @@ def _of_runs(
     rows += _churns(predicted, labels, "all")
     rows += _elsewhere(predicted, stream)
     rows += _diversity(logits, labels) if logits is not None else []
-    rows += distances(vectors)
+    rows += distances(weights)
     for rate, group, found in [
         *_of_classes(predicted, labels, classes),
         *_of_groups(predicted, labels, classes, groups),
@@ -162,17 +162,10 @@ def _churns(predicted: np.ndarray, labels: np.ndarray, group: str) -> list[Row]:
     return [(metric, group, pairwise_jackknife(pairs)) for metric, pairs in found.items()]
 
 
-def distances(vectors: PerRun) -> list[Row]:
-    """Distances between trained weights [S, P]; undefined where a training program left none."""
-    if not vectors.shape[1]:
-        return [(metric, "all", UNDEFINED) for metric in ("l2_unit", "l2_raw")]
-
-    def of(runs: slice) -> list[Pairs]:
-        some = vectors[runs]
-        return [Pairs.of(pairwise_l2(unit(some))), Pairs.of(pairwise_l2(some))]
-
-    found = zip(("l2_unit", "l2_raw"), within_blocks(len(vectors), of), strict=True)
-    return [(metric, "all", pairwise_jackknife(pairs)) for metric, pairs in found]
+def distances(weights: Apart) -> list[Row]:
+    """Distances between trained weights; undefined where a training program left none."""
+    found = {metric: pairwise_jackknife(pairs) for metric, pairs in weights.pairs.items()}
+    return [(metric, "all", found.get(metric, UNDEFINED)) for metric in ("l2_unit", "l2_raw")]
 
 
 def _elsewhere(predicted: np.ndarray, stream: int) -> list[Row]:

@@ -6,8 +6,9 @@ import numpy as np
 
 from toolnoise.metrics import Row
 from toolnoise.metrics.declared import ANY, METRICS, Metric, bounded, spread
-from toolnoise.metrics.equal_runs import PerRun, bit_equal, value_step
+from toolnoise.metrics.equal_runs import bit_equal, value_step
 from toolnoise.metrics.stability import distances
+from toolnoise.metrics.weights import Apart
 from toolnoise.stats.estimates import mean_t
 from toolnoise.stats.jackknife import Pairs, pairwise_jackknife, within_blocks
 from toolnoise.stats.spread import sd_bootstrap, sd_chi2, sd_robust
@@ -29,10 +30,10 @@ def pairwise_difference(predicted: np.ndarray) -> np.ndarray:
 
 
 def stability(
-    predicted: np.ndarray, labels: np.ndarray, groups: Mapping[str, np.ndarray], vectors: PerRun, stream: int
+    predicted: np.ndarray, labels: np.ndarray, groups: Mapping[str, np.ndarray], weights: Apart, stream: int
 ) -> list[Row]:
     """Errors and differences of the runs' values [S, N], over the examples of each group."""
-    equal = bit_equal(predicted) and bit_equal(vectors)
+    equal = bit_equal(predicted) and weights.equal
     rows: list[Row] = []
     for group, member in groups.items():
         some = predicted[:, member]
@@ -44,14 +45,14 @@ def stability(
 
         difference = pairwise_jackknife(*within_blocks(len(some), of))
         rows.append(("mean_absolute_difference", group, difference))
-    return bounded([*rows, *distances(vectors)])
+    return bounded([*rows, *distances(weights)])
 
 
-def of_metrics(found: Mapping[str, np.ndarray], vectors: PerRun, stream: int) -> list[Row]:
+def of_metrics(found: Mapping[str, np.ndarray], weights: Apart, stream: int) -> list[Row]:
     """Mean and SD of each metric, by its name, from its value in each run [S]."""
-    equal = bit_equal(np.stack(list(found.values()), axis=1)) and bit_equal(vectors)
+    equal = bit_equal(np.stack(list(found.values()), axis=1)) and weights.equal
     rows = [row for name, of_runs in found.items() for row in _spread(name, "all", of_runs, equal, stream)]
-    return [*rows, *distances(vectors)]
+    return [*rows, *distances(weights)]
 
 
 def declared_as(names: Iterable[str]) -> dict[str, Metric]:

@@ -4,13 +4,44 @@ Distances come from sums of squares in float64. Equal weights have a distance of
 little memory.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 import numpy as np
+
+from toolnoise.metrics.equal_runs import PerRun, bit_equal
+from toolnoise.stats.jackknife import Pairs, within_blocks
 
 BLOCK = 2**17  # weights of all runs at a time
 # A squared distance below this share of the two squared distances from the first run comes from differences.
 NEAR = 0.01
+
+
+class Apart(NamedTuple):
+    """The distances between the trained weights of runs by metric, none where a program left no weights.
+
+    `equal` states whether the weights are bit-equal.
+    """
+
+    pairs: Mapping[str, Pairs]
+    equal: bool
+
+    def of_each(self) -> dict[str, np.ndarray]:
+        """Each run's mean distance from the others, [S], by metric; NaN for a single run."""
+        return {metric: found.sums / (len(found.sums) - 1 or np.nan) for metric, found in self.pairs.items()}
+
+
+def apart(vectors: PerRun) -> Apart:
+    """The distances between weights [S, P]: of unit norm, and as they are."""
+    equal = bit_equal(vectors)
+    if not vectors.shape[1]:
+        return Apart({}, equal)
+
+    def of(runs: slice) -> list[Pairs]:
+        some = vectors[runs]
+        return [Pairs.of(pairwise_l2(unit(some))), Pairs.of(pairwise_l2(some))]
+
+    return Apart(dict(zip(("l2_unit", "l2_raw"), within_blocks(len(vectors), of), strict=True)), equal)
 
 
 def pairwise_l2(vectors: np.ndarray) -> np.ndarray:
