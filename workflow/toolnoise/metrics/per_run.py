@@ -15,7 +15,7 @@ from toolnoise.metrics.churn import normalised_churn, pairwise_churn
 from toolnoise.metrics.groups import rates
 from toolnoise.stats.jackknife import Pairs, within_blocks
 
-# A draw is a replicate, or `own` for a source that is drawn anew in every process.
+# A draw is a replicate, or `own` for a source of which runs share none: drawn anew in every process, or not used.
 RUNS: Columns = {**CELL, "seed": int, **dict.fromkeys(SOURCES, str), "metric": str, "group": str, "value": float}
 OWN = "own"
 INDEPENDENT = (
