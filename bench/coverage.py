@@ -161,8 +161,6 @@ def unequal_draws(rows: int, columns: int, draws: np.random.Generator, examples:
                 found.setdefault(metric, []).append(one)
         for metric, estimates in found.items():
             above, below, now, before = zip(*estimates, strict=True)
-            if np.isnan(now).all():
-                continue
             truth = np.mean(above) / np.mean(below)
             truth = truth ** (0.5 if "SD" in metric else 1)
             what = f"{metric.replace('_', ' ')}, sensitivity {sigma:g}"
@@ -441,6 +439,9 @@ def covered(what: str, intervals: Iterable[Estimate], truth: float | np.ndarray,
     """Print the coverage."""
     bounds = np.array([(found.low, found.high) for found in intervals])
     given = ~np.isnan(bounds[:, 0])
+    if not given.any():
+        print(f"  {what:66} no interval")
+        return
     held = np.mean(((bounds[:, 0] <= truth) & (truth <= bounds[:, 1]))[given])
     none = "" if given.all() else f", none in {100 * np.mean(~given):.0f} %"
     report(what + none, held, given.sum(), 0.93 <= held <= most)

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from toolnoise import steps, streams
+from toolnoise.base import noise_sources
 from toolnoise.base.files import sha256
 from toolnoise.base.noise_sources import replicate
 from toolnoise.epoch_plan import plan_epoch
@@ -299,3 +300,20 @@ def test_a_module_that_has_a_syntax_error_by_now_is_a_finding(tmp_path):
     origins._here.cache_clear()
     origins._judged.cache_clear()
     assert origins._judged(made_by, None, False, results) == (origins.UNKNOWN,)
+
+
+def test_an_index_may_say_which_sources_a_training_does_without_but_no_others():
+    spec = {"seed": 1, "variant": {"varying": ["shuffle"]}, "hardware": {"impl_noise": "native"}}
+    output = SimpleNamespace(role="index", name="index.json")
+    stated = SimpleNamespace(verb="predict", parameters={"spec": spec}, outputs=[output], observed={})
+
+    def judged(unused, **changed):
+        index = {"spec": {key: value for key, value in spec.items() if key != "seed"}, "observed": {}, "seeds": [1, 2]}
+        index |= {"unused": unused, "draws": noise_sources.draws(spec, [1, 2], unused) | changed}
+        tree = SimpleNamespace(statements=[SimpleNamespace(statement=stated)])
+        return list(specs.records_agree(SimpleNamespace(tree=tree, record=lambda _: index, job=lambda _: None)))
+
+    assert judged([]) == judged(["augment", "dropout"]) == []
+    for findings in (judged(["init"]), judged(["dropout"], augment=None)):
+        ((_, found),) = findings
+        assert found.startswith("has draws that do not follow from its seeds")

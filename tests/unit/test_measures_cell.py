@@ -8,6 +8,7 @@ from toolnoise.base import arrays, metric_files
 from toolnoise.dumps import stacks
 from toolnoise.measures import cell, reading
 from toolnoise.metrics.identical import CRITERIA, REFERENCES
+from toolnoise.metrics.per_run import FINGERPRINT, fingerprints
 from toolnoise.study import config
 from toolnoise.study.cells import Cell
 from toolnoise.training import runs
@@ -57,6 +58,19 @@ def test_a_cell_has_a_row_for_each_criterion_that_is_asked_for_in_that_order(mea
     assert identical["std_dev_accuracy"].iloc[0] == stability["accuracy_sd"]
     _, _, fewer, _, _ = measured(4, block=ALL | {"criteria": ["patience", "last"]})
     assert list(fewer["stopping_type"]) == ["patience", "last"]
+
+
+def test_each_run_has_a_number_that_only_equal_bits_share(measured):
+    _, of_runs, *_ = measured(4, (2,))
+    found = of_runs[of_runs["metric"] == FINGERPRINT].set_index("seed")["value"]
+    assert list(found.index) == [1, 3, 4]
+    logits = np.random.Generator(np.random.Philox(3)).normal(size=(4, EXAMPLES, CLASSES))
+    logits = (logits + 1.5 * np.eye(CLASSES)[np.arange(EXAMPLES) % CLASSES]).astype(np.float32)
+    assert found.tolist() == fingerprints(logits[[0, 2, 3]]).tolist()  # the file keeps every digit
+    assert len(set(found)) == 3
+    changed = logits[:1].copy()
+    changed[0, -1, -1] = np.nextafter(changed[0, -1, -1], np.float32(9))
+    assert fingerprints(np.concatenate([logits[:1], changed, logits[:1]])).tolist().count(found[1]) == 2
 
 
 def test_weak_runs_are_left_out_of_identical_runs_alone(measured):

@@ -124,3 +124,17 @@ def test_means_over_units_weigh_units_and_not_runs():
     np.testing.assert_allclose(blocks, [[matrix[:3, 3].mean()], [matrix[3, 3]]])
     same = draws.same_unit_means(matrix + matrix.T, numbers)
     np.testing.assert_allclose(same, [np.mean([1 + 4, 2 + 8, 6 + 9])])
+
+
+def test_a_source_that_a_training_does_not_use_ties_no_runs_together():
+    spec = {"variant": {"varying": ["init", "shuffle"]}, "hardware": {"impl_noise": "native"}, "seed": 0}
+
+    def units(unused):
+        found = noise_sources.draws(spec, [1, 2, 3], unused)
+        return draws.units(
+            [{source: numbers and numbers[run] for source, numbers in found.items()} for run in range(3)]
+        )[0].tolist()
+
+    # The recipe of the authors' code has neither augmentation nor dropout, which their ALGO would fix.
+    assert units(["augment", "dropout"]) == [0, 1, 2]
+    assert units(["augment"]) == [0, 0, 0]

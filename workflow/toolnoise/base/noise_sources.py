@@ -5,11 +5,13 @@ may also have several draws of what is fixed: then a run's seed is draw x DRAW +
 the draw.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 ALGORITHMIC = ("init", "shuffle", "augment", "dropout")
 SOURCES = (*ALGORITHMIC, "impl", "bit")
+# Those that a training may do without.
+OPTIONAL = ("augment", "dropout")
 DRAW = 10_000
 
 
@@ -26,15 +28,16 @@ def with_seed(spec: dict[str, Any], seed: int) -> dict[str, Any]:
     return {**spec, "seed": seed, **draw}
 
 
-def draws(spec: dict[str, Any], seeds: Iterable[int]) -> dict[str, list[int] | None]:
-    """The replicate of each source that each run of a cell has; None for a source that is drawn anew in every process.
+def draws(spec: dict[str, Any], seeds: Iterable[int], unused: Collection[str] = ()) -> dict[str, list[int] | None]:
+    """The replicate of each source that each run of a cell has; None for a source of which runs share no draw.
 
-    That is implementation noise which is not emulated, and everything of runs whose making is not known.
+    That is one that the training does not use, implementation noise which is not emulated, and everything of runs whose
+    making is not known.
     """
     runs = [with_seed(spec, seed) for seed in seeds]
     if "adopted" in spec.get("model", {}):
         # Of runs that were there before the study, no draw is known to be another run's.
         return dict.fromkeys(SOURCES)
     own = {"impl"} if spec["hardware"]["impl_noise"] == "native" else set()
-    anew = own.intersection(spec["variant"]["varying"])
-    return {source: None if source in anew else [replicate(source, run) for run in runs] for source in SOURCES}
+    without = own.intersection(spec["variant"]["varying"]).union(unused)
+    return {source: None if source in without else [replicate(source, run) for run in runs] for source in SOURCES}

@@ -3,6 +3,7 @@
 The index next to it has the seed of each layer of the stack; a diverged run is stored as NaN, so nothing shifts.
 """
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
-from toolnoise.base.noise_sources import draws
+from toolnoise.base.noise_sources import OPTIONAL, draws
 from toolnoise.base.timings import Timings
 from toolnoise.datasets import prepared
 from toolnoise.engines import Engine, State, Weights
@@ -34,6 +35,14 @@ class Predictor(NamedTuple):
                 found = f"no tensor of shape {parameter.shape}"
                 raise BadInput(run.folder / "weights.npz", parameter.path, found, "weights of this model")
         self.engine.restore(State(weights, {}, 0))
+
+    def unused(self, recipe: dict[str, Any]) -> list[str]:
+        """The sources that a training by this recipe does without: what no run uses, no two runs share."""
+        used = {
+            "augment": recipe["crop"] or recipe["flip"] or self.dataset.train.margin,
+            "dropout": self.engine.has_dropout(),
+        }
+        return [source for source in OPTIONAL if not used[source]]
 
 
 def build(spec: dict[str, Any], data: str | Path, timings: Timings) -> Predictor:
@@ -71,20 +80,27 @@ def dump(
                 network.take(run.weights(), run)
                 layer[...] = network.engine.logits(test)
     elsewhere = {"trained_on": trained_on} if trained_on else {}
-    files.write_json(index, about(spec, cell, shape, network.observed, timings) | elsewhere)
+    found = about(spec, cell, shape, network.observed, timings, network.unused(spec["recipe"]))
+    files.write_json(index, found | elsewhere)
     return network.observed
 
 
 def about(
-    spec: dict[str, Any], cell: list[runs.Run], shape: tuple[int, ...], observed: dict[str, Any], timings: Timings
+    spec: dict[str, Any],
+    cell: list[runs.Run],
+    shape: tuple[int, ...],
+    observed: dict[str, Any],
+    timings: Timings,
+    unused: Collection[str] = (),
 ) -> dict[str, Any]:
-    """The index of a dump."""
+    """The index of a dump; `unused` are the sources that the training does not use, if that is known."""
     return {
         "spec": {key: value for key, value in spec.items() if key not in ("seed", "draw")},
         "seeds": [run.seed for run in cell],
-        "draws": draws(spec, [run.seed for run in cell]),
+        "draws": draws(spec, [run.seed for run in cell], unused),
         "diverged": [run.diverged for run in cell],
         "shape": list(shape),
         "observed": observed,
         "seconds": dict(timings),
+        **({"unused": list(unused)} if unused else {}),
     }

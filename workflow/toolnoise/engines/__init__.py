@@ -64,6 +64,9 @@ class Engine(Protocol):
     ) -> tuple[Parameter, ...]:
         """Build the network and return its tensors, in the order of its layers."""
 
+    def has_dropout(self) -> bool:
+        """Whether the network drops anything out."""
+
     def compile(self, recipe: dict[str, Any], train: Split) -> None:
         """Compile the epoch, and put the training set on the device unless it is streamed."""
 

@@ -57,6 +57,8 @@ def measured(cell: Sequence[str], study_seed: int, dump: Predictions, dataset: D
 
     entropies = cross_entropies(stack, test.labels) if scored else None
     values = per_run.per_run(predicted, entropies, test.labels, shown, groups)
+    if scored:
+        values.append((per_run.FINGERPRINT, "all", per_run.fingerprints(stack)))
     values += draws.churns(together, predicted, test.labels, groups)
     values += draws.distances(together, weights)
     values += draws.independent_variances(together, predicted, test.labels, classes, groups)

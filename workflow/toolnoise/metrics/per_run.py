@@ -4,6 +4,7 @@ A run's churn is the mean over the other runs that it is compared with, so the m
 follows from these values.
 """
 
+import hashlib
 from collections.abc import Mapping
 
 import numpy as np
@@ -15,12 +16,15 @@ from toolnoise.metrics.churn import normalised_churn, pairwise_churn
 from toolnoise.metrics.groups import rates
 from toolnoise.stats.jackknife import Pairs, within_blocks
 
-# A draw is a replicate, or `own` for a source that is drawn anew in every process.
+# A draw is a replicate, or `own` for a source of which runs share none: drawn anew in every process, or not used.
 RUNS: Columns = {**CELL, "seed": int, **dict.fromkeys(SOURCES, str), "metric": str, "group": str, "value": float}
 OWN = "own"
 INDEPENDENT = (
     "independent_variance"  # the end of a metric's name: the variance of a rate if examples erred independently
 )
+# A number that is equal for two runs only if all their logits are equal bit by bit.
+FINGERPRINT = "fingerprint"
+FINGERPRINT_DIGITS = 13  # hexadecimal ones, so 52 bits, which a float holds exactly
 
 Values = list[tuple[str, str, np.ndarray]]
 
@@ -42,6 +46,16 @@ def per_run(
     for name, member in groups.items():
         found += [(rate, name, part.values) for rate, part in rates(predicted, labels, classes, member).items()]
     return found
+
+
+def fingerprints(logits: np.ndarray) -> np.ndarray:
+    """The start of the SHA-256 of each run's logits as a number, [S], from logits [S, N, C].
+
+    Two cells whose runs of the same draws have equal numbers differ in nothing: what varies in one and not in the other
+    changed no bit.
+    """
+    digests = [hashlib.sha256(np.ascontiguousarray(run)).hexdigest() for run in logits]
+    return np.array([float(int(digest[:FINGERPRINT_DIGITS], 16)) for digest in digests])
 
 
 def mean_churns(predicted: np.ndarray) -> np.ndarray:

@@ -48,20 +48,24 @@ def components(table: np.ndarray, crossed: bool) -> Components:
     grand = shifted.mean()
     between = _Square(columns * float(np.sum((by_row - grand) ** 2)) / (rows - 1), rows - 1)
     rest = shifted - by_row
-    within = _over_rows(np.sum(rest**2, axis=1) / (columns - 1))
+    of_rows = np.sum(rest**2, axis=1) / (columns - 1)
     if not crossed:
+        within = _over_rows(of_rows)
         square = _Square(within.value, rows * (columns - 1))
         return Components(_difference(between, square, columns), within, UNDEFINED, UNDEFINED)
     rest = rest - by_column + grand
     interaction = _over_rows(np.sum(rest**2, axis=1) * (rows / ((rows - 1) * (columns - 1))))
     square = _Square(interaction.value, (rows - 1) * (columns - 1))
     across = _Square(rows * float(np.sum((by_column - grand) ** 2)) / (columns - 1), columns - 1)
+    # All rows have the same columns, so the columns' part of the variance does not average out over rows.
+    share = max(across.value - square.value, 0) / rows / of_rows.mean() if of_rows.any() else 0.0
+    within = _over_rows(of_rows, 2 * share**2 / (columns - 1))
     return Components(_difference(between, square, columns), within, _difference(across, square, rows), interaction)
 
 
-def _over_rows(variances: np.ndarray) -> Estimate:
-    """The mean of the rows' variances."""
-    return Estimate(*np.square(root_mean_square(np.sqrt(variances))).tolist())
+def _over_rows(variances: np.ndarray, further: float = 0.0) -> Estimate:
+    """The mean of the rows' variances; `further` is a relative variance of it from elsewhere than the rows."""
+    return Estimate(*np.square(root_mean_square(np.sqrt(variances), further)).tolist())
 
 
 def _difference(one: _Square, other: _Square, factor: float) -> Estimate:

@@ -1,7 +1,7 @@
 """Rules about specifications: parameters, paths, records and the study agree."""
 
 from toolnoise import streams
-from toolnoise.base.noise_sources import DRAW, draws
+from toolnoise.base.noise_sources import DRAW, OPTIONAL, draws
 from toolnoise.provenance.audit.evidence import Evidence, Found, differences, each
 from toolnoise.provenance.record.statements import Statement
 from toolnoise.steps import STEPS, outputs
@@ -28,7 +28,9 @@ def records_agree(evidence: Evidence, statement: Statement) -> Found:
         return
     record, spec = evidence.record(name), statement.parameters["spec"]
     if role == "index":
-        drawn = draws(spec, record["seeds"]) if "draws" in record else {}
+        # What a training does without is known to the network alone.
+        unused = set(record.get("unused", ())).intersection(OPTIONAL)
+        drawn = draws(spec, record["seeds"], unused) if "draws" in record else {}
         spec = {key: value for key, value in spec.items() if key not in ("seed", "draw")}
         job = evidence.job(statement)
         seeds = [evidence.record(path)["spec"]["seed"] for path, of in (job.inputs if job else ()) if of == "records"]
