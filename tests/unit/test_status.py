@@ -23,7 +23,7 @@ def tiny(written, built, tmp_path, monkeypatch):
     """A study of two cells of three runs of three epochs, in an empty folder where nobody works."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    block = written["grid"][0] | {"hardware": ["cpu"], "variants": ["control", "impl"]}
+    block = written["grid"][0] | {"hardware": ["cpu"], "variants": ["control", "impl"], "control_seeds": 3}
     recipes = {"digits": {"epochs": EPOCHS}}
     return built(written | {"grid": [block], "hardware": {}, "recipes": recipes, "figures": ["table2"]})
 
