@@ -11,7 +11,7 @@ CARRIED = (
     *("notebooks/*.ipynb", "requirements/*.txt", "requirements/versions/*.txt", "resources/**/*"),
     *(
         "workflow/Snakefile",
-        "workflow/conda_path/*.py",
+        "workflow/for-conda/*.py",
         "workflow/profiles/**/*.yaml",
         "workflow/report/*",
         "workflow/rules/*",

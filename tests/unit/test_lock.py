@@ -129,15 +129,19 @@ def stated(monkeypatch):
 @pytest.mark.parametrize(
     ("installed", "of_engines"),
     [
-        ("cpu", {"": "cpu", "tensorflow": "cpu"}),
+        ("cpu", {"": "cpu", "tensorflow": "cpu", "command": "cpu"}),
         ("cuda", {"": "cuda", "tensorflow": "cuda"}),
         ("jax", {"": "jax", "jax": "jax"}),
         ("jax-cuda", {"": "jax-cuda", "jax": "jax-cuda"}),
         ("torch", {"": "torch", "torch": "torch"}),
-        ("frameworks", {"": "torch", "tensorflow": "frameworks", "jax": "frameworks", "torch": "torch"}),
+        (
+            "frameworks",
+            {"": "torch", "tensorflow": "frameworks", "jax": "frameworks", "torch": "torch", "command": "frameworks"},
+        ),
         ("jax-dev", {"": "jax", "jax": "jax"}),
         # What `make test` installs into the environment of `make demo`: JAX, and the developers' tools.
-        ("dev", {"": "cpu", "tensorflow": "cpu", "jax": "jax"}),
+        # A program of others may import all of it.
+        ("dev", {"": "cpu", "tensorflow": "cpu", "jax": "jax", "command": "dev"}),
     ],
 )
 def test_a_job_states_the_lock_file_of_its_environment(stated, installed, of_engines):
@@ -162,6 +166,7 @@ def test_pytorch_for_cpus_is_the_pytorch_that_is_locked_and_further_for_other_jo
         ("cpu", "torch", {"torch": "1.13.1"}),
         ("cuda", "jax", {"jax": "0.10.2"}),
         ("torch", "torch", {"nvidia-cudnn-cu13": "9.1"}),
+        ("cpu", "command", {"torch": "1.13.1"}),
         ("cpu", "tensorflow", {"numpy": "2.0.0"}),
         ("cpu", "", {"pandas": "2.0.0"}),
         # The build for GPUs without their libraries.

@@ -91,6 +91,6 @@ def test_a_job_runs_in_the_environment_of_its_rule_and_from_the_same_package(
 
 def test_the_package_is_found_by_a_python_that_has_nothing_else_of_ours(run, tmp_path):
     program = "import toolnoise, sys; from toolnoise.base import program; print(toolnoise.__version__, program.PACKAGE)"
-    env = {"PYTHONPATH": str(ROOT / "workflow/conda_path")}
+    env = {"PYTHONPATH": str(ROOT / "workflow/for-conda")}
     done = run(tmp_path, sys.executable, "-P", "-c", program, env=env)
     assert done.stdout.split() == ["0.1.0", str(ROOT / "workflow/toolnoise")]

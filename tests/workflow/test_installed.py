@@ -174,7 +174,7 @@ def test_the_installed_workflow_plans_a_study(plan, verb, folder, write_study):
 def test_another_python_runs_the_installed_package_alone(run, installed, folder):
     # As a job of `--sdm conda` does.
     program = "from toolnoise.base import program; print(program.{})"
-    of_its_own = [installed / "python", "-c", program.format("path_of('workflow/conda_path')")]
+    of_its_own = [installed / "python", "-c", program.format("path_of('workflow/for-conda')")]
     place = run(folder, *of_its_own).stdout.strip()
     other = run(folder, sys.executable, "-P", "-c", program.format("PACKAGE"), env={"PYTHONPATH": place})
     assert other.stdout.strip() == str(Path(place).parents[2])

@@ -51,7 +51,7 @@ ROOM = "ulimit -S -s 65536; " if max(map(len, study.seeds.values()), default=0) 
 # Verbs are looked up in the environment that Snakemake itself runs in, activated or not. A job of --sdm conda has another
 # environment activated by then: its Python runs the verb, from the same package.
 HERE = f"export PATH={shlex.quote(os.path.dirname(sys.executable))}:$PATH"
-PACKAGE = shlex.quote(str(program.path_of("workflow/conda_path")))
+PACKAGE = shlex.quote(str(program.path_of("workflow/for-conda")))
 THERE = f'export PYTHONPATH={PACKAGE}; toolnoise() {{{{ python -P -m toolnoise.cli "$@"; }}}}'
 ACTIVATED = f'[ "${{{{CONDA_PREFIX:-}}}}" != {shlex.quote(os.environ.get("CONDA_PREFIX", ""))} ]'
 shell.prefix(f"set -euo pipefail; {ROOM}if {ACTIVATED}; then {THERE}; else {HERE}; fi; ")

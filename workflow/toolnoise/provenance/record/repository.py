@@ -20,12 +20,11 @@ from typing import Any, NamedTuple
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import canonical_sha256, read_json, sha256
 from toolnoise.base.program import ROOT, path_of
-from toolnoise.study import environments
+from toolnoise.study import environments, programs
 
-# The first match counts, so lock files of one framework come before the one of all. Further packages do not matter, so
-# the test dependencies in dev.txt and jax-dev.txt have no part in it.
+# The first match counts, so lock files of one framework come before those of several.
 LOCKS = (
-    *(f"requirements/{name}.txt" for name in ("cpu", "cuda", "jax", "jax-cuda", "torch", "frameworks")),
+    *(f"requirements/{name}.txt" for name in ("cpu", "cuda", "jax", "jax-cuda", "torch", "frameworks", "dev")),
     *map(environments.lock_of, environments.known()),
 )
 # Packages that affect numbers and figures; the other pins of a lock follow from these.
@@ -34,7 +33,7 @@ DECISIVE = (
     *("jax-cuda12-plugin", "jax-cuda13-plugin", "nvidia-cudnn-cu12", "nvidia-cudnn-cu13"),
     *("matplotlib", "pandas", "papermill", "snakemake"),
 )
-# The packages of each engine's framework. No job imports those of another engine's.
+# The packages of each engine's framework. No job imports those of another engine's, but a program of others may.
 FRAMEWORKS = {
     "tensorflow": {"tensorflow", "tensorflow-cpu"},
     "jax": {"jax", "jaxlib", "jax-cuda12-plugin", "jax-cuda13-plugin"},
@@ -170,7 +169,7 @@ def _fits(here: dict[str, str], lock: str, engine: str) -> bool:
         mine = {package: version for package, version in pinned.items() if package in packages}
         if not mine.items() <= here.items():
             return False
-        if not mine and other != engine:
+        if not mine and engine not in (other, programs.ENGINE):
             further |= packages
     return {package: version for package, version in here.items() if package not in further}.items() <= pinned.items()
 
