@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from toolnoise.base import arrays, files
-from toolnoise.dumps import prediction_files
+from toolnoise.dumps import csv_columns, prediction_files
 from toolnoise.dumps.prediction_files import Labels
 from toolnoise.metrics.entropy import cross_entropies
 
@@ -245,6 +245,13 @@ BAD_CSV = {
 def test_bad_csv_is_refused_in_one_line(saved, refused, text, line):
     path = saved(text, "a.csv")
     assert refused(read, path).startswith(f"{path}: {line}")
+
+
+@pytest.mark.parametrize("text", ["", "pred\n", "pred\ncat\n"])
+def test_a_line_without_end_is_refused_before_it_fills_the_memory(saved, refused, monkeypatch, text):
+    monkeypatch.setattr(csv_columns, "LONGEST", 1000)
+    path = saved(text + "\0" * 2000, "a.csv")
+    assert refused(read, path) == f"{path}: damaged (a line of 1000 characters or more); CSV"
 
 
 @pytest.mark.parametrize(
