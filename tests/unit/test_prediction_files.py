@@ -160,7 +160,15 @@ def test_csv_may_tell_the_run_and_the_example_of_each_line(saved):
 
 
 @pytest.mark.parametrize(
-    "value", [LABELS, LABELS.astype(float), LABELS[np.newaxis], "0\n1\n2\n1\n0", "label\n0\n1\n2\n1\n0"]
+    "value",
+    [
+        LABELS,
+        LABELS.astype(float),
+        LABELS.astype(np.float16),
+        LABELS[np.newaxis],
+        "0\n1\n2\n1\n0",
+        "label\n0\n1\n2\n1\n0",
+    ],
 )
 def test_labels_are_one_row_or_column(saved, value):
     found = prediction_files.read_labels(saved(value, "y.npy" if not isinstance(value, str) else "y.csv"))
