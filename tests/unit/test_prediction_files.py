@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from toolnoise.base import arrays, files
-from toolnoise.dumps import prediction_files
+from toolnoise.dumps import csv_columns, prediction_files
 from toolnoise.dumps.prediction_files import Labels
 from toolnoise.metrics.entropy import cross_entropies
 
@@ -160,7 +160,15 @@ def test_csv_may_tell_the_run_and_the_example_of_each_line(saved):
 
 
 @pytest.mark.parametrize(
-    "value", [LABELS, LABELS.astype(float), LABELS[np.newaxis], "0\n1\n2\n1\n0", "label\n0\n1\n2\n1\n0"]
+    "value",
+    [
+        LABELS,
+        LABELS.astype(float),
+        LABELS.astype(np.float16),
+        LABELS[np.newaxis],
+        "0\n1\n2\n1\n0",
+        "label\n0\n1\n2\n1\n0",
+    ],
 )
 def test_labels_are_one_row_or_column(saved, value):
     found = prediction_files.read_labels(saved(value, "y.npy" if not isinstance(value, str) else "y.csv"))
@@ -245,6 +253,13 @@ BAD_CSV = {
 def test_bad_csv_is_refused_in_one_line(saved, refused, text, line):
     path = saved(text, "a.csv")
     assert refused(read, path).startswith(f"{path}: {line}")
+
+
+@pytest.mark.parametrize("text", ["", "pred\n", "pred\ncat\n"])
+def test_a_line_without_end_is_refused_before_it_fills_the_memory(saved, refused, monkeypatch, text):
+    monkeypatch.setattr(csv_columns, "LONGEST", 1000)
+    path = saved(text + "\0" * 2000, "a.csv")
+    assert refused(read, path) == f"{path}: damaged (a line of 1000 characters or more); CSV"
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,12 @@ looks like the others; a column without a name is an index, and stands first.
 """
 
 import csv
+import itertools
 import warnings
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
 import numpy as np
 
@@ -17,6 +19,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import readable
 
 ENCODING = "utf-8-sig"
+LONGEST = 2**26  # characters in a line: zeros after the content of a damaged file are one
 BOOLEANS = {"true": True, "false": False}
 
 
@@ -60,7 +63,16 @@ def read(path: str, examples: int | None) -> Table:
 def _first_lines(path: str) -> list[str]:
     """The first line, and the next that is not empty."""
     with Path(path).open(encoding=ENCODING) as file:
-        return [line.strip("\r\n") for line, _ in zip((line for line in file if line.strip()), range(2), strict=False)]
+        lines = (line.strip("\r\n") for line in _lines(path, file) if line.strip())
+        return list(itertools.islice(lines, 2))
+
+
+def _lines(path: str, file: TextIO) -> Iterator[str]:
+    """The lines of a file, none longer than the memory allows."""
+    while line := file.readline(LONGEST):
+        if len(line) == LONGEST:
+            raise BadInput(path, "", f"damaged (a line of {LONGEST} characters or more)", "CSV")
+        yield line
 
 
 def _separator(line: str) -> str:
@@ -82,16 +94,11 @@ def _fields(line: str, separator: str) -> list[str]:
 
 def _numbers(path: str, separator: str, skipped: int) -> list[np.ndarray] | None:
     """The columns of a file that has only numbers below its names."""
-    how = {
-        "delimiter": None if separator == " " else separator,
-        "comments": None,
-        "quotechar": '"',
-        "encoding": ENCODING,
-    }
-    with warnings.catch_warnings():
+    how = {"delimiter": None if separator == " " else separator, "comments": None, "quotechar": '"'}
+    with Path(path).open(encoding=ENCODING) as file, warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # no data below the names: refused by the caller
         try:
-            table = np.loadtxt(path, skiprows=skipped, ndmin=2, **how)
+            table = np.loadtxt(_lines(path, file), skiprows=skipped, ndmin=2, **how)
         except UnicodeDecodeError:
             raise
         except ValueError:
@@ -102,9 +109,8 @@ def _numbers(path: str, separator: str, skipped: int) -> list[np.ndarray] | None
 def _texts(path: str, separator: str, skipped: int) -> list[np.ndarray]:
     """The columns of a file of any fields."""
     with Path(path).open(encoding=ENCODING, newline="") as file:
-        lines = (
-            (line.split() for line in file) if separator == " " else csv.reader(file, delimiter=separator, strict=True)
-        )
+        every = _lines(path, file)
+        lines = map(str.split, every) if separator == " " else csv.reader(every, delimiter=separator, strict=True)
         try:
             rows = [[field.strip() for field in fields] for fields in lines if fields][skipped:]
         except csv.Error as error:

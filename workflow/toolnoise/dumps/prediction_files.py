@@ -25,7 +25,7 @@ from toolnoise.metrics.probabilities import Kind, kind
 from toolnoise.stats.draws import Drawn
 from toolnoise.study import programs
 
-MOST_CLASSES = 2**31
+MOST_CLASSES = np.float64(2**31)  # in half precision, which labels may have, a number of Python overflows
 # An array of an .npz with one of these names has all runs; the others are then not read.
 STACKS = ("logits", "probabilities", "predictions", "scores", "correct")
 
