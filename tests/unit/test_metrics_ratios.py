@@ -160,3 +160,15 @@ def test_few_runs_are_no_error(count):
     estimate = ratios(few, runs_of(ALGO, predictions(ALGO, 2))).estimates["churn"]
     assert np.isnan(estimate.value) == (count < 2)
     assert np.isnan(estimate.low)
+
+
+def test_cells_of_the_same_runs_bit_by_bit_are_said_to_be_and_have_no_interval():
+    one = runs_of(ALGO, predicted := predictions(ALGO, 1))
+    prints = np.arange(5.0)
+    same, unlike = (Runs(ALGO, one.values | {"fingerprint": marks}) for marks in (prints, prints + 1))
+    found = ratios(same, same)
+    assert found.design == "bit-equal"
+    assert found.estimates["churn"].value == 1
+    assert np.isnan(found.estimates["churn"].low)
+    assert ratios(same, unlike).design == "paired"
+    assert ratios(one, runs_of(ALGO, predicted)).design == "paired"

@@ -40,12 +40,12 @@ def test_units_that_arms_share_are_paired():
     assert paired.freedom == 3
 
 
-def test_a_pair_of_equal_arms_is_certain():
+def test_equal_arms_decide_nothing():
+    """Equal accuracies of runs that differ are luck; of bit-equal runs, the ratio says so by its design."""
     arm = of_means([1.0, 1.2, 0.9, 1.1])
     found = contrast([(1, arm), (-1, arm)])
-    assert (found.value, found.error) == (0, 0)
-    assert found.above(0.1) == 1
-    assert found.above(-0.1) == 0
+    assert found.value == 0
+    assert np.isnan([found.error, found.above(0.1), found.below(0.1)]).all()
 
 
 def test_one_arm_of_a_mean_has_students_interval_of_its_logarithm():
@@ -102,9 +102,11 @@ def test_two_sds_of_the_same_units_are_paired_and_those_of_others_are_not():
     assert (paired.value, paired.units) == (apart.value, (6,))
 
 
-def test_sds_of_equal_runs_are_equal_for_sure():
+def test_sds_of_equal_values_have_no_interval():
     values = [0.3, 0.1, 0.5, 0.7]
-    assert contrast([(1, sds(values)), (-1, sds(values))]).estimate == (0, 0, 0)
+    value, low, high = contrast([(1, sds(values)), (-1, sds(values))]).estimate
+    assert value == 0
+    assert np.isnan([low, high]).all()
 
 
 def test_an_arm_of_few_units_limits_the_degrees_of_freedom_of_a_sum():

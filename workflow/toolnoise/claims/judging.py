@@ -229,7 +229,7 @@ def _note(claim: Claim, side: Side, one: Shown, each: Sequence[Shown]) -> str:
         notes.append(
             "no spread is published"
             if side.name == PUBLISHED
-            else "too few runs, a value of 0, or no values of single runs"
+            else "too few runs, a value of 0, no values of single runs, or equal values on both sides"
         )
     fixed = [shown for shown in each if shown.found is not None and shown.found.fixed]
     if fixed:

@@ -7,7 +7,7 @@ import pandas as pd
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import SOURCES
-from toolnoise.metrics.per_run import OWN
+from toolnoise.metrics.per_run import FINGERPRINT, OWN
 from toolnoise.metrics.per_run import RUNS as OF_RUNS
 from toolnoise.metrics.ratios import MEASURES, RATIOS, Runs, ratios
 from toolnoise.study.cells import Cell, Variants
@@ -41,5 +41,6 @@ def _runs(rows: pd.DataFrame, files: list[str]) -> tuple[Runs, int]:
     finished = values["accuracy"].notna()
     drawn = rows.drop_duplicates("seed").set_index("seed").loc[values.index[finished], list(SOURCES)]
     own = [{source: None if draw == OWN else draw for source, draw in run.items()} for run in drawn.to_dict("records")]
-    kept = values[finished].reindex(columns=[of for of, _ in MEASURES.values()])
+    fingerprints = [FINGERPRINT] if FINGERPRINT in values.columns else []
+    kept = values[finished].reindex(columns=[*(of for of, _ in MEASURES.values()), *fingerprints])
     return Runs(own, {metric: of_runs.to_numpy() for metric, of_runs in kept.items()}), int((~finished).sum())

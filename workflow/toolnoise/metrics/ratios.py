@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from toolnoise.base.metric_files import CELL, MEASURE, Columns
+from toolnoise.metrics.per_run import FINGERPRINT
 from toolnoise.stats import draws
 from toolnoise.stats.contrasts import ratio
 from toolnoise.stats.draws import Drawn
@@ -32,6 +33,8 @@ RATIOS: Columns = {
 # How the draws of the two cells belong together. With `one draw` in either cell, or with draws that are shared in
 # another way than one by one, there is no interval.
 PAIRED, INDEPENDENT, ONE_DRAW, CROSSED = "paired", "independent", "one draw", "crossed"
+# The cells have the same runs bit by bit: what varies in one alone changed nothing, and there is nothing to compare.
+BIT_EQUAL = "bit-equal"
 
 
 class Runs(NamedTuple):
@@ -63,7 +66,7 @@ def ratios(one: Runs, other: Runs) -> Ratios:
     """The noise of one cell over that of another."""
     together, own = draws.units(one.drawn, other.drawn), [draws.units(runs.drawn)[0] for runs in (one, other)]
     counts = [len(set(units.tolist())) for units in own]
-    design = _design(together, counts)
+    design = BIT_EQUAL if _bit_equal(one, other, together) else _design(together, counts)
     estimates = {}
     over_draws = design in (PAIRED, INDEPENDENT)
     for metric, (of, statistic) in MEASURES.items():
@@ -73,6 +76,17 @@ def ratios(one: Runs, other: Runs) -> Ratios:
         ]
         estimates[metric] = ratio(*(arms if over_draws else [arm.alone for arm in arms]))
     return Ratios(estimates, *counts, design)
+
+
+def _bit_equal(one: Runs, other: Runs, together: Sequence[np.ndarray]) -> bool:
+    """Whether both cells have the same units, with the same fingerprints in each; files without these do not say."""
+    if not all(FINGERPRINT in runs.values for runs in (one, other)):
+        return False
+    first, second = (
+        sorted(zip(units.tolist(), runs.values[FINGERPRINT].tolist(), strict=True))
+        for runs, units in zip((one, other), together, strict=True)
+    )
+    return len(first) > 1 and first == second
 
 
 def _design(together: Sequence[np.ndarray], alone: Sequence[int]) -> str:

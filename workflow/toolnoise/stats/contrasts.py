@@ -99,8 +99,9 @@ def contrast(terms: Sequence[tuple[float, Arm]]) -> Contrast:
             moves[unit] = moves.get(unit, 0.0) + weight * moved
     variance = sum(moved**2 for moved in moves.values())
     variance += sum((weight * arm.error) ** 2 for weight, arm in terms if not arm.moves)
-    if variance == 0 and whole != 0:
-        return UNDECIDED._replace(value=whole, units=units, fixed=fixed)  # units that agree by chance show no variance
+    if variance == 0:
+        # Units that agree show no variance: by chance, or because both sides are the same runs bit by bit.
+        return UNDECIDED._replace(value=whole, units=units, fixed=fixed)
     freedom = min(arm.units - 1 if arm.moves else arm.freedom for arm in arms)
     return Contrast(whole, float(np.sqrt(variance)), float(freedom), units, fixed=fixed)
 
