@@ -29,13 +29,13 @@ def test_variants_of_a_study_are_paired_or_one_draw(small_study, toolnoise, one,
     assert found["pvalue"] is None
     if found["accuracy_difference"]["value"]:
         assert "That is no winner: " in found["verdict"]
-        assert "one draw of init, shuffle, augment and dropout, and luck cannot be ruled out." in found["verdict"]
+        assert "one draw of init, shuffle and augment, and luck cannot be ruled out." in found["verdict"]
 
 
 def test_models_of_a_study_are_paired(small_study, toolnoise):
     other = CELL.replace("smallcnn", "smallcnn-bn")
     said = toolnoise(small_study, "compare", f"{CELL}/algo_impl.npy", f"{other}/algo_impl.npy").stdout
-    assert "Paired: 2 draws of init, shuffle, augment and dropout are in both arms." in said
+    assert "Paired: 2 draws of init, shuffle and augment are in both arms." in said
 
 
 def test_control_runs_answer_alike(small_study, toolnoise):

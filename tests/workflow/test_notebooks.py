@@ -24,7 +24,8 @@ def test_a_notebook_is_stripped_and_has_one_cell_of_parameters(path: Path):
 def test_a_notebook_asks_of_modules_only_what_they_have(path: Path):
     cells = json.loads(path.read_text())["cells"]
     code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
-    (imported,) = re.findall(r"^from toolnoise\.figures import ([\w, ]+)$", code, re.MULTILINE)
-    asked = [(name, one) for name in imported.split(", ") for one in re.findall(rf"(?<![\w.]){name}\.(\w+)", code)]
+    imported = ", ".join(re.findall(r"^from toolnoise\.figures import ([\w, ]+)$", code, re.MULTILINE)).split(", ")
+    names = {name.partition(" as ")[0]: name.rpartition(" as ")[2] for name in imported}
+    asked = [(name, one) for name, alias in names.items() for one in re.findall(rf"(?<![\w.]){alias}\.(\w+)", code)]
     assert asked
     assert [one for one in asked if not hasattr(importlib.import_module(f"toolnoise.figures.{one[0]}"), one[1])] == []
