@@ -119,12 +119,12 @@ def test_the_table_sorts_filters_and_its_address_restores_it(opened, page, resul
     expect(page.get_by_role("columnheader", name=re.compile("^Accuracy"))).to_have_attribute("aria-sort", "descending")
     page.get_by_label("Model").first.select_option("smallcnn-bn")
     page.get_by_text(re.compile("^Columns: ")).first.click()
-    page.get_by_role("checkbox", name="CKA", exact=True).check()
+    page.get_by_role("checkbox", name="CKA of logits", exact=True).check()
     expect(rows(page)).to_have_count(3)
     again = opened(results_folder / "index.html", page.evaluate("location.hash"))
     expect(rows(again)).to_have_count(3)
     assert rows(again).all_inner_texts() == rows(page).all_inner_texts()
-    expect(again.get_by_role("columnheader", name="CKA", exact=True)).to_be_visible()
+    expect(again.get_by_role("columnheader", name="CKA of logits", exact=True)).to_be_visible()
     assert page.errors == again.errors == []
 
 
