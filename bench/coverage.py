@@ -283,6 +283,29 @@ def predictions_and_variances(kind: str, world: tuple[float, float, float, int],
     covered(f"distribution-wise variance, {kind}", variances, variance)
 
 
+def unequal_runs(draws: np.random.Generator, examples: int = 500) -> None:
+    """Coverage of churn and of SDs where runs differ in noise, by log-normal factors.
+
+    A run is right on an example if its difficulty plus noise is above 0. Churn's truth is the mean of all studies, since
+    the mean over pairs is unbiased. A run's accuracy deviates in proportion to its noise.
+    """
+    difficulty = draws.normal(2, 1.5, examples)
+    for sigma in (0, 0.5, 1):
+        for runs in (3, 5, RUNS):
+            factors = np.exp(sigma * draws.standard_normal((SLOW_STUDIES, runs, 1)))
+            found = []
+            for factor in factors:
+                margins = difficulty + 0.5 * factor * draws.standard_normal((runs, examples))
+                found.append(Pairs.of(pairwise_churn((margins > 0).astype(np.int64))))
+            truth = np.mean([pairwise_mean(pairs).value for pairs in found])
+            covered(f"churn, {runs} runs, noise {sigma:g}", map(pairwise_jackknife, found), truth, most=1)
+            covered("  linear, as before", (pairwise_mean(pairs).within(0, 1) for pairs in found), truth, most=1)
+        values = factors[..., 0] * draws.standard_normal((SLOW_STUDIES, RUNS))
+        sd = np.exp(sigma**2)
+        covered(f"SD, chi-square, {RUNS} runs, noise {sigma:g}", map(sd_chi2, values), sd, most=1)
+        covered(f"SD, Bonett, {RUNS} runs, noise {sigma:g}", map(sd_robust, values), sd, most=1)
+
+
 def churn_of(right: np.ndarray) -> np.ndarray:
     """The probability that two runs disagree on an example that each gets right with this probability."""
     return 1 - right**2 - (1 - right) ** 2 / 2
@@ -463,6 +486,7 @@ SECTIONS: dict[str, tuple[str, Callable[[np.random.Generator], None]]] = {
     "sd": (f"intervals of the SD, {RUNS} runs", spreads),
     "easy": ("intervals of classes near 100 %", easy_classes),
     "churn": (f"intervals of churn and of the distribution-wise variance, {RUNS} runs", new_examples),
+    "unequal-runs": ("intervals where runs differ in noise", unequal_runs),
     "splits": ("intervals of churn between runs of two kinds, each kind as likely", splits),
     "remedies": (f"intervals of the effect of a remedy, {RUNS} runs per arm", reductions),
     "few-draws": ("components of noise, 4 draws of 5 runs", lambda draws: of_components(4, 5, draws)),
