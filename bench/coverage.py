@@ -211,10 +211,10 @@ def _of_unequal_draws(
 
 
 def unequal_nulls(draws: np.random.Generator, examples: int = 400) -> None:
-    """How often a class's SD is unlike what its own errors explain, if errors are independent and draws differ in noise.
+    """How often a class's SD is unlike what its own errors explain, over draws that differ in noise.
 
-    Each draw has half of the examples in doubt, more or less by a log-normal factor. Before, the smallest p-value of
-    the draws counted, times their number.
+    Errors are independent. Each draw has half of the examples in doubt, more or less by a log-normal factor. The method
+    before took the smallest p-value of the draws, times their number.
     """
     base = np.clip(draws.gamma(0.3, 0.1, examples), 0, 0.5)
     for rows, columns in ((4, 4), (8, 2), (10, 10)):
