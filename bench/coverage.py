@@ -23,7 +23,7 @@ from toolnoise.metrics.components import PARTS
 from toolnoise.metrics.components import rows as component_rows
 from toolnoise.metrics.declared import METRICS
 from toolnoise.metrics.example_churn import ExampleChurn
-from toolnoise.metrics.groups import of_difficulty, of_size, rates, unlike
+from toolnoise.metrics.groups import Rate, of_difficulty, of_size, rates, unlike
 from toolnoise.metrics.ratios import Runs, ratios
 from toolnoise.metrics.remedies import Measured, measure, reduction
 from toolnoise.stats.components import components
@@ -32,7 +32,7 @@ from toolnoise.stats.jackknife import Pairs, pairs_without_each, pairwise_jackkn
 from toolnoise.stats.multiplicity import benjamini_hochberg, holm
 from toolnoise.stats.sd_ratio import by_size, sd_ratio
 from toolnoise.stats.spread import sd_bootstrap, sd_chi2, sd_robust
-from toolnoise.stats.testset import distribution_wise_variance
+from toolnoise.stats.testset import distribution_wise_variance, independent_errors_sd
 from toolnoise.stats.two_means import hedges_g, mean_difference, probability_of_improvement
 from toolnoise.stats.two_spreads import brown_forsythe, equivalence, f_test, permutation_test
 from toolnoise.stats.two_way import two_way_bootstrap
@@ -210,6 +210,36 @@ def _of_unequal_draws(
         yield metric, above, below, estimate, before.get(metric)
 
 
+def unequal_nulls(draws: np.random.Generator, examples: int = 400) -> None:
+    """How often a class's SD is unlike what its own errors explain, over draws that differ in noise.
+
+    Errors are independent. Each draw has half of the examples in doubt, more or less by a log-normal factor. The method
+    before took the smallest p-value of the draws, times their number.
+    """
+    base = np.clip(draws.gamma(0.3, 0.1, examples), 0, 0.5)
+    for rows, columns in ((4, 4), (8, 2), (10, 10)):
+        for sigma in (0, 0.7, 1.3):
+            now, before = [], []
+            for _ in range(SLOW_STUDIES):
+                chances = (
+                    base * np.exp(sigma * draws.standard_normal((rows, 1))) * draws.integers(0, 2, (rows, examples))
+                )
+                wrong = draws.random((rows, columns, examples)) < 2 * np.minimum(chances, 0.3)[:, np.newaxis]
+                parts, wholes = zip(*(_rates(of_draw) for of_draw in wrong), strict=True)
+                now.append(unlike(of_difficulty, [(parts, wholes)])[0])
+                alone = [
+                    unlike(of_difficulty, [([part], [whole])])[0] for part, whole in zip(parts, wholes, strict=True)
+                ]
+                before.append(np.fmin.reduce(alone) * rows)
+            rejected(f"{rows} draws of {columns} runs, sensitivity {sigma:g}", now, least=0)
+            rejected("  before", before, least=0)
+
+
+def _rates(wrong: np.ndarray) -> tuple[Rate, Rate]:
+    """The error rate of an eighth of the examples, and of all."""
+    return tuple(Rate(some.mean(axis=1), some.shape[1], independent_errors_sd(some)) for some in (wrong[:, ::8], wrong))
+
+
 def _of_squares(accuracies: np.ndarray, of_rest: float, of_columns: float) -> Estimate:
     """A sum of mean squares times factors, with Graybill and Wang's interval for equally noisy draws."""
     rows, columns = accuracies.shape
@@ -281,6 +311,29 @@ def predictions_and_variances(kind: str, world: tuple[float, float, float, int],
     covered(f"churn on this test set, jackknife, {kind}", here, np.array(true_here))
     covered(f"churn on any, two-way bootstrap, {kind}", anywhere, churn)
     covered(f"distribution-wise variance, {kind}", variances, variance)
+
+
+def unequal_runs(draws: np.random.Generator, examples: int = 500) -> None:
+    """Coverage of churn and of SDs where runs differ in noise, by log-normal factors.
+
+    A run is right on an example if its difficulty plus noise is above 0. Churn's truth is the mean of all studies,
+    since the mean over pairs is unbiased. A run's accuracy deviates in proportion to its noise.
+    """
+    difficulty = draws.normal(2, 1.5, examples)
+    for sigma in (0, 0.5, 1):
+        for runs in (3, 5, RUNS):
+            factors = np.exp(sigma * draws.standard_normal((SLOW_STUDIES, runs, 1)))
+            found = []
+            for factor in factors:
+                margins = difficulty + 0.5 * factor * draws.standard_normal((runs, examples))
+                found.append(Pairs.of(pairwise_churn((margins > 0).astype(np.int64))))
+            truth = np.mean([pairwise_mean(pairs).value for pairs in found])
+            covered(f"churn, {runs} runs, noise {sigma:g}", map(pairwise_jackknife, found), truth, most=1)
+            covered("  linear, as before", (pairwise_mean(pairs).within(0, 1) for pairs in found), truth, most=1)
+        values = factors[..., 0] * draws.standard_normal((SLOW_STUDIES, RUNS))
+        sd = np.exp(sigma**2)
+        covered(f"SD, chi-square, {RUNS} runs, noise {sigma:g}", map(sd_chi2, values), sd, most=1)
+        covered(f"SD, Bonett, {RUNS} runs, noise {sigma:g}", map(sd_robust, values), sd, most=1)
 
 
 def churn_of(right: np.ndarray) -> np.ndarray:
@@ -463,12 +516,14 @@ SECTIONS: dict[str, tuple[str, Callable[[np.random.Generator], None]]] = {
     "sd": (f"intervals of the SD, {RUNS} runs", spreads),
     "easy": ("intervals of classes near 100 %", easy_classes),
     "churn": (f"intervals of churn and of the distribution-wise variance, {RUNS} runs", new_examples),
+    "unequal-runs": ("intervals where runs differ in noise", unequal_runs),
     "splits": ("intervals of churn between runs of two kinds, each kind as likely", splits),
     "remedies": (f"intervals of the effect of a remedy, {RUNS} runs per arm", reductions),
     "few-draws": ("components of noise, 4 draws of 5 runs", lambda draws: of_components(4, 5, draws)),
     "many-draws": ("components of noise, 10 draws of 10 runs", lambda draws: of_components(10, 10, draws)),
     "unequal-few": ("measures over 4 unequal draws of 4 runs", lambda draws: unequal_draws(4, 4, draws)),
     "unequal-many": ("measures over 10 unequal draws of 10 runs", lambda draws: unequal_draws(10, 10, draws)),
+    "unequal-nulls": ("tests at 5 % of a class whose examples err independently, over unequal draws", unequal_nulls),
     "ratios": (f"intervals of ratios of noise, {RUNS} draws", ratios_of_noise),
     "effects": (f"intervals of effects, {RUNS} runs per arm", effects),
     "tests": (f"tests at 5 % without an effect, {RUNS} runs per arm", tests),

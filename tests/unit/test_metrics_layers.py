@@ -6,7 +6,7 @@ import pytest
 from toolnoise.dumps.layer_dump import gram
 from toolnoise.metrics.layers import layers, pairwise_gram_cka
 from toolnoise.metrics.similarity import pairwise_cka
-from toolnoise.stats.jackknife import Pairs, pairwise_mean
+from toolnoise.stats.jackknife import Pairs, pairwise_jackknife
 
 DEBIASED = pytest.mark.parametrize("debiased", [False, True])
 
@@ -118,7 +118,7 @@ def test_rows_are_both_kinds_of_each_layer_in_order_with_the_jackknifes_interval
     assert [metric for _, metric, _ in rows] == ["cka", "cka_debiased"] * 2
     for (name, metric, found), stack in zip(rows, (stacks[0], stacks[0], stacks[1], stacks[1]), strict=True):
         assert name == ("first" if stack is stacks[0] else "second")
-        distance = pairwise_mean(Pairs.of(1 - by_loops(stack, metric == "cka_debiased")))
+        distance = pairwise_jackknife(Pairs.of(1 - by_loops(stack, metric == "cka_debiased")))
         assert found.value == pytest.approx(1 - distance.value, rel=1e-10)
         assert found.low == pytest.approx(1 - distance.high, rel=1e-8)
         assert found.high == pytest.approx(min(1 - distance.low, 1), rel=1e-8)

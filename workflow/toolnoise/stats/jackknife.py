@@ -88,8 +88,15 @@ def pairs_standard_error(pairs: Pairs) -> float:
 
 
 def pairwise_jackknife(pairs: Pairs) -> Estimate:
-    """Mean distance over the pairs of runs, with its lower bound clipped at 0."""
-    return pairwise_mean(pairs).within(0, np.inf)
+    """Mean distance over the pairs of runs, which is never negative, with the interval of its logarithm.
+
+    Where runs differ in noise, it covers in more cases than that of the mean itself (bench/coverage.py). The standard
+    error of the logarithm is that of the mean over the mean, so distances without some run may be 0.
+    """
+    found = pairwise_mean(pairs)
+    if np.isnan(found.low) or found.value == 0:
+        return found
+    return log_t_interval(found.value, pairs_standard_error(pairs) / found.value, len(pairs.sums) - 1)
 
 
 def pairwise_mean(pairs: Pairs) -> Estimate:
@@ -108,7 +115,7 @@ def pairwise_mean(pairs: Pairs) -> Estimate:
 
 def pairwise_similarity(distances: Pairs) -> Estimate:
     """Mean over the pairs of runs of a similarity, from its distances from 1, the similarity of equal runs."""
-    distance = pairwise_mean(distances)
+    distance = pairwise_jackknife(distances)
     return Estimate(1 - distance.value, 1 - distance.high, 1 - distance.low)
 
 
