@@ -26,8 +26,8 @@ def test_a_section_of_the_coverage_prints_a_share_of_its_studies(section, monkey
         monkeypatch.setattr(coverage, name, number)
     coverage.SECTIONS[section][1](np.random.Generator(np.random.Philox(1)))
     lines = capsys.readouterr().out.splitlines()
-    assert lines
-    assert all(" % ± " in line for line in lines)
+    assert any(" % ± " in line for line in lines)
+    assert all(" % ± " in line or line.endswith("no interval") for line in lines)
 
 
 def test_winners_are_counted_for_each_way_in_which_arms_can_share_draws(monkeypatch, capsys):

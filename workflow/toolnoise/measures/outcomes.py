@@ -18,9 +18,10 @@ from toolnoise.dumps.stacks import Predictions
 from toolnoise.measures import draws, noise
 from toolnoise.measures.noise import Noise
 from toolnoise.measures.reading import TrainedVectors, finished_runs, predictions_of
+from toolnoise.metrics import values
 from toolnoise.metrics.per_run import RUNS
 from toolnoise.metrics.stability import STABILITY
-from toolnoise.metrics.weights import apart, values
+from toolnoise.metrics.weights import apart
 from toolnoise.study import programs
 
 
