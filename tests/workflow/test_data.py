@@ -8,7 +8,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-BLOCK = {"models": ["smallcnn"], "recipe": "quick", "hardware": ["cpu"], "variants": ["control"], "seeds": 1}
+BLOCK = {"models": ["smallcnn"], "recipe": "quick", "hardware": ["cpu"], "variants": ["algo"], "seeds": 1}
 COUNTS = "results/pictures/metrics/data.csv"
 
 
@@ -62,7 +62,7 @@ def test_a_study_runs_from_an_address_to_its_metrics(server, written, snakemake,
     # The figure by class has no data: names of folders reach it as a metric file.
     labels = (folder / "results/pictures/metrics/labels.csv").read_text().splitlines()[1:]
     assert labels == ["dataset,label,name", *(f"pictures,{label},class_{label}" for label in range(4))]
-    run = json.loads((folder / "results/pictures/runs/smallcnn/pictures/cpu/control/1/run.json").read_text())
+    run = json.loads((folder / "results/pictures/runs/smallcnn/pictures/cpu/algo/1/run.json").read_text())
     assert run["spec"]["dataset"]["streamed"] is True
     # What was downloaded is needed no more, and may go.
     (folder / "data/pictures.tar").unlink()
