@@ -110,34 +110,26 @@ def of_noise(rows: pd.DataFrame, ratios: pd.DataFrame, emulated: bool = False) -
 
 
 def of_batch_norm(ratios: pd.DataFrame, accuracies: Sequence[Result]) -> str:
-    """Which noise batch normalisation changes, and under which sources, with the change of accuracy of each pair.
+    """By how much batch normalisation changes noise where all sources vary, with the change of accuracy of each pair.
 
-    `ratios` are those of M-bn over M, in the order of the variants shown.
+    `ratios` are those of M-bn over M, in the order of the variants shown. The title says one variant, chosen before
+    any is seen: the one of many intervals that leaves 1 out would be the luck of the others.
     """
     ratios = ratios[ratios["metric"].isin(NOISE) & ratios["value"].notna()]
     if ratios.empty:
         return "Does batch normalisation make runs more alike?"
     variants = list(dict.fromkeys(ratios["variant"]))
     first = next((name for name in EVERY if name in variants), variants[0])
-    ratios = ratios.sort_values("variant", key=lambda names: names != first, kind="stable")
     main = ratios[ratios["variant"] == first]
-    names = {metric: name for metric, name in NOISE.items() if metric in set(main["metric"])}
+    by_name = {name: main[main["metric"] == metric] for metric, name in NOISE.items() if metric in set(main["metric"])}
+    under = f", under {variant_name(first)}"
     if main["metric"].value_counts().max() > 1:
-        parts = [_counted(name, main[main["metric"] == metric]) for metric, name in names.items()]
-    elif len(firm := decided(ratios)):
-        parts = [_changed(name, firm[firm["metric"] == metric]) for metric, name in NOISE.items()]
+        changes = f"{'; '.join(_counted(*part) for part in by_name.items())}{under}"
     else:
-        found = [f"{name} {each(main[main['metric'] == metric], ratio)}" for metric, name in names.items()]
-        parts = ["neither SD nor churn is shown to change"]
-        parts.append(f"times those without, under {variant_name(first)}: {', '.join(found)}")
-    return f"With batch normalisation {'; '.join(filter(None, [_accuracy(accuracies), *parts]))}"
-
-
-def _changed(name: str, firm: pd.DataFrame) -> str:
-    """The first of the decided ratios of a measure below 1, and the first above."""
-    sides = (rows.iloc[0] for rows in (firm[firm["value"] < 1], firm[firm["value"] > 1]) if len(rows))
-    parts = [f"{said(row, ratio)} times under {variant_name(row['variant'])}" for row in sides]
-    return f"{name} {' but '.join(parts)}" if parts else ""
+        found = listed([f"{each(rows, ratio)} times the {name}" for name, rows in by_name.items()])
+        shown = "" if len(decided(main)) else ": no change is shown"
+        changes = f"runs have {found} of those without{under}{shown}"
+    return f"With batch normalisation {'; '.join(filter(None, [_accuracy(accuracies), changes]))}"
 
 
 def _counted(name: str, rows: pd.DataFrame) -> str:
