@@ -237,6 +237,20 @@ def test_an_sd_beyond_independent_errors_is_their_ratio_by_numpy_alone(draw):
     assert list(arm.moves.values()) == pytest.approx(moves.tolist(), rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("noisy", "quiet", "reason"),
+    [
+        (NOISY, NOISY, "the runs of both sides have equal values"),
+        (NOISY, [0.5, 0.5, 0.5], "a value of 0"),
+        (NOISY, [0.5], "too few runs"),
+    ],
+)
+def test_a_claim_without_an_error_says_which_reason_it_has(noisy, quiet, reason):
+    whole, parts = judged(claimed(), runs_of("algo_impl", noisy), runs_of("impl", quiet))
+    assert whole["verdict"] == OPEN
+    assert all(reason in note.split("; ") for note in (whole["note"], *parts["note"]))
+
+
 def test_presence_is_seen_and_not_estimated():
     present = claimed(test="presence", over=None, direction=None, of={"variant": "impl"}, parts="every")
     both = [list(runs_of("impl", QUIET)), list(runs_of("impl", QUIET, model="other"))]

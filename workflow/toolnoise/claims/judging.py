@@ -226,11 +226,7 @@ def _sides(units: Sequence[int]) -> str:
 def _note(claim: Claim, side: Side, one: Shown, each: Sequence[Shown]) -> str:
     notes = [reason for reason in (one.cannot_fail, one.short_of) if reason]
     if one.finding is None and not one.cannot_fail:
-        notes.append(
-            "no spread is published"
-            if side.name == PUBLISHED
-            else "too few runs, a value of 0, no values of single runs, or equal values on both sides"
-        )
+        notes.append("no spread is published" if side.name == PUBLISHED else _not_estimated(one))
     fixed = [shown for shown in each if shown.found is not None and shown.found.fixed]
     if fixed:
         some = f"in {len(fixed)} of {len(each)} parts, " if len(fixed) < len(each) else ""
@@ -240,6 +236,18 @@ def _note(claim: Claim, side: Side, one: Shown, each: Sequence[Shown]) -> str:
     if one.name == WHOLE and claim["note"]:
         notes.append(claim["note"])
     return "; ".join(notes)
+
+
+def _not_estimated(one: Shown) -> str:
+    """Why a study's effect has no error."""
+    arms = [arm for part in one.parts for _, arm in part.terms]
+    if any(arm.value == 0 for arm in arms):
+        return "a value of 0"
+    if any(arm.units < 2 for arm in arms):
+        return "too few runs"
+    if len(arms) > 1 and all(arm.value == arms[0].value and arm.moves == arms[0].moves for arm in arms):
+        return "the runs of both sides have equal values"
+    return "no values of single runs, or a value of 0 without one of them"
 
 
 def _by_size(claim: Claim, tables: Mapping[str, Any]) -> Bounds:
