@@ -24,6 +24,8 @@ def forget():
     """What a new process would not remember."""
     code_digest.sources.cache_clear()
     code_digest.read.cache_clear()
+    code_digest.key.cache_clear()
+    code_digest._paths.cache_clear()
     code_digest._source.cache_clear()
 
 
@@ -100,12 +102,12 @@ def test_a_module_that_becomes_empty_is_not_one_that_is_absent(package):
 
 
 def test_files_of_the_repository_count_as_they_are_asked_for(package):
-    notebook = package.parents[1] / "one.ipynb"
-    notebook.write_text("1")
-    before = digest("toolnoise.base.files", files=("one.ipynb",))
+    resource = package.parents[1] / "one.yaml"
+    resource.write_text("1")
+    before = digest("toolnoise.base.files", files=("one.yaml",))
     assert before != digest("toolnoise.base.files")
-    notebook.write_text("2")
-    assert digest("toolnoise.base.files", files=("one.ipynb",)) != before
+    resource.write_text("2")
+    assert digest("toolnoise.base.files", files=("one.yaml",)) != before
 
 
 def test_a_builder_of_ones_own_counts(tmp_path, monkeypatch):

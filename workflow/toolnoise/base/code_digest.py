@@ -1,29 +1,85 @@
 """Digests of code: a result is remade if the code that made it changes, and only then.
 
 A digest covers the source of the given modules and of every module that they import, at any depth and anywhere in their
-text, of this package and of the folder that the study runs in, where users' own models lie. Installed packages are
-covered by the lock file. Nothing is imported to compute a digest.
+text, of this package and of the folder that the study runs in, where users' own models lie. Modules of this package
+count by what they say and not by where they lie (`code_text`). Installed packages are covered by the lock file. Nothing
+is imported to compute a digest.
 """
 
 import ast
 import functools
 import hashlib
 import itertools
-import json
 import shlex
 import sys
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from toolnoise.base import program, syntax
+from toolnoise.base import code_text, program, syntax
 
 SCRIPT = ".py"
+NOTEBOOK = ".ipynb"
+PACKAGE_FILE = "__init__.py"
+
+
+class Source(NamedTuple):
+    """The SHA-256 of a source file, the names that it imports, and of a module of this package the text that counts."""
+
+    sha256: str
+    imported: tuple[str, ...]
+    text: code_text.Text | None
 
 
 def digest(*modules: str, files: tuple[str, ...] = ()) -> str:
     """SHA-256 over modules (dotted names), what they import, and other files of the repository."""
-    lines = "".join(f"{name} {source}\n" for name, source in sorted(sources(*modules, files=files).items()))
-    return hashlib.sha256(lines.encode()).hexdigest()
+    counted = {key(path) if _is_own(path) else f"{name_of(path)} {sha256}" for path, sha256 in _paths(*modules).items()}
+    counted |= {_key_of_file(file) for file in files}
+    return _hashed(sorted(counted))
+
+
+@functools.cache
+def key(path: Path) -> str:
+    """A digest of what a module of this package says, and of the keys of what it imports from this package.
+
+    So no circle of modules has a key, and a package whose file is only a docstring has none of its own.
+    """
+    text = read(path).text
+    assert text
+    if is_docstring(path):
+        return ""
+    return _hashed([text.digest, *_bindings(text.imports, path)])
+
+
+def is_docstring(path: Path) -> bool:
+    """Whether a file is that of a package of this one, and has nothing but a docstring."""
+    text = read(path).text if path.name == PACKAGE_FILE else None
+    return text is not None and not text.does_something
+
+
+def _bindings(imports: Iterable[code_text.Import], importing: Path | None = None) -> list[str]:
+    """What imports bind, with the key of each module."""
+    found = set()
+    for place, alias, module, name in imports:
+        path = _followed(module)
+        # A module of a package imports from the package, whose own file may import the module.
+        target = key(path) if path and path != importing else ""
+        if alias or target:
+            found.add(f"{place} {alias} {name} {target}")
+    return sorted(found)
+
+
+def _key_of_file(file: str) -> str:
+    content = program.path_of(file).read_bytes()
+    if not file.endswith(NOTEBOOK):
+        return f"{file} {hashlib.sha256(content).hexdigest()}"
+    code, rest = code_text.notebook(content)
+    text = text_of(code)
+    return _hashed([rest, text.digest, *_bindings(text.imports)])
+
+
+def _hashed(lines: list[str]) -> str:
+    return hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
 
 
 def named_by(spec: dict[str, Any]) -> tuple[str, ...]:
@@ -45,8 +101,7 @@ def _started(command: str) -> tuple[str, ...]:
 @functools.cache
 def imports_of(notebook: str) -> tuple[str, ...]:
     """The modules of this package that a notebook of the repository imports."""
-    cells = json.loads(program.path_of(notebook).read_text("utf-8"))["cells"]
-    code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    code = code_text.notebook(program.path_of(notebook).read_bytes()).code
     package = f"{program.PACKAGE.name}."
     return tuple(name for name in _imported(ast.parse(code)) if name.startswith(package) and _followed(name))
 
@@ -54,13 +109,19 @@ def imports_of(notebook: str) -> tuple[str, ...]:
 @functools.cache
 def sources(*modules: str, files: tuple[str, ...] = ()) -> dict[str, str]:
     """The SHA-256 of each of these files, by its path in the repository or in the folder that the study runs in."""
+    named = {file: hashlib.sha256(program.path_of(file).read_bytes()).hexdigest() for file in files}
+    return named | {name_of(path): source for path, source in _paths(*modules).items()}
+
+
+@functools.cache
+def _paths(*modules: str) -> dict[Path, str]:
+    """The SHA-256 of the source of these modules and of all that they import."""
     found: dict[Path, str] = {}
     for module in modules:
         if path := source_of(module):
             # A script finds the modules of its own folder, too.
             _follow(path, found, path.parent if module.endswith(SCRIPT) else None)
-    named = {file: hashlib.sha256(program.path_of(file).read_bytes()).hexdigest() for file in files}
-    return named | {_name(path): source for path, source in found.items()}
+    return found
 
 
 def source_of(module: str) -> Path | None:
@@ -73,7 +134,8 @@ def source_of(module: str) -> Path | None:
     return _followed(module) or _source(module, tuple(map(Path, sys.path)))
 
 
-def _name(path: Path) -> str:
+def name_of(path: Path) -> str:
+    """The name of a source file in statements."""
     if path.is_relative_to(program.PACKAGE):
         return f"{program.NAME}/{path.relative_to(program.PACKAGE).as_posix()}"
     for folder in (program.ROOT, Path.cwd(), *map(Path, sys.path)):
@@ -92,16 +154,16 @@ def _followed(module: str) -> Path | None:
 def _follow(path: Path, found: dict[Path, str], beside: Path | None) -> None:
     if path in found:
         return
-    found[path], imported = read(path)
-    for name in imported:
+    found[path] = read(path).sha256
+    for name in read(path).imported:
         source = _followed(name) or (_source(name, (beside,)) if beside else None)
         if source:
             _follow(source, found, beside)
 
 
 @functools.cache
-def read(path: Path) -> tuple[str, tuple[str, ...]]:
-    """The digest of a source file and the names that it imports.
+def read(path: Path) -> Source:
+    """A source file as it counts.
 
     A training program may be for another Python: of a text that this one cannot read, no import is known.
     """
@@ -110,7 +172,16 @@ def read(path: Path) -> tuple[str, tuple[str, ...]]:
         imported = _imported(syntax.tree(source))
     except syntax.UNREADABLE:
         imported = ()
-    return hashlib.sha256(source).hexdigest(), imported
+    return Source(hashlib.sha256(source).hexdigest(), imported, text_of(source) if _is_own(path) else None)
+
+
+def text_of(source: bytes) -> code_text.Text:
+    """What counts of code that imports modules as they lie here."""
+    return code_text.read(source, lambda module: _followed(module) is not None)
+
+
+def _is_own(path: Path) -> bool:
+    return path.is_relative_to(program.PACKAGE)
 
 
 def _imported(tree: ast.Module) -> tuple[str, ...]:
@@ -128,7 +199,7 @@ def _source(module: str, folders: tuple[Path, ...]) -> Path | None:
     """Where a module's source is; None if the name is not a module (imported from one) or lies elsewhere."""
     for folder in folders:
         path = folder.joinpath(*module.split("."))
-        for candidate in (path / "__init__.py", path.with_name(f"{path.name}.py")):
+        for candidate in (path / PACKAGE_FILE, path.with_name(f"{path.name}.py")):
             if candidate.is_file():
                 return candidate
     return None

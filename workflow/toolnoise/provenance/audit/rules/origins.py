@@ -1,7 +1,8 @@
 """Rules about origins: the code, the lock file and the commit behind each result are known.
 
 A file of the repository is known if the present one has its digest, or if the one in the stated commit has. In the
-second case other code made the result than the present one: the result is stale, which is not its fault.
+second case other code made the result than the present one, unless the same module lies elsewhere now: the result is
+stale, which is not its fault.
 """
 
 import functools
@@ -13,6 +14,7 @@ from typing import NamedTuple
 
 from toolnoise.base import code_digest, program
 from toolnoise.base.files import sha256
+from toolnoise.provenance.audit import moves
 from toolnoise.provenance.audit.evidence import Evidence, Found, each
 from toolnoise.provenance.record import repository
 from toolnoise.provenance.record.statements import CODE, COMMIT, LOCK, PACKAGE, RESOURCE, Artifact, Statement
@@ -59,9 +61,18 @@ def code_is_whole(evidence: Evidence, statement: Statement) -> Found:
     if all(standing == CURRENT for _, standing in standings):
         verb = STEPS[job.verb]
         wanted = _in_repository(verb.modules(job.parameters), verb.files(job.parameters))
-        missing = wanted - {one.name for one, _ in standings}
+        missing = wanted - set(_names_here(statement, evidence.tree.root))
         if missing:
             yield statement.outputs[0].name, f"does not state that it was made by {', '.join(sorted(missing)[:3])}"
+
+
+def _names_here(statement: Statement, root: Path) -> Iterator[str]:
+    """The present names of the files that made a result, each also under its name of then."""
+    commit = _commit(statement)
+    for one in statement.dependencies:
+        yield one.name
+        if one.kind == CODE and commit and _here(one.name, root) != one.sha256:
+            yield from moves.present(commit, one.name) or ()
 
 
 def _builder(statement: Statement, stated: list[str]) -> Found:
@@ -135,7 +146,8 @@ def _standings(evidence: Evidence, statement: Statement) -> list[tuple[Artifact,
 @functools.cache
 def _in_repository(modules: tuple[str, ...], files: tuple[str, ...]) -> frozenset[str]:
     """The modules and files that a job uses, without those in the folder that the study ran in."""
-    return frozenset(name for name in code_digest.sources(*modules, files=files) if program.path_of(name).exists())
+    names = (name for name in code_digest.sources(*modules, files=files) if program.path_of(name).exists())
+    return frozenset(name for name in names if not code_digest.is_docstring(program.path_of(name)))
 
 
 # Runs of one model share their code, so it is judged once.
@@ -145,7 +157,10 @@ def _judged(made_by: tuple[Artifact, ...], commit: str | None, clean: bool, root
     found = []
     for one in made_by:
         if one.sha256 != _here(one.name, root):
-            found.append(CHANGED if then.get(one.name) == one.sha256 else UNKNOWN)
+            if then.get(one.name) != one.sha256:
+                found.append(UNKNOWN)
+            else:
+                found.append(CHANGED if moves.present(commit, one.name) is None else CURRENT)
         else:
             found.append(DENIED if clean and then.get(one.name, one.sha256) != one.sha256 else CURRENT)
     return tuple(found)
