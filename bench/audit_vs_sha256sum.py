@@ -25,8 +25,8 @@ import numpy as np
 from toolnoise import engines, steps
 from toolnoise.base import code_digest, files, program
 from toolnoise.base.files import sha256
-from toolnoise.provenance.record import repository
-from toolnoise.provenance.record.statements import (
+from toolnoise.record import repository
+from toolnoise.record.statements import (
     CODE,
     COMMIT,
     INPUT,

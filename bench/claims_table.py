@@ -14,10 +14,10 @@ from typing import Any
 import pandas as pd
 
 from toolnoise import steps
+from toolnoise.analyses.claims import judging, sentences
+from toolnoise.analyses.claims.effects import Side
+from toolnoise.analyses.claims.judging import ABSENT, CERTAIN, CLAIMS, OPEN, WHOLE
 from toolnoise.base import metric_files, program
-from toolnoise.claims import judging, sentences
-from toolnoise.claims.effects import Side
-from toolnoise.claims.judging import ABSENT, CERTAIN, CLAIMS, OPEN, WHOLE
 from toolnoise.figures.style import variant_name
 from toolnoise.study import config, grid
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import numpy as np
 from scipy import stats
 
+from toolnoise.analyses.remedies.metric import Measured, measure, reduction
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.measures.draws import churns, grouped
 from toolnoise.metrics.churn import pairwise_churn
@@ -25,7 +26,6 @@ from toolnoise.metrics.declared import METRICS
 from toolnoise.metrics.example_churn import ExampleChurn
 from toolnoise.metrics.groups import Rate, of_difficulty, of_size, rates, unlike
 from toolnoise.metrics.ratios import Runs, ratios
-from toolnoise.metrics.remedies import Measured, measure, reduction
 from toolnoise.stats.components import components
 from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, t_interval
 from toolnoise.stats.jackknife import Pairs, pairs_without_each, pairwise_jackknife, pairwise_mean, standard_error

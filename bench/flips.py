@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 from toolnoise import streams
 from toolnoise.base.errors import BadInput
-from toolnoise.provenance.audit.evidence import Evidence
-from toolnoise.provenance.audit.rules import root as roots
-from toolnoise.provenance.record import tree
+from toolnoise.record import tree
+from toolnoise.verify.audit.evidence import Evidence
+from toolnoise.verify.audit.rules import root as roots
 
 
 class Flips(NamedTuple):

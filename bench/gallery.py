@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from toolnoise.base import code_digest, program
+from toolnoise.base import code_digest, code_text, program
 from toolnoise.base.files import write_text
 from toolnoise.figures import render
 from toolnoise.steps import whole
@@ -80,11 +80,18 @@ EMULATED = {
 
 
 def drawn_by(kind: str) -> str:
-    """The digest of the code that draws figures of a kind: its notebook and the modules of figures that it uses."""
+    """The digest of the code that draws figures of a kind: its notebook and the drawing modules that it uses."""
     notebook = catalogue.notebook_of(kind)
-    found = code_digest.sources(*code_digest.imports_of(notebook), files=(notebook,))
-    drawing = {path: digest for path, digest in found.items() if path == notebook or "/figures/" in path}
-    return hashlib.sha256(json.dumps(drawing, sort_keys=True).encode()).hexdigest()
+    code, rest = code_text.notebook(program.path_of(notebook).read_bytes())
+    names = [name for name in code_digest.sources(*code_digest.imports_of(notebook)) if is_drawing(name)]
+    modules = [code_digest.read(program.path_of(name)).text for name in names]
+    said = [rest, code_digest.text_of(code).digest, *sorted(text.digest for text in modules if text)]
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()
+
+
+def is_drawing(name: str) -> bool:
+    """Whether a module draws: one of the room of figures, or an analysis' own."""
+    return "/figures/" in name or name.endswith("/draw.py")
 
 
 def folder_of(name: str) -> str:

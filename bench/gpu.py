@@ -35,12 +35,12 @@ from toolnoise.base.files import sha256  # noqa: E402
 from toolnoise.base.printing import size, span  # noqa: E402
 from toolnoise.datasets import sources  # noqa: E402
 from toolnoise.engines import serving  # noqa: E402
-from toolnoise.provenance.record import recorder, repository, statements  # noqa: E402
-from toolnoise.provenance.share import archive, sharing  # noqa: E402
+from toolnoise.record import recorder, repository, statements  # noqa: E402
 from toolnoise.steps import STEPS, Job  # noqa: E402
 from toolnoise.study import config, layout  # noqa: E402
 from toolnoise.study import grid as studies  # noqa: E402
 from toolnoise.timing import run_time  # noqa: E402
+from toolnoise.verify.share import archive, sharing  # noqa: E402
 
 STUDY = ROOT / "workflow/studies/gpu.yaml"
 # The parts in order, each with the verbs whose outputs it needs.

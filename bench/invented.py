@@ -22,7 +22,7 @@ from toolnoise.base import arrays, files
 from toolnoise.base.timings import Timings
 from toolnoise.datasets import prepared
 from toolnoise.dumps import prediction_dump
-from toolnoise.provenance.record import recorder
+from toolnoise.record import recorder
 from toolnoise.steps import STEPS
 from toolnoise.study import config, grid, layout
 from toolnoise.study.cells import Cell

@@ -16,7 +16,7 @@ import yaml
 
 from toolnoise.base import program
 from toolnoise.datasets import preparation
-from toolnoise.provenance.record import repository
+from toolnoise.record import repository
 from toolnoise.study import config, environments, grid, layout
 from toolnoise.study.cells import Place, Training
 from toolnoise.study.study import Study

@@ -26,14 +26,14 @@ from toolnoise.base.files import write_text
 from toolnoise.metrics import declared
 from toolnoise.pages import cells, tables, whole
 from toolnoise.pages.compared import MOST
-from toolnoise.provenance.audit.examine import Audit
-from toolnoise.provenance.page import page as audit_page
-from toolnoise.provenance.page.document import part
-from toolnoise.provenance.record import statements
-from toolnoise.provenance.record.statements import INPUT, Artifact, Statement
-from toolnoise.provenance.record.tree import Results, Stated, Tree
+from toolnoise.record import statements
+from toolnoise.record.statements import INPUT, Artifact, Statement
+from toolnoise.record.tree import Results, Stated, Tree
 from toolnoise.study.cells import Cell
 from toolnoise.study.study import Study
+from toolnoise.verify.audit.examine import Audit
+from toolnoise.verify.page import page as audit_page
+from toolnoise.verify.page.document import part
 
 TOOLINGS = ("cpu", "cpu-eigen", "cpu-jax", "cpu-torch")
 VARIANTS = ("algo_impl", "algo", "impl", "init", "shuffle")

@@ -20,7 +20,7 @@ import numpy as np
 from scipy import special, stats
 
 from toolnoise.base.noise_sources import ALGORITHMIC
-from toolnoise.commands.comparison import compare_all, side, tested
+from toolnoise.comparison.comparison import compare_all, side, tested
 from toolnoise.dumps.prediction_files import Answers
 from toolnoise.stats import pairs_of_units
 from toolnoise.stats.draws import Assumption, unit_means

@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 
 from toolnoise.datasets import prepared
 from toolnoise.pages import cells, whole
-from toolnoise.provenance.page.packing import FORMS, packed
+from toolnoise.verify.page.packing import FORMS, packed
 
 CELL = "smallcnn/digits/cpu/algo_impl"
 RUN = f"{CELL}/1"

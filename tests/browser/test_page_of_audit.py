@@ -7,10 +7,10 @@ import shutil
 import pytest
 from playwright.sync_api import expect
 
-from toolnoise.provenance.audit import examine as audits
-from toolnoise.provenance.audit.rules.origins import Stale
-from toolnoise.provenance.page import page as pages
-from toolnoise.provenance.record import statements, tree
+from toolnoise.record import statements, tree
+from toolnoise.verify.audit import examine as audits
+from toolnoise.verify.audit.rules.origins import Stale
+from toolnoise.verify.page import page as pages
 
 # Whatever of it runs says so in the window.
 RUN = "runs/smallcnn/digits/cpu/impl/1"

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from toolnoise.dumps import arms
+from toolnoise.comparison import arms
 from toolnoise.dumps.prediction_files import Labels
 
 LABELS = np.array([0, 1, 2, 1, 0])

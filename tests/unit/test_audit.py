@@ -14,17 +14,17 @@ from toolnoise.base import noise_sources
 from toolnoise.base.files import sha256
 from toolnoise.base.noise_sources import replicate
 from toolnoise.epoch_plan import plan_epoch
-from toolnoise.provenance.audit.evidence import RunFacts, differences, guarded
-from toolnoise.provenance.audit.examine import Coverage
-from toolnoise.provenance.audit.rules import RULES, draws, origins, specs
-from toolnoise.provenance.audit.rules import files as files_rules
-from toolnoise.provenance.audit.rules.machines import _differs
-from toolnoise.provenance.record import repository
-from toolnoise.provenance.record.hashing import BLOCK, sha256_of_all
-from toolnoise.provenance.record.statements import CODE, Artifact
-from toolnoise.provenance.record.tree import open_plain
+from toolnoise.record import repository
+from toolnoise.record.hashing import BLOCK, sha256_of_all
+from toolnoise.record.statements import CODE, Artifact
+from toolnoise.record.tree import open_plain
 from toolnoise.steps import STEPS, outputs
 from toolnoise.study.variants import VARIANTS
+from toolnoise.verify.audit.evidence import RunFacts, differences, guarded
+from toolnoise.verify.audit.examine import Coverage
+from toolnoise.verify.audit.rules import RULES, draws, origins, specs
+from toolnoise.verify.audit.rules import files as files_rules
+from toolnoise.verify.audit.rules.machines import _differs
 
 
 @pytest.mark.parametrize("threads", [1, 3])

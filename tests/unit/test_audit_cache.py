@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from toolnoise.provenance.audit import cache
-from toolnoise.provenance.audit.examine import examine
-from toolnoise.provenance.record import tree
-from toolnoise.provenance.record.hashing import Stamp
+from toolnoise.record import tree
+from toolnoise.record.hashing import Stamp
+from toolnoise.verify.audit import cache
+from toolnoise.verify.audit.examine import examine
 
 NAMES = ("one.npz", "runs/two.npz")
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from toolnoise.provenance.audit.examine import Audit, Finding
-from toolnoise.provenance.audit.rules.origins import Stale
-from toolnoise.provenance.page import document, page
-from toolnoise.provenance.record.statements import Artifact, Statement
-from toolnoise.provenance.record.tree import Results, Stated, Tree
+from toolnoise.record.statements import Artifact, Statement
+from toolnoise.record.tree import Results, Stated, Tree
+from toolnoise.verify.audit.examine import Audit, Finding
+from toolnoise.verify.audit.rules.origins import Stale
+from toolnoise.verify.page import document, page
 
 THEN = datetime(2026, 1, 31, 12)
 HOSTILE = "</script><script>alert(1)</script><!--<img src=x onerror=alert(1)>&lt;\u2028\n"

@@ -3,9 +3,9 @@
 import pandas as pd
 import pytest
 
+from toolnoise.analyses.overhead.metric import OVERHEAD
 from toolnoise.figures import beside_published
 from toolnoise.figures.beside_published import Conditions
-from toolnoise.metrics.overhead import OVERHEAD
 from toolnoise.metrics.stability import STABILITY
 from toolnoise.stats.agreement import mean_range, sd_range
 from toolnoise.stats.estimates import Estimate

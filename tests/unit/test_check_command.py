@@ -5,9 +5,10 @@ import json
 import pytest
 
 from toolnoise.base.program import ROOT
-from toolnoise.commands import check as report
-from toolnoise.outside import check, diagnosis
-from toolnoise.outside.check import Checked
+from toolnoise.checking import check
+from toolnoise.checking import verb as report
+from toolnoise.checking.check import Checked
+from toolnoise.outside import diagnosis
 from toolnoise.outside.differences import Difference
 
 EQUAL = Difference([], 0, 4, 0.0, {}, [], 0, None, None, None, False)

@@ -4,8 +4,8 @@ import pytest
 
 from toolnoise.base.files import sha256
 from toolnoise.base.program import ROOT
-from toolnoise.provenance.rebuild import checkout
-from toolnoise.provenance.record.statements import CODE, COMMIT, RESOURCE, Artifact, Statement
+from toolnoise.record.statements import CODE, COMMIT, RESOURCE, Artifact, Statement
+from toolnoise.verify.rebuild import checkout
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from toolnoise.analyses.claims import judging
+from toolnoise.analyses.claims.judging import CLAIMS, OPEN, STUDY
 from toolnoise.base import metric_files
-from toolnoise.claims import judging
-from toolnoise.claims.judging import CLAIMS, OPEN, STUDY
 from toolnoise.figures import sheets
 from toolnoise.figures.render import NOTEBOOKS, execute
 from toolnoise.study import config

@@ -10,10 +10,10 @@ import pytest
 from scipy import stats
 
 from toolnoise import steps
+from toolnoise.analyses.claims import effects, hypotheses, judging
+from toolnoise.analyses.claims.judging import CERTAIN, CLAIMS, OPEN, REFUTED, SUPPORTED
 from toolnoise.base import metric_files
 from toolnoise.base.program import path_of
-from toolnoise.claims import effects, hypotheses, judging
-from toolnoise.claims.judging import CERTAIN, CLAIMS, OPEN, REFUTED, SUPPORTED
 from toolnoise.study import config, grid, published
 
 CLAIMED = [{"name": name, **claim} for name, claim in config.registered("claims").items()]

@@ -10,9 +10,9 @@ import pytest
 from scipy import stats
 
 from toolnoise import steps
+from toolnoise.analyses.claims import judging, sentences
+from toolnoise.analyses.claims.judging import CERTAIN, CLAIMS, OPEN, REFUTED, SUPPORTED
 from toolnoise.base.noise_sources import SOURCES
-from toolnoise.claims import judging, sentences
-from toolnoise.claims.judging import CERTAIN, CLAIMS, OPEN, REFUTED, SUPPORTED
 from toolnoise.datasets.counting import COUNTS
 from toolnoise.metrics.per_run import RUNS
 from toolnoise.study import config, layout
@@ -89,7 +89,7 @@ def test_units_needed_include_the_number_of_parts():
 
 
 def test_a_number_of_units_is_rounded_as_it_deserves():
-    from toolnoise.claims.needed import rounded
+    from toolnoise.analyses.claims.needed import rounded
 
     assert [rounded(units) for units in (3, 10, 11, 51, 501, 1000)] == [10, 10, 20, 100, 1000, 1000]
     assert np.isinf(rounded(1001))
@@ -131,7 +131,7 @@ def jackknife(without):
 
 
 def test_a_run_moves_churn_by_all_its_pairs():
-    from toolnoise.claims.arms import Subject, of_study
+    from toolnoise.analyses.claims.arms import Subject, of_study
     from toolnoise.metrics.per_run import mean_churns
 
     predicted = np.random.default_rng(3).integers(0, 3, (5, 40))
@@ -150,7 +150,7 @@ def test_distances_of_weights_are_judged_from_those_of_each_run():
         list(runs_of("impl", 0.1 + 0.001 * NOISY, metric="l2_unit")),
     ]
     assert judged(claimed(**l2), *rows)[0]["verdict"] == SUPPORTED
-    from toolnoise.claims.arms import of_study
+    from toolnoise.analyses.claims.arms import of_study
     from toolnoise.metrics.stability import STABILITY
 
     row = ("small", "digits", "cpu", "algo", "l2_unit", "all", 1.4, 1.3, 1.5, 5, 0)
@@ -205,7 +205,7 @@ def test_a_trend_follows_the_training_examples_of_a_group_across_data_sets():
     "draw", [lambda seed: seed, lambda seed: (seed + 1) // 2], ids=["one run each", "two runs each"]
 )
 def test_an_sd_beyond_independent_errors_is_their_ratio_by_numpy_alone(draw):
-    from toolnoise.claims.arms import Subject, of_study
+    from toolnoise.analyses.claims.arms import Subject, of_study
     from toolnoise.measures.draws import grouped, independent_variances
 
     wrong = np.random.default_rng(5).random((8, 60)) < np.random.default_rng(6).normal(0.3, 0.1, (8, 1))

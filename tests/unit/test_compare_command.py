@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from toolnoise.base import noise_sources
-from toolnoise.commands import compare, comparison
+from toolnoise.comparison import compare, comparison
 from toolnoise.dumps.prediction_files import Answers
 from toolnoise.metrics.accuracy import accuracies
 from toolnoise.stats.paired_sds import paired_sd_ratio

@@ -11,11 +11,11 @@ import pytest
 
 from toolnoise.base import files, program
 from toolnoise.base.errors import BadInput
-from toolnoise.provenance import crate
-from toolnoise.provenance.crate import citation
-from toolnoise.provenance.crate.contents import SMALL
-from toolnoise.provenance.record.statements import CODE, INPUT, SOURCE, Artifact, Statement, path_for
+from toolnoise.record.statements import CODE, INPUT, SOURCE, Artifact, Statement, path_for
 from toolnoise.steps import CONFIGURE, STEPS
+from toolnoise.verify import crate
+from toolnoise.verify.crate import citation
+from toolnoise.verify.crate.contents import SMALL
 
 WHEN = datetime(2026, 1, 31, 12, 0, 0, 123456)
 HERE = Path(__file__).relative_to(program.ROOT).as_posix()

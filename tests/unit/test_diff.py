@@ -9,8 +9,8 @@ import pytest
 
 from toolnoise import cli
 from toolnoise.base import arrays, files
-from toolnoise.provenance.diff import diff, histories, report
-from toolnoise.provenance.record.statements import Artifact, Statement
+from toolnoise.record.statements import Artifact, Statement
+from toolnoise.verify.diff import diff, histories, report
 
 NOON = datetime(2026, 11, 22, 12)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from toolnoise.base import arrays
-from toolnoise.provenance.diff import changes
+from toolnoise.verify.diff import changes
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 
 from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
-from toolnoise.provenance.record import statements
+from toolnoise.record import statements
 from toolnoise.study import config
 
 ARRAYS = {"b/kernel": np.arange(6, dtype=np.float32).reshape(2, 3), "a": np.array(["é"]), "empty": np.zeros((0, 2))}

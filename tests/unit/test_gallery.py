@@ -10,6 +10,7 @@ import pytest
 from matplotlib.figure import Figure
 from PIL import Image
 
+from toolnoise.base import code_digest, code_text, program
 from toolnoise.base.program import ROOT
 from toolnoise.figures import findings, sheets
 from toolnoise.study.catalogue import FIGURES, KINDS
@@ -76,15 +77,21 @@ def test_no_picture_is_older_than_the_code_that_draws_it(gallery):
 def test_another_notebook_has_another_digest_and_drawing_code_counts(gallery, monkeypatch):
     kinds = ("noise_by_source", "kernels")
     assert len({gallery.drawn_by(kind) for kind in kinds}) == 2
-    before = gallery.drawn_by("kernels")
-    found = {"notebooks/kernels.ipynb": "n", "toolnoise/figures/kernels.py": "a", "toolnoise/metrics/overhead.py": "b"}
-    monkeypatch.setattr(gallery.code_digest, "sources", lambda *_, **__: found)
-    one = gallery.drawn_by("kernels")
-    assert one != before
-    found["toolnoise/metrics/overhead.py"] = "what is measured is not what is drawn"
-    assert gallery.drawn_by("kernels") == one
-    found["toolnoise/figures/kernels.py"] = "another"
-    assert gallery.drawn_by("kernels") != one
+    modules = ("figures/kernels.py", "analyses/overhead/draw.py", "analyses/overhead/metric.py")
+    says = dict.fromkeys(modules, "now")
+
+    def read(path):
+        name = path.relative_to(program.PACKAGE).as_posix()
+        return code_digest.Source("", (), code_text.Text(says[name], (), does_something=True))
+
+    monkeypatch.setattr(gallery.code_digest, "sources", lambda *_: {f"{program.NAME}/{name}": "" for name in modules})
+    monkeypatch.setattr(gallery.code_digest, "read", read)
+    digests = [gallery.drawn_by("kernels")]
+    for name in modules:
+        says[name] = "another"
+        digests.append(gallery.drawn_by("kernels"))
+    # What is measured is not what is drawn.
+    assert len(set(digests)) == 3 and digests[-1] == digests[-2]
 
 
 def test_the_page_shows_every_picture_and_is_small(gallery):

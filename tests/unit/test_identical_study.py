@@ -1,7 +1,7 @@
 """The study of identical runs: Pham et al.'s networks and numbers of runs, and their headline numbers."""
 
+from toolnoise.analyses.identical.metric import IDENTICAL
 from toolnoise.base.program import ROOT
-from toolnoise.metrics.identical import IDENTICAL
 from toolnoise.study import config, grid, published
 
 FILE = ROOT / "workflow/studies/identical-runs.yaml"

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
+from toolnoise.analyses.layers import dump as layer_dump
+from toolnoise.analyses.layers import measure as layers
+from toolnoise.analyses.layers.dump import drawn, gram
+from toolnoise.analyses.layers.metric import LAYERS
 from toolnoise.base import arrays, files, metric_files
-from toolnoise.dumps import layer_dump
-from toolnoise.dumps.layer_dump import drawn, gram
 from toolnoise.engines import some_at_a_time
-from toolnoise.measures import layers
-from toolnoise.metrics.layers import LAYERS
 from toolnoise.study.cells import Cell
 
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from toolnoise.base.program import ROOT
-from toolnoise.provenance.record import repository
+from toolnoise.record import repository
 
 LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
 # Each is of another version of one framework.

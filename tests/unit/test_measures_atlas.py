@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from toolnoise import steps
+from toolnoise.analyses.atlas import measure as atlas
+from toolnoise.analyses.atlas.metric import ATLAS, ATLAS_FACTORS, ATLAS_TOOLINGS
 from toolnoise.base import arrays, files, metric_files
-from toolnoise.measures import atlas
-from toolnoise.metrics.atlas import ATLAS, ATLAS_FACTORS, ATLAS_TOOLINGS
 from toolnoise.study.cells import Task
 
 TOOLINGS = {"cpu": "2.21.0", "cpu-eigen": "2.21.0", "cpu-old": "2.16.2"}

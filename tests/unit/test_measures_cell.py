@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from toolnoise import steps
+from toolnoise.analyses.identical.metric import CRITERIA, REFERENCES
 from toolnoise.base import arrays, metric_files
 from toolnoise.dumps import stacks
 from toolnoise.measures import cell, reading
-from toolnoise.metrics.identical import CRITERIA, REFERENCES
 from toolnoise.metrics.per_run import FINGERPRINT, fingerprints
 from toolnoise.study import config
 from toolnoise.study.cells import Cell

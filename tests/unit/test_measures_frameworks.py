@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from toolnoise import steps
+from toolnoise.analyses.frameworks import measure as frameworks
 from toolnoise.base import arrays, files, metric_files
-from toolnoise.measures import frameworks
 from toolnoise.metrics.frameworks import FRAMEWORKS, PARTINGS
 from toolnoise.steps import STEPS
 from toolnoise.study import layout
@@ -210,7 +210,7 @@ def test_runs_that_cannot_be_compared_are_one_line(change, line, measured, refus
 def test_an_index_says_where_its_runs_were_trained_and_the_audit_holds_it_to_that(three):
     from types import SimpleNamespace
 
-    from toolnoise.provenance.audit.rules import specs
+    from toolnoise.verify.audit.rules import specs
 
     asked = STEP.parameters(three, Pair("smallcnn", "digits", "cpu", "cpu-other", "control"))
     output = SimpleNamespace(role="index", name="index.json")

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from toolnoise import steps
+from toolnoise.analyses.growth import measure as growth
+from toolnoise.analyses.growth.metric import GROWTH, GROWTH_FITS
 from toolnoise.base import arrays, files, metric_files
-from toolnoise.measures import growth
-from toolnoise.metrics.growth import GROWTH, GROWTH_FITS
 from toolnoise.study.cells import Cell, Variants
 from toolnoise.training import recorded_steps, snapshots
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from toolnoise.analyses.remedies import measure as measures_remedies
+from toolnoise.analyses.remedies import metric as remedies
+from toolnoise.analyses.remedies.metric import REMEDIES
 from toolnoise.base import arrays, files, metric_files
-from toolnoise.measures import remedies as measures_remedies
-from toolnoise.metrics import remedies
-from toolnoise.metrics.remedies import REMEDIES
 from toolnoise.study.cells import Cell
 
 CELL = Cell("mine", "digits", "cpu", "algo_impl")

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from toolnoise.metrics import atlas
-from toolnoise.metrics.atlas import ANY, DIFFERENT, SEED, Part
+from toolnoise.analyses.atlas import metric as atlas
+from toolnoise.analyses.atlas.metric import ANY, DIFFERENT, SEED, Part
 from toolnoise.metrics.churn import pairwise_churn
 
 # The second is the first with another instruction set, the third another version, the last another framework.

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from toolnoise.metrics import growth
-from toolnoise.metrics.growth import Course
+from toolnoise.analyses.growth import metric as growth
+from toolnoise.analyses.growth.metric import Course
 from toolnoise.training.recorded_steps import schedule
 
 STEPS = np.array(schedule(800))

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from toolnoise.base import metric_files
-from toolnoise.metrics.identical import (
+from toolnoise.analyses.identical.metric import (
     CRITERIA,
     IDENTICAL,
     REFERENCES,
@@ -13,6 +12,7 @@ from toolnoise.metrics.identical import (
     experiment,
     identical,
 )
+from toolnoise.base import metric_files
 
 LABELS = np.array([0, 0, 0, 0, 1, 1, 1, 1, 2, 2])
 # Right on 10, 8, 7 and 2 of them; class 1 has all right, half, three and none.

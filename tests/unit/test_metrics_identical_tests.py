@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from toolnoise.metrics.identical import CRITERIA
-from toolnoise.metrics.identical_tests import levene, mann_whitney
-from toolnoise.metrics.identical_tests import tests as compared
+from toolnoise.analyses.identical.metric import CRITERIA
+from toolnoise.analyses.identical.significance import levene, mann_whitney
+from toolnoise.analyses.identical.significance import tests as compared
 
 DRAWS = np.random.Generator(np.random.Philox(5))
 

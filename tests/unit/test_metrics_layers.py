@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from toolnoise.dumps.layer_dump import gram
-from toolnoise.metrics.layers import layers, pairwise_gram_cka
+from toolnoise.analyses.layers.dump import gram
+from toolnoise.analyses.layers.metric import layers, pairwise_gram_cka
 from toolnoise.metrics.similarity import pairwise_cka
 from toolnoise.stats.jackknife import Pairs, pairwise_jackknife
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from toolnoise.analyses.overhead import measure as measures_overhead
+from toolnoise.analyses.overhead.metric import OVERHEAD, PROFILE, REST, TOP, Cost, costs, longest
 from toolnoise.base import files, metric_files
-from toolnoise.measures import overhead as measures_overhead
-from toolnoise.metrics.overhead import OVERHEAD, PROFILE, REST, TOP, Cost, costs, longest
 
 ABOUT = ("smallcnn", "cpu", "cpu")
 

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from toolnoise.metrics.part_sizes import sd_by_size, sizes
+from toolnoise.analyses.rarity.metric import sd_by_size, sizes
 from toolnoise.stats.spread import root_mean_square, sd_chi2
 from toolnoise.stats.testset import independent_errors_sd
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from toolnoise import streams
-from toolnoise.metrics.remedies import MEASURES, measure, reduction, variability_reduction
+from toolnoise.analyses.remedies.metric import MEASURES, measure, reduction, variability_reduction
 from toolnoise.metrics.stability import stability
 from toolnoise.metrics.weights import apart
 from toolnoise.study import published

@@ -7,8 +7,8 @@ import subprocess
 import pytest
 
 from toolnoise.base import code_digest, code_text, program
-from toolnoise.provenance.audit import moves
-from toolnoise.provenance.record import repository
+from toolnoise.record import repository
+from toolnoise.verify.audit import moves
 
 MEASURE = "toolnoise.measures.cell"
 CHURN = "workflow/toolnoise/metrics/churn.py"
@@ -94,7 +94,7 @@ def test_a_module_in_another_room_changes_no_digest(package):
 def test_a_notebook_that_imports_what_moved_changes_no_digest(package):
     notebook = package.parents[1] / NOTEBOOK
     before = digest(files=(NOTEBOOK,))
-    move(package, "metrics.overhead", "elsewhere.overhead")
+    move(package, "analyses.overhead.metric", "elsewhere.metric")
     assert "toolnoise.elsewhere" in notebook.read_text()
     assert digest(files=(NOTEBOOK,)) == before
     notebook.write_text(notebook.read_text().replace('"cells"', '"cell_count": 1,\n "cells"', 1))
@@ -106,7 +106,9 @@ def test_the_audit_finds_a_module_where_it_lies_now(package):
     move(package, "metrics.churn", "elsewhere.churn")
     assert moves.present(then, CHURN) == ("workflow/toolnoise/elsewhere/churn.py",)
     # What imports it is what it was.
-    assert moves.present(then, "workflow/toolnoise/metrics/stability.py") == ("workflow/toolnoise/metrics/stability.py",)
+    assert moves.present(then, "workflow/toolnoise/metrics/stability.py") == (
+        "workflow/toolnoise/metrics/stability.py",
+    )
     # A package that is no more was only a docstring.
     assert moves.present(then, "workflow/toolnoise/stats/__init__.py") == ()
 
@@ -167,7 +169,7 @@ def test_a_text_without_its_imports_has_the_same_lines():
     text = code_text.read(lines, lambda module: module != "toolnoise.base.files")
     bare = code_text.read(b"import os\nx = os.sep + files.y\n", lambda _: False)
     assert text.digest == bare.digest
-    assert {(one.alias, one.module, one.name) for one in text.imports if one.alias} == {
+    assert {(one.alias, one.module, one.name) for one in text.imports} == {
         ("files", "toolnoise.base", "files"),
         ("p", "toolnoise.base.program", ""),
     }

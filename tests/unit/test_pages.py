@@ -11,10 +11,10 @@ from toolnoise.metrics import declared
 from toolnoise.metrics.stability import stability
 from toolnoise.metrics.weights import apart
 from toolnoise.pages import cells, compared, findings, tables, whole
-from toolnoise.provenance.page.document import part
-from toolnoise.provenance.record import anonymous
+from toolnoise.record import anonymous
 from toolnoise.study.cells import Cell
 from toolnoise.training import runs
+from toolnoise.verify.page.document import part
 
 ALGO, IMPL, CONTROL = (Cell("cnn", "digits", "cpu", variant) for variant in ("algo", "impl", "control"))
 NAN = math.nan

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from toolnoise.base import files
-from toolnoise.provenance.record import tree
-from toolnoise.provenance.record.statements import INPUT, Artifact, Statement
+from toolnoise.record import tree
+from toolnoise.record.statements import INPUT, Artifact, Statement
 from toolnoise.study import config
 
 NOON = datetime(2026, 1, 31, 12)

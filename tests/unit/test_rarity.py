@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 
 from toolnoise import streams
+from toolnoise.analyses.rarity import draw as rarity
 from toolnoise.datasets.counting import COUNTS
-from toolnoise.figures import rarity, selection
+from toolnoise.figures import selection
 from toolnoise.metrics.accuracy import predictions
 from toolnoise.metrics.groups import of_difficulty, of_size, rates
 from toolnoise.metrics.stability import STABILITY, of_all_draws, stability

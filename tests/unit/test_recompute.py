@@ -2,8 +2,8 @@
 
 from types import SimpleNamespace
 
-from toolnoise.provenance.rebuild import rebuild, recompute
-from toolnoise.provenance.rebuild.rebuild import CANNOT, DIFFERS, LACKING, REPRODUCED, Outcome
+from toolnoise.verify.rebuild import rebuild, recompute
+from toolnoise.verify.rebuild.rebuild import CANNOT, DIFFERS, LACKING, REPRODUCED, Outcome
 
 
 def test_what_needs_no_training_is_made_again_and_what_differs_is_found(monkeypatch):

@@ -9,7 +9,7 @@ import importlib.metadata
 from pathlib import Path
 
 from toolnoise.base import code_digest
-from toolnoise.provenance.record import recorder
+from toolnoise.record import recorder
 
 recorder.look_up()
 importlib.metadata.version = Path.read_bytes = None

@@ -6,10 +6,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from toolnoise.analyses.remedies import dump as remedy_dump
+from toolnoise.analyses.remedies.plan import SETS, remedies
 from toolnoise.base import files
 from toolnoise.datasets.prepared import Data, Split
-from toolnoise.dumps import prediction_dump, remedy_dump, stacks
-from toolnoise.study.remedy_sets import SETS, remedies
+from toolnoise.dumps import prediction_dump, stacks
 from toolnoise.training import runs
 
 EXAMPLES, CLASSES, SNAPSHOTS, MARGIN = 23, 3, 3, 2

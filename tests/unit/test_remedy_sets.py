@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
 
-from toolnoise.dumps.remedy_dump import seen
-from toolnoise.study import config, remedy_sets
-from toolnoise.study.remedy_sets import PLAIN, SETS, View, remedies, remedy
+from toolnoise.analyses.remedies import plan as remedy_sets
+from toolnoise.analyses.remedies.dump import seen
+from toolnoise.analyses.remedies.plan import PLAIN, SETS, View, remedies, remedy
+from toolnoise.study import config
 
 SIZES = {
     "flip": 2,

@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from toolnoise.provenance.rebuild import sampling
-from toolnoise.provenance.rebuild.sampling import Made
-from toolnoise.provenance.record.statements import Artifact, Statement
-from toolnoise.provenance.record.tree import Tree
+from toolnoise.record.statements import Artifact, Statement
+from toolnoise.record.tree import Tree
+from toolnoise.verify.rebuild import sampling
+from toolnoise.verify.rebuild.sampling import Made
 
 TREE = Tree("tiny", Path("/results/tiny"), {}, {}, (), {}, {}, None)
 

@@ -18,14 +18,14 @@ import pytest
 
 from toolnoise import steps
 from toolnoise.base import code_digest, files
-from toolnoise.provenance.audit import examine
-from toolnoise.provenance.audit.rules import RULES
-from toolnoise.provenance.record import signing, statements, tree
-from toolnoise.provenance.record.statements import CODE, INPUT, RESOURCE, SOURCE, Artifact, Statement
-from toolnoise.provenance.share import archive, exporting, importing, sharing
+from toolnoise.record import signing, statements, tree
+from toolnoise.record.statements import CODE, INPUT, RESOURCE, SOURCE, Artifact, Statement
 from toolnoise.steps import STEPS
 from toolnoise.study import config
 from toolnoise.study import grid as studies
+from toolnoise.verify.audit import examine
+from toolnoise.verify.audit.rules import RULES
+from toolnoise.verify.share import archive, exporting, importing, sharing
 
 NOON = datetime(2026, 1, 31, 12)
 DATA = "results/shared/data/digits.npz"

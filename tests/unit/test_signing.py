@@ -10,10 +10,10 @@ import pytest
 
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput
-from toolnoise.provenance.audit import examine
-from toolnoise.provenance.audit.rules import ROOT_SIGNED, RULES, SIGNED
-from toolnoise.provenance.record import signing, statements, tree
-from toolnoise.provenance.record.statements import Artifact, Statement
+from toolnoise.record import signing, statements, tree
+from toolnoise.record.statements import Artifact, Statement
+from toolnoise.verify.audit import examine
+from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED
 
 NOON = datetime(2026, 1, 31, 12)
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from toolnoise.base import files
-from toolnoise.provenance.record import recorder, statements
-from toolnoise.provenance.record.statements import CODE, COMMIT, INPUT, SOURCE, Artifact, Statement
+from toolnoise.record import recorder, statements
+from toolnoise.record.statements import CODE, COMMIT, INPUT, SOURCE, Artifact, Statement
 
 STATEMENT = Statement(
     "count",

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from toolnoise import steps
+from toolnoise.analyses.claims import judging
 from toolnoise.base import files, metric_files
-from toolnoise.claims import judging
 from toolnoise.commands import summary as command
 from toolnoise.metrics.stability import STABILITY
 from toolnoise.study import layout

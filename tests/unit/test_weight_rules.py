@@ -9,10 +9,10 @@ import pytest
 from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
 from toolnoise.models.initial import Parameter
-from toolnoise.provenance.audit.evidence import Evidence
-from toolnoise.provenance.audit.rules import weights
-from toolnoise.provenance.record import tree
+from toolnoise.record import tree
 from toolnoise.training import bitflip, recorded_steps, snapshots
+from toolnoise.verify.audit.evidence import Evidence
+from toolnoise.verify.audit.rules import weights
 
 TENSORS = (Parameter("a/kernel", (2, 3), True, "", {}), Parameter("a/bias", (3,), True, "", {}))
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from toolnoise.base.program import ROOT
-from toolnoise.provenance.record import repository, statements
+from toolnoise.record import repository, statements
 
 NAME = "tensorflow-2.16"
 CELL = "smallcnn/digits/elsewhere/control"

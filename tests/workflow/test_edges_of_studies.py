@@ -2,8 +2,8 @@
 
 import pytest
 
+from toolnoise.analyses.identical.metric import IDENTICAL
 from toolnoise.base import metric_files
-from toolnoise.metrics.identical import IDENTICAL
 from toolnoise.metrics.stability import STABILITY
 
 

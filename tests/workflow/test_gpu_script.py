@@ -11,9 +11,9 @@ import tarfile
 import pytest
 import yaml
 
-from toolnoise.provenance.record import statements
-from toolnoise.provenance.share import archive
+from toolnoise.record import statements
 from toolnoise.study import grid as studies
+from toolnoise.verify.share import archive
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="jax is not installed")
 

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from toolnoise.analyses.overhead.metric import OVERHEAD
 from toolnoise.base import metric_files
-from toolnoise.metrics.overhead import OVERHEAD
-from toolnoise.provenance.record import statements
+from toolnoise.record import statements
 
 TINY = "toolnoise.models.smallcnn:build"
 STUDY = {

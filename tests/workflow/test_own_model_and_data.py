@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 import yaml
 
+from toolnoise.analyses.identical.metric import CONVERGENCE, IDENTICAL
 from toolnoise.base import code_digest, metric_files
 from toolnoise.base.program import ROOT
-from toolnoise.metrics.identical import CONVERGENCE, IDENTICAL
 from toolnoise.metrics.stability import STABILITY
-from toolnoise.provenance.record.current import is_current
+from toolnoise.record.current import is_current
 from toolnoise.steps import STEPS
 from toolnoise.study import config, grid
 from toolnoise.study.cells import Variants

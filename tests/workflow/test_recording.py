@@ -6,7 +6,7 @@ import pytest
 
 from toolnoise.base.files import sha256
 from toolnoise.base.noise_sources import replicate
-from toolnoise.provenance.record import statements
+from toolnoise.record import statements
 
 
 @pytest.fixture(scope="module")

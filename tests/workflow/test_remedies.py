@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from toolnoise.analyses.remedies.metric import REMEDIES
 from toolnoise.base import arrays, metric_files
-from toolnoise.metrics.remedies import REMEDIES
 
 BUILDER = "toolnoise.models.smallcnn:build"
 RECIPE = {"epochs": 2, "batch_size": 64, "learning_rate": 0.01, "schedule": "cosine", "crop": 1}

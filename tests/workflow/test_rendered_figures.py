@@ -14,28 +14,28 @@ import pytest
 from matplotlib.figure import Figure
 
 from toolnoise import streams
+from toolnoise.analyses.growth import metric as growing
+from toolnoise.analyses.growth.metric import GROWTH, GROWTH_FITS
+from toolnoise.analyses.identical.metric import CONVERGENCE, IDENTICAL, NONE_WEAK, History, Weak, experiment, identical
+from toolnoise.analyses.layers.dump import gram
+from toolnoise.analyses.layers.metric import LAYERS, layers
+from toolnoise.analyses.overhead.metric import KERNELS, OVERHEAD
+from toolnoise.analyses.rarity.metric import PART_SIZES, sizes
+from toolnoise.analyses.remedies.metric import REMEDIES
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import SOURCES
 from toolnoise.base.program import ROOT
 from toolnoise.datasets.counting import COUNTS
 from toolnoise.datasets.naming import LABELS as LABELS_OF_CLASSES
-from toolnoise.dumps.layer_dump import gram
 from toolnoise.figures import sheets
 from toolnoise.metrics import frameworks
-from toolnoise.metrics import growth as growing
 from toolnoise.metrics.accuracy import predictions
 from toolnoise.metrics.cross_tooling import CROSS_TOOLING
 from toolnoise.metrics.ensembles import ENSEMBLES, by_size
 from toolnoise.metrics.frameworks import FRAMEWORKS, PARTINGS
-from toolnoise.metrics.growth import GROWTH, GROWTH_FITS
-from toolnoise.metrics.identical import CONVERGENCE, IDENTICAL, NONE_WEAK, History, Weak, experiment, identical
-from toolnoise.metrics.layers import LAYERS, layers
-from toolnoise.metrics.overhead import KERNELS, OVERHEAD
-from toolnoise.metrics.part_sizes import PART_SIZES, sizes
 from toolnoise.metrics.per_run import RUNS as RUNS_OF_CELLS
 from toolnoise.metrics.ratios import RATIOS
-from toolnoise.metrics.remedies import REMEDIES
 from toolnoise.metrics.stability import STABILITY, of_all_draws, stability
 from toolnoise.metrics.weights import apart
 from toolnoise.study import catalogue, published

@@ -206,7 +206,7 @@ def test_a_change_to_the_measure_of_pairs_measures_no_cell_again(changed):
 
 
 def test_a_change_to_metrics_that_one_measure_uses_plans_that_one(changed):
-    assert changed("workflow/toolnoise/metrics/layers.py") == {}
+    assert changed("workflow/toolnoise/analyses/layers/metric.py") == {}
 
 
 def test_a_change_to_the_training_loop_predicts_anew_only_what_is_trained_anew(changed):

@@ -13,7 +13,7 @@ import pytest
 
 from toolnoise import cli
 from toolnoise.base import scratch
-from toolnoise.provenance.record import statements
+from toolnoise.record import statements
 from toolnoise.warm import VARIABLE, dispatcher, workflow
 
 CELL = "smallcnn/digits/cpu"

@@ -39,7 +39,7 @@ FIGURES = {figure.name: figure for figure in study.figures}
 def write_study():
     """The whole study, every default and registry entry written out, goes with its results; verbs read it there."""
     # Imported here: the Snakefile is read in every cluster job, and only this needs it.
-    from toolnoise.provenance.record import recorder
+    from toolnoise.record import recorder
 
     recorder.write_study(study.path(layout.STUDY), study.config, FILE)
 

@@ -99,7 +99,7 @@ def _perform(options: argparse.Namespace) -> None:
         program = environments.program(name, "toolnoise")
         os.execv(program, [str(program), *options.command_line])  # noqa: S606 (no shell is wanted)
     from toolnoise.base import log
-    from toolnoise.provenance.record import recorder
+    from toolnoise.record import recorder
 
     log.may_be_lost()
     with errors_in_one_line(f"{options.verb} {'/'.join(map(str, place))}".rstrip()):
@@ -173,7 +173,7 @@ def _status(options: argparse.Namespace) -> None:
 
 
 def _diff(options: argparse.Namespace) -> None:
-    from toolnoise.provenance.diff import diff, report
+    from toolnoise.verify.diff import diff, report
 
     found = diff.diff(options.a, options.b)
     _print(found if options.json else report.as_text(found))
@@ -182,7 +182,7 @@ def _diff(options: argparse.Namespace) -> None:
 
 
 def _rebuild(options: argparse.Namespace) -> None:
-    from toolnoise.provenance.rebuild import rebuild, sampling
+    from toolnoise.verify.rebuild import rebuild, sampling
 
     if not options.runs and options.sample is None:
         raise BadInput("command line", "RUNS", "nothing to rebuild", "runs or other files of results, or --sample N")
@@ -197,15 +197,15 @@ def _rebuild(options: argparse.Namespace) -> None:
 
 
 def _sign(options: argparse.Namespace) -> None:
-    from toolnoise.provenance.record import signing
+    from toolnoise.record import signing
 
     signed, before = signing.sign(options.results, options.key, root=options.root)
     print(f"signed {signed} statements" + (f"; {before} had a signature by this key" if before else ""))
 
 
 def _export(options: argparse.Namespace) -> None:
-    from toolnoise.provenance.record import anonymous
-    from toolnoise.provenance.share import anonymised, exporting
+    from toolnoise.record import anonymous
+    from toolnoise.verify.share import anonymised, exporting
 
     def export(what: str | Path) -> None:
         counts = exporting.export(
@@ -228,15 +228,15 @@ def _export(options: argparse.Namespace) -> None:
 
 
 def _slim(options: argparse.Namespace) -> None:
-    from toolnoise.provenance.share import slim
+    from toolnoise.verify.share import slim
 
     copied, left_out = slim.copy(options.results, options.out)
     print(f"{options.out}: {copied} files copied, {left_out} left out")
 
 
 def _import(options: argparse.Namespace) -> None:
-    from toolnoise.provenance.record import signing
-    from toolnoise.provenance.share import importing
+    from toolnoise.record import signing
+    from toolnoise.verify.share import importing
 
     signers = signing.AllowedSigners(options.require_signatures) if options.require_signatures else None
     with signing.only(options.require_signature) if options.require_signature else nullcontext() as key:
@@ -248,10 +248,10 @@ def _import(options: argparse.Namespace) -> None:
 
 def _audit(options: argparse.Namespace) -> None:
     from toolnoise.base import scratch
-    from toolnoise.provenance.audit import cache, examine, repair
-    from toolnoise.provenance.audit.rules import ROOT_SIGNED, RULES, SIGNED
-    from toolnoise.provenance.rebuild import recompute
-    from toolnoise.provenance.record import signing, tree
+    from toolnoise.record import signing, tree
+    from toolnoise.verify.audit import cache, examine, repair
+    from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED
+    from toolnoise.verify.rebuild import recompute
 
     if options.processes is not None and not 1 <= options.processes <= MOST_PROCESSES:
         wanted = f"a number from 1 to {MOST_PROCESSES}"
@@ -281,7 +281,7 @@ def _audit(options: argparse.Namespace) -> None:
         repair.run(found)
         found = examined()
     if options.html:
-        from toolnoise.provenance.page import page
+        from toolnoise.verify.page import page
 
         page.write(options.html, found, options.strict, rules)
     _print((examine.as_json if options.json else examine.as_text)(found, options.strict, rules))
@@ -289,8 +289,8 @@ def _audit(options: argparse.Namespace) -> None:
 
 
 def _crate(options: argparse.Namespace) -> None:
-    from toolnoise.provenance import crate
-    from toolnoise.provenance.record import anonymous
+    from toolnoise.record import anonymous
+    from toolnoise.verify import crate
 
     made = crate.export(Path(options.results), Path(options.out), options.embed, options.anonymous)
     print(f"{options.out}: {made.jobs} jobs, {made.packed} files packed, {made.referenced} referenced only")
@@ -302,7 +302,7 @@ def _crate(options: argparse.Namespace) -> None:
 
 def _page(options: argparse.Namespace) -> None:
     from toolnoise.pages import whole
-    from toolnoise.provenance.record import signing
+    from toolnoise.record import signing
 
     signers = signing.AllowedSigners(options.require_signatures) if options.require_signatures else None
     written, left_out = whole.publish(options.results, options.out, options.anonymous, signers)
@@ -311,8 +311,8 @@ def _page(options: argparse.Namespace) -> None:
 
 
 def _compare(options: argparse.Namespace) -> None:
-    from toolnoise.commands import compare, comparison
-    from toolnoise.dumps import arms, prediction_files
+    from toolnoise.comparison import arms, compare, comparison
+    from toolnoise.dumps import prediction_files
 
     given = options.arm or [[one] for one in options.arms]
     if (options.arm and options.arms) or len(given) < 2:
@@ -328,8 +328,8 @@ def _compare(options: argparse.Namespace) -> None:
 
 
 def _check(options: argparse.Namespace) -> None:
-    from toolnoise.commands import check as report
-    from toolnoise.outside import check
+    from toolnoise.checking import check
+    from toolnoise.checking import verb as report
 
     words = options.command[1:] if options.command[:1] == ["--"] else options.command
     command = check.command(words, options.sources, options.deterministic, options.limit)
@@ -354,14 +354,14 @@ def _adopt(options: argparse.Namespace) -> None:
 
 
 def _plan(options: argparse.Namespace) -> None:
-    from toolnoise.commands import sample_size
+    from toolnoise.comparison import sample_size
 
     wanted = {name: getattr(options, name) for name in Cell._fields}
     spread = sample_size.spread_of(options.pilot, wanted, options.sd, options.sd_runs)
     claims = (options.gain, options.ratio, options.margin)
     found = sample_size.plan(spread, *claims, options.runs, options.level, options.power)
     if options.figure:
-        from toolnoise.commands import power_curves
+        from toolnoise.comparison import power_curves
 
         power_curves.draw(found, options.figure)
     _print(sample_size.as_json(found) if options.json else sample_size.as_text(found))

@@ -48,7 +48,7 @@ def key(path: Path) -> str:
     assert text
     if is_docstring(path):
         return ""
-    return _hashed([text.digest, *_bindings(text.imports, path)])
+    return _hashed([text.digest, *_bindings(text.imports)])
 
 
 def is_docstring(path: Path) -> bool:
@@ -57,15 +57,12 @@ def is_docstring(path: Path) -> bool:
     return text is not None and not text.does_something
 
 
-def _bindings(imports: Iterable[code_text.Import], importing: Path | None = None) -> list[str]:
+def _bindings(imports: Iterable[code_text.Import]) -> list[str]:
     """What imports bind, with the key of each module."""
     found = set()
     for place, alias, module, name in imports:
         path = _followed(module)
-        # A module of a package imports from the package, whose own file may import the module.
-        target = key(path) if path and path != importing else ""
-        if alias or target:
-            found.add(f"{place} {alias} {name} {target}")
+        found.add(f"{place} {alias} {name} {key(path) if path else ''}")
     return sorted(found)
 
 

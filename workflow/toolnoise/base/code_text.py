@@ -18,8 +18,8 @@ Imports = ast.Import | ast.ImportFrom
 class Import(NamedTuple):
     """What an import binds to a name: something in a module of this package, or without `name` the module itself.
 
-    `place` is 0 at the top of the text, else the number of the nested imports in their order. Without `alias`, the
-    module is only executed.
+    `place` is 0 at the top of the text, else the number of the nested imports in their order. There is no `alias` where
+    the whole dotted name is used.
     """
 
     place: int
@@ -91,7 +91,5 @@ def _bound(node: Imports, place: int, is_module: Callable[[str], bool]) -> Itera
             yield Import(place, alias.asname or "", alias.name, "")
             continue
         package, bound = str(node.module), alias.asname or alias.name
-        # The package is executed, too.
-        yield Import(place, "", package, "")
         module = f"{package}.{alias.name}"
         yield Import(place, bound, module, "") if is_module(module) else Import(place, bound, package, alias.name)

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolnoise import engines
+from toolnoise.analyses.growth.plan import records_steps
+from toolnoise.analyses.remedies import plan as remedy_sets
 from toolnoise.base import program
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import aligned, size, span
@@ -21,9 +23,8 @@ from toolnoise.datasets import official, prepared
 from toolnoise.engines.serving import why_not
 from toolnoise.epoch_plan import cycles, steps_per_epoch
 from toolnoise.steps import STEPS
-from toolnoise.study import config, layout, remedy_sets
+from toolnoise.study import config, layout
 from toolnoise.study.cells import MODES, Cell, Dataset, Profile
-from toolnoise.study.growing import records_steps
 from toolnoise.study.study import Study, is_deterministic
 from toolnoise.timing import run_time
 from toolnoise.timing.run_time import Pace
@@ -213,16 +214,14 @@ def _jobs(study: Study) -> dict[str, int]:
     """The number of jobs, in groups for people."""
     counts = {verb: sum(1 for _ in step.places(study)) for verb, step in STEPS.items()}
     dumps = [verb for verb, step in STEPS.items() if step.record == "index"]
-    checks = [
-        verb for verb, step in STEPS.items() if step.module.startswith("toolnoise.measures.") and verb != "collect"
-    ]
+    measures = [verb for verb in STEPS if verb.startswith("measure") and verb != "measure-speed"]
     return {
         "data sets": counts["prepare"] + counts["gather-labels"],
         "trainings": counts["train"] + counts["run-program"],
         "predictions": sum(counts[verb] for verb in dumps if "logits" in STEPS[verb].writes),
         "layers": counts["dump-layers"],
         "profiles": counts["profile"],
-        "checks and measures": sum(counts[verb] for verb in checks),
+        "checks and measures": sum(counts[verb] for verb in ("check-control", "check-program", *measures)),
         "figures and tables": counts["render"],
     }
 

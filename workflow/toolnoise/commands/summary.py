@@ -7,11 +7,11 @@ from typing import Any
 
 import pandas as pd
 
+from toolnoise.analyses.claims import judging, sentences
+from toolnoise.analyses.claims.judging import WHOLE
 from toolnoise.base import metric_files
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.printing import aligned
-from toolnoise.claims import judging, sentences
-from toolnoise.claims.judging import WHOLE
 from toolnoise.measures import control_gate
 from toolnoise.metrics.stability import STABILITY
 from toolnoise.study import layout

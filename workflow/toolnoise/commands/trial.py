@@ -1,6 +1,6 @@
 """What a dry run tries, so that it says what a job would refuse."""
 
-from toolnoise.provenance.record.current import is_current
+from toolnoise.record.current import is_current
 from toolnoise.steps import STEPS
 from toolnoise.study import layout
 from toolnoise.study.study import Study

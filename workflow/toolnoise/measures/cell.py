@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from toolnoise.analyses.identical import measure as identical_runs
+from toolnoise.analyses.identical.metric import CONVERGENCE, IDENTICAL
 from toolnoise.base import metric_files
 from toolnoise.datasets.prepared import Data
 from toolnoise.dumps.stacks import Predictions
 from toolnoise.measures import draws, noise
-from toolnoise.measures import identical as identical_runs
 from toolnoise.measures.reading import finished_runs, predictions_of, runs_at
 from toolnoise.metrics.ensembles import ENSEMBLES
-from toolnoise.metrics.identical import CONVERGENCE, IDENTICAL
 from toolnoise.metrics.per_run import RUNS
 from toolnoise.metrics.stability import STABILITY
 

@@ -25,10 +25,10 @@ from toolnoise.metrics import accuracy
 from toolnoise.metrics.per_run import RUNS
 from toolnoise.metrics.stability import STABILITY
 from toolnoise.pages import pictures
-from toolnoise.provenance.diff import histories
-from toolnoise.provenance.page.document import part
 from toolnoise.training import runs
 from toolnoise.training.runs import Run
+from toolnoise.verify.diff import histories
+from toolnoise.verify.page.document import part
 
 CURVES = ("train_loss", "test_loss", "train_accuracy", "test_accuracy")
 NOT_DRAWN = ("epoch", "weights_sha256", "tensors_sha256")

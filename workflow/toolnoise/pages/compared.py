@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from toolnoise.base.errors import BadInput
-from toolnoise.commands import compare, comparison
+from toolnoise.comparison import compare, comparison
 from toolnoise.datasets import prepared
 from toolnoise.dumps import prediction_files
 from toolnoise.dumps.prediction_files import Answers, Labels

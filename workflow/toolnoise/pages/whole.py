@@ -13,21 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from toolnoise import steps
+from toolnoise.analyses.claims import judging, sentences
+from toolnoise.analyses.claims.judging import PUBLISHED, STUDY, WHOLE
 from toolnoise.base import program
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import filling, read_bytes, write_text
-from toolnoise.claims import judging, sentences
-from toolnoise.claims.judging import PUBLISHED, STUDY, WHOLE
 from toolnoise.measures import control_gate
 from toolnoise.metrics import declared
 from toolnoise.pages import cells, compared, findings, tables
-from toolnoise.provenance.audit import examine
-from toolnoise.provenance.audit.examine import Audit
-from toolnoise.provenance.page import page as audit_page
-from toolnoise.provenance.page.document import assembled, part
-from toolnoise.provenance.record import anonymous, envelope, tree
-from toolnoise.provenance.record.signing import AllowedSigners
-from toolnoise.provenance.record.tree import Results, Tree
+from toolnoise.record import anonymous, envelope, tree
+from toolnoise.record.signing import AllowedSigners
+from toolnoise.record.tree import Results, Tree
 from toolnoise.steps import STEPS
 from toolnoise.study import catalogue, layout
 from toolnoise.study.catalogue import FIGURES, KINDS
@@ -35,6 +31,10 @@ from toolnoise.study.cells import Cell, Shown, Training, Whole
 from toolnoise.study.figure_choice import Figure
 from toolnoise.study.study import Study
 from toolnoise.training import runs
+from toolnoise.verify.audit import examine
+from toolnoise.verify.audit.examine import Audit
+from toolnoise.verify.page import page as audit_page
+from toolnoise.verify.page.document import assembled, part
 
 WEB = Path(__file__).parent / "web"
 SCRIPTS = (

@@ -148,7 +148,7 @@ def _parts(study: Study, _: Whole) -> list[str]:
 
 def _web() -> tuple[str, ...]:
     """The page's own template, style and script."""
-    folders = ("provenance/page/web", "pages/web")
+    folders = ("verify/page/web", "pages/web")
     found = (path for folder in folders for path in sorted((program.PACKAGE / folder).iterdir()))
     return tuple(f"{program.NAME}/{path.relative_to(program.PACKAGE).as_posix()}" for path in found)
 
@@ -201,7 +201,7 @@ ROWS = {
             for kind in ("stability", "runs", "overhead", "remedies", "counts", "kernels", "identical")
         },
         writes={"out": layout.CLAIMS},
-        work="toolnoise.claims.judging:judge",
+        work="toolnoise.analyses.claims.judging:judge",
         wanted=("claims", "verdicts on claims"),
         files=lambda _: tuple(
             f"resources/{name}.csv"

@@ -20,13 +20,14 @@ from typing import Any
 import jsonschema
 import yaml
 
+from toolnoise.analyses.claims import plan as claims
+from toolnoise.analyses.remedies.plan import SETS
 from toolnoise.base import faults, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.program import ROOT
 from toolnoise.datasets.readers import READERS
-from toolnoise.study import claims, datasets, environments, layout, programs
+from toolnoise.study import datasets, environments, layout, programs
 from toolnoise.study.catalogue import KINDS
-from toolnoise.study.remedy_sets import SETS
 
 REGISTRIES = ("models", "datasets", "recipes", "hardware")
 

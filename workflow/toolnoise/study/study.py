@@ -9,8 +9,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
+from toolnoise.analyses.growth import plan as growing
+from toolnoise.analyses.remedies import plan as remedy_sets
 from toolnoise.base.noise_sources import DRAW
-from toolnoise.study import config, growing, programs, remedy_sets
+from toolnoise.study import config, programs
 from toolnoise.study.cells import MODES, Cell, Network, Pair, Place, Profile, Task, Training, Variants
 from toolnoise.study.comparisons import comparisons
 from toolnoise.study.figure_choice import Figure

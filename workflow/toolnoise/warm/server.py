@@ -63,7 +63,7 @@ def _files() -> Files:
 
 
 def _import_ahead(imports: dict[str, Any]) -> None:
-    recorder = importlib.import_module("toolnoise.provenance.record.recorder")
+    recorder = importlib.import_module("toolnoise.record.recorder")
     recorder.look_up()
     importlib.import_module("toolnoise.study.config").read_registries()
     for module in ALL:

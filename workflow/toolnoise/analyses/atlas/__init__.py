@@ -1,0 +1,1 @@
+"""Atlas: which part of a tooling changes the outcome, by training that differs in one part."""

@@ -1,0 +1,132 @@
+"""From dumps and runs of one task on many toolings to metric files: how far apart the toolings end, and why."""
+
+from collections.abc import Sequence
+from hashlib import sha256
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from toolnoise.analyses.atlas import metric as atlas
+from toolnoise.analyses.atlas.metric import ATLAS, ATLAS_FACTORS, ATLAS_TOOLINGS, Part
+from toolnoise.base import metric_files
+from toolnoise.base.errors import BadInput
+from toolnoise.dumps import stacks
+from toolnoise.metrics.accuracy import predictions
+from toolnoise.metrics.churn import pairwise_churn
+from toolnoise.metrics.weights import pairwise_l2, unit
+from toolnoise.training import runs
+from toolnoise.training.runs import Run
+
+# A variant and a seed. The seeds of Control are one draw.
+Draw = tuple[str, int]
+CONTROL = "control"
+
+
+def measure(
+    model: str,
+    dataset: str,
+    cells: Sequence[tuple[str, str]],
+    logits: Sequence[str],
+    records: Sequence[str],
+    out: str | Path,
+    out_factors: str | Path,
+    out_toolings: str | Path,
+) -> None:
+    """Write the differences of every two toolings, what explains them, and what the toolings are.
+
+    `cells` has the tooling and the variant of each dump. A draw that a tooling lacks, or that diverged there, is left
+    out on all of them and counted as missing.
+    """
+    if len(logits) != len(cells):
+        raise BadInput("command line", "--logits", f"found {len(logits)}", f"{len(cells)}, one for each cell")
+    found: dict[str, dict[Draw, tuple[np.ndarray, Run]]] = {}
+    left = list(records)
+    planned: set[Draw] = set()
+    for (hardware, variant), path in zip(cells, logits, strict=True):
+        dump, own = stacks.read_predictions(path, Path(path).with_suffix(".json")), found.setdefault(hardware, {})
+        mine, left = left[: len(dump.seeds)], left[len(dump.seeds) :]
+        if len(mine) < len(dump.seeds):
+            raise BadInput("command line", "--records", f"found {len(records)}", f"one for each run of {path}, too")
+        for place, (seed, record) in enumerate(zip(dump.seeds, mine, strict=True)):
+            draw = (variant, 1 if variant == CONTROL else seed)
+            planned.add(draw)
+            if dump.finished[place] and draw not in own:
+                own[draw] = np.array(dump.logits[place]), runs.read(record)
+    if left:
+        raise BadInput("command line", "--records", f"found {len(records)}", f"{len(records) - len(left)}")
+    shared = [draw for draw in sorted(planned) if all(draw in own for own in found.values())]
+    if not shared:
+        raise BadInput(out, "", "no draw has finished on every tooling", "one draw or more")
+    missing = len(planned) - len(shared)
+    parts = [_part(own[shared[0]][1]) for own in found.values()]
+    stack = [[own[draw] for draw in shared] for own in found.values()]
+    values = _alike([[scores for scores, _ in own] for own in stack], stack)
+    vectors = _alike([[run.trained_vector() for _, run in own] for own in stack], stack)
+    digests = np.array([[_digest(*one) for one in own] for own in stack])
+    histories = _alike([[_of_epochs(run) for _, run in own] for own in stack], stack)
+    units = np.array([unit(own) for own in vectors])
+    measured = {
+        "churn": atlas.distances(pairwise_churn, np.array([predictions(own) for own in values]), 1),
+        "l2_unit": atlas.distances(pairwise_l2, units, 2),
+        "logits_relative_difference": atlas.distances(atlas.relative, values, 2),
+    }
+    alike, first = atlas.equal(digests), atlas.partings(histories)
+    task, names = (model, dataset), list(found)
+    metric_files.write(
+        out,
+        ATLAS,
+        [
+            (*task, names[one], names[other], metric, group, *estimate, count, missing)
+            for one, other in combinations(range(len(names)), 2)
+            for (metric, group, estimate), count in atlas.pair(measured, alike, first, one, other)
+        ],
+    )
+    metric_files.write(
+        out_factors,
+        ATLAS_FACTORS,
+        [
+            (*task, factor, metric, pairs, *estimate, len(shared), missing)
+            for factor, metric, pairs, estimate in atlas.factors(parts, measured, alike)
+        ],
+    )
+    spec = [own[shared[0]][1].record["spec"]["hardware"] for own in found.values()]
+    metric_files.write(
+        out_toolings,
+        ATLAS_TOOLINGS,
+        [
+            (*task, name, *part, tooling.get("environment", ""))
+            for name, part, tooling in zip(names, parts, spec, strict=True)
+        ],
+    )
+
+
+def _alike(parts: list[list[np.ndarray]], stack: list[list[tuple[np.ndarray, Run]]]) -> np.ndarray:
+    """What was read of each run, tooling x draw, as one array; runs of one task have it in one shape."""
+    first = parts[0][0].shape
+    for own, of_runs in zip(parts, stack, strict=True):
+        for part, (_, run) in zip(own, of_runs, strict=True):
+            if part.shape != first:
+                found = f"found logits, weights or epochs of shape {part.shape}"
+                raise BadInput(run.folder, "", found, f"{first}, as those of {stack[0][0][1].folder}")
+    return np.array(parts)
+
+
+def _of_epochs(run: Run) -> np.ndarray:
+    return np.array([row["weights_sha256"] for row in run.history()])
+
+
+def _part(run: Run) -> Part:
+    tooling = run.record["spec"]["hardware"]
+    try:
+        version = run.record["observed"]["versions"][tooling["engine"]]
+    except (KeyError, TypeError):
+        place = run.folder / "run.json"
+        raise BadInput(place, "observed", "no version of the engine", "the record that train wrote") from None
+    return Part(tooling["engine"], version, tooling["kernels"], tooling["isa"], str(tooling["threads"]))
+
+
+def _digest(logits: np.ndarray, run: Run) -> str:
+    """A digest of all that a run gives: its logits and every tensor."""
+    weights, _ = runs.weight_digests(run.weights())
+    return sha256(np.ascontiguousarray(logits).tobytes() + weights.encode()).hexdigest()

@@ -1,0 +1,258 @@
+"""The effect of a claim on one side, as a whole and by part: its value, its intervals, and the evidence.
+
+Quantities are compared by their ratio, and means, such as an accuracy, by their difference.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from toolnoise.analyses.claims import tests
+from toolnoise.analyses.claims.arms import Arms, Subject
+from toolnoise.analyses.claims.parts import Claim, Part, parts
+from toolnoise.analyses.claims.tests import Finding
+from toolnoise.analyses.claims.toolings import Toolings, injected
+from toolnoise.stats.contrasts import Contrast, contrast
+from toolnoise.stats.estimates import UNDEFINED, Estimate
+from toolnoise.stats.quantities import Arm
+
+WHOLE = "all"
+INJECTED = "the noise is emulated, so it is there by construction"
+PUBLISHED, STUDY = "published", "study"
+KNOWN = Arm(1.0, 0, error=0.0, squares=10**9)  # an SD that is known
+# Measures that a reader gets in per cent, by how their names begin.
+PERCENT = ("accuracy", "fpr", "fnr", "churn", "max_", "training_relative")
+Sizes = dict[tuple[str, str], float]
+Bounds = Callable[[Subject], float]
+
+
+class Side(NamedTuple):
+    """What claims are judged on: arms and items of a claim, sizes of groups, bounds by size alone, and toolings."""
+
+    name: str
+    arms: Callable[[Claim], Arms]
+    sizes: Sizes
+    null: Callable[[Claim], Bounds]
+    toolings: Toolings
+
+
+class Scale(NamedTuple):
+    """What an effect is for a reader, how to get it from a contrast, and whether means are compared as they are."""
+
+    name: str
+    read: Callable[[float], float]
+    linear: bool = False
+
+
+class Shown(NamedTuple):
+    """A claim or one of its parts. `found` is missing if it is seen, not estimated; `finding`, if nothing is known.
+
+    `parts` are what the effect is of, the best of `looks` of them, and `everything` all that the claim rests on.
+    `short_of` says why a claim cannot be supported.
+    """
+
+    name: str
+    scale: Scale
+    effect: Estimate
+    claimed: tuple[float, float]
+    found: Contrast | None
+    finding: Finding | None
+    parts: tuple[Part, ...]
+    everything: tuple[Part, ...] = ()
+    looks: int = 1
+    cannot_fail: str = ""
+    short_of: str = ""
+
+    @property
+    def subjects(self) -> tuple[Subject, ...]:
+        """Everything that the claim rests on."""
+        return tuple(subject for part in self.everything or self.parts for subject in part.subjects)
+
+    @property
+    def units(self) -> tuple[int, ...]:
+        """The units of each side, the smallest of several arms; one number if they are equal."""
+        return self.found.units if self.found else tuple(arm.units for part in self.parts for _, arm in part.terms)
+
+    def interval(self, level: float) -> Estimate:
+        """The interval that excludes what a two-sided test of this level rejects; of the best of several parts, too."""
+        if self.found is None or self.finding is None:
+            return UNDEFINED
+        tail = min(level, 1.0) / self.looks / 2
+        low, high = _limit(self.found.above, self.found, -1, tail), _limit(self.found.below, self.found, 1, tail)
+        return Estimate(*(self.scale.read(end) for end in (self.found.value, low, high)))
+
+
+class Examined(NamedTuple):
+    """A claim on one side; nothing as a whole if there is no part."""
+
+    whole: Shown | None
+    each: list[Shown]
+    bounds: list[float]
+
+
+def examine(claim: Claim, side: Side) -> Examined:
+    """A claim as a whole and its parts."""
+    found = parts(claim, side.arms(claim), side.sizes)
+    if not found:
+        return Examined(None, [], [])
+    scale = scale_of(claim, side.name)
+    bounds = [bound_of(claim, part, side) for part in found]
+    if claim["test"] == "presence":
+        each = [_seen(claim, scale, part, side) for part in found]
+    else:
+        named = zip(found, bounds, strict=True)
+        each = [_estimated(claim, scale, part.name, [part], bound) for part, bound in named]
+        if claim["parts"] == "pooled":
+            return Examined(_estimated(claim, scale, WHOLE, found, float(np.mean(bounds))), each, bounds)
+    judged = [shown for shown in each if not shown.cannot_fail]
+    if judged:
+        return Examined(_combined(claim, judged), each, bounds)
+    largest = max(each, key=lambda shown: np.nan_to_num(shown.effect.value, nan=-math.inf))
+    return Examined(largest._replace(name=WHOLE, everything=tuple(found)), each, bounds)
+
+
+def _combined(claim: Claim, each: Sequence[Shown]) -> Shown:
+    """The claim that every part agrees, or any of them."""
+    everything = tuple(part for shown in each for part in shown.parts)
+    told = [shown for shown in each if shown.finding]
+    if not told or (claim["parts"] == "every" and len(told) < len(each)):
+        missing = next(shown for shown in each if not shown.finding)
+        return missing._replace(name=WHOLE, everything=everything)
+    every = claim["parts"] == "every"
+    finding, place, looks = (tests.every if every else tests.some)([shown.finding for shown in told])
+    if claim["test"] == "presence":
+        place = (np.argmin if every else np.argmax)([shown.effect.value for shown in told])
+    short_of = _one_only(claim, everything) if every else ""
+    if short_of:
+        finding = finding._replace(supports=1.0)
+    told_by = told[place]._replace(name=WHOLE, everything=everything)
+    return told_by._replace(finding=finding, looks=looks, short_of=short_of)
+
+
+def _one_only(claim: Claim, found: Sequence[Part]) -> str:
+    """Why parts cannot show that a claim holds for every one: there is one of what it speaks of."""
+    if "over" in claim:
+        return "one comparison only" if len(found) == 1 else ""
+    return "one network only" if len({subject.model for part in found for subject in part.subjects}) == 1 else ""
+
+
+def _estimated(claim: Claim, scale: Scale, name: str, found: Sequence[Part], bound: float) -> Shown:
+    terms = _pooled(found)
+    if scale.linear:
+        terms = [(weight, linear(arm)) for weight, arm in terms]
+    elif len(terms) == 1 and terms[0][1].squares:
+        terms.append((-1, KNOWN._replace(units=terms[0][1].units)))  # a test of chi squared is one of F
+    one = contrast(terms)
+    effect = Estimate(*map(scale.read, one.estimate))
+    finding = None if np.isnan([one.error, bound]).any() else finding_of(claim, one, bound)
+    reason = claim["cannot_fail"]
+    return Shown(name, scale, effect, _claimed(claim, scale, bound), one, finding, tuple(found), cannot_fail=reason)
+
+
+def _seen(claim: Claim, scale: Scale, part: Part, side: Side) -> Shown:
+    """Presence is seen, not estimated: a quantity is 0 if no two runs differ."""
+    ((_, arm),) = part.terms
+    absent = float(arm.value == 0)
+    finding = None if np.isnan(arm.value) else Finding(absent, 1 - absent, arm.value > 0)
+    reason = claim["cannot_fail"] or (INJECTED if injected(part.subjects[0], side.toolings) else "")
+    effect = Estimate(scale.read(math.log(arm.value)) if arm.value > 0 else arm.value, np.nan, np.nan)
+    return Shown(part.name, scale, effect, (0.0, math.inf), None, finding, (part,), cannot_fail=reason)
+
+
+def finding_of(claim: Claim, found: Contrast, bound: float) -> Finding:
+    """The evidence of a contrast for a claim, by its test."""
+    match claim["test"], claim.get("direction"):
+        case "equivalence", None:
+            return tests.equal(found, _margin(claim))
+        case "difference", None:
+            return tests.different(found, _margin(claim))
+        case ("ratio" | "level", "above") | ("trend", "rising"):
+            return tests.above(found, bound)
+        case ("ratio" | "level", "below") | ("trend", "falling"):
+            return tests.below(found, bound)
+        case test, direction:
+            raise ValueError(f"no such test of a claim: {test}, {direction}")
+
+
+def scale_of(claim: Claim, side: str) -> Scale:
+    """How the effect of a claim is told."""
+    measure = claim["measure"]
+    if side == PUBLISHED:
+        measure = claim.get("published", {}).get("measure", measure)
+    percent = measure.startswith(PERCENT) and not measure.endswith(("_excess", "_ratio"))
+    factor = 100.0 if percent else 1.0
+    if claim["test"] == "trend":
+        return Scale("exponent", float)
+    if measure.endswith("_mean"):
+        unit = "points" if percent else "nats"
+        return Scale(f"{unit} apart" if "over" in claim else unit, lambda value: factor * value, linear=True)
+    if "over" in claim:
+        return Scale("ratio", _exp)
+    unit = "points" if measure.endswith("_sd") or measure.startswith("max_") else "%"
+    plain = "ratio" if measure.endswith(("_excess", "_ratio")) else "value"
+    return Scale(unit if percent else plain, lambda value: factor * _exp(value))
+
+
+def linear(arm: Arm) -> Arm:
+    """An arm whose logarithm is the quantity itself, so that a contrast of such arms is a difference."""
+    moves = {unit: arm.value * moved for unit, moved in arm.moves.items()}
+    return arm._replace(value=math.exp(arm.value), moves=moves, error=arm.error * arm.value)
+
+
+def bound_of(claim: Claim, part: Part, side: Side) -> float:
+    """What an effect is compared with, on the scale of the contrast; of a trend, 0."""
+    reference = claim.get("reference")
+    if reference is None or claim["test"] == "trend":
+        return 0.0
+    if claim["measure"].endswith("_mean"):
+        return reference / 100 if claim["measure"].startswith(PERCENT) else float(reference)
+    return float(np.log(side.null(claim)(part.subjects[0]) if reference == "size" else reference))
+
+
+def _margin(claim: Claim) -> float:
+    if not claim["measure"].endswith("_mean"):
+        return math.log(claim["margin"])
+    return claim["margin"] / 100 if claim["measure"].startswith(PERCENT) else claim["margin"]
+
+
+def _claimed(claim: Claim, scale: Scale, bound: float) -> tuple[float, float]:
+    """The bounds of what a claim says of its effect; those of a difference are of what it denies."""
+    if "margin" in claim:
+        low, high = -_margin(claim), _margin(claim)
+    elif claim["direction"] in ("above", "rising"):
+        low, high = bound, math.inf
+    else:
+        low, high = -math.inf, bound
+    return scale.read(low), scale.read(high)
+
+
+def _pooled(found: Sequence[Part]) -> list[tuple[float, Arm]]:
+    """The mean of the parts; an arm that several parts have is one arm."""
+    weights: dict[int, float] = {}
+    arms = {id(arm): arm for part in found for _, arm in part.terms}
+    for part in found:
+        for weight, arm in part.terms:
+            weights[id(arm)] = weights.get(id(arm), 0) + weight / len(found)
+    return [(weights[key], arm) for key, arm in arms.items()]
+
+
+def _limit(pvalue: Callable[[float], float], found: Contrast, sign: int, tail: float) -> float:
+    """The end of an interval below (-1) or above (1) a contrast: where a one-sided p-value is `tail`."""
+    if not found.error > 0:
+        return found.value
+    near, reach = 0.0, found.error
+    while pvalue(found.value + sign * reach) > tail:
+        near, reach = reach, 2 * reach
+        if reach > 1e6 * found.error:
+            return sign * math.inf
+    for _ in range(40):
+        middle = (near + reach) / 2
+        near, reach = (middle, reach) if pvalue(found.value + sign * middle) > tail else (near, middle)
+    return found.value + sign * reach
+
+
+def _exp(value: float) -> float:
+    with np.errstate(over="ignore"):  # an interval too wide for a float ends at infinity, which is true
+        return float(np.exp(value))

@@ -1,0 +1,259 @@
+"""Verdicts on claims: on the numbers that the papers published, and on a study.
+
+A claim is supported if its interval lies wholly on its side, and refuted if it lies wholly on the other, after Holm's
+adjustment within its paper: its two-sided p-value, adjusted, is below 5 %. Otherwise it cannot be told, and the number
+of units per arm that would tell it is given: for 80 % power at the observed effect and the level of Holm's first step.
+Claims that cannot be false are shown, and neither judged nor counted.
+"""
+
+import functools
+import math
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from toolnoise.analyses.claims import hypotheses, needed
+from toolnoise.analyses.claims.arms import Arms, Tables, of_published, of_study, sizes_by_null
+from toolnoise.analyses.claims.effects import PUBLISHED, STUDY, WHOLE, Bounds, Examined, Shown, Side, Sizes, examine
+from toolnoise.analyses.claims.needed import Tested
+from toolnoise.analyses.claims.parts import Claim
+from toolnoise.analyses.claims.toolings import EMULATED, Toolings, injected, names_of, stand_for_accelerators
+from toolnoise.analyses.identical.metric import IDENTICAL
+from toolnoise.analyses.overhead.metric import KERNELS, OVERHEAD
+from toolnoise.analyses.remedies.metric import REMEDIES
+from toolnoise.base import metric_files
+from toolnoise.base.errors import BadInput
+from toolnoise.base.metric_files import Columns
+from toolnoise.datasets.counting import COUNTS
+from toolnoise.metrics.per_run import RUNS
+from toolnoise.metrics.stability import STABILITY
+from toolnoise.stats.multiplicity import holm
+from toolnoise.stats.power import LEVEL
+from toolnoise.study import published
+
+# A row is of a claim as a whole (`part` is all), or of a part. `scale` says what the values are. `ci_low` and `ci_high`
+# are the 95 % interval, `decides_low` and `decides_high` the wider one that decides after the adjustment. `pvalue` is
+# for the claim, `against` is against it; the smaller one is adjusted by Holm: that of a claim within its paper, that of
+# a part within its claim. By the claim, the value is between `claimed_low` and `claimed_high`; by a claim of a
+# difference, it is not. `n_units` are the independent units of the first side and, where they differ, of the other; the
+# smallest where there are several arms.
+CLAIMS: Columns = {
+    **dict.fromkeys(("paper", "claim", "says", "source", "test", "side", "part", "verdict", "scale"), str),
+    **dict.fromkeys(
+        ("value", "ci_low", "ci_high", "decides_low", "decides_high", "claimed_low", "claimed_high"), float
+    ),
+    **dict.fromkeys(("pvalue", "against", "adjusted"), float),
+    "n_units": str,
+    "n_needed": float,
+    **dict.fromkeys(("needed_to", "hardware", "emulated", "note"), str),
+}
+SUPPORTED, REFUTED, OPEN, CERTAIN = "supported", "refuted", "cannot be told", "cannot fail"
+ABSENT = {PUBLISHED: "not published", STUDY: "not run"}
+# The metric files that claims are judged on, by kind.
+READ = {
+    "stability": STABILITY,
+    "runs": RUNS,
+    "overhead": OVERHEAD,
+    "remedies": REMEDIES,
+    "counts": COUNTS,
+    "kernels": KERNELS,
+    "identical": IDENTICAL,
+}
+NUMBERS = (published.FILE, published.SOURCES, published.REMEDIES, published.IDENTICAL)
+
+
+def read(path: str | Path) -> pd.DataFrame:
+    """The verdicts in a file: each once, and each claim as a whole on both sides."""
+    found = metric_files.read(path, CLAIMS)
+    keys = found[["claim", "part", "side"]]
+    if keys.duplicated().any():
+        raise BadInput(path, "claim", f"found {'/'.join(keys[keys.duplicated()].iloc[0])} twice", "each verdict once")
+    whole = found[found["part"] == WHOLE]
+    here, published = (set(whole[whole["side"] == side]["claim"]) for side in (STUDY, PUBLISHED))
+    if lone := sorted(here ^ published):
+        raise BadInput(path, "side", f"found one side of {lone[0]}", f"{PUBLISHED} and {STUDY} of each claim")
+    return found
+
+
+def judge(
+    claims: list[dict[str, Any]],
+    toolings: dict[str, dict[str, Any]],
+    stability: list[str],
+    runs: list[str],
+    overhead: list[str],
+    remedies: list[str],
+    counts: list[str],
+    kernels: list[str],
+    identical: list[str],
+    out: str,
+) -> None:
+    """Write the verdicts on claims, by the published numbers and by a study's metric files; a kind may have no file.
+
+    `toolings` are the study's entries of the hardware registry.
+    """
+    given = (stability, runs, overhead, remedies, counts, kernels, identical)
+    tables = {kind: metric_files.read(paths, READ[kind]) for kind, paths in zip(READ, given, strict=True) if paths}
+    sides = (by_publication(), by_study(tables, toolings))
+    metric_files.write(out, CLAIMS, [row for side in sides for row in verdicts(claims, side)])
+
+
+def by_publication() -> Side:
+    """The side of the published numbers."""
+    numbers = [number for path in NUMBERS for number in published.read(path)]
+
+    def arms(claim: Claim) -> Arms:
+        its = claim.get("published", {})
+        mine = [number for number in numbers if _item(number) in its.get("items", ())]
+        return of_published(its.get("measure", claim["measure"]), mine)
+
+    counts = [number for number in numbers if (number.metric, number.split, number.label) == ("count", "train", "1")]
+    sizes = {(number.dataset, number.group): number.amount for number in counts}
+    return Side(PUBLISHED, arms, sizes, lambda claim: lambda _: claim["published"].get("reference", math.nan), {})
+
+
+def by_study(tables: Tables, toolings: Toolings) -> Side:
+    """The side of a study, from its metric files by kind and its toolings."""
+    sizes: Sizes = {}
+    if "counts" in tables:
+        counts = tables["counts"]
+        mine = counts[(counts["split"] == "train") & (counts["label"] == "1")]
+        sizes = {(row.dataset, row.group): row.n for row in mine.rename(columns={"count": "n"}).itertuples()}
+    arms = functools.cache(lambda measure: of_study(measure, tables))
+    return Side(STUDY, lambda claim: arms(claim["measure"]), sizes, lambda claim: _by_size(claim, tables), toolings)
+
+
+def verdicts(claims: Sequence[Claim], side: Side) -> Iterator[tuple[Any, ...]]:
+    """The rows of all claims on one side: each claim, then its parts."""
+    examined = [examine(claim, side) for claim in claims]
+    tested = [_tested(claim, found, side) for claim, found in zip(claims, examined, strict=True)]
+    papers = [claim["paper"] for claim in claims]
+    smallest = [_smallest(found.whole) if key else math.nan for found, key in zip(examined, tested, strict=True)]
+    adjusted = hypotheses.adjusted(papers, tested, smallest)
+    sizes = Counter(paper for paper, _ in {(paper, key) for paper, key in zip(papers, tested, strict=True) if key})
+    # The strictest of the levels of those who claim the same.
+    families: dict[Hashable, int] = {}
+    for paper, key in zip(papers, tested, strict=True):
+        families[key] = max(families.get(key, 1), sizes[paper]) if key else 1
+    for claim, (whole, each, _), key, pvalue in zip(claims, examined, tested, adjusted, strict=True):
+        if whole is None:
+            about = claim["paper"], claim["name"], claim["says"], claim["source"], claim["test"]
+            nothing = [*[math.nan] * 10, "", math.nan, "", "", "", claim["note"]]
+            yield (*about, side.name, WHOLE, ABSENT[side.name], "", *nothing)
+            continue
+        yield _row(claim, side, whole, pvalue, LEVEL / families[key], each)
+        within = holm(np.array([_smallest(one) for one in each]))
+        for one, its in zip(each, within, strict=True):
+            yield _row(claim, side, one, its, LEVEL / len(each), [one])
+
+
+def _tested(claim: Claim, found: Examined, side: Side) -> Hashable | None:
+    """The hypothesis of a claim that has a p-value."""
+    if found.whole is None or math.isnan(_smallest(found.whole)):
+        return None
+    parts = [part for one in found.each for part in one.parts]
+    return side.name, hypotheses.hypothesis(claim, parts, found.bounds)
+
+
+def _smallest(one: Shown) -> float:
+    """The smaller of the two-sided p-values for a claim and against it; NaN if it is not tested."""
+    tested = one.finding is not None and one.found is not None and not one.cannot_fail
+    return min(one.finding.pvalues) if tested else math.nan
+
+
+def _row(claim: Claim, side: Side, one: Shown, adjusted: float, level: float, each: Sequence[Shown]) -> tuple[Any, ...]:
+    """The row of a claim or of a part; `each` are the parts that it rests on, and `level` that of one test."""
+    pvalues = one.finding.pvalues if not math.isnan(_smallest(one)) else (math.nan, math.nan)
+    verdict = _verdict(one, adjusted)
+    side_of_it, units = _needed(claim, one, each, level) if verdict == OPEN else ("", math.nan)
+    # The level at which this claim was tested: its interval excludes what the verdict excludes.
+    tested_at = LEVEL * min(pvalues) / adjusted if 0 < adjusted < 1 else level
+    decides = one.interval(tested_at) if one.name == WHOLE else one.effect
+    about = ("", "") if one.name != WHOLE else (claim["says"], claim["source"])
+    emulated = EMULATED if any(injected(place, side.toolings) for place in one.subjects) else ""
+    return (
+        *(claim["paper"], claim["name"], *about, claim["test"], side.name, one.name, verdict, one.scale.name),
+        *(
+            *one.effect,
+            decides.low,
+            decides.high,
+            *one.claimed,
+            *pvalues,
+            adjusted,
+            _sides(one.units),
+            units,
+            side_of_it,
+        ),
+        *(", ".join(names_of(one.subjects)), emulated, _note(claim, side, one, each)),
+    )
+
+
+def _verdict(one: Shown, adjusted: float) -> str:
+    if one.cannot_fail:
+        return CERTAIN
+    if one.finding is None or not (one.found is None or adjusted < LEVEL):
+        return OPEN
+    if one.finding.supports < one.finding.refutes:
+        return SUPPORTED
+    return REFUTED if one.finding.refutes < one.finding.supports else OPEN
+
+
+def _needed(claim: Claim, one: Shown, each: Sequence[Shown], level: float) -> tuple[str, float]:
+    """For which verdict more units are needed, and about how many per arm."""
+    if one.finding is None or one.found is None or one.short_of:
+        return "", math.nan
+    agrees = one.finding.agrees
+    several = [one] if one.name != WHOLE or claim["parts"] == "pooled" else list(each)
+    mine = [shown for shown in several if shown.finding and shown.finding.agrees == agrees]
+    found = [_as_tested(shown) for shown in mine]
+    units = needed.units_needed(found, level, all_of_them=agrees != (claim["parts"] == "any"))
+    return ("", units) if math.isnan(units) else ("support" if agrees else "refute", needed.rounded(units))
+
+
+def _as_tested(one: Shown) -> Tested:
+    arms = [arm for part in one.parts for _, arm in part.terms]
+    return Tested(one.found, one.finding, tuple(arm.units for arm in arms), all(arm.squares > 0 for arm in arms))
+
+
+def _sides(units: Sequence[int]) -> str:
+    """The units of both sides, such as `10 and 4`; nothing where they are not stated."""
+    return " and ".join(map(str, units)) if all(units) else ""
+
+
+def _note(claim: Claim, side: Side, one: Shown, each: Sequence[Shown]) -> str:
+    notes = [reason for reason in (one.cannot_fail, one.short_of) if reason]
+    if one.finding is None and not one.cannot_fail:
+        notes.append("no spread is published" if side.name == PUBLISHED else _not_estimated(one))
+    fixed = [shown for shown in each if shown.found is not None and shown.found.fixed]
+    if fixed:
+        some = f"in {len(fixed)} of {len(each)} parts, " if len(fixed) < len(each) else ""
+        notes.append(f"{some}for one draw of what the runs share")
+    if "hardware" in claim["of"]:
+        notes += filter(None, [stand_for_accelerators(names_of(one.subjects), side.toolings)])
+    if one.name == WHOLE and claim["note"]:
+        notes.append(claim["note"])
+    return "; ".join(notes)
+
+
+def _not_estimated(one: Shown) -> str:
+    """Why a study's effect has no error."""
+    arms = [arm for part in one.parts for _, arm in part.terms]
+    if any(arm.value == 0 for arm in arms):
+        return "a value of 0"
+    if any(arm.units < 2 for arm in arms):
+        return "too few runs"
+    if len(arms) > 1 and all(arm.value == arms[0].value and arm.moves == arms[0].moves for arm in arms):
+        return "the runs of both sides have equal values"
+    return "no values of single runs, or a value of 0 without one of them"
+
+
+def _by_size(claim: Claim, tables: Mapping[str, Any]) -> Bounds:
+    found = sizes_by_null(claim["measure"], tables.get("stability"))
+    return lambda subject: found.get(subject, math.nan)
+
+
+def _item(number: published.Number) -> str:
+    return number.item.partition("/")[0]

@@ -1,0 +1,65 @@
+"""About how many independent units per arm would decide a claim, with 80 % power if the effect is as observed."""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from scipy import special
+
+from toolnoise.analyses.claims.tests import Finding
+from toolnoise.stats.contrasts import Contrast
+from toolnoise.stats.power import runs_needed
+
+# An observed effect is uncertain, and so is the number that follows from it.
+STEPS = (10, 20, 50, 100, 200, 500, 1000)
+MANY = 1e6  # degrees of freedom of a t distribution that is normal
+
+
+class Tested(NamedTuple):
+    """A contrast with its finding, the units of each arm, and whether all arms are SDs."""
+
+    found: Contrast
+    finding: Finding
+    units: tuple[int, ...]
+    sds: bool
+
+
+def rounded(units: float) -> float:
+    """A number of units as precise as it deserves: the next of a few steps, infinite above 1000."""
+    return next((float(step) for step in STEPS if units <= step), math.inf)
+
+
+def units_needed(several: Sequence[Tested], level: float, *, all_of_them: bool) -> float:
+    """The units per arm at which all of several contrasts are decided, or the best of them; NaN if that is unknown.
+
+    `level` is two-sided. Of a best one, it is divided among all.
+    """
+    if not several or any(min(one.units, default=0) < 2 or not one.found.error > 0 for one in several):
+        return math.nan
+
+    def power(units: int) -> float:
+        if all_of_them:
+            return math.prod(_power(one, units, level) for one in several)
+        return max(_power(one, units, level / len(several)) for one in several)
+
+    needed = runs_needed(power)
+    present = max(_present(one) for one in several)
+    return math.inf if needed is None else max(needed, math.floor(present) + 1)
+
+
+def _power(one: Tested, units: int, level: float) -> float:
+    """The power with so many units in every arm; the standard error shrinks with their root, that of few SDs faster."""
+    before, after = _present(one) - 1, units - 1
+    more = special.polygamma(1, before / 2) / special.polygamma(1, after / 2) if one.sds else after / before
+    freedom = min(one.found.freedom * after / before, MANY)
+    threshold = special.stdtrit(freedom, 1 - level / 2)
+    missed = sum(
+        1 - special.stdtr(freedom, distance / one.found.error * more**0.5 - threshold)
+        for distance in one.finding.distances
+    )
+    return max(0.0, float(1 - missed))
+
+
+def _present(one: Tested) -> float:
+    """The units of equal arms that would have the error of these: the harmonic mean."""
+    return len(one.units) / sum(1 / units for units in one.units)

@@ -1,0 +1,140 @@
+"""The parts of a claim: each pair of arms, or each series of them, that the claim is about.
+
+Keys that neither side of a claim names are equal on both sides: `of: {variant: algo}` over `{variant: impl}` compares
+the two on each task and tooling. Two equal selectors mean any two subjects, each pair once.
+"""
+
+import fnmatch
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from toolnoise.analyses.claims.arms import Arms, Subject
+from toolnoise.base.metric_files import part_of
+from toolnoise.stats.quantities import Arm, together
+
+Claim = Mapping[str, Any]
+# Selectors of `group` that mean every class, or every sub-group.
+PARTS = {"class": "class", "subgroup": "group"}
+POSITIVES = "positives"  # a trend along the number of positive training examples of the group
+DEFAULTS = {"group": "all", "remedy": ""}
+
+
+class Part(NamedTuple):
+    """A weighted sum of logarithms of arms, by its name; `places` are the subjects of each arm."""
+
+    name: str
+    terms: tuple[tuple[float, Arm], ...]
+    places: tuple[tuple[Subject, ...], ...]
+
+    @property
+    def subjects(self) -> tuple[Subject, ...]:
+        """Every subject, the one that the part is of first."""
+        return tuple(subject for places in self.places for subject in places)
+
+
+def parts(claim: Claim, arms: Arms, sizes: Mapping[tuple[str, str], float]) -> list[Part]:
+    """Every part of a claim; `sizes` are the numbers of positive training examples by data set and group."""
+    sides = [claim["of"], *_sides(claim)]
+    named = set().union(*sides, claim["where"])
+    where = {key: value for key, value in DEFAULTS.items() if key not in named} | claim["where"]
+    subjects = [subject for subject in arms if _fits(subject, where, subject)]
+    if claim["test"] == "trend":
+        return list(_trends(claim, subjects, arms, sizes))
+    if "over" not in claim:
+        mine = [subject for subject in subjects if _fits(subject, claim["of"], subject)]
+        return [Part(_name(one, ()), ((1, arms[one]),), ((one,),)) for one in mine]
+    return list(_pairs(claim, subjects, arms))
+
+
+def _sides(claim: Claim) -> list[dict[str, Any]]:
+    over = claim.get("over", [])
+    return over if isinstance(over, list) else [over]
+
+
+def _pairs(claim: Claim, subjects: list[Subject], arms: Arms) -> Iterator[Part]:
+    sides, seen = _sides(claim), set()
+    changed = set(claim["of"]).union(*sides)
+    kept = [key for key in Subject._fields if key not in changed]
+    alike: dict[tuple[str, ...], list[Subject]] = {}
+    for subject in subjects:
+        alike.setdefault(tuple(getattr(subject, key) for key in kept), []).append(subject)
+    power = 2 if claim["measure"].endswith("_sd") else 1
+    for mine in alike.values():
+        fitting = [[one for one in mine if _fits(one, side, one)] for side in sides]
+        for one, *others in itertools.product(mine, *fitting):
+            if one in others or not _fits(one, claim["of"], others[0]):
+                continue
+            if not all(_agree(one, other, claim["of"], side) for other, side in zip(others, sides, strict=True)):
+                continue
+            both = frozenset((one, *others)) if claim["of"] == claim.get("over") else (one, *others)
+            if both in seen:
+                continue
+            seen.add(both)
+            if claim["combined"] == "largest":
+                others = [max(others, key=lambda other: arms[other].value)]
+            terms = (1, arms[one]), (-1, together([arms[other] for other in others], power))
+            yield Part(_name(one, tuple(others)), terms, ((one,), tuple(others)))
+
+
+def _agree(one: Subject, other: Subject, of: Mapping[str, Any], over: Mapping[str, Any]) -> bool:
+    """Whether two subjects are equal in each key that neither side names."""
+    return all(getattr(one, key) == getattr(other, key) for key in Subject._fields if key not in of and key not in over)
+
+
+def _trends(
+    claim: Claim, subjects: Iterable[Subject], arms: Arms, sizes: Mapping[tuple[str, str], float]
+) -> Iterator[Part]:
+    ((key, pattern),) = claim["along"].items()
+    series: dict[Subject, dict[Subject, float]] = {}
+    for subject in subjects:
+        size = _size(subject, pattern, sizes)
+        if size and _fits(subject, claim["of"], subject):
+            series.setdefault(subject._replace(**{key: pattern}), {})[subject] = size
+    for place, found in series.items():
+        logs = np.log(list(found.values()))
+        spread = np.sum((logs - logs.mean()) ** 2)
+        if spread > 0:
+            weights = (logs - logs.mean()) / spread
+            terms = tuple((float(weight), arms[subject]) for weight, subject in zip(weights, found, strict=True))
+            yield Part(f"{_name(place, ())}: {len(found)} sizes", terms, tuple((subject,) for subject in found))
+
+
+def _size(subject: Subject, pattern: str, sizes: Mapping[tuple[str, str], float]) -> float:
+    if pattern == POSITIVES:
+        return 0 if subject.group == "all" else sizes.get((subject.dataset, subject.group), 0)
+    before, after = map(re.escape, pattern.split("{size}"))
+    found = re.fullmatch(rf"{before}(\d+){after}", subject.model)
+    return float(found[1]) if found else 0
+
+
+def _fits(subject: Subject, selector: Mapping[str, Any], other: Subject) -> bool:
+    return all(_is(key, getattr(subject, key), wanted, other) for key, wanted in selector.items())
+
+
+def _is(key: str, value: str, wanted: str | list[str], other: Subject) -> bool:
+    if isinstance(wanted, list):
+        return any(_is(key, value, one, other) for one in wanted)
+    if wanted == "any":
+        return True
+    if key == "group" and wanted in PARTS:
+        return part_of(value) == PARTS[wanted]
+    return fnmatch.fnmatchcase(value, wanted.replace("{model}", other.model))
+
+
+def _name(one: Subject, others: tuple[Subject, ...]) -> str:
+    """The place of a part, and how its sides differ."""
+    same = [value for key, value in one._asdict().items() if all(getattr(other, key) == value for other in others)]
+    place = "/".join(value for value in same if value and value != "all")
+    if not others:
+        return place
+    sides = [_differing(subject, one, others) for subject in (one, *others)]
+    return f"{place}: {sides[0]} over {' and '.join(sides[1:])}"
+
+
+def _differing(subject: Subject, one: Subject, others: tuple[Subject, ...]) -> str:
+    keys = [key for key in Subject._fields if any(getattr(other, key) != getattr(one, key) for other in others)]
+    return "/".join(getattr(subject, key) or "none" for key in keys)

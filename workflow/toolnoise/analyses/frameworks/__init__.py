@@ -1,0 +1,1 @@
+"""Frameworks: how far the same training ends apart in two frameworks, and where they part."""

@@ -1,0 +1,1 @@
+"""Growth: how the distance between two trainings grows with the steps."""

@@ -1,0 +1,1 @@
+"""Overhead: how much longer deterministic steps take, and in which kernels."""

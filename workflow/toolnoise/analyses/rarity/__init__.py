@@ -1,0 +1,1 @@
+"""Rarity: whether rare groups of examples vary more between runs."""

@@ -1,0 +1,91 @@
+"""A cell's predictions under remedies for noise: each run's logits averaged over views, over snapshots, or both.
+
+Each view of each snapshot is computed once and added, in float64, to every remedy that includes it (remedy_sets.py).
+Predictions without a remedy are the ordinary dump (prediction_dump.py) and not repeated here.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from toolnoise.analyses.remedies.plan import Remedy, View, remedy
+from toolnoise.base import arrays, files
+from toolnoise.base.progress import progress
+from toolnoise.base.timings import Timings
+from toolnoise.datasets.prepared import Split
+from toolnoise.dumps import prediction_dump
+from toolnoise.dumps.prediction_dump import Predictor
+from toolnoise.training import runs
+
+# Whole batches of every engine: each image is computed in the same batch as in the ordinary dump.
+PART = 1024
+
+
+def dump(
+    spec: dict[str, Any],
+    remedies: list[str],
+    data: str | Path,
+    records: list[str],
+    logits: str | Path,
+    index: str | Path,
+) -> dict[str, Any]:
+    """Run every network of a cell on every view of the test set, on the cell's tooling; `spec` is that of any run.
+
+    Return the observed machine.
+    """
+    timings = Timings()
+    cell = [runs.read(record) for record in records]
+    network = prediction_dump.build(spec, data, timings)
+    test, wanted = network.dataset.test, [remedy(name) for name in remedies]
+    shape = (len(wanted), len(cell), len(test.labels), len(network.dataset.classes))
+    with (
+        timings.measure("predicting"),
+        arrays.filling_npy(logits, shape) as stack,
+        progress("predicting", len(cell) * len(test.labels), "example") as shown,
+    ):
+        for place, run in enumerate(cell):
+            snapshots = [] if run.diverged else run.snapshots()
+            for start in range(0, len(test.labels), PART):
+                part = test.some(slice(start, start + PART))
+                here = stack[:, place, start : start + PART]
+                here[...] = np.nan if run.diverged else _averages(network, run, snapshots, part, wanted)
+                shown.update(len(part.labels))
+    about = prediction_dump.about(spec, cell, shape, network.observed, timings)
+    files.write_json(index, about | {"remedies": remedies})
+    return network.observed
+
+
+def seen(images: np.ndarray, margin: int, views: Iterable[View]) -> Iterator[tuple[View, np.ndarray]]:
+    """Each view of images [N, H, W, C], which are higher and wider by `margin` than the network's input.
+
+    Views are made as training makes its crops: another window of the normalised image, padded with zeros.
+    """
+    views = tuple(views)
+    reach = max((max(abs(view.down), abs(view.right)) for view in views), default=0)
+    around = ((0, 0), (reach, reach), (reach, reach), (0, 0))
+    padded, (height, width) = np.pad(images, around), (side - margin for side in images.shape[1:3])
+    start = reach + margin // 2
+    for view in views:
+        top, left = start + view.down, start + view.right
+        window = padded[:, top : top + height, left : left + width]
+        yield view, window[:, :, ::-1] if view.mirrored else window
+
+
+def _averages(
+    network: Predictor, run: runs.Run, snapshots: list[dict[str, np.ndarray]], part: Split, wanted: list[Remedy]
+) -> np.ndarray:
+    """The mean logits of some examples under each remedy, [remedy, N, C]."""
+    sums = np.zeros((len(wanted), len(part.labels), len(network.dataset.classes)))
+    for weights in snapshots:
+        network.take(weights, run)
+        last = weights is snapshots[-1]
+        views = [remedy.views if last or remedy.all_snapshots else () for remedy in wanted]
+        for view, images in seen(part.images, part.margin, sorted(set().union(*views))):
+            logits = network.engine.logits(part.showing(images))
+            for total, members in zip(sums, views, strict=True):
+                if view in members:
+                    total += logits
+    counts = [len(remedy.views) * (len(snapshots) if remedy.all_snapshots else 1) for remedy in wanted]
+    return sums / np.array(counts).reshape(-1, 1, 1)

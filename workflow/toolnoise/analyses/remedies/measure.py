@@ -1,0 +1,53 @@
+"""The noise of a cell that remains with remedies."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from toolnoise import streams
+from toolnoise.analyses.remedies import metric as remedies
+from toolnoise.analyses.remedies.metric import REMEDIES
+from toolnoise.base import metric_files
+from toolnoise.base.errors import BadInput
+from toolnoise.dumps import stacks
+from toolnoise.measures.reading import counts, predictions_of
+
+SINGLE = "single"  # runs without a remedy
+
+
+def measure(
+    cell: Sequence[str],
+    study_seed: int,
+    data: str | Path,
+    logits: str | Path,
+    index: str | Path,
+    remedied: list[str],
+    single: list[str],
+    out: str | Path,
+) -> None:
+    """Write the noise of a cell that remains with remedies, and its noise without a remedy.
+
+    `remedied` is the dump under remedies. `single` is the dump of other runs, with which these are compared. Either may
+    be empty. Diverged runs are excluded and counted as missing.
+    """
+    dump, dataset = predictions_of(data, logits, index)
+    stream = streams.key(study_seed, streams.ANALYSIS, 0, "bootstrap", *cell)
+    labels, finished = dataset.test.labels, dump.finished
+    found = {SINGLE: remedies.measure(dump.logits[finished], labels)}
+    for path in remedied:
+        stack = stacks.read_remedied(path, Path(path).with_suffix(".json"))
+        if stack.logits.shape[1:] != dump.logits.shape or stack.seeds != dump.seeds:
+            raise BadInput(path, "", f"found runs {stack.seeds}, each {stack.logits.shape[2:]}", f"those of {logits}")
+        for name, of_runs in zip(stack.remedies, stack.logits, strict=True):
+            print(f"measuring {name}", flush=True)
+            found[name] = remedies.measure(of_runs[finished], labels)
+    before = found[SINGLE]
+    for path in single:
+        other, _ = predictions_of(data, path, Path(path).with_suffix(".json"))
+        before = remedies.measure(other.logits[other.finished], labels)
+    rows = []
+    for name, measured in found.items():
+        rows += [(name, *row) for row in measured.rows(stream)]
+        if measured is not before:
+            reduced = remedies.reduction(before, measured, same_runs=not single)
+            rows.append((name, "variability_reduction", "all", reduced))
+    metric_files.write(out, REMEDIES, [(*cell, *names, *estimate, *counts(finished)) for *names, estimate in rows])

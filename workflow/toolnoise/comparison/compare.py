@@ -1,0 +1,211 @@
+"""What `toolnoise compare` prints: the numbers of each comparison as a table, and the conclusions in words."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from toolnoise.base.noise_sources import ALGORITHMIC
+from toolnoise.base.printing import aligned
+from toolnoise.comparison.comparison import Arm, Change, Comparison
+from toolnoise.stats.estimates import Estimate
+
+LEVEL = 0.05
+
+
+def as_json(found: Sequence[Comparison]) -> dict[str, Any]:
+    """The comparison for programs: accuracy, churn and flips are fractions, undefined values are null."""
+    each = [_plain(one) | {"over": _over(one), "verdict": " ".join(_sentences(one))} for one in found]
+    return each[0] if len(each) == 1 else {"comparisons": each}
+
+
+def as_text(found: Sequence[Comparison]) -> str:
+    """The comparison for people."""
+    return "\n\n\n".join(_block(one, len(found)) for one in found)
+
+
+def _block(found: Comparison, tests: int) -> str:
+    a, b = found.a, found.b
+    over, examples = _over(found), f"{found.n_examples} examples"
+    rows = [
+        ("", a.name, b.name, f"{a.name} to {b.name}", "95 % interval", "over"),
+        ("accuracy %", *_percents(a, b, "accuracy_mean"), *_points(found.accuracy_difference, over)),
+        ("  these runs", "", "", *_points(found.accuracy_difference_over_examples, examples)),
+        ("  in SDs", "", "", *_shown(found.hedges_g, "{:+.2f}", over)),
+        (f"  {b.name} beats {a.name}, % of pairs", "", "", *_shares(found.probability_of_improvement, over)),
+        ("  SD", *_percents(a, b, "accuracy_sd"), *_shown(found.accuracy_sd_ratio, "x {:.2f}", over)),
+        ("  SD, same draw", *_percents(a, b, "accuracy_sd_same_draw"), "", "", ""),
+    ]
+    if found.cross_entropy_difference is not None:
+        means = (f"{arm.cross_entropy_mean.value:.4f}" for arm in (a, b))
+        rows.append(("cross-entropy", *means, *_shown(found.cross_entropy_difference, "{:+.4f}", over)))
+    rows += [
+        ("churn %", *_percents(a, b, "churn"), *_points(found.churn_difference, over)),
+        (f"  {b.name} / {a.name}", "", "", *_shown(found.churn_ratio, "x {:.2f}", over)),
+        ("churn, same draw %", *_percents(a, b, "churn_same_draw"), "", "", ""),
+        *_changed(f"{b.name} replaces {a.name} %", found.other_draws, over),
+        *_changed(f"{b.name} replaces {a.name}, same draw %", found.same_draw, over),
+    ]
+    # A line without any number is left out.
+    rows = [rows[0], *(row for row in rows[1:] if any(cell not in ("", "n/a") for cell in row[1:-1]))]
+    lines = [f"{arm.name}: {arm.file}, {_runs(arm)}" for arm in (a, b)]
+    lines += [examples, *_pairing(found), *found.notes, "", *aligned(rows), "", *_sentences(found)]
+    if tests > 1 and not math.isnan(found.pvalue):
+        lines.append(f"p = {found.pvalue:.2g}, by Holm {found.pvalue_holm:.2g} ({tests} comparisons with {a.name}).")
+    return "\n".join(lines)
+
+
+def _pairing(found: Comparison) -> list[str]:
+    """How many draws both arms have, and how much their runs weigh."""
+    sources = _of(found.same_draws)
+    if found.way == "paired":
+        return [f"Paired: {found.n_draws} draws{sources} are in both arms."]
+    if found.way != "partly paired":
+        return []
+    a, b = found.n_draws_each
+    line = (
+        f"Partly paired: {found.n_draws} of {a} draws{sources} are in both arms; all runs count."
+        if a == b
+        else f"Partly paired: {found.n_draws} draws{sources} are in both arms, of {a} in {found.a.name} and {b} in"
+        f" {found.b.name}; all runs count."
+    )
+    if found.pair_weight:
+        pairs = round(100 * found.pair_weight)
+        line += f" Their runs are correlated: the difference is {pairs} % the pairs' and {100 - pairs} % the means'."
+    return [line]
+
+
+def _sentences(found: Comparison) -> list[str]:
+    return [*(_without_winner(found) if found.way == "one draw" else _better(found)), *_changes(found)]
+
+
+def _better(found: Comparison) -> list[str]:
+    a, b = found.a.name, found.b.name
+    value, low, high = found.accuracy_difference
+    if low == high == 0:
+        return ["All runs are equally accurate."]
+    over = f"95 % over {_over(found)}"
+    if not found.pvalue < LEVEL:
+        return [f"No significant difference in accuracy: {_interval(low, high)} points ({over}) includes 0."]
+    if not found.pvalue_holm < LEVEL:
+        return [f"No significant difference in accuracy after Holm's correction: p = {found.pvalue_holm:.2g}."]
+    winner, beats = b, found.probability_of_improvement.value
+    if value < 0:
+        winner, beats, low, high = a, 1 - beats, -high, -low
+    sentences = [
+        f"{winner} is more accurate by {100 * abs(value):.2f} points ({_interval(low, high)}, {over}): "
+        f"its run beats the other's in {100 * beats:.0f} % of pairs."
+    ]
+    examples = found.accuracy_difference_over_examples
+    if examples.low <= 0 <= examples.high:
+        sentences.append("On other examples of the same kind this may not hold: the interval over examples includes 0.")
+    return sentences
+
+
+def _without_winner(found: Comparison) -> list[str]:
+    """The difference of these runs, and why it says nothing of other draws."""
+    a, b = found.a.name, found.b.name
+    value, low, high = found.accuracy_difference_over_examples
+    if low == high == 0:
+        return ["All runs are equally accurate."]
+    by = f"{100 * abs(value):.2f} points {'above' if value > 0 else 'below'}" if value else "as accurate as"
+    interval = "" if math.isnan(low) else f" ({_interval(low, high)}, 95 % over {found.n_examples} examples)"
+    single = [_one_draw(arm) for arm in (found.a, found.b) if arm.n_draws == 1]
+    reason = " and ".join(single) or f"shared draws tie the runs of {a} and {b} together"
+    if found.same_draws:
+        reason = f"all runs share one draw{_of(found.same_draws)}"
+    return [f"{b} is {by} {a} here{interval}. That is no winner: {reason}, and luck cannot be ruled out."]
+
+
+def _one_draw(arm: Arm) -> str:
+    if arm.n_runs == 1:
+        return f"{arm.name} is one run"
+    if not arm.one_draw_of:
+        return f"the {arm.n_runs} runs of {arm.name} are one draw"
+    return f"the {arm.n_runs} runs of {arm.name} share one draw{_of(arm.one_draw_of)}"
+
+
+def _changes(found: Comparison) -> list[str]:
+    a, b = found.a.name, found.b.name
+    other, same = found.other_draws, found.same_draw
+    if all(math.isnan(change.churn.value) or change.churn.value == 0 for change in (other, same)):
+        return [f"No prediction changes if {b} replaces {a}."]
+    sentences = []
+    if not math.isnan(other.churn.value):
+        replaced = f"these runs of {b} replace" if found.b.n_draws == 1 else f"{b}, trained anew, replaces"
+        sentences.append(
+            f"If {replaced} {a}, {_percent(other.churn)} % of the predictions change: {_directions(other)}."
+        )
+    if not math.isnan(found.a.churn.value):
+        sentences.append(f"If {a} is trained again, {_percent(found.a.churn)} % change.")
+    if not math.isnan(same.churn.value):
+        whole = found.same_draws == list(ALGORITHMIC)
+        with_same = "With the same draws" if whole else f"Between runs that share draws{_of(found.same_draws)}"
+        sentences.append(f"{with_same}, {_percent(same.churn)} % change: {_directions(same)}.")
+    return sentences
+
+
+def _directions(change: Change) -> str:
+    return f"{_percent(change.good_flips)} % from wrong to right, {_percent(change.bad_flips)} % from right to wrong"
+
+
+def _over(found: Comparison) -> str:
+    """What the intervals over draws speak of."""
+    if found.way == "paired":
+        return f"{found.n_draws} paired draws"
+    if found.way == "one draw":
+        return ""
+    return "runs" if all(arm.n_draws == arm.n_runs for arm in (found.a, found.b)) else "draws"
+
+
+def _runs(arm: Arm) -> str:
+    missing = f" ({arm.n_missing} diverged)" if arm.n_missing else ""
+    draws = "" if arm.n_draws == arm.n_runs else f" of {arm.n_draws} draw{'' if arm.n_draws == 1 else 's'}"
+    return f"{arm.n_runs} run{'' if arm.n_runs == 1 else 's'}{draws}{missing}"
+
+
+def _of(sources: Sequence[str]) -> str:
+    *others, last = sources or [""]
+    return f" of {', '.join(others)}{' and ' if others else ''}{last}" if last else ""
+
+
+def _changed(name: str, change: Change, over: str) -> list[tuple[str, ...]]:
+    return [
+        (name, "", "", *_shares(change.churn, over)),
+        ("  from wrong to right", "", "", *_shares(change.good_flips, over)),
+        ("  from right to wrong", "", "", *_shares(change.bad_flips, over)),
+    ]
+
+
+def _interval(low: float, high: float) -> str:
+    return f"{100 * low:.2f} to {100 * high:.2f}"
+
+
+def _percent(estimate: Estimate) -> str:
+    return "n/a" if math.isnan(estimate.value) else f"{100 * estimate.value:.2f}"
+
+
+def _percents(a: Arm, b: Arm, quantity: str) -> tuple[str, str]:
+    return _percent(getattr(a, quantity)), _percent(getattr(b, quantity))
+
+
+def _points(estimate: Estimate, over: str) -> tuple[str, str, str]:
+    return _shown(Estimate(*(100 * number for number in estimate)), "{:+.2f}", over)
+
+
+def _shares(estimate: Estimate, over: str) -> tuple[str, str, str]:
+    return _shown(Estimate(*(100 * number for number in estimate)), "{:.2f}", over)
+
+
+def _shown(estimate: Estimate, form: str, over: str) -> tuple[str, str, str]:
+    value, low, high = ("n/a" if math.isnan(number) else form.format(number) for number in estimate)
+    return (value, "n/a", "") if low == high == "n/a" else (value, f"{low} to {high}", over)
+
+
+def _plain(value: object) -> Any:
+    if isinstance(value, Estimate):
+        return dict(zip(("value", "ci_low", "ci_high"), map(_plain, value), strict=True))
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return {name: _plain(part) for name, part in value._asdict().items()}
+    return None if isinstance(value, float) and not np.isfinite(value) else value

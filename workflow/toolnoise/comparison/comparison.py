@@ -1,0 +1,286 @@
+"""Is B better than A, and what changes if B replaces A? The numbers that `toolnoise compare` prints.
+
+Differences are B - A and ratios B / A. What is independent, and whether arms are paired, follows from the draws of
+their runs (toolnoise.stats.draws). Intervals over draws cover what training again would give on these examples.
+Accuracy also has an interval over examples: it covers what these runs would show on other examples of the same kind.
+Arms that are one draw have the latter alone.
+"""
+
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from toolnoise.comparison.arms import NAMES
+from toolnoise.dumps.prediction_files import Answers
+from toolnoise.metrics.accuracy import accuracies
+from toolnoise.metrics.churn import pairwise_churn
+from toolnoise.metrics.flips import bad_flips, cross_churn, good_flips
+from toolnoise.stats import draws, pairs_of_units
+from toolnoise.stats.draws import Assumption, Design, Drawn, Way
+from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, standard_deviation
+from toolnoise.stats.multiplicity import holm
+from toolnoise.stats.paired_sds import paired_sd_ratio
+from toolnoise.stats.pairs_of_units import Statistic, in_arm
+from toolnoise.stats.partly_paired import pair_weight, partly_paired_difference
+from toolnoise.stats.result import Result
+from toolnoise.stats.spread import equal_runs_sd, sd_chi2, sd_interval
+from toolnoise.stats.two_means import (
+    hedges_g,
+    mean_difference,
+    paired_difference,
+    probability_of_improvement,
+)
+
+PAIRED: tuple[Way, ...] = ("paired", "partly paired")
+
+
+class Arm(NamedTuple):
+    """One side alone; cross-entropy is None without scores. Churn and SD are those of other draws, or of the same."""
+
+    name: str
+    file: str
+    n_runs: int
+    n_missing: int
+    n_draws: int
+    one_draw_of: list[str]
+    accuracy_mean: Estimate
+    accuracy_sd: Estimate
+    accuracy_sd_same_draw: Estimate
+    cross_entropy_mean: Estimate | None
+    churn: Estimate
+    churn_same_draw: Estimate
+
+
+class Change(NamedTuple):
+    """The shares of predictions that change from a run of A to a run of B."""
+
+    churn: Estimate
+    good_flips: Estimate
+    bad_flips: Estimate
+
+
+class Comparison(NamedTuple):
+    """Two arms and their differences.
+
+    `n_draws` draws are in both arms, of `n_draws_each`, and `same_draws` are the sources of which their runs have the
+    same draw. Of partly paired arms, `pair_weight` is the share of the pairs' difference in that of accuracy.
+    """
+
+    n_examples: int
+    a: Arm
+    b: Arm
+    way: Way
+    n_draws: int
+    n_draws_each: tuple[int, int]
+    pair_weight: float
+    same_draws: list[str]
+    notes: list[str]
+    accuracy_difference: Estimate
+    pvalue: float
+    pvalue_holm: float
+    accuracy_difference_over_examples: Estimate
+    accuracy_sd_ratio: Estimate
+    hedges_g: Estimate
+    probability_of_improvement: Estimate
+    cross_entropy_difference: Estimate | None
+    churn_difference: Estimate
+    churn_ratio: Estimate
+    other_draws: Change
+    same_draw: Change
+
+
+class Side(NamedTuple):
+    """An arm's runs: what is right, accuracies, draws, the content by which equal runs are known."""
+
+    name: str
+    answers: Answers
+    right: np.ndarray
+    scores: np.ndarray
+    drawn: Sequence[Drawn]
+    contents: list[Hashable]
+
+    @property
+    def own(self) -> np.ndarray:
+        """The unit of each run, without regard to other arms."""
+        return draws.merged(*draws.units(self.drawn), self.contents)
+
+
+def compare_all(
+    arms: Sequence[Answers], labels: np.ndarray, assumption: Assumption = "independent"
+) -> list[Comparison]:
+    """Compare each arm with the first, on examples with these labels; p-values are also adjusted by Holm."""
+    sides = [side(name, arm, labels, assumption) for name, arm in zip(NAMES, arms, strict=False)]
+    found = [_compare(sides[0], other, assumption) for other in sides[1:]]
+    adjusted = holm(np.array([one.pvalue for one in found]))
+    return [one._replace(pvalue_holm=float(pvalue)) for one, pvalue in zip(found, adjusted, strict=True)]
+
+
+def side(name: str, answers: Answers, labels: np.ndarray, assumption: Assumption) -> Side:
+    """An arm by its name, on examples with these labels; the assumption is for runs whose draws are not known."""
+    predicted = answers.predicted
+    drawn = draws.assumed(len(predicted), assumption) if answers.drawn is None else answers.drawn
+    # Predictions alone may agree by chance on an easy test set, so runs of two arms are never taken for one by them.
+    contents = list(answers.bits or [(name, run.tobytes()) for run in predicted])
+    return Side(name, answers, predicted == labels, accuracies(predicted, labels), drawn, contents)
+
+
+def tested(a: Side, b: Side) -> tuple[Design, Result]:
+    """How two arms can be compared, and the test of their accuracies."""
+    numbers = draws.merged(np.concatenate(draws.units(a.drawn, b.drawn)), [*a.contents, *b.contents])
+    plan = draws.design(*np.split(numbers, [len(a.scores)]))
+    return plan, _difference(plan, a.scores, b.scores, _step(a, b))
+
+
+def _step(a: Side, b: Side) -> float:
+    """The smallest difference of a rate; equal differences leave no doubt if both arms are the same runs bit by bit."""
+    return 0.0 if set(a.contents) == set(b.contents) else 1 / a.right.shape[1]
+
+
+def _compare(a: Side, b: Side, assumption: Assumption) -> Comparison:
+    plan, test = tested(a, b)
+    scores = _unit_means(plan, a.scores, b.scores)
+    right_a, right_b = (means.mean(axis=0) for means in _unit_means(plan, a.right, b.right))
+    entropies = (a.answers.entropies, b.answers.entropies)
+    scored = entropies[0] is not None and entropies[1] is not None
+    predicted = (a.answers.predicted, b.answers.predicted)
+    churns = _in_arms(plan, *map(pairwise_churn, predicted))
+    changes = [
+        _between_arms(plan, matrix, _step(a, b))
+        for matrix in (cross_churn(*predicted), good_flips(a.right, b.right), bad_flips(a.right, b.right))
+    ]
+    return Comparison(
+        a.right.shape[1],
+        _arm(a),
+        _arm(b),
+        plan.way,
+        plan.shared if plan.way in PAIRED else 0,
+        (len(plan.units_a), len(plan.units_b)),
+        pair_weight(*scores, plan.shared).value if plan.way == "partly paired" else 0.0,
+        draws.shared_between(plan, a.drawn, b.drawn),
+        _notes(a, b, assumption),
+        test.effect.within(-1, 1),
+        test.pvalue,
+        test.pvalue,
+        mean_t(right_b - right_a).within(-1, 1),
+        _sd_ratio(plan, a.scores, b.scores),
+        UNDEFINED if plan.way == "one draw" else hedges_g(*scores),
+        UNDEFINED if plan.way == "one draw" else probability_of_improvement(*scores, plan.shared),
+        _difference(plan, *entropies, np.nan).effect if scored else None,
+        pairs_of_units.difference(*churns).within(-1, 1),
+        pairs_of_units.ratio(*churns),
+        Change(*(other for other, _ in changes)),
+        Change(*(same for _, same in changes)),
+    )
+
+
+def _arm(side: Side) -> Arm:
+    answers, own, found = side.answers, side.own, np.unique(side.own)
+    churn = pairwise_churn(answers.predicted)
+    scores = draws.unit_means(side.scores, own, found)
+    entropies = None if answers.entropies is None else draws.unit_means(answers.entropies, own, found)
+    variance = in_arm(_pair_means(_variances(side.scores), own, found), found)
+    step = 1 / side.right.shape[1]
+    # Runs of a draw that are all equal bit by bit are equal for sure.
+    step_of_draw = 0.0 if len(set(side.contents)) == len(found) else step
+    return Arm(
+        side.name,
+        answers.file,
+        len(side.scores),
+        answers.missing,
+        len(found),
+        draws.shared(side.drawn) if len(found) == 1 else [],
+        mean_t(scores, step).within(0, 1),
+        sd_chi2(side.scores, step) if len(found) == len(own) else pairs_of_units.root(variance),
+        _sd_same_draw(side, step_of_draw),
+        None if entropies is None else mean_t(entropies, np.nan).within(0, np.inf),
+        pairs_of_units.estimate(in_arm(_pair_means(churn, own, found), found)).within(0, 1),
+        mean_t(draws.same_unit_means(churn, own), step_of_draw).within(0, 1),
+    )
+
+
+def _sd_same_draw(side: Side, step: float) -> Estimate:
+    """The SD of runs of the same draw, from all draws that have several."""
+    of_draws = [side.scores[runs] for runs in draws.members(side.own) if len(runs) > 1]
+    freedom = sum(len(scores) - 1 for scores in of_draws)
+    if not freedom:
+        return UNDEFINED
+    squares = sum((len(scores) - 1) * standard_deviation(scores) ** 2 for scores in of_draws)
+    return sd_interval(float(np.sqrt(squares / freedom)), freedom + 1) if squares else equal_runs_sd(freedom + 1, step)
+
+
+def _variances(scores: np.ndarray) -> np.ndarray:
+    """What each pair of runs says of the variance; the mean over all pairs is the sample variance."""
+    return np.square(scores[:, np.newaxis] - scores) / 2
+
+
+def _unit_means(plan: Design, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return draws.unit_means(a, plan.a, plan.units_a), draws.unit_means(b, plan.b, plan.units_b)
+
+
+def _pair_means(matrix: np.ndarray, own: np.ndarray, found: np.ndarray) -> np.ndarray:
+    return draws.pair_means(matrix, own, own, found, found)
+
+
+def _in_arms(plan: Design, a: np.ndarray, b: np.ndarray) -> tuple[Statistic, Statistic]:
+    """Means over pairs of different units from each arm's pairs of runs."""
+    of_a, of_b = _pair_means(a, plan.a, plan.units_a), _pair_means(b, plan.b, plan.units_b)
+    return in_arm(of_a, plan.units_a), in_arm(of_b, plan.units_b)
+
+
+def _sd_ratio(plan: Design, a: np.ndarray, b: np.ndarray) -> Estimate:
+    """The ratio of the SDs of runs of different units: Pitman and Morgan's where each run is one of a pair."""
+    if plan.way == "paired" and len(a) == len(b) == plan.shared:
+        a, b = _unit_means(plan, a, b)
+        found = paired_sd_ratio(a, b)
+        if found:
+            return Estimate(*np.exp(found.estimate).tolist())
+    return pairs_of_units.ratio(*_in_arms(plan, _variances(a), _variances(b)), 0.5)
+
+
+def _between_arms(plan: Design, matrix: np.ndarray, step: float) -> tuple[Estimate, Estimate]:
+    """The means over pairs of a run of A and a run of B with other draws, and with the same, [A, B]."""
+    means = draws.pair_means(matrix, plan.a, plan.b, plan.units_a, plan.units_b)
+    same = plan.units_a[:, np.newaxis] == plan.units_b
+    if plan.way == "one draw":
+        other, alike = (
+            Estimate(float(of.mean()), np.nan, np.nan) if of.size else UNDEFINED for of in (means[~same], means[same])
+        )
+    else:
+        other = pairs_of_units.estimate(pairs_of_units.between_arms(means, plan.units_a, plan.units_b))
+        alike = mean_t(means[same], step)
+    return other.within(0, 1), alike.within(0, 1)
+
+
+def _difference(plan: Design, a: np.ndarray, b: np.ndarray, step: float) -> Result:
+    """The test of a quantity of runs; without other draws on both sides, only the difference."""
+    a, b = _unit_means(plan, a, b)
+    if plan.way == "paired":
+        return paired_difference(a, b, step)
+    if plan.way == "partly paired":
+        return partly_paired_difference(a, b, plan.shared, step)
+    if plan.way == "independent":
+        return mean_difference(a, b, (step, step))
+    return Result(np.nan, np.nan, Estimate(float(b.mean() - a.mean()), np.nan, np.nan))
+
+
+def _notes(a: Side, b: Side, assumption: Assumption) -> list[str]:
+    """What was found or assumed of the runs, as sentences."""
+    found = []
+    for side in (a, b):
+        runs, different = len(side.contents), len(set(side.contents))
+        if different < runs:
+            alike = "bit-identical" if side.answers.bits else "equal in all predictions"
+            found.append(
+                f"The {runs} runs of {side.name} are {alike} and count as one."
+                if different == 1
+                else f"Of the {runs} runs of {side.name}, {different} differ; runs that are {alike} count as one."
+            )
+        found += [f"{side.name}: {note}." for note in side.answers.notes]
+    unknown = [side.name for side in (a, b) if side.answers.drawn is None]
+    assumed = {
+        "independent": f"every run of {' and '.join(unknown)} has draws of its own (no --paired, no --same-start)",
+        "paired": f"run s of {a.name} and run s of {b.name} have the same draws (--paired)",
+        "same start": "all runs start from the same weights (--same-start)",
+    }
+    return [*found, f"Assumed: {assumed[assumption]}."] if unknown else found

@@ -1,0 +1,71 @@
+"""The figure of a plan: power against runs per arm, one panel per kind of claim, in the style of plots.py."""
+
+from itertools import cycle
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from toolnoise.base.errors import BadInput
+from toolnoise.comparison.sample_size import Claim, SampleSize
+from toolnoise.figures import sheets, style
+
+TITLES = {"gain": "A gain", "ratio": "SDs that differ", "margin": "SDs that are equal"}
+# Drawn without a claim: gains in SDs, and factors.
+USUAL_GAINS, USUAL_FACTORS = (0.5, 1, 2), (1.25, 1.5, 2, 3)
+TICKS = tuple(digit * 10**power for power in range(7) for digit in (1, 2, 5))
+
+
+def draw(plan: SampleSize, path: str) -> None:
+    """Write the figure; the suffix is the format."""
+    if Path(path).suffix[1:] not in sheets.FORMATS:
+        raise BadInput("command line", "--figure", f"found {path}", f"a name ending in .{', .'.join(sheets.FORMATS)}")
+    claims = plan.claims or _usual(plan)
+    kinds = list(dict.fromkeys(claim.kind for claim in claims))
+    figure, axes = sheets.grid(1, [4.2] * len(kinds), height=3.1)
+    for panel, kind in zip(axes[0], kinds, strict=True):
+        _curves(panel, plan, [claim for claim in claims if claim.kind == kind])
+    notes = [
+        f"Two arms of equally many runs, normal; tests at {plan.level:g}, two-sided (equality: two one-sided tests).",
+        f"Dashed: power {plan.power:g}, and the runs at which each curve reaches it.",
+    ]
+    if plan.spread:
+        known = plan.spread.runs
+        band = f" Bands: from one end of its 95 % interval to the other ({known} runs)." if known else ""
+        notes.append(f"SD of accuracy, {plan.spread.source}: {plan.spread.sd.value:.3g} points.{band}")
+    sheets.frame(figure, "Statistical power against runs per arm", notes)
+    sheets.save_as(figure, path)
+
+
+def _usual(plan: SampleSize) -> list[Claim]:
+    sd = plan.spread.sd.value if plan.spread else None
+    gains = [Claim("gain", float(f"{times * sd:.2g}")) for times in USUAL_GAINS] if sd else []
+    return gains + [Claim(kind, factor) for kind in ("ratio", "margin") for factor in USUAL_FACTORS]
+
+
+def _curves(panel: Axes, plan: SampleSize, claims: list[Claim]) -> None:
+    needed = [plan.needed(claim) for claim in claims]
+    most = max([30, *(2 * runs for runs in needed if runs)])
+    runs = np.unique(np.geomspace(2, most, 200).round().astype(int))
+    for claim, reached, tint in zip(claims, needed, cycle(style.CYCLE), strict=False):
+        if claim.kind == "gain" and plan.spread.runs:
+            ends = [100 * plan.power_of(claim, runs, sd) for sd in (plan.spread.sd.low, plan.spread.sd.high)]
+            panel.fill_between(runs, *ends, color=tint, alpha=0.15, linewidth=0)
+        panel.plot(runs, 100 * plan.power_of(claim, runs), color=tint, linewidth=1.6, label=_label(claim, reached))
+        if reached:
+            panel.plot([reached] * 2, [0, 100 * plan.power], color=tint, linewidth=0.9, linestyle=(0, (3, 2)))
+    panel.axhline(100 * plan.power, color=style.SOFT, linewidth=0.9, linestyle=(0, (3, 2)))
+    panel.set_xscale("log")
+    panel.set_xlim(2, most)
+    ticks = [tick for tick in TICKS if 2 <= tick <= most]
+    panel.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
+    panel.set_xticks([], minor=True)
+    panel.set_ylim(0, 100)
+    panel.set_xlabel("runs per arm")
+    panel.set_ylabel("power, %")
+    panel.set_title(TITLES[claims[0].kind])
+    panel.legend(loc="upper left", bbox_to_anchor=(0, -0.2), borderaxespad=0, fontsize=7.5)
+
+
+def _label(claim: Claim, reached: int | None) -> str:
+    return f"{claim.in_words}: " + (f"{reached:,} runs" if reached else "over a million runs")

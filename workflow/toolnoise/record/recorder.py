@@ -1,0 +1,240 @@
+"""The recorder around every job: it knows what goes in, lets the job be performed, and states what came out.
+
+The statement is written last, when all outputs are in their places: a job that is broken off leaves none, and Snakemake
+removes what it left. Only then does its checkpoint go, so that until the end a job can go on from it.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from toolnoise import steps
+from toolnoise.base import code_digest, files, program, scratch
+from toolnoise.base.errors import BadInput
+from toolnoise.base.files import sha256
+from toolnoise.engines import environment, serving
+from toolnoise.record import envelope, repository, tree
+from toolnoise.record.statements import (
+    CODE,
+    COMMIT,
+    FOLDER,
+    INPUT,
+    LOCK,
+    PACKAGE,
+    RESOURCE,
+    SOURCE,
+    SUFFIX,
+    Artifact,
+    Statement,
+    path_for,
+)
+from toolnoise.steps import STEPS, Step
+
+ENVIRONMENT = ("numpy", "scipy", "pandas", "matplotlib", "seaborn", "papermill", "nbconvert", "ipykernel", "pillow")
+
+
+def look_up() -> None:
+    """Look up what each job's statement says of this installation, for the jobs that will be forked from this process.
+
+    That is versions, and the digests of the package's sources. Whoever forks makes sure that neither changes meanwhile.
+    """
+    programs()
+    repository.versions(*ENVIRONMENT, *repository.DECISIVE)
+    for path in program.PACKAGE.rglob("*.py"):
+        code_digest.read(path)
+
+
+def run(verb: str, given: argparse.Namespace, asked: steps.Parameters, process: str) -> None:
+    """Perform the job that a command line names, and state what it did; `process` says how its process started."""
+    step = STEPS[verb]
+    if given.planned and given.planned != steps.planned(asked):
+        found = "changed since this job was planned: another Snakemake works on a study of the same name"
+        raise BadInput(given.study, "", found, "run Snakemake again, or give one of the studies another name")
+    if "spec" in asked and (absent := serving.why_not(asked["spec"]["hardware"])):
+        raise BadInput(
+            f"hardware {asked['spec']['hardware']['name']}", "", absent, "`toolnoise doctor` lists what can run"
+        )
+    named = {option: getattr(given, option.replace("-", "_")) for option in (*step.reads, *step.writes, *step.aside)}
+    parameters = steps.stated(asked)
+    step.check(parameters, named)
+    first, *_ = written = [path for path, _ in _written(step, named)]
+    # A full disk or a folder in the way is found before the work.
+    for path in (*written, path_for(first)):
+        files.require_writable(path)
+    with scratch.claim(Path(first)):
+        perform(verb, parameters, named, process)
+        if "checkpoint" in step.aside:
+            files.discard(given.checkpoint)
+            # A training program of others has a folder for its own.
+            shutil.rmtree(Path(given.checkpoint).with_suffix(""), ignore_errors=True)
+
+
+def perform(verb: str, parameters: steps.Parameters, named: steps.Files, process: str) -> None:
+    """Perform a job whose outputs nobody else makes, and state it."""
+    step, started = STEPS[verb], _now()
+    read = list(steps.inputs(step, named))
+    before = {path: _stat(path) for path, _ in read}
+    inputs = [_artifact(path, role, INPUT) for path, role in read]
+    kept = _kept(named)
+    observed = steps.perform(verb, parameters, named)
+    changed = [path for path, stat in before.items() if _stat(path) != stat]
+    if changed:
+        raise BadInput(changed[0], "", "changed while it was read", "a file that nobody writes to meanwhile")
+    outputs = [_artifact(path, role) for path, role in _written(step, named)]
+    made_by = code_digest.sources(*step.modules(parameters), files=step.files(parameters))
+    dependencies = [*inputs, *_sources(verb, parameters, outputs), *_code(made_by)]
+    _write(verb, outputs, dependencies, parameters, observed or machine(), started, process, _resumed(named, kept))
+
+
+def _kept(named: steps.Files) -> str:
+    """The digest of the checkpoint that a job finds, if there is one."""
+    path = Path(named.get("checkpoint") or "")
+    return sha256(path) if path.is_file() else ""
+
+
+def _resumed(named: steps.Files, kept: str) -> dict[str, Any] | None:
+    """What a run resumed from, if it did: it may have refused the checkpoint that it found."""
+    after = files.read_json(named["record"]).get("resumed_after") if kept else None
+    return {"after_epochs": after, "checkpoint_sha256": kept} if after else None
+
+
+def _written(step: Step, named: steps.Files) -> Iterator[tuple[str, str]]:
+    """Every file that a job writes, with the option that names it."""
+    for option in step.writes:
+        value = named[option]
+        yield from ((path, option) for path in (value if isinstance(value, list) else [value]))
+
+
+def write_study(path: str, config: dict[str, Any], configuration: str) -> None:
+    """Write a resolved study, unless it is there as it is, and state which configuration it comes from."""
+    repository.refresh()
+    # One that cannot be read is written again.
+    with contextlib.suppress(BadInput):
+        if path_for(path).exists() and files.read_json(path) == config:
+            return
+    started = _now()
+    files.write_json(path, config)
+    dependencies = [
+        _artifact(configuration, "configuration", SOURCE),
+        *_code(code_digest.sources("toolnoise.study.config", files=program.registries())),
+    ]
+    _write("configure", [_artifact(path, "out")], dependencies, {}, machine(), started)
+
+
+def machine() -> dict[str, Any]:
+    """What there is to say of a job that no framework took part in."""
+    matter = {name: os.environ[name] for name in environment.NUMERICAL if name in os.environ}
+    return {**environment.machine(), "versions": repository.versions(*ENVIRONMENT), "variables": matter}
+
+
+def programs() -> dict[str, str]:
+    """The versions of what makes a job run."""
+    return repository.versions("toolnoise", "snakemake") | {"python": sys.version.split()[0]}
+
+
+def _write(
+    verb: str,
+    outputs: list[Artifact],
+    dependencies: list[Artifact],
+    parameters: dict[str, Any],
+    observed: dict[str, Any],
+    started: datetime,
+    process: str = "",
+    resumed: dict[str, Any] | None = None,
+) -> None:
+    commit = repository.commit() or repository.packed()
+    statement = Statement(
+        verb,
+        tuple(outputs),
+        (*dependencies, *_repository(parameters)),
+        # As JSON has it: tuples are lists.
+        json.loads(json.dumps(parameters)),
+        json.loads(json.dumps(observed)),
+        started,
+        _now(),
+        programs(),
+        commit.changes if commit else None,
+        process,
+        resumed,
+        chain=_chain(path_for(outputs[0].name)) if verb == steps.ROOT else None,
+    )
+    files.write_json(path_for(outputs[0].name), statement.as_json())
+
+
+def _chain(own: Path) -> dict[str, str]:
+    """The digest of every other statement of the study, by name: what the root vouches for."""
+    folder = next((place for place in own.parents if place.name == FOLDER), None)
+    found = {}
+    for path in sorted(folder.rglob(f"*{SUFFIX}")) if folder else ():
+        # One that cannot be read is a finding of the audit.
+        with contextlib.suppress(BadInput, OSError), tree.open_plain(path) as file:
+            found[path.as_posix()] = envelope.unpack(file.readall(), path).sha256()
+    found.pop(own.as_posix(), None)
+    return found
+
+
+def _sources(verb: str, parameters: dict[str, Any], outputs: list[Artifact]) -> Iterator[Artifact]:
+    """What a data set comes from: files from outside, or one of an installed package."""
+    if verb == "fetch":
+        records = files.read_json(outputs[0].name)["sources"]
+    elif verb == "prepare":
+        from toolnoise.datasets import fetching, sources
+
+        # Verified again: what a file was when it was fetched need not be what was prepared.
+        records = [fetching.verified(source) for source in sources.sources(parameters["entry"])]
+        embedded = sources.bundled(parameters["entry"])
+        if embedded:
+            package, file = embedded
+            (version,) = repository.versions(package).values()
+            path = repository.installed_file(package, file)
+            uri = f"pkg:pypi/{package}@{version}"
+            yield Artifact(file, sha256(path), path.stat().st_size, kind=PACKAGE, uri=uri)
+    elif verb == "adopt-run":
+        from toolnoise.outside import adopted
+
+        records = adopted.files_of(parameters["spec"])
+    else:
+        records = []
+    for record in records:
+        uri = record.get("url") or record.get("page") or ""
+        yield Artifact(_relative(record["path"]), record["sha256"], record["bytes"], kind=SOURCE, uri=uri)
+
+
+def _code(made_by: dict[str, str]) -> Iterator[Artifact]:
+    for name, digest in sorted(made_by.items()):
+        yield Artifact(name, digest, kind=CODE if name.endswith(".py") else RESOURCE)
+
+
+def _repository(parameters: dict[str, Any]) -> Iterator[Artifact]:
+    lock, commit = repository.lock(parameters), repository.commit() or repository.packed()
+    if lock:
+        yield Artifact(lock, sha256(program.path_of(lock)), kind=LOCK)
+    if commit:
+        yield Artifact("repository", commit.sha, kind=COMMIT)
+
+
+def _artifact(path: str, role: str, kind: str = "") -> Artifact:
+    with files.readable(path, "a file"):
+        return Artifact(_relative(path), sha256(path), Path(path).stat().st_size, role, kind)
+
+
+def _relative(path: str) -> str:
+    """A path as seen from here, if it lies below."""
+    return os.path.relpath(path) if Path(path).is_absolute() and Path(path).is_relative_to(Path.cwd()) else str(path)
+
+
+def _stat(path: str) -> tuple[int, int]:
+    with files.readable(path, "a file"):
+        found = Path(path).stat()
+        return found.st_size, found.st_mtime_ns
+
+
+def _now() -> datetime:
+    return datetime.now(UTC).replace(tzinfo=None)

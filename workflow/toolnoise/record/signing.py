@@ -1,0 +1,230 @@
+"""Signatures on statements by people's SSH keys, made and verified by `ssh-keygen -Y`.
+
+A DSSE envelope replaces the bare statement when it is signed. Private keys are never read here: they stay in a file,
+whose passphrase ssh-keygen asks for, or in ssh-agent, if the path is that of the public key. An OpenSSH allowed
+signers file lists who may sign. A signature shows who vouches for a statement; whether the files agree with the
+statement is checked by the audit.
+"""
+
+import base64
+import hashlib
+import os
+import subprocess
+import tempfile
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from toolnoise.base import files, scratch
+from toolnoise.base.errors import BadInput
+from toolnoise.base.progress import progress
+from toolnoise.record import envelope, statements, tree
+from toolnoise.record.envelope import Envelope, Signature
+from toolnoise.record.statements import FOLDER, Statement
+
+# The purpose of the SSH signatures: one for another purpose, such as a commit or a login, does not count here.
+NAMESPACE = "toolnoise"
+MAGIC, BEGIN, END = b"SSHSIG", "-----BEGIN SSH SIGNATURE-----", "-----END SSH SIGNATURE-----"
+# Statements per signing process; each process asks for the passphrase once.
+AT_ONCE = 5000
+
+
+# The first word of a public key's file.
+KEY_TYPES = ("ssh-", "ecdsa-", "sk-")
+PUBLIC = "the file of a public SSH key, such as id_ed25519.pub"
+
+
+class Verdict(NamedTuple):
+    """The allowed signers who signed a statement; if there are none, one sentence with the reason."""
+
+    principals: tuple[str, ...]
+    why: str = ""
+
+
+class Signer(NamedTuple):
+    """A signature's own claims: the fingerprint of its key, and its purpose."""
+
+    key: str
+    namespace: str
+
+
+def sign(folder: str | Path, key: str | Path, *, root: bool = False) -> tuple[int, int]:
+    """Sign every statement in a results folder, or only the root of each study, which has the digests of the others.
+
+    Returns the numbers of statements signed now and before by this key.
+    """
+    paths = list(_statements(folder, root=root))
+    fingerprint = _fingerprint(key)
+    signed = 0
+    with progress("signing", len(paths), "statement") as shown:
+        for start in range(0, len(paths), AT_ONCE):
+            opened = {path: _read(path) for path in paths[start : start + AT_ONCE]}
+            bare = {
+                path: one
+                for path, one in opened.items()
+                if fingerprint not in {_signer(signature.blob).key for signature in one.signatures}
+            }
+            shown.update(len(opened) - len(bare))
+            for (path, one), blob in zip(bare.items(), _signatures(bare.values(), key), strict=True):
+                more = one._replace(signatures=(*one.signatures, Signature(fingerprint, blob)))
+                # A job may have been run again in the meantime.
+                if _read(path) != one:
+                    raise BadInput(path, "", "changed while it was signed", "a study that is not running")
+                files.write_json(path, more.as_json())
+                shown.update()
+            signed += len(bare)
+    return signed, len(paths) - signed
+
+
+@contextmanager
+def only(key: str | Path) -> "Iterator[AllowedSigners]":
+    """The owner of one public key, by its fingerprint, as the one allowed signer."""
+    with files.readable(key, PUBLIC):
+        words = files.read_text(key).split()
+    fingerprint = _fingerprint(key)
+    if len(words) < 2 or not words[0].startswith(KEY_TYPES):
+        raise BadInput(key, "", "is no public key", PUBLIC)
+    with tempfile.NamedTemporaryFile("w") as allowed:
+        print(fingerprint, *words[:2], file=allowed, flush=True)
+        yield AllowedSigners(allowed.name)
+
+
+class AllowedSigners:
+    """The people who may sign: an allowed signers file, as in ssh-keygen(1)."""
+
+    def __init__(self, path: str | Path) -> None:
+        with files.readable(path, "an allowed signers file, as in ssh-keygen(1)"):
+            text = files.read_text(path)
+        if not any(line.strip() and not line.lstrip().startswith("#") for line in text.splitlines()):
+            raise BadInput(path, "", "names nobody", "lines such as: ann@example.org ssh-ed25519 AAAA...")
+        self.path = Path(path).absolute()
+        self._principals: dict[str, tuple[str, ...]] = {}
+
+    def check(self, path: str | Path, statement: Statement | None) -> Verdict:
+        """Whether an allowed signer signed this statement, which was read from this file before."""
+        try:
+            one = _read(Path(path))
+            if statement != statements.parse(one.payload, path):
+                # The verdict holds for the statement that was read, even if the file server shows another one now.
+                return Verdict((), "changed since it was read")
+        except BadInput as error:
+            return Verdict((), str(error))
+        if not one.signatures:
+            return Verdict((), "is not signed")
+        verdicts = [self._verify(signature, one.signed_bytes()) for signature in one.signatures]
+        principals = dict.fromkeys(name for verdict in verdicts for name in verdict.principals)
+        return Verdict(tuple(principals), "" if principals else "; ".join(verdict.why for verdict in verdicts))
+
+    def check_all(self, read: Mapping[Path, Statement]) -> dict[Path, Verdict]:
+        """The same for many statements, with one process per core."""
+        found = {}
+        with ThreadPoolExecutor(os.cpu_count()) as pool, progress("verifying", len(read), "statement") as shown:
+            for path, verdict in zip(read, pool.map(self.check, read, read.values()), strict=True):
+                found[path] = verdict
+                shown.update()
+        return found
+
+    def _verify(self, signature: Signature, message: bytes) -> Verdict:
+        signer = _signer(signature.blob)
+        if not signer.key:
+            return Verdict((), "has no valid SSH signature")
+        if signer.namespace != NAMESPACE:
+            return Verdict((), f"is signed by {signer.key} for {signer.namespace!r}, not for {NAMESPACE!r}")
+        with tempfile.TemporaryDirectory() as place:
+            armoured = Path(place, "sig")
+            armoured.write_text(_armoured(signature.blob))
+            # The principals of a key are looked up once per key, not once per signature.
+            if signer.key not in self._principals:
+                self._principals[signer.key] = self._find(armoured)
+            why = f"is signed by {signer.key}, who is not an allowed signer"
+            for principal in self._principals[signer.key]:
+                options = ("-f", self.path, "-I", principal, "-n", NAMESPACE, "-s", armoured)
+                done = _ssh_keygen("-Y", "verify", *options, input=message)
+                if done.returncode == 0:
+                    return Verdict((principal,))
+                why = f"has an invalid signature of {principal} ({_last_line(done)})"
+        return Verdict((), why)
+
+    def _find(self, armoured: Path) -> tuple[str, ...]:
+        done = _ssh_keygen("-Y", "find-principals", "-f", self.path, "-s", armoured)
+        return tuple(done.stdout.decode(errors="replace").splitlines()) if done.returncode == 0 else ()
+
+
+def _statements(folder: str | Path, *, root: bool) -> Iterator[Path]:
+    for one in tree.load(folder).trees:
+        # Of a signing that was killed.
+        scratch.clean(one.root / FOLDER)
+    for one in tree.load(folder).trees:
+        for error in one.unreadable.values():
+            raise error
+        if root and one.top is None:
+            raise BadInput(one.root, "", "no statement names the others", "a study whose page has been made")
+        yield from (one.root / stated.path for stated in ([one.top] if root else one.statements))
+
+
+def _read(path: Path) -> Envelope:
+    with files.readable(path, envelope.WANTED), tree.open_plain(path) as file:
+        return envelope.unpack(file.readall(), path)
+
+
+def _signatures(some: Iterable[Envelope], key: str | Path) -> Iterator[bytes]:
+    """One signature for each, made by one process."""
+    with tempfile.TemporaryDirectory() as place:
+        names = []
+        for number, one in enumerate(some):
+            names.append(str(number))
+            Path(place, names[-1]).write_bytes(one.signed_bytes())
+        if not names:
+            return
+        # Its input is the terminal, if there is one, so that it can ask for a passphrase.
+        command = ("-Y", "sign", "-f", Path(key).absolute(), "-n", NAMESPACE, *names)
+        done = _ssh_keygen(*command, folder=place)
+        if done.returncode:
+            raise BadInput(key, "", f"cannot sign ({_last_line(done)})", "a private key, or a public key of ssh-agent")
+        for name in names:
+            lines = Path(place, f"{name}.sig").read_text("ascii").splitlines()
+            yield base64.b64decode("".join(lines[1:-1]))
+
+
+def _armoured(blob: bytes) -> str:
+    return "\n".join([BEGIN, *textwrap.wrap(base64.b64encode(blob).decode(), 70), END, ""])
+
+
+def _signer(blob: bytes) -> Signer:
+    """Read the head of an SSH signature (OpenSSH's PROTOCOL.sshsig); an empty key means that it is not one."""
+    version = len(MAGIC) + 4
+    key, rest = _field(blob[version:])
+    namespace, _ = _field(rest)
+    if not blob.startswith(MAGIC + b"\0\0\0\1") or not key:
+        return Signer("", "")
+    fingerprint = base64.b64encode(hashlib.sha256(key).digest()).decode().rstrip("=")
+    return Signer(f"SHA256:{fingerprint}", namespace.decode(errors="replace"))
+
+
+def _field(data: bytes) -> tuple[bytes, bytes]:
+    end = 4 + int.from_bytes(data[:4], "big")
+    return data[4:end], data[end:]
+
+
+def _fingerprint(key: str | Path) -> str:
+    files.require_plain(key)
+    done = _ssh_keygen("-l", "-E", "sha256", "-f", Path(key).absolute())
+    words = done.stdout.decode(errors="replace").split()
+    if done.returncode or len(words) < 2 or not words[1].startswith("SHA256:"):
+        raise BadInput(key, "", f"cannot be read ({_last_line(done)})", "an SSH key, private or public")
+    return words[1]
+
+
+def _ssh_keygen(*arguments: object, folder: str | None = None, **options: bytes) -> subprocess.CompletedProcess[bytes]:
+    try:
+        return subprocess.run(["ssh-keygen", *map(str, arguments)], capture_output=True, cwd=folder, **options)
+    except FileNotFoundError:
+        raise BadInput("ssh-keygen", "", "is not installed", "it comes with OpenSSH (Debian: openssh-client)") from None
+
+
+def _last_line(done: subprocess.CompletedProcess[bytes]) -> str:
+    lines = (done.stderr + done.stdout).decode(errors="replace").strip().splitlines()
+    return lines[-1].strip() if lines else f"exit code {done.returncode}"

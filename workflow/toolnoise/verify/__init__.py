@@ -1,0 +1,1 @@
+"""Verification of results: audit, diff, rebuild, export and import, the crate."""

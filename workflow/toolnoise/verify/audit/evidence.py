@@ -1,0 +1,235 @@
+"""The evidence for the audit's rules: a tree, its files as they were read, and the jobs that the study expects.
+
+The clock, the repository and the files' bytes are read here; rules are functions of this evidence. Statements and
+files are not trusted: if one makes Python raise, `each` reports that as a finding.
+"""
+
+import csv
+import functools
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from toolnoise import steps
+from toolnoise.base.errors import BadInput
+from toolnoise.base.files import LARGEST_TEXT, canonical_sha256, read_json
+from toolnoise.record.hashing import Hashed
+from toolnoise.record.signing import Verdict
+from toolnoise.record.statements import Artifact, Statement
+from toolnoise.record.tree import Stated, Tree
+from toolnoise.steps import Job
+from toolnoise.training import runs
+from toolnoise.training.runs import Run
+from toolnoise.verify.audit.cache import Cache
+
+# Errors that reading and comparing untrusted JSON and CSV can raise.
+ODD = (
+    *(LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError, csv.Error, MemoryError),
+    # What may not be opened.
+    OSError,
+)
+
+# A rule's findings: an artifact, by its name in statements, and what is wrong with it.
+Found = Iterator[tuple[str, str]]
+
+
+class RunFacts(NamedTuple):
+    """The parts of a run's record and history that other runs must agree with."""
+
+    name: str  # of its run.json
+    path: str  # of its folder in the study
+    spec: dict[str, Any]
+    data_sha256: str
+    initial_sha256: str
+    epochs: tuple[str, ...]  # a digest of each epoch's history row without its seconds
+    weights: tuple[str, ...]  # digests by epoch
+    draws: tuple[str, ...]
+    trainable: tuple[str, ...]  # the paths of its trained tensors
+    moved_bit: Any
+
+    @property
+    def task(self) -> tuple[str, str]:
+        """Its model and its data set."""
+        return self.spec["model"]["name"], self.spec["dataset"]["name"]
+
+
+@dataclass
+class Evidence:
+    """One study, for the rules. `now` is in UTC; `signatures`, if required, are by the paths of statements.
+
+    `root_verdict` is that on the root's signature, if one is required. `cache` may know the digests of weights.
+    """
+
+    tree: Tree
+    hashed: dict[str, Hashed]
+    now: datetime
+    signatures: dict[str, Verdict] = field(default_factory=dict)
+    root_verdict: Verdict | None = None
+    cache: Cache | None = None
+
+    @functools.cached_property
+    def jobs(self) -> dict[str, Job]:
+        """The jobs of the study by the name of their first output; none without a study.json."""
+        if self.tree.study is None:
+            return {}
+        return {job.outputs[0][0]: job for job in steps.jobs(self.tree.study)}
+
+    def job(self, statement: Statement) -> Job | None:
+        """The study's job that a statement belongs to, or None."""
+        job = self.jobs.get(statement.outputs[0].name)
+        return job if job and job.verb == statement.verb else None
+
+    def output(self, name: str) -> Artifact | None:
+        """An artifact as its producer's statement describes it."""
+        made = self.tree.producer(name)
+        return next((one for one in made.statement.outputs if one.name == name), None) if made else None
+
+    def record(self, name: str) -> dict[str, Any]:
+        """The JSON object in an artifact."""
+        path = self.small(name)
+        value = read_json(path)
+        if not isinstance(value, dict):
+            raise BadInput(path, "", f"found {type(value).__name__}", "an object")
+        return value
+
+    def run(self, record: str) -> RunFacts:
+        """The facts of the run whose run.json is this artifact."""
+        path = self._there(record)
+        folder = path.rpartition("/")[0]
+        self._there(self.tree.named(f"{folder}/history.csv"))
+        found = runs.read(self.tree.root / path)
+        rows, about = found.history(), found.record
+        digests = {key: tuple(_text(row[key]) for row in rows) for key in ("weights_sha256", "draws_sha256")}
+        return RunFacts(
+            record,
+            folder,
+            about["spec"],
+            _text(about["data_sha256"]),
+            _text(about["initial_sha256"]),
+            self._once(tuple(canonical_sha256({**row, "seconds": None}) for row in rows)),
+            self._once(digests["weights_sha256"]),
+            self._once(digests["draws_sha256"]),
+            self._once(tuple(map(_text, about["trainable"]))),
+            about.get("moved_bit"),
+        )
+
+    @functools.cached_property
+    def runs(self) -> tuple[list[RunFacts], list[tuple[str, str]]]:
+        """The facts of every readable run, and for the others why they cannot be read."""
+        facts, damaged = [], []
+        for stated in self.tree.statements:
+            if stated.statement.verb == "train":
+                record = next((one.name for one in stated.statement.outputs if one.role == "record"), at(stated))
+                try:
+                    one = self.run(record)
+                    # A run with impossible values is damaged, so it is not compared.
+                    _ = one.task, one.spec["variant"]["varying"], one.spec["recipe"]["batch_size"]
+                    facts.append(one)
+                except (BadInput, *ODD) as error:
+                    damaged.append((record, reason(error)))
+        return facts, damaged
+
+    @functools.cached_property
+    def _seen(self) -> dict[tuple[str, ...], tuple[str, ...]]:
+        return {}
+
+    def weights(self, run: RunFacts) -> list[dict[str, np.ndarray]]:
+        """A run's weights after each cycle, mapped into memory."""
+        return self.whole(run).snapshots()
+
+    def final_weights(self, run: RunFacts) -> str:
+        """The digest of a run's weights at the end of training: they are read, unless a file of these bytes was."""
+        of_file = self.hashed.get(f"{run.path}/weights.npz", Hashed()).sha256
+        known = self.cache.weights_in(of_file) if self.cache else None
+        if known is None:
+            known, _ = runs.weight_digests(self.weights(run)[-1])
+            if self.cache and of_file:
+                self.cache.keep_weights(of_file, known)
+        return known
+
+    def whole(self, run: RunFacts) -> Run:
+        """A run whose weights are there."""
+        name = self.tree.named(f"{run.path}/weights.npz")
+        self.path(name)
+        return runs.read(self.tree.root / run.path / "run.json")
+
+    def _once(self, digests: tuple[str, ...]) -> tuple[str, ...]:
+        # Equal tuples of different runs are kept once.
+        return self._seen.setdefault(digests, digests)
+
+    def path(self, name: str) -> Path:
+        """Where an artifact lies; it must be there."""
+        path = self.tree.inside(name)
+        if path is None or path not in self.tree.files:
+            raise BadInput(name, "", "is missing", "a file of this study")
+        return self.tree.root / path
+
+    def small(self, name: str) -> Path:
+        """Where an artifact lies that is small enough to be read at once."""
+        return self.tree.root / self._there(name)
+
+    def _there(self, name: str) -> str:
+        """The path in the study of an artifact that is small enough to be read at once."""
+        path = self.tree.inside(name)
+        size = self.tree.files.get(path) if path is not None else None
+        if size is None:
+            raise BadInput(name, "", "is missing", "a file of this study")
+        if size > LARGEST_TEXT:
+            raise BadInput(name, "", f"has {size} bytes", f"at most {LARGEST_TEXT}")
+        return path
+
+
+def each(check: Callable[[Evidence, Statement], Found]) -> Callable[[Evidence], Found]:
+    """A rule that checks every statement; if the check itself fails, its first output gets the finding."""
+
+    @functools.wraps(check)
+    def over_all(evidence: Evidence) -> Found:
+        for stated in evidence.tree.statements:
+            yield from guarded(stated.statement.outputs[0].name, lambda of=stated: check(evidence, of.statement))
+
+    return over_all
+
+
+def guarded(name: str, check: Callable[[], Iterable[tuple[str, str]]]) -> Found:
+    """The findings of a check; an error in the check becomes a finding about `name`."""
+    try:
+        yield from check()
+    except (BadInput, *ODD) as error:
+        yield name, reason(error)
+
+
+def reason(error: Exception) -> str:
+    """Why a check was impossible."""
+    return str(error) if isinstance(error, BadInput) else f"cannot be checked ({type(error).__name__}: {error})"[:300]
+
+
+def differences(one: Any, other: Any, at: str = "") -> list[str]:
+    """The keys under which two JSON values differ, such as `recipe.epochs`; an empty list if they are equal."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        keys = sorted(one.keys() | other.keys())
+        return [
+            key
+            for name in keys
+            for key in (
+                differences(one[name], other[name], f"{at}.{name}".lstrip("."))
+                if name in one and name in other
+                else [f"{at}.{name}".lstrip(".")]
+            )
+        ]
+    # In JSON, 1 and true are different values.
+    return [] if type(one) is type(other) and one == other else [at or "all"]
+
+
+def at(stated: Stated) -> str:
+    """The artifact to name in a finding about a whole statement: its first output."""
+    return stated.statement.outputs[0].name
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is not a text")
+    return value

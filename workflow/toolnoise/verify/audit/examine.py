@@ -1,0 +1,239 @@
+"""The audit of a results folder: every rule on every study, the findings, and the stale results.
+
+A finding means that something is wrong or cannot be known. A result is stale if other code made it than the present
+one and the repository knows that code. It was right at its time, and the next run makes it again. Stale results fail
+an audit only on request (`strict`).
+"""
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from toolnoise.base.printing import aligned, size
+from toolnoise.base.progress import progress
+from toolnoise.record import anonymous
+from toolnoise.record.hashing import Hashed, sha256_of_all
+from toolnoise.record.signing import AllowedSigners, Verdict
+from toolnoise.record.tree import Results, Tree, open_plain, shown
+from toolnoise.verify.audit.cache import Cache
+from toolnoise.verify.audit.evidence import Evidence, guarded
+from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED, Rule, origins, root
+from toolnoise.verify.audit.rules.origins import Stale
+
+# Files that belong to no study are reported under this rule.
+STRAY = "nothing-else-is-there"
+SHOWN = 3
+LEFT = "files are left out of this copy: their digests were compared, their contents not"
+
+
+class Finding(NamedTuple):
+    """A finding: its rule, the artifact by its name in statements, and what is wrong with it."""
+
+    rule: str
+    artifact: str
+    what: str
+
+
+class Coverage(NamedTuple):
+    """The number of files, how many of them have a statement, and their bytes."""
+
+    files: int
+    stated: int
+    bytes: int
+
+    def __str__(self) -> str:
+        """In per cent; 100 only if every file has a statement."""
+        share = 1000 * self.stated // self.files if self.files else 1000
+        text = f"{share // 10} %" if share in (0, 1000) else f"{share / 10:.1f} %"
+        return f"{text} of {self.files} files ({size(self.bytes)}) have a statement"
+
+
+class Audit(NamedTuple):
+    """The result of an audit at `now` (UTC). `notes`: checks that were impossible here, not faults."""
+
+    results: Results
+    evidence: tuple[Evidence, ...]
+    findings: tuple[Finding, ...]
+    stale: tuple[Stale, ...]
+    notes: tuple[str, ...]
+    now: datetime
+    cached: int | None = None
+
+    @property
+    def signers(self) -> Counter[str]:
+        """The number of statements that each allowed signer signed, if signatures are required."""
+        return Counter(
+            name for one in self.evidence for verdict in one.signatures.values() for name in verdict.principals
+        )
+
+    @property
+    def coverage(self) -> Coverage:
+        """The coverage of all studies together."""
+        of = [_coverage(one) for one in self.results.trees]
+        return Coverage(*(sum(numbers) for numbers in zip(*of, strict=True)))
+
+    @property
+    def signatures(self) -> str:
+        """What is known of signatures: whether there are any, and whose they are if somebody asked for them."""
+        count = sum(bool(one.signatures) for tree in self.results.trees for one in tree.statements)
+        of = f"on {count} of {sum(len(tree.statements) for tree in self.results.trees)} statements"
+        on_roots = [one.root_verdict for one in self.evidence if one.root_verdict]
+        if on_roots or any(one.signatures for one in self.evidence):
+            names = dict.fromkeys([*self.signers, *(name for verdict in on_roots for name in verdict.principals)])
+            bad = any(one.rule in (SIGNED.name, ROOT_SIGNED.name) for one in self.findings)
+            return f"not good, {of}: see the findings" if bad else f"good, by {', '.join(map(shown, names))}"
+        return f"present, not checked ({of})" if count else "none"
+
+    @property
+    def roots(self) -> list[str]:
+        """For each study its root, or that it has none."""
+        return [line for one in self.evidence for line in root.lines(one)]
+
+    def is_clean(self, strict: bool) -> bool:
+        """Whether there are no findings and, if `strict`, no stale results."""
+        return not self.findings and not (strict and self.stale)
+
+
+def examine(
+    results: Results,
+    threads: int | None = None,
+    now: datetime | None = None,
+    rules: Sequence[Rule] = RULES,
+    signers: AllowedSigners | None = None,
+    key: AllowedSigners | None = None,
+    cache: Cache | None = None,
+) -> Audit:
+    """Audit loaded results; `threads` is the number of cores by default.
+
+    `signers` may sign statements, the owner of `key` the root. Files whose digests are in a `cache` are not read.
+    """
+    now = now or datetime.now(UTC).replace(tzinfo=None)
+    hashed = _hashed(results.trees, threads or cores(), cache)
+    signed = [_signatures(one, signers) if signers else {} for one in results.trees]
+    of_trees = zip(results.trees, hashed, signed, strict=True)
+    evidence = tuple(Evidence(one, digests, now, verdicts, cache=cache) for one, digests, verdicts in of_trees)
+    for one in evidence if key else ():
+        if top := one.tree.top:
+            one.root_verdict = key.check(one.tree.root / top.path, top.statement)
+    findings = [Finding(STRAY, name, "lies beside the studies and belongs to none") for name in results.strays]
+    for one in evidence:
+        for rule in rules:
+            name = one.tree.named("study.json")
+            # Each finding is reported once, even if the rule finds it more than once.
+            found = dict.fromkeys(guarded(name, lambda one=one, rule=rule: rule.check(one)))
+            findings += [Finding(rule.name, artifact, what) for artifact, what in found]
+    stale = tuple(found for one in evidence for found in origins.stale(one))
+    slim = [f"{one.name}: {len(one.left_out)} {LEFT}" for one in results.trees if one.left_out]
+    hidden = [f"{one.name}: {anonymous.SAYS}" for one in results.trees if one.anonymised]
+    cached = cache.used if cache else None
+    return Audit(results, evidence, tuple(findings), stale, (*slim, *hidden, *origins.notes()), now, cached)
+
+
+def as_json(found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> dict[str, Any]:
+    """The audit as plain values."""
+    return {
+        "results": str(found.results.root),
+        "clean": found.is_clean(strict),
+        "strict": strict,
+        "coverage": found.coverage._asdict(),
+        "studies": [
+            {
+                "study": one.name,
+                "folder": str(one.root),
+                "statements": len(one.statements),
+                "coverage": _coverage(one)._asdict(),
+            }
+            for one in found.results.trees
+        ],
+        "rules": [{"rule": rule.name, "says": rule.says, "findings": _count(found, rule)} for rule in rules],
+        "findings": [one._asdict() for one in found.findings],
+        "signatures": found.signatures,
+        "signers": dict(found.signers),
+        "roots": {one.tree.name: top.sha256 if (top := one.tree.top) else None for one in found.evidence},
+        "stale": [one._asdict() for one in found.stale],
+        "notes": list(found.notes),
+        "from_cache": found.cached,
+    }
+
+
+def as_text(found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> str:
+    """The audit, for a person."""
+    rows = [(rule.name, str(_count(found, rule) or "-"), rule.says) for rule in rules]
+    lines = [*aligned([("rule", "findings", "promise"), *rows]), ""]
+    for rule in rules:
+        of_rule = [one for one in found.findings if one.rule == rule.name]
+        lines += [f"{rule.name}: {shown(one.artifact)}: {shown(one.what)}" for one in of_rule[:SHOWN]]
+        if len(of_rule) > SHOWN:
+            lines.append(f"{rule.name}: and {len(of_rule) - SHOWN} more")
+    lines += [""] if found.findings else []
+    lines += [f"note: {note}" for note in found.notes]
+    lines += _stale_lines(found.stale)
+    lines += [f"signed by {shown(name)}: {count} statements" for name, count in found.signers.items()]
+    lines += [*map(shown, found.roots), f"signatures: {found.signatures}"]
+    studies = ", ".join(shown(one.name) for one in found.results.trees)
+    lines.append(f"{studies}: {found.coverage}")
+    if found.cached is not None:
+        lines.append(f"{found.cached} of {found.coverage.files} digests are from the cache: these files were not read")
+    lines.append(_verdict(found, strict))
+    return "\n".join(lines)
+
+
+def cores() -> int:
+    """The number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _verdict(found: Audit, strict: bool) -> str:
+    if found.findings:
+        count, rules = len(found.findings), len({one.rule for one in found.findings})
+        return f"not clean: {count} finding{'s' * (count > 1)} under {rules} rule{'s' * (rules > 1)}"
+    if found.stale:
+        return f"{'not clean' if strict else 'clean'}; {len(found.stale)} results are stale: other code made them"
+    return "clean"
+
+
+def _stale_lines(stale: Sequence[Stale]) -> list[str]:
+    if not stale:
+        return []
+    changed = Counter(name for one in stale for name in one.changed)
+    lines = [f"stale: {shown(one.artifact)}" for one in stale[:SHOWN]]
+    lines += [f"stale: and {len(stale) - SHOWN} more"] if len(stale) > SHOWN else []
+    listed = ", ".join(f"{shown(name)} ({count})" for name, count in changed.most_common(10))
+    return [*lines, f"changed since: {listed}{' and more' if len(changed) > 10 else ''}", ""]
+
+
+def _coverage(of: Tree) -> Coverage:
+    artifacts = of.artifacts
+    return Coverage(len(artifacts), sum(path in of.producers for path in artifacts), sum(artifacts.values()))
+
+
+def _count(found: Audit, rule: Rule) -> int:
+    return sum(one.rule == rule.name for one in found.findings)
+
+
+def _signatures(tree: Tree, signers: AllowedSigners) -> dict[str, Verdict]:
+    verdicts = signers.check_all({tree.root / one.path: one.statement for one in tree.statements})
+    return {path.relative_to(tree.root).as_posix(): verdict for path, verdict in verdicts.items()}
+
+
+def _hashed(trees: Iterable[Tree], threads: int, cache: Cache | None) -> list[dict[str, Hashed]]:
+    """The digest of every artifact, by study and path; the largest first, so that no thread ends with a long one."""
+    sizes = [(size, number, one.root, path) for number, one in enumerate(trees) for path, size in one.artifacts.items()]
+    sizes.sort(reverse=True)
+    found, unknown = {}, []
+    with progress("reading", sum(size for size, *_ in sizes), "B") as bar:
+        for size, number, root, path in sizes:
+            known = cache.digest(root / path) if cache else None
+            if known:
+                found[number, path] = known
+                bar.update(size)
+            else:
+                unknown.append(((number, path), root / path))
+        keep = [cache.keep] if cache else []
+        found |= sha256_of_all(unknown, threads, open_plain, bar.update, *keep)
+    hashed: list[dict[str, Hashed]] = [{} for _ in trees]
+    for (number, path), one in found.items():
+        hashed[number][path] = one
+    return hashed

@@ -1,0 +1,166 @@
+"""Rules about chains: every artifact can be traced, digest by digest, to data and code from outside."""
+
+from pathlib import Path
+from typing import Any
+
+from toolnoise.base.files import sha256
+from toolnoise.datasets import sources
+from toolnoise.datasets.sources import NOT_CHECKED
+from toolnoise.record import repository
+from toolnoise.record.statements import (
+    CODE,
+    COMMIT,
+    INPUT,
+    LOCK,
+    PACKAGE,
+    RESOURCE,
+    SOURCE,
+    Artifact,
+    Statement,
+)
+from toolnoise.steps import CONFIGURE, STEPS
+from toolnoise.verify.audit.evidence import Evidence, Found, each
+from toolnoise.verify.audit.rules.origins import changed_since
+
+# The kinds of dependency at which a chain may end, and the verbs whose chains may end there.
+ENDS = {SOURCE: (CONFIGURE, "fetch", "prepare", "adopt-run"), PACKAGE: ("prepare",)}
+REPOSITORY = (CODE, RESOURCE, LOCK, COMMIT)
+
+
+@each
+def inputs_are_what_was_made(evidence: Evidence, statement: Statement) -> Found:
+    """Every input has the digest and the size in the statement of the job that made it."""
+    for one in statement.inputs:
+        made = evidence.output(one.name)
+        if made is None:
+            yield statement.outputs[0].name, f"no statement made its input {one.name}"
+        elif (made.sha256, made.size) != (one.sha256, one.size):
+            yield one.name, f"differs from the file that {statement.outputs[0].name} was made from ({one.sha256})"
+
+
+@each
+def inputs_are_the_jobs(evidence: Evidence, statement: Statement) -> Found:
+    """Every job had the inputs that the study defines for it, with their roles and in their order."""
+    # Other code may define others, so this asks nothing of a stale result.
+    job = evidence.job(statement)
+    found = tuple((one.name, one.role) for one in statement.inputs)
+    # The order of the page's inputs does not matter.
+    same = sorted if job and job.verb == "report" else tuple
+    if job and same(found) != same(job.inputs) and not changed_since(evidence, statement):
+        other = sorted(set(found) ^ set(job.inputs))
+        which = f"differs in {other[0][0]} ({other[0][1]})" if other else "has them in another order"
+        yield statement.outputs[0].name, f"was made from {len(found)} files, the study's job {which}"
+
+
+@each
+def chains_end_in_sources(evidence: Evidence, statement: Statement) -> Found:
+    """Every chain ends in declared data, in a package's file or in the repository; none breaks off."""
+    name, verb = statement.outputs[0].name, statement.verb
+    for one in statement.dependencies:
+        if one.kind not in (INPUT, *ENDS, *REPOSITORY):
+            yield name, f"was made from {one.name}, of unknown kind {one.kind!r}"
+        elif one.kind in ENDS and verb not in ENDS[one.kind]:
+            yield name, f"a {verb} job cannot be made from a {one.kind}, such as {one.name}"
+        elif one.kind != INPUT and evidence.tree.inside(one.name) is not None:
+            yield name, f"calls {one.name}, a result, a {one.kind}"
+    needed = verb in STEPS and any(not read.optional for read in STEPS[verb].reads.values())
+    if needed and not statement.inputs:
+        yield name, f"a {verb} job without inputs"
+
+
+@each
+def data_is_the_declared(evidence: Evidence, statement: Statement) -> Found:
+    """Data sets come from the files that the study declares, with the published and the recorded digests."""
+    job, name = evidence.job(statement), statement.outputs[0].name
+    if job is not None and statement.verb == "adopt-run":
+        yield from _as_adopted(statement)
+    if job is None or statement.verb not in ("fetch", "prepare"):
+        return
+    entry = job.parameters["entry"]
+    declared, stated = sources.sources(entry), _of(statement, SOURCE)
+    if len(declared) != len(stated):
+        yield name, f"comes from {len(stated)} files; the study declares {len(declared)}"
+        return
+    for source, one in zip(declared, stated, strict=True):
+        if source["path"] != one.name and not source["path"].endswith(f"/{one.name}"):
+            yield name, f"comes from {one.name}; the study declares {source['path']}"
+        published = source.get("checksum", "").removeprefix("sha256:").lower()
+        if source.get("checksum", "").startswith("sha256:") and published != one.sha256:
+            yield name, f"comes from a {one.name} that differs from the published one"
+    yield from _as_fetched(evidence, statement, stated)
+    embedded, packages = sources.bundled(entry), _of(statement, PACKAGE)
+    if statement.verb == "prepare" and [one.name for one in packages] != ([embedded[1]] if embedded else []):
+        yield name, f"comes from {', '.join(one.name for one in packages) or 'no package'}"
+    for one in packages:
+        if embedded and one.uri == _uri(embedded[0]) and one.sha256 != _installed(*embedded):
+            yield name, f"comes from a {one.name} that differs from the one in {one.uri}"
+
+
+def _as_adopted(statement: Statement) -> Found:
+    """The files that a run was adopted from, as far as they are here."""
+    for one in _of(statement, SOURCE):
+        if Path(one.name).is_file() and sha256(Path(one.name)) != one.sha256:
+            yield statement.outputs[0].name, f"was adopted from another {one.name} than the one here, which differs"
+
+
+def chains_have_no_circle(evidence: Evidence) -> Found:
+    """No artifact is made from itself, directly or through others."""
+    waits_for, needed_by, free = {}, {}, []
+    for number, stated in enumerate(evidence.tree.statements):
+        makers = [evidence.tree.producer(one.name) for one in stated.statement.inputs]
+        numbers = {id(one.statement) for one in makers if one}
+        waits_for[id(stated.statement)] = len(numbers)
+        for other in numbers:
+            needed_by.setdefault(other, []).append(number)
+        if not numbers:
+            free.append(number)
+    reached = set(free)
+    while free:
+        done = evidence.tree.statements[free.pop()]
+        for number in needed_by.get(id(done.statement), ()):
+            follower = id(evidence.tree.statements[number].statement)
+            waits_for[follower] -= 1
+            if not waits_for[follower]:
+                reached.add(number)
+                free.append(number)
+    for number, stated in enumerate(evidence.tree.statements):
+        if number not in reached:
+            yield stated.statement.outputs[0].name, "is made from itself, or from an artifact that is"
+
+
+def _as_fetched(evidence: Evidence, statement: Statement, stated: list[Artifact]) -> Found:
+    """The prepared data and the record of fetching name the files that were fetched."""
+    if not stated:
+        return
+    record = statement.outputs[0].name if statement.verb == "fetch" else _record_of(evidence, statement)
+    pairs = zip(sources.sources(statement.parameters["entry"]), stated, strict=True)
+    fetched = [_fetched(source, one) for source, one in pairs]
+    if evidence.record(record) != {"dataset": statement.parameters["dataset"], "sources": fetched}:
+        yield statement.outputs[0].name, f"comes from other files than {record} lists"
+
+
+def _fetched(source: sources.Source, one: Artifact) -> dict[str, Any]:
+    """A file's entry in the record of fetching."""
+    known = {key: source[key] for key in ("url", "page", "checksum") if source.get(key) not in (None, NOT_CHECKED)}
+    return {"path": str(Path(source["path"])), "bytes": one.size, "sha256": one.sha256, **known}
+
+
+def _record_of(evidence: Evidence, statement: Statement) -> str:
+    dataset = statement.parameters["dataset"]
+    return next(
+        job.outputs[0][0]
+        for job in evidence.jobs.values()
+        if job.verb == "fetch" and job.parameters["dataset"] == dataset
+    )
+
+
+def _of(statement: Statement, kind: str) -> list[Artifact]:
+    return [one for one in statement.dependencies if one.kind == kind]
+
+
+def _uri(package: str) -> str:
+    return f"pkg:pypi/{package}@{repository.versions(package).get(package)}"
+
+
+def _installed(package: str, file: str) -> str:
+    return sha256(repository.installed_file(package, file))

@@ -1,0 +1,130 @@
+"""Rules about files: each has a statement, none is missing, none has changed, and all are plain files."""
+
+from toolnoise.record.statements import Statement, path_for
+from toolnoise.record.tree import CHECKPOINTS, Stated
+from toolnoise.study import layout
+from toolnoise.verify.audit.evidence import Evidence, Found, at, each, guarded
+from toolnoise.verify.audit.rules.origins import changed_since
+
+
+def statements_can_be_read(evidence: Evidence) -> Found:
+    """Every file under statements/ is a statement in the recorder's format."""
+    for path, error in evidence.tree.unreadable.items():
+        yield evidence.tree.named(path), str(error)
+
+
+def every_file_is_stated(evidence: Evidence) -> Found:
+    """Every file is an output of exactly one statement."""
+    tree = evidence.tree
+    for path in tree.artifacts:
+        makers = tree.producers.get(path, ())
+        if len(makers) != 1:
+            several = ", ".join(one.path for one in makers[:3])
+            found = f"is an output of {len(makers)} statements: {several}" if makers else "has no statement"
+            yield tree.named(path), found
+
+
+@each
+def every_output_is_there(evidence: Evidence, statement: Statement) -> Found:
+    """Every file in a statement exists, or is left out of a slim copy with the digest in its statement."""
+    for one in statement.outputs:
+        path = evidence.tree.inside(one.name)
+        if path is None:
+            yield one.name, f"lies outside the study {evidence.tree.name!r}, whose statement names it"
+        elif evidence.tree.lacks(path):
+            yield one.name, "is stated but missing"
+        elif evidence.tree.left_out.get(path, one.sha256) != one.sha256:
+            yield one.name, f"is left out with the SHA-256 {evidence.tree.left_out[path]}; stated: {one.sha256}"
+
+
+@each
+def digests_match(evidence: Evidence, statement: Statement) -> Found:
+    """Every file has the size and the SHA-256 in its statement."""
+    for one in statement.outputs:
+        path = evidence.tree.inside(one.name)
+        if path not in evidence.tree.files:
+            continue
+        found = evidence.hashed.get(path)
+        if found is None or found.why:
+            yield one.name, f"cannot be read ({found.why if found else 'it is not hashed'})"
+        elif found.size != one.size:
+            yield one.name, f"has {found.size} bytes; stated: {one.size}"
+        elif found.sha256 != one.sha256:
+            yield one.name, f"its SHA-256 is {found.sha256}; stated: {one.sha256}"
+        elif found.size != evidence.tree.files[path]:
+            yield one.name, "changed while the audit ran"
+
+
+def only_plain_files(evidence: Evidence) -> Found:
+    """There are no symbolic links, scratch files or unreadable folders."""
+    tree = evidence.tree
+    for path, what in tree.strange.items():
+        yield tree.named(path), f"is {what}" if not what.startswith(("gone", "cannot")) else what
+    for path in tree.files:
+        if any(part.startswith(".") for part in path.split("/")):
+            yield (
+                tree.named(path),
+                "is hidden: left by an interrupted job (`toolnoise audit --clean` removes that), or put there",
+            )
+
+
+def nothing_else_is_there(evidence: Evidence) -> Found:
+    """The study names every file and every statement."""
+    tree = evidence.tree
+    if tree.study is None:
+        return
+    named = {name for job in evidence.jobs.values() for name, _ in job.outputs}
+    for path in tree.artifacts:
+        if tree.named(path) not in named:
+            yield tree.named(path), "is not part of the study"
+    study = tree.study
+    unfinished = {path for cell in study.cells for path in study.runs(layout.CHECKPOINT, cell)}
+    for path in tree.files:
+        if path.startswith(f"{CHECKPOINTS}/") and tree.named(path) not in unfinished:
+            yield tree.named(path), "is not a checkpoint of one of the study's runs"
+    for one in tree.statements:
+        if evidence.job(one.statement) is None:
+            yield at(one), f"states a {one.statement.verb} job that is not part of the study"
+
+
+def no_checkpoint_is_left(evidence: Evidence) -> Found:
+    """No checkpoint lies beside a finished run: if the run were made again, training would start from it."""
+    tree, study = evidence.tree, evidence.tree.study
+    for cell in study.cells if study else ():
+        for kept, record in zip(study.runs(layout.CHECKPOINT, cell), study.runs(layout.RECORD, cell), strict=True):
+            if tree.inside(kept) in tree.files and tree.inside(record) in tree.files:
+                yield kept, f"lies beside the finished run {record}: remove it"
+
+
+def study_is_complete(evidence: Evidence) -> Found:
+    """The study can be read, and every file that it names exists, or is left out of a slim copy."""
+    tree = evidence.tree
+    if tree.study is None:
+        yield tree.named("study.json"), tree.why
+        return
+    shown = _shown(evidence)
+    for job in evidence.jobs.values():
+        for name, _ in job.outputs:
+            unknown = job.verb == "render" and shown is not None and name not in shown
+            if job.needed and tree.lacks(tree.inside(name)) and not unknown:
+                yield name, "is missing"
+
+
+def _shown(evidence: Evidence) -> set[str] | None:
+    """What a stale page shows. The code that wrote it may not have had each kind of figure that there is now."""
+    page = evidence.tree.producer(evidence.tree.study.path(layout.PAGE))
+    if page is None or not changed_since(evidence, page.statement):
+        return None
+    return {one.name for one in page.statement.inputs}
+
+
+def statements_lie_in_place(evidence: Evidence) -> Found:
+    """Every statement lies at the path that follows from its first output."""
+    for one in evidence.tree.statements:
+        yield from guarded(at(one), lambda one=one: _place(evidence, one))
+
+
+def _place(evidence: Evidence, stated: Stated) -> Found:
+    lies, expected = evidence.tree.named(stated.path), path_for(at(stated)).as_posix()
+    if lies != expected:
+        yield at(stated), f"its statement lies at {lies}; expected: {expected}"

@@ -1,0 +1,78 @@
+"""Rules about the root: the statement of the page, which has the digest of every other statement of the study.
+
+The page is made last, from everything. So one digest, or one signature, stands for all statements, and a change
+anywhere in one of them is found. A job that the page does not wait for (a report, a measured speed) may be performed
+again later: its new statement is not under the root until the page is made again. The audit says so without a finding.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from toolnoise.record.statements import path_for
+from toolnoise.steps import CONFIGURE, Job
+from toolnoise.study import layout
+from toolnoise.verify.audit.evidence import Evidence, Found, at
+
+
+class Unnamed(NamedTuple):
+    """A statement that is not as the root names it: the artifact to name, what differs, whether that is ordinary."""
+
+    artifact: str
+    what: str
+    ordinary: bool
+
+
+def statements_are_the_roots(evidence: Evidence) -> Found:
+    """Every statement has the digest that the root, the statement of the page, has of it."""
+    yield from ((one.artifact, one.what) for one in _unnamed(evidence) if not one.ordinary)
+
+
+def root_is_signed(evidence: Evidence) -> Found:
+    """The root has a signature by the required key, and names every statement as it is."""
+    root = evidence.tree.top
+    if root is None:
+        yield (
+            layout.PAGE.format(study=evidence.tree.name),
+            "has no statement that names the others",
+        )
+        return
+    if evidence.root_verdict is None or evidence.root_verdict.why:
+        yield at(root), evidence.root_verdict.why if evidence.root_verdict else "its signature is not checked"
+    yield from ((one.artifact, one.what) for one in _unnamed(evidence) if one.ordinary)
+
+
+def lines(evidence: Evidence) -> Iterator[str]:
+    """The root's digest, and what it does not vouch for."""
+    name, root = evidence.tree.name, evidence.tree.top
+    if root is None:
+        yield f"{name}: no chain: there is no statement of a page that names the digests of the others"
+        return
+    yield f"{name}: root {root.sha256} (the statement of the page; it names {len(root.statement.chain or {})} others)"
+    late = [one.artifact for one in _unnamed(evidence) if one.ordinary]
+    if late:
+        more = " and more" if len(late) > 3 else ""
+        yield f"{name}: not under the root: {len(late)} statements, such as that of {', '.join(late[:3])}{more}"
+
+
+def _unnamed(evidence: Evidence) -> Iterator[Unnamed]:
+    tree, root = evidence.tree, evidence.tree.top
+    if root is None:
+        return
+    named = dict(root.statement.chain or {})
+    for one in tree.statements:
+        digest = named.pop(tree.named(one.path), None)
+        if one is root or digest == one.sha256:
+            continue
+        what = f"its statement has the SHA-256 {one.sha256}; the root names {digest or 'no such statement'}"
+        later = digest is None or one.statement.finished > root.statement.finished
+        yield Unnamed(at(one), what, later and not _comes_before(evidence.job(one.statement)))
+    jobs = {path_for(first).as_posix(): job for first, job in evidence.jobs.items()} if named else {}
+    for name in named:
+        if tree.inside(name) not in tree.unreadable:
+            unneeded = name in jobs and not jobs[name].needed
+            yield Unnamed(name, "is named by the root, and is not there", ordinary=unneeded)
+
+
+def _comes_before(job: Job | None) -> bool:
+    """Whether the page waits for the job. For the study itself it does not: a change may concern no job."""
+    return job is not None and job.needed and job.verb != CONFIGURE

@@ -1,0 +1,140 @@
+"""A study as a Workflow Run RO-Crate: Provenance Run Crate 0.5 on RO-Crate 1.1, a folder or a zip file.
+
+Everything in it comes from the study's statements; nothing is measured or invented. The same study and program give
+the same bytes. Packed files are verified against their statements.
+"""
+
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, NamedTuple
+
+from rocrate.model.computerlanguage import snakemake
+from rocrate.model.contextentity import ContextEntity
+from rocrate.rocrate import ROCrate
+
+from toolnoise.base.errors import BadInput
+from toolnoise.base.files import filling, replacing
+from toolnoise.base.program import ROOT
+from toolnoise.base.progress import progress
+from toolnoise.record import tree as trees
+from toolnoise.record.statements import COMMIT
+from toolnoise.record.tree import Tree
+from toolnoise.verify.crate import citation
+from toolnoise.verify.crate.citation import Author
+from toolnoise.verify.crate.contents import Contents, Packed
+from toolnoise.verify.crate.entities import Graph
+from toolnoise.verify.crate.graph import SNAKEMAKE, TERMS, WORKFLOW_CRATE, describe
+from toolnoise.verify.share import anonymised
+
+VERSION = "1.1"
+
+
+class Export(NamedTuple):
+    """The counts of an export: jobs, packed and only referenced files; files left out, because they name somebody."""
+
+    jobs: int
+    packed: int
+    referenced: int
+    left_out: tuple[str, ...] = ()
+
+
+def export(study: Path, out: Path, embed: bool, anonymous: bool = False) -> Export:
+    """Write the crate of a study's results folder, with all its files if `embed`, otherwise the small ones."""
+    _check_place(study, out)
+    if anonymous:
+        with anonymised.copied(study) as copy:
+            return _export(copy.root, out, embed, anonymous)._replace(left_out=copy.left_out)
+    return _export(study, out, embed, anonymous)
+
+
+def _export(study: Path, out: Path, embed: bool, anonymous: bool) -> Export:
+    tree = _finished(trees.load_study(study))
+    last = max((one.statement for one in tree.statements), key=lambda statement: statement.finished)
+    commit = next((one.sha256 for one in last.dependencies if one.kind == COMMIT), None)
+    own = tree.root.resolve().parent.parent / citation.NAME
+    cited = own if tree.root.resolve().parent.name == trees.RESULTS and own.exists() else ROOT / citation.NAME
+    owners = citation.read(cited)
+    if anonymous:
+        owners = owners._replace(authors=(Author("Anonymous authors", is_group=True),))
+    contents = Contents(tree, embed, commit, None if anonymous else cited)
+    graph = describe(tree, contents, owners, citation.read(ROOT / citation.NAME))
+    crate = _crate(graph)
+    referenced = sum(identifier.startswith("#file/") for identifier, _ in graph.entities())
+    try:
+        _write(crate, out)
+    except UnicodeEncodeError as error:
+        raise BadInput(study, "", f"a statement has invalid Unicode text ({error.reason})", "UTF-8") from None
+    return Export(len(tree.statements), len(graph.packed), referenced)
+
+
+def _check_place(study: Path, out: Path) -> None:
+    """Refuse to overwrite anything but an archive, and to write among results, where each file has a statement."""
+    if out.resolve().is_relative_to(study.resolve()):
+        raise BadInput(out, "", "lies among the results", "a folder or .zip file elsewhere")
+    if out.suffix == ".zip" and not out.is_dir():
+        return
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise BadInput(out, "", "already exists", "a new or empty folder, or a .zip file")
+
+
+def _finished(tree: Tree) -> Tree:
+    for error in tree.unreadable.values():
+        raise error
+    if not tree.statements:
+        raise BadInput(tree.root, "", "has no statements", "a study's results, such as results/demo")
+    return tree
+
+
+def _crate(graph: Graph) -> ROCrate:
+    crate = ROCrate(version=VERSION)
+    crate.metadata.extra_terms.update(TERMS)
+    crate.metadata["conformsTo"] = [{"@id": crate.metadata.profile}, {"@id": WORKFLOW_CRATE}]
+    for identifier, properties in graph.entities():
+        if identifier in graph.packed:
+            crate.add(Packed(crate, *graph.packed[identifier], properties))
+        elif identifier == crate.root_dataset.id:
+            for name, value in properties.items():
+                if not name.startswith("@"):
+                    crate.root_dataset[name] = value
+        else:
+            crate.add(ContextEntity(crate, identifier, properties))
+    language = crate.add(snakemake(crate, crate.get(SNAKEMAKE)["softwareVersion"]))
+    crate.mainEntity["programmingLanguage"] = language
+    return crate
+
+
+def _write(crate: ROCrate, out: Path) -> None:
+    """Write all or nothing: beside the final place, then renamed."""
+    if out.suffix == ".zip":
+        with replacing(out) as scratch, zipfile.ZipFile(scratch, "w", zipfile.ZIP_DEFLATED) as archive:
+            _pack(crate, lambda name: _member(archive, name))
+        return
+    with filling(out) as scratch:
+        _pack(crate, lambda name: _file(scratch, name))
+
+
+def _pack(crate: ROCrate, opened: Callable[[str], IO[bytes]]) -> None:
+    packed = [entity for entity in crate.data_entities if isinstance(entity, Packed)]
+    with progress("packing", sum(entity.content.size for entity in packed), "B") as bar:
+        for entity in packed:
+            with opened(entity.path) as file:
+                for _, chunk in entity.stream():
+                    bar.update(file.write(chunk))
+    for name, chunk in crate.metadata.stream():
+        with opened(name) as file:
+            file.write(chunk)
+
+
+def _file(folder: Path, name: str) -> IO[bytes]:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path.open("xb")
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> IO[bytes]:
+    # The date is 1980, so an archive of the same files has the same bytes.
+    about = zipfile.ZipInfo(name)
+    about.compress_type = zipfile.ZIP_DEFLATED
+    about.external_attr = 0o644 << 16
+    return archive.open(about, "w", force_zip64=True)

@@ -1,0 +1,151 @@
+"""The files in a crate: the study's files up to a size, or all of them, and the program's files as they were used.
+
+Every packed file has the digest in its statement. Data from outside is never packed: the study may not be allowed to
+redistribute it, and its statement says where to get it.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from rocrate.model.file import File
+from rocrate.rocrate import ROCrate
+
+from toolnoise.base import faults, files, program
+from toolnoise.base.errors import BadInput
+from toolnoise.record import repository
+from toolnoise.record.statements import CODE, LOCK, RESOURCE, Artifact
+from toolnoise.record.tree import Tree, open_plain
+
+# Figures, tables and records of runs are smaller; weights, predictions and pictures are larger.
+SMALL = 2**20
+CHUNK = 2**20
+ENTRIES = ("Snakefile", "workflow/Snakefile", "LICENSE")
+RULES = "workflow/rules"
+# The kinds of dependency that belong to the program.
+PROGRAM = (CODE, RESOURCE, LOCK)
+CONFIGURATION = "configuration"
+
+
+@dataclass(frozen=True)
+class Content:
+    """The bytes of a file, or its path, and the required SHA-256."""
+
+    at: Path | bytes
+    sha256: str
+    size: int
+
+
+class Packed(File):
+    """A file that is verified during packing."""
+
+    def __init__(self, crate: ROCrate, name: str, content: Content, properties: dict[str, Any]) -> None:
+        super().__init__(crate, dest_path=name, properties=properties)
+        self.path, self.content = name, content
+
+    def stream(self, chunk_size: int = CHUNK) -> Iterator[tuple[str, bytes]]:
+        """The bytes in chunks, each with the path in the crate, as `rocrate` expects."""
+        digest = hashlib.sha256()
+        for chunk in _chunks(self.content.at, chunk_size):
+            digest.update(chunk)
+            yield self.path, chunk
+        if digest.hexdigest() != self.content.sha256:
+            found = f"has SHA-256 {digest.hexdigest()[:12]}…, not {self.content.sha256[:12]}…"
+            raise BadInput(self.content.at, "", found, "the digest in its statement; see `toolnoise audit`")
+
+
+@dataclass(frozen=True)
+class Contents:
+    """Finds the files of a study and of the program that made it; all of the study's files if `embed`."""
+
+    tree: Tree
+    embed: bool
+    commit: str | None
+    citation: Path | None
+
+    def of(self, artifact: Artifact) -> Content | None:
+        """The content of an artifact; None if it is not packed."""
+        path = self.tree.inside(artifact.name)
+        if path is not None:
+            return self._of_study(artifact, path)
+        if artifact.kind in PROGRAM:
+            return self._of_program(artifact)
+        return self._beside(artifact) if artifact.role == CONFIGURATION else None
+
+    def program(self) -> dict[str, Content]:
+        """The workflow itself, which no statement names: from the commit that made the study, or else from here."""
+        rules = sorted(f"{RULES}/{path.name}" for path in program.path_of(RULES).glob("*.smk"))
+        used = {name: in_memory(self._used(name)) for name in (*ENTRIES, *rules)}
+        return used | ({self.citation.name: in_memory(files.read_bytes(self.citation))} if self.citation else {})
+
+    def statement(self, path: str) -> Content:
+        """A statement of the study."""
+        with files.readable(self.tree.root / path, "a statement"), open_plain(self.tree.root / path) as file:
+            digest, size = hashlib.sha256(), 0
+            while chunk := file.read(CHUNK):
+                digest.update(chunk)
+                size += len(chunk)
+        return Content(self.tree.root / path, digest.hexdigest(), size)
+
+    def _used(self, name: str) -> bytes:
+        there = repository.show(self.commit, name) if self.commit else None
+        return there if there is not None else program.path_of(name).read_bytes()
+
+    def _of_study(self, artifact: Artifact, path: str) -> Content | None:
+        size = self.tree.files.get(path)
+        if size is None and self.embed:
+            found = self.tree.strange.get(path, "no such file")
+            raise BadInput(self.tree.root / path, "", found, "the file in its statement, to pack it")
+        if size is None or not (self.embed or size <= SMALL):
+            return None
+        return Content(self.tree.root / path, artifact.sha256, size)
+
+    def _of_program(self, artifact: Artifact) -> Content | None:
+        here = _at(program.path_of(artifact.name), artifact) or self._beside(artifact)
+        if here or not self.commit or not is_plain(artifact.name):
+            return here
+        return _if_it_is(repository.show(self.commit, artifact.name), artifact)
+
+    def _beside(self, artifact: Artifact) -> Content | None:
+        """A file of the folder in which Snakemake ran, which contains results/<study>/."""
+        return _at(self.tree.root.resolve().parent.parent / artifact.name, artifact)
+
+
+def in_memory(found: bytes) -> Content:
+    """The content for these bytes."""
+    return Content(found, hashlib.sha256(found).hexdigest(), len(found))
+
+
+def is_plain(name: str) -> bool:
+    """Whether a name can only mean one file below the folder that it is read from."""
+    path = PurePosixPath(name)
+    return not path.is_absolute() and str(path) == name and ".." not in path.parts and "\0" not in name
+
+
+def _at(path: Path, artifact: Artifact) -> Content | None:
+    if not is_plain(artifact.name):
+        return None
+    try:
+        with open_plain(path) as file:
+            return _if_it_is(file.read(SMALL + 1), artifact)
+    except OSError:
+        return None
+
+
+def _if_it_is(found: bytes | None, artifact: Artifact) -> Content | None:
+    content = None if found is None else in_memory(found)
+    return content if content and content.sha256 == artifact.sha256 else None
+
+
+def _chunks(at: Path | bytes, size: int) -> Iterator[bytes]:
+    if isinstance(at, bytes):
+        yield at
+        return
+    try:
+        with open_plain(at) as file:
+            while chunk := file.read(size):
+                yield chunk
+    except OSError as error:
+        raise BadInput(at, "", f"cannot be read ({faults.called(error)})", "a file") from None

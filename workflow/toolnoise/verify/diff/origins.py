@@ -1,0 +1,90 @@
+"""The origins of a result (spec, code, environment, data and lock), and the differences between those of two results.
+
+They come from the job's statement. A run without a statement has only its record, which does not cover the code.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from toolnoise.base.files import canonical_sha256
+from toolnoise.record.statements import (
+    CODE,
+    COMMIT,
+    INPUT,
+    LOCK,
+    PACKAGE,
+    RESOURCE,
+    SOURCE,
+    Artifact,
+    Statement,
+)
+from toolnoise.verify.diff.changes import changes
+
+PARTS = ("spec", "code", "environment", "data", "lock")
+# Reported for two jobs only: for many jobs, the places where they ran would drown the rest.
+WHERE = ("host", "slurm")
+
+Differences = dict[str, list[dict[str, Any]] | None]
+
+
+def of_statement(statement: Statement) -> dict[str, Any]:
+    """The origins of a job by part, each a nested object."""
+    parameters = statement.parameters
+    return {
+        "spec": parameters.get("spec", {key: value for key, value in parameters.items() if key != "keys"}),
+        "code": {
+            "commit": {one.name: one.sha256 for one in _kinds(statement, COMMIT)} | {"changes": statement.changes},
+            "files": {one.name: one.sha256 for one in _kinds(statement, CODE, RESOURCE)},
+        },
+        "environment": {**statement.observed, "programs": statement.versions},
+        # By role, because the names of inputs contain the study's name.
+        "data": _digests(_kinds(statement, SOURCE, PACKAGE), of_inputs=_kinds(statement, INPUT)),
+        "lock": {one.name: one.sha256 for one in _kinds(statement, LOCK)},
+    }
+
+
+def of_run(record: dict[str, Any], statement: Statement | None) -> dict[str, Any]:
+    """The origins of a run by part; None for an unknown part."""
+    parts = of_statement(statement) if statement else dict.fromkeys(PARTS)
+    environment = {**(record.get("observed") or {}), **({"programs": statement.versions} if statement else {})}
+    data = {"content": record.get("data_sha256"), **(parts["data"] or {})}
+    return {**parts, "spec": record["spec"], "environment": environment, "data": data}
+
+
+def differences(one: dict[str, Any], other: dict[str, Any]) -> Differences:
+    """The differences by part; None for a part that is unknown for one of the two."""
+    return {part: None if None in (one[part], other[part]) else rows(one[part], other[part]) for part in PARTS}
+
+
+def rows(one: Any, other: Any) -> list[dict[str, Any]]:
+    """The differences between two values, one row per dotted key."""
+    return [{"key": change.key, "a": change.one, "b": change.other} for change in changes(one, other)]
+
+
+def merged(found: Iterable[Differences]) -> Differences:
+    """The differences of many pairs as those of one: each is listed once, without the places where the jobs ran."""
+    parts: Differences = dict.fromkeys(PARTS)
+    seen: set[str] = set()
+    for differing in found:
+        for part, differ in differing.items():
+            if differ is None:
+                continue
+            parts[part] = parts[part] or []
+            for row in differ:
+                digest = canonical_sha256([part, row])
+                if digest not in seen and row["key"].partition(".")[0] not in WHERE:
+                    seen.add(digest)
+                    parts[part].append(row)
+    return parts
+
+
+def _kinds(statement: Statement, *kinds: str) -> list[Artifact]:
+    return [one for one in statement.dependencies if one.kind in kinds]
+
+
+def _digests(sources: list[Artifact], of_inputs: list[Artifact]) -> dict[str, str | list[str]]:
+    by_role: dict[str, list[str]] = {}
+    for one in of_inputs:
+        by_role.setdefault(one.role, []).append(one.sha256)
+    inputs = {role: found[0] if len(found) == 1 else found for role, found in by_role.items()}
+    return {one.name: one.sha256 for one in sources} | inputs

@@ -1,0 +1,94 @@
+"""The code of a job as its statement records it: file by file, from here or from the stated commit."""
+
+import hashlib
+import shutil
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+
+from toolnoise.base import code_digest, program
+from toolnoise.base.files import sha256
+from toolnoise.base.program import PACKAGE
+from toolnoise.record import repository
+from toolnoise.record.statements import CODE, COMMIT, RESOURCE, Artifact, Statement
+
+# Where the package lies in the repository.
+WORKFLOW = str(PurePosixPath(program.NAME).parent)
+
+
+class Code(NamedTuple):
+    """The folder to import the package from and a name for it, or the files that are missing."""
+
+    folder: Path
+    called: str
+    missing: tuple[str, ...] = ()
+
+
+class Own(NamedTuple):
+    """A user's own module: its place in the folder of a study, and its recorded version."""
+
+    place: str
+    source: Path | bytes | None
+
+
+def package(statement: Statement, scratch: Path) -> Code:
+    """The package as the statement records it: the present one if it matches, else written to `scratch`."""
+    recorded = [one for one in statement.dependencies if one.kind in (CODE, RESOURCE) and not _is_own(one)]
+    absent = [one for one in recorded if not _is(program.path_of(one.name), one)]
+    if not absent:
+        return Code(PACKAGE.parent, "the code here")
+    commit = _commit(statement)
+    at_commit = repository.files_of(commit, (one.name for one in recorded))
+    missing = [one.name for one in absent if at_commit.get(one.name) != one.sha256]
+    if missing:
+        return Code(PACKAGE.parent, "", tuple(missing))
+    repository.extract(commit, scratch)
+    for one in recorded:
+        # Files that were changed when the job ran and have been committed since.
+        if at_commit.get(one.name) != one.sha256:
+            (scratch / one.name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(program.path_of(one.name), scratch / one.name)
+    return Code(scratch / WORKFLOW, f"the code of commit {commit[:12]}")
+
+
+def own_modules(statement: Statement, folder: Path) -> Iterator[Own]:
+    """The user's own modules for a study that ran in `folder`.
+
+    A module in the repository was recorded by its path there, any other by its path in the user's folder. All of them
+    lie in the folder that the model's builder is imported from.
+    """
+    recorded = [one for one in statement.dependencies if _is_own(one)]
+    if not recorded:
+        return
+    prefix = _folder_of(statement.parameters, [one.name for one in recorded])
+    for one in recorded:
+        place = one.name.removeprefix(prefix)
+        paths = (folder / place, folder / one.name, program.path_of(one.name))
+        found: Path | bytes | None = next((path for path in paths if _is(path, one)), None)
+        if found is None and (commit := _commit(statement)):
+            text = repository.show(commit, one.name)
+            found = text if text is not None and hashlib.sha256(text).hexdigest() == one.sha256 else None
+        yield Own(place, found)
+
+
+def _is_own(one: Artifact) -> bool:
+    return one.kind == CODE and not one.name.startswith(f"{WORKFLOW}/")
+
+
+def _folder_of(parameters: dict[str, Any], names: list[str]) -> str:
+    """The prefix of the recorded names before the path of the model's builder, or of a training program's script."""
+    for named in code_digest.named_by(parameters["spec"]):
+        module = PurePosixPath(*named.split(".")).as_posix()
+        for ending in (named,) if named.endswith(code_digest.SCRIPT) else (f"{module}.py", f"{module}/__init__.py"):
+            for name in names:
+                if name == ending or name.endswith(f"/{ending}"):
+                    return name.removesuffix(ending)
+    return ""
+
+
+def _commit(statement: Statement) -> str:
+    return next((one.sha256 for one in statement.dependencies if one.kind == COMMIT), "")
+
+
+def _is(path: Path, one: Artifact) -> bool:
+    return path.is_file() and sha256(path) == one.sha256

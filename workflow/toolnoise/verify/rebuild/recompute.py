@@ -1,0 +1,27 @@
+"""The audit's rule for `--recompute`: every result that needs no training is made again and compared."""
+
+from toolnoise.steps import STEPS
+from toolnoise.study.cells import Training
+from toolnoise.verify.audit.evidence import Evidence, Found
+from toolnoise.verify.audit.rules import rule
+from toolnoise.verify.rebuild.sampling import Made
+
+
+def results_are_reproduced(evidence: Evidence) -> Found:
+    """Every result but the trained runs, made again from its statement, has the same bits."""
+    # Imported here: an audit without this rule does without what jobs need.
+    from toolnoise.verify.rebuild import rebuild
+
+    jobs = [Made(evidence.tree, one.path, one.statement) for one in evidence.tree.statements]
+    cheap = [made for made in jobs if _is_cheap(made) and made.statement.verb not in rebuild.UNREPEATABLE]
+    for outcome in rebuild.rebuild(cheap, keep=False):
+        if outcome.verdict in (rebuild.DIFFERS, rebuild.LACKING):
+            yield outcome.made.statement.outputs[0].name, f"{outcome.verdict}: {'; '.join(outcome.lines)}"
+
+
+def _is_cheap(made: Made) -> bool:
+    verb = made.statement.verb
+    return verb in STEPS and STEPS[verb].place is not Training
+
+
+RULE = rule(results_are_reproduced)

@@ -1,0 +1,103 @@
+"""The jobs behind given files, and samples of jobs that take each kind of job in turn."""
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from toolnoise import streams
+from toolnoise.base.errors import BadInput
+from toolnoise.record import tree
+from toolnoise.record.statements import FOLDER, SUFFIX, Statement
+from toolnoise.record.tree import Tree, shown
+
+WANTED = "a run, or any file under results that has a statement"
+# The first kinds of job in a sample, so that a small one covers each stage; others follow.
+FIRST = ("train with noise", "picture", "measure", "table", "predict", "train", "prepare", "collect")
+
+
+class Made(NamedTuple):
+    """A finished job of a study, with its statement."""
+
+    tree: Tree
+    path: str
+    statement: Statement
+
+    @property
+    def called(self) -> str:
+        """A short name of the job."""
+        return f"{self.statement.verb} {shown(self.statement.outputs[0].name)}"
+
+    @property
+    def kind(self) -> str:
+        """The kind of the job, for samples."""
+        verb, parameters = self.statement.verb, self.statement.parameters
+        if verb == "render":
+            pictures = (".png", ".pdf", ".svg")
+            return "picture" if any(one.name.endswith(pictures) for one in self.statement.outputs) else "table"
+        if verb == "train" and "impl" in str(parameters.get("spec", {}).get("variant", {}).get("varying")):
+            return "train with noise"
+        return verb
+
+
+def of(paths: Iterable[str]) -> list[Made]:
+    """The jobs that made these files, or everything in these folders."""
+    trees: dict[Path, Tree] = {}
+    found: dict[Path, Made] = {}
+    for path in paths:
+        for made in _of(path, trees):
+            found.setdefault(made.tree.root / made.path, made)
+    return list(found.values())
+
+
+def sample(jobs: list[Made], count: int, seed: int, leave_out: Iterable[str]) -> list[Made]:
+    """Draw `count` jobs, kind by kind in turn and at random within a kind, without the verbs in `leave_out`."""
+    kinds: dict[str, list[Made]] = {kind: [] for kind in FIRST}
+    for made in sorted(jobs, key=lambda made: (str(made.tree.root), made.path)):
+        if made.statement.verb not in leave_out:
+            kinds.setdefault(made.kind, []).append(made)
+    drawn = []
+    for kind, members in kinds.items():
+        order = streams.permutation(streams.key(seed, streams.ANALYSIS, 0, "rebuild", kind), len(members))
+        drawn.append([members[place] for place in order])
+    turns = [
+        members[turn] for turn in range(max(map(len, drawn), default=0)) for members in drawn if turn < len(members)
+    ]
+    return turns[:count]
+
+
+def kinds(jobs: Iterable[Made]) -> str:
+    """The number of jobs of each kind, as text."""
+    return ", ".join(f"{count} {kind}" for kind, count in Counter(made.kind for made in jobs).items())
+
+
+def _of(path: str, trees: dict[Path, Tree]) -> list[Made]:
+    place = Path(path).absolute()
+    root = next((folder for folder in (place, *place.parents) if (folder / FOLDER).is_dir()), None)
+    if root is None:
+        if not place.is_dir():
+            raise BadInput(path, "", "lies in no study with statements", WANTED)
+        studies = tree.load(place).trees
+        found = [made for study in studies for made in _made(study)]
+        unreadable = [error for study in studies for error in study.unreadable.values()]
+    else:
+        if root not in trees:
+            trees[root] = tree.load_study(root)
+        study = trees[root]
+        inside = place.relative_to(root).as_posix()
+        found = [one for one in _made(study) if _states(one, inside)]
+        unreadable = [error for name, error in study.unreadable.items() if name == f"{FOLDER}/{inside}{SUFFIX}"]
+    if not found:
+        raise next(iter(unreadable), BadInput(path, "", "has no statement", WANTED))
+    return found
+
+
+def _made(study: Tree) -> list[Made]:
+    return [Made(study, one.path, one.statement) for one in study.statements]
+
+
+def _states(made: Made, inside: str) -> bool:
+    """Whether `inside` is the statement itself, one of its outputs, or a folder with one of its outputs."""
+    outputs = {made.tree.inside(one.name) for one in made.statement.outputs}
+    below = "" if inside == "." else f"{inside}/"
+    return made.path == inside or any(name and (name == inside or name.startswith(below)) for name in outputs)
