@@ -17,8 +17,9 @@ from toolnoise import steps
 from toolnoise.analyses.claims import judging, sentences
 from toolnoise.analyses.claims.effects import Side
 from toolnoise.analyses.claims.judging import ABSENT, CERTAIN, CLAIMS, OPEN, WHOLE
-from toolnoise.base import metric_files, program
+from toolnoise.base import program
 from toolnoise.figures.style import variant_name
+from toolnoise.steps import whole
 from toolnoise.study import config, grid
 
 PAGE = program.ROOT / "docs/claims.md"
@@ -41,7 +42,7 @@ def sides(root: Path) -> tuple[list[dict[str, Any]], Side]:
     """The claims of a finished study, and what they are judged on."""
     study = grid.load(root / "study.json")
     files = {kind: root / "metrics" / Path(name).name for kind, name in steps.collected(study).items()}
-    read = {kind: metric_files.read(files[kind], columns) for kind, columns in judging.READ.items() if kind in files}
+    read = judging.read_tables({kind: files[kind] for kind in whole.JUDGED if kind in files}, whole.JUDGED)
     return steps.claims(study), judging.by_study(read, steps.toolings(study))
 
 

@@ -27,7 +27,7 @@ from toolnoise.figures import render
 from toolnoise.steps import whole
 from toolnoise.study import catalogue, grid
 from toolnoise.study.cells import Shown
-from toolnoise.study.figure_choice import Figure
+from toolnoise.study.figure import Figure
 from toolnoise.study.study import Study
 
 STUDIES = ("demo", "frameworks-small", "rarity-unlike", "growth-small", "sources-small", "atlas-small")

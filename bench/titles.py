@@ -17,7 +17,8 @@ import pandas as pd
 from gallery import STUDIES, drawn, found, has_metrics
 
 from toolnoise.figures import findings, sheets
-from toolnoise.study.catalogue import FIGURES, KINDS
+from toolnoise.study.catalogue import KINDS
+from toolnoise.study.kind import FIGURES
 
 NUMBERS = ("value", "ci_low", "ci_high", "low", "high", "null_low", "null_high", "independent", "n_runs", "n_missing")
 NAMES = (

@@ -1,13 +1,14 @@
 """Which figures a study has, and which of them the paper's names mean."""
 
 import re
+from types import SimpleNamespace
 
 import pytest
 
 from toolnoise import steps
 from toolnoise.base.program import ROOT
 from toolnoise.steps import whole
-from toolnoise.study import catalogue, config, figure_choice, grid, paper_items
+from toolnoise.study import catalogue, config, figure_choice, grid, kind, paper_items
 from toolnoise.study.cells import Cell, Network, Pair, Shown
 from toolnoise.study.figure_grid import Grid
 
@@ -43,7 +44,14 @@ def found(some, pairs=(), recipe_of=None, networks=(), runs=2):
     recipe_of = recipe_of or {cell[:2]: "plain" for cell in some}
     resolved = {"models": models, "datasets": DATASETS, "recipes": RECIPES, "hardware": HARDWARE, "overhead": OVERHEAD}
     seeds = dict.fromkeys(some, range(1, runs + 1))
-    return figure_choice.possible(Grid(resolved, seeds, pairs, recipe_of, networks))
+    study = study_of(resolved, seeds, pairs=pairs, recipe_of=recipe_of, networks=networks)
+    return figure_choice.possible(Grid(study, seeds))
+
+
+def study_of(config, seeds, **parts):
+    """What a grid takes of a study."""
+    none = {"pairs": (), "recipe_of": {}, "networks": (), "frameworks": (), "atlas": (), "views": {}, "layers": {}}
+    return SimpleNamespace(config=config, seeds=seeds, draws={}, **none | parts)
 
 
 def names(some, **more):
@@ -73,7 +81,7 @@ def test_ensembles_are_shown_of_each_task_with_runs_enough_for_three_sizes():
     # Runs of several draws are averaged within a draw.
     resolved = {"models": {"smallcnn": {}}, "datasets": DATASETS, "recipes": RECIPES, "hardware": HARDWARE}
     seeds = {cell: [10_000 * draw + run for draw in (1, 2, 3) for run in (1, 2, 3)] for cell in both}
-    assert not Grid(resolved, seeds, (), {}).with_ensembles
+    assert not Grid(study_of(resolved, seeds), seeds).with_ensembles
 
 
 def test_classes_without_scores_are_in_no_figure_of_scores():
@@ -129,7 +137,7 @@ def test_components_need_runs_of_several_draws():
     mine = {cell: [1, 2] for cell in cells(variants=("algo_impl", "impl"))}
     mine[cells(variants=("impl",))[0]] = [10_001, 10_002, 20_001, 20_002]
     resolved = {"datasets": DATASETS, "recipes": RECIPES, "hardware": HARDWARE}
-    assert [cell.variant for cell in Grid(resolved, mine, (), {}).with_draws] == ["impl"]
+    assert [cell.variant for cell in Grid(study_of(resolved, mine), mine).with_draws] == ["impl"]
 
 
 def test_each_task_on_two_toolings_has_a_figure_across_them():
@@ -266,7 +274,7 @@ def test_the_width_of_figures_is_a_parameter_of_those_that_have_two_forms(writte
         for figure in study.figures:
             given = whole.ROWS["render"].parameters(study, Shown(figure.name))
             assert given.get("width") == (width if "width" in catalogue.KINDS[figure.notebook].takes else None)
-    one_form = {kind for kind, row in catalogue.KINDS.items() if row.category == catalogue.FIGURES}
+    one_form = {name for name, row in catalogue.KINDS.items() if row.category == kind.FIGURES}
     assert {kind for kind in one_form if "width" not in catalogue.KINDS[kind].takes} == {"claims", "atlas", "kernels"}
 
 
@@ -295,7 +303,7 @@ def test_remedies_are_shown_by_tooling_and_by_the_task_that_they_are_held_agains
     mine |= {cell._replace(model="m-snapshots"): cell for cell in mine if cell.model == "m"}
     some = dict.fromkeys(mine, (1, 2))
     config = {"models": {cell.model: {"builder": "a:b"} for cell in some}, "datasets": DATASETS, "recipes": RECIPES}
-    shown = figure_choice.possible(Grid(config, some, (), {}, (), mine))["remedies"]
+    shown = figure_choice.possible(Grid(study_of(config, some, views=mine), some))["remedies"]
     assert {figure.name: [model for model, _ in figure.tasks] for figure in shown} == {
         f"remedies-{tooling}-{name}-digits": models
         for tooling in ("cpu", "noisy")

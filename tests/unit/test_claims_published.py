@@ -12,8 +12,8 @@ from scipy import stats
 from toolnoise import steps
 from toolnoise.analyses.claims import effects, hypotheses, judging
 from toolnoise.analyses.claims.judging import CERTAIN, CLAIMS, OPEN, REFUTED, SUPPORTED
-from toolnoise.base import metric_files
 from toolnoise.base.program import path_of
+from toolnoise.steps.whole import JUDGED
 from toolnoise.study import config, grid, published
 
 CLAIMED = [{"name": name, **claim} for name, claim in config.registered("claims").items()]
@@ -168,7 +168,7 @@ def test_no_two_claims_compare_the_same_arms_and_disagree():
 def test_nor_do_they_on_finished_studies(path):
     study = grid.load(path)
     files = {kind: path.parent / "metrics" / Path(name).name for kind, name in steps.collected(study).items()}
-    read = {kind: metric_files.read(files[kind], columns) for kind, columns in judging.READ.items() if kind in files}
+    read = judging.read_tables({kind: files[kind] for kind in JUDGED if kind in files}, JUDGED)
     assert len(read) >= 3
     require_one_verdict_for_one_contrast(steps.claims(study), judging.by_study(read, steps.toolings(study)))
 
@@ -176,8 +176,8 @@ def test_nor_do_they_on_finished_studies(path):
 def test_a_study_without_single_sources_asks_two_papers_the_same():
     """On such a study the SD of all sources over one alone is that of ALGO+IMPL over IMPL."""
     path = path_of("evidence/gpu-h100/study.json")
-    runs = metric_files.read(path.parent / "metrics/runs.csv", judging.READ["runs"])
-    rows = judging.verdicts(CLAIMED, judging.by_study({"runs": runs}, {}))
+    read = judging.read_tables({"runs": [path.parent / "metrics/runs.csv"]}, JUDGED)
+    rows = judging.verdicts(CLAIMED, judging.by_study(read, {}))
     found = pd.DataFrame(rows, columns=list(CLAIMS)).query("part == 'all'").set_index("claim")
     one, other = (found.loc[name] for name in ("sd-without-algo", "all-like-impl-sd"))
     assert one["value"] == pytest.approx(1 / other["value"])

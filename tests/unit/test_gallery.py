@@ -13,7 +13,8 @@ from PIL import Image
 from toolnoise.base import code_digest, code_text, program
 from toolnoise.base.program import ROOT
 from toolnoise.figures import findings, sheets
-from toolnoise.study.catalogue import FIGURES, KINDS
+from toolnoise.study.catalogue import KINDS
+from toolnoise.study.kind import FIGURES
 
 MOST_BYTES = 2_000_000
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolnoise import steps, streams
+from toolnoise.analyses.remedies import plan
 from toolnoise.base import program
 from toolnoise.base.files import canonical_sha256
 from toolnoise.datasets import sources
@@ -106,19 +107,19 @@ def remedied(written, **more):
 def test_remedies_are_those_of_the_block_and_of_runs_of_several_cycles_their_snapshots_too(written, built):
     tiny = built(remedied(written))
     one, several = Cell("smallcnn", "digits", "cpu", "algo"), Cell("smallcnn-snapshots", "digits", "cpu", "algo")
-    assert tiny.remedies(one) == ("flip",)
-    assert tiny.remedies(several) == ("flip", "snapshots", "snapshots+flip")
-    assert tiny.remedies(one._replace(hardware="noisy")) == ()
+    assert plan.applied(tiny, one) == ("flip",)
+    assert plan.applied(tiny, several) == ("flip", "snapshots", "snapshots+flip")
+    assert plan.applied(tiny, one._replace(hardware="noisy")) == ()
     alone = built(remedied(written, remedies=[]))
-    assert (alone.remedies(one), alone.remedies(several)) == ((), ("snapshots",))
+    assert (plan.applied(alone, one), plan.applied(alone, several)) == ((), ("snapshots",))
     assert one in alone.views
 
 
 def test_snapshots_are_held_against_the_model_that_they_are_named_after_if_its_remedies_are_asked_for(written, built):
     one, several = Cell("smallcnn", "digits", "cpu", "algo"), Cell("smallcnn-snapshots", "digits", "cpu", "algo")
     tiny = built(remedied(written))
-    assert (tiny.single(one), tiny.single(several)) == (one, one)
-    assert built(remedied(written, models=["smallcnn-snapshots"])).single(several) == several
+    assert (plan.single(tiny, one), plan.single(tiny, several)) == (one, one)
+    assert plan.single(built(remedied(written, models=["smallcnn-snapshots"])), several) == several
 
 
 def test_remedies_change_no_run(written, built):
@@ -389,7 +390,7 @@ def test_only_leaves_out_measurements_on_other_toolings_and_with_them_all_that_i
     study = built(with_overhead(written, hardware=["cpu", "v100"]) | {"only": ["v100"]})
     assert {profile.hardware for profile in study.profiles} == {"v100"}
     assert study.cells == ()
-    assert study.figure_kinds == ("kernels", "overhead", "claims", "claim_parts")
+    assert study.figure_kinds == ("claims", "claim_parts", "kernels", "overhead")
     assert built(study.config) == study
     assert built(with_overhead(written, hardware=["v100"]) | {"only": ["cpu"]}).profiles == ()
 

@@ -118,7 +118,7 @@ def test_the_summary_as_json_has_the_numbers_in_full_and_null_for_what_is_undefi
 )
 def test_verdicts_that_are_not_two_for_each_claim_are_one_line(edit, says, summary, written, built, tmp_path, refused):
     tiny, path = built(written), tmp_path / "results/tiny/metrics/claims.csv"
-    judging.judge(steps.claims(tiny), steps.toolings(tiny), *[[]] * 7, str(path))
+    judging.judge(steps.claims(tiny), steps.toolings(tiny), {}, str(path))
     assert len(judging.read(path)) == len(path.read_text().splitlines()) - 2
     path.write_text("\n".join(edit(path.read_text().splitlines())) + "\n")
     assert says in refused(summary)
@@ -127,9 +127,7 @@ def test_verdicts_that_are_not_two_for_each_claim_are_one_line(edit, says, summa
 def test_the_summary_ends_with_the_verdicts_in_sentences(summary, written, built, tmp_path):
     tiny = built(written)
     summary()
-    judging.judge(
-        steps.claims(tiny), steps.toolings(tiny), *[[]] * 7, str(tmp_path / "results/tiny/metrics/claims.csv")
-    )
+    judging.judge(steps.claims(tiny), steps.toolings(tiny), {}, str(tmp_path / "results/tiny/metrics/claims.csv"))
     lines = summary()
     place = lines.index("Verdicts on claims:")
     assert lines[place + 1 : place + 4] == [

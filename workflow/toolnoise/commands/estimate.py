@@ -6,6 +6,7 @@ data. Values that nobody measured or stated are reported as unknown, counted, an
 
 import functools
 import importlib.util
+import itertools
 import math
 import subprocess
 import sys
@@ -14,8 +15,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolnoise import engines
-from toolnoise.analyses.growth.plan import records_steps
-from toolnoise.analyses.remedies import plan as remedy_sets
 from toolnoise.base import program
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import aligned, size, span
@@ -24,7 +23,9 @@ from toolnoise.engines.serving import why_not
 from toolnoise.epoch_plan import cycles, steps_per_epoch
 from toolnoise.steps import STEPS
 from toolnoise.study import config, layout
+from toolnoise.study.analyses import Dump, adding
 from toolnoise.study.cells import MODES, Cell, Dataset, Profile
+from toolnoise.study.entries import records_steps
 from toolnoise.study.study import Study, is_deterministic
 from toolnoise.timing import run_time
 from toolnoise.timing.run_time import Pace
@@ -136,21 +137,15 @@ def _task(study: Study, cells: tuple[Cell, ...], found: Pace | None) -> Workload
     first, left, seconds = cells[0], 0, 0.0
     recipe = _spec(study, first)["recipe"]
     # A training program of others has no recipe.
-    epochs, count = recipe.get("epochs", found.epochs if found else 0), cycles(recipe)
+    epochs = recipe.get("epochs", found.epochs if found else 0)
     for cell in cells:
         unfinished = len(unfinished_seeds(study, cell))
         left += unfinished
         if found:
             seconds += unfinished * found.run(epochs)
-            passes = [(layout.LOGITS, 1)]
-            if remedies := study.remedies(cell):
-                passes.append((layout.REMEDIED, remedy_sets.passes(remedies, count)))
-            if cell in study.layers:
-                # One forward pass over the test set at most; several if the layers do not fit in memory.
-                passes.append((layout.GRAMS, 1))
-            for pattern, times in passes:
-                if unfinished or not Path(study.path(pattern, cell)).exists():
-                    seconds += found.predictions(len(study.seeds[cell]) * times)
+            for dump in _dumps(study, cell):
+                if unfinished or not Path(study.path(dump.pattern, cell)).exists():
+                    seconds += found.predictions(len(study.seeds[cell]) * dump.passes)
             # Runs trained on another tooling and predicted on this one.
             for pair in study.exchanged:
                 trained, here = pair.cells
@@ -164,6 +159,12 @@ def _task(study: Study, cells: tuple[Cell, ...], found: Pace | None) -> Workload
         seconds_left=seconds if found else None,
         measured=found.source if found else "nothing",
     )
+
+
+def _dumps(study: Study, cell: Cell) -> list[Dump]:
+    """The dumps of a cell, those of analyses among them."""
+    further = (module.of_cell(study, cell) for module in adding("dumps"))
+    return [Dump(layout.LOGITS, 1, 1), *itertools.chain.from_iterable(further)]
 
 
 def _profiles(study: Study, hardware: str, mode: str) -> Workload:
@@ -248,7 +249,7 @@ def _disk(study: Study, paces: dict[Cell, Pace | None]) -> Disk:
         if dataset is None:
             unknown.append(f"data and predictions of {name}, not prepared yet")
             continue
-        dumped = sum(len(study.seeds[cell]) * (1 + len(study.remedies(cell))) for cell in cells)
+        dumped = sum(len(study.seeds[cell]) * dump.stacks for cell in cells for dump in _dumps(study, cell))
         dumped += sum(len(study.seeds[pair.cells[0]]) for pair in study.exchanged if pair.dataset == name)
         predictions += dumped * len(dataset.test.labels) * len(dataset.classes) * NUMBER_BYTES
         data += path.stat().st_size if path.exists() else dataset.train.pixels.nbytes + dataset.test.pixels.nbytes

@@ -26,9 +26,10 @@ from toolnoise.record.signing import AllowedSigners
 from toolnoise.record.tree import Results, Tree
 from toolnoise.steps import STEPS
 from toolnoise.study import catalogue, layout
-from toolnoise.study.catalogue import FIGURES, KINDS
+from toolnoise.study.catalogue import KINDS
 from toolnoise.study.cells import Cell, Shown, Training, Whole
-from toolnoise.study.figure_choice import Figure
+from toolnoise.study.figure import Figure
+from toolnoise.study.kind import FIGURES
 from toolnoise.study.study import Study
 from toolnoise.training import runs
 from toolnoise.verify.audit import examine

@@ -2,8 +2,8 @@
 
 A row says where its jobs are in a study, what they read and write, which parameters follow from the study, and which
 function does the work. The rules of dumps and measures, the verbs of the command line, what the audit expects, what
-`status` and `estimate` count and the steps of a crate all follow from this table. A new measure is a row here and a
-module that computes.
+`status` and `estimate` count and the steps of a crate all follow from this table. A new measure is a row (of
+`table`, or of an analysis) and a module that computes.
 
 The outcome of a job follows from its parameters (plain JSON), the files it reads and the code of its modules. `perform`
 is given nothing else, so that a statement that records the three can be checked against the study, and a job can be
@@ -17,9 +17,10 @@ from typing import Any, NamedTuple
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import canonical_sha256
-from toolnoise.steps import table, whole
+from toolnoise.steps import parts, whole
+from toolnoise.steps.parts import COLUMNS
 from toolnoise.steps.step import Files, Names, Parameters, Step, followed, inputs, names_in, outputs_of
-from toolnoise.steps.table import COLUMNS, CONFIGURE
+from toolnoise.steps.table import CONFIGURE
 from toolnoise.steps.whole import ROOT, claims, collected, gates, metric_files, shown, summaries, toolings
 from toolnoise.study.cells import Cell, Metric, Place, Shown, Training
 from toolnoise.study.study import Study
@@ -54,7 +55,7 @@ __all__ = [
 ]
 
 # By the verb of the command line, in the order of the data.
-STEPS = table.ROWS | whole.ROWS
+STEPS = parts.ROWS | whole.ROWS
 
 
 class Job(NamedTuple):

@@ -1,56 +1,47 @@
 """The rows of the job graph that download, prepare, train, dump and measure. A new measure is a row here."""
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from toolnoise.datasets import sources
 from toolnoise.datasets.readers import READERS
+from toolnoise.steps.reads import (
+    A_CELL,
+    DATA,
+    RUN_FILES,
+    TRAINED,
+    WEIGHTS,
+    at,
+    dump_of,
+    first,
+    measured,
+    other,
+    records_of,
+    same,
+    second,
+    spec,
+    training_minutes,
+)
 from toolnoise.steps.step import Parameters, Read, Step
 from toolnoise.study import layout, programs
 from toolnoise.study.builders import is_own
 from toolnoise.study.catalogue import KINDS
-from toolnoise.study.cells import Cell, Control, Dataset, Network, Pair, Profile, Task, Training, Variants, Whole
+from toolnoise.study.cells import Cell, Control, Dataset, Pair, Training, Variants, Whole
 from toolnoise.study.study import Study
 
 A_DAY = 24 * 60  # minutes
 MOST_POINTS = 200_000  # of all curves of a study's page
-# Files that lie beside the one that an option names, and are read too: whole names, or suffixes in place of its own.
-RUN_FILES, WEIGHTS, INDEX, KERNEL_TIMES = ("weights.npz", "history.csv"), ("weights.npz",), (".json",), (".csv",)
 
 # Parameters
 
 
-def _spec(study: Study, cell: Cell, seed: int | None = None) -> Parameters:
-    return {"spec": study.spec(cell, study.seeds[cell][0] if seed is None else seed)}
-
-
 def _common_spec(study: Study, place: Variants) -> Parameters:
     # As far as all runs of the place have it, so that a variant more is no reason to train again.
-    return _spec(study, Cell(*place, "control"), 1)
-
-
-def _exchange(study: Study, way: Pair) -> Parameters:
-    # The spec is that of what computes: runs of the same cell there.
-    trained, elsewhere = way.cells
-    return _spec(study, elsewhere, study.seeds[trained][0]) | {"trained_on": trained.hardware}
-
-
-def _measured(study: Study, cell: Cell) -> Parameters:
-    return {"cell": list(cell), "study_seed": study.config["seed"]}
+    return spec(study, Cell(*place, "control"), 1)
 
 
 def _shown(study: Study, cell: Cell) -> Parameters:
     # The page of a large study is to stay small: the more runs, the fewer points of their curves.
     return {"cell": list(cell), "points": max(20, min(200, MOST_POINTS // sum(map(len, study.seeds.values()))))}
-
-
-def _overhead(study: Study, network: Network) -> Parameters:
-    accelerator = study.tooling(network.hardware)["accelerator"]
-    return {**network._asdict(), "accelerator": accelerator, "overhead": study.config["overhead"]}
-
-
-def _atlas(study: Study, task: Task) -> Parameters:
-    return task._asdict() | {"cells": [[cell.hardware, cell.variant] for cell in study.mapped(task)]}
 
 
 def _data(study: Study, place: Dataset) -> Parameters:
@@ -107,18 +98,6 @@ def _own_models(study: Study) -> Iterator[Variants]:
 # What options name
 
 
-def _at(pattern: str, beside: tuple[str, ...] = ()) -> Read:
-    return Read(lambda study, place: study.path(pattern, place), beside)
-
-
-def _of(cell_of: Callable[[Any], Cell], pattern: str, beside: tuple[str, ...] = ()) -> Read:
-    return Read(lambda study, place: study.path(pattern, cell_of(place)), beside)
-
-
-def _records_of(cell_of: Callable[[Any], Cell], beside: tuple[str, ...]) -> Read:
-    return Read(lambda study, place: study.runs(layout.RECORD, cell_of(place)), beside, several=True)
-
-
 def _first_outcome(study: Study, place: Dataset) -> str:
     """The run that brings a data set: one of Control, if there is one, since nothing else runs before its gate."""
     cells = [cell for cell in study.cells if cell.dataset == place.dataset]
@@ -132,52 +111,8 @@ def _gate_of(study: Study, run: Training) -> list[str]:
     return [study.path(layout.GATE, control)] if gated else []
 
 
-def _dump_of(cell_of: Callable[[Any], Cell]) -> dict[str, Read]:
-    return {
-        "logits": _of(cell_of, layout.LOGITS),
-        "index": _of(cell_of, layout.PREDICTIONS),
-        "records": _records_of(cell_of, RUN_FILES),
-    }
-
-
-def _other(reads: Mapping[str, Read]) -> dict[str, Read]:
-    return {f"other-{option}": read for option, read in reads.items()}
-
-
-def _same(cell: Cell) -> Cell:
-    return cell
-
-
-def _first(pair: Pair) -> Cell:
-    return pair.cells[0]
-
-
-def _second(pair: Pair) -> Cell:
-    return pair.cells[1]
-
-
 def _control(place: Control) -> Cell:
     return place.cell
-
-
-def _back(pattern: str, beside: tuple[str, ...]) -> Read:
-    return Read(lambda study, pair: study.path(pattern, pair.reversed), beside)
-
-
-def _remedied(study: Study, cell: Cell) -> list[str]:
-    # A cell without a remedy of its own has no dump of them.
-    return [study.path(layout.REMEDIED, cell)] if study.remedies(cell) else []
-
-
-def _single(study: Study, cell: Cell) -> list[str]:
-    # A cell that is its own single runs is held against no other dump.
-    single = study.single(cell)
-    return [study.path(layout.LOGITS, single)] if single != cell else []
-
-
-def _profiles(study: Study, network: Network) -> list[str]:
-    mine = [profile for profile in study.profiles if (profile.model, profile.hardware) == network]
-    return [study.path(layout.PROFILE_RECORD, profile) for profile in mine]
 
 
 def _compared(study: Study, place: Variants) -> list[str]:
@@ -185,36 +120,10 @@ def _compared(study: Study, place: Variants) -> list[str]:
     return [study.path(SINGLE_RUNS, cell) for cell in cells]
 
 
-def _growth(study: Study, place: Variants) -> Parameters:
-    pairs = [[list(cell) for cell in both] for both in study.growing[place]]
-    return {**place._asdict(), "references": pairs}
-
-
-def _recorded(study: Study, place: Variants) -> list[str]:
-    cells = dict.fromkeys(cell for both in study.growing[place] for cell in both)
-    return [record for cell in cells for record in study.runs(layout.RECORD, cell)]
-
-
-def _mapped_dumps(study: Study, task: Task) -> list[str]:
-    return [study.path(layout.LOGITS, cell) for cell in study.mapped(task)]
-
-
-def _mapped_runs(study: Study, task: Task) -> list[str]:
-    return [path for cell in study.mapped(task) for path in study.runs(layout.RECORD, cell)]
-
-
-def _training_minutes(study: Study, place: Cell | Training) -> int:
-    return study.minutes[Cell(*place[:4])]
-
-
-DATA = {"data": _at(layout.DATA)}
 MEASURED = "results/{study}/metrics/cells/" + layout.CELL + ".csv"
 ENSEMBLES = "results/{study}/metrics/ensembles/" + layout.CELL + ".csv"
 SINGLE_RUNS = "results/{study}/metrics/runs/" + layout.CELL + ".csv"
-TRAINED = DATA | {"records": _records_of(_same, WEIGHTS)}
-_CELL = ("grid", "model/dataset/hardware/variant of its grid")
 _TOOLINGS = ("grid", "two toolings that train one task under control or algo")
-_FRAMEWORKS = ("grid", "two toolings of different engines that train one task under control or algo")
 
 # The one step that no verb performs: Snakemake writes study.json before the first job.
 CONFIGURE = "configure"
@@ -280,13 +189,13 @@ ROWS = {
         "train one run",
         place=Training,
         places=lambda study: _runs(study, _built(study)),
-        parameters=lambda study, run: _spec(study, run.cell, run.seed),
+        parameters=lambda study, run: spec(study, run.cell, run.seed),
         reads=DATA,
         writes={"weights": layout.WEIGHTS, "history": layout.HISTORY, "record": layout.RECORD},
         work="toolnoise.training.loop:train",
         wanted=("grid", "model/dataset/hardware/variant of its grid and one of its seeds"),
         tooling=lambda run: run.hardware,
-        minutes=_training_minutes,
+        minutes=training_minutes,
         aside=("checkpoint",),
         record="record",
         travels="runs",
@@ -297,13 +206,13 @@ ROWS = {
         "run a training program of others once",
         place=Training,
         places=lambda study: _runs(study, _adopted(study, wanted=False)),
-        parameters=lambda study, run: _spec(study, run.cell, run.seed) | {"study": study.name},
+        parameters=lambda study, run: spec(study, run.cell, run.seed) | {"study": study.name},
         reads={"gate": Read(_gate_of, several=True, optional=True)},
         writes={"weights": layout.WEIGHTS, "history": layout.HISTORY, "record": layout.RECORD},
         work="toolnoise.outside.training:train",
         wanted=("grid", "model/dataset/hardware/variant of a training program, and one of its seeds"),
         tooling=lambda run: run.hardware,
-        minutes=_training_minutes,
+        minutes=training_minutes,
         aside=("checkpoint",),
         record="record",
         travels="runs of programs",
@@ -314,7 +223,7 @@ ROWS = {
         "take a run as it is that was there before the study",
         place=Training,
         places=lambda study: _runs(study, _adopted(study, wanted=True)),
-        parameters=lambda study, run: _spec(study, run.cell, run.seed),
+        parameters=lambda study, run: spec(study, run.cell, run.seed),
         reads={},
         writes={"weights": layout.WEIGHTS, "history": layout.HISTORY, "record": layout.RECORD},
         work="toolnoise.outside.adopted:adopt",
@@ -341,11 +250,11 @@ ROWS = {
         "time some training steps of a cell; only estimates depend on them",
         place=Cell,
         places=_built,
-        parameters=_spec,
+        parameters=spec,
         reads=DATA,
         writes={"out": layout.SPEED},
         work="toolnoise.timing.speed_probe:measure",
-        wanted=_CELL,
+        wanted=A_CELL,
         tooling=lambda cell: cell.hardware,
         needed=False,
         record="out",
@@ -357,11 +266,11 @@ ROWS = {
         "dump a cell's predictions",
         place=Cell,
         places=_built,
-        parameters=_spec,
+        parameters=spec,
         reads=TRAINED,
         writes={"logits": layout.LOGITS, "index": layout.PREDICTIONS},
         work="toolnoise.dumps.prediction_dump:dump",
-        wanted=_CELL,
+        wanted=A_CELL,
         tooling=lambda cell: cell.hardware,
         record="index",
         travels="dumps of predictions",
@@ -372,61 +281,14 @@ ROWS = {
         "dump what the runs of a training program left",
         place=Cell,
         places=_programmed,
-        parameters=_spec,
+        parameters=spec,
         reads=TRAINED,
         writes={"logits": layout.LOGITS, "index": layout.PREDICTIONS},
         work="toolnoise.dumps.outcome_dump:dump",
-        wanted=_CELL,
+        wanted=A_CELL,
         record="index",
         travels="dumps of outcomes",
         programs=True,
-    ),
-    # What was trained on one framework, predicted on another: the difference of inference alone.
-    "predict-elsewhere": Step(
-        "exchange_predictions",
-        "dump a cell's predictions on a tooling with another framework than the one it was trained on",
-        place=Pair,
-        places=lambda study: study.exchanged,
-        parameters=_exchange,
-        reads=DATA | {"records": _records_of(_first, WEIGHTS)},
-        writes={"logits": layout.EXCHANGED, "index": layout.EXCHANGED_INDEX},
-        work="toolnoise.dumps.prediction_dump:dump",
-        wanted=_FRAMEWORKS,
-        tooling=lambda way: way.other_hardware,
-        record="index",
-        travels="dumps of exchanged predictions",
-    ),
-    "remedy": Step(
-        "dump_remedies",
-        "dump a cell's predictions under remedies for noise",
-        place=Cell,
-        places=lambda study: (cell for cell in study.views if study.remedies(cell)),
-        parameters=lambda study, cell: _spec(study, cell) | {"remedies": list(study.remedies(cell))},
-        reads=TRAINED,
-        writes={"logits": layout.REMEDIED, "index": layout.REMEDIED_INDEX},
-        work="toolnoise.analyses.remedies.dump:dump",
-        wanted=("remedies", "a cell whose block has remedies, or snapshots"),
-        tooling=lambda cell: cell.hardware,
-        # Hundreds of views of all of a cell's runs: the time of a training, not of a dump.
-        minutes=_training_minutes,
-        record="index",
-        travels="dumps of remedied predictions",
-    ),
-    "dump-layers": Step(
-        "dump_layers",
-        "dump how a cell's runs represent some test examples, layer by layer",
-        place=Cell,
-        places=lambda study: study.layers,
-        parameters=lambda study, cell: _spec(study, cell) | {"examples": study.layers[cell]},
-        reads=TRAINED,
-        writes={"grams": layout.GRAMS, "index": layout.LAYERS_INDEX},
-        work="toolnoise.analyses.layers.dump:dump",
-        wanted=("layers", "a cell whose block has the key layers"),
-        tooling=lambda cell: cell.hardware,
-        # Up to a forward pass for every GiB of what the layers of each run give.
-        minutes=_training_minutes,
-        record="index",
-        travels="dumps of layers",
     ),
     "check-control": Step(
         "check_control",
@@ -434,7 +296,7 @@ ROWS = {
         place=Control,
         places=lambda study: (Control(*cell[:3]) for cell in study.controls if not study.is_program(cell)),
         parameters=lambda _, place: {"cell": list(place.cell)},
-        reads=_dump_of(_control),
+        reads=dump_of(_control),
         writes={"out": layout.GATE},
         work="toolnoise.measures.control_gate:check",
         wanted=("grid", "model/dataset/hardware with the variant control"),
@@ -449,7 +311,7 @@ ROWS = {
             "cell": list(place.cell),
             "command": study.config["models"][place.model].get("command", ""),
         },
-        reads={"records": _records_of(_control, RUN_FILES)},
+        reads={"records": records_of(_control, RUN_FILES)},
         writes={"out": layout.GATE},
         work="toolnoise.measures.program_gate:check",
         wanted=("grid", "a training program with the variant control"),
@@ -460,8 +322,8 @@ ROWS = {
         "measure a cell",
         place=Cell,
         places=_built,
-        parameters=lambda study, cell: _measured(study, cell) | {"identical": study.config["identical"]},
-        reads=DATA | _dump_of(_same),
+        parameters=lambda study, cell: measured(study, cell) | {"identical": study.config["identical"]},
+        reads=DATA | dump_of(same),
         writes={
             "out": MEASURED,
             "out-runs": SINGLE_RUNS,
@@ -470,7 +332,7 @@ ROWS = {
             "out-ensembles": ENSEMBLES,
         },
         work="toolnoise.measures.cell:measure",
-        wanted=_CELL,
+        wanted=A_CELL,
         metrics={
             "out": ("stability", "toolnoise.metrics.stability:STABILITY"),
             "out-runs": ("runs", "toolnoise.metrics.per_run:RUNS"),
@@ -485,15 +347,15 @@ ROWS = {
         "measure a cell of a training program",
         place=Cell,
         places=lambda study: _leaving(study, logits=True),
-        parameters=_measured,
-        reads=DATA | _dump_of(_same),
+        parameters=measured,
+        reads=DATA | dump_of(same),
         writes={
             "out": MEASURED,
             "out-runs": SINGLE_RUNS,
             "out-ensembles": ENSEMBLES,
         },
         work="toolnoise.measures.program:measure",
-        wanted=_CELL,
+        wanted=A_CELL,
         metrics={
             "out": ("stability", "toolnoise.metrics.stability:STABILITY"),
             "out-runs": ("runs", "toolnoise.metrics.per_run:RUNS"),
@@ -506,11 +368,11 @@ ROWS = {
         "measure a cell of a training program that leaves classes, values or a metric",
         place=Cell,
         places=lambda study: _leaving(study, logits=False),
-        parameters=lambda study, cell: _measured(study, cell) | {"outcome": programs.outcome(study.config, cell.model)},
-        reads=DATA | _dump_of(_same),
+        parameters=lambda study, cell: measured(study, cell) | {"outcome": programs.outcome(study.config, cell.model)},
+        reads=DATA | dump_of(same),
         writes={"out": MEASURED, "out-runs": SINGLE_RUNS},
         work="toolnoise.measures.outcomes:measure",
-        wanted=_CELL,
+        wanted=A_CELL,
         metrics={
             "out": ("stability", "toolnoise.metrics.stability:STABILITY"),
             "out-runs": ("runs", "toolnoise.metrics.per_run:RUNS"),
@@ -523,22 +385,10 @@ ROWS = {
         place=Cell,
         places=lambda study: study.cells,
         parameters=_shown,
-        reads=DATA | _dump_of(_same) | {"metrics": _at(MEASURED), "values": _at(SINGLE_RUNS)},
+        reads=DATA | dump_of(same) | {"metrics": at(MEASURED), "values": at(SINGLE_RUNS)},
         writes={"out": layout.PAGE_CELL},
         work="toolnoise.pages.cells:show",
-        wanted=_CELL,
-    ),
-    "measure-part-sizes": Step(
-        "measure_part_sizes",
-        "measure the noise of sub-groups as if they had fewer test examples",
-        place=Cell,
-        places=lambda study: study.grouped,
-        parameters=lambda _, cell: {"cell": list(cell)},
-        reads=DATA | {"logits": _at(layout.LOGITS), "index": _at(layout.PREDICTIONS)},
-        writes={"out": "results/{study}/metrics/part_sizes/" + layout.CELL + ".csv"},
-        work="toolnoise.analyses.rarity.measure:measure",
-        wanted=("grid", "a cell whose data set has sub-groups"),
-        metrics={"out": ("part_sizes", "toolnoise.analyses.rarity.metric:PART_SIZES")},
+        wanted=A_CELL,
     ),
     "measure-ratios": Step(
         "measure_ratios",
@@ -551,24 +401,6 @@ ROWS = {
         work="toolnoise.measures.ratios:measure",
         wanted=("grid", "a task and a tooling with algo_impl or algo beside another variant, or a model M beside M-bn"),
         metrics={"out": ("ratios", "toolnoise.metrics.ratios:RATIOS")},
-    ),
-    "measure-growth": Step(
-        "measure_growth",
-        "measure how the differences between runs from equal starts grow, step by step",
-        place=Variants,
-        places=lambda study: study.growing,
-        parameters=_growth,
-        reads={"records": Read(_recorded, WEIGHTS, several=True)},
-        writes={
-            "out": "results/{study}/metrics/growth/{model}/{dataset}/{hardware}.csv",
-            "out-fits": "results/{study}/metrics/growth_fits/{model}/{dataset}/{hardware}.csv",
-        },
-        work="toolnoise.analyses.growth.measure:measure",
-        wanted=("grid", "a task whose recipe has record_steps, on its first tooling, with cells of equal draws"),
-        metrics={
-            "out": ("growth", "toolnoise.analyses.growth.metric:GROWTH"),
-            "out-fits": ("growth_fits", "toolnoise.analyses.growth.metric:GROWTH_FITS"),
-        },
     ),
     "count": Step(
         "count_data",
@@ -600,124 +432,10 @@ ROWS = {
         place=Pair,
         places=lambda study: study.pairs,
         parameters=lambda _, pair: {"pair": list(pair)},
-        reads=DATA | _dump_of(_first) | _other(_dump_of(_second)),
+        reads=DATA | dump_of(first) | other(dump_of(second)),
         writes={"out": "results/{study}/metrics/pairs/" + layout.PAIR + ".csv"},
         work="toolnoise.measures.pair:measure",
         wanted=_TOOLINGS,
         metrics={"out": ("cross_tooling", "toolnoise.metrics.cross_tooling:CROSS_TOOLING")},
     ),
-    "measure-frameworks": Step(
-        "measure_frameworks",
-        "measure what separates two frameworks, in training and in inference alone",
-        place=Pair,
-        places=lambda study: study.frameworks,
-        parameters=lambda _, pair: {"pair": list(pair)},
-        reads={
-            "logits": _of(_first, layout.LOGITS, INDEX),
-            "exchanged": _at(layout.EXCHANGED, INDEX),
-            "records": _records_of(_first, RUN_FILES),
-            "other-logits": _of(_second, layout.LOGITS, INDEX),
-            "other-exchanged": _back(layout.EXCHANGED, INDEX),
-            "other-records": _records_of(_second, RUN_FILES),
-        },
-        writes={
-            "out": "results/{study}/metrics/frameworks/" + layout.PAIR + ".csv",
-            "out-partings": "results/{study}/metrics/partings/" + layout.PAIR + ".csv",
-        },
-        work="toolnoise.analyses.frameworks.measure:measure",
-        wanted=_FRAMEWORKS,
-        metrics={
-            "out": ("frameworks", "toolnoise.metrics.frameworks:FRAMEWORKS"),
-            "out-partings": ("partings", "toolnoise.metrics.frameworks:PARTINGS"),
-        },
-    ),
-    "measure-atlas": Step(
-        "measure_atlas",
-        "measure what separates many toolings, and which part of a tooling explains it",
-        place=Task,
-        places=lambda study: study.atlases,
-        parameters=_atlas,
-        reads={
-            "logits": Read(_mapped_dumps, INDEX, several=True),
-            "records": Read(_mapped_runs, RUN_FILES, several=True),
-        },
-        writes={
-            "out": "results/{study}/metrics/atlas/{model}/{dataset}.csv",
-            "out-factors": "results/{study}/metrics/atlas_factors/{model}/{dataset}.csv",
-            "out-toolings": "results/{study}/metrics/atlas_toolings/{model}/{dataset}.csv",
-        },
-        work="toolnoise.analyses.atlas.measure:measure",
-        wanted=("grid", "a task in a block with atlas"),
-        metrics={
-            "out": ("atlas", "toolnoise.analyses.atlas.metric:ATLAS"),
-            "out-factors": ("atlas_factors", "toolnoise.analyses.atlas.metric:ATLAS_FACTORS"),
-            "out-toolings": ("atlas_toolings", "toolnoise.analyses.atlas.metric:ATLAS_TOOLINGS"),
-        },
-    ),
-    "measure-remedies": Step(
-        "measure_remedies",
-        "measure what remedies leave of a cell's noise",
-        place=Cell,
-        places=lambda study: study.views,
-        parameters=_measured,
-        reads=DATA
-        | {"logits": _at(layout.LOGITS), "index": _at(layout.PREDICTIONS)}
-        | {
-            "remedied": Read(_remedied, INDEX, several=True, optional=True),
-            "single": Read(_single, INDEX, several=True, optional=True),
-        },
-        writes={"out": "results/{study}/metrics/remedies/" + layout.CELL + ".csv"},
-        work="toolnoise.analyses.remedies.measure:measure",
-        wanted=("remedies", "a cell whose block has that key"),
-        metrics={"out": ("remedies", "toolnoise.analyses.remedies.metric:REMEDIES")},
-    ),
-    "measure-layers": Step(
-        "measure_layers",
-        "measure how similar corresponding layers of a cell's runs are",
-        place=Cell,
-        places=lambda study: study.layers,
-        parameters=lambda _, cell: {"cell": list(cell)},
-        reads={"grams": _at(layout.GRAMS), "index": _at(layout.LAYERS_INDEX)},
-        writes={"out": "results/{study}/metrics/layers/" + layout.CELL + ".csv"},
-        work="toolnoise.analyses.layers.measure:measure",
-        wanted=("layers", "a cell whose block has the key layers"),
-        metrics={"out": ("layers", "toolnoise.analyses.layers.metric:LAYERS")},
-    ),
-    # What determinism costs: training steps timed kernel by kernel, in either mode, each time in a process of its own.
-    "profile": Step(
-        "profile_step",
-        "time a training step kernel by kernel",
-        place=Profile,
-        places=lambda study: study.profiles,
-        parameters=lambda study, profile: {"spec": study.profile_spec(profile)},
-        reads={},
-        writes={"out": layout.PROFILE + ".csv", "record": layout.PROFILE_RECORD},
-        work="toolnoise.analyses.overhead.profile:profile",
-        wanted=("overhead", "model/hardware/mode/repeat of its overhead"),
-        tooling=lambda profile: profile.hardware,
-        record="record",
-        travels="profiles",
-        unrepeatable="what it made are times",
-    ),
-    "measure-overhead": Step(
-        "measure_overhead",
-        "measure what determinism costs",
-        place=Network,
-        places=lambda study: study.networks,
-        parameters=_overhead,
-        reads={"records": Read(_profiles, KERNEL_TIMES, several=True)},
-        writes={
-            "out-overhead": "results/{study}/metrics/overhead/{model}/{hardware}.csv",
-            "out-kernels": "results/{study}/metrics/kernels/{model}/{hardware}.csv",
-        },
-        work="toolnoise.analyses.overhead.measure:measure",
-        wanted=("overhead", "a model and a tooling of its overhead"),
-        metrics={
-            "out-overhead": ("overhead", "toolnoise.analyses.overhead.metric:OVERHEAD"),
-            "out-kernels": ("kernels", "toolnoise.analyses.overhead.metric:KERNELS"),
-        },
-    ),
 }
-
-# The columns of each kind of metric file of a study as a whole, by the name of the kind.
-COLUMNS = {kind: columns for step in ROWS.values() for kind, columns in step.metrics.values()}

@@ -6,13 +6,13 @@ from typing import Any
 from toolnoise.base import code_digest, program
 from toolnoise.base.errors import BadInput
 from toolnoise.datasets import class_names
+from toolnoise.steps.parts import COLUMNS
+from toolnoise.steps.parts import ROWS as PARTS
 from toolnoise.steps.step import Files, Names, Parameters, Read, Step, outputs_of
-from toolnoise.steps.table import COLUMNS
-from toolnoise.steps.table import ROWS as PARTS
-from toolnoise.study import catalogue, config, layout, papers_recipe, source_table
+from toolnoise.study import analyses, catalogue, config, layout, papers_recipe, source_table
 from toolnoise.study.catalogue import KINDS
 from toolnoise.study.cells import Metric, Shown, Whole
-from toolnoise.study.figure_choice import Figure
+from toolnoise.study.figure import Figure
 from toolnoise.study.study import Study
 
 
@@ -173,6 +173,13 @@ def _check_rendered(parameters: Parameters, files: Files) -> None:
         raise BadInput("command line", "--read", f"{parameters['figure']} given {', '.join(found)}", wanted)
 
 
+# The kinds of metric files that claims are judged on, with where their columns are defined.
+JUDGED = {
+    kind: COLUMNS[kind]
+    for kind in ("stability", "runs", "overhead", "remedies", "counts", "kernels", "identical")
+    if kind in COLUMNS
+}
+
 # The job that all others come before; its statement has the digests of theirs.
 ROOT = "write-page"
 
@@ -196,13 +203,12 @@ ROWS = {
         place=Whole,
         places=lambda _: (Whole(),),
         parameters=lambda study, _: {"claims": claims(study), "toolings": toolings(study)},
-        reads={
-            kind: _judged(kind)
-            for kind in ("stability", "runs", "overhead", "remedies", "counts", "kernels", "identical")
-        },
+        reads={kind: _judged(kind) for kind in JUDGED},
         writes={"out": layout.CLAIMS},
         work="toolnoise.analyses.claims.judging:judge",
         wanted=("claims", "verdicts on claims"),
+        implied=lambda _: {"columns": JUDGED},
+        further=lambda _: tuple(columns.partition(":")[0] for columns in JUDGED.values()),
         files=lambda _: tuple(
             f"resources/{name}.csv"
             for name in ("published", "published-sources", "published-remedies", "published-identical")
@@ -246,6 +252,7 @@ ROWS = {
         },
         work="toolnoise.pages.whole:show",
         wanted=("study", "its page"),
+        further=lambda _: tuple(module.__name__ for name in ("kinds", "rows") for module in analyses.adding(name)),
         files=lambda _: (*_web(), *_captions(KINDS)),
         unrepeatable="the page says when it was written, and shows the statements of that time",
     ),

@@ -1,83 +1,16 @@
 """Which kinds of figures and tables a study can feed, each as a row.
 
 A kind is a notebook of its name; a figure is that notebook executed for some toolings and tasks, and its name begins
-with its kind. A new kind is a row here, its notebook and its caption. Pure and light: the Snakefile reads this module.
+with its kind. A new kind is a row here or in `kinds.py` of an analysis, its notebook and its caption. Pure and light:
+the Snakefile reads this module.
 """
 
-import re
-from collections import Counter
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from toolnoise.study import analyses
+from toolnoise.study.figure_grid import RUNS_FOR_ENSEMBLES
+from toolnoise.study.kind import PUBLISHED, TABLE_2, TABLES, Kind, by_dataset, by_place, by_task, by_tooling
 
-from toolnoise.study.cells import Cell, Network
-from toolnoise.study.figure_grid import RUNS_FOR_ENSEMBLES, Grid
-
-Subject = Cell | Network
-
-# The page shows the categories in the order of their names.
-TABLE_2, FIGURES, TABLES, PUBLISHED = "1 Table 2: accuracy", "2 Figures", "3 Further tables", "4 Published and ours"
-
-
-# Selects the cells or networks that a kind shows, and the part of the figure's name that splits them into figures.
-Feed = tuple[Iterable[Subject], Callable[[Any], str] | None]
-
-
-class Kind(NamedTuple):
-    """A notebook: the metric files it reads, the cells it needs, and its category on the page.
-
-    `also` lists metric files that it reads if the study has them, `files` those of the repository that it reads.
-    `takes` names what else of the study it takes (steps/whole.py).
-    """
-
-    reads: tuple[str, ...]
-    feed: Callable[[Grid], Feed]
-    needs: str = "a cell that is not `excluded_from` it, and to be named in `figures`, where a study has that key"
-    category: str = FIGURES
-    also: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()
-    takes: tuple[str, ...] = ()
-
-    @property
-    def formats(self) -> tuple[str, ...]:
-        """The suffixes of the files that it writes; the page shows the first."""
-        return ("svg", "pdf", "png") if self.category == FIGURES else ("html", "csv", "md", "tex")
-
-
-def _tooling(place: Subject) -> str:
-    return place.hardware
-
-
-def _by_kernel_size(networks: Iterable[Cell]) -> Callable[[Cell], str]:
-    """The figure that shows a network: models named M-k1, M-k3, ... share one figure, the others have another."""
-    members = Counter(_family(model) for model in {cell.model for cell in networks})
-
-    def part(cell: Cell) -> str:
-        family = _family(cell.model)
-        return "kernel-size" if family and members[family] > 1 else "networks"
-
-    return part
-
-
-def _family(model: str) -> str:
-    named = re.fullmatch(r"(.+)-k[1-9]\d*", model)
-    return named[1] if named else ""
-
-
-def _task(cell: Cell) -> str:
-    return f"{cell.model}-{cell.dataset}"
-
-
-def _place(cell: Cell) -> str:
-    return f"{cell.hardware}-{_task(cell)}"
-
-
-def _dataset(cell: Cell) -> str:
-    return f"{cell.hardware}-{cell.dataset}"
-
-
-_FRAMEWORKS = "two toolings of different engines with a variant of control or algo"
 _SUB_GROUPS = "a data set with sub-groups: faces, celeba with groups, or an image-folder with a group"
-KINDS = {
+_OF_THE_KERNEL = {
     "table2": Kind(
         ("stability",),
         lambda grid: (grid.usual, None),
@@ -85,90 +18,44 @@ KINDS = {
     ),
     "noise_by_source": Kind(
         ("stability", "runs"),
-        lambda grid: (grid.usual, _tooling),
+        lambda grid: (grid.usual, by_tooling),
         also=("ratios",),
         takes=("width",),
     ),
     "batch_norm": Kind(
         ("stability", "runs", "ratios"),
-        lambda grid: (grid.with_and_without_bn, _tooling),
+        lambda grid: (grid.with_and_without_bn, by_tooling),
         needs="a model M and a model M-bn in one block",
         takes=("width",),
     ),
     "subgroups": Kind(
         ("stability",),
-        lambda grid: (grid.grouped, _tooling),
+        lambda grid: (grid.grouped, by_tooling),
         needs=_SUB_GROUPS,
-        takes=("width",),
-    ),
-    "rarity": Kind(
-        ("stability", "counts", "part_sizes"),
-        lambda grid: (grid.rare, lambda cell: f"{cell.hardware}-{cell.model}"),
-        needs="a model on a tooling with two data sets or more that have a group_share of the same group",
         takes=("width",),
     ),
     "per_class": Kind(
         ("stability", "runs"),
-        lambda grid: (grid.varied, _place),
+        lambda grid: (grid.varied, by_place),
         also=("labels",),
         takes=("class_names", "width"),
     ),
     "across_toolings": Kind(
         ("stability", "runs", "cross_tooling"),
-        lambda grid: (grid.paired, _task),
+        lambda grid: (grid.paired, by_task),
         needs="two toolings with a variant of control or algo",
-        takes=("width",),
-    ),
-    "frameworks": Kind(
-        ("stability", "runs", "cross_tooling", "frameworks", "identical"),
-        lambda grid: (grid.framed, _task),
-        needs=_FRAMEWORKS,
-        takes=("width",),
-    ),
-    "framework_parts": Kind(
-        ("frameworks", "partings", "identical"),
-        lambda grid: (grid.framed, _task),
-        needs=_FRAMEWORKS,
-        takes=("width",),
-    ),
-    "atlas": Kind(
-        ("atlas", "atlas_factors", "atlas_toolings"),
-        lambda grid: (grid.mapped, _task),
-        needs="a block with atlas",
-    ),
-    "layers": Kind(
-        ("layers",),
-        lambda grid: ([cell for cell in grid.cells if cell in grid.layers], _place),
-        needs="a block with the key layers",
         takes=("width",),
     ),
     "order": Kind(
         ("stability", "runs", "counts"),
-        lambda grid: (grid.order, lambda cell: _place(grid.order[cell])),
+        lambda grid: (grid.order, lambda cell: by_place(grid.order[cell])),
         needs="the variant shuffle of one builder with two batch sizes or more",
         takes=("batch_sizes", "width"),
     ),
     "ensembles": Kind(
         ("ensembles",),
-        lambda grid: (grid.with_ensembles, _task),
+        lambda grid: (grid.with_ensembles, by_task),
         needs=f"a cell with {RUNS_FOR_ENSEMBLES} runs or more of one draw",
-        takes=("width",),
-    ),
-    "kernels": Kind(
-        ("kernels", "overhead"),
-        lambda grid: (grid.networks, _tooling),
-        needs="the key overhead",
-    ),
-    "overhead": Kind(
-        ("overhead",),
-        lambda grid: (grid.networks, _by_kernel_size(grid.networks)),
-        needs="the key overhead",
-        takes=("width",),
-    ),
-    "cost_of_control": Kind(
-        ("ratios", "overhead"),
-        lambda grid: (grid.costed, None),
-        needs="the key overhead with a model that the grid trains under algo_impl and impl, its noise not emulated",
         takes=("width",),
     ),
     "ratios": Kind(
@@ -209,7 +96,7 @@ KINDS = {
     ),
     "sources": Kind(
         ("stability",),
-        lambda grid: (grid.isolating, _dataset),
+        lambda grid: (grid.isolating, by_dataset),
         needs="two variants of a single source or more",
         category=TABLES,
         also=("ratios",),
@@ -217,61 +104,9 @@ KINDS = {
     ),
     "one_bit": Kind(
         ("stability",),
-        lambda grid: (grid.moving, _place),
+        lambda grid: (grid.moving, by_place),
         needs="a bit that is moved after different epochs, such as bit and bit_5",
         takes=("width",),
-    ),
-    "growth": Kind(
-        ("growth",),
-        lambda grid: (grid.growing, _task),
-        needs="a recipe with record_steps, and two cells of a task with equal draws",
-        takes=("width",),
-    ),
-    "growth_fits": Kind(
-        ("growth_fits",),
-        lambda grid: (grid.growing, None),
-        needs="a recipe with record_steps, and two cells of a task with equal draws",
-        category=TABLES,
-    ),
-    "remedies": Kind(
-        ("remedies",),
-        lambda grid: (grid.remedied, lambda cell: _place(grid.remedied[cell])),
-        needs="the key remedies in a block",
-        category=TABLES,
-        files=("resources/published-remedies.csv",),
-    ),
-    "partings": Kind(
-        ("partings", "identical"),
-        lambda grid: (grid.framed, _task),
-        needs=_FRAMEWORKS,
-        category=TABLES,
-    ),
-    "identical_runs": Kind(
-        ("identical",),
-        lambda grid: (grid.built, None),
-        category=TABLES,
-        files=("resources/published-identical.csv",),
-    ),
-    "identical_times": Kind(
-        ("identical",),
-        lambda grid: (grid.built, None),
-        category=TABLES,
-        files=("resources/published-identical.csv",),
-    ),
-    "identical_tests": Kind(
-        ("convergence",),
-        lambda grid: (grid.with_identical_runs, None),
-        needs="the variant impl or algo_impl with two runs or more",
-        category=TABLES,
-    ),
-    "claims": Kind(
-        ("claims",),
-        lambda grid: ([*grid.usual, *grid.networks], None),
-    ),
-    "claim_parts": Kind(
-        ("claims",),
-        lambda grid: ([*grid.usual, *grid.networks], None),
-        category=PUBLISHED,
     ),
     "paper_vs_ours": Kind(
         ("stability", "counts"),
@@ -282,6 +117,10 @@ KINDS = {
         files=("resources/published.csv",),
         takes=("accelerators", "differences"),
     ),
+}
+# By name: those of the kernel, then those of each analysis.
+KINDS: dict[str, Kind] = _OF_THE_KERNEL | {
+    name: kind for module in analyses.adding("kinds") for name, kind in module.KINDS.items()
 }
 
 

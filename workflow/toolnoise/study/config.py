@@ -20,14 +20,11 @@ from typing import Any
 import jsonschema
 import yaml
 
-from toolnoise.analyses.claims import plan as claims
-from toolnoise.analyses.remedies.plan import SETS
 from toolnoise.base import faults, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.program import ROOT
 from toolnoise.datasets.readers import READERS
-from toolnoise.study import datasets, environments, layout, programs
-from toolnoise.study.catalogue import KINDS
+from toolnoise.study import analyses, datasets, environments, layout, programs
 
 REGISTRIES = ("models", "datasets", "recipes", "hardware")
 
@@ -119,7 +116,8 @@ def resolve(config: object, file: str | Path) -> Config:
     _settle_control_seeds(config["grid"], file)
     datasets.require_possible(config["datasets"], "datasets.", file)
     programs.require_possible(config["models"], "models.", file)
-    claims.require_possible(config["claims"], registered("claims"), "claims.", file)
+    for module in analyses.adding("checks"):
+        module.check(config, registered("claims"), file)
     named: dict[str, list[str]] = {registry: [] for registry in REGISTRIES}
     for key, registry, names in _mentions(config):
         for name in names:
@@ -219,11 +217,14 @@ def complete(value: object, rules: Mapping[str, Any], file: str | Path) -> Any:
 
 @functools.cache
 def schema() -> Config:
-    """The schema of a configuration, with the available readers, remedies and kinds of figures."""
+    """The schema of a configuration, with the available readers, kinds of figures and what analyses add."""
     found = read_yaml(ROOT / "workflow/schemas/config.schema.yaml")
     found["$defs"]["dataset"]["properties"]["reader"]["enum"] = [*READERS, programs.READER]
-    found["$defs"]["block"]["properties"]["remedies"]["items"]["enum"] = list(SETS)
-    found["$defs"]["block"]["properties"]["excluded_from"]["items"]["enum"] = list(KINDS)
+    # A kind of figure is a notebook.
+    kinds = [path.stem for path in sorted((ROOT / "notebooks").glob("*.ipynb"))]
+    found["$defs"]["block"]["properties"]["excluded_from"]["items"]["enum"] = kinds
+    for module in analyses.adding("schema"):
+        module.complete(found)
     return found
 
 
@@ -251,8 +252,8 @@ def registered(name: str) -> Config:
         _require_whole_cycles(entries, "", path)
     if name == "hardware":
         _require_possible_toolings(entries, "", path)
-    if name == "claims":
-        claims.require_possible(entries, (), "", path)
+    for module in analyses.adding("checks"):
+        module.check_registry(name, entries, path)
     return entries
 
 

@@ -3,32 +3,14 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from toolnoise.base.errors import BadInput
-from toolnoise.study.catalogue import KINDS, Subject
-from toolnoise.study.cells import Cell, Dataset, Pair, Task
+from toolnoise.study.catalogue import KINDS
+from toolnoise.study.cells import Cell
+from toolnoise.study.figure import Figure
 from toolnoise.study.figure_grid import Grid
-
-
-class Figure(NamedTuple):
-    """One notebook executed for some toolings and tasks; `excluded` are cells of these that it does not show."""
-
-    name: str
-    notebook: str
-    hardware: tuple[str, ...]
-    tasks: tuple[tuple[str, str], ...]
-    excluded: tuple[Cell, ...] = ()
-
-    def shows(self, place: Subject | Pair | Task | Dataset) -> bool:
-        """Whether the figure shows a cell, a network, a pair of toolings, a task or a data set."""
-        if isinstance(place, Dataset):
-            return any(place.dataset == dataset for _, dataset in self.tasks)
-        if isinstance(place, Task):
-            return tuple(place) in self.tasks
-        toolings = {place.hardware, getattr(place, "other_hardware", place.hardware)}
-        cells = place.cells if isinstance(place, Pair) else (place,)
-        return place.task in self.tasks and toolings <= set(self.hardware) and set(cells).isdisjoint(self.excluded)
+from toolnoise.study.kind import Subject
 
 
 def possible(

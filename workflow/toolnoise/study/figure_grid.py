@@ -3,14 +3,14 @@
 import functools
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
-from types import MappingProxyType
-from typing import Any
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
 from toolnoise.base.noise_sources import DRAW
 from toolnoise.study import programs, published
-from toolnoise.study.cells import Cell, Network, Pair, Variants
+from toolnoise.study.cells import Cell, Network, Variants
 from toolnoise.study.comparisons import comparisons, with_batch_norm
+from toolnoise.study.entries import emulates, has_groups
+from toolnoise.study.study import Study
 from toolnoise.study.variants import variant
 
 # Of one draw: three sizes of ensembles, and three ensembles of the largest. Two have no SD to speak of.
@@ -23,41 +23,18 @@ REMOVED = ("algo_impl", "algo", "impl")
 class Grid:
     """The parts of a study that figures show."""
 
-    def __init__(
-        self,
-        config: Mapping[str, Any],
-        seeds: Mapping[Cell, Sequence[int]],
-        pairs: Iterable[Pair],
-        recipe_of: Mapping[tuple[str, str], str],
-        networks: Sequence[Network] = (),
-        remedied: Mapping[Cell, Cell] = MappingProxyType({}),
-        layers: Collection[Cell] = (),
-        frameworks: Iterable[Pair] = (),
-        growing: Collection[Cell] = (),
-        atlas: Collection[Cell] = (),
-    ) -> None:
-        """Take a study's parts.
-
-        `remedied` maps cells under remedies to the cells they are compared with, `layers` are the cells whose layers
-        are compared, `frameworks` the pairs whose toolings use two frameworks, `growing` the cells that are compared
-        step by step, `atlas` those whose toolings are compared all at once.
-        """
-        self.config, self.cells, self.recipe_of = config, tuple(seeds), recipe_of
-        self.networks, self.remedied, self.layers, self.growing = networks, remedied, layers, growing
-        self._seeds, self._pairs, self._frameworks = seeds, tuple(pairs), tuple(frameworks)
-        self._atlas = atlas
+    def __init__(self, study: Study, seeds: Mapping[Cell, Sequence[int]]) -> None:
+        """Take a study, and those of its cells that are shown with their seeds."""
+        self.study, self.cells, self._seeds = study, tuple(seeds), seeds
+        self.config, self.recipe_of, self.networks = study.config, study.recipe_of, study.networks
+        self._pairs, self._frameworks = (
+            [pair for pair in pairs if all(cell in seeds for cell in pair.cells)]
+            for pairs in (study.pairs, study.frameworks)
+        )
 
     def without(self, excluded: Container[Cell]) -> "Grid":
         """The same parts, without these cells."""
-        seeds = {cell: seeds for cell, seeds in self._seeds.items() if cell not in excluded}
-        remedied = {cell: single for cell, single in self.remedied.items() if cell in seeds}
-        pairs, frameworks = (
-            [pair for pair in some if all(cell in seeds for cell in pair.cells)]
-            for some in (self._pairs, self._frameworks)
-        )
-        growing = [cell for cell in self.growing if cell in seeds]
-        parts = (self.networks, remedied, self.layers, frameworks, growing, self._atlas)
-        return Grid(self.config, seeds, pairs, self.recipe_of, *parts)
+        return Grid(self.study, {cell: seeds for cell, seeds in self._seeds.items() if cell not in excluded})
 
     @functools.cached_property
     def order(self) -> dict[Cell, Cell]:
@@ -144,7 +121,7 @@ class Grid:
     @property
     def mapped(self) -> list[Cell]:
         """Cells whose toolings are compared all at once."""
-        return [cell for cell in self.cells if cell in self._atlas]
+        return [cell for cell in self.cells if cell in self.study.atlas]
 
     @property
     def with_ensembles(self) -> list[Cell]:
@@ -217,16 +194,6 @@ class Grid:
 def _places(cells: Iterable[Cell]) -> list[Variants]:
     """The tasks of these cells, by tooling."""
     return list(dict.fromkeys(Variants(*cell[:3]) for cell in cells))
-
-
-def emulates(tooling: Mapping[str, Any]) -> bool:
-    """Whether a tooling's implementation noise is emulated, by its entry."""
-    return tooling["impl_noise"] == "reduction-order"
-
-
-def has_groups(dataset: Mapping[str, Any]) -> bool:
-    """Whether a data set has sub-groups, by its entry."""
-    return dataset["reader"] == "faces" or bool(dataset.get("groups") or dataset.get("group"))
 
 
 def _several(

@@ -11,7 +11,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import DRAW
 from toolnoise.study import config, figure_choice, programs
 from toolnoise.study.cells import Cell
-from toolnoise.study.figure_choice import Figure
+from toolnoise.study.figure import Figure
 from toolnoise.study.figure_grid import Grid
 from toolnoise.study.study import PAIRABLE, Study, is_deterministic
 from toolnoise.study.variants import ALLOWED, Variant, has_draws, variant
@@ -139,10 +139,7 @@ def _require_gpus(study: Study, file: str | Path) -> None:
 
 def _figures(study: Study, excluded: Mapping[str, Collection[Cell]], file: str | Path) -> tuple[Figure, ...]:
     """The figures of the kinds that a study names, or of every kind that it can feed."""
-    remedied = {cell: study.single(cell) for cell in study.views}
-    grown = dict.fromkeys(cell for pairs in study.growing.values() for both in pairs for cell in both)
-    parts = (study.recipe_of, study.networks, remedied, study.layers, study.frameworks, tuple(grown), study.atlas)
-    possible = figure_choice.possible(Grid(study.config, study.classifying, study.pairs, *parts), excluded)
+    possible = figure_choice.possible(Grid(study, study.classifying), excluded)
     kinds = study.config.get("figures")
     for number, kind in enumerate(kinds or ()):
         if kind not in possible:

@@ -9,14 +9,12 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from toolnoise.analyses.growth import plan as growing
-from toolnoise.analyses.remedies import plan as remedy_sets
 from toolnoise.base.noise_sources import DRAW
 from toolnoise.study import config, programs
 from toolnoise.study.cells import MODES, Cell, Network, Pair, Place, Profile, Task, Training, Variants
 from toolnoise.study.comparisons import comparisons
-from toolnoise.study.figure_choice import Figure
-from toolnoise.study.figure_grid import emulates, has_groups
+from toolnoise.study.entries import emulates, has_groups
+from toolnoise.study.figure import Figure
 from toolnoise.study.variants import variant
 
 # Without implementation noise two toolings can be compared run by run: all algorithmic draws are equal.
@@ -85,16 +83,6 @@ class Study:
         return tuple(comparisons(place, self.seeds))
 
     @property
-    def growing(self) -> dict[Variants, tuple[tuple[Cell, Cell], ...]]:
-        """The cells of each task on its reference tooling that are compared step by step, each with its reference."""
-        found = {
-            place: tuple(growing.references(place, self.seeds, self.draws))
-            for task, place in growing.places(self.seeds).items()
-            if task in self.recipe_of and growing.records_steps(self.config["recipes"][self.recipe_of[task]])
-        }
-        return {place: pairs for place, pairs in found.items() if pairs}
-
-    @property
     def frameworks(self) -> tuple[Pair, ...]:
         """The pairs whose toolings use two frameworks."""
         return tuple(pair for pair in self.pairs if self._is_of_frameworks(pair))
@@ -133,20 +121,6 @@ class Study:
     def is_program(self, cell: Cell | Training) -> bool:
         """Whether the runs of a cell are those of a training program of others."""
         return programs.is_program(self.config["models"][cell.model])
-
-    def remedies(self, cell: Cell) -> tuple[str, ...]:
-        """The names of the remedies that are applied to the runs of a cell."""
-        if cell not in self.views:
-            return ()
-        return remedy_sets.remedies(self.views[cell], self.config["recipes"][self.recipe_of[cell[:2]]]["cycles"])
-
-    def single(self, cell: Cell) -> Cell:
-        """The cell whose runs, without a remedy, are the reference for a cell under remedies.
-
-        For a model M-snapshots it is the cell of M, if remedies are requested for that too.
-        """
-        other = cell._replace(model=cell.model.removesuffix(f"-{remedy_sets.SNAPSHOTS}"))
-        return other if other in self.views else cell
 
     @property
     def alike(self) -> tuple[tuple[Cell, ...], ...]:

@@ -10,10 +10,10 @@ In a file, what was recorded of a tensor is stacked in one array under the tenso
 from collections.abc import Mapping
 from typing import Any
 
-from toolnoise.analyses.growth.plan import records_steps
 from toolnoise.datasets.prepared import Data
 from toolnoise.engines import Engine, EpochResult, Weights
 from toolnoise.epoch_plan import Plan, steps_per_epoch
+from toolnoise.study.entries import records_steps
 
 MARK, LOGITS = "//", "logits"
 # The first test examples: with more, recording would take more than a twentieth of a short training.

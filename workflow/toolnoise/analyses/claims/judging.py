@@ -22,15 +22,9 @@ from toolnoise.analyses.claims.effects import PUBLISHED, STUDY, WHOLE, Bounds, E
 from toolnoise.analyses.claims.needed import Tested
 from toolnoise.analyses.claims.parts import Claim
 from toolnoise.analyses.claims.toolings import EMULATED, Toolings, injected, names_of, stand_for_accelerators
-from toolnoise.analyses.identical.metric import IDENTICAL
-from toolnoise.analyses.overhead.metric import KERNELS, OVERHEAD
-from toolnoise.analyses.remedies.metric import REMEDIES
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.metric_files import Columns
-from toolnoise.datasets.counting import COUNTS
-from toolnoise.metrics.per_run import RUNS
-from toolnoise.metrics.stability import STABILITY
 from toolnoise.stats.multiplicity import holm
 from toolnoise.stats.power import LEVEL
 from toolnoise.study import published
@@ -53,16 +47,6 @@ CLAIMS: Columns = {
 }
 SUPPORTED, REFUTED, OPEN, CERTAIN = "supported", "refuted", "cannot be told", "cannot fail"
 ABSENT = {PUBLISHED: "not published", STUDY: "not run"}
-# The metric files that claims are judged on, by kind.
-READ = {
-    "stability": STABILITY,
-    "runs": RUNS,
-    "overhead": OVERHEAD,
-    "remedies": REMEDIES,
-    "counts": COUNTS,
-    "kernels": KERNELS,
-    "identical": IDENTICAL,
-}
 NUMBERS = (published.FILE, published.SOURCES, published.REMEDIES, published.IDENTICAL)
 
 
@@ -82,23 +66,23 @@ def read(path: str | Path) -> pd.DataFrame:
 def judge(
     claims: list[dict[str, Any]],
     toolings: dict[str, dict[str, Any]],
-    stability: list[str],
-    runs: list[str],
-    overhead: list[str],
-    remedies: list[str],
-    counts: list[str],
-    kernels: list[str],
-    identical: list[str],
+    columns: dict[str, str],
     out: str,
+    **metrics: list[str],
 ) -> None:
     """Write the verdicts on claims, by the published numbers and by a study's metric files; a kind may have no file.
 
-    `toolings` are the study's entries of the hardware registry.
+    `toolings` are the study's entries of the hardware registry, `columns` say where the columns of each kind are
+    defined.
     """
-    given = (stability, runs, overhead, remedies, counts, kernels, identical)
-    tables = {kind: metric_files.read(paths, READ[kind]) for kind, paths in zip(READ, given, strict=True) if paths}
+    tables = read_tables({kind: paths for kind, paths in metrics.items() if paths}, columns)
     sides = (by_publication(), by_study(tables, toolings))
     metric_files.write(out, CLAIMS, [row for side in sides for row in verdicts(claims, side)])
+
+
+def read_tables(metrics: Mapping[str, list[str]], columns: Mapping[str, str]) -> Tables:
+    """The metric files of each kind as one table."""
+    return {kind: metric_files.read(paths, metric_files.columns(columns[kind])) for kind, paths in metrics.items()}
 
 
 def by_publication() -> Side:

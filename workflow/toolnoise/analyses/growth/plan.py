@@ -4,20 +4,16 @@ The reference of a tooling is the same variant on the reference tooling, which i
 of emulated noise, of a tooling's own noise and of a moved bit is the cell on the same tooling in which they are absent.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator
 
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.study.cells import Cell, Variants
+from toolnoise.study.entries import records_steps
+from toolnoise.study.study import Study
 from toolnoise.study.variants import variant
 
 # The variants in which a tooling alone decides what is not drawn.
 REFERENCES = ("algo", "control")
-
-
-def records_steps(recipe: Mapping[str, Any]) -> bool:
-    """Whether runs keep their weights and test logits after steps 1, 2, 4, 8, ..."""
-    return recipe.get("record_steps", False)
 
 
 def places(cells: Iterable[Cell]) -> dict[tuple[str, str], Variants]:
@@ -47,3 +43,13 @@ def _reference(cell: Cell, hardware: str, has_draws: bool) -> Cell | None:
         # The draw of what is fixed in a run is the seed of a run of ALGO.
         return cell._replace(variant="algo")
     return cell._replace(variant="control") if not drawn else None
+
+
+def growing(study: Study) -> dict[Variants, tuple[tuple[Cell, Cell], ...]]:
+    """The cells of each task on its reference tooling that are compared step by step, each with its reference."""
+    found = {
+        place: tuple(references(place, study.seeds, study.draws))
+        for task, place in places(study.seeds).items()
+        if task in study.recipe_of and records_steps(study.config["recipes"][study.recipe_of[task]])
+    }
+    return {place: pairs for place, pairs in found.items() if pairs}

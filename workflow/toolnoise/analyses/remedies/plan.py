@@ -9,6 +9,9 @@ this module.
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from toolnoise.study.cells import Cell
+from toolnoise.study.study import Study
+
 
 class View(NamedTuple):
     """A window shifted by this many pixels down and right of the middle, mirrored or not."""
@@ -63,3 +66,19 @@ def passes(names: Iterable[str], cycles: int) -> int:
     wanted = [remedy(name) for name in names]
     every = set().union(*(one.views for one in wanted if one.all_snapshots))
     return (cycles - 1) * len(every) + len(every.union(*(one.views for one in wanted)))
+
+
+def applied(study: Study, cell: Cell) -> tuple[str, ...]:
+    """The names of the remedies that are applied to the runs of a cell."""
+    if cell not in study.views:
+        return ()
+    return remedies(study.views[cell], study.config["recipes"][study.recipe_of[cell[:2]]]["cycles"])
+
+
+def single(study: Study, cell: Cell) -> Cell:
+    """The cell whose runs, without a remedy, are the reference for a cell under remedies.
+
+    For a model M-snapshots it is the cell of M, if remedies are requested for that too.
+    """
+    other = cell._replace(model=cell.model.removesuffix(f"-{SNAPSHOTS}"))
+    return other if other in study.views else cell

@@ -6,9 +6,9 @@ Weights are read a second time for this, after their files were hashed. A slim c
 
 from typing import Any
 
-from toolnoise.analyses.growth.plan import records_steps
 from toolnoise.epoch_plan import cycles
 from toolnoise.models.initial import Parameter
+from toolnoise.study.entries import records_steps
 from toolnoise.training import bitflip, recorded_steps, snapshots
 from toolnoise.training.runs import weight_digests
 from toolnoise.verify.audit.evidence import Evidence, Found, RunFacts, differences, guarded

@@ -1,0 +1,11 @@
+"""The figure of the atlas."""
+
+from toolnoise.study.kind import Kind, by_task
+
+KINDS = {
+    "atlas": Kind(
+        ("atlas", "atlas_factors", "atlas_toolings"),
+        lambda grid: (grid.mapped, by_task),
+        needs="a block with atlas",
+    ),
+}

@@ -1,0 +1,40 @@
+"""The job of growth: how the differences between runs from equal starts grow."""
+
+from toolnoise.analyses.growth import plan
+from toolnoise.steps.reads import WEIGHTS
+from toolnoise.steps.step import Parameters, Read, Step
+from toolnoise.study import layout
+from toolnoise.study.cells import Variants
+from toolnoise.study.study import Study
+
+
+def _growth(study: Study, place: Variants) -> Parameters:
+    pairs = [[list(cell) for cell in both] for both in plan.growing(study)[place]]
+    return {**place._asdict(), "references": pairs}
+
+
+def _recorded(study: Study, place: Variants) -> list[str]:
+    cells = dict.fromkeys(cell for both in plan.growing(study)[place] for cell in both)
+    return [record for cell in cells for record in study.runs(layout.RECORD, cell)]
+
+
+ROWS = {
+    "measure-growth": Step(
+        "measure_growth",
+        "measure how the differences between runs from equal starts grow, step by step",
+        place=Variants,
+        places=plan.growing,
+        parameters=_growth,
+        reads={"records": Read(_recorded, WEIGHTS, several=True)},
+        writes={
+            "out": "results/{study}/metrics/growth/{model}/{dataset}/{hardware}.csv",
+            "out-fits": "results/{study}/metrics/growth_fits/{model}/{dataset}/{hardware}.csv",
+        },
+        work="toolnoise.analyses.growth.measure:measure",
+        wanted=("grid", "a task whose recipe has record_steps, on its first tooling, with cells of equal draws"),
+        metrics={
+            "out": ("growth", "toolnoise.analyses.growth.metric:GROWTH"),
+            "out-fits": ("growth_fits", "toolnoise.analyses.growth.metric:GROWTH_FITS"),
+        },
+    ),
+}

@@ -1,0 +1,81 @@
+"""What rows of the job graph share: the parameters of a cell, and what options name."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from toolnoise.steps.step import Parameters, Read
+from toolnoise.study import layout
+from toolnoise.study.cells import Cell, Pair, Training
+from toolnoise.study.study import Study
+
+# Files that lie beside the one that an option names, and are read too: whole names, or suffixes in place of its own.
+RUN_FILES, WEIGHTS, INDEX, KERNEL_TIMES = ("weights.npz", "history.csv"), ("weights.npz",), (".json",), (".csv",)
+
+
+def spec(study: Study, cell: Cell, seed: int | None = None) -> Parameters:
+    """The spec of one run of a cell, of its first without a seed."""
+    return {"spec": study.spec(cell, study.seeds[cell][0] if seed is None else seed)}
+
+
+def measured(study: Study, cell: Cell) -> Parameters:
+    """What every measure of a cell is given."""
+    return {"cell": list(cell), "study_seed": study.config["seed"]}
+
+
+def at(pattern: str, beside: tuple[str, ...] = ()) -> Read:
+    """The path of a place."""
+    return Read(lambda study, place: study.path(pattern, place), beside)
+
+
+def of(cell_of: Callable[[Any], Cell], pattern: str, beside: tuple[str, ...] = ()) -> Read:
+    """The path of a cell that follows from a place."""
+    return Read(lambda study, place: study.path(pattern, cell_of(place)), beside)
+
+
+def records_of(cell_of: Callable[[Any], Cell], beside: tuple[str, ...]) -> Read:
+    """The records of all runs of a cell that follows from a place."""
+    return Read(lambda study, place: study.runs(layout.RECORD, cell_of(place)), beside, several=True)
+
+
+def dump_of(cell_of: Callable[[Any], Cell]) -> dict[str, Read]:
+    """The dump of a cell that follows from a place, and the records of its runs."""
+    return {
+        "logits": of(cell_of, layout.LOGITS),
+        "index": of(cell_of, layout.PREDICTIONS),
+        "records": records_of(cell_of, RUN_FILES),
+    }
+
+
+def other(reads: Mapping[str, Read]) -> dict[str, Read]:
+    """The same options, for the other of two."""
+    return {f"other-{option}": read for option, read in reads.items()}
+
+
+def same(cell: Cell) -> Cell:
+    """The cell itself."""
+    return cell
+
+
+def first(pair: Pair) -> Cell:
+    """The cell on the first tooling."""
+    return pair.cells[0]
+
+
+def second(pair: Pair) -> Cell:
+    """The cell on the second tooling."""
+    return pair.cells[1]
+
+
+def back(pattern: str, beside: tuple[str, ...]) -> Read:
+    """The path of the pair the other way round."""
+    return Read(lambda study, pair: study.path(pattern, pair.reversed), beside)
+
+
+def training_minutes(study: Study, place: Cell | Training) -> int:
+    """The time limit of a run."""
+    return study.minutes[Cell(*place[:4])]
+
+
+DATA = {"data": at(layout.DATA)}
+TRAINED = DATA | {"records": records_of(same, WEIGHTS)}
+A_CELL = ("grid", "model/dataset/hardware/variant of its grid")

@@ -1,0 +1,19 @@
+"""What entries of the registries say of themselves."""
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def records_steps(recipe: Mapping[str, Any]) -> bool:
+    """Whether runs keep their weights and test logits after steps 1, 2, 4, 8, ..."""
+    return recipe.get("record_steps", False)
+
+
+def emulates(tooling: Mapping[str, Any]) -> bool:
+    """Whether a tooling's implementation noise is emulated, by its entry."""
+    return tooling["impl_noise"] == "reduction-order"
+
+
+def has_groups(dataset: Mapping[str, Any]) -> bool:
+    """Whether a data set has sub-groups, by its entry."""
+    return dataset["reader"] == "faces" or bool(dataset.get("groups") or dataset.get("group"))

@@ -1,0 +1,57 @@
+"""A kind of figure or table: a notebook of its name, the metric files it reads and the cells that it needs."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+from toolnoise.study.cells import Cell, Network
+from toolnoise.study.figure_grid import Grid
+
+Subject = Cell | Network
+
+# The page shows the categories in the order of their names.
+TABLE_2, FIGURES, TABLES, PUBLISHED = "1 Table 2: accuracy", "2 Figures", "3 Further tables", "4 Published and ours"
+
+
+# Selects the cells or networks that a kind shows, and the part of the figure's name that splits them into figures.
+Feed = tuple[Iterable[Subject], Callable[[Any], str] | None]
+
+
+class Kind(NamedTuple):
+    """A notebook: the metric files it reads, the cells it needs, and its category on the page.
+
+    `also` lists metric files that it reads if the study has them, `files` those of the repository that it reads.
+    `takes` names what else of the study it takes (steps/whole.py).
+    """
+
+    reads: tuple[str, ...]
+    feed: Callable[[Grid], Feed]
+    needs: str = "a cell that is not `excluded_from` it, and to be named in `figures`, where a study has that key"
+    category: str = FIGURES
+    also: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    takes: tuple[str, ...] = ()
+
+    @property
+    def formats(self) -> tuple[str, ...]:
+        """The suffixes of the files that it writes; the page shows the first."""
+        return ("svg", "pdf", "png") if self.category == FIGURES else ("html", "csv", "md", "tex")
+
+
+def by_tooling(place: Subject) -> str:
+    """A figure for each tooling."""
+    return place.hardware
+
+
+def by_task(cell: Cell) -> str:
+    """A figure for each task."""
+    return f"{cell.model}-{cell.dataset}"
+
+
+def by_place(cell: Cell) -> str:
+    """A figure for each task on each tooling."""
+    return f"{cell.hardware}-{by_task(cell)}"
+
+
+def by_dataset(cell: Cell) -> str:
+    """A figure for each data set on each tooling."""
+    return f"{cell.hardware}-{cell.dataset}"
