@@ -8,9 +8,10 @@ import pytest
 from toolnoise import steps
 from toolnoise.base.program import ROOT
 from toolnoise.steps import whole
-from toolnoise.study import catalogue, config, figure_choice, grid, kind, paper_items
+from toolnoise.study import catalogue, config, figure_choice, grid, paper_items
 from toolnoise.study.cells import Cell, Network, Pair, Shown
 from toolnoise.study.figure_grid import Grid
+from toolnoise.study.kind import FIGURES
 
 PAPER = ROOT / "workflow/studies/paper.yaml"
 RECIPES = {"plain": {"batch_size": 32, "epochs": 2}, "large": {"batch_size": 1297, "epochs": 2}}
@@ -274,7 +275,7 @@ def test_the_width_of_figures_is_a_parameter_of_those_that_have_two_forms(writte
         for figure in study.figures:
             given = whole.ROWS["render"].parameters(study, Shown(figure.name))
             assert given.get("width") == (width if "width" in catalogue.KINDS[figure.notebook].takes else None)
-    one_form = {name for name, row in catalogue.KINDS.items() if row.category == kind.FIGURES}
+    one_form = {name for name, row in catalogue.KINDS.items() if row.category == FIGURES}
     assert {kind for kind in one_form if "width" not in catalogue.KINDS[kind].takes} == {"claims", "atlas", "kernels"}
 
 
