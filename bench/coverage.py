@@ -27,11 +27,19 @@ from toolnoise.metrics.example_churn import ExampleChurn
 from toolnoise.metrics.groups import Rate, of_difficulty, of_size, rates, unlike
 from toolnoise.metrics.ratios import Runs, ratios
 from toolnoise.stats.components import components
-from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, t_interval
+from toolnoise.stats.estimates import (
+    UNDEFINED,
+    Estimate,
+    log_t_interval,
+    mean_t,
+    positive_mean_t,
+    standard_deviation,
+    t_interval,
+)
 from toolnoise.stats.jackknife import Pairs, pairs_without_each, pairwise_jackknife, pairwise_mean, standard_error
 from toolnoise.stats.multiplicity import benjamini_hochberg, holm
 from toolnoise.stats.sd_ratio import by_size, sd_ratio
-from toolnoise.stats.spread import sd_bootstrap, sd_chi2, sd_robust
+from toolnoise.stats.spread import root_mean_square, sd_bootstrap, sd_chi2, sd_robust
 from toolnoise.stats.testset import distribution_wise_variance, independent_errors_sd
 from toolnoise.stats.two_means import hedges_g, mean_difference, probability_of_improvement
 from toolnoise.stats.two_spreads import brown_forsythe, equivalence, f_test, permutation_test
@@ -43,6 +51,9 @@ REDUCTIONS, MANY = 1_000, 400  # simulated studies, and the runs that stand for 
 RESAMPLES = 199  # resamples of the two-way bootstrap
 SOME_RUNS = (2, 3, 5, 10)
 MORE_RUNS = (5, 10, 20, 50, 100)
+MANY_STUDIES = 20_000
+LOG_NORMAL = ((3, 4), (4, 4), (5, 4), (10, 10))  # draws, and runs of each
+WIDE = 500  # times the mean
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(200)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
 
@@ -208,6 +219,71 @@ def _of_unequal_draws(
         if metric == "churn_impl_share":
             above, below = found["churn_same_draw"].value, found["churn_other_draw"].value
         yield metric, above, below, estimate, before.get(metric)
+
+
+def log_normal_draws(draws: np.random.Generator) -> None:
+    """Means over draws whose values are log-normal, however noisy the noisiest, and what is made of their SDs.
+
+    A draw's value is the variance of its runs: 4 of each of 3 to 5 draws, 10 of each of 10. The lines below a mean have
+    the method before, by the delta method from the values themselves, and what is covered if intervals are left out
+    that reach further than `WIDE` times the mean. The interaction is that of normal runs; before, each row's square had
+    a part of all rows' interaction. At last, not the variances are log-normal with this sigma, but the SDs.
+    """
+    for sigma in (0, 0.7, 1.0, 1.3):
+        for noisy in (1, 0.75):
+            for rows, columns in LOG_NORMAL:
+                runs, truth = _log_normal(draws, MANY_STUDIES, rows, columns, sigma)
+                variances = runs.var(axis=-1, ddof=1) * (draws.random(runs.shape[:2]) < noisy)
+                what, truth = f"{rows} draws, sensitivity {sigma:g}", noisy * truth
+                now = [positive_mean_t(study) for study in variances]
+                held = f"mean of {what}" + (", a quarter without noise" if noisy < 1 else "")
+                covered(held, now, truth, most=1)
+                covered("  before", map(_of_values, variances), truth, most=1)
+                covered(
+                    "  without the widest",
+                    (one if one.high < WIDE * one.value else UNDEFINED for one in now),
+                    truth,
+                    most=1,
+                )
+                if noisy == 1:
+                    sds = np.sqrt(variances[:STUDIES])
+                    covered(f"SD of {what}", map(root_mean_square, sds), np.sqrt(truth), most=1)
+                    found = runs[:STUDIES]
+                    covered(
+                        f"interaction of {what}",
+                        (components(study, crossed=True).interaction for study in found),
+                        truth,
+                        most=1,
+                    )
+                    covered("  before", map(_interaction_of_all, found), truth, most=1)
+    for sigma in (0.7, 1.3):
+        for rows, columns in LOG_NORMAL:
+            runs, truth = _log_normal(draws, STUDIES, rows, columns, 2 * sigma)
+            sds = runs.std(axis=-1, ddof=1)
+            what = f"{rows} draws whose SDs have sensitivity {sigma:g}"
+            covered(f"SD of {what}", map(root_mean_square, sds), np.sqrt(truth), most=1)
+            covered(f"variance of {what}", map(positive_mean_t, sds**2), truth, most=1)
+
+
+def _log_normal(
+    draws: np.random.Generator, studies: int, rows: int, columns: int, sigma: float
+) -> tuple[np.ndarray, float]:
+    """Normal runs [studies, rows, columns] of rows with log-normal variances, and the mean of these."""
+    sds = np.exp(sigma / 2 * draws.standard_normal((studies, rows, 1)))
+    return sds * draws.standard_normal((studies, rows, columns)), np.exp(sigma**2 / 2)
+
+
+def _of_values(values: np.ndarray) -> Estimate:
+    if len(values) < 3 or not values.any():
+        return UNDEFINED
+    error = standard_deviation(values) / np.sqrt(len(values)) / values.mean()
+    return log_t_interval(values.mean(), error, len(values) - 1)
+
+
+def _interaction_of_all(runs: np.ndarray) -> Estimate:
+    rest = runs - runs.mean(axis=0) - runs.mean(axis=1, keepdims=True) + runs.mean()
+    rows, columns = runs.shape
+    return positive_mean_t(np.sum(rest**2, axis=1) * (rows / ((rows - 1) * (columns - 1))))
 
 
 def unequal_nulls(draws: np.random.Generator, examples: int = 400) -> None:
@@ -523,6 +599,7 @@ SECTIONS: dict[str, tuple[str, Callable[[np.random.Generator], None]]] = {
     "many-draws": ("components of noise, 10 draws of 10 runs", lambda draws: of_components(10, 10, draws)),
     "unequal-few": ("measures over 4 unequal draws of 4 runs", lambda draws: unequal_draws(4, 4, draws)),
     "unequal-many": ("measures over 10 unequal draws of 10 runs", lambda draws: unequal_draws(10, 10, draws)),
+    "log-normal": ("measures over draws whose values are log-normal", log_normal_draws),
     "unequal-nulls": ("tests at 5 % of a class whose examples err independently, over unequal draws", unequal_nulls),
     "ratios": (f"intervals of ratios of noise, {RUNS} draws", ratios_of_noise),
     "effects": (f"intervals of effects, {RUNS} runs per arm", effects),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from toolnoise.stats.components import NONE, components
+from toolnoise.stats.components import NONE, components, of_own_row
 
 TRUE = {"row": 1.0, "within": 0.7, "column": 0.2, "interaction": 0.5}
 
@@ -43,3 +43,23 @@ def test_the_variance_within_rows_is_covered_where_all_rows_have_the_same_column
         _, low, high = components(column + rest, crossed=True).within
         held.append(low < 1 < high)
     assert np.mean(held) > 0.93
+
+
+@pytest.mark.parametrize("rows", [3, 4, 5, 10])
+@pytest.mark.parametrize(("sigma", "least"), [(0, 0.95), (0.7, 0.92), (1.3, 0.9)])
+def test_the_interaction_is_covered_where_rows_differ_in_noise(rows, sigma, least):
+    draws, held = np.random.Generator(np.random.Philox(9)), []
+    for _ in range(1500):
+        sds = np.exp(sigma / 2 * draws.normal(size=(rows, 1)))
+        _, low, high = components(sds * draws.normal(size=(rows, 16)), crossed=True).interaction
+        held.append(low <= np.exp(sigma**2 / 2) <= high)
+    assert np.mean(held) >= least
+
+
+def test_the_interaction_of_a_row_is_its_own():
+    sds, draws = np.array([[0.0], [1.0], [2.0], [4.0]]), np.random.Generator(np.random.Philox(10))
+    rests = sds * draws.normal(size=(4, 100_000))
+    rests -= rests.mean(axis=0)
+    np.testing.assert_allclose(of_own_row(4 / 3 * rests.var(axis=1)), [0, 1, 4, 16], atol=0.15)
+    # Of two rows, each has half of the rest: nothing says which is noisier.
+    np.testing.assert_array_equal(of_own_row(np.array([2.0, 2.0])), [2, 2])

@@ -72,23 +72,44 @@ def test_clipping_moves_bounds_but_neither_the_value_nor_the_undefined():
     assert_equal(UNDEFINED.within(0, 1), UNDEFINED)
 
 
+T3 = 3.1824463  # t at .975 with 3 degrees of freedom, from a printed table
+
+
 def test_a_mean_over_draws_has_the_interval_of_its_logarithm():
-    found = positive_mean_t(np.array([0.5, 0.0, 1.5, 0.6]))
-    factor = np.exp(3.1824463 * np.std([0.5, 0.0, 1.5, 0.6], ddof=1) / 2 / 0.65)  # t with 3 degrees, a printed table
-    assert found == pytest.approx((0.65, 0.65 / factor, 0.65 * factor), rel=1e-7)
-    assert_equal(positive_mean_t(np.array([0.1, 0.2])), Estimate(0.15000000000000002, NAN, NAN))
-    assert_equal(positive_mean_t(np.zeros(3)), Estimate(0.0, NAN, NAN))
+    values = np.array([0.5, 0.4, 1.5, 0.6])
+    squared = np.var(np.sqrt(values), ddof=1) / np.mean(np.sqrt(values)) ** 2
+    factor = np.exp(T3 * np.sqrt(((1 + squared) ** 4 - 1) / 3))
+    assert positive_mean_t(values) == pytest.approx((0.75, 0.75 / factor, 0.75 * factor), rel=1e-7)
+    wider = np.exp(T3 * np.sqrt(((1 + squared) ** 4 - 1) / 3 + 0.5))
+    assert positive_mean_t(values, 0.5).high == pytest.approx(0.75 * wider, rel=1e-7)
 
 
-@pytest.mark.parametrize("draws", [4, 10])
-@pytest.mark.parametrize(("sigma", "least"), [(0.7, 0.92), (1.3, 0.9)])
-def test_a_mean_over_draws_is_covered_where_they_differ_by_factors(draws, sigma, least):
-    drawn = np.random.Generator(np.random.Philox(1))
-    # Churn grows with a draw's sensitivity until it is that of all noise together.
-    sensitivities = 0.5 * np.exp(sigma * drawn.normal(size=(200_000,)))
-    churns = sensitivities / (1 + sensitivities)
-    studies, truth = drawn.choice(churns, (3000, draws)), churns.mean()
-    held = [[low < truth < high for _, low, high in (positive_mean_t(study), mean_t(study))] for study in studies]
-    logarithmic, linear = np.mean(held, axis=0)
-    assert logarithmic > least
-    assert logarithmic > linear
+def test_draws_without_noise_are_no_sign_of_a_draw_with_very_much():
+    # One draw in four has none, and the others are alike: the mean of such draws varies as their number does.
+    found = positive_mean_t(np.array([2.0, 0.0, 2.0, 2.0]))
+    factor = np.exp(T3 * np.sqrt((4 / 3 - 1) / 3))
+    assert found == pytest.approx((1.5, 1.5 / factor, 1.5 * factor), rel=1e-7)
+    # What is below 0 by estimation counts as none, too, but in the mean.
+    assert positive_mean_t(np.array([2.0, -0.4, 2.0, 2.0])) == pytest.approx((1.4, 1.4 / factor, 1.4 * factor))
+
+
+def test_a_mean_over_draws_has_an_interval_however_wide_if_two_draws_have_noise():
+    found = positive_mean_t(np.array([1e-4, 1e-4, 1.0]))
+    assert 0 < found.low < 1e-6
+    assert found.high > 1e6
+    assert positive_mean_t(np.array([1e-30] * 200 + [1.0])) == (pytest.approx(1 / 201), 0, np.inf)
+    for values, mean in (([0.0, 0.0, 0.0, 0.5], 0.125), ([0.0, 0.0, 0.0], 0), ([0.25, 0.75], 0.5)):
+        assert_equal(positive_mean_t(np.array(values)), Estimate(mean, NAN, NAN))
+
+
+@pytest.mark.parametrize(("draws", "runs"), [(3, 4), (4, 4), (5, 4), (10, 10)])
+@pytest.mark.parametrize(("sigma", "least"), [(0, 0.95), (0.7, 0.92), (1.3, 0.9)])
+@pytest.mark.parametrize("noisy", [1, 0.75])
+def test_a_mean_over_draws_is_covered_where_they_differ_by_log_normal_factors(draws, runs, sigma, least, noisy):
+    drawn = np.random.Generator(np.random.Philox(6))
+    values = np.exp(sigma * drawn.normal(size=(4000, draws))) * drawn.chisquare(runs - 1, (4000, draws)) / (runs - 1)
+    studies = values * (drawn.random((4000, draws)) < noisy)
+    low, high = np.array([positive_mean_t(study)[1:] for study in studies]).T
+    truth, given = noisy * np.exp(sigma**2 / 2), ~np.isnan(low)
+    assert (given == (np.count_nonzero(studies, axis=1) > 1)).all()
+    assert np.mean((low <= truth) & (truth <= high), where=given) >= least

@@ -241,7 +241,11 @@ def test_an_sd_over_draws_is_covered_where_draws_differ_in_noise(draws, runs, si
 def test_an_sd_over_draws_may_have_a_draw_without_noise_but_not_only_such():
     found = root_mean_square(np.array([0.0, 1.0, 1.0, 1.0]))
     assert found.value == pytest.approx(np.sqrt(3 / 4))
-    assert 0 < found.low < found.value < found.high < 10
+    assert 0 < found.low < found.value < found.high < 2
     assert_equal(root_mean_square(np.zeros(4)), Estimate(0.0, NAN, NAN))
     assert_equal(root_mean_square(np.array([0.0, 0.0, 0.0, 1.0])), Estimate(0.5, NAN, NAN))
     assert_equal(root_mean_square(np.array([1.0, 2.0])), Estimate(np.sqrt(2.5), NAN, NAN))
+    # It would reach further than any SD of an accuracy does.
+    found = root_mean_square(np.array([0.001, 0.001, 1.0]))
+    assert found.value == pytest.approx(np.sqrt(1.000002 / 3))
+    assert_equal(found[1:], (NAN, NAN))

@@ -9,7 +9,7 @@ import numpy as np
 from toolnoise.metrics import Row
 from toolnoise.metrics.declared import bounded
 from toolnoise.metrics.equal_runs import with_width
-from toolnoise.stats.components import components
+from toolnoise.stats.components import components, of_own_row
 from toolnoise.stats.estimates import UNDEFINED, Estimate, positive_mean_t, t_interval
 from toolnoise.stats.jackknife import log_jackknife, standard_error
 
@@ -38,37 +38,48 @@ def _of_examples(right: np.ndarray, crossed: bool) -> dict[str, Estimate]:
     """
     if min(right.shape[:2]) < 2:
         return dict.fromkeys(PARTS, UNDEFINED)
-    whole = _mean_components(right, crossed)
-    without = np.array(
-        [_mean_components(np.delete(right, draw, axis=0), crossed) for draw in range(len(right)) if len(right) > 2]
-    )
-    found = {}
-    for place, (name, value) in enumerate(zip(PARTS, whole, strict=True)):
-        if len(without) == 0 or name == "impl_alone":
-            found[name] = Estimate(float(value), np.nan, np.nan)
-        elif name == "algo":  # it can be negative
-            found[name] = t_interval(value, standard_error(without[:, place]), len(without) - 1)
-        else:
-            found[name] = log_jackknife(value, without[:, place])
-    return found
+    algo, alone = _of_both(right, crossed)
+    without = [_of_both(np.delete(right, draw, axis=0), crossed)[0] for draw in range(len(right)) if len(right) > 2]
+    impl, interaction = _of_each_draw(right, crossed)
+    return {
+        # It can be negative.
+        "algo": t_interval(algo, standard_error(np.array(without)) if without else np.nan, len(right) - 1),
+        "impl": positive_mean_t(impl),
+        "impl_alone": Estimate(alone, np.nan, np.nan),
+        "interaction": positive_mean_t(interaction),
+    }
 
 
-def _mean_components(right: np.ndarray, crossed: bool) -> np.ndarray:
-    """The mean over examples of each part, from tables [A, R, N] of what is right: the means of mean squares."""
+def _of_both(right: np.ndarray, crossed: bool) -> tuple[float, float]:
+    """The parts of the algorithm's draws and of the implementation's, from mean squares of what is right [A, R, N]."""
     draws, runs, examples = right.shape
     squares = np.square
     hits = right.sum(dtype=np.int64)
     total = squares(right.sum(axis=(0, 1), dtype=np.int64)).sum() / (draws * runs)
     by_draw = squares(right.sum(axis=1, dtype=np.int64)).sum() / runs
-    by_run = squares(right.sum(axis=0, dtype=np.int64)).sum() / draws
     between = (by_draw - total) / (draws - 1)
-    across = (by_run - total) / (runs - 1)
     if not crossed:
         within = (hits - by_draw) / (draws * (runs - 1))
-        return np.array([(between - within) / runs, within, np.nan, np.nan]) / examples
+        return float((between - within) / runs / examples), np.nan
+    by_run = squares(right.sum(axis=0, dtype=np.int64)).sum() / draws
     rest = (hits - by_draw - by_run + total) / ((draws - 1) * (runs - 1))
-    column = (across - rest) / draws
-    return np.array([(between - rest) / runs, column + rest, column, rest]) / examples
+    across = (by_run - total) / (runs - 1)
+    return float((between - rest) / runs / examples), float((across - rest) / draws / examples)
+
+
+def _of_each_draw(right: np.ndarray, crossed: bool) -> tuple[np.ndarray, np.ndarray]:
+    """The variance between the runs of each draw, and its interaction, from what is right [A, R, N]."""
+    draws, runs, examples = right.shape
+    by_draw, by_run = right.sum(axis=1, dtype=np.int64), right.sum(axis=0, dtype=np.int64)
+    within = (by_draw - np.square(by_draw) / runs).sum(axis=1)
+    variances = within / ((runs - 1) * examples)
+    if not crossed:
+        return variances, np.full(draws, np.nan)
+    total = by_run.sum(axis=0)
+    along = np.array([by_run[of_draw].sum() for of_draw in right]) - (by_draw * total).sum(axis=1) / runs
+    across = (np.square(by_run).sum(axis=0) - np.square(total) / runs).sum()
+    rest = within - 2 * along / draws + across / draws**2
+    return variances, of_own_row(rest * (draws / ((draws - 1) * (runs - 1) * examples)))
 
 
 def _churns(predicted: np.ndarray, crossed: bool) -> tuple[Estimate, Estimate, Estimate]:

@@ -34,20 +34,15 @@ class Metric(NamedTuple):
     label: Label | None = None
 
 
-def squares(values: np.ndarray) -> Estimate:
-    """A mean of squares, such as variances."""
-    return Estimate(*np.square(root_mean_square(np.sqrt(np.maximum(values, 0)))).tolist())
-
-
 def similarity(values: np.ndarray) -> Estimate:
-    """A mean of similarities: their distances from 1, the similarity of equal runs, grow as the square of the noise."""
-    distance = squares(1 - values)
+    """A mean of similarities, from their distances from 1, the similarity of equal runs."""
+    distance = positive_mean_t(np.maximum(1 - values, 0))
     return Estimate(1 - distance.value, 1 - distance.high, 1 - distance.low)
 
 
 def loss(values: np.ndarray) -> Estimate:
-    """A mean of what is never positive and grows as the square of the noise."""
-    gain = squares(-values)
+    """A mean of what is never positive."""
+    gain = positive_mean_t(np.maximum(-values, 0))
     return Estimate(-gain.value, -gain.high, -gain.low)
 
 

@@ -6,7 +6,7 @@ algorithmic draw, IMPL within ALGO, has the variance of column and interaction t
 cannot be repeated, as on a GPU, columns mean nothing; then only the rows and what is within them are told apart.
 
 The variance within rows and that of the interaction are means over rows, and rows differ in noise by factors: their
-intervals are over rows (`root_mean_square`). The others are differences of mean squares, with the modified large-sample
+intervals are over rows (`positive_mean_t`). The others are differences of mean squares, with the modified large-sample
 interval of Ting et al. (1990), for normal effects.
 """
 
@@ -15,8 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from toolnoise.stats.estimates import TAIL, UNDEFINED, Estimate
-from toolnoise.stats.spread import root_mean_square
+from toolnoise.stats.estimates import TAIL, UNDEFINED, Estimate, positive_mean_t
 
 
 class Components(NamedTuple):
@@ -50,22 +49,27 @@ def components(table: np.ndarray, crossed: bool) -> Components:
     rest = shifted - by_row
     of_rows = np.sum(rest**2, axis=1) / (columns - 1)
     if not crossed:
-        within = _over_rows(of_rows)
+        within = positive_mean_t(of_rows)
         square = _Square(within.value, rows * (columns - 1))
         return Components(_difference(between, square, columns), within, UNDEFINED, UNDEFINED)
     rest = rest - by_column + grand
-    interaction = _over_rows(np.sum(rest**2, axis=1) * (rows / ((rows - 1) * (columns - 1))))
+    interaction = positive_mean_t(of_own_row(np.sum(rest**2, axis=1) * (rows / ((rows - 1) * (columns - 1)))))
     square = _Square(interaction.value, (rows - 1) * (columns - 1))
     across = _Square(rows * float(np.sum((by_column - grand) ** 2)) / (columns - 1), columns - 1)
     # All rows have the same columns, so the columns' part of the variance does not average out over rows.
     share = max(across.value - square.value, 0) / rows / of_rows.mean() if of_rows.any() else 0.0
-    within = _over_rows(of_rows, 2 * share**2 / (columns - 1))
+    within = positive_mean_t(of_rows, 2 * share**2 / (columns - 1))
     return Components(_difference(between, square, columns), within, _difference(across, square, rows), interaction)
 
 
-def _over_rows(variances: np.ndarray, further: float = 0.0) -> Estimate:
-    """The mean of the rows' variances; `further` is a relative variance of it from elsewhere than the rows."""
-    return Estimate(*np.square(root_mean_square(np.sqrt(variances), further)).tolist())
+def of_own_row(squares: np.ndarray) -> np.ndarray:
+    """The interaction of each row, from the mean squares of the rests of rows, which have the same mean.
+
+    The mean of a column is subtracted from each rest, so a row's mean square has a part of all rows' interaction. They
+    would differ less than rows do, and few would show how noisy the noisiest is. One of a quiet row may be negative.
+    """
+    rows = len(squares)
+    return ((rows - 1) * squares - squares.mean()) / (rows - 2) if rows > 2 else squares
 
 
 def _difference(one: _Square, other: _Square, factor: float) -> Estimate:

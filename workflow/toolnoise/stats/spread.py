@@ -10,12 +10,12 @@ import numpy as np
 from scipy import optimize, special, stats
 
 from toolnoise import streams
-from toolnoise.stats.estimates import TAIL, UNDEFINED, Estimate, log_t_interval, standard_deviation
+from toolnoise.stats.estimates import TAIL, UNDEFINED, Estimate, positive_mean_t, standard_deviation
 from toolnoise.stats.jackknife import MANY
 
 RESAMPLES = 9_999
 
-FURTHEST = 100
+FURTHEST = 100  # times an SD over draws: an interval that reaches further says nothing of it
 
 # SDs closer than this, relative to the SD of all runs, count as equal. Accuracies are discrete, so many resamples tie
 # with the runs themselves, and the order of a sum must not decide the side of a tie.
@@ -36,22 +36,13 @@ def sd_interval(sd: float, runs: int) -> Estimate:
     return Estimate(sd, float(low), float(high))
 
 
-def root_mean_square(sds: np.ndarray, further: float = 0.0) -> Estimate:
-    """The root of the mean over draws of the variance within a draw, with an interval over draws, from the draws' SDs.
+def root_mean_square(sds: np.ndarray) -> Estimate:
+    """The root of the mean over draws of the variance within a draw, from the draws' SDs, with an interval over draws.
 
-    Draws differ in noise by factors. If their SDs are log-normal with a coefficient of variation c, their variances
-    have one whose square is (1 + c^2)^4 - 1. The observed SDs show c far better than the variances show their own, so
-    the interval is that of the logarithm of the mean variance with this standard error; its divisor is D - 1
-    (bench/coverage.py). A draw may have an SD of 0. There is no interval with two draws, or where it would reach more
-    than `FURTHEST` times as far as the SD: then hardly more than one draw has any noise. `further` is a relative
-    variance of the mean variance from elsewhere than these draws.
+    It is that of the mean variance, but there is none that would reach more than `FURTHEST` times as far as the SD.
     """
-    value, draws = np.sqrt(np.mean(np.square(sds))), len(sds)
-    if draws < 3 or not value > 0:
-        return Estimate(float(value), np.nan, np.nan)
-    squared = (standard_deviation(sds) / np.mean(sds)) ** 2
-    found = log_t_interval(value, np.sqrt(((1 + squared) ** 4 - 1) / (draws - 1) + further) / 2, draws - 1)
-    return found if found.high < FURTHEST * value else Estimate(float(value), np.nan, np.nan)
+    value, low, high = np.sqrt(positive_mean_t(np.square(sds))).tolist()
+    return Estimate(value, low, high) if high < FURTHEST * value else Estimate(value, np.nan, np.nan)
 
 
 def equal_runs_sd(runs: int, step: float) -> Estimate:
