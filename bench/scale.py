@@ -2,11 +2,11 @@
 
     nice -n 10 .venv/bin/python bench/scale.py [--cells CELLS] [RUNS ...]
 
-Studies of 100, 1,000 and 10,000 runs are invented (`invented.py`), in cells of 100 runs; for `measure`, which works on
-one cell, in one cell. With `--cells`, all studies have so many cells, however large, and `measure` is left out. Each
-verb runs in a process of its own. Time is the CPU time of that process and its children, memory the peak of the largest
-of them, both from `wait4`. The exponent is log(t2 / t1) / log(n2 / n1) for the two largest sizes; nothing is subtracted.
-Starting Python takes a second or more, which makes small sizes look flat: so the largest two.
+Studies of 100, 1,000 and 10,000 runs are invented (`invented.py`), in cells of 100 runs; for `measure`, in one cell.
+With `--cells`, all studies have so many cells, however large, and `measure` is left out. Each verb runs in a process of
+its own. Time is the CPU time of that process and its children, memory the peak of the largest of them, both from
+`wait4`. The exponent is log(t2 / t1) / log(n2 / n1) for the two largest sizes; nothing is subtracted. Starting Python
+takes a second or more, which makes small sizes look flat: so the largest two.
 """
 
 import argparse
