@@ -1,14 +1,15 @@
 """Time and memory of each verb as a study grows, and the exponent of growth.
 
-    nice -n 10 .venv/bin/python bench/scale.py [RUNS ...]
+    nice -n 10 .venv/bin/python bench/scale.py [--cells CELLS] [RUNS ...]
 
-Studies of 100, 1,000 and 10,000 runs are invented (`invented.py`), in cells of 100 runs; for `measure`, which works on
-one cell, in one cell. Each verb then runs in a process of its own. Time is the CPU time of that process and its
-children, memory the peak of the largest of them, both from `wait4`. The exponent is log(t2 / t1) / log(n2 / n1) for the
-two largest sizes; nothing is subtracted. Starting Python takes a second or more, which makes small sizes look flat: so
-the largest two.
+Studies of 100, 1,000 and 10,000 runs are invented (`invented.py`), in cells of 100 runs; for `measure`, in one cell.
+With `--cells`, all studies have so many cells, however large, and `measure` is left out. Each verb runs in a process of
+its own. Time is the CPU time of that process and its children, memory the peak of the largest of them, both from
+`wait4`. The exponent is log(t2 / t1) / log(n2 / n1) for the two largest sizes; nothing is subtracted. Starting Python
+takes a second or more, which makes small sizes look flat: so the largest two.
 """
 
+import argparse
 import itertools
 import math
 import os
@@ -47,11 +48,20 @@ class Used(NamedTuple):
     megabytes: float
 
 
-def main(sizes: list[int]) -> None:
+def main() -> None:
     """Print a row for each verb; with an exponent that is too large, the exit code is 1."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("sizes", metavar="RUNS", type=int, nargs="*", help="runs of each study")
+    parser.add_argument("--cells", type=int, help="cells of each study (default: as many as have 100 runs)")
+    asked = parser.parse_args()
+    sizes = asked.sizes or list(SIZES)
+    if asked.cells and any(runs % asked.cells for runs in sizes):
+        parser.error(f"RUNS: found {sizes}; allowed: multiples of {asked.cells} cells")
     found: dict[str, list[Used]] = {}
     for runs in sizes:
-        for verb, used in itertools.chain(of_study(runs), of_cell(runs)):
+        of_one = of_cell(runs) if asked.cells is None else ()
+        a_cell = runs // asked.cells if asked.cells else A_CELL
+        for verb, used in itertools.chain(of_study(runs, a_cell), of_one):
             print(f"{runs:,} runs: {verb}: {used.seconds:.1f} s", file=sys.stderr, flush=True)
             found.setdefault(verb, []).append(used)
     sys.exit(0 if show(sizes, found) else 1)
@@ -74,9 +84,9 @@ def exponent(sizes: list[int], values: list[float]) -> float:
     return math.log(values[-1] / values[-2]) / math.log(sizes[-1] / sizes[-2])
 
 
-def of_study(runs: int) -> Iterator[tuple[str, Used]]:
+def of_study(runs: int, a_cell: int) -> Iterator[tuple[str, Used]]:
     """Each verb that works on a study, with what it used."""
-    study = invented.study(runs, A_CELL)
+    study = invented.study(runs, a_cell)
     with made(study) as folder:
         for verb, command in commands(study):
             yield verb, used_by(command, folder / "empty" if verb == PLAN else folder)
@@ -115,8 +125,8 @@ def commands(study: Study) -> Iterator[tuple[str, list[str]]]:
     """The command line of each verb, in a study's folder."""
     file = study.path(layout.STUDY)
     results = str(Path(file).parent)
-    yield PLAN, [*SNAKEMAKE, "--configfile", f"../{invented.FILE}", "--dry-run", "--quiet"]
-    yield AGAIN, [*SNAKEMAKE, "--configfile", invented.FILE, "--dry-run", "--quiet"]
+    yield PLAN, [*SNAKEMAKE, "--configfile", f"../{invented.FILE}", "--dry-run"]
+    yield AGAIN, [*SNAKEMAKE, "--configfile", invented.FILE, "--dry-run"]
     for verb in ("status", "estimate", "summary"):
         yield verb, [*TOOLNOISE, verb, "--study", file]
     yield "audit", [*TOOLNOISE, "audit", results]
@@ -156,4 +166,4 @@ def used_by(command: list[str], folder: Path) -> Used:
 
 
 if __name__ == "__main__":
-    main([int(word) for word in sys.argv[1:]] or list(SIZES))
+    main()

@@ -1,5 +1,7 @@
 """Studies at the edge: one run of everything, and runs that diverge."""
 
+import re
+
 import pytest
 
 from toolnoise.analyses.identical.metric import IDENTICAL
@@ -60,3 +62,15 @@ def test_a_study_whose_runs_diverge_counts_them_and_renders_its_figures(write_st
         assert (folder / "results/edge/figures" / name).stat().st_size > 0
     summary = toolnoise(folder, "summary", "--study", "results/edge/study.json")
     assert summary.stdout.count("2 diverged") == 2, summary.stdout
+
+
+def test_a_large_cell_shares_its_jobs_with_no_other(write_study, snakemake, tmp_path):
+    # While jobs share one, Snakemake looks at all their inputs whenever a run ends: quadratic in the runs of a cell.
+    cells = study(100, ["algo"])
+    (block,) = cells["grid"]
+    cells["grid"].append(block | {"variants": ["impl"], "seeds": 101})
+    done = snakemake(write_study(tmp_path, cells), "results/edge/metrics/stability.csv", "--dry-run")
+    assert done.returncode == 0, done.stdout + done.stderr
+    # The jobs of a group are indented.
+    measured = re.findall(r"^( *)rule measure_cell:\n.*?/cpu/(\w+)\.csv", done.stdout, re.MULTILINE | re.DOTALL)
+    assert {variant: bool(indent) for indent, variant in measured} == {"algo": True, "impl": False}

@@ -48,6 +48,9 @@ def write_study():
 # that reads a larger cell gets more, up to the 6 MB that Linux allows.
 ROOM = "ulimit -S -s 65536; " if max(map(len, study.seeds.values()), default=0) > 20_000 else ""
 
+# The runs of the largest cells that share a job with others.
+MOST_TOGETHER = 100
+
 # Verbs are looked up in the environment that Snakemake itself runs in, activated or not. A job of --sdm conda has another
 # environment activated by then: its Python runs the verb, from the same package.
 HERE = f"export PATH={shlex.quote(os.path.dirname(sys.executable))}:$PATH"
@@ -141,6 +144,15 @@ def get_threads(verb):
 
 def get_memory(wildcards, attempt):
     return 16_000 * attempt
+
+
+# What is measured and shown of a cell takes seconds. A cluster's profile says how many cells share a job. Large cells
+# share none: when a run ends, Snakemake 9.27 looks at all inputs of the groups that wait for it, which is quadratic.
+def get_group(verb):
+    def get_it(wildcards):
+        return "cells" if len(study.seeds[get_place(verb, wildcards)]) <= MOST_TOGETHER else None
+
+    return get_it if verb in ("measure", "show-cell") else None
 
 
 # The resources that a job needs on a cluster; the profile maps them to the site. A tooling that names a scheduler's GPU

@@ -16,9 +16,8 @@ for verb in STEPS.keys() - {steps.CONFIGURE, "fetch", "prepare", "train", "run-p
         # Steps are timed before all else, so that all of them have the same other work beside them on this machine:
         # otherwise both modes of a tooling may differ by what else ran. Models are checked before any run is trained.
         priority: {"profile": 3, "check-model": 2}.get(verb, 0)
-        # What is measured and shown of a cell takes seconds. A cluster's profile says how many cells share a job.
         group:
-            "cells" if verb in ("measure", "show-cell") else None
+            get_group(verb)
         conda:
             get_environment(verb)
         threads: get_threads(verb)
