@@ -647,6 +647,13 @@ def all_statements_and_figures_are_deleted(folder):
         shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
+@mutation("commit-is-known", METRICS)
+def git_did_not_say_what_had_changed(folder):
+    folder.change(
+        METRICS, lambda made: made_from(made, "commit")[0].update(annotations={"kind": "commit", "dirty": True})
+    )
+
+
 @mutation("every-file-is-stated", "figures/more.png")
 def a_file_is_added(folder):
     folder.path("figures/more.png").write_bytes(b"more")

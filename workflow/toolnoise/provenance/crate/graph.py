@@ -20,7 +20,7 @@ from toolnoise.provenance.crate.citation import Author, Credits
 from toolnoise.provenance.crate.contents import PROGRAM, Content, Contents, in_memory
 from toolnoise.provenance.crate.entities import README, Entity, Graph, references
 from toolnoise.provenance.record import anonymous
-from toolnoise.provenance.record.statements import COMMIT, FOLDER, INPUT, SUFFIX, TYPE, Artifact, Statement
+from toolnoise.provenance.record.statements import COMMIT, FOLDER, INPUT, SUFFIX, TYPE, UNKNOWN, Artifact, Statement
 from toolnoise.provenance.record.tree import Stated, Tree, shown
 from toolnoise.steps import STEPS
 
@@ -244,7 +244,7 @@ def _environment(graph: Graph, tool: str, job: str, statement: Statement) -> Non
         "program": {
             **statement.versions,
             **({"commit": commit.sha256} if commit else {}),
-            **({"changes_sha256": statement.changes} if statement.changes else {}),
+            **({"changes_sha256": statement.changes} if statement.changes not in (None, "", UNKNOWN) else {}),
         },
     }
     values = [_value(graph, "machine", name, value) for name, value in _leaves(known)]

@@ -15,13 +15,14 @@ from toolnoise.base import code_digest, program
 from toolnoise.base.files import sha256
 from toolnoise.provenance.audit.evidence import Evidence, Found, each
 from toolnoise.provenance.record import repository
-from toolnoise.provenance.record.statements import CODE, COMMIT, LOCK, PACKAGE, RESOURCE, Artifact, Statement
+from toolnoise.provenance.record.statements import CODE, COMMIT, LOCK, PACKAGE, RESOURCE, UNKNOWN, Artifact, Statement
 from toolnoise.provenance.record.tree import open_plain
 from toolnoise.steps import STEPS
 from toolnoise.study import environments
 
-# Standings of a file that made a result. Denied: the file is here, but the stated commit has a different one.
-CURRENT, CHANGED, UNKNOWN, DENIED = "current", "changed", "unknown", "denied"
+# Standings of a file that made a result, besides unknown. Denied: the file is here, but the stated commit has a
+# different one.
+CURRENT, CHANGED, DENIED = "current", "changed", "denied"
 # The folders whose files are the repository's, wherever a study ran.
 REPOSITORY = {("workflow",), ("notebooks",), ("resources",), ("requirements",)}
 # Names in lock files of an observed package; tensorflow-cpu is TensorFlow without its GPU kernels.
@@ -79,11 +80,15 @@ def _builder(statement: Statement, stated: list[str]) -> Found:
 
 @each
 def commit_is_known(_evidence: Evidence, statement: Statement) -> Found:
-    """Every result states a commit that is in this repository."""
-    commit, name = _commit(statement), statement.outputs[0].name
-    if repository.commit() is None:
+    """Every result states a commit that is in this repository, and whether the code was as there."""
+    commit, name, here = _commit(statement), statement.outputs[0].name, repository.commit()
+    if statement.changes == UNKNOWN:
+        yield name, f"was made by {f'commit {commit}' if commit else 'an unknown commit'} with unknown changes"
+    elif here is None:
         return
-    if commit is None:
+    elif here.why:
+        yield name, f"cannot be checked, because git does not answer here ({here.why})"
+    elif commit is None:
         yield name, "states no commit"
     elif repository.committed(commit) is None:
         yield name, f"was made by commit {commit}, which is not in this repository"
