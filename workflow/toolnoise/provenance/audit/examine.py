@@ -219,8 +219,20 @@ def _signatures(tree: Tree, signers: AllowedSigners) -> dict[str, Verdict]:
 
 
 def _hashed(trees: Iterable[Tree], threads: int, cache: Cache | None) -> list[dict[str, Hashed]]:
-    """The digest of every artifact, by study and path; the largest first, so that no thread ends with a long one."""
-    sizes = [(size, number, one.root, path) for number, one in enumerate(trees) for path, size in one.artifacts.items()]
+    """The digest of every artifact, by study and path; the largest first, so that no thread ends with a long one.
+
+    A file that has another size than its statement says is not as stated: it is not read, however large it is.
+    """
+    stated = [
+        {(one.inside(output.name), output.size) for made in one.statements for output in made.statement.outputs}
+        for one in trees
+    ]
+    sizes = [
+        (size, number, one.root, path)
+        for number, one in enumerate(trees)
+        for path, size in one.artifacts.items()
+        if (path, size) in stated[number]
+    ]
     sizes.sort(reverse=True)
     found, unknown = {}, []
     with progress("reading", sum(size for size, *_ in sizes), "B") as bar:

@@ -8,15 +8,15 @@ import functools
 import hashlib
 import re
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from toolnoise.base import code_digest, program
 from toolnoise.base.files import sha256
+from toolnoise.provenance.audit import beside
 from toolnoise.provenance.audit.evidence import Evidence, Found, each
 from toolnoise.provenance.record import repository
 from toolnoise.provenance.record.statements import CODE, COMMIT, LOCK, PACKAGE, RESOURCE, UNKNOWN, Artifact, Statement
-from toolnoise.provenance.record.tree import open_plain
 from toolnoise.steps import STEPS
 from toolnoise.study import environments
 
@@ -59,10 +59,24 @@ def code_is_whole(evidence: Evidence, statement: Statement) -> Found:
     # The imports of other code than the present one are unknown here.
     if all(standing == CURRENT for _, standing in standings):
         verb = STEPS[job.verb]
-        wanted = _in_repository(verb.modules(job.parameters), verb.files(job.parameters))
+        stated = tuple(one.name for one, _ in standings if one.kind == CODE)
+        modules = (*verb.modules(job.parameters), *_imported(stated, evidence.tree.root))
+        wanted = _in_repository(tuple(filter(_is_packages, modules)), verb.files(job.parameters))
         missing = wanted - {one.name for one, _ in standings}
         if missing:
             yield statement.outputs[0].name, f"does not state that it was made by {', '.join(sorted(missing)[:3])}"
+
+
+@functools.cache
+def _imported(stated: tuple[str, ...], root: Path) -> tuple[str, ...]:
+    """What stated modules from beside the results import. They have the stated bytes, so they could be opened."""
+    own = (beside.path(root, name) for name in stated if not name.startswith(f"{program.NAME}/"))
+    return tuple(sorted({name for path in own if path and path.is_file() for name in code_digest.read(path)[1]}))
+
+
+def _is_packages(module: str) -> bool:
+    """Whether a name is that of a module of this package: others are not looked for by the name that a study has."""
+    return module.partition(".")[0] == program.PACKAGE.name
 
 
 def _builder(statement: Statement, stated: list[str]) -> Found:
@@ -162,18 +176,12 @@ def _here(name: str, root: Path) -> str | None:
 
     That folder contains results/<study>. It may be another checkout, whose code is not the present one.
     """
-    path = Path(name)
-    if path.is_absolute() or ".." in path.parts or not name.isprintable():
+    inside = PurePosixPath(name)
+    if inside.is_absolute() or ".." in inside.parts or not name.isprintable():
         return None
-    own = path.parts[:1] in REPOSITORY
-    there = program.path_of(name)
-    for file_here in (there,) if own else (there, root.resolve().parent.parent / path):
-        try:
-            with open_plain(file_here) as file:
-                return hashlib.file_digest(file, "sha256").hexdigest()
-        except OSError:
-            continue
-    return None
+    own = beside.source_digest(program.path_of(name))
+    there = None if own or inside.parts[:1] in REPOSITORY else beside.path(root, name)
+    return beside.source_digest(there) if there else own
 
 
 def _commit(statement: Statement) -> str | None:
