@@ -8,8 +8,8 @@ function overview() {
   const verdict = found
     ? `Not clean: ${some(found, ["finding", "findings"])} under ${some(D.findings.length, ["rule", "rules"])}`
     : D.clean
-      ? "Clean: no findings"
-      : `Not clean: ${results} stale`;
+      ? `Clean: no findings${D.slim}`
+      : `Not clean: ${results} stale${D.slim}`;
   return [
     heading(["Audit of ", shown(D.title)]),
     el(
