@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from toolnoise.base import code_digest
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
 from toolnoise.provenance.audit import beside, examine
@@ -13,6 +14,7 @@ from toolnoise.provenance.audit.evidence import Evidence
 from toolnoise.provenance.audit.rules import chains, origins
 from toolnoise.provenance.record import tree
 from toolnoise.provenance.record.statements import CODE, SOURCE, Artifact
+from toolnoise.steps import STEPS
 
 HUGE = 4 << 40
 
@@ -92,6 +94,15 @@ def test_a_file_of_another_size_and_a_huge_module_are_not_read(root, monkeypatch
 def test_of_a_file_that_grows_no_more_is_read_than_its_size(root):
     with (root.parents[1] / "adopted/logits.npy").open("rb") as file:
         assert beside.digest(file, 3) == beside.digest(io.BytesIO(b"log"), 9)
+
+
+def test_the_modules_of_a_job_are_found_without_reading_where_the_audit_runs(tmp_path, monkeypatch):
+    module = STEPS["collect"].module
+    known = set(code_digest.sources(module))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "json.py").write_text("import toolnoise.warm.server")
+    origins._in_repository.cache_clear()
+    assert origins._in_repository((module,), ("README.md",)) == known | {"README.md"}
 
 
 def test_a_result_of_another_size_than_the_stated_is_neither_hashed_nor_opened(root, monkeypatch):

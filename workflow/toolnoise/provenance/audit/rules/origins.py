@@ -153,8 +153,14 @@ def _standings(evidence: Evidence, statement: Statement) -> list[tuple[Artifact,
 
 @functools.cache
 def _in_repository(modules: tuple[str, ...], files: tuple[str, ...]) -> frozenset[str]:
-    """The modules and files that a job uses, without those in the folder that the study ran in."""
-    return frozenset(name for name in code_digest.sources(*modules, files=files) if program.path_of(name).exists())
+    """These files, and the modules of this package that a job uses: no import is looked for where the audit runs."""
+    found, waiting = {}, list(modules)
+    while waiting:
+        path = code_digest.source_of(waiting.pop())
+        if path and path.is_relative_to(program.PACKAGE) and path not in found:
+            found[path] = f"{program.NAME}/{path.relative_to(program.PACKAGE).as_posix()}"
+            waiting += filter(_is_packages, code_digest.read(path)[1])
+    return frozenset((*files, *found.values()))
 
 
 # Runs of one model share their code, so it is judged once.
