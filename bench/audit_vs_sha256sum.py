@@ -174,7 +174,7 @@ def _state(job: Job, made: dict[str, Artifact]) -> Statement:
     ]
     lock, commit = repository.lock(job.parameters) or repository.LOCKS[-1], repository.commit()
     ends.append(Artifact(lock, sha256(program.ROOT / lock), kind=LOCK))
-    if commit:
+    if commit and commit.sha:
         ends.append(Artifact("repository", commit.sha, kind=COMMIT))
     outputs = tuple(made[name]._replace(role=role) for name, role in job.outputs)
     now = datetime.now(UTC).replace(tzinfo=None)

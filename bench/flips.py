@@ -3,10 +3,12 @@
 python bench/flips.py results/demo [--statements N]
 
 Nothing in the results is changed. Each flipped statement is judged as the audit judges it: it cannot be read, or is not
-as the root names it. The root itself is known by its digest, which must differ.
+as the root names it. The root itself is known by its digest, which must differ. Of a slim copy, the list of what was
+left out is flipped, too, and its statement, which is known by its digest as the root is.
 """
 
 import argparse
+import hashlib
 import json
 import sys
 import tempfile
@@ -18,8 +20,9 @@ from typing import NamedTuple
 
 from toolnoise import streams
 from toolnoise.base.errors import BadInput
-from toolnoise.record import tree
+from toolnoise.record import left_out, tree
 from toolnoise.verify.audit.evidence import Evidence
+from toolnoise.verify.audit.rules import lists
 from toolnoise.verify.audit.rules import root as roots
 
 
@@ -32,26 +35,28 @@ class Flips(NamedTuple):
 
 
 def statements(folder: Path, count: int) -> list[str]:
-    """The root and some others, drawn at random, of a results folder; their paths in it."""
+    """The paths of the root, of a slim copy's list and its statement, and of some others, drawn at random."""
     whole = tree.load_study(folder)
     root = whole.top
     if root is None:
         raise BadInput(folder, "", "has no root", "results of a study whose page is made")
     others = [one.path for one in whole.statements if one is not root]
     order = streams.permutation(streams.key(0, streams.ANALYSIS, 0, "flips"), len(others))
-    return [root.path, *(others[place] for place in order[: count - 1])]
+    of_list = [whole.list_stated.path, left_out.FILE] if whole.list_stated else []
+    return [root.path, *of_list, *(others[place] for place in order[: count - 1])]
 
 
 def flipped(folder: Path, path: str, places: Iterable[int]) -> Flips:
     """Flip a bit at each place of one statement."""
     whole = tree.load_study(folder)
     evidence = Evidence(whole, {}, datetime.now(UTC))
-    root, content = whole.top, (folder / path).read_bytes()
+    content = (folder / path).read_bytes()
+    known = {one.path: one.sha256 for one in (whole.top, whole.list_stated) if one}
     others = tuple(one for one in whole.statements if one.path != path)
     tried, missed = 0, []
     with tempfile.TemporaryDirectory() as scratch:
         copy = Path(scratch, path)
-        copy.parent.mkdir(parents=True)
+        copy.parent.mkdir(parents=True, exist_ok=True)
         for place in places:
             if place >= len(content):
                 break
@@ -59,12 +64,17 @@ def flipped(folder: Path, path: str, places: Iterable[int]) -> Flips:
             changed[place] ^= 1 << place % 8
             copy.write_bytes(changed)
             tried += 1
+            if path == left_out.FILE:
+                now = whole.listed._replace(sha256=hashlib.sha256(changed).hexdigest())
+                evidence.tree = replace(whole, listed=now)
+                missed += [] if any(lists.only_what_slim_leaves_out_is(evidence)) else [place]
+                continue
             try:
                 one = tree.read_statement(Path(scratch), path, len(changed))
             except BadInput:
                 continue
-            if path == root.path:
-                found = one.sha256 != root.sha256
+            if path in known:
+                found = one.sha256 != known[path]
             else:
                 evidence.tree = replace(whole, statements=(*others, one))
                 found = any(roots.statements_are_the_roots(evidence))

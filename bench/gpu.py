@@ -106,7 +106,7 @@ def pack(options: argparse.Namespace) -> None:
     """Write a self-contained tree: the commit, the study's data, packages, and results so far."""
     commit = repository.commit()
     if commit is None or commit.changes:
-        found = "has changes that are not committed" if commit else "is no checkout"
+        found = (commit.why or "has changes that are not committed") if commit else "is no checkout"
         raise BadInput(ROOT, "", found, "a committed tree, so that statements can name its commit")
     folder = Path("build/gpu").absolute()
     shutil.rmtree(folder, ignore_errors=True)

@@ -196,7 +196,7 @@ def first(study: Study, chance: random.Random) -> dict[str, Any]:
         "study": study.name,
         "findings": [{"variant": "algo", "cell": list(study.cells[0]), "says": "Invented."}],
         "facts": [],
-        "audit": {"clean": True, "findings": 0, "stale": 0, "says": []},
+        "audit": {"clean": True, "slim": "", "findings": 0, "stale": 0, "says": []},
         "emulated": [],
         "measures": {name: list(one) for name, one in declared.labels().items()},
         "of_runs": {name: list(one) for name, one in declared.OF_RUNS.items()},

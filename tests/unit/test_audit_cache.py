@@ -4,12 +4,15 @@ import contextlib
 import hashlib
 import os
 import re
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
+from toolnoise.base import files
 from toolnoise.record import tree
 from toolnoise.record.hashing import Stamp
+from toolnoise.record.statements import Artifact, Statement
 from toolnoise.verify.audit import cache
 from toolnoise.verify.audit.examine import examine
 
@@ -26,7 +29,15 @@ def results(tmp_path, monkeypatch):
     (folder / "runs").mkdir()
     for name in NAMES:
         (folder / name).write_bytes(name.encode())
+        state(folder, name)
     return folder
+
+
+def state(folder, name):
+    """A statement with the size of a file: the audit reads no other."""
+    made = Artifact(f"results/study/{name}", "0" * 64, (folder / name).stat().st_size)
+    statement = Statement("train", (made,), (), {}, {}, datetime(2026, 1, 31), datetime(2026, 1, 31), {})
+    files.write_json(folder / "statements" / f"{name}.intoto.json", statement.as_json())
 
 
 def audited(results, strict=False):
@@ -130,6 +141,7 @@ def test_a_file_that_changed_just_now_is_not_kept(results, monkeypatch):
 def test_lines_of_files_that_are_gone_do_not_pile_up(results):
     for number in range(20):
         (results / NAMES[0]).write_bytes(b"%d" % number)
+        state(results, NAMES[0])
         audited(results)
     assert len(kept(results).read_bytes().splitlines()) <= 4
 

@@ -1,11 +1,13 @@
 """What the workflow's tests share: copies of a finished study, and plans of what would run."""
 
 import hashlib
+import importlib.util
 import os
 import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -148,3 +150,16 @@ def other_study(once, write_study, snakemake):
         assert done.returncode == 0, done.stdout + done.stderr
 
     return once("other", make)
+
+
+@pytest.fixture(scope="session")
+def bench():
+    """Import a program of bench/ by its name."""
+
+    def load(name):
+        about = importlib.util.spec_from_file_location(name, Path(__file__).parents[2] / f"bench/{name}.py")
+        module = importlib.util.module_from_spec(about)
+        about.loader.exec_module(module)
+        return module
+
+    return load

@@ -10,7 +10,6 @@ kinds or of one, these tests go through the same 2,363 branches of `toolnoise.pr
 
 import copy
 import hashlib
-import importlib.util
 import json
 import os
 import re
@@ -647,6 +646,20 @@ def all_statements_and_figures_are_deleted(folder):
         shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
+@mutation("only-what-slim-leaves-out-is", METRICS)
+def a_metric_is_deleted_and_listed_as_left_out(folder):
+    listed = {METRICS: hashlib.sha256(folder.path(METRICS).read_bytes()).hexdigest()}
+    folder.path(METRICS).unlink()
+    folder.path("left-out.json").write_text(json.dumps(listed))
+
+
+@mutation("commit-is-known", METRICS)
+def git_did_not_say_what_had_changed(folder):
+    folder.change(
+        METRICS, lambda made: made_from(made, "commit")[0].update(annotations={"kind": "commit", "dirty": True})
+    )
+
+
 @mutation("every-file-is-stated", "figures/more.png")
 def a_file_is_added(folder):
     folder.path("figures/more.png").write_bytes(b"more")
@@ -1148,12 +1161,9 @@ def test_the_docs_list_every_rule_every_mutation_and_every_kind_of_artifact():
     assert f"every kind of artifact: {', '.join(KINDS)}." in " ".join(page.split())
 
 
-def test_a_flip_anywhere_in_any_statement_is_found_from_the_root(both):
+def test_a_flip_anywhere_in_any_statement_is_found_from_the_root(both, bench):
     """A sample of what `bench/flips.py` does to every byte."""
-    about = importlib.util.spec_from_file_location("flips", ROOT / "bench/flips.py")
-    flips = importlib.util.module_from_spec(about)
-    about.loader.exec_module(flips)
-    root = both["small"].root
+    flips, root = bench("flips"), both["small"].root
     found = [flips.flipped(root, path, range(0, 10**5, 997)) for path in flips.statements(root, 8)]
     assert sum(one.tried for one in found) > 80
     assert [one.missed for one in found] == [[]] * 8

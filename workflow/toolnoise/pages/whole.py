@@ -162,6 +162,7 @@ def first(page: Page, logs: str) -> dict[str, Any]:
         "facts": list(_facts(page, found)),
         "audit": {
             "clean": page.audit.is_clean(False),
+            "slim": page.audit.slim,
             "findings": len(page.audit.findings),
             "stale": len(page.audit.stale),
             "says": [str(page.audit.coverage), *page.audit.notes, _signed(page)],

@@ -216,7 +216,7 @@ def _repository(parameters: dict[str, Any]) -> Iterator[Artifact]:
     lock, commit = repository.lock(parameters), repository.commit() or repository.packed()
     if lock:
         yield Artifact(lock, sha256(program.path_of(lock)), kind=LOCK)
-    if commit:
+    if commit and commit.sha:
         yield Artifact("repository", commit.sha, kind=COMMIT)
 
 

@@ -17,9 +17,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from toolnoise.base import faults
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import canonical_sha256, read_json, sha256
+from toolnoise.base.printing import escaped
 from toolnoise.base.program import ROOT, path_of
+from toolnoise.record.statements import UNKNOWN
 from toolnoise.study import environments, programs
 
 # The first match counts, so lock files of one framework come before those of several.
@@ -45,28 +48,43 @@ PACKED = ROOT / "packed.json"
 
 
 class Commit(NamedTuple):
-    """A commit, and the SHA-256 of the difference of its files from it; None if there is no difference."""
+    """A commit, empty if unknown, and the SHA-256 of the difference of its files from it.
+
+    That is None if there is no difference, and `UNKNOWN` if git did not answer; `why` has what it said instead.
+    """
 
     sha: str
     changes: str | None
+    why: str = ""
 
 
 @functools.cache
 def commit() -> Commit | None:
     """The commit that is checked out; None if the program is not in a repository of its own."""
-    top = _git("rev-parse", "--show-toplevel", "HEAD")
-    if top is None:
-        return None
-    folder, sha = top.decode().split("\n")[:2]
+    top = _asked("rev-parse", "--show-toplevel", "HEAD")
+    if top.why:
+        # It is refused or broken, unless there is no repository, or one that has no commit yet.
+        lost = (ROOT / ".git").exists() and _git("rev-list", "--all", "--max-count=1") != b""
+        return Commit("", UNKNOWN, top.why) if lost else None
+    folder, sha = top.said.decode().split("\n")[:2]
     if Path(folder).resolve() != ROOT.resolve():
         return None
-    difference = _git("diff", "HEAD", "--binary", "--no-color", "--no-ext-diff", "--no-textconv")
-    return Commit(sha, hashlib.sha256(difference).hexdigest() if difference else None)
+    found = _asked("diff", "HEAD", "--binary", "--no-color", "--no-ext-diff", "--no-textconv")
+    if found.why:
+        return Commit(sha, UNKNOWN, found.why)
+    return Commit(sha, hashlib.sha256(found.said).hexdigest() if found.said else None)
 
 
 def refresh() -> None:
-    """Let git note the times of all files: in a fresh clone, each `git diff` of each job would read many of them."""
+    """Let git note the times of all files: in a fresh clone, each `git diff` of each job would read many of them.
+
+    If git does not answer, say so here, once for all jobs.
+    """
     _git("status", "--porcelain", "--untracked-files=no")
+    if (found := commit()) and found.why:
+        lost = "what differs from the commit" if found.sha else "the commit"
+        told = f"git does not tell {lost} of this program ({found.why}): results will say that it is unknown"
+        print(f"toolnoise: warning: {escaped(told)}", file=sys.stderr, flush=True)
 
 
 @functools.cache
@@ -188,9 +206,22 @@ def public(version: str) -> str:
     return version.partition("+")[0]
 
 
-def _git(*arguments: str, given: bytes | None = None) -> bytes | None:
+class Answer(NamedTuple):
+    """What git printed, or why it has no answer."""
+
+    said: bytes
+    why: str = ""
+
+
+def _asked(*arguments: str, given: bytes | None = None) -> Answer:
     try:
         done = subprocess.run(["git", "-C", ROOT, *arguments], input=given, capture_output=True)
-    except OSError:
-        return None
-    return done.stdout if done.returncode == 0 else None
+    except OSError as error:
+        return Answer(b"", f"git cannot be started ({faults.called(error)})")
+    first, *_ = done.stderr.decode(errors="replace").strip().splitlines() or [f"git ended with {done.returncode}"]
+    return Answer(done.stdout, first if done.returncode else "")
+
+
+def _git(*arguments: str, given: bytes | None = None) -> bytes | None:
+    found = _asked(*arguments, given=given)
+    return None if found.why else found.said

@@ -162,7 +162,7 @@ def _statements(folder: str | Path, *, root: bool) -> Iterator[Path]:
             raise error
         if root and one.top is None:
             raise BadInput(one.root, "", "no statement names the others", "a study whose page has been made")
-        yield from (one.root / stated.path for stated in ([one.top] if root else one.statements))
+        yield from (one.root / stated.path for stated in ([one.top] if root else one.all_stated))
 
 
 def _read(path: Path) -> Envelope:

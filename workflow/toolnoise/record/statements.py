@@ -25,6 +25,8 @@ SUFFIX = ".intoto.json"
 FOLDER = "statements"
 # SLSA's metadata has no such fields; its names for further ones begin with their vendor.
 PROCESS, RESUMED = "toolnoise_process", "toolnoise_resumed"
+# Instead of a commit that git did not tell.
+COMMIT_IS, UNKNOWN = "toolnoise_commit", "unknown"
 # In a copy without names: the statement is not the one that the job left.
 ANONYMISED = "toolnoise_anonymised"
 # In the root's statement: the digests of the others.
@@ -75,7 +77,7 @@ class Statement(NamedTuple):
     started: datetime
     finished: datetime
     versions: dict[str, str]
-    changes: str | None = None  # SHA-256 of the difference from the commit, if any
+    changes: str | None = None  # SHA-256 of the difference from the commit, if any; "unknown" if git did not say
     process: str = ""  # how the job's process started: warm, or cold and why
     resumed: Mapping[str, Any] | None = None  # the epochs after which a run resumed, and from which checkpoint
     anonymised: bool = False  # rewritten without names, in a copy
@@ -91,8 +93,9 @@ class Statement(NamedTuple):
         dependencies = [one.descriptor() for one in self.dependencies]
         for one in dependencies:
             if one.get("annotations", {}).get("kind") == COMMIT:
-                one["annotations"] |= {"dirty": self.changes is not None}
-                if self.changes:
+                unknown = self.changes == UNKNOWN
+                one["annotations"] |= {"dirty": UNKNOWN if unknown else self.changes is not None}
+                if self.changes and not unknown:
                     one["annotations"]["diff_sha256"] = self.changes
         occasion: dict[str, Any] = {
             "startedOn": self.started.strftime(TIME),
@@ -100,6 +103,8 @@ class Statement(NamedTuple):
         }
         for key, value in ((PROCESS, self.process), (RESUMED, self.resumed), (ANONYMISED, self.anonymised)):
             occasion |= {key: value} if value else {}
+        if self.changes == UNKNOWN and not any(one.kind == COMMIT for one in self.dependencies):
+            occasion[COMMIT_IS] = UNKNOWN
         return {
             "_type": TYPE,
             "subject": [one.descriptor() for one in self.outputs],
@@ -171,12 +176,19 @@ def opened(signed: Envelope, path: str | Path) -> Statement:
         _time(metadata, "startedOn", path),
         _time(metadata, "finishedOn", path),
         _object(_object(details.get("builder"), "builder", path).get("version"), "version", path),
-        next((_notes(one).get("diff_sha256") for one in commits), None),
+        _changes(_notes(commits[0])) if commits else UNKNOWN if COMMIT_IS in metadata else None,
         str(metadata.get(PROCESS, "")),
         metadata.get(RESUMED),
         bool(metadata.get(ANONYMISED)),
         None if chain is None else {str(name): str(digest) for name, digest in chain.items()},
     )
+
+
+def _changes(notes: dict[str, Any]) -> str | None:
+    """The digest of a difference; unknown unless there is one, or it is said that there is no difference."""
+    if notes.get("diff_sha256") is not None:
+        return notes["diff_sha256"]
+    return None if notes.get("dirty", False) is False else UNKNOWN
 
 
 def _artifact(value: Any, key: str, path: str | Path) -> Artifact:

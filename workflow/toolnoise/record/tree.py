@@ -14,9 +14,10 @@ from typing import BinaryIO, NamedTuple
 
 from toolnoise.base import faults, scratch
 from toolnoise.base.errors import BadInput
-from toolnoise.base.files import LARGEST_TEXT, read_json, readable
+from toolnoise.base.files import LARGEST_TEXT, read_json, readable, sha256
 from toolnoise.base.printing import escaped
-from toolnoise.record import envelope, statements
+from toolnoise.record import envelope, left_out, statements
+from toolnoise.record.left_out import Listed
 from toolnoise.record.statements import FOLDER, SUFFIX, Artifact, Statement
 from toolnoise.steps import ROOT
 from toolnoise.study import config, layout
@@ -27,8 +28,6 @@ RESULTS = "results"
 STUDY_FILE = PurePosixPath(layout.STUDY).name
 # Files of unfinished runs: they are temporary and not outputs of a job.
 CHECKPOINTS = PurePosixPath(layout.CHECKPOINT).parts[2]
-# In a slim copy: the digests of the files that were left out of it, by path.
-LEFT_OUT = "left-out.json"
 # It names every file of the runs that it is about: 54 MB for the measures of a cell of 60,000 runs.
 LARGEST_STATEMENT = LARGEST_TEXT
 
@@ -50,7 +49,8 @@ class Tree:
     `strange` maps everything else, and whatever cannot be examined, to a description. `statements` are the readable
     ones; `unreadable` maps the others to their errors. `producers` maps an artifact to the statements that list it as
     an output (more than one is a finding; the file itself may be missing). `study` is None if study.json cannot be
-    read; `why` is the reason. `left_out` are the digests of the files that a slim copy does not have.
+    read; `why` is the reason. `left_out` are the digests of the files that a slim copy does not have, as far as it may
+    lack them; `listed` is their list, and `list_stated` the list's statement, which is not among the others.
     """
 
     name: str
@@ -63,11 +63,18 @@ class Tree:
     study: Study | None
     why: str = ""
     left_out: dict[str, str] = field(default_factory=dict)
+    listed: Listed | None = None
+    list_stated: Stated | None = None
 
     @property
     def artifacts(self) -> dict[str, int]:
         """The files that should have a statement, with their sizes."""
         return {path: size for path, size in self.files.items() if _is_artifact(path)}
+
+    @property
+    def all_stated(self) -> tuple[Stated, ...]:
+        """Every readable statement, with that of the list of a slim copy."""
+        return (*self.statements, *filter(None, [self.list_stated]))
 
     @property
     def anonymised(self) -> bool:
@@ -97,6 +104,11 @@ class Tree:
         """The root: the statement of the page, if it has the digests of the others (in older studies it has not)."""
         found = self.producer(layout.PAGE.format(study=self.name))
         return found if found and found.statement.verb == ROOT and found.statement.chain is not None else None
+
+    @property
+    def chain(self) -> dict[str, str]:
+        """What stands for all statements: the digest of the root, or if there is none that of each."""
+        return {self.named(one.path): one.sha256 for one in ([self.top] if self.top else self.statements)}
 
 
 @dataclass(frozen=True)
@@ -143,8 +155,11 @@ def load_study(root: Path) -> Tree:
         except BadInput as error:
             unreadable[path] = error
     name = study.name if study else root.resolve().name
-    left_out = _left_out(root, files, strange)
-    return Tree(name, root, files, strange, tuple(stated), unreadable, _producers(name, stated), study, why, left_out)
+    of_list = next((one for one in stated if one.path == left_out.STATEMENT), None)
+    stated = [one for one in stated if one is not of_list]
+    lacking, listed = _left_out(root, files, strange)
+    made = _producers(name, stated)
+    return Tree(name, root, files, strange, tuple(stated), unreadable, made, study, why, lacking, listed, of_list)
 
 
 def open_plain(path: Path) -> BinaryIO:
@@ -170,7 +185,7 @@ def _is_study(root: Path) -> bool:
 
 
 def _is_artifact(path: str) -> bool:
-    return path.partition("/")[0] not in (FOLDER, CHECKPOINTS, LEFT_OUT)
+    return path.partition("/")[0] not in (FOLDER, CHECKPOINTS, left_out.FILE)
 
 
 def _walk(root: Path) -> tuple[dict[str, int], dict[str, str]]:
@@ -227,18 +242,19 @@ def _study(root: Path, files: dict[str, int]) -> tuple[Study | None, str]:
         return None, str(BadInput(path, "", "nested too deeply", "a study.json from the workflow"))
 
 
-def _left_out(root: Path, files: dict[str, int], strange: dict[str, str]) -> dict[str, str]:
-    """The files left out of a slim copy, with their digests; a list that cannot be used is strange."""
-    if LEFT_OUT not in files:
-        return {}
+def _left_out(root: Path, files: dict[str, int], strange: dict[str, str]) -> tuple[dict[str, str], Listed | None]:
+    """The files that a slim copy lacks and may lack, with their digests, and their list; one of no use is strange."""
+    if left_out.FILE not in files:
+        return {}, None
     try:
-        found = read_json(root / LEFT_OUT)
+        found, digest = read_json(root / left_out.FILE), sha256(root / left_out.FILE)
     except (BadInput, RecursionError):
-        found = None
-    if not isinstance(found, dict) or not all(isinstance(digest, str) for digest in found.values()):
-        strange[LEFT_OUT] = "no list of files with their digests"
-        return {}
-    return {path: digest for path, digest in found.items() if path not in files}
+        found = digest = ""
+    if not isinstance(found, dict) or not all(isinstance(one, str) for one in found.values()):
+        strange[left_out.FILE] = "no list of files with their digests"
+        found = {}
+    lacking = {path: one for path, one in found.items() if path not in files and left_out.kind(path)}
+    return lacking, Listed(digest, files[left_out.FILE], tuple(path for path in found if not left_out.kind(path)))
 
 
 def read_statement(root: Path, path: str, size: int) -> Stated:

@@ -73,8 +73,8 @@ function findingsView(state, change) {
 }
 
 function auditLine() {
-  const { clean, findings, stale: old, says } = S.audit;
-  const verdict = clean ? "Audit: clean" : `Audit: not clean, ${some(findings, ["finding", "findings"])}`;
+  const { clean, slim, findings, stale: old, says } = S.audit;
+  const verdict = clean ? `Audit: clean${slim}` : `Audit: not clean, ${some(findings, ["finding", "findings"])}`;
   return el(
     "div",
     { class: `verdict ${clean ? "good" : "bad"}` },

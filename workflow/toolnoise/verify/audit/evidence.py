@@ -162,10 +162,13 @@ class Evidence:
         return self._seen.setdefault(digests, digests)
 
     def path(self, name: str) -> Path:
-        """Where an artifact lies; it must be there."""
-        path = self.tree.inside(name)
+        """Where an artifact lies; it must be there, with the size in its statement."""
+        path, stated = self.tree.inside(name), self.output(name)
         if path is None or path not in self.tree.files:
             raise BadInput(name, "", "is missing", "a file of this study")
+        size = self.tree.files[path]
+        if size != stated.size if stated else size > LARGEST_TEXT:
+            raise BadInput(name, "", f"has {size} bytes", f"stated: {stated.size if stated else 'nothing'}")
         return self.tree.root / path
 
     def small(self, name: str) -> Path:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from toolnoise.base.printing import aligned, size
 from toolnoise.base.progress import progress
-from toolnoise.record import anonymous
+from toolnoise.record import anonymous, left_out
 from toolnoise.record.hashing import Hashed, sha256_of_all
 from toolnoise.record.signing import AllowedSigners, Verdict
 from toolnoise.record.tree import Results, Tree, open_plain, shown
@@ -26,6 +26,7 @@ from toolnoise.verify.audit.rules.origins import Stale
 STRAY = "nothing-else-is-there"
 SHOWN = 3
 LEFT = "files are left out of this copy: their digests were compared, their contents not"
+UNSTATED = "the list of these files has no statement: nothing says for which root it was made"
 
 
 class Finding(NamedTuple):
@@ -77,8 +78,8 @@ class Audit(NamedTuple):
     @property
     def signatures(self) -> str:
         """What is known of signatures: whether there are any, and whose they are if somebody asked for them."""
-        count = sum(bool(one.signatures) for tree in self.results.trees for one in tree.statements)
-        of = f"on {count} of {sum(len(tree.statements) for tree in self.results.trees)} statements"
+        count = sum(bool(one.signatures) for tree in self.results.trees for one in tree.all_stated)
+        of = f"on {count} of {sum(len(tree.all_stated) for tree in self.results.trees)} statements"
         on_roots = [one.root_verdict for one in self.evidence if one.root_verdict]
         if on_roots or any(one.signatures for one in self.evidence):
             names = dict.fromkeys([*self.signers, *(name for verdict in on_roots for name in verdict.principals)])
@@ -91,9 +92,29 @@ class Audit(NamedTuple):
         """For each study its root, or that it has none."""
         return [line for one in self.evidence for line in root.lines(one)]
 
+    @property
+    def unstated(self) -> list[str]:
+        """The studies that are slim copies by a list without a statement."""
+        return [one.name for one in self.results.trees if one.left_out and not one.list_stated]
+
+    @property
+    def slim(self) -> str:
+        """For the verdict: that these are slim copies, if they are, and what was left out of them."""
+        paths = [path for one in self.results.trees for path in one.left_out]
+        how = ", by a list without a statement" if self.unstated else ""
+        return f", as a slim copy: {left_out.counted(paths)} were left out{how}" if paths else ""
+
     def is_clean(self, strict: bool) -> bool:
-        """Whether there are no findings and, if `strict`, no stale results."""
-        return not self.findings and not (strict and self.stale)
+        """Whether there are no findings and, if `strict`, no stale results and no unstated list of a slim copy."""
+        return not self.findings and not (strict and (self.stale or self.unstated))
+
+    def verdict(self, strict: bool) -> str:
+        """In one line."""
+        if self.findings:
+            count, rules = len(self.findings), len({one.rule for one in self.findings})
+            return f"not clean: {count} finding{'s' * (count > 1)} under {rules} rule{'s' * (rules > 1)}"
+        stale = f"; {len(self.stale)} results are stale: other code made them" if self.stale else ""
+        return f"{'clean' if self.is_clean(strict) else 'not clean'}{self.slim}{stale}"
 
 
 def examine(
@@ -128,7 +149,9 @@ def examine(
     slim = [f"{one.name}: {len(one.left_out)} {LEFT}" for one in results.trees if one.left_out]
     hidden = [f"{one.name}: {anonymous.SAYS}" for one in results.trees if one.anonymised]
     cached = cache.used if cache else None
-    return Audit(results, evidence, tuple(findings), stale, (*slim, *hidden, *origins.notes()), now, cached)
+    found = Audit(results, evidence, tuple(findings), stale, (), now, cached)
+    unstated = [f"{name}: {UNSTATED}" for name in found.unstated]
+    return found._replace(notes=(*slim, *unstated, *hidden, *origins.notes()))
 
 
 def as_json(found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> dict[str, Any]:
@@ -136,6 +159,7 @@ def as_json(found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> dict[s
     return {
         "results": str(found.results.root),
         "clean": found.is_clean(strict),
+        "verdict": found.verdict(strict),
         "strict": strict,
         "coverage": found.coverage._asdict(),
         "studies": [
@@ -176,22 +200,13 @@ def as_text(found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> str:
     lines.append(f"{studies}: {found.coverage}")
     if found.cached is not None:
         lines.append(f"{found.cached} of {found.coverage.files} digests are from the cache: these files were not read")
-    lines.append(_verdict(found, strict))
+    lines.append(found.verdict(strict))
     return "\n".join(lines)
 
 
 def cores() -> int:
     """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _verdict(found: Audit, strict: bool) -> str:
-    if found.findings:
-        count, rules = len(found.findings), len({one.rule for one in found.findings})
-        return f"not clean: {count} finding{'s' * (count > 1)} under {rules} rule{'s' * (rules > 1)}"
-    if found.stale:
-        return f"{'not clean' if strict else 'clean'}; {len(found.stale)} results are stale: other code made them"
-    return "clean"
 
 
 def _stale_lines(stale: Sequence[Stale]) -> list[str]:
@@ -214,13 +229,25 @@ def _count(found: Audit, rule: Rule) -> int:
 
 
 def _signatures(tree: Tree, signers: AllowedSigners) -> dict[str, Verdict]:
-    verdicts = signers.check_all({tree.root / one.path: one.statement for one in tree.statements})
+    verdicts = signers.check_all({tree.root / one.path: one.statement for one in tree.all_stated})
     return {path.relative_to(tree.root).as_posix(): verdict for path, verdict in verdicts.items()}
 
 
 def _hashed(trees: Iterable[Tree], threads: int, cache: Cache | None) -> list[dict[str, Hashed]]:
-    """The digest of every artifact, by study and path; the largest first, so that no thread ends with a long one."""
-    sizes = [(size, number, one.root, path) for number, one in enumerate(trees) for path, size in one.artifacts.items()]
+    """The digest of every artifact, by study and path; the largest first, so that no thread ends with a long one.
+
+    A file that has another size than its statement says is not as stated: it is not read, however large it is.
+    """
+    stated = [
+        {(one.inside(output.name), output.size) for made in one.statements for output in made.statement.outputs}
+        for one in trees
+    ]
+    sizes = [
+        (size, number, one.root, path)
+        for number, one in enumerate(trees)
+        for path, size in one.artifacts.items()
+        if (path, size) in stated[number]
+    ]
     sizes.sort(reverse=True)
     found, unknown = {}, []
     with progress("reading", sum(size for size, *_ in sizes), "B") as bar:

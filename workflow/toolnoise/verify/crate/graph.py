@@ -17,7 +17,7 @@ from urllib.parse import quote
 from toolnoise import steps
 from toolnoise.base.errors import BadInput
 from toolnoise.record import anonymous
-from toolnoise.record.statements import COMMIT, FOLDER, INPUT, SUFFIX, TYPE, Artifact, Statement
+from toolnoise.record.statements import COMMIT, FOLDER, INPUT, SUFFIX, TYPE, UNKNOWN, Artifact, Statement
 from toolnoise.record.tree import Stated, Tree, shown
 from toolnoise.steps import STEPS
 from toolnoise.verify.crate.citation import Author, Credits
@@ -244,7 +244,7 @@ def _environment(graph: Graph, tool: str, job: str, statement: Statement) -> Non
         "program": {
             **statement.versions,
             **({"commit": commit.sha256} if commit else {}),
-            **({"changes_sha256": statement.changes} if statement.changes else {}),
+            **({"changes_sha256": statement.changes} if statement.changes not in (None, "", UNKNOWN) else {}),
         },
     }
     values = [_value(graph, "machine", name, value) for name, value in _leaves(known)]

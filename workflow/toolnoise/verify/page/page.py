@@ -71,6 +71,7 @@ def data(found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> dict[str,
     return {
         "title": f"results/{trees[0].name}" if len(trees) == 1 else f"{len(trees)} studies",
         "clean": found.is_clean(strict),
+        "slim": found.slim,
         "told": [str(found.coverage), *(f"Note: {note}" for note in found.notes), *_vouched(found), _audited(found)],
         "rules": {rule.name: rule.says for rule in rules},
         "findings": list(findings.items()),
@@ -88,7 +89,8 @@ def _vouched(found: Audit) -> list[str]:
 def _audited(found: Audit) -> str:
     """The time of the audit and the program's version."""
     commit = repository.commit()
-    at = f" at commit {commit.sha[:12]}{' with changes' if commit.changes else ''}" if commit else ""
+    changes = "" if not commit or not commit.changes else " with unknown changes" if commit.why else " with changes"
+    at = f" at commit {commit.sha[:12] or 'unknown'}{changes}" if commit else ""
     version = repository.versions("toolnoise").get("toolnoise", "")
     return f"Audited {found.now:%Y-%m-%d %H:%M} UTC by toolnoise {version}{at}"
 

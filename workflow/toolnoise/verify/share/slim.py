@@ -4,17 +4,15 @@ The statements of all files are in it, so whatever was left out can be made agai
 """
 
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
-from toolnoise.record import tree
-from toolnoise.study.layout import REPORT
-
-# Weights, dumps and prepared data; executed notebooks, whose pictures are among the figures; Snakemake's report, which
-# repeats the figures beside the scripts of others.
-LEFT_OUT = (".npz", ".npy", ".ipynb", Path(REPORT).name)
+from toolnoise.record import left_out, recorder, tree
+from toolnoise.record.statements import Artifact, Statement
+from toolnoise.record.tree import Tree
 
 
 def copy(results: str | Path, out: str | Path) -> tuple[int, int]:
@@ -28,19 +26,33 @@ def copy(results: str | Path, out: str | Path) -> tuple[int, int]:
     (study,) = loaded.trees
     for path, what in study.strange.items():
         raise BadInput(study.root / path, "", f"is {what}", "plain files")
-    left_out = dict(study.left_out)
+    if study.listed and study.listed.refused:
+        wanted = "a list of toolnoise slim"
+        raise BadInput(study.root / left_out.FILE, study.listed.refused[0], "may not be left out", wanted)
+    lacking = dict(study.left_out)
     for path, makers in study.producers.items():
         stated = next(one.sha256 for one in makers[0].statement.outputs if study.inside(one.name) == path)
         if path in study.files and sha256(study.root / path) != stated:
             raise BadInput(
                 study.root / path, "", "differs from its statement", "unchanged results: see toolnoise audit"
             )
-        if path in study.files and path.endswith(LEFT_OUT):
-            left_out[path] = stated
-    kept = [path for path in study.files if path not in left_out and path != tree.LEFT_OUT]
+        if path in study.files and left_out.kind(path):
+            lacking[path] = stated
+    kept = [path for path in study.files if path not in lacking and path not in (left_out.FILE, left_out.STATEMENT)]
     with files.filling(place) as scratch:
         for path in kept:
             (scratch / path).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(study.root / path, scratch / path)
-        files.write_json(scratch / tree.LEFT_OUT, dict(sorted(left_out.items())))
-    return len(kept), len(left_out)
+        _state(study, lacking, scratch)
+    return len(kept), len(lacking)
+
+
+def _state(study: Tree, lacking: dict[str, str], out: Path) -> None:
+    """Write the list of what is left out, and its statement, which names the root."""
+    started, path = datetime.now(UTC).replace(tzinfo=None), out / left_out.FILE
+    files.write_json(path, lacking)
+    listed = Artifact(study.named(left_out.FILE), sha256(path), path.stat().st_size, "list")
+    finished = datetime.now(UTC).replace(tzinfo=None)
+    versions = recorder.programs()
+    statement = Statement(left_out.VERB, (listed,), (), {}, {}, started, finished, versions, chain=study.chain)
+    files.write_json(out / left_out.STATEMENT, statement.as_json())

@@ -19,6 +19,7 @@ from toolnoise.record.statements import (
     Statement,
 )
 from toolnoise.steps import CONFIGURE, STEPS
+from toolnoise.verify.audit import beside
 from toolnoise.verify.audit.evidence import Evidence, Found, each
 from toolnoise.verify.audit.rules.origins import changed_since
 
@@ -73,7 +74,7 @@ def data_is_the_declared(evidence: Evidence, statement: Statement) -> Found:
     """Data sets come from the files that the study declares, with the published and the recorded digests."""
     job, name = evidence.job(statement), statement.outputs[0].name
     if job is not None and statement.verb == "adopt-run":
-        yield from _as_adopted(statement)
+        yield from _as_adopted(evidence, statement)
     if job is None or statement.verb not in ("fetch", "prepare"):
         return
     entry = job.parameters["entry"]
@@ -96,10 +97,11 @@ def data_is_the_declared(evidence: Evidence, statement: Statement) -> Found:
             yield name, f"comes from a {one.name} that differs from the one in {one.uri}"
 
 
-def _as_adopted(statement: Statement) -> Found:
-    """The files that a run was adopted from, as far as they are here."""
+def _as_adopted(evidence: Evidence, statement: Statement) -> Found:
+    """The files that a run was adopted from, as far as they are beside the results."""
     for one in _of(statement, SOURCE):
-        if Path(one.name).is_file() and sha256(Path(one.name)) != one.sha256:
+        where = beside.path(evidence.tree.root, one.name)
+        if where and beside.same(where, one.sha256, one.size) is False:
             yield statement.outputs[0].name, f"was adopted from another {one.name} than the one here, which differs"
 
 

@@ -72,9 +72,8 @@ def _equal(evidence: Evidence, cell: Cell, runs: list[RunFacts]) -> Found:
         if hashed.get(one) != hashed.get(other) or left_out.get(one) != left_out.get(other):
             yield run.name, f"has different weights than {runs[0].name}"
     logits = study.path(layout.LOGITS, cell)
-    path = evidence.tree.inside(logits)
-    if path in evidence.tree.files:
-        stack = arrays.read_npy(evidence.tree.root / path)
+    if evidence.tree.inside(logits) in evidence.tree.files:
+        stack = arrays.read_npy(evidence.path(logits))
         if len(stack) != len(study.seeds[cell]):
             yield logits, f"has {len(stack)} runs; the study has {len(study.seeds[cell])}"
         for seed, layer in zip(study.seeds[cell][1:], stack[1:], strict=False):

@@ -44,14 +44,14 @@ def digests_match(evidence: Evidence, statement: Statement) -> Found:
         path = evidence.tree.inside(one.name)
         if path not in evidence.tree.files:
             continue
-        found = evidence.hashed.get(path)
-        if found is None or found.why:
+        size, found = evidence.tree.files[path], evidence.hashed.get(path)
+        if size != one.size:
+            yield one.name, f"has {size} bytes; stated: {one.size}"
+        elif found is None or found.why:
             yield one.name, f"cannot be read ({found.why if found else 'it is not hashed'})"
-        elif found.size != one.size:
-            yield one.name, f"has {found.size} bytes; stated: {one.size}"
         elif found.sha256 != one.sha256:
             yield one.name, f"its SHA-256 is {found.sha256}; stated: {one.sha256}"
-        elif found.size != evidence.tree.files[path]:
+        elif found.size != size:
             yield one.name, "changed while the audit ran"
 
 

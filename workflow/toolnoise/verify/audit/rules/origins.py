@@ -9,21 +9,21 @@ import functools
 import hashlib
 import re
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from toolnoise.base import code_digest, program
 from toolnoise.base.files import sha256
 from toolnoise.record import repository
-from toolnoise.record.statements import CODE, COMMIT, LOCK, PACKAGE, RESOURCE, Artifact, Statement
-from toolnoise.record.tree import open_plain
+from toolnoise.record.statements import CODE, COMMIT, LOCK, PACKAGE, RESOURCE, UNKNOWN, Artifact, Statement
 from toolnoise.steps import STEPS
 from toolnoise.study import environments
-from toolnoise.verify.audit import moves
+from toolnoise.verify.audit import beside, moves
 from toolnoise.verify.audit.evidence import Evidence, Found, each
 
-# Standings of a file that made a result. Denied: the file is here, but the stated commit has a different one.
-CURRENT, CHANGED, UNKNOWN, DENIED = "current", "changed", "unknown", "denied"
+# Standings of a file that made a result, besides unknown. Denied: the file is here, but the stated commit has a
+# different one.
+CURRENT, CHANGED, DENIED = "current", "changed", "denied"
 # The folders whose files are the repository's, wherever a study ran.
 REPOSITORY = {("workflow",), ("notebooks",), ("resources",), ("requirements",)}
 # Names in lock files of an observed package; tensorflow-cpu is TensorFlow without its GPU kernels.
@@ -60,7 +60,9 @@ def code_is_whole(evidence: Evidence, statement: Statement) -> Found:
     # The imports of other code than the present one are unknown here.
     if all(standing == CURRENT for _, standing in standings):
         verb = STEPS[job.verb]
-        wanted = _in_repository(verb.modules(job.parameters), verb.files(job.parameters))
+        stated = tuple(one.name for one, _ in standings if one.kind == CODE)
+        modules = (*verb.modules(job.parameters), *_imported(stated, evidence.tree.root))
+        wanted = _in_repository(tuple(filter(_is_packages, modules)), verb.files(job.parameters))
         missing = wanted - set(_names_here(statement, evidence.tree.root))
         if missing:
             yield statement.outputs[0].name, f"does not state that it was made by {', '.join(sorted(missing)[:3])}"
@@ -73,6 +75,18 @@ def _names_here(statement: Statement, root: Path) -> Iterator[str]:
         yield one.name
         if one.kind == CODE and commit and _here(one.name, root) != one.sha256:
             yield from moves.present(commit, one.name) or ()
+
+
+@functools.cache
+def _imported(stated: tuple[str, ...], root: Path) -> tuple[str, ...]:
+    """What stated modules from beside the results import. They have the stated bytes, so they could be opened."""
+    own = (beside.path(root, name) for name in stated if not name.startswith(f"{program.NAME}/"))
+    return tuple(sorted({name for path in own if path and path.is_file() for name in code_digest.read(path)[1]}))
+
+
+def _is_packages(module: str) -> bool:
+    """Whether a name is that of a module of this package: others are not looked for by the name that a study has."""
+    return module.partition(".")[0] == program.PACKAGE.name
 
 
 def _builder(statement: Statement, stated: list[str]) -> Found:
@@ -90,11 +104,15 @@ def _builder(statement: Statement, stated: list[str]) -> Found:
 
 @each
 def commit_is_known(_evidence: Evidence, statement: Statement) -> Found:
-    """Every result states a commit that is in this repository."""
-    commit, name = _commit(statement), statement.outputs[0].name
-    if repository.commit() is None:
+    """Every result states a commit that is in this repository, and whether the code was as there."""
+    commit, name, here = _commit(statement), statement.outputs[0].name, repository.commit()
+    if statement.changes == UNKNOWN:
+        yield name, f"was made by {f'commit {commit}' if commit else 'an unknown commit'} with unknown changes"
+    elif here is None:
         return
-    if commit is None:
+    elif here.why:
+        yield name, f"cannot be checked, because git does not answer here ({here.why})"
+    elif commit is None:
         yield name, "states no commit"
     elif repository.committed(commit) is None:
         yield name, f"was made by commit {commit}, which is not in this repository"
@@ -145,9 +163,14 @@ def _standings(evidence: Evidence, statement: Statement) -> list[tuple[Artifact,
 
 @functools.cache
 def _in_repository(modules: tuple[str, ...], files: tuple[str, ...]) -> frozenset[str]:
-    """The modules and files that a job uses, without those in the folder that the study ran in."""
-    names = (name for name in code_digest.sources(*modules, files=files) if program.path_of(name).exists())
-    return frozenset(name for name in names if not code_digest.is_docstring(program.path_of(name)))
+    """These files, and the modules of this package that a job uses: no import is looked for where the audit runs."""
+    found, waiting = {}, list(modules)
+    while waiting:
+        path = code_digest.source_of(waiting.pop())
+        if path and path.is_relative_to(program.PACKAGE) and path not in found:
+            found[path] = code_digest.name_of(path)
+            waiting += filter(_is_packages, code_digest.read(path)[1])
+    return frozenset((*files, *(name for path, name in found.items() if not code_digest.is_docstring(path))))
 
 
 # Runs of one model share their code, so it is judged once.
@@ -172,18 +195,12 @@ def _here(name: str, root: Path) -> str | None:
 
     That folder contains results/<study>. It may be another checkout, whose code is not the present one.
     """
-    path = Path(name)
-    if path.is_absolute() or ".." in path.parts or not name.isprintable():
+    inside = PurePosixPath(name)
+    if inside.is_absolute() or ".." in inside.parts or not name.isprintable():
         return None
-    own = path.parts[:1] in REPOSITORY
-    there = program.path_of(name)
-    for file_here in (there,) if own else (there, root.resolve().parent.parent / path):
-        try:
-            with open_plain(file_here) as file:
-                return hashlib.file_digest(file, "sha256").hexdigest()
-        except OSError:
-            continue
-    return None
+    own = beside.source_digest(program.path_of(name))
+    there = None if own or inside.parts[:1] in REPOSITORY else beside.path(root, name)
+    return beside.source_digest(there) if there else own
 
 
 def _commit(statement: Statement) -> str | None:

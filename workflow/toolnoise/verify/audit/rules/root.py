@@ -42,8 +42,10 @@ def root_is_signed(evidence: Evidence) -> Found:
 
 
 def lines(evidence: Evidence) -> Iterator[str]:
-    """The root's digest, and what it does not vouch for."""
+    """The root's digest, and what it does not vouch for; that of a slim copy's list."""
     name, root = evidence.tree.name, evidence.tree.top
+    if of_list := evidence.tree.list_stated:
+        yield f"{name}: list {of_list.sha256} (the statement of what was left out; it names the root)"
     if root is None:
         yield f"{name}: no chain: there is no statement of a page that names the digests of the others"
         return

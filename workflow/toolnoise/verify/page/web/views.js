@@ -8,8 +8,8 @@ function overview() {
   const verdict = found
     ? `Not clean: ${some(found, ["finding", "findings"])} under ${some(D.findings.length, ["rule", "rules"])}`
     : D.clean
-      ? "Clean: no findings"
-      : `Not clean: ${results} stale`;
+      ? `Clean: no findings${D.slim}`
+      : `Not clean: ${results} stale${D.slim}`;
   return [
     heading(["Audit of ", shown(D.title)]),
     el(
@@ -312,12 +312,14 @@ function statement(job) {
         null,
         "Commit ",
         link(keyOf(number), digest(thing(number).sha)),
-        job[CHANGES]
-          ? [", with uncommitted changes (SHA-256 of the diff: ", digest(job[CHANGES]), ")"]
-          : ", without uncommitted changes",
+        job[CHANGES] === "unknown"
+          ? ", with unknown changes: git did not answer"
+          : job[CHANGES]
+            ? [", with uncommitted changes (SHA-256 of the diff: ", digest(job[CHANGES]), ")"]
+            : ", without uncommitted changes",
       ),
     ),
-    !by.commit && el("p", { class: "soft" }, "No commit: the code was not in a repository."),
+    !by.commit && el("p", { class: "soft" }, job[CHANGES] ? "Unknown commit: git did not answer." : "No commit: the code was not in a repository."),
     el("p", { class: "soft" }, "Statement: ", el("code", { class: "name" }, shown(job[PATH]))),
   );
 }

@@ -1,0 +1,231 @@
+"""Lists of what was left out of a slim copy: none makes a missing part of the results go unnoticed."""
+
+import json
+import shutil
+import subprocess
+from datetime import timedelta
+
+import pytest
+from test_audit_mutations import METRICS, STABILITY, WEIGHTS, Folder, definition, move_times
+
+from toolnoise.base import files
+from toolnoise.base.errors import BadInput
+from toolnoise.record import left_out, signing, tree
+from toolnoise.verify.audit import examine
+from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES
+from toolnoise.verify.share import slim
+
+LACKS = "as a slim copy: weights (16), predictions (7), data sets (1) and executed notebooks (6) were left out"
+RULE = "only-what-slim-leaves-out-is"
+
+
+@pytest.fixture(scope="module")
+def original(small_study, tmp_path_factory):
+    root = tmp_path_factory.mktemp("slim") / "results/small"
+    slim.copy(small_study / "results/small", root)
+    paths = (path for path in root.rglob("*") if path.is_file())
+    return Folder(root, {path.relative_to(root).as_posix(): path.read_bytes() for path in paths})
+
+
+@pytest.fixture
+def copy(original):
+    yield original
+    original.restore()
+
+
+def relist(folder, edit, settled=True):
+    """Edit the list of what was left out; a thorough forger also rewrites its statement."""
+    folder.change_json(folder.path(left_out.FILE), edit)
+    if settled:
+        folder.settle(left_out.FILE)
+
+
+def listed(folder, *paths):
+    """Delete files and list them as left out, with the digests in their statements."""
+    digests = {one: files.sha256(folder.path(one)) for one in paths}
+    for one in paths:
+        folder.path(one).unlink()
+    relist(folder, lambda found: found.update(digests))
+
+
+def all_below(folder, *places):
+    found = [path for place in places for path in sorted(folder.path(place).rglob("*")) if path.is_file()]
+    return [path.relative_to(folder.root).as_posix() for path in found]
+
+
+def vouch(folder):
+    """Have the root name every statement as it is, and the list's statement name the root."""
+    folder.vouch()
+    own = folder.name(left_out.STATEMENT)
+    folder.change("index.html", lambda root: definition(root)["internalParameters"]["statements"].pop(own))
+    name_root(folder)
+
+
+def name_root(folder):
+    root = folder.stated("index.html")
+    chain = {folder.name(root.relative_to(folder.root).as_posix()): files.sha256(root)}
+    folder.change(left_out.FILE, lambda made: definition(made)["internalParameters"].update(statements=chain))
+
+
+def parts_of_a_changed_number(folder):
+    stability = folder.path(STABILITY)
+    stability.write_text(stability.read_text().replace("0.", "1.", 1))
+    folder.settle(STABILITY, everywhere=True)
+    listed(folder, *all_below(folder, "metrics/cells"))
+    vouch(folder)
+
+
+def everything_that_is_shown(folder):
+    listed(folder, *all_below(folder, "metrics", "figures"), "index.html")
+
+
+def the_study(folder):
+    listed(folder, "study.json")
+
+
+def weights_without_a_statement(folder):
+    folder.stated(WEIGHTS).unlink()
+    vouch(folder)
+
+
+def other_weights(folder):
+    relist(folder, lambda found: found.update({WEIGHTS: "0" * 64}))
+
+
+def a_file_that_never_was(folder):
+    relist(folder, lambda found: found.update({"data/better.npz": "0" * 64}))
+
+
+def a_list_that_was_edited(folder):
+    relist(folder, lambda found: found.pop(WEIGHTS), settled=False)
+
+
+def a_list_of_an_earlier_page(folder):
+    move_times(folder, "index.html", timedelta(microseconds=-1))
+
+
+def a_list_that_is_gone(folder):
+    folder.path(left_out.FILE).unlink()
+
+
+def a_list_that_a_measure_made(folder):
+    folder.change(left_out.FILE, lambda made: definition(made).update(buildType="urn:toolnoise:collect:1"))
+
+
+def a_list_of_no_root(folder):
+    folder.change(left_out.FILE, lambda made: definition(made)["internalParameters"].pop("statements"))
+
+
+def a_list_of_numbers(folder):
+    relist(folder, lambda found: found.update({WEIGHTS: 1}))
+
+
+def a_statement_of_the_list_that_is_cut_off(folder):
+    folder.path(left_out.STATEMENT).write_text("{")
+
+
+TABLE = {
+    parts_of_a_changed_number: {
+        (RULE, METRICS),
+        ("every-output-is-there", METRICS),
+        ("collected-are-their-parts", STABILITY),
+    },
+    everything_that_is_shown: {
+        *((RULE, one) for one in (METRICS, STABILITY, "figures/table2.html", "index.html")),
+        *(("study-is-complete", one) for one in (METRICS, STABILITY, "figures/table2.html", "index.html")),
+    },
+    the_study: {(RULE, "study.json"), ("study-is-complete", "study.json")},
+    weights_without_a_statement: {(RULE, WEIGHTS)},
+    other_weights: {("every-output-is-there", WEIGHTS)},
+    a_file_that_never_was: {(RULE, "data/better.npz")},
+    a_list_that_was_edited: {(RULE, left_out.FILE), ("every-output-is-there", WEIGHTS)},
+    a_list_of_an_earlier_page: {(RULE, left_out.FILE)},
+    a_list_that_is_gone: {(RULE, left_out.FILE), ("every-output-is-there", WEIGHTS)},
+    a_list_that_a_measure_made: {(RULE, left_out.FILE)},
+    a_list_of_no_root: {(RULE, left_out.FILE)},
+    a_list_of_numbers: {("only-plain-files", left_out.FILE)},
+    a_statement_of_the_list_that_is_cut_off: {("statements-can-be-read", left_out.STATEMENT)},
+}
+
+
+@pytest.mark.parametrize("harm", TABLE, ids=lambda harm: harm.__name__)
+def test_what_is_left_out_without_leave_is_found(harm, copy):
+    harm(copy)
+    found = copy.audit()
+    assert {(rule, copy.name(one)) for rule, one in TABLE[harm]} <= {one[:2] for one in found.findings}
+    assert found.verdict(strict=False).startswith("not clean: ")
+    assert not found.is_clean(strict=False)
+
+
+def test_a_slim_copy_is_clean_and_the_verdict_says_what_was_left_out(copy):
+    found = copy.audit()
+    assert found.verdict(strict=True) == f"clean, {LACKS}"
+    assert examine.as_text(found, strict=True).endswith(f"\nclean, {LACKS}")
+    assert examine.as_json(found, strict=True)["verdict"] == f"clean, {LACKS}"
+    (stated,) = [one.list_stated for one in found.results.trees]
+    (top,) = [one.top for one in found.results.trees]
+    assert stated.statement.chain == {copy.name(top.path): top.sha256}
+    assert found.roots[0].startswith(f"small: list {stated.sha256} ")
+
+
+def test_a_list_without_a_statement_is_never_plainly_clean(copy):
+    """As `toolnoise slim` once left them."""
+    copy.path(left_out.STATEMENT).unlink()
+    found = copy.audit()
+    assert (found.findings, found.is_clean(strict=False), found.is_clean(strict=True)) == ((), True, False)
+    assert found.verdict(strict=False) == f"clean, {LACKS}, by a list without a statement"
+    assert found.verdict(strict=True) == f"not clean, {LACKS}, by a list without a statement"
+    assert any("nothing says for which root" in note for note in found.notes)
+
+
+def test_what_is_listed_under_a_signed_root_is_found_all_the_same(copy, tmp_path):
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / "ann"], check=True)
+    signing.sign(copy.root, tmp_path / "ann", root=True)
+    rules = (*RULES, ROOT_SIGNED)
+
+    def audited():
+        with signing.only(tmp_path / "ann.pub") as key:
+            return examine.examine(tree.load(copy.root), 1, rules=rules, key=key)
+
+    found = audited()
+    assert found.verdict(strict=True) == f"clean, {LACKS}"
+    assert found.signatures.startswith("good, by")
+    lost = [*all_below(copy, "metrics", "figures"), "index.html"]
+    digests = {one: files.sha256(copy.path(one)) for one in lost}
+    for one in digests:
+        copy.path(one).unlink()
+    relist(copy, lambda listing: listing.update(digests), settled=False)
+    found = audited()
+    assert {copy.name(one) for one in digests} <= {one.artifact for one in found.findings if one.rule == RULE}
+    assert not found.is_clean(strict=False)
+
+
+def test_all_signatures_are_also_asked_of_the_list(copy, tmp_path):
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / "ann"], check=True)
+    (tmp_path / "allowed").write_text(f"ann {(tmp_path / 'ann.pub').read_text()}")
+    signed, _ = signing.sign(copy.root, tmp_path / "ann")
+    stated = len(tree.load_study(copy.root).statements)
+    assert signed == stated + 1
+    found = examine.examine(tree.load(copy.root), 1, signers=signing.AllowedSigners(tmp_path / "allowed"))
+    assert found.signatures == "good, by ann"
+    assert found.signers["ann"] == stated + 1
+
+
+def test_a_flip_anywhere_in_the_list_or_its_statement_is_found(copy, bench):
+    flips = bench("flips")
+    assert flips.statements(copy.root, 1)[1:] == [left_out.STATEMENT, left_out.FILE]
+    for path in (left_out.STATEMENT, left_out.FILE):
+        found = flips.flipped(copy.root, path, range(0, 10**5, 7))
+        assert found.tried > 100
+        assert found.missed == []
+
+
+def test_a_slim_copy_of_a_slim_copy_is_listed_anew(copy, tmp_path):
+    again = tmp_path / "results/small"
+    slim.copy(copy.root, again)
+    assert examine.examine(tree.load(again), 1).verdict(strict=True) == f"clean, {LACKS}"
+    assert json.loads((again / left_out.FILE).read_text()) == json.loads(copy.path(left_out.FILE).read_text())
+    relist(copy, lambda found: found.update({METRICS: "0" * 64}))
+    shutil.rmtree(again)
+    with pytest.raises(BadInput, match=f"{METRICS}: may not be left out"):
+        slim.copy(copy.root, again)
