@@ -377,7 +377,10 @@ def trace(base: Base, found: dict[str, list[Command]], scratch: Path) -> dict[st
     kept_in = base.folder.with_name("reads.json")
     kept: dict[str, list[str]] = json.loads(kept_in.read_text()) if kept_in.exists() else {}
     failing = []
-    for command in (command for several in found.values() for command in several if command.typed() not in kept):
+    missing = [command for several in found.values() for command in several if command.typed() not in kept]
+    for number, command in enumerate(missing, 1):
+        if number % 20 == 1:
+            print(f"command line {number} of {len(missing)} undisturbed: {command.verb}", flush=True)
         folder, seen = scratch / "traced/here", scratch / "seen"
         base.copy(folder)
         seen.touch()

@@ -552,3 +552,10 @@ def test_what_the_manual_has_commented_out_is_valid_too(manual, built):
     block["hardware"].append("mine")
     written["only"].append("mine")
     assert built(written, "config.yaml").config["hardware"]["mine"]["impl_noise"] == "native"
+
+
+def test_a_long_value_does_not_make_a_long_line(written, built, refused):
+    put(written, "hardware", {"cpu": {"environment": "x" * 5000}})
+    line = refused(built, written)
+    assert "hardware.cpu.environment: unknown environment 'xxx" in line
+    assert len(line) < 2000
