@@ -18,11 +18,12 @@ from yaml.composer import ComposerError
 MOST_VALUES = 1_000_000
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
 _POINT = r"[-+]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)"
-_FLOAT = re.compile(rf"{_POINT}([eE][-+]?[0-9]+)?")
+# PyYAML looks for its patterns at the start of a text alone, so they have an end.
+_FLOAT = re.compile(rf"{_POINT}([eE][-+]?[0-9]+)?\Z")
 # YAML 1.1 reads these as text if they lack a point, or their exponent a sign.
 EXPONENT = re.compile(rf"{_POINT}[eE][-+]?[0-9]+")
 # What other readers of YAML, or a person, may take for a number.
-_LIKE_A_NUMBER = re.compile(r"[-+]?(0[oObBxX])?[0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9_]+)?")
+_LIKE_A_NUMBER = re.compile(r"[-+]?(0[oObBxX])?([0-9][0-9_]*(\.[0-9_]*)?|\.[0-9][0-9_]*)([eE][-+]?[0-9_]+)?\Z")
 _BOOLEANS = ("true", "false", "True", "False", "TRUE", "FALSE")
 _STR, _FLOAT_TAG = "tag:yaml.org,2002:str", "tag:yaml.org,2002:float"
 _ALLOWED = {
@@ -98,7 +99,8 @@ class _Loader(yaml.SafeLoader):
         return node
 
 
-_Loader.add_implicit_resolver(_FLOAT_TAG, EXPONENT, list("-+.0123456789"))
+# Integers are found first. +.5 is text in PyYAML.
+_Loader.add_implicit_resolver(_FLOAT_TAG, _FLOAT, list("-+.0123456789"))
 
 
 class _Dumper(yaml.SafeDumper):
