@@ -323,7 +323,8 @@ def test_the_same_text_in_quotes_is_text(tmp_path):
 def test_plain_numbers_booleans_and_text_are_read_as_they_are_written(tmp_path):
     path = tmp_path / "my.yaml"
     path.write_text(
-        "[8, -0, +5, 0.5, .5, 5., 1e3, 1E-3, 2.e-3, -0.0, +.5, -.25, true, False, ~, y, 1.5.2, 12ab, 1e, 1e3a, v0.1_2, 7: 8]"
+        "[8, -0, +5, 0.5, .5, 5., 1e3, 1E-3, 2.e-3, -0.0, +.5, -.25, "
+        "true, False, ~, y, 1.5.2, 12ab, 1e, 1e3a, v0.1_2, 7: 8]"
     )
     numbers = [8, 0, 5, 0.5, 0.5, 5.0, 1000.0, 0.001, 0.002, -0.0, 0.5, -0.25]
     read = [*numbers, True, False, None, "y", "1.5.2", "12ab", "1e", "1e3a", "v0.1_2", {"7": 8}]
