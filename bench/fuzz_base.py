@@ -262,6 +262,7 @@ def _interrupt(folder: Path) -> None:
 
 
 def _do(folder: Path, *command: str) -> None:
+    print(f"making the study: {' '.join(command[-4:])[-100:]}", flush=True)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=os.environ | {"PATH": path})
     if done.returncode:

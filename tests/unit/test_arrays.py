@@ -134,3 +134,16 @@ def test_an_array_of_objects_is_one_line(mapped, tmp_path):
     np.save(made, np.array([{}, None], object), allow_pickle=True)
     with pytest.raises(BadInput, match=r"a\.npz: damaged or truncated \("):
         arrays.read_npz(zipped(tmp_path / "a.npz", [made.getvalue()]), mapped)
+
+
+@pytest.mark.parametrize("shape", [(10**30, 0), (0, 10**30), (2, 10**30, 0), (2**63, 0)])
+def test_a_dimension_that_no_array_can_have_is_one_line(shape, tmp_path, refused):
+    described = {"descr": "<f4", "fortran_order": False, "shape": shape}
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, described)
+    (tmp_path / "a.npy").write_bytes(header.getvalue())
+    assert "its header claims 0 bytes and has 0" in refused(arrays.read_npy, tmp_path / "a.npy")
+    path = zipped(tmp_path / "a.npz", [header.getvalue()])
+    assert "a.npy claims 0 bytes and has 0" in refused(arrays.read_npz, path)
+    with path.open("rb") as file, pytest.raises(ValueError, match=r"a\.npy claims 0 bytes"):
+        arrays.unpack(file)

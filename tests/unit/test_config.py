@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from toolnoise.base import files, program
-from toolnoise.study import config, grid
+from toolnoise.study import config, grid, strict_yaml
 
 GRID = """
 study: tiny
@@ -226,13 +226,22 @@ BAD_FILES = {
     "broken": (GRID + "seed: [1\n", "line 11: "),
     "tab": (GRID + "\tseed: 1\n", r"line 10: found character '\t'"),
     "two documents": (GRID + "---\n" + GRID, "found another document"),
-    "control character": (GRID + "seed: \0\n", "#x0000"),
-    "object": (GRID + "seed: !!python/object/apply:os.getcwd []\n", "line 10: could not determine a constructor"),
+    "control character": (GRID + "seed: \0\n", "line 10: found the character #x0000"),
+    "object": (
+        GRID + "seed: !!python/object/apply:os.getcwd []\n",
+        "line 10: found the tag tag:yaml.org,2002:python",
+    ),
     "unknown alias": (GRID + "seed: *seed\n", "found undefined alias"),
-    "no date": (GRID + "seed: 2026-13-45\n", "month must be in 1..12"),
-    "date": (GRID + "seed: 2026-10-21\n", "date is not JSON"),
-    "not a number": (GRID + "recipes: {digits: {learning_rate: .nan}}\n", "found NaN"),
-    "no end": (GRID + "models: {mine: {builder: 'a:b', options: {depth: .inf}}}\n", "depth: found Infinity"),
+    "no date": (GRID + "seed: 2026-13-45\n", "line 10: found 2026-13-45, which"),
+    "date": (GRID + "seed: 2026-10-21\n", "line 10: found 2026-10-21, which YAML 1.1 reads as a date"),
+    "not a number": (
+        GRID + "recipes: {digits: {learning_rate: .nan}}\n",
+        "line 10: found .nan, which YAML 1.1 reads as nan",
+    ),
+    "no end": (
+        GRID + "models: {mine: {builder: 'a:b', options: {depth: .inf}}}\n",
+        "line 10: found .inf, which YAML 1.1 reads as inf",
+    ),
     "circle": (GRID + "models: &all {mine: *all}\n", "more than 1000000 values, with each alias in full"),
     "bomb": (
         "a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n"
@@ -250,8 +259,8 @@ BAD_FILES = {
         ),
         "more than 1000000 values",
     ),
-    "no boolean": (GRID + "seed: !!bool abc\n", "'abc'; expected YAML"),
-    "no time": (GRID + "seed: !!timestamp x\n", "expected YAML"),
+    "no boolean": (GRID + "seed: !!bool abc\n", "line 10: found the tag"),
+    "no time": (GRID + "seed: !!timestamp 2020-99-99\n", "line 10: found the tag"),
     "too deep": (GRID + "seed: " + 3000 * "[", "recursion depth"),
     "list as key": (GRID + "? [seed]\n: 1\n", "line 10: found unhashable key"),
 }
@@ -266,7 +275,80 @@ def test_a_file_that_is_no_configuration_is_one_line(text, found, tmp_path, refu
     assert found.lower() in line.lower()
 
 
-@pytest.mark.parametrize("content", [None, b"study: \xff"])
+# What YAML 1.1, or another reader, takes for something else than is written.
+CHANGED = {
+    "010": "8",
+    "017": "15",
+    "1:20": "80",
+    "190:20:30": "685230",
+    "1_000": "1000",
+    "0x1F": "31",
+    "0b11": "3",
+    "1_0.5": "10.5",
+    "1:30.5": "90.5",
+    "-010": "-8",
+    ".NaN": "nan",
+    "-.inf": "-inf",
+    "00": "0",
+    "yes": "true",
+    "No": "false",
+    "on": "true",
+    "OFF": "false",
+    "2026-10-21": "a date",
+}
+AMBIGUOUS = ["08", "0o17", "1e400", "1e-400", "1_0e3", "9" * 5000, "1" + ":20" * 2000, "="]
+
+
+@pytest.mark.parametrize("text", [*CHANGED, *AMBIGUOUS], ids=lambda text: text[:10])
+@pytest.mark.parametrize("place", ["seed: {}", "study: {}", "models: {{{}: {{builder: 'a:b'}}}}", "grid: [[{}]]"])
+def test_what_yaml_would_change_silently_is_refused_with_its_line(place, text, tmp_path, refused):
+    path = tmp_path / "my.yaml"
+    path.write_text(f"# A study\n\n{place.format(text)}\n")
+    line = refused(config.read_yaml, path)
+    assert line.startswith(f"{path}: line 3: found ")
+    assert "allowed: " in line
+    if text in CHANGED and "builder" not in place:
+        assert line.startswith(f"{path}: line 3: found {text}, which YAML 1.1 reads as {CHANGED[text]}; allowed: ")
+
+
+def test_the_same_text_in_quotes_is_text(tmp_path):
+    path = tmp_path / "my.yaml"
+    texts = [*CHANGED, *AMBIGUOUS, "1e3", "+.5", "null", "true"]
+    path.write_text("".join(f"- {text!r}\n" for text in texts))
+    assert config.read_yaml(path) == texts
+    path.write_text(strict_yaml.dump(texts))
+    assert config.read_yaml(path) == yaml.safe_load(path.read_text()) == texts
+
+
+def test_plain_numbers_booleans_and_text_are_read_as_they_are_written(tmp_path):
+    path = tmp_path / "my.yaml"
+    path.write_text(
+        "[8, -0, +5, 0.5, .5, 5., 1e3, 1E-3, 2.e-3, -0.0, +.5, -.25, "
+        "true, False, ~, y, 1.5.2, 12ab, 1e, 1e3a, v0.1_2, 7: 8]"
+    )
+    numbers = [8, 0, 5, 0.5, 0.5, 5.0, 1000.0, 0.001, 0.002, -0.0, 0.5, -0.25]
+    read = [*numbers, True, False, None, "y", "1.5.2", "12ab", "1e", "1e3a", "v0.1_2", {"7": 8}]
+    assert repr(config.read_yaml(path)) == repr(read)
+
+
+def test_an_option_with_an_exponent_is_a_number_for_the_builder(tmp_path):
+    path = tmp_path / "my.yaml"
+    mine = "models: {mine: {builder: 'a:b', options: {rate: 1e-3, name: '1e-3'}}}\n"
+    path.write_text(GRID.replace("smallcnn", "mine") + mine)
+    assert config.read(path)["models"]["mine"]["options"] == {"rate": 0.001, "name": "1e-3"}
+
+
+@pytest.mark.parametrize("text", ["a\0b", "\x1b[2J", "\ud800", "\x7f"])
+def test_text_that_no_path_or_terminal_takes_is_refused(text, written, built, refused):
+    put(written, "models", {"mine": {"builder": "a:b", "options": {"name": text}}})
+    assert "models.mine.options.name: found " in refused(built, written)
+    put(written, "models", {"mine": {"builder": "a:b", "options": {text: 1}}})
+    assert "models.mine.options: found " in refused(built, written)
+    put(written, "models", {"mine": {"adopted": text}})
+    assert "models.mine.adopted: found " in refused(built, written)
+
+
+@pytest.mark.parametrize("content", [None, b"study: \xff", "study: é".encode("utf-16")])
 def test_a_file_that_cannot_be_read_is_one_line(content, tmp_path, refused):
     path = tmp_path / "my.yaml"
     if content:
@@ -471,3 +553,10 @@ def test_what_the_manual_has_commented_out_is_valid_too(manual, built):
     block["hardware"].append("mine")
     written["only"].append("mine")
     assert built(written, "config.yaml").config["hardware"]["mine"]["impl_noise"] == "native"
+
+
+def test_a_long_value_does_not_make_a_long_line(written, built, refused):
+    put(written, "hardware", {"cpu": {"environment": "x" * 5000}})
+    line = refused(built, written)
+    assert "hardware.cpu.environment: unknown environment 'xxx" in line
+    assert len(line) < 2000

@@ -260,3 +260,21 @@ def test_damaged_prepared_data_is_one_line(name, digits, tmp_path, refused):
     arrays.write_npz(tmp_path / "damaged.npz", found)
     line = refused(prepared.load, tmp_path / "damaged.npz")
     assert line.startswith(f"{tmp_path / 'damaged.npz'}: {name}: no such array")
+
+
+@pytest.mark.parametrize("kind", ["int8", "uint8", "int64", "uint64", ">i4", "uint32"])
+def test_labels_of_any_integers_are_read_as_int32(kind, digits, tmp_path, refused):
+    found, wanted = arrays.read_npz(digits), prepared.load(digits)
+    labels = {name: found[name].astype(kind) for name in ("train_labels", "test_labels")}
+    path = tmp_path / "other.npz"
+    arrays.write_npz(path, found | labels)
+    read = prepared.load(path)
+    for one, other in ((read.train, wanted.train), (read.test, wanted.test)):
+        assert one.labels.dtype == np.int32
+        assert np.array_equal(one.labels, other.labels)
+    assert prepared.targets(path)["test_labels"].dtype == np.int32
+    few = {name: found[name] for name in ("classes",)} | {"test_labels": labels["test_labels"]}
+    arrays.write_npz(path, few)
+    assert prepared.load(path).test.labels.dtype == np.int32
+    arrays.write_npz(path, few | {"test_labels": np.array([0, 2**40])})
+    assert "test_labels: found labels 0 to 1099511627776; classes, from 0 up" in refused(prepared.targets, path)

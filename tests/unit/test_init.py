@@ -34,6 +34,16 @@ def written(kind=None):
     return SimpleNamespace(said=said, study=config.read_yaml("study.yaml"))
 
 
+@pytest.mark.parametrize("name", ["010", "yes", "2024", "1e3", "1_0"])
+def test_a_folder_whose_name_yaml_would_change_has_it_in_quotes(name, folder, monkeypatch):
+    (folder / name).mkdir()
+    monkeypatch.chdir(folder / name)
+    for module in ("no.py", "on.py"):
+        (folder / name / module).write_text(BUILDER)
+    found = written().study
+    assert (found["study"], list(found["models"])) == (name, ["no", "on"])
+
+
 def test_a_program_is_found_with_its_options(folder):
     (folder / "fit.py").write_text(SEEDED)
     (folder / "evaluate.py").write_text("print('no seed')\n")

@@ -147,3 +147,19 @@ def test_what_a_program_left_is_of_the_same_examples(make_run, refused):
     left = {"logits:": np.zeros((4, 3), np.float32), "metric/loss:": np.float64(1), "labels:": np.zeros(5, int)}
     run = runs.read(make_run(1, lambda parts: parts["final"].update(left)))
     assert refused(run.outcome) == f"{run.folder / 'weights.npz'}: labels: found 5 examples; 4, as logits has"
+
+
+@pytest.mark.parametrize(
+    ("outcome", "missing"),
+    [("logits", "logits"), ("logits", "labels"), ("classes", "predictions"), ("values", "labels")],
+)
+def test_what_a_program_left_must_be_there(outcome, missing, make_run, refused):
+    left = {"logits": np.zeros((4, 3), np.float32), "predictions": np.zeros(4, int), "labels": np.zeros(4, int)}
+
+    def change(parts):
+        parts["record"]["spec"]["model"]["outcome"] = outcome
+        parts["final"].update({f"{name}:": array for name, array in left.items() if name != missing})
+
+    run = runs.read(make_run(1, change))
+    line = f"{run.folder / 'weights.npz'}: {missing}: no such array; what the training program left"
+    assert refused(run.outcome) == line

@@ -102,3 +102,14 @@ def test_a_dump_of_softmax_outputs_is_refused(make_dump, refused):
     line = refused(stacks.read_predictions, *paths)
     assert line == f"{paths[0]}: found probabilities; logits, so a network without a softmax at its end"
     assert len(stacks.read_predictions(*make_dump(softmax[:1], diverged=[True])).logits) == 1
+
+
+@pytest.mark.parametrize("outcome", ["values", "metric"])
+@pytest.mark.parametrize("number", [np.inf, -np.inf, np.nan])
+def test_values_and_metrics_that_are_not_finite_are_one_line(outcome, number, make_dump, refused):
+    values = np.arange(6, dtype=np.float64).reshape(2, 3)
+    assert stacks.read_predictions(*make_dump(values, outcome=outcome)).logits[1, 2] == 5
+    values[1, 2] = number
+    paths = make_dump(values, outcome=outcome)
+    line = f"{paths[0]}: found infinite or undefined numbers; finite ones, as dump-outcomes writes them"
+    assert refused(stacks.read_predictions, *paths) == line

@@ -7,7 +7,10 @@ import pytest
 import yaml
 
 from toolnoise.base import metric_files
+from toolnoise.base.errors import BadInput
+from toolnoise.commands import adopt
 from toolnoise.metrics.stability import STABILITY
+from toolnoise.study import config
 
 EXAMPLES, CLASSES = 40, 3
 
@@ -153,3 +156,23 @@ def test_what_cannot_be_adopted_is_refused_and_nothing_is_written(arguments, say
     assert says in refusal(toolnoise(folder, "adopt", *arguments, "--name", "mine"))
     assert not (folder / "mine.yaml").exists()
     assert not (folder / "adopted").exists()
+
+
+@pytest.mark.parametrize("name", ["../evil", "a/b", "/tmp/evil", "..", "", "a b", "-x", "x" * 65, "a\nb", "é"])
+def test_a_name_that_is_no_name_writes_nothing(name, runs, monkeypatch):
+    folder, *_ = runs
+    monkeypatch.chdir(folder)
+    before = sorted(folder.parent.rglob("*"))
+    with pytest.raises(BadInput, match=r"^command line: --name: found .*; allowed: a name of letters, digits"):
+        adopt.adopt("runs/{arm}/seed{seed}/preds.npy", name, "y.npy", adopt.Columns())
+    assert sorted(folder.parent.rglob("*")) == before
+
+
+@pytest.mark.parametrize("name", ["010", "1e3", "yes", "1_0", "null"])
+def test_a_name_that_yaml_would_change_stands_in_quotes(name, runs, monkeypatch):
+    folder, *_ = runs
+    monkeypatch.chdir(folder)
+    (folder / "runs/plain net").rename(folder / "runs" / name)
+    adopt.adopt("runs/{arm}/seed{seed}/preds.npy", name, "y.npy", adopt.Columns())
+    study = config.read(f"{name}.yaml")
+    assert (study["study"], sorted(study["models"])) == (name, sorted([name, "wide"]))

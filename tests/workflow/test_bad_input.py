@@ -44,6 +44,46 @@ def test_a_wrong_study_file_is_one_line_and_nothing_runs(copied, change_study, s
     assert everything(copied) == before
 
 
+TINY = """study: tiny
+grid:
+- {models: [linear], datasets: [digits], recipe: digits, hardware: [cpu], variants: [control], seeds: 2}
+"""
+# What Snakemake's own loader cannot read, or reads as something else.
+UNREADABLE = {
+    "UTF-16": (TINY.encode("utf-16"), "cannot be read ('utf-8' codec can't decode byte 0xff"),
+    "no date": (f"{TINY}seed: !!timestamp 2020-99-99\n", "line 4: found the tag tag:yaml.org,2002:timestamp"),
+    "tab": (f"{TINY}\tseed: 1\n", "line 4: found character '\\t'"),
+    "unknown alias": (f"{TINY}seed: *seed\n", "line 4: found undefined alias 'seed'"),
+    "two documents": (f"{TINY}---\n{TINY}", "line 4: but found another document"),
+    "deep": (f"{TINY}seed: {'[' * 3000}\n", "maximum recursion depth exceeded"),
+    "octal": (TINY.replace("seeds: 2", "seeds: 010"), "line 3: found 010, which YAML 1.1 reads as 8; allowed: "),
+    "sexagesimal": (f"{TINY}seed: 1:20\n", "line 4: found 1:20, which YAML 1.1 reads as 80; allowed: "),
+}
+
+
+@pytest.mark.parametrize(("content", "says"), UNREADABLE.values(), ids=list(UNREADABLE))
+def test_a_file_that_snakemake_reads_differently_is_refused_first(content, says, tmp_path, snakemake, refusal):
+    (tmp_path / "study.yaml").write_bytes(content if isinstance(content, bytes) else content.encode())
+    done = snakemake(tmp_path, "-n")
+    assert f"study.yaml: {says}" in refusal(done)
+    assert len((done.stdout + done.stderr).splitlines()) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["study.yaml"]
+
+
+def test_the_verb_that_runs_a_study_refuses_it_before_snakemake_starts(tmp_path, toolnoise, refusal):
+    (tmp_path / "study.yaml").write_text(f"{TINY}seed: !!timestamp 2020-99-99\n")
+    done = toolnoise(tmp_path, "run", "study.yaml", "-n")
+    assert "study.yaml: line 4: found the tag" in refusal(done)
+    assert len((done.stdout + done.stderr).splitlines()) == 1
+
+
+def test_what_is_planned_is_what_is_written_in_files_and_in_values(tmp_path, snakemake, refusal):
+    (tmp_path / "study.yaml").write_text(f"{TINY}prices: {{cpu: 1e-3}}\n")
+    done = snakemake(tmp_path, "-n", "--quiet", "all", "--config", "recipes={digits: {learning_rate: 2e-3, epochs: 3}}")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "--config seed: found 1_0, which YAML" in refusal(snakemake(tmp_path, "-n", "--config", "seed=1_0"))
+
+
 def verb(name, *arguments):
     return lambda folder: [name, *arguments, *dump(folder, name)]
 

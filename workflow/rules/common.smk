@@ -5,12 +5,13 @@ import re
 import shlex
 import sys
 
+from snakemake.utils import update_config
 from toolnoise import steps
 from toolnoise.base import program
 from toolnoise.base.errors import errors_in_one_line
 from toolnoise.datasets import sources
 from toolnoise.steps import STEPS
-from toolnoise.study import catalogue, config as configuration, grid, layout, paper_items
+from toolnoise.study import catalogue, config as configuration, given, grid, layout, paper_items
 from toolnoise.study.builders import is_own, require_builders
 from toolnoise.study.cells import MODES, Cell, Metric, Pair, Shown
 
@@ -22,9 +23,14 @@ FILE = os.path.realpath(workflow.configfiles[-1]) if workflow.configfiles else D
 
 if not IS_MODULE:
     with errors_in_one_line():
-        configuration.read_yaml(FILE)
+        contents = given.read(workflow.configfiles or [FILE], workflow.config_settings.config_args or ())
 
     configfile: FILE
+
+    # Snakemake reads 010 as 8, and 1e-3 in a file as text: what is written counts.
+    config.clear()
+    for content in contents:
+        update_config(config, content)
 
 
 with errors_in_one_line():

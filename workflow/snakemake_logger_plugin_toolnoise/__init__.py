@@ -3,6 +3,9 @@
 Enable it with `snakemake --logger toolnoise`. On a terminal it updates one line; elsewhere (a log file, CI) it prints a
 line at most every 10 seconds. For a failed job it prints the rule and the last lines of its log. In a dry run it prints
 the number of planned jobs of each rule.
+
+Snakemake imports this module, with or without that option, before it reads configuration files. That is the only place
+where they can be read strictly first, so that a file that Snakemake cannot read is refused in one line, too.
 """
 
 import sys
@@ -16,6 +19,7 @@ from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from toolnoise.base import log
+from toolnoise.base.errors import errors_in_one_line
 from toolnoise.base.printing import escaped, span
 
 # Networks that are built here, training programs of others, and runs that were there before.
@@ -23,6 +27,12 @@ RUN_RULES = ("train_run", "run_program", "adopt_run")
 SECONDS_BETWEEN_LINES = 10
 LOG_LINES = 20
 NOTHING_TO_DO = "Nothing to be done"
+
+if Path(sys.argv[0]).name == "snakemake" or Path(sys.argv[0]).parent.name == "snakemake":
+    from toolnoise.study import given
+
+    with errors_in_one_line():
+        given.require_readable(sys.argv[1:])
 
 
 class LogHandler(LogHandlerBase):

@@ -3,6 +3,7 @@
 import math
 import os
 import struct
+import sys
 import zipfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -130,7 +131,8 @@ def _header(file: IO[bytes], size: int, name: str) -> tuple[tuple[int, ...], boo
         raise ValueError(f"{name} has the .npy version {version}")
     shape, fortran, dtype = HEADERS[version](file)
     claimed, there = math.prod(shape) * dtype.itemsize, size - file.tell()
-    if (claimed > there and not dtype.hasobject) or min(shape, default=0) < 0:
+    # A dimension of 0 makes every claim small.
+    if (claimed > there and not dtype.hasobject) or min(shape, default=0) < 0 or max(shape, default=0) > sys.maxsize:
         raise ValueError(f"{name} claims {claimed} bytes and has {there}")
     return shape, fortran, dtype
 
@@ -152,6 +154,8 @@ def _view(whole: np.ndarray, file: IO[bytes], member: _Member) -> np.ndarray:
 def unpack(file: IO[bytes]) -> dict[str, np.ndarray]:
     """Read every array of an .npz at the end of an open file."""
     with np.lib.npyio.NpzFile(file, allow_pickle=False) as archive:
+        for _ in _members("the archive", archive.zip):
+            pass
         return {name: archive[name] for name in archive.files}
 
 

@@ -15,14 +15,17 @@ from toolnoise.base import faults
 from toolnoise.base.printing import escaped
 
 INTERRUPTED = 130
+# Of what was found, in letters.
+LONGEST = 1000
 
 
 class BadInput(Exception):  # noqa: N818 (it names the input, not the program's error)
     """One line: the file, the key in it, what was found and what is allowed."""
 
     def __init__(self, file: object, key: str, found: str, allowed: str = "") -> None:
-        """Join the four parts; `key` and `allowed` may be empty."""
+        """Join the four parts; `key` and `allowed` may be empty. What was found may be long, and is cut."""
         where = f"{file}: {key}" if key else f"{file}"
+        found = found if len(found) <= LONGEST else f"{found[:LONGEST]}..."
         line = f"{where}: {found}" + (f"; {allowed}" if allowed else "")
         super().__init__(" ".join(line.split()))
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import yaml
 
 from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
@@ -21,7 +20,7 @@ from toolnoise.base.files import readable
 from toolnoise.dumps import prediction_files
 from toolnoise.metrics import probabilities
 from toolnoise.outside import outcome
-from toolnoise.study import programs
+from toolnoise.study import config, programs, strict_yaml
 
 FIELD = re.compile(r"\{(\w+)\}")
 SEED, ARM, FILE, LABELS = "seed", "arm", "file", "labels"
@@ -60,6 +59,7 @@ def adopt(given: str, name: str, labels: str | None, columns: Columns, *, values
 
     Return what was done, as a person would read it.
     """
+    config.complete(name, config.schema()["$defs"]["name"], "command line: --name")
     study, folder = Path(f"{name}.yaml"), Path("adopted") / name
     for there in (study, folder):
         if there.exists():
@@ -216,7 +216,7 @@ def _study(name: str, folder: Path, seeds: dict[str, list[int]], kind: str) -> s
         "# Each arm is a model. `algo_impl` says that anything may differ between its runs; if you know better, name\n"
         "# another variant, such as init for runs that differ by their initial weights alone.\n"
     )
-    return head + yaml.safe_dump({"study": name, "models": models, "grid": blocks}, sort_keys=False, width=110)
+    return head + strict_yaml.dump({"study": name, "models": models, "grid": blocks})
 
 
 def _seed(text: str | None, where: str) -> int | None:

@@ -21,6 +21,7 @@ from toolnoise.base.program import ROOT
 from toolnoise.engines import FRAMEWORKS
 from toolnoise.outside import program
 from toolnoise.outside.program import Source
+from toolnoise.study import strict_yaml
 
 FILE = "study.yaml"
 KINDS = ("command", "builder")
@@ -189,5 +190,5 @@ def _imports(text: Source, *packages: str) -> bool:
 
 
 def _name(text: str) -> str:
-    """A text as a study may name a thing."""
-    return re.sub(r"[^A-Za-z0-9_+-]+", "-", text).strip("-_+")[:64] or "mine"
+    """A text as a study may name a thing, as YAML has it."""
+    return strict_yaml.scalar(re.sub(r"[^A-Za-z0-9_+-]+", "-", text).strip("-_+")[:64] or "mine")

@@ -17,7 +17,7 @@ from types import FrameType
 
 from toolnoise.base import program
 from toolnoise.base.errors import BadInput
-from toolnoise.study import config, grid, here, layout
+from toolnoise.study import config, given, grid, here, layout
 
 SNAKEFILE = program.snakefile()
 LOCAL = program.profile("default")
@@ -40,6 +40,7 @@ _ENDING = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGTERM)
 def run(profile: str | None, words: Sequence[str]) -> int:
     """Run the study that is among the words, or that of this folder; return Snakemake's exit code."""
     study, snakemake = command(profile, words)
+    given.require_readable(snakemake[1:])
     print(shlex.join(snakemake), file=sys.stderr, flush=True)
     code, received = _followed(snakemake)
     if code and received:

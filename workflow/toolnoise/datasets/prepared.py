@@ -155,7 +155,7 @@ def load(path: str | Path, normalise: str = "unit") -> Data:
         raise BadInput(path, "train_images", f"found {found} channels", f"normalise: {normalise} is for {wanted}")
     splits = {}
     for part in PARTS:
-        images, labels = arrays[f"{part}_images"], arrays[f"{part}_labels"]
+        images, labels = arrays[f"{part}_images"], _classes(path, f"{part}_labels", arrays[f"{part}_labels"])
         member = arrays.get(f"{part}_groups", np.zeros((len(labels), 0), bool))
         if member.shape != (len(labels), len(groups)) or member.dtype != bool:
             found = f"found {member.dtype} of shape {member.shape}"
@@ -176,7 +176,16 @@ def targets(path: str | Path) -> dict[str, np.ndarray]:
         raise BadInput(path, "test_labels", "no such array", "prepared data")
     if "groups" in found and found.get("test_groups", np.empty(0)).shape != (len(labels), len(found["groups"])):
         raise BadInput(path, "test_groups", "missing, or of another shape", "yes or no for each example and group")
-    return found
+    return found | {"test_labels": _classes(path, "test_labels", labels)}
+
+
+def _classes(path: str | Path, name: str, labels: np.ndarray) -> np.ndarray:
+    """Labels as `prepare` writes them, whatever integers a file has; numbers to predict stay as they are."""
+    if labels.dtype.kind not in "iu":
+        return labels
+    if len(labels) and not 0 <= int(labels.min()) <= int(labels.max()) < 2**31:
+        raise BadInput(path, name, f"found labels {labels.min()} to {labels.max()}", "classes, from 0 up")
+    return labels.astype(np.int32, copy=False)
 
 
 def _stored(path: str | Path, mapped: Collection[str]) -> dict[str, np.ndarray]:
@@ -191,11 +200,12 @@ def _of_labels(path: str | Path, arrays: Mapping[str, np.ndarray]) -> Data:
     whole = labels.ndim == 1 and labels.dtype.kind in "iu" and len(labels) > 0 and len(classes) > 1
     if not whole or labels.min() < 0 or labels.max() >= len(classes) or member.shape != (len(labels), len(groups)):
         raise BadInput(path, "test_labels", f"found {labels.dtype} of shape {labels.shape}", "classes of examples")
+    labels, sha256 = _classes(path, "test_labels", labels), _sha256(arrays)
     train, test = (
         Split(np.empty((len(some), 0, 0, 0), np.uint8), some, groups=of_them, file=path)
         for some, of_them in ((labels[:0], member[:0]), (labels, member))
     )
-    return Data(train, test, tuple(map(str, classes)), groups, _sha256(arrays))
+    return Data(train, test, tuple(map(str, classes)), groups, sha256)
 
 
 def check(

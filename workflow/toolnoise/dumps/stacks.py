@@ -69,6 +69,8 @@ def read_predictions(logits: str | Path, index: str | Path) -> Predictions:
     stack, found = _read_stack(logits, index, {"seeds": 0, "diverged": 0}, "predict", PREDICTED)
     if stack.dtype == np.float32:
         _require_logits(logits, stack, found["diverged"])
+    elif not np.isfinite(stack).all():
+        raise BadInput(logits, "", "found infinite or undefined numbers", "finite ones, as dump-outcomes writes them")
     return Predictions(stack, found["seeds"], found["diverged"], _drawn(index, found))
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from toolnoise.base import arrays, command_line, files
+from toolnoise.base import arrays, command_line, files, scratch
 from toolnoise.base.errors import BadInput
 from toolnoise.base.timings import Timings
 from toolnoise.engines import accelerators, environment
@@ -33,6 +33,9 @@ from toolnoise.training.runs import OUTCOME, weight_digests
 # Which of its tensors a program trains, it does not say. These are statistics by name, in PyTorch and in Keras.
 STATISTICS = ("running_mean", "running_var", "moving_mean", "moving_variance")
 FRAMEWORKS = "torch|tensorflow|keras|jax|jaxlib|flax|numpy|scikit-learn|lightning|pytorch-lightning|transformers|timm"
+# What a program's folder has: what it leaves, what it keeps for itself, its job, its output.
+OUT, KEPT, JOB, LOG = "out", "checkpoint", "job.json", "program.log"
+OWN = {OUT, KEPT, JOB, LOG}
 _PACKAGES = """
 import importlib.metadata as m, json, sys
 found = {(d.metadata["Name"] or "").lower().replace("_", "-"): d.version for d in m.distributions()}
@@ -54,8 +57,8 @@ def train(
     Where the study has Control, its `gate` is passed before anything may vary.
     """
     timings, model = Timings(), spec["model"]
-    folder = Path(checkpoint).with_suffix("")
-    out, kept, job_file = folder / "out", folder / "checkpoint", folder / "job.json"
+    folder = folder_of(checkpoint)
+    out, kept, job_file = folder / OUT, folder / KEPT, folder / JOB
     shutil.rmtree(out, ignore_errors=True)
     for needed in (out, kept):
         needed.mkdir(parents=True, exist_ok=True)
@@ -76,6 +79,18 @@ def train(
     return observed
 
 
+def folder_of(checkpoint: str) -> Path:
+    """The folder that a program has beside its run's checkpoint: it is emptied, so nothing else may be in it."""
+    path = Path(checkpoint)
+    if path.suffix != ".npz":
+        raise BadInput("command line", "--checkpoint", f"found {checkpoint!r}", "a file whose name ends in .npz")
+    folder = path.with_suffix("")
+    there = {one.name for one in folder.iterdir() if not scratch.is_scratch(one.name)} if folder.is_dir() else set()
+    if not there <= OWN:
+        raise BadInput(folder, "", "has other files than a training program's", "another --checkpoint, or remove it")
+    return folder
+
+
 def _launch(words: list[str], variables: dict[str, str], folder: Path, limit: float | None) -> None:
     """Run the program, with its output where this process has its own."""
     own = os.fstat(1)
@@ -84,7 +99,7 @@ def _launch(words: list[str], variables: dict[str, str], folder: Path, limit: fl
         # Snakemake's log: it can be read while the program runs.
         launch.run(words, variables, log.readlink(), limit=limit)
         return
-    log = folder / "program.log"
+    log = folder / LOG
     log.unlink(missing_ok=True)
     try:
         launch.run(words, variables, log, limit=limit)

@@ -72,8 +72,9 @@ def run(verb: str, given: argparse.Namespace, asked: steps.Parameters, process: 
         perform(verb, parameters, named, process)
         if "checkpoint" in step.aside:
             files.discard(given.checkpoint)
-            # A training program of others has a folder for its own.
-            shutil.rmtree(Path(given.checkpoint).with_suffix(""), ignore_errors=True)
+            if verb == "run-program":
+                # The program has a folder for its own, which the job has checked.
+                shutil.rmtree(Path(given.checkpoint).with_suffix(""), ignore_errors=True)
 
 
 def perform(verb: str, parameters: steps.Parameters, named: steps.Files, process: str) -> None:

@@ -9,7 +9,6 @@ import difflib
 import functools
 import itertools
 import json
-import math
 import re
 import sys
 from collections import Counter
@@ -18,57 +17,20 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
-import yaml
 
 from toolnoise.base import faults, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.program import ROOT
 from toolnoise.datasets.readers import READERS
-from toolnoise.study import analyses, datasets, environments, layout, programs
+from toolnoise.study import analyses, datasets, environments, layout, programs, strict_yaml
 
 REGISTRIES = ("models", "datasets", "recipes", "hardware")
 
 Config = dict[str, Any]
 
 
-# The most values in a YAML file, an alias counted as what it stands for.
-MOST_VALUES = 1_000_000
-
-
-class _StrictLoader(yaml.SafeLoader):
-    """YAML in which a repeated key is an error instead of a silent loss, and which aliases cannot make endless."""
-
-    def get_single_node(self) -> yaml.Node | None:
-        node = super().get_single_node()
-        if node is not None and _values(node, {}) > MOST_VALUES:
-            found = f"more than {MOST_VALUES} values, with each alias in full"
-            raise yaml.composer.ComposerError(None, None, found, node.start_mark)
-        return node
-
-    def compose_mapping_node(self, anchor: str | None) -> yaml.MappingNode:
-        # Keys are as written at this point; later, YAML merging adds the keys of other mappings.
-        node = super().compose_mapping_node(anchor)
-        written = set()
-        for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode):
-                if key.value in written:
-                    raise yaml.composer.ComposerError(None, None, f"key {key.value!r} is repeated", key.start_mark)
-                written.add(key.value)
-        return node
-
-
-def _values(node: yaml.Node, known: dict[int, float]) -> float:
-    """How many values a node stands for; without end if it contains itself."""
-    if id(node) not in known:
-        known[id(node)] = math.inf
-        parts = node.value if isinstance(node, yaml.CollectionNode) else ()
-        flat = (one for part in parts for one in (part if isinstance(part, tuple) else (part,)))
-        known[id(node)] = 1 + sum(_values(one, known) for one in flat)
-    return known[id(node)]
-
-
 def read_yaml(path: str | Path) -> Any:
-    """Read a YAML or JSON file; a syntax error or a repeated key is reported with its line.
+    """Read a YAML or JSON file strictly; what is wrong in YAML is reported with its line.
 
     Files that end in .json are read as JSON: YAML 1.1 reads JSON's 5e-05 as text.
     """
@@ -80,12 +42,9 @@ def read_yaml(path: str | Path) -> Any:
     if Path(path).suffix == ".json":
         return _json(text, path)
     try:
-        return yaml.load(text, _StrictLoader)  # noqa: S506 (derived from SafeLoader)
-    # The others: what looks like, or is tagged as, a date, number or boolean but is not one.
-    except (yaml.YAMLError, ValueError, KeyError, AttributeError, TypeError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"line {mark.line + 1}" if mark else ""
-        raise BadInput(path, where, getattr(error, "problem", None) or str(error), "expected YAML") from None
+        return strict_yaml.load(text)
+    except ValueError as error:
+        raise BadInput(path, "", str(error)) from None
 
 
 def _json(text: str, path: str | Path) -> Any:
@@ -318,10 +277,6 @@ def _require_possible_toolings(toolings: Config, at: str, file: str | Path) -> N
                 )
 
 
-# Numbers that YAML 1.1 reads as text, because they lack a point or their exponent lacks a sign.
-_EXPONENT = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+", re.ASCII)
-
-
 def _fill_defaults(validator, properties, instance, rules):  # noqa: ANN001, ANN202 (jsonschema's own signature)
     if isinstance(instance, dict):
         for name, rule in properties.items():
@@ -338,9 +293,10 @@ def _read_exponents(validator, rule, instance, rules):  # noqa: ANN001, ANN202 (
 
 
 def _read_exponent(instance: Config, name: str, rule: Any) -> None:
+    # As Snakemake reads them, for a module and within the values of --config.
     value = instance.get(name)
     wants_number = isinstance(rule, dict) and rule.get("type") == "number"
-    if wants_number and isinstance(value, str) and _EXPONENT.fullmatch(value):
+    if wants_number and isinstance(value, str) and strict_yaml.EXPONENT.fullmatch(value):
         instance[name] = float(value)
 
 
@@ -354,11 +310,19 @@ def _is_number(_checker: object, value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
+# What a terminal would obey, what no path can have, and halves of characters, which no file can have.
+_HIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def _is_text(_checker: object, value: object) -> bool:
+    return isinstance(value, str) and not _HIDDEN.search(value)
+
+
 _Validator = jsonschema.validators.extend(
     jsonschema.Draft202012Validator,
     {"properties": _fill_defaults, "additionalProperties": _read_exponents},
     type_checker=jsonschema.Draft202012Validator.TYPE_CHECKER.redefine_many(
-        {"integer": _is_integer, "number": _is_number}
+        {"integer": _is_integer, "number": _is_number, "string": _is_text}
     ),
 )
 

@@ -54,6 +54,11 @@ LEFT = {
     "group": ("b", 1),
     "metric": ("f", 0),
 }
+# By what a program leaves, the arrays that nobody can do without.
+NEEDED = {
+    "logits": ("logits", "labels"),
+    **dict.fromkeys(("classes", "values"), ("predictions", "labels")),
+}
 
 
 def weight_digests(weights: dict[str, np.ndarray]) -> tuple[str, list[str]]:
@@ -89,6 +94,9 @@ class Run(NamedTuple):
         read = read_npz(path, npz_names(path))
         left = {name.removesuffix(OUTCOME): values for name, values in read.items() if name.endswith(OUTCOME)}
         require_kinds(path, left, {name: kind for name in left if (kind := LEFT.get(name.partition("/")[0]))})
+        for name in NEEDED.get(self.record["spec"]["model"].get("outcome", ""), ()):
+            if name not in left:
+                raise BadInput(path, name, "no such array", "what the training program left")
         examples = [(name, len(values)) for name, values in left.items() if values.ndim]
         for name, count in examples[1:]:
             first, wanted = examples[0]

@@ -1,0 +1,152 @@
+"""YAML read strictly: what a file says is what is read, or the line is refused.
+
+YAML 1.1, which PyYAML reads, changes values silently: 010 is 8, 1:20 is 80, 1_000 is 1000, `no` is false, 1e3 is text.
+Here a number is read as JSON writes it, with a sign, a point without digits on one side and 1e3 besides; true, false
+and null are read; everything else that YAML 1.1 or 1.2 takes for more than text is refused. Text that looks like one of
+these stands in quotes.
+"""
+
+import json
+import math
+import re
+from typing import Any
+
+import yaml
+from yaml.composer import ComposerError
+
+# The most values in a YAML file, an alias counted as what it stands for.
+MOST_VALUES = 1_000_000
+_INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)")
+_POINT = r"[-+]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)"
+# PyYAML looks for its patterns at the start of a text alone, so they have an end.
+_FLOAT = re.compile(rf"{_POINT}([eE][-+]?[0-9]+)?\Z")
+# YAML 1.1 reads these as text if they lack a point, or their exponent a sign.
+EXPONENT = re.compile(rf"{_POINT}[eE][-+]?[0-9]+")
+# What other readers of YAML, or a person, may take for a number.
+_LIKE_A_NUMBER = re.compile(r"[-+]?(0[oObBxX])?([0-9][0-9_]*(\.[0-9_]*)?|\.[0-9][0-9_]*)([eE][-+]?[0-9_]+)?\Z")
+_BOOLEANS = ("true", "false", "True", "False", "TRUE", "FALSE")
+_STR, _FLOAT_TAG = "tag:yaml.org,2002:str", "tag:yaml.org,2002:float"
+_ALLOWED = {
+    "bool": "allowed: true or false, or the text in quotes",
+    "timestamp": "allowed: the text in quotes",
+    "merge": "allowed: << as a key",
+}
+_NUMBERS = "allowed: a number such as 8, 0.5 or 1e-3, or the text in quotes"
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML in which nothing is lost or changed silently, and which aliases cannot make endless."""
+
+    def get_single_node(self) -> yaml.Node | None:
+        node = super().get_single_node()
+        if node is not None and _values(node, {}) > MOST_VALUES:
+            found = f"more than {MOST_VALUES} values, with each alias in full"
+            raise ComposerError(None, None, found, node.start_mark)
+        return node
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node:
+        event = self.peek_event()
+        if getattr(event, "tag", None):
+            raise ComposerError(None, None, f"found the tag {event.tag}; allowed: no tags", event.start_mark)
+        return super().compose_node(parent, index)
+
+    def compose_scalar_node(self, anchor: str | None) -> yaml.ScalarNode:
+        node = super().compose_scalar_node(anchor)
+        if node.style is None:
+            self._require_plain(node)
+        return node
+
+    def _require_plain(self, node: yaml.ScalarNode) -> None:
+        kind, text = node.tag.rpartition(":")[2], node.value
+        if kind == "str" and not _LIKE_A_NUMBER.fullmatch(text):
+            return
+        if kind in ("null", "merge") or (kind == "bool" and text in _BOOLEANS):
+            return
+        if (kind == "int" and _INTEGER.fullmatch(text)) or (kind == "float" and _FLOAT.fullmatch(text)):
+            if _is_held(text):
+                return
+            reading = ", which no float holds"
+        else:
+            reading = self._reading(node)
+        found = f"found {text if len(text) <= 60 else text[:57] + '...'}{reading}"
+        raise ComposerError(None, None, f"{found}; {_ALLOWED.get(kind, _NUMBERS)}", node.start_mark)
+
+    def _reading(self, node: yaml.ScalarNode) -> str:
+        """What YAML 1.1 makes of it."""
+        if node.tag.endswith(":timestamp"):
+            return ", which YAML 1.1 reads as a date"
+        # A long 1:1:1:... is much work.
+        if not node.tag.endswith((":bool", ":int", ":float")) or len(node.value) > 60:
+            return ""
+        read = self.yaml_constructors[node.tag](self, node)
+        return f", which YAML 1.1 reads as {str(read).lower()}"
+
+    def compose_mapping_node(self, anchor: str | None) -> yaml.MappingNode:
+        # Keys are as written at this point; later, YAML merging adds the keys of other mappings.
+        node = super().compose_mapping_node(anchor)
+        written = set()
+        for key, _ in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                continue
+            if key.value in written:
+                raise ComposerError(None, None, f"key {key.value!r} is repeated", key.start_mark)
+            written.add(key.value)
+            if key.tag.endswith(":int"):
+                # A key is text, such as the name of a folder.
+                key.tag = _STR
+            elif not key.tag.endswith((":str", ":merge")):
+                raise ComposerError(None, None, f"found the key {key.value}; allowed: text in quotes", key.start_mark)
+        return node
+
+
+# Integers are found first. +.5 is text in PyYAML.
+_Loader.add_implicit_resolver(_FLOAT_TAG, _FLOAT, list("-+.0123456789"))
+
+
+class _Dumper(yaml.SafeDumper):
+    """YAML with quotes around text that would be read as a number."""
+
+
+_Dumper.add_implicit_resolver(_FLOAT_TAG, _LIKE_A_NUMBER, list("-+.0123456789"))
+
+
+def _is_held(text: str) -> bool:
+    """Whether a float holds the number: neither infinite, nor 0 for something else."""
+    value = float(text)
+    return math.isfinite(value) and (value != 0 or not re.search("[1-9]", re.split("[eE]", text)[0]))
+
+
+def _values(node: yaml.Node, known: dict[int, float]) -> float:
+    """How many values a node stands for; without end if it contains itself."""
+    if id(node) not in known:
+        known[id(node)] = math.inf
+        parts = node.value if isinstance(node, yaml.CollectionNode) else ()
+        flat = (one for part in parts for one in (part if isinstance(part, tuple) else (part,)))
+        known[id(node)] = 1 + sum(_values(one, known) for one in flat)
+    return known[id(node)]
+
+
+def load(text: str) -> Any:
+    """Read YAML; what is wrong with it is a ValueError that says so, with its line."""
+    try:
+        return yaml.load(text, _Loader)  # noqa: S506 (derived from SafeLoader)
+    except yaml.reader.ReaderError as error:
+        line, found = text.count("\n", 0, error.position) + 1, f"found the character #x{error.character:04x}"
+        raise ValueError(f"line {line}: {found}; expected YAML") from None
+    except (yaml.YAMLError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        where, found = f"line {mark.line + 1}: " if mark else "", getattr(error, "problem", None) or str(error)
+        raise ValueError(where + found + ("" if "; allowed: " in found else "; expected YAML")) from None
+
+
+def scalar(text: str) -> str:
+    """A name, in quotes if it would be read as something else."""
+    try:
+        return text if load(text) == text else json.dumps(text)
+    except ValueError:
+        return json.dumps(text)
+
+
+def dump(value: Any) -> str:
+    """Write YAML that `load`, and other readers, read as it was."""
+    return yaml.dump(value, Dumper=_Dumper, sort_keys=False, width=110)
