@@ -4,12 +4,14 @@ The statements of all files are in it, so whatever was left out can be made agai
 """
 
 import shutil
+from collections.abc import Collection
 from pathlib import Path
 
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
 from toolnoise.provenance.record import tree
+from toolnoise.provenance.share import unsafe
 from toolnoise.study.layout import REPORT
 
 # Weights, dumps and prepared data; executed notebooks, whose pictures are among the figures; Snakemake's report, which
@@ -17,7 +19,7 @@ from toolnoise.study.layout import REPORT
 LEFT_OUT = (".npz", ".npy", ".ipynb", Path(REPORT).name)
 
 
-def copy(results: str | Path, out: str | Path) -> tuple[int, int]:
+def copy(results: str | Path, out: str | Path, no_credentials: Collection[str] = ()) -> tuple[int, int]:
     """Copy a study's results; return the numbers of copied files and of those left out."""
     place = Path(out)
     if place.exists():
@@ -38,6 +40,7 @@ def copy(results: str | Path, out: str | Path) -> tuple[int, int]:
         if path in study.files and path.endswith(LEFT_OUT):
             left_out[path] = stated
     kept = [path for path in study.files if path not in left_out and path != tree.LEFT_OUT]
+    unsafe.refuse(((path, study.root / path) for path in kept), no_credentials)
     with files.filling(place) as scratch:
         for path in kept:
             (scratch / path).parent.mkdir(parents=True, exist_ok=True)
