@@ -83,6 +83,16 @@ def test_a_process_that_outlives_the_program_holds_nothing_up(tmp_path):
     assert (tmp_path / "log").read_text() == "{env:TOKEN}\n"
 
 
+def test_a_process_that_prints_for_ever_holds_nothing_up(tmp_path):
+    code = "import subprocess, sys; print(sys.argv[1], flush=True); subprocess.Popen(['yes'], start_new_session=True)"
+    launch.run([sys.executable, "-c", code, SECRET], {}, tmp_path / "log", limit=50, hidden=VALUES)
+    size = (tmp_path / "log").stat().st_size
+    time.sleep(0.2)
+    # It ends by SIGPIPE: what it prints could not be redacted any more.
+    assert (tmp_path / "log").stat().st_size == size
+    assert (tmp_path / "log").read_text().startswith("{env:TOKEN}\n")
+
+
 def test_an_error_shows_the_placeholder(tmp_path, refused):
     def run(*words, limit=60):
         return launch.run(words, {}, tmp_path / "log", limit=limit, hidden=VALUES)

@@ -6,7 +6,7 @@ import shlex
 import sys
 
 from toolnoise import steps
-from toolnoise.base import command_line, credentials, program
+from toolnoise.base import command_line, program
 from toolnoise.base.errors import BadInput, errors_in_one_line
 from toolnoise.datasets import sources
 from toolnoise.steps import STEPS
@@ -54,6 +54,9 @@ def warn_unless_set(model):
 
 
 if workflow.is_main_process:
+    # Imported here: its patterns take a while to be compiled, and a cluster job warns of nothing.
+    from toolnoise.base import credentials
+
     for line in credentials.warnings(study.config, FILE):
         print(f"toolnoise: warning: {line}", file=sys.stderr, flush=True)
 

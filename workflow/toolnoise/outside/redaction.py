@@ -18,6 +18,7 @@ from urllib.parse import quote, quote_plus
 
 from toolnoise.base.errors import BadInput
 
+# What a pipe holds.
 SIZE = 1 << 16
 # A line of a value of several lines, such as a key, is hidden on its own if it is no shorter.
 LINE = 16
@@ -32,6 +33,7 @@ class Redaction:
         # The longest first: one may be the beginning of another.
         spelled = sorted(self.names, key=len, reverse=True)
         self.pattern = re.compile(b"|".join(map(re.escape, spelled))) if spelled else None
+        self.first = {one[0] for one in spelled}
 
     def text(self, text: str) -> str:
         """A text without the values."""
@@ -65,14 +67,16 @@ class Redaction:
             os.close(ended)
 
     def _copy(self, read: int, ended: int, log: int) -> None:
-        waiting, last = b"", False
-        while True:
-            last = last or ended in select.select([read, ended], [], [])[0]
-            if last and not select.select([read], [], [], 0)[0]:
+        # Once the program has ended, what the pipe holds: a process that it has left may go on for ever.
+        waiting, has_ended, left = b"", False, SIZE
+        while left > 0:
+            has_ended = has_ended or ended in select.select([read, ended], [], [])[0]
+            if has_ended and not select.select([read], [], [], 0)[0]:
                 break
             new = os.read(read, SIZE)
             if not new:
                 break
+            left -= len(new) * has_ended
             ready, waiting = self._ready(waiting + new)
             _write(log, ready)
         _write(log, self._hidden(waiting))
@@ -81,7 +85,7 @@ class Redaction:
         """What is certain, redacted, and the rest, which may be the beginning of a value."""
         longest = max(map(len, self.names))
         start = max(0, len(content) - longest + 1)
-        ends = (content[at:] for at in range(start, len(content)))
+        ends = (content[at:] for at in range(start, len(content)) if content[at] in self.first)
         held = next((one for one in ends if any(name.startswith(one) for name in self.names)), b"")
         at = len(content) - len(held)
         # A value that begins before it may end in it.
