@@ -39,6 +39,7 @@ LONG = (
             "programs",
             "rebuild",
             "remedies",
+            "secrets",
             "shared_runs",
             "slim",
             "two_sites",

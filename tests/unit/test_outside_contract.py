@@ -79,7 +79,7 @@ def test_values_stay_within_their_words(job):
         (
             "train {seed}",
             "command: unknown placeholder {seed}; "
-            "allowed: {init}, {shuffle}, {augment}, {dropout}, {out}, {checkpoint}",
+            "allowed: {init}, {shuffle}, {augment}, {dropout}, {out}, {checkpoint}, {env:NAME}",
         ),
     ],
 )

@@ -7,8 +7,8 @@ import sys
 
 from snakemake.utils import update_config
 from toolnoise import steps
-from toolnoise.base import program
-from toolnoise.base.errors import errors_in_one_line
+from toolnoise.base import command_line, program
+from toolnoise.base.errors import BadInput, errors_in_one_line
 from toolnoise.datasets import sources
 from toolnoise.steps import STEPS
 from toolnoise.study import catalogue, config as configuration, given, grid, layout, paper_items
@@ -40,6 +40,31 @@ with errors_in_one_line():
 # The metrics of the whole study, and its figures by name.
 METRICS = steps.collected(study)
 FIGURES = {figure.name: figure for figure in study.figures}
+
+
+def require_variables(models):
+    # Of the training programs that will run: before anything is trained, not when the first of them starts.
+    for model in dict.fromkeys(models):
+        entry = study.config["models"][model]
+        texts = [entry.get(key, "") for key in ("command", "deterministic")]
+        command_line.variables(texts, f"{FILE}: models.{model}.command")
+
+
+@functools.cache
+def warn_unless_set(model):
+    # A dry run says what the start would refuse.
+    try:
+        require_variables([model])
+    except BadInput as error:
+        print(f"toolnoise: warning: {error}", file=sys.stderr, flush=True)
+
+
+if workflow.is_main_process:
+    # Imported here: its patterns take a while to be compiled, and a cluster job warns of nothing.
+    from toolnoise.base import credentials
+
+    for line in credentials.warnings(study.config, FILE):
+        print(f"toolnoise: warning: {line}", file=sys.stderr, flush=True)
 
 
 def write_study():
@@ -97,6 +122,8 @@ def get_inputs(verb):
         place = get_place(verb, wildcards)
         if verb == "check-model" and workflow.dryrun:
             call_builder(place.model, place.dataset)
+        if verb == "run-program" and workflow.dryrun:
+            warn_unless_set(place.model)
         return steps.followed(STEPS[verb], STEPS[verb].given(study, place))
 
     return get_them

@@ -214,6 +214,7 @@ def _export(options: argparse.Namespace) -> None:
             options.hardware,
             predictions=not options.no_predictions,
             signers=options.allowed_signers,
+            no_credentials=options.no_credential,
         )
         print(f"exported {counts}" + (f"; {counts.others} more of the study are not made yet" if counts.others else ""))
 
@@ -230,7 +231,7 @@ def _export(options: argparse.Namespace) -> None:
 def _slim(options: argparse.Namespace) -> None:
     from toolnoise.verify.share import slim
 
-    copied, left_out = slim.copy(options.results, options.out)
+    copied, left_out = slim.copy(options.results, options.out, options.no_credential)
     print(f"{options.out}: {copied} files copied, {left_out} left out")
 
 
@@ -292,7 +293,9 @@ def _crate(options: argparse.Namespace) -> None:
     from toolnoise.record import anonymous
     from toolnoise.verify import crate
 
-    made = crate.export(Path(options.results), Path(options.out), options.embed, options.anonymous)
+    made = crate.export(
+        Path(options.results), Path(options.out), options.embed, options.anonymous, options.no_credential
+    )
     print(f"{options.out}: {made.jobs} jobs, {made.packed} files packed, {made.referenced} referenced only")
     if made.left_out:
         print(f"left out, because they name somebody: {', '.join(made.left_out)}")
@@ -305,7 +308,7 @@ def _page(options: argparse.Namespace) -> None:
     from toolnoise.record import signing
 
     signers = signing.AllowedSigners(options.require_signatures) if options.require_signatures else None
-    written, left_out = whole.publish(options.results, options.out, options.anonymous, signers)
+    written, left_out = whole.publish(options.results, options.out, options.anonymous, signers, options.no_credential)
     named = f"; left out, because they name somebody or are not there: {', '.join(left_out)}" if left_out else ""
     print(f"{options.out}/index.html: {written} files{named}")
 
@@ -460,7 +463,7 @@ BY_HAND = [
         "page",
         _page,
         "write a study's page into a folder to send or to publish; the workflow writes results/<study>/index.html",
-        ("RESULTS", "out", "anonymous?", "require-signatures?"),
+        ("RESULTS", "out", "anonymous?", "no-credential?", "require-signatures?"),
         "toolnoise page results/demo --out demo-page",
     ),
     Verb(
@@ -474,7 +477,7 @@ BY_HAND = [
         "export",
         _export,
         "pack a study's runs, dumps, profiles and timings into an archive for another site",
-        ("STUDY", "out", "hardware?", "no-predictions?", "allowed-signers?", "anonymous?"),
+        ("STUDY", "out", "hardware?", "no-predictions?", "allowed-signers?", "anonymous?", "no-credential?"),
         "toolnoise export results/demo --out demo.tar.gz",
     ),
     Verb(
@@ -488,14 +491,14 @@ BY_HAND = [
         "slim",
         _slim,
         "copy a study's results without weights, dumps, data and notebooks; the audit knows these by their digests",
-        ("RESULTS", "out"),
+        ("RESULTS", "out", "no-credential?"),
         "toolnoise slim results/demo --out demo-slim",
     ),
     Verb(
         "crate",
         _crate,
         "export a study as a Workflow Run RO-Crate",
-        ("RESULTS", "out", "embed?", "anonymous?"),
+        ("RESULTS", "out", "embed?", "anonymous?", "no-credential?"),
         "toolnoise crate results/demo --out demo-crate.zip",
     ),
     Verb(

@@ -1,5 +1,6 @@
 """The command line of a training program: its words, and the placeholders in them. docs/outside.md explains them."""
 
+import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -9,8 +10,13 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import ALGORITHMIC
 
 PLACEHOLDERS = (*ALGORITHMIC, "out", "checkpoint")
+# A variable of the environment, such as {env:HF_TOKEN}: only its name is recorded.
+VARIABLE = "env:"
 # Not ${name}, which a shell that the command starts may know.
-_PLACEHOLDER = re.compile(r"(?<!\$)\{([a-z_]+)\}")
+_PLACEHOLDER = re.compile(rf"(?<!\$)\{{([a-z_]+|{VARIABLE}[^{{}}]*)\}}")
+_NAME = re.compile(rf"{VARIABLE}[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+# What is shorter stands in any log by chance, and could not be hidden there.
+SHORTEST = 6
 
 
 def words(command: str, where: str = "command") -> list[str]:
@@ -27,8 +33,8 @@ def required(words: Sequence[str], where: str = "command") -> list[str]:
     if not words:
         raise BadInput(where, "", "no program", "such as: python train.py --seed {init} --out {out}")
     for name in placeholders(words):
-        if name not in PLACEHOLDERS:
-            allowed = ", ".join(f"{{{known}}}" for known in PLACEHOLDERS)
+        if name not in PLACEHOLDERS and not _NAME.fullmatch(name):
+            allowed = ", ".join(f"{{{known}}}" for known in (*PLACEHOLDERS, f"{VARIABLE}NAME"))
             raise BadInput(where, "", f"unknown placeholder {{{name}}}", f"allowed: {allowed}")
     return list(words)
 
@@ -36,6 +42,28 @@ def required(words: Sequence[str], where: str = "command") -> list[str]:
 def placeholders(words: Sequence[str]) -> list[str]:
     """The names of the placeholders in a command, in their order."""
     return list(dict.fromkeys(name for word in words for name in _PLACEHOLDER.findall(word)))
+
+
+def variable_names(*texts: str) -> list[str]:
+    """The placeholders of variables in a command line, or in its words."""
+    return [name for name in placeholders(texts) if name.startswith(VARIABLE)]
+
+
+def variables(words: Sequence[str], where: str = "command") -> dict[str, str]:
+    """The variables of the environment that a command names, by placeholder; one that cannot be used is refused."""
+    found = {}
+    for placeholder in variable_names(*words):
+        name = placeholder.removeprefix(VARIABLE)
+        value = os.environ.get(name)
+        if value is None:
+            raise BadInput(
+                where, f"{{{placeholder}}}", f"the variable {name} is not set", f"such as: export {name}=..."
+            )
+        if len(value) < SHORTEST:
+            allowed = f"at least {SHORTEST} characters; what is no secret belongs into the command itself"
+            raise BadInput(where, f"{{{placeholder}}}", f"the variable {name} has {len(value)} characters", allowed)
+        found[placeholder] = value
+    return found
 
 
 def filled(words: Sequence[str], values: Mapping[str, Any]) -> list[str]:

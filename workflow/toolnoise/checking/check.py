@@ -107,6 +107,7 @@ class _Runs:
 
     def __init__(self, checked: Command, folder: Path) -> None:
         self.checked, self.folder, self.seconds = checked, folder, []
+        self.secret = command_line.variables(checked.words, "command line")
 
     def run(self, name: str, varying: str = "", more: Mapping[str, str] | None = None) -> Outcome:
         """Run it with the seeds of Control; a source that varies has another seed."""
@@ -127,9 +128,8 @@ class _Runs:
             # Seeds from the clock often have whole seconds, and must show.
             time.sleep(1)
         started = time.monotonic()
-        launch.run(
-            command_line.filled(self.checked.words, contract.values(mine)), variables, log, limit=self.checked.limit
-        )
+        words = command_line.filled(self.checked.words, contract.values(mine) | self.secret)
+        launch.run(words, variables, log, limit=self.checked.limit, hidden=self.secret)
         self.seconds.append(time.monotonic() - started)
         print(f"{name}: {span(self.seconds[-1])}", file=sys.stderr, flush=True)
         return outcome.read(out)

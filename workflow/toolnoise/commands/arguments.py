@@ -110,7 +110,16 @@ ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
     "KIND": {"nargs": "?", "help": "command, builder or adopted (what is found in this folder)"},
     ("page", "RESULTS"): {"help": "a study's results folder, such as results/demo"},
     ("page", "out"): {"metavar": "FOLDER", "help": "a new folder"},
-    "anonymous": {"action": "store_true", "help": "leave out host names, users and paths, for double-blind review"},
+    "anonymous": {
+        "action": "store_true",
+        "help": "leave out host names, users, paths and credentials, for double-blind review",
+    },
+    "no-credential": {
+        "action": "append",
+        "default": [],
+        "metavar": "TEXT",
+        "help": "share this text although it looks like a credential; repeat for each",
+    },
     "STUDY": {"help": "a configuration, or a study's results folder"},
     ("export", "out"): {"metavar": "FILE", "help": "the archive: .tar, .tar.gz or .tar.xz"},
     ("export", "hardware"): {

@@ -15,6 +15,7 @@ from typing import NoReturn
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import span
+from toolnoise.outside.redaction import Redaction
 
 GRACE = 10  # seconds from SIGTERM to SIGKILL
 LAST_LINES, LAST_BYTES = 3, 4096
@@ -26,23 +27,31 @@ def run(
     log: str | Path,
     folder: str | Path = ".",
     limit: float | None = None,
+    hidden: Mapping[str, str] | None = None,
 ) -> None:
-    """Run a command to its end, at most `limit` seconds, and append what it prints to the log."""
-    log = Path(log)
-    with log.open("ab") as output, _stoppable():
-        child = _started(words, variables, folder, output.fileno())
+    """Run a command to its end, at most `limit` seconds, and append what it prints to the log.
+
+    The values of `hidden` are neither in the log nor in an error: their placeholders are.
+    """
+    log, redaction, code = Path(log), Redaction(hidden or {}), None
+    name = redaction.text(words[0])
+    with log.open("ab") as output, _stoppable(), redaction.into(output.fileno()) as printed:
+        child = _started(words, variables, folder, printed, redaction)
         try:
-            code = child.wait(limit)
-        except subprocess.TimeoutExpired:
-            raise BadInput(words[0], "", f"still runs after {span(limit)}", f"a higher limit; {_last(log)}") from None
+            with suppress(subprocess.TimeoutExpired):
+                code = child.wait(limit)
         finally:
             _end(child)
+    if code is None:
+        raise BadInput(name, "", f"still runs after {span(limit)}", f"a higher limit; {_last(log)}")
     if code:
         ended = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
-        raise BadInput(words[0], "", ended, _last(log))
+        raise BadInput(name, "", ended, _last(log))
 
 
-def _started(words: Sequence[str], variables: Mapping[str, str], folder: str | Path, output: int) -> subprocess.Popen:
+def _started(
+    words: Sequence[str], variables: Mapping[str, str], folder: str | Path, output: int, redaction: Redaction
+) -> subprocess.Popen:
     try:
         return subprocess.Popen(
             list(words),
@@ -54,7 +63,8 @@ def _started(words: Sequence[str], variables: Mapping[str, str], folder: str | P
             process_group=0,
         )
     except (OSError, ValueError) as error:
-        raise BadInput(words[0], "", f"cannot be started ({error})", "a program, on PATH or by its path") from None
+        name, why = redaction.text(words[0]), redaction.text(str(error))
+        raise BadInput(name, "", f"cannot be started ({why})", "a program, on PATH or by its path") from None
 
 
 @contextmanager

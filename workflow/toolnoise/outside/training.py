@@ -26,6 +26,7 @@ from toolnoise.engines import accelerators, environment
 from toolnoise.engines import command as engine
 from toolnoise.outside import contract, launch, outcome
 from toolnoise.outside.outcome import EPOCH, Outcome
+from toolnoise.outside.redaction import Redaction
 from toolnoise.study import programs
 from toolnoise.training.loop import TENSOR_DIGITS
 from toolnoise.training.runs import OUTCOME, weight_digests
@@ -69,10 +70,16 @@ def train(
     words = command_line.words(model["command"])
     if job["deterministic"] and "deterministic" in model:
         words += command_line.words(model["deterministic"])
+    secret = command_line.variables(words, f"models.{model['name']}.command")
     limit = model["limit"] * 60 if "limit" in model else None
     with timings.measure("training"):
-        _launch(command_line.filled(words, contract.values(job)), variables, folder, limit)
+        _launch(command_line.filled(words, contract.values(job) | secret), variables, folder, limit, secret)
+    for text in (out / outcome.HISTORY, out / outcome.METRIC):
+        # Before it is read: an error would quote it.
+        if text.is_file() and text.stat().st_size <= outcome.MOST_TEXT:
+            Redaction(secret).require_absent(text, text.read_bytes())
     left = outcome.read(out)
+    Redaction(secret).require_absent(out, "\n".join([*(left.weights or {}), *left.groups]).encode())
     require_kind(left, model["outcome"])
     write(left, spec, weights, history, record, observed, timings)
     shutil.rmtree(out)
@@ -91,18 +98,20 @@ def folder_of(checkpoint: str) -> Path:
     return folder
 
 
-def _launch(words: list[str], variables: dict[str, str], folder: Path, limit: float | None) -> None:
+def _launch(
+    words: list[str], variables: dict[str, str], folder: Path, limit: float | None, secret: dict[str, str]
+) -> None:
     """Run the program, with its output where this process has its own."""
     own = os.fstat(1)
     log = Path("/proc/self/fd/1")
     if stat.S_ISREG(own.st_mode) and log.exists():
         # Snakemake's log: it can be read while the program runs.
-        launch.run(words, variables, log.readlink(), limit=limit)
+        launch.run(words, variables, log.readlink(), limit=limit, hidden=secret)
         return
     log = folder / LOG
     log.unlink(missing_ok=True)
     try:
-        launch.run(words, variables, log, limit=limit)
+        launch.run(words, variables, log, limit=limit, hidden=secret)
     finally:
         if log.exists():
             print(log.read_text(errors="replace"), end="", flush=True)

@@ -7,7 +7,7 @@ there; a page elsewhere takes copies along, so that its folder can be sent.
 
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,7 @@ from toolnoise.verify.audit import examine
 from toolnoise.verify.audit.examine import Audit
 from toolnoise.verify.page import page as audit_page
 from toolnoise.verify.page.document import assembled, part
+from toolnoise.verify.share import unsafe
 
 WEB = Path(__file__).parent / "web"
 SCRIPTS = (
@@ -113,11 +114,15 @@ def show(
 
 
 def publish(
-    results: str | Path, out: str | Path, hide: bool = False, signers: AllowedSigners | None = None
+    results: str | Path,
+    out: str | Path,
+    hide: bool = False,
+    signers: AllowedSigners | None = None,
+    no_credentials: Collection[str] = (),
 ) -> tuple[int, list[str]]:
     """Write a study's page into a folder of its own, with what it links to; the number of files, and those left out.
 
-    With `hide`, no host, user or path of a machine is in it; a file that names one is left out.
+    With `hide`, no host, user, path of a machine or credential is in it; a file that names one is left out.
     """
     root, out = Path(results).absolute(), Path(out)
     if out.resolve().is_relative_to(root.resolve()):
@@ -125,6 +130,8 @@ def publish(
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise BadInput("command line", "--out", f"{out} is not empty", "a new folder")
     page = Page(root, signers)
+    if not hide:
+        unsafe.refuse(((path, root / path) for path in page.tree.files), no_credentials)
     names = anonymous.secrets(page.tree) if hide else set()
     plain: Callable[[Any], Any] = (lambda value: anonymous.without(value, names)) if hide else lambda value: value
     with filling(out) as folder:
@@ -139,6 +146,9 @@ def publish(
             if found := _cell(page, cell):
                 write_text(folder / f"page/{cells.name(cell)}.js", part(cells.name(cell), plain(found)))
         write_text(folder / "index.html", document(block))
+        if hide:
+            made = (path for path in folder.rglob("*") if path.is_file())
+            unsafe.refuse(((path.relative_to(folder).as_posix(), path) for path in made), no_credentials)
     return copied + 4 + len(page.study.cells), left_out
 
 

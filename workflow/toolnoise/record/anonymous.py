@@ -1,4 +1,4 @@
-"""Results without host names, users and paths, for review by people who must not know who made them."""
+"""Results without host names, users, paths and credentials, for review by people who must not know who made them."""
 
 import getpass
 import re
@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
+from toolnoise.base import credentials
 from toolnoise.record.tree import Tree
 
 LEFT_OUT = "(left out)"
@@ -19,6 +20,8 @@ SAYS = (
 KEYS = ("host", "slurm", "user")
 # A path from the root of a machine, with at least two names; parts of addresses and of relative paths are none.
 PATH = re.compile(r"(?<![\w./:+-])(?:/[\w.@+~-]+){2,}/?|~/[\w./@+-]*")
+# The account in an address, such as that of a git remote, with or without its password: https://ann@host/repository.
+ACCOUNT = re.compile(r"(?<=://)[^\s/?@\"'<>\\]+@")
 # A name that nobody is known by.
 COMMON = {"root", "user", "localhost", "cpu", "gpu", ""}
 
@@ -34,31 +37,37 @@ def secrets(tree: Tree) -> set[str]:
 
 
 def without(value: Any, names: Collection[str]) -> Any:
-    """The same value without these names, without paths of a machine, and without the keys that have the former."""
+    """The same value without these names, paths of a machine, credentials, and the keys that have the first."""
     pattern = re.compile("|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in sorted(names, key=len, reverse=True)))
 
     def text(one: str) -> str:
-        hidden = PATH.sub(LEFT_OUT, one)
+        hidden = PATH.sub(LEFT_OUT, credentials.hidden(ACCOUNT.sub("", one), LEFT_OUT))
         return pattern.sub(LEFT_OUT, hidden) if names else hidden
 
     def plain(one: Any) -> Any:
         if isinstance(one, str):
             return text(one)
         if isinstance(one, dict):
-            return {text(str(key)): plain(each) for key, each in one.items() if key not in KEYS}
+            return {
+                text(str(key)): LEFT_OUT if credentials.holds(str(key), each) else plain(each)
+                for key, each in one.items()
+                if key not in KEYS
+            }
         return [plain(each) for each in one] if isinstance(one, (list, tuple)) else one
 
     return plain(value)
 
 
 def names_somebody(content: bytes, names: Collection[str]) -> bool:
-    """Whether a file has such a name or path in it."""
+    """Whether a file has such a name, a path or a credential in it."""
     try:
         text = content.decode()
     except UnicodeDecodeError:
         # Between its texts a picture has every short name somewhere.
         text = "\n".join(one.decode() for one in TEXTS.findall(content))
-    return any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) for name in names) or bool(HOME.search(text))
+    if HOME.search(text) or ACCOUNT.search(text) or credentials.found(text):
+        return True
+    return any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) for name in names)
 
 
 # The texts in a file that is none.

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from toolnoise.base import command_line
 from toolnoise.base.printing import aligned, size
 from toolnoise.base.progress import progress
 from toolnoise.record import anonymous, left_out
@@ -148,10 +149,11 @@ def examine(
     stale = tuple(found for one in evidence for found in origins.stale(one))
     slim = [f"{one.name}: {len(one.left_out)} {LEFT}" for one in results.trees if one.left_out]
     hidden = [f"{one.name}: {anonymous.SAYS}" for one in results.trees if one.anonymised]
+    open_values = [f"{one.name}: {line}" for one in results.trees for line in _unrecorded(one)]
     cached = cache.used if cache else None
     found = Audit(results, evidence, tuple(findings), stale, (), now, cached)
     unstated = [f"{name}: {UNSTATED}" for name in found.unstated]
-    return found._replace(notes=(*slim, *unstated, *hidden, *origins.notes()))
+    return found._replace(notes=(*slim, *unstated, *hidden, *open_values, *origins.notes()))
 
 
 def as_json(found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> dict[str, Any]:
@@ -222,6 +224,15 @@ def _stale_lines(stale: Sequence[Stale]) -> list[str]:
 def _coverage(of: Tree) -> Coverage:
     artifacts = of.artifacts
     return Coverage(len(artifacts), sum(path in of.producers for path in artifacts), sum(artifacts.values()))
+
+
+def _unrecorded(tree: Tree) -> list[str]:
+    """That the commands of a study name variables of the environment, if they do."""
+    models = tree.study.config["models"].values() if tree.study else ()
+    texts = (model.get(key, "") for model in models for key in ("command", "deterministic"))
+    named = dict.fromkeys(name for text in texts for name in command_line.variable_names(text))
+    listed = ", ".join(f"{{{name}}}" for name in named)
+    return [f"the values of {listed} are not recorded, so runs with other values have equal specs"] if named else []
 
 
 def _count(found: Audit, rule: Rule) -> int:

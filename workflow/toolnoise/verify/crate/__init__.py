@@ -5,7 +5,7 @@ the same bytes. Packed files are verified against their statements.
 """
 
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -25,7 +25,7 @@ from toolnoise.verify.crate.citation import Author
 from toolnoise.verify.crate.contents import Contents, Packed
 from toolnoise.verify.crate.entities import Graph
 from toolnoise.verify.crate.graph import SNAKEMAKE, TERMS, WORKFLOW_CRATE, describe
-from toolnoise.verify.share import anonymised
+from toolnoise.verify.share import anonymised, unsafe
 
 VERSION = "1.1"
 
@@ -39,16 +39,18 @@ class Export(NamedTuple):
     left_out: tuple[str, ...] = ()
 
 
-def export(study: Path, out: Path, embed: bool, anonymous: bool = False) -> Export:
+def export(
+    study: Path, out: Path, embed: bool, anonymous: bool = False, no_credentials: Collection[str] = ()
+) -> Export:
     """Write the crate of a study's results folder, with all its files if `embed`, otherwise the small ones."""
     _check_place(study, out)
     if anonymous:
         with anonymised.copied(study) as copy:
-            return _export(copy.root, out, embed, anonymous)._replace(left_out=copy.left_out)
-    return _export(study, out, embed, anonymous)
+            return _export(copy.root, out, embed, anonymous, no_credentials)._replace(left_out=copy.left_out)
+    return _export(study, out, embed, anonymous, no_credentials)
 
 
-def _export(study: Path, out: Path, embed: bool, anonymous: bool) -> Export:
+def _export(study: Path, out: Path, embed: bool, anonymous: bool, no_credentials: Collection[str]) -> Export:
     tree = _finished(trees.load_study(study))
     last = max((one.statement for one in tree.statements), key=lambda statement: statement.finished)
     commit = next((one.sha256 for one in last.dependencies if one.kind == COMMIT), None)
@@ -59,6 +61,7 @@ def _export(study: Path, out: Path, embed: bool, anonymous: bool) -> Export:
         owners = owners._replace(authors=(Author("Anonymous authors", is_group=True),))
     contents = Contents(tree, embed, commit, None if anonymous else cited)
     graph = describe(tree, contents, owners, citation.read(ROOT / citation.NAME))
+    unsafe.refuse(((name, content.at) for name, content in graph.packed.values()), no_credentials)
     crate = _crate(graph)
     referenced = sum(identifier.startswith("#file/") for identifier, _ in graph.entities())
     try:

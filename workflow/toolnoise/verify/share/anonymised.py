@@ -87,10 +87,14 @@ def _written(source: Path, out: Path, names: Collection[str]) -> tuple[str, int]
         _link(source, out)
         return files.sha256(out), out.stat().st_size
     content = source.read_bytes()
-    if anonymous.names_somebody(content, names):
-        if source.suffix not in REWRITTEN:
-            return None
-        content = json.dumps(anonymous.without(json.loads(content), names), indent=1).encode()
+    if source.suffix in REWRITTEN:
+        # By the rule for statements: what a job was given is the same in its statement and in study.json.
+        with files.readable(source, "a JSON file"):
+            value = json.loads(content)
+        hidden = anonymous.without(value, names)
+        content = content if hidden == value else json.dumps(hidden, indent=1).encode()
+    elif anonymous.names_somebody(content, names):
+        return None
     out.write_bytes(content)
     return hashlib.sha256(content).hexdigest(), len(content)
 

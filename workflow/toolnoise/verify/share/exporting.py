@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from toolnoise import steps
@@ -17,7 +17,7 @@ from toolnoise.steps import Job
 from toolnoise.study import grid as studies
 from toolnoise.study import layout
 from toolnoise.study.study import Study
-from toolnoise.verify.share import archive, sharing
+from toolnoise.verify.share import archive, sharing, unsafe
 from toolnoise.verify.share.archive import Member
 from toolnoise.verify.share.sharing import Counts
 
@@ -29,6 +29,7 @@ def export(
     *,
     predictions: bool = True,
     signers: str | Path | None = None,
+    no_credentials: Collection[str] = (),
 ) -> Counts:
     """Write the archive of a study, given by its configuration or its results folder, and a list of those who sign."""
     listed = _listed(signers) if signers else None
@@ -53,6 +54,7 @@ def export(
             contents[sharing.statement_name(job)] = content
     if here.top:
         contents[here.named(here.top.path)] = _root(here.root / here.top.path)
+    unsafe.refuse([*contents.items(), *((name, _place(here, name)) for name in owed)], no_credentials)
     with progress("exporting", sum(output.size or 0 for output in owed.values()), "B") as shown:
         archive.write(out, _members(here, contents, listed, owed, shown.update))
     missing = sum(job.needed for job in wanted) - sum(job.needed for job, _ in found.values())
@@ -117,7 +119,11 @@ def _members(
     if listed is not None:
         yield Member(sharing.SIGNERS, len(listed), iter([listed]))
     for name, output in sorted(owed.items()):
-        yield Member(name, output.size or 0, _read(here.root / str(here.inside(name)), output, done))
+        yield Member(name, output.size or 0, _read(_place(here, name), output, done))
+
+
+def _place(here: Tree, name: str) -> Path:
+    return here.root / str(here.inside(name))
 
 
 def _read(path: Path, output: Artifact, done: Callable[[int], object]) -> Iterator[bytes]:

@@ -4,6 +4,7 @@ The statements of all files are in it, so whatever was left out can be made agai
 """
 
 import shutil
+from collections.abc import Collection
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,9 +14,10 @@ from toolnoise.base.files import sha256
 from toolnoise.record import left_out, recorder, tree
 from toolnoise.record.statements import Artifact, Statement
 from toolnoise.record.tree import Tree
+from toolnoise.verify.share import unsafe
 
 
-def copy(results: str | Path, out: str | Path) -> tuple[int, int]:
+def copy(results: str | Path, out: str | Path, no_credentials: Collection[str] = ()) -> tuple[int, int]:
     """Copy a study's results; return the numbers of copied files and of those left out."""
     place = Path(out)
     if place.exists():
@@ -39,6 +41,7 @@ def copy(results: str | Path, out: str | Path) -> tuple[int, int]:
         if path in study.files and left_out.kind(path):
             lacking[path] = stated
     kept = [path for path in study.files if path not in lacking and path not in (left_out.FILE, left_out.STATEMENT)]
+    unsafe.refuse(((path, study.root / path) for path in kept), no_credentials)
     with files.filling(place) as scratch:
         for path in kept:
             (scratch / path).parent.mkdir(parents=True, exist_ok=True)
