@@ -138,3 +138,13 @@ def test_a_source_that_a_training_does_not_use_ties_no_runs_together():
     # The recipe of the authors' code has neither augmentation nor dropout, which their ALGO would fix.
     assert units(["augment", "dropout"]) == [0, 1, 2]
     assert units(["augment"]) == [0, 0, 0]
+
+
+def test_units_of_one_run_each_are_taken_as_they_are():
+    rng = np.random.default_rng(3)
+    rows, columns = rng.permutation(7) * 2, rng.permutation(5)
+    matrix = rng.normal(size=(7, 5))
+    chosen, others = np.array([12, 0, 4]), np.array([3, 1])
+    one, other = chosen[:, np.newaxis] == rows, others[:, np.newaxis] == columns
+    found = draws.pair_means(matrix, rows, columns, chosen, others)
+    assert (found == one.astype(float) @ matrix @ other.astype(float).T).all()

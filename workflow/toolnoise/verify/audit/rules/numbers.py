@@ -52,7 +52,9 @@ def _split(path: Path) -> tuple[bytes, bytes]:
 
 
 def _accuracies(evidence: Evidence, logits: str, job: Job) -> Found:
-    named = {role: [name for name, of in job.inputs if of == role] for _, role in job.inputs}
+    named: dict[str, list[str]] = {}
+    for name, role in job.inputs:
+        named.setdefault(role, []).append(name)
     (data,) = named["data"]
     stack, labels = arrays.read_npy(evidence.path(logits)), _labels(evidence.path(data))
     records = named["records"]

@@ -1,0 +1,85 @@
+"""An analysis is a folder and its notebooks: without them everything else is planned as before."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from toolnoise.base import program
+from toolnoise.steps import STEPS
+from toolnoise.study import analyses, catalogue
+
+# The job that judges claims and the page know claims; the job that measures a cell writes the files of identical runs.
+NEEDED = {"claims", "identical"}
+ALL = sorted(path.name for path in (program.PACKAGE / "analyses").iterdir() if (path / "__init__.py").exists())
+
+PLAN = """
+import importlib, json, sys
+from toolnoise.steps import jobs
+from toolnoise.study import catalogue, grid
+for module in ("cli", "pages.whole", "commands.estimate", "verify.audit.examine", "verify.diff.diff"):
+    importlib.import_module(f"toolnoise.{module}")
+study = grid.load(sys.argv[1])
+names = [[job.verb, *map(str, job.place)] for job in jobs(study)]
+print(json.dumps({"jobs": names, "kinds": list(catalogue.KINDS)}))
+"""
+
+
+@pytest.fixture
+def program_without(tmp_path):
+    """A copy of the program without an analysis; its plan of a study."""
+
+    def make(name):
+        for folder in ("workflow", "notebooks", "resources", "requirements"):
+            shutil.copytree(program.ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copyfile(program.ROOT / "config.yaml", tmp_path / "config.yaml")
+        for kind in own("kinds", "KINDS", name):
+            (tmp_path / catalogue.notebook_of(kind)).unlink()
+        if name:
+            shutil.rmtree(tmp_path / program.NAME / "analyses" / name)
+        environment = {"PYTHONPATH": str(tmp_path / "workflow"), "PATH": ""}
+        command = [sys.executable, "-P", "-c", PLAN, str(tmp_path / "config.yaml")]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        shutil.rmtree(tmp_path / "workflow")
+        return json.loads(done.stdout)
+
+    return make
+
+
+def own(part, table, name):
+    """The names in the tables of an analysis."""
+    mine = (module for module in analyses.adding(part) if module.__name__.split(".")[2] == name)
+    return [key for module in mine for key in getattr(module, table)]
+
+
+@pytest.fixture(scope="module")
+def whole():
+    """The jobs of the demo with all analyses."""
+    command = [sys.executable, "-P", "-c", PLAN, str(program.ROOT / "config.yaml")]
+    done = subprocess.run(command, cwd=program.ROOT, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("name", [name for name in ALL if name not in NEEDED])
+def test_all_other_jobs_and_figures_are_planned_without(name, whole, program_without):
+    verbs, kinds = own("rows", "ROWS", name), own("kinds", "KINDS", name)
+    assert verbs and kinds
+    found = program_without(name)
+    assert found["kinds"] == [kind for kind in whole["kinds"] if kind not in kinds]
+    metrics = {kind for verb in verbs for kind, _ in STEPS[verb].metrics.values()}
+
+    def stays(job):
+        verb, place, *_ = *job, ""
+        if verb == "render":
+            return place.partition("-")[0] not in kinds
+        return verb not in verbs and not (verb == "collect" and place in metrics)
+
+    kept = [job for job in whole["jobs"] if stays(job)]
+    assert found["jobs"] == kept
+
+
+def test_each_folder_adds_jobs_or_figures():
+    assert all(own("rows", "ROWS", name) or own("kinds", "KINDS", name) for name in ALL)
