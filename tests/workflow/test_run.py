@@ -4,7 +4,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
@@ -62,16 +61,8 @@ LONG = {
 }
 
 
-def until(condition):
-    """Wait for a condition, at most two minutes."""
-    end = time.monotonic() + 120
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.1)
-
-
 @pytest.fixture
-def training(tmp_path, write_study):
+def training(tmp_path, write_study, until):
     """A long training that `toolnoise run` has started, in its first epochs."""
     write_study(tmp_path, LONG)
     command = [Path(sys.executable).with_name("toolnoise"), "run", "--cores", "1"]

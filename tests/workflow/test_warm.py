@@ -5,7 +5,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
@@ -25,15 +24,6 @@ COUNT = ("count", "--study", "results/small/study.json", "--dataset", "digits")
 def how(output):
     """How the process of the job started that wrote this file first."""
     return statements.read(statements.path_for(output)).process
-
-
-def until(true):
-    """Wait for something to become true."""
-    for _ in range(600):
-        if true():
-            return
-        time.sleep(0.1)
-    raise AssertionError("waited for a minute")
 
 
 def says_to(process):
@@ -79,7 +69,7 @@ def count(small_study, toolnoise, tmp_path):
 
 
 @pytest.fixture
-def blocked(write_study, dispatched, tmp_path):
+def blocked(write_study, dispatched, tmp_path, until):
     """A job that waits for another one's download for ever: the process that Snakemake sees, the child, what they say.
 
     The job needs no framework, and its study is in the folder.
@@ -172,7 +162,7 @@ def test_a_job_has_its_own_streams_folder_and_exit_code(small_study, toolnoise, 
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
-def test_a_signal_to_a_job_ends_its_child(number, blocked):
+def test_a_signal_to_a_job_ends_its_child(number, blocked, until):
     job, child, said = blocked
     job.send_signal(number)
     until(lambda: not child.is_running())
@@ -181,7 +171,7 @@ def test_a_signal_to_a_job_ends_its_child(number, blocked):
     assert said.read_text() == ""
 
 
-def test_a_stopped_job_stops_its_child_until_it_goes_on(blocked):
+def test_a_stopped_job_stops_its_child_until_it_goes_on(blocked, until):
     job, child, _ = blocked
     for number, state in ((signal.SIGTSTP, True), (signal.SIGCONT, False)):
         job.send_signal(number)
@@ -190,7 +180,7 @@ def test_a_stopped_job_stops_its_child_until_it_goes_on(blocked):
     assert child.is_running()
 
 
-def test_a_job_whose_server_is_killed_fails_and_its_child_ends(blocked):
+def test_a_job_whose_server_is_killed_fails_and_its_child_ends(blocked, until):
     job, child, said = blocked
     child.parent().kill()
     assert job.wait() == 1
@@ -198,7 +188,7 @@ def test_a_job_whose_server_is_killed_fails_and_its_child_ends(blocked):
     until(lambda: not child.is_running())
 
 
-def test_all_ends_with_the_workflow_even_if_that_is_killed(small_study, toolnoise, tmp_path):
+def test_all_ends_with_the_workflow_even_if_that_is_killed(small_study, toolnoise, tmp_path, until):
     text = f"""
 import os, time
 from toolnoise.warm.workflow import start
