@@ -1,4 +1,6 @@
-"""Studies at the edge: one run of everything, and runs that diverge."""
+"""Studies at the edge: one run of everything, runs that diverge, and a folder whose name has braces."""
+
+import shutil
 
 import pytest
 
@@ -60,3 +62,14 @@ def test_a_study_whose_runs_diverge_counts_them_and_renders_its_figures(write_st
         assert (folder / "results/edge/figures" / name).stat().st_size > 0
     summary = toolnoise(folder, "summary", "--study", "results/edge/study.json")
     assert summary.stdout.count("2 diverged") == 2, summary.stdout
+
+
+def test_a_study_runs_through_in_a_clone_whose_path_has_braces(checkout, write_study, snakemake, tmp_path):
+    # Snakemake and papermill put values in place of braces.
+    clone = shutil.copytree(checkout, tmp_path / "a{b}c", symlinks=True)
+    linear = study(1, ["control"]) | {"figures": ["table2", "noise_by_source"]}
+    linear["grid"][0]["models"] = ["linear"]
+    write_study(clone, linear)
+    done = snakemake(clone, source=clone)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (clone / "results/edge/figures/table2.md").stat().st_size > 0

@@ -52,9 +52,18 @@ ROOM = "ulimit -S -s 65536; " if max(map(len, study.seeds.values()), default=0) 
 # environment activated by then: its Python runs the verb, from the same package.
 HERE = f"export PATH={shlex.quote(os.path.dirname(sys.executable))}:$PATH"
 PACKAGE = shlex.quote(str(program.path_of("workflow/for-conda")))
-THERE = f'export PYTHONPATH={PACKAGE}; toolnoise() {{{{ python -P -m toolnoise.cli "$@"; }}}}'
-ACTIVATED = f'[ "${{{{CONDA_PREFIX:-}}}}" != {shlex.quote(os.environ.get("CONDA_PREFIX", ""))} ]'
-shell.prefix(f"set -euo pipefail; {ROOM}if {ACTIVATED}; then {THERE}; else {HERE}; fi; ")
+THERE = f'export PYTHONPATH={PACKAGE}; toolnoise() {{ python -P -m toolnoise.cli "$@"; }}'
+ACTIVATED = f'[ "${{CONDA_PREFIX:-}}" != {shlex.quote(os.environ.get("CONDA_PREFIX", ""))} ]'
+PREFIX = f"set -euo pipefail; {ROOM}if {ACTIVATED}; then {THERE}; else {HERE}; fi; "
+
+
+# Snakemake puts values in place of single braces, which a path may have.
+def keep_braces(text):
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+shell.prefix(keep_braces(PREFIX))
+ENVIRONMENT = keep_braces(str(program.path_of("environment.yml")))
 
 
 wildcard_constraints:
@@ -130,9 +139,9 @@ def get_environment(verb):
     def get_it(wildcards):
         tooling = get_tooling(verb, wildcards)
         own = tooling["engine"], tooling["accelerator"], tooling["environment"]
-        return "../../environment.yml" if own == ("tensorflow", "cpu", "") else None
+        return ENVIRONMENT if own == ("tensorflow", "cpu", "") else None
 
-    return get_it if STEPS[verb].tooling else "../../environment.yml"
+    return get_it if STEPS[verb].tooling else ENVIRONMENT
 
 
 def get_threads(verb):
