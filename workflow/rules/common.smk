@@ -6,7 +6,7 @@ import shlex
 import sys
 
 from toolnoise import steps
-from toolnoise.base import program
+from toolnoise.base import program, session
 from toolnoise.base.errors import errors_in_one_line
 from toolnoise.datasets import sources
 from toolnoise.steps import STEPS
