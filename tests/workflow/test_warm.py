@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import psutil
@@ -13,7 +14,7 @@ import pytest
 from toolnoise import cli
 from toolnoise.base import scratch
 from toolnoise.provenance.record import statements
-from toolnoise.warm import VARIABLE, dispatcher, workflow
+from toolnoise.warm import VARIABLE, client, dispatcher, workflow
 
 CELL = "smallcnn/digits/cpu"
 # One thread, as Snakemake gives a job.
@@ -206,6 +207,65 @@ time.sleep(600)
         parent.kill()
     until(lambda: not any(process.is_running() for process in processes))
     assert not Path(address).parent.exists()
+
+
+def test_a_server_that_is_frozen_costs_a_wait_and_then_its_jobs_start_cold(
+    small_study, count, dispatched, run, tmp_path
+):
+    assert count() == "warm"
+    (server,) = dispatched.children()
+    impatient = "import sys; from toolnoise.warm import client; client.PATIENCE = 1.0; client.main()"
+    given = ("--data", "results/small/data/digits.npz", "--out", tmp_path / "cold.csv")
+    for frozen in (server, dispatched):
+        frozen.suspend()
+        done = run(small_study, sys.executable, "-c", impatient, *COUNT, *given, env=ONE_THREAD)
+        assert done.returncode == 0, done.stderr
+        assert done.stderr.splitlines().count(f"toolnoise: {client.SILENT}; this job starts cold") == 1
+        assert how(tmp_path / "cold.csv") == f"cold: {client.SILENT}"
+        # The next one need not wait.
+        assert count().startswith("cold: no warm server answers")
+        frozen.resume()
+    # Nor does the end of the workflow wait for it.
+    server.suspend()
+    workflow.stop()
+    assert not server.is_running()
+
+
+def test_a_job_signals_its_child_while_the_server_is_frozen(blocked, until):
+    job, child, _ = blocked
+    child.parent().suspend()
+    job.send_signal(signal.SIGTERM)
+    until(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE)
+    assert job.wait(timeout=60) == -signal.SIGTERM
+
+
+def test_what_a_killed_dispatcher_left_goes_at_the_next_start_unless_its_owner_lives(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.delenv(VARIABLE, raising=False)
+    text = "import time; from toolnoise.warm.workflow import start; start(); print(flush=True); time.sleep(600)"
+    owners = []
+    for _ in "12":
+        owner = subprocess.Popen(
+            [sys.executable, "-c", text], stdout=subprocess.PIPE, env=os.environ | {"TMPDIR": str(tmp_path)}
+        )
+        owner.stdout.readline()
+        owners.append(owner)
+    for owner in owners:
+        for dispatcher_process in psutil.Process(owner.pid).children():
+            dispatcher_process.kill()
+    before = set(tmp_path.iterdir())
+    assert len(before) == 2
+    (tmp_path / f"{workflow.PREFIX}of-a-person").mkdir()
+    owners[0].kill()
+    owners[0].communicate()
+    workflow.start()
+    workflow.stop()
+    left = set(tmp_path.iterdir()) - {tmp_path / f"{workflow.PREFIX}of-a-person"}
+    owners[1].kill()
+    owners[1].communicate()
+    assert len(left) == 1
+    assert left < before
+    assert (tmp_path / f"{workflow.PREFIX}of-a-person").exists()
 
 
 REFUSED = {
