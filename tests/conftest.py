@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,19 @@ def snakemake(run):
         return run(folder, *command, *arguments, env=env)
 
     return start
+
+
+@pytest.fixture(scope="session")
+def until():
+    """Wait for a condition, at most two minutes."""
+
+    def wait(condition):
+        end = time.monotonic() + 120
+        while not condition():
+            assert time.monotonic() < end
+            time.sleep(0.05)
+
+    return wait
 
 
 @pytest.fixture(scope="session")

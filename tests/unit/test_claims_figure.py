@@ -3,6 +3,7 @@
 import itertools
 from dataclasses import dataclass, field
 
+import nbformat
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -39,7 +40,7 @@ def drawn(monkeypatch, tmp_path):
         path = tmp_path / "claims.csv"
         metric_files.write(path, CLAIMS, rows)
         given = {"claims": [str(path)], "hardware": ["cpu"], "tasks": [], "emulated": [], "stem": str(tmp_path / "f")}
-        execute(NOTEBOOKS / "claims.ipynb", None, given)
+        execute(nbformat.read(NOTEBOOKS / "claims.ipynb", as_version=4), given)
         return kept.figures[-1]
 
     return draw

@@ -18,7 +18,7 @@ PARAMETERS = {
 
 
 @pytest.fixture
-def executed(tmp_path):
+def executed():
     """Execute a notebook with parameters; returns the text of its copy, without the occasion."""
 
     def execute():
@@ -26,8 +26,7 @@ def executed(tmp_path):
         cells.append(nbformat.v4.new_code_cell("stability, tasks, differences, width, emulated"))
         kernel = {"name": "python3", "language": "python", "display_name": "Python 3"}
         notebook = nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel})
-        render.execute(notebook, tmp_path / "copy.ipynb", PARAMETERS)
-        copy = nbformat.read(tmp_path / "copy.ipynb", as_version=4)
+        copy = render.execute(notebook, PARAMETERS)
         return [(cell.source, [output.data for output in cell.outputs]) for cell in copy.cells]
 
     return execute

@@ -2,10 +2,15 @@
 
 import base64
 import json
+import os
 import shutil
+import signal
 import subprocess
+import sys
 from datetime import datetime
+from pathlib import Path
 
+import psutil
 import pytest
 
 from toolnoise.base import files
@@ -300,6 +305,50 @@ def test_a_list_of_nobody_is_one_line(text, refused, tmp_path):
 def test_without_openssh_it_is_one_line(sign, refused, monkeypatch):
     monkeypatch.setenv("PATH", "")
     assert refused(sign) == "ssh-keygen: is not installed; it comes with OpenSSH (Debian: openssh-client)"
+
+
+@pytest.mark.parametrize(("key", "pipe"), [("key.pub", "key"), ("key", "key.pub"), ("key", "key")])
+def test_a_pipe_in_the_place_of_a_key_is_one_line(key, pipe, results, keys, refused, tmp_path):
+    for name in ("key", "key.pub"):
+        shutil.copyfile(keys / name.replace("key", "ann"), tmp_path / name)
+    (tmp_path / pipe).unlink()
+    os.mkfifo(tmp_path / pipe)
+    assert refused(signing.sign, results[0].parents[3], tmp_path / key).startswith(f"{tmp_path / pipe}: a pipe")
+
+
+@pytest.fixture
+def asking(tmp_path, monkeypatch):
+    """An ssh-keygen that waits for ever when it is to sign; returns the file with its number."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    real, number = shutil.which("ssh-keygen"), tmp_path / "number"
+    (folder / "ssh-keygen").write_text(
+        f"""#!/bin/sh
+if [ "$2" = sign ]; then echo $$ > {number}.new; mv {number}.new {number}; exec sleep 600; fi
+exec {real} "$@"
+"""
+    )
+    (folder / "ssh-keygen").chmod(0o755)
+    monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
+    return number
+
+
+def test_without_a_terminal_signing_has_a_time_limit(asking, sign, refused, monkeypatch, tmp_path):
+    monkeypatch.setattr(signing, "TERMINAL", str(tmp_path / "no terminal"))
+    monkeypatch.setattr(signing, "LIMIT", 1.0)
+    assert refused(sign).startswith("ssh-keygen: has not ended after")
+    assert not psutil.pid_exists(int(asking.read_text()))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends the children of a killed process")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_ssh_keygen_ends_with_a_signing_that_is_killed(number, asking, results, keys, until):
+    script = Path(sys.executable).with_name("toolnoise")
+    with subprocess.Popen([script, "sign", results[0].parents[3], "--key", keys / "ann"]) as signing_process:
+        until(asking.exists)
+        child = psutil.Process(int(asking.read_text()))
+        signing_process.send_signal(number)
+    until(lambda: not child.is_running())
 
 
 # The root: the page's statement, which names the others

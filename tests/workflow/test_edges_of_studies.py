@@ -1,6 +1,7 @@
-"""Studies at the edge: one run of everything, and runs that diverge."""
+"""Studies at the edge: one run of everything, runs that diverge, and a folder whose name has braces."""
 
 import re
+import shutil
 
 import pytest
 
@@ -74,3 +75,14 @@ def test_a_large_cell_shares_its_jobs_with_no_other(write_study, snakemake, tmp_
     # The jobs of a group are indented.
     measured = re.findall(r"^( *)rule measure_cell:\n.*?/cpu/(\w+)\.csv", done.stdout, re.MULTILINE | re.DOTALL)
     assert {variant: bool(indent) for indent, variant in measured} == {"algo": True, "impl": False}
+
+
+def test_a_study_runs_through_in_a_clone_whose_path_has_braces(checkout, write_study, snakemake, tmp_path):
+    # Snakemake and papermill put values in place of braces.
+    clone = shutil.copytree(checkout, tmp_path / "a{b}c", symlinks=True)
+    linear = study(1, ["control"]) | {"figures": ["table2", "noise_by_source"]}
+    linear["grid"][0]["models"] = ["linear"]
+    write_study(clone, linear)
+    done = snakemake(clone, source=clone)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (clone / "results/edge/figures/table2.md").stat().st_size > 0

@@ -5,7 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
+import tempfile
 from pathlib import Path
 
 import psutil
@@ -14,7 +14,7 @@ import pytest
 from toolnoise import cli
 from toolnoise.base import scratch
 from toolnoise.record import statements
-from toolnoise.warm import VARIABLE, dispatcher, workflow
+from toolnoise.warm import VARIABLE, client, dispatcher, workflow
 
 CELL = "smallcnn/digits/cpu"
 # One thread, as Snakemake gives a job.
@@ -25,15 +25,6 @@ COUNT = ("count", "--study", "results/small/study.json", "--dataset", "digits")
 def how(output):
     """How the process of the job started that wrote this file first."""
     return statements.read(statements.path_for(output)).process
-
-
-def until(true):
-    """Wait for something to become true."""
-    for _ in range(600):
-        if true():
-            return
-        time.sleep(0.1)
-    raise AssertionError("waited for a minute")
 
 
 def says_to(process):
@@ -79,7 +70,7 @@ def count(small_study, toolnoise, tmp_path):
 
 
 @pytest.fixture
-def blocked(write_study, dispatched, tmp_path):
+def blocked(write_study, dispatched, tmp_path, until):
     """A job that waits for another one's download for ever: the process that Snakemake sees, the child, what they say.
 
     The job needs no framework, and its study is in the folder.
@@ -172,7 +163,7 @@ def test_a_job_has_its_own_streams_folder_and_exit_code(small_study, toolnoise, 
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
-def test_a_signal_to_a_job_ends_its_child(number, blocked):
+def test_a_signal_to_a_job_ends_its_child(number, blocked, until):
     job, child, said = blocked
     job.send_signal(number)
     until(lambda: not child.is_running())
@@ -181,7 +172,7 @@ def test_a_signal_to_a_job_ends_its_child(number, blocked):
     assert said.read_text() == ""
 
 
-def test_a_stopped_job_stops_its_child_until_it_goes_on(blocked):
+def test_a_stopped_job_stops_its_child_until_it_goes_on(blocked, until):
     job, child, _ = blocked
     for number, state in ((signal.SIGTSTP, True), (signal.SIGCONT, False)):
         job.send_signal(number)
@@ -190,7 +181,7 @@ def test_a_stopped_job_stops_its_child_until_it_goes_on(blocked):
     assert child.is_running()
 
 
-def test_a_job_whose_server_is_killed_fails_and_its_child_ends(blocked):
+def test_a_job_whose_server_is_killed_fails_and_its_child_ends(blocked, until):
     job, child, said = blocked
     child.parent().kill()
     assert job.wait() == 1
@@ -198,7 +189,7 @@ def test_a_job_whose_server_is_killed_fails_and_its_child_ends(blocked):
     until(lambda: not child.is_running())
 
 
-def test_all_ends_with_the_workflow_even_if_that_is_killed(small_study, toolnoise, tmp_path):
+def test_all_ends_with_the_workflow_even_if_that_is_killed(small_study, toolnoise, tmp_path, until):
     text = f"""
 import os, time
 from toolnoise.warm.workflow import start
@@ -216,6 +207,65 @@ time.sleep(600)
         parent.kill()
     until(lambda: not any(process.is_running() for process in processes))
     assert not Path(address).parent.exists()
+
+
+def test_a_server_that_is_frozen_costs_a_wait_and_then_its_jobs_start_cold(
+    small_study, count, dispatched, run, tmp_path
+):
+    assert count() == "warm"
+    (server,) = dispatched.children()
+    impatient = "import sys; from toolnoise.warm import client; client.PATIENCE = 1.0; client.main()"
+    given = ("--data", "results/small/data/digits.npz", "--out", tmp_path / "cold.csv")
+    for frozen in (server, dispatched):
+        frozen.suspend()
+        done = run(small_study, sys.executable, "-c", impatient, *COUNT, *given, env=ONE_THREAD)
+        assert done.returncode == 0, done.stderr
+        assert done.stderr.splitlines().count(f"toolnoise: {client.SILENT}; this job starts cold") == 1
+        assert how(tmp_path / "cold.csv") == f"cold: {client.SILENT}"
+        # The next one need not wait.
+        assert count().startswith("cold: no warm server answers")
+        frozen.resume()
+    # Nor does the end of the workflow wait for it.
+    server.suspend()
+    workflow.stop()
+    assert not server.is_running()
+
+
+def test_a_job_signals_its_child_while_the_server_is_frozen(blocked, until):
+    job, child, _ = blocked
+    child.parent().suspend()
+    job.send_signal(signal.SIGTERM)
+    until(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE)
+    assert job.wait(timeout=60) == -signal.SIGTERM
+
+
+def test_what_a_killed_dispatcher_left_goes_at_the_next_start_unless_its_owner_lives(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.delenv(VARIABLE, raising=False)
+    text = "import time; from toolnoise.warm.workflow import start; start(); print(flush=True); time.sleep(600)"
+    owners = []
+    for _ in "12":
+        owner = subprocess.Popen(
+            [sys.executable, "-c", text], stdout=subprocess.PIPE, env=os.environ | {"TMPDIR": str(tmp_path)}
+        )
+        owner.stdout.readline()
+        owners.append(owner)
+    for owner in owners:
+        for dispatcher_process in psutil.Process(owner.pid).children():
+            dispatcher_process.kill()
+    before = set(tmp_path.iterdir())
+    assert len(before) == 2
+    (tmp_path / f"{workflow.PREFIX}of-a-person").mkdir()
+    owners[0].kill()
+    owners[0].communicate()
+    workflow.start()
+    workflow.stop()
+    left = set(tmp_path.iterdir()) - {tmp_path / f"{workflow.PREFIX}of-a-person"}
+    owners[1].kill()
+    owners[1].communicate()
+    assert len(left) == 1
+    assert left < before
+    assert (tmp_path / f"{workflow.PREFIX}of-a-person").exists()
 
 
 REFUSED = {

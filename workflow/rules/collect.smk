@@ -21,7 +21,7 @@ for kind in METRICS:
         log:
             STEPS["collect"].log("collect").replace("{kind}", kind),
         conda:
-            "../../environment.yml"
+            ENVIRONMENT
         params:
             study=study.path(layout.STUDY),
             kind=kind,

@@ -7,7 +7,7 @@ import sys
 
 from snakemake.utils import update_config
 from toolnoise import steps
-from toolnoise.base import command_line, program
+from toolnoise.base import command_line, program, session
 from toolnoise.base.errors import BadInput, errors_in_one_line
 from toolnoise.datasets import sources
 from toolnoise.steps import STEPS
@@ -86,9 +86,18 @@ MOST_TOGETHER = 100
 # environment activated by then: its Python runs the verb, from the same package.
 HERE = f"export PATH={shlex.quote(os.path.dirname(sys.executable))}:$PATH"
 PACKAGE = shlex.quote(str(program.path_of("workflow/for-conda")))
-THERE = f'export PYTHONPATH={PACKAGE}; toolnoise() {{{{ python -P -m toolnoise.cli "$@"; }}}}'
-ACTIVATED = f'[ "${{{{CONDA_PREFIX:-}}}}" != {shlex.quote(os.environ.get("CONDA_PREFIX", ""))} ]'
-shell.prefix(f"set -euo pipefail; {ROOM}if {ACTIVATED}; then {THERE}; else {HERE}; fi; ")
+THERE = f'export PYTHONPATH={PACKAGE}; toolnoise() {{ python -P -m toolnoise.cli "$@"; }}'
+ACTIVATED = f'[ "${{CONDA_PREFIX:-}}" != {shlex.quote(os.environ.get("CONDA_PREFIX", ""))} ]'
+PREFIX = f"set -euo pipefail; {ROOM}if {ACTIVATED}; then {THERE}; else {HERE}; fi; "
+
+
+# Snakemake puts values in place of single braces, which a path may have.
+def keep_braces(text):
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+shell.prefix(keep_braces(PREFIX))
+ENVIRONMENT = keep_braces(str(program.path_of("environment.yml")))
 
 
 wildcard_constraints:
@@ -166,9 +175,9 @@ def get_environment(verb):
     def get_it(wildcards):
         tooling = get_tooling(verb, wildcards)
         own = tooling["engine"], tooling["accelerator"], tooling["environment"]
-        return "../../environment.yml" if own == ("tensorflow", "cpu", "") else None
+        return ENVIRONMENT if own == ("tensorflow", "cpu", "") else None
 
-    return get_it if STEPS[verb].tooling else "../../environment.yml"
+    return get_it if STEPS[verb].tooling else ENVIRONMENT
 
 
 def get_threads(verb):

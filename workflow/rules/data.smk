@@ -11,7 +11,7 @@ rule fetch_data:
     # Downloads need the network. It is available where Snakemake runs, but often not where its jobs run.
     localrule: True
     conda:
-        "../../environment.yml"
+        ENVIRONMENT
     params:
         study=study.path(layout.STUDY),
         planned=get_planned("fetch"),
@@ -31,7 +31,7 @@ rule prepare_data:
     wildcard_constraints:
         **get_own("prepare"),
     conda:
-        "../../environment.yml"
+        ENVIRONMENT
     threads: get_preparing_threads
     resources:
         **get_resources("prepare"),

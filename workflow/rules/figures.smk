@@ -34,7 +34,7 @@ for kind in study.figure_kinds:
         group:
             "figures"
         conda:
-            "../../environment.yml"
+            ENVIRONMENT
         params:
             study=study.path(layout.STUDY),
             planned=get_planned("render"),
@@ -56,7 +56,7 @@ rule write_report:
     log:
         STEPS["report"].log("report"),
     conda:
-        "../../environment.yml"
+        ENVIRONMENT
     params:
         study=study.path(layout.STUDY),
         planned=get_planned("report"),

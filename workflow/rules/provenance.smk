@@ -7,7 +7,7 @@ rule audit:
         study.path("logs/{study}/audit.log"),
     localrule: True
     conda:
-        "../../environment.yml"
+        ENVIRONMENT
     params:
         results=study.path("results/{study}"),
     shell:

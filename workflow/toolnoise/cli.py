@@ -271,7 +271,8 @@ def _audit(options: argparse.Namespace) -> None:
             signing.only(options.require_signature) if options.require_signature else nullcontext() as key,
             cache.opened(options.results, trusted=not options.strict) if options.cache else nullcontext() as known,
         ):
-            return examine.examine(found, options.processes, rules=rules, signers=signers, key=key, cache=known)
+            given = {"rules": rules, "signers": signers, "key": key, "cache": known}
+            return examine.examine(found, options.processes, **given, skew=options.clock_skew)
 
     if options.clean:
         for one in tree.load(options.results).trees:
@@ -455,7 +456,7 @@ BY_HAND = [
         "trace every result back to data, code, seed and machine; exit code 1 if there are findings",
         (
             *("RESULTS", "strict?", "recompute?", "require-signatures?", "require-signature?", "json?", "html?"),
-            *("processes?", "clean?", "repair?", "cache?"),
+            *("processes?", "clean?", "repair?", "cache?", "clock-skew?"),
         ),
         "toolnoise audit results/demo --html audit.html",
     ),

@@ -13,7 +13,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from toolnoise.base.errors import BadInput
@@ -40,15 +40,18 @@ def file(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def folder(within: Path) -> Iterator[Path]:
-    """Make a scratch folder; it is removed at the end, and with it those that killed processes left."""
-    for left in within.glob(f"{FOLDER}*"):
-        _remove(left)
+def folder(within: Path, prefix: str = FOLDER) -> Iterator[Path]:
+    """Make a scratch folder; it is removed at the end, and before it this user's that killed processes left."""
+    for left in within.glob(f"{prefix}*"):
+        with suppress(OSError):
+            # A person's folder may begin alike.
+            if re.fullmatch(RANDOM, left.name.removeprefix(prefix)) and left.lstat().st_uid == os.geteuid():
+                _remove(left)
     # Someone who cleans may take it away before it is held.
     while True:
-        scratch = Path(tempfile.mkdtemp(prefix=FOLDER, dir=within))
+        scratch = Path(tempfile.mkdtemp(prefix=prefix, dir=within))
         handle = os.open(scratch, os.O_RDONLY | os.O_CLOEXEC)
-        if _held(handle, scratch):
+        if hold(handle, scratch):
             break
         os.close(handle)
     try:
@@ -66,7 +69,7 @@ def claim(path: Path, *, wait: bool = False) -> Iterator[None]:
     while True:
         handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
-            if _held(handle, lock, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB):
+            if hold(handle, lock, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB):
                 break
         except BlockingIOError:
             if time.monotonic() - started > LOOKING:
@@ -88,7 +91,8 @@ def is_held(path: str | Path) -> bool:
     except OSError:
         return False
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # Two who look at once do not see each other.
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:
         return True
     finally:
@@ -124,13 +128,13 @@ def clean(root: Path) -> list[Path]:
 def _made(path: Path) -> tuple[Path, int]:
     while True:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=path.suffix, dir=path.parent)
-        if _held(handle, Path(name)):
+        if hold(handle, Path(name)):
             return Path(name), handle
         os.close(handle)
 
 
-def _held(handle: int, path: Path, how: int = fcntl.LOCK_EX) -> bool:
-    """Take the lock; false if the file has been taken away meanwhile."""
+def hold(handle: int, path: Path, how: int = fcntl.LOCK_EX) -> bool:
+    """Take the lock of an open file or folder; false if it has been taken away meanwhile."""
     try:
         fcntl.flock(handle, how)
     except BlockingIOError:

@@ -1,9 +1,25 @@
 """The arguments of all verbs: their help, type and number, as argparse takes them."""
 
 import argparse
+import re
+from datetime import timedelta
 from typing import Any
 
 from toolnoise.study.cells import MODES
+
+UNITS = {"s": "seconds", "min": "minutes", "h": "hours"}
+MOST_HOURS = 24
+
+
+def duration(text: str) -> timedelta:
+    """A time with its unit, such as 2h."""
+    found = re.fullmatch(r"(\d{1,6}(?:\.\d{1,6})?)(s|min|h)", text, re.ASCII)
+    value = timedelta(**{UNITS[found[2]]: float(found[1])}) if found else None
+    if value is None or value > timedelta(hours=MOST_HOURS):
+        wanted = f"expected a time up to {MOST_HOURS}h, such as 90s, 30min or 2h"
+        raise argparse.ArgumentTypeError(f"found {text!r}; {wanted}")
+    return value
+
 
 # Arguments by name, or by verb and name.
 ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
@@ -106,6 +122,12 @@ ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
     "recompute": {
         "action": "store_true",
         "help": "make all results but the trained runs again from their statements, and compare every bit",
+    },
+    "clock-skew": {
+        "type": duration,
+        "default": timedelta(minutes=2),
+        "metavar": "TIME",
+        "help": "by how much clocks of machines may differ, such as 30min or 2h (2min)",
     },
     "KIND": {"nargs": "?", "help": "command, builder or adopted (what is found in this folder)"},
     ("page", "RESULTS"): {"help": "a study's results folder, such as results/demo"},

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-from toolnoise.base import program
+from toolnoise.base import program, session
 from toolnoise.base.errors import BadInput
 from toolnoise.study import config, given, grid, here, layout
 
@@ -120,10 +120,13 @@ def _followed(snakemake: Sequence[str]) -> tuple[int, list[signal.Signals]]:
     somebody sends it to this one alone.
     """
     child = subprocess.Popen(snakemake, process_group=0)
-    received = []
+    received: list[signal.Signals] = []
+    leave_terminal = session.leaving_terminal()
 
     def forward(number: int, _frame: FrameType | None) -> None:
         received.extend(one for one in _ENDING if one == number)
+        if number == signal.SIGHUP:
+            leave_terminal()
         with contextlib.suppress(ProcessLookupError):
             if number in _OF_TERMINALS:
                 os.killpg(child.pid, _OF_TERMINALS[signal.Signals(number)])

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import psutil
 
 from toolnoise import steps
-from toolnoise.base import log
+from toolnoise.base import log, session
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import aligned, span
 from toolnoise.steps import STEPS
@@ -132,8 +132,8 @@ def status(study: Study) -> Status:
                 _seconds_left(study, cell, [at for at in ats if at.state != "done"]),
             )
         )
-    locked = Path(layout.LOCKS).is_dir() and any(Path(layout.LOCKS).iterdir())
-    return Status(cells, failures, running, workers.snakemake, locked, Path(study.path(layout.PAGE)).exists())
+    page = Path(study.path(layout.PAGE)).exists()
+    return Status(cells, failures, running, workers.snakemake, session.is_locked(), page)
 
 
 def as_json(found: Status) -> dict[str, Any]:

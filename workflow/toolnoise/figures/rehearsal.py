@@ -22,4 +22,4 @@ with matplotlib.rc_context(STYLE):
 
 kernel = {"name": "python3", "language": "python", "display_name": "Python 3"}
 cell = v4.new_code_cell("given = []", metadata={"tags": ["parameters"]})
-execute(v4.new_notebook(cells=[cell], metadata={"kernelspec": kernel, "papermill": {}}), None, {"given": ["0"]})
+execute(v4.new_notebook(cells=[cell], metadata={"kernelspec": kernel, "papermill": {}}), {"given": ["0"]})

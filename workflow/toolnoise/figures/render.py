@@ -42,16 +42,18 @@ def render(
     Path(stem).parent.mkdir(parents=True, exist_ok=True)
     with replacing(executed) as scratch:
         try:
-            execute(NOTEBOOKS / f"{notebook}.ipynb", scratch, parameters)
+            executed_copy = execute(nbformat.read(NOTEBOOKS / f"{notebook}.ipynb", as_version=4), parameters)
         except BadInput as error:
             raise BadInput(f"{notebook}.ipynb", "", str(error)) from None
-        executed_copy = nbformat.read(scratch, as_version=4)
         _forget_the_occasion(executed_copy)
         nbformat.write(executed_copy, scratch)
 
 
-def execute(notebook: Path | nbformat.NotebookNode, out: Path | None, parameters: dict[str, Any]) -> None:
-    """Execute a notebook in this process, and write the executed copy if `out` is given."""
+def execute(notebook: nbformat.NotebookNode, parameters: dict[str, Any]) -> nbformat.NotebookNode:
+    """Execute a notebook in this process; returns the executed copy.
+
+    papermill is given no path: it would put parameters in place of braces, such as those in the name of a folder.
+    """
     with warnings.catch_warnings():
         # papermill 2.7 still imports a name that its own dependencies have deprecated.
         warnings.simplefilter("ignore")
@@ -65,9 +67,9 @@ def execute(notebook: Path | nbformat.NotebookNode, out: Path | None, parameters
 
     papermill_engines.register("in-process", InProcess)
     papermill_translators.register("python", AsWritten)
-    papermill.execute_notebook(
+    return papermill.execute_notebook(
         notebook,
-        out,
+        None,
         parameters,
         engine_name="in-process",
         progress_bar=False,

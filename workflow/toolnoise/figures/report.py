@@ -4,13 +4,16 @@ import subprocess
 from pathlib import Path
 
 from toolnoise.base import program
-from toolnoise.base.files import replacing
+from toolnoise.base.files import replacing, require_small
 from toolnoise.study import layout
 
 
 def write(study: str, figure_kinds: list[str], shows: list[str], out: str | Path) -> None:
     """Write the page of the study of that name, whose resolved form lies with its results; `shows` are its files."""
-    del figure_kinds, shows  # Snakemake finds them by its own rules
+    del figure_kinds
+    # Snakemake finds them by its own rules, and holds each in memory, encoded.
+    for one in shows:
+        require_small(one)
     with replacing(out) as scratch:
         command = program.python("snakemake", "figures", "--snakefile", str(program.snakefile()))
         options = ["--configfile", layout.STUDY.format(study=study), "--nolock", "--quiet", "--report", str(scratch)]

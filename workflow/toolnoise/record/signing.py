@@ -7,6 +7,7 @@ statement is checked by the audit.
 """
 
 import base64
+import functools
 import hashlib
 import os
 import subprocess
@@ -16,10 +17,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from toolnoise.base import files, scratch
+from toolnoise.base import children, files, scratch
 from toolnoise.base.errors import BadInput
+from toolnoise.base.printing import span
 from toolnoise.base.progress import progress
 from toolnoise.record import envelope, statements, tree
 from toolnoise.record.envelope import Envelope, Signature
@@ -30,7 +32,9 @@ NAMESPACE = "toolnoise"
 MAGIC, BEGIN, END = b"SSHSIG", "-----BEGIN SSH SIGNATURE-----", "-----END SSH SIGNATURE-----"
 # Statements per signing process; each process asks for the passphrase once.
 AT_ONCE = 5000
-
+# Where ssh-keygen can ask nobody, it has these seconds, and more for each statement.
+LIMIT, LIMIT_EACH = 60.0, 0.1
+TERMINAL = "/dev/tty"
 
 # The first word of a public key's file.
 KEY_TYPES = ("ssh-", "ecdsa-", "sk-")
@@ -181,7 +185,7 @@ def _signatures(some: Iterable[Envelope], key: str | Path) -> Iterator[bytes]:
             return
         # Its input is the terminal, if there is one, so that it can ask for a passphrase.
         command = ("-Y", "sign", "-f", Path(key).absolute(), "-n", NAMESPACE, *names)
-        done = _ssh_keygen(*command, folder=place)
+        done = _ssh_keygen(*command, signs=True, cwd=place)
         if done.returncode:
             raise BadInput(key, "", f"cannot sign ({_last_line(done)})", "a private key, or a public key of ssh-agent")
         for name in names:
@@ -210,7 +214,9 @@ def _field(data: bytes) -> tuple[bytes, bytes]:
 
 
 def _fingerprint(key: str | Path) -> str:
-    files.require_plain(key)
+    # ssh-keygen also opens the other half of a pair.
+    for one in (str(key), str(key).removesuffix(".pub"), f"{key}.pub"):
+        files.require_plain(one)
     done = _ssh_keygen("-l", "-E", "sha256", "-f", Path(key).absolute())
     words = done.stdout.decode(errors="replace").split()
     if done.returncode or len(words) < 2 or not words[1].startswith("SHA256:"):
@@ -218,11 +224,33 @@ def _fingerprint(key: str | Path) -> str:
     return words[1]
 
 
-def _ssh_keygen(*arguments: object, folder: str | None = None, **options: bytes) -> subprocess.CompletedProcess[bytes]:
+def _ssh_keygen(*arguments: object, signs: bool = False, **options: Any) -> subprocess.CompletedProcess[bytes]:
+    """Run ssh-keygen to its end; `signs` if it may ask for a passphrase."""
+    limit = None if signs and _can_ask() else LIMIT + LIMIT_EACH * len(arguments)
+    end_with_this = functools.partial(children.end_with, os.getpid())
     try:
-        return subprocess.run(["ssh-keygen", *map(str, arguments)], capture_output=True, cwd=folder, **options)
+        return subprocess.run(
+            ["ssh-keygen", *map(str, arguments)],
+            capture_output=True,
+            timeout=limit,
+            # A plain fork takes longer: those that verify, one per statement, need none.
+            preexec_fn=end_with_this if signs else None,
+            **options,
+        )
     except FileNotFoundError:
         raise BadInput("ssh-keygen", "", "is not installed", "it comes with OpenSSH (Debian: openssh-client)") from None
+    except subprocess.TimeoutExpired:
+        wanted = "a key that needs no passphrase, ssh-agent, or a terminal"
+        raise BadInput("ssh-keygen", "", f"has not ended after {span(limit)}", wanted) from None
+
+
+def _can_ask() -> bool:
+    """Whether there is a terminal on which somebody can be asked for a passphrase."""
+    try:
+        os.close(os.open(TERMINAL, os.O_RDWR | os.O_NOCTTY))
+    except OSError:
+        return False
+    return True
 
 
 def _last_line(done: subprocess.CompletedProcess[bytes]) -> str:

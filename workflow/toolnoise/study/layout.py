@@ -47,6 +47,3 @@ PAGE_PARTS = "results/{study}/page"
 PAGE_CELL = PAGE_PARTS + "/cells/" + CELL + ".js"
 # Snakemake's own report, if somebody asks for it.
 REPORT = "results/{study}/report.html"
-
-# Snakemake's lock folder.
-LOCKS = ".snakemake/locks"

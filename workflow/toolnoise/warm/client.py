@@ -3,7 +3,9 @@
 Light: until it is known that the verb is performed here, nothing of the package is imported.
 """
 
+import contextlib
 import os
+import select
 import signal
 import sys
 from typing import TYPE_CHECKING, NoReturn
@@ -24,6 +26,9 @@ FORWARDED = {
     signal.SIGTSTP: signal.SIGSTOP,
     signal.SIGCONT: signal.SIGCONT,
 }
+# Seconds for a dispatcher or a server to answer: an import takes some of them. After Ctrl-C, nobody waits that long.
+PATIENCE, PATIENCE_AT_END = 120.0, 5.0
+SILENT = f"the warm server has not answered for {PATIENCE:.0f} s"
 
 
 def main() -> None:
@@ -37,17 +42,16 @@ def main() -> None:
 def _main() -> None:
     address, started = os.environ.get(VARIABLE, ""), "cold"
     if os.path.isabs(address):  # noqa: PTH117 (pathlib takes as long to import as all else here)
-        server, why_not = _server(address)
-        if server:
-            _follow(server)
-        started = f"cold: {why_not}"
+        started = f"cold: {_warm(address)}"
+        if started.endswith(SILENT):
+            print(f"toolnoise: {SILENT}; this job starts cold", file=sys.stderr, flush=True)
     from toolnoise import cli
 
     cli.main(started=started)
 
 
-def _server(dispatcher: str) -> tuple["socket | None", str]:
-    """The connection to the server that has started the job, or the reason why none has."""
+def _warm(dispatcher: str) -> str:
+    """Have a server perform the job, and end as it ends; or else return the reason why none has performed it."""
     from toolnoise.warm import messages
 
     mask = os.umask(0)
@@ -61,36 +65,63 @@ def _server(dispatcher: str) -> tuple["socket | None", str]:
         "executable": sys.executable,
         "umask": mask,
     }
+    address = dispatcher
     try:
-        with messages.connected(dispatcher) as connection:
+        with messages.connected(address, PATIENCE) as connection:
             messages.send(connection, job)
             answer, _ = messages.receive(connection)
         if answer and "server" in answer:
-            connection = messages.connected(answer["server"])
-            messages.send(connection, job, messages.STREAMS)
-            answer, _ = messages.receive(connection)
+            address = answer["server"]
+            with messages.connected(address, PATIENCE) as connection:
+                # A server that is stopped must not hold the streams: whoever reads them would wait for their end.
+                if messages.receive(connection)[0]:
+                    messages.send(connection, job, messages.STREAMS)
+                answer, _ = messages.receive(connection)
+                if answer and "started" in answer:
+                    _follow(connection, answer["started"])
+    except TimeoutError:
+        # It is stopped, or has too much to do: the next jobs need not wait for it.
+        with contextlib.suppress(OSError):
+            os.unlink(address)  # noqa: PTH108
+        return SILENT
     except (OSError, ValueError) as error:
-        return None, f"no warm server answers ({type(error).__name__})"
-    if answer and "started" in answer:
-        return connection, ""
-    return None, answer["refused"] if answer else "the warm server has ended"
+        return f"no warm server answers ({type(error).__name__})"
+    return answer["refused"] if answer else "the warm server has ended"
 
 
-def _follow(server: "socket") -> NoReturn:
-    """Send the job on what signals come, and end as it ends."""
+def _follow(server: "socket", child: int) -> None:
+    """Give the child what signals come, and end as it ends; a TimeoutError if its server does not say how."""
     from toolnoise.warm import messages
 
+    before, ending = {number: signal.getsignal(number) for number in FORWARDED}, []
+
     def forward(number: int, _frame: "FrameType | None") -> None:
-        server.sendall(bytes([FORWARDED[signal.Signals(number)]]))
+        if number not in (signal.SIGTSTP, signal.SIGCONT):
+            ending.append(number)
+        # Not by way of the server, which may be stopped.
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child, FORWARDED[signal.Signals(number)])
         if number == signal.SIGTSTP:
             os.kill(os.getpid(), signal.SIGSTOP)
 
-    for number in FORWARDED:
+    for number, handler in before.items():
         # A job of `nohup snakemake` ignores what its shell ignores; so does the child.
-        if signal.getsignal(number) != signal.SIG_IGN:
+        if handler != signal.SIG_IGN:
             signal.signal(number, forward)
+    with contextlib.suppress(ProcessLookupError):
+        process = os.pidfd_open(child)
+        select.select([server, process], [], [])
+        os.close(process)
     try:
+        if ending:
+            server.settimeout(PATIENCE_AT_END)
         ended, _ = messages.receive(server)
+    except TimeoutError:
+        if ending:
+            _end(ending[0])
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        raise
     except OSError:
         ended = None
     if not ended:

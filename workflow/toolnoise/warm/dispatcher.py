@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from toolnoise import cli, engines, steps
 from toolnoise.base import program
+from toolnoise.base.children import wait_or_kill
 from toolnoise.steps import CONFIGURE, STEPS
 from toolnoise.study import environments, grid
 from toolnoise.training.network import emulated_noise
@@ -25,6 +26,8 @@ from toolnoise.warm.messages import Message
 
 # A server of a framework holds about 300 MiB.
 MOST_SERVERS = 8
+# For a server to end. Its jobs have ended by then.
+SECONDS_TO_END = 1.0
 
 
 class Server(NamedTuple):
@@ -57,7 +60,7 @@ def main() -> None:
         for server in servers.values():
             server.process.stdin.close()
         for server in servers.values():
-            server.process.wait()
+            wait_or_kill(server.process, SECONDS_TO_END)
 
 
 def _answer(connection: socket.socket, folder: Path, servers: dict[str, Server]) -> None:

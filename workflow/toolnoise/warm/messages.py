@@ -9,9 +9,10 @@ Message = dict[str, Any]
 STREAMS = (0, 1, 2)
 
 
-def connected(address: str) -> socket.socket:
-    """A connection to a server."""
+def connected(address: str, patience: float) -> socket.socket:
+    """A connection to a server; what takes longer than `patience` in seconds ends in a TimeoutError."""
     connection = socket.socket(socket.AF_UNIX)
+    connection.settimeout(patience)
     try:
         connection.connect(address)
     except OSError:

@@ -1,13 +1,12 @@
 """A warm server: it imports what its jobs need, and forks a child for each job.
 
 A child takes over the job's command line, folder, environment, mask and standard streams, and then is the job. The
-server reports to the job's own process how the child ended, forwards the signals that came to that process, and kills
-the child if that process is killed. Children die with their server.
+server reports to the job's own process how the child ended, and kills the child if that process is killed. Children die
+with their server.
 """
 
 import atexit
 import contextlib
-import ctypes
 import gc
 import importlib
 import json
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
 from toolnoise.base import program
+from toolnoise.base.children import end_with
 from toolnoise.warm import messages
 from toolnoise.warm.messages import Message
 
@@ -29,7 +29,6 @@ TASKS = Path("/proc/self/task")
 # What jobs import only when they run, and so each of them anew: all of them, and those of one verb.
 ALL = ("encodings.cp437", "numpy.ma", "numpy.random", "toolnoise.base.log")
 FURTHER = {"render": tuple(f"toolnoise.figures.{name}" for name in ("dots", "findings", "rehearsal", "tables"))}
-PR_SET_PDEATHSIG = 1
 
 Files = dict[Path, tuple[int, ...]]
 
@@ -98,20 +97,21 @@ def _serve(listener: socket.socket, files: Files) -> None:
             os._exit(0)
         for child in children:
             if child.connection in ready:
-                _obey(child)
+                _abandon(child)
             if child.descriptor in ready:
                 _report(child)
         children = [child for child in children if child.descriptor not in ready]
         if listener in ready:
             connection, _ = listener.accept()
             job, streams = _accepted(connection, files)
+            server = os.getpid()
             process = os.fork() if job else None
             if process == 0:
-                for one in (listener, connection, *(child.connection for child in children)):
+                for one in (listener, *(child.connection for child in children)):
                     one.close()
                 for child in children:
                     os.close(child.descriptor)
-                return _become(job, streams)
+                return _become(job, streams, connection, server)
             for stream in streams:
                 os.close(stream)
             if process:
@@ -131,6 +131,7 @@ def _accepted(connection: socket.socket, files: Files) -> tuple[Message | None, 
     streams: list[int] = []
     with contextlib.suppress(OSError, ValueError):
         connection.settimeout(10)
+        messages.send(connection, {"ready": True})
         job, streams = messages.receive(connection)
         if job:
             # What a child would import anyway, and the next one too.
@@ -141,16 +142,23 @@ def _accepted(connection: socket.socket, files: Files) -> tuple[Message | None, 
             options = cli.parsed(job["argv"][1:])
             with contextlib.suppress(BadInput):
                 grid.load(options.study)
-            refused = _why_not(files)
-            messages.send(connection, {"refused": refused} if refused else {"started": True})
+            if refused := _why_not(files):
+                messages.send(connection, {"refused": refused})
             return None if refused else job, streams
     return None, streams
 
 
-def _become(job: Message, streams: list[int]) -> None:
+def _become(job: Message, streams: list[int], connection: socket.socket, server: int) -> None:
     """Make this child the job: whatever a process of its own would have, it has."""
     os.setpgid(0, 0)
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    end_with(server)
+    # The child itself says so: its server may be stopped before or after it forks.
+    try:
+        messages.send(connection, {"started": os.getpid()})
+    except OSError:
+        # The job has waited too long, and is performed cold.
+        os._exit(1)
+    connection.close()
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
@@ -185,17 +193,11 @@ def _end(code: int) -> NoReturn:
     os._exit(code)
 
 
-def _obey(child: Child) -> None:
-    """Send on the signals that a job's process has received; if it is gone, kill the child."""
-    try:
-        numbers = child.connection.recv(64)
-    except OSError:
-        numbers = b""
-    if not numbers:
-        child.connection.close()
-    for number in numbers or [signal.SIGKILL]:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(child.process, number)
+def _abandon(child: Child) -> None:
+    """Kill a child for which nobody waits any more."""
+    child.connection.close()
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(child.process, signal.SIGKILL)
 
 
 def _report(child: Child) -> None:

@@ -8,7 +8,7 @@ import csv
 import functools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +26,8 @@ from toolnoise.training import runs
 from toolnoise.training.runs import Run
 from toolnoise.verify.audit.cache import Cache
 
+# The largest difference between the clocks of machines that share work, unless another is given.
+CLOCKS = timedelta(minutes=2)
 # Errors that reading and comparing untrusted JSON and CSV can raise.
 ODD = (
     *(LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RuntimeError, csv.Error, MemoryError),
@@ -61,7 +63,8 @@ class RunFacts(NamedTuple):
 class Evidence:
     """One study, for the rules. `now` is in UTC; `signatures`, if required, are by the paths of statements.
 
-    `root_verdict` is that on the root's signature, if one is required. `cache` may know the digests of weights.
+    `root_verdict` is that on the root's signature, if one is required. `cache` may know the digests of weights. Clocks
+    of machines may differ by `skew`.
     """
 
     tree: Tree
@@ -70,6 +73,7 @@ class Evidence:
     signatures: dict[str, Verdict] = field(default_factory=dict)
     root_verdict: Verdict | None = None
     cache: Cache | None = None
+    skew: timedelta = CLOCKS
 
     @functools.cached_property
     def jobs(self) -> dict[str, Job]:

@@ -8,7 +8,7 @@ an audit only on request (`strict`).
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from toolnoise.base import command_line
@@ -19,7 +19,7 @@ from toolnoise.record.hashing import Hashed, sha256_of_all
 from toolnoise.record.signing import AllowedSigners, Verdict
 from toolnoise.record.tree import Results, Tree, open_plain, shown
 from toolnoise.verify.audit.cache import Cache
-from toolnoise.verify.audit.evidence import Evidence, guarded
+from toolnoise.verify.audit.evidence import CLOCKS, Evidence, guarded
 from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED, Rule, origins, root
 from toolnoise.verify.audit.rules.origins import Stale
 
@@ -126,16 +126,20 @@ def examine(
     signers: AllowedSigners | None = None,
     key: AllowedSigners | None = None,
     cache: Cache | None = None,
+    skew: timedelta = CLOCKS,
 ) -> Audit:
     """Audit loaded results; `threads` is the number of cores by default.
 
     `signers` may sign statements, the owner of `key` the root. Files whose digests are in a `cache` are not read.
+    Clocks of machines may differ by `skew`.
     """
     now = now or datetime.now(UTC).replace(tzinfo=None)
     hashed = _hashed(results.trees, threads or cores(), cache)
     signed = [_signatures(one, signers) if signers else {} for one in results.trees]
     of_trees = zip(results.trees, hashed, signed, strict=True)
-    evidence = tuple(Evidence(one, digests, now, verdicts, cache=cache) for one, digests, verdicts in of_trees)
+    evidence = tuple(
+        Evidence(one, digests, now, verdicts, cache=cache, skew=skew) for one, digests, verdicts in of_trees
+    )
     for one in evidence if key else ():
         if top := one.tree.top:
             one.root_verdict = key.check(one.tree.root / top.path, top.statement)

@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from toolnoise import steps
-from toolnoise.base import code_digest, faults, files, scratch
+from toolnoise.base import code_digest, faults, files, scratch, session
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
 from toolnoise.base.progress import progress
@@ -66,7 +66,7 @@ def take(
     if not into.is_dir():
         raise BadInput(into, "", "no such folder", "the folder of the study's results, with its data prepared")
     folder = into.absolute().parents[1]
-    if (folder / layout.LOCKS).is_dir() and any((folder / layout.LOCKS).iterdir()):
+    if session.is_locked(folder):
         raise BadInput(folder, "", "Snakemake is running here", "a folder that it does not write to")
     here = studies.load(study or into / tree.STUDY_FILE)
     with _refused_write_errors(into), scratch.folder(into) as unpacked:

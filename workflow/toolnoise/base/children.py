@@ -1,0 +1,27 @@
+"""Processes that end with the one that started them, however that one ends."""
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+
+_PR_SET_PDEATHSIG = 1
+
+
+def end_with(parent: int) -> None:
+    """Have the system kill this process when the thread of `parent` that started it ends; only Linux can do that."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        # It may have ended before.
+        if os.getppid() != parent:
+            os._exit(1)
+
+
+def wait_or_kill(process: subprocess.Popen, seconds: float) -> None:
+    """Wait for the end of a process whose input has ended; one that is stopped would never come to it."""
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

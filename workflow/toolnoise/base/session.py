@@ -1,0 +1,204 @@
+"""Who works in a folder: each Snakemake of this workflow has a record there, and holds it as long as it lives.
+
+Snakemake's own locks name no process, and stay if it is killed. So before it makes them, this process writes a record.
+A lock is removed if its files are of a study that has records from before the lock, and if the processes of all these
+records ended. The system drops the hold on a record when its process ends, however that happens. Between machines,
+and on a file system without locks, nothing is known for sure and nothing is removed. Nor is the lock of a Snakemake
+that gave its jobs to a queue: they still run when it is killed.
+
+This is the one place that knows what Snakemake's locks look like. Nothing heavy is imported: the Snakefile reads it.
+"""
+
+import atexit
+import json
+import os
+import platform
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from types import FrameType
+from typing import Any, NamedTuple
+
+from toolnoise.base import scratch
+
+FOLDER = Path(".snakemake/toolnoise")
+# Snakemake's: `0.input.lock` and `0.output.lock`, with the names of files, one a line.
+LOCKS = Path(".snakemake/locks")
+# The jobs of a workflow on this machine inherit the name of its record.
+VARIABLE = "TOOLNOISE_SESSION"
+GRACE = 10  # seconds from SIGTERM to SIGKILL
+
+
+class Record(NamedTuple):
+    """A Snakemake at work, or one that was killed: its record, since when, whether it is held, and what it says."""
+
+    path: Path
+    since: int
+    held: bool
+    about: dict[str, Any]
+
+    @property
+    def ended(self) -> bool:
+        """Whether its process has ended for sure: it was on this machine, and holds nothing."""
+        return not self.held and (self.about["host"] == platform.node() or self.about["boot"] == _boot())
+
+
+_own: list[Path] = []
+
+
+def begin(results: str) -> None:
+    """Write this process's record, and remove the locks of those that have ended; `results` is its study's folder."""
+    # Who may not write here will hear so from Snakemake.
+    with suppress(OSError):
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        with scratch.claim(FOLDER / "records", wait=True):
+            for place in _locked():
+                if _is_left(place):
+                    _unlock(place)
+            _write(results)
+    with suppress(ValueError):  # not in the main thread
+        _end_in_order_on_hangup()
+
+
+def is_locked(folder: Path = Path()) -> bool:
+    """Whether somebody may work in a folder: there is a lock that no Snakemake has left which has ended."""
+    return any(not _is_left(place) for place in _locked(folder))
+
+
+def take_over(*, local: bool) -> None:
+    """Forget the Snakemakes that were killed here; on this machine, end their jobs, and let those to come be known.
+
+    If jobs go to a queue, this process's record says so from now on.
+    """
+    ended = [one for one in _records(Path()) if one.ended]
+    if local and ended and _end_jobs({one.path.name for one in ended}):
+        _say("jobs of a Snakemake that was killed here were still running; they are ended and made again")
+    for one in ended:
+        one.path.unlink(missing_ok=True)
+    if local and _own:
+        os.environ[VARIABLE] = _own[-1].name
+    elif _own:
+        with scratch.claim(FOLDER / "records", wait=True):
+            about, since = json.loads(_own[-1].read_text()), _own[-1].stat().st_mtime_ns
+            _own[-1].write_text(json.dumps(about | {"queue": True}))
+            # It stays older than this process's lock.
+            os.utime(_own[-1], ns=(since, since))
+
+
+def _write(results: str) -> None:
+    handle, name = tempfile.mkstemp(prefix=f"{os.getpid()}-", suffix=".json", dir=FOLDER)
+    # Held until this process ends.
+    scratch.hold(handle, Path(name))
+    about = {"host": platform.node(), "boot": _boot(), "process": os.getpid(), "results": results, "queue": False}
+    os.write(handle, json.dumps(about).encode())
+    _own.append(Path(name).absolute())
+    atexit.register(_own[-1].unlink, missing_ok=True)
+
+
+def _boot() -> str:
+    with suppress(OSError):
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    return platform.node()
+
+
+def _records(folder: Path) -> Iterator[Record]:
+    for path in (folder / FOLDER).glob("*.json"):
+        with suppress(OSError, ValueError):
+            # In this order: a record that is held now was written by a process that lives now.
+            held = scratch.is_held(path)
+            yield Record(path, path.stat().st_mtime_ns, held, json.loads(path.read_text()))
+
+
+def _locked(folder: Path = Path()) -> list[list[Path]]:
+    """Snakemake's locks, those of one process together."""
+    found: dict[str, list[Path]] = {}
+    with suppress(FileNotFoundError):
+        for path in sorted((folder / LOCKS).iterdir()):
+            found.setdefault(path.name.partition(".")[0], []).append(path)
+    return list(found.values())
+
+
+def _is_left(lock: list[Path]) -> bool:
+    """Whether all that may have made a lock have ended; of what has other names, or is away meanwhile, nobody knows."""
+    with suppress(OSError, ValueError):
+        names = lock[-1].read_text().splitlines()
+        made = lock[-1].stat().st_mtime_ns
+        makers = [
+            one
+            for one in _records(lock[-1].parents[2])
+            if one.since <= made and any(name.startswith(f"{one.about['results']}/") for name in names)
+        ]
+        if unseen := [one.about for one in makers if not (one.held or one.ended)]:
+            maker = f"process {unseen[0]['process']} on {unseen[0]['host']}"
+            _say(f"{maker} locked this folder, and cannot be seen from here; if it has ended: snakemake --unlock")
+        if queued := [one.about for one in makers if one.ended and one.about["queue"]]:
+            killed = f"process {queued[0]['process']} was killed here"
+            _say(f"{killed}, and its jobs may still be in the queue; once they have ended: snakemake --unlock")
+        return bool(makers) and not queued and all(one.ended for one in makers)
+    return False
+
+
+def _unlock(lock: list[Path]) -> None:
+    for path in lock:
+        path.unlink(missing_ok=True)
+
+
+def _end_jobs(records: set[str]) -> bool:
+    """End the processes that have inherited the name of one of these records; whether there were any."""
+    import psutil
+
+    mine = {process.pid for process in (psutil.Process(), *psutil.Process().parents())}
+    found = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error, OSError):
+            if process.pid not in mine and process.environ().get(VARIABLE) in records:
+                found.append(process)
+    for process in found:
+        with suppress(psutil.Error):
+            process.terminate()
+            # Of what is stopped, too.
+            process.resume()
+    _, left = psutil.wait_procs(found, GRACE)
+    for process in left:
+        with suppress(psutil.Error):
+            process.kill()
+    psutil.wait_procs(left, GRACE)
+    return bool(found)
+
+
+def _end_in_order_on_hangup() -> None:
+    """Do on SIGHUP, which a lost connection sends, what Snakemake does on SIGTERM; under nohup, it stays ignored."""
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_DFL:
+        return
+    leave = leaving_terminal()
+
+    def hang_up(_number: int, frame: FrameType | None) -> None:
+        leave()
+        # Before its first job, Snakemake has none.
+        orderly = signal.getsignal(signal.SIGTERM)
+        if not callable(orderly):
+            raise KeyboardInterrupt
+        orderly(signal.SIGTERM, frame)
+
+    signal.signal(signal.SIGHUP, hang_up)
+
+
+def leaving_terminal() -> Callable[[], None]:
+    """What takes the standard streams off a terminal that is lost: whoever writes to it fails."""
+    terminals = [number for number in (0, 1, 2) if os.isatty(number)]
+
+    def leave() -> None:
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for number in terminals:
+            os.dup2(nowhere, number)
+        os.close(nowhere)
+
+    return leave
+
+
+def _say(line: str) -> None:
+    with suppress(OSError):
+        print(f"toolnoise: {line}", file=sys.stderr, flush=True)
