@@ -41,6 +41,7 @@ LONG = (
             "remedies",
             "shared_runs",
             "slim",
+            "supply",
             "two_sites",
             "validated_crate",
             "warm",
