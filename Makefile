@@ -16,9 +16,11 @@ jax-dev_SIZE = about 350 MB to download, two minutes
 torch_SIZE = up to 3 GB to download
 # Other versions of a framework, for toolings that name an environment.
 ENVIRONMENTS = $(patsubst requirements/versions/%.txt,.environments/%,$(wildcard requirements/versions/*.txt))
+# Programs for checks, each in an environment of its own.
+TOOLS = $(patsubst requirements/tools/%.txt,.environments/%,$(wildcard requirements/tools/*.txt))
 LOCKED = .venv/cpu .venv/jax .venv/torch .venv/dev .venv-jax/jax-dev
 
-.PHONY: demo check test test-long test-jax lint bench gallery clean $(STUDIES)
+.PHONY: demo check test test-long test-jax lint bench gallery wheel sbom clean $(STUDIES)
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
 
@@ -76,6 +78,20 @@ bench: .venv/dev
 gallery: .venv/cpu
 	@.venv/bin/python bench/gallery.py
 
+# The wheel of the last commit, in dist/. It has the same bytes wherever it is built: what is built is what git has, with its
+# own rights, and every file's time is that of the commit.
+wheel: .venv/cpu
+	@scratch=$$(mktemp -d) && trap 'rm -rf "$$scratch"' EXIT && umask 022 && \
+	git archive HEAD | tar -x -C "$$scratch" --no-same-permissions && \
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) .venv/bin/pip wheel --quiet --disable-pip-version-check \
+		--no-deps --no-build-isolation --wheel-dir dist "$$scratch"
+
+# The packages that `make demo` installs, with hashes, as a bill of materials (CycloneDX). It has no time and no serial number.
+sbom: .environments/supply
+	@mkdir -p dist
+	@.environments/supply/bin/python -W ignore::UserWarning -m cyclonedx_py requirements --pyproject pyproject.toml \
+		--output-reproducible --output-file dist/toolnoise.cdx.json requirements/cpu.txt
+
 # Each stamp file holds the installation time in seconds, for bench/demo_time.py.
 .SECONDEXPANSION:
 $(LOCKED): requirements/$$(@F).txt pyproject.toml
@@ -95,21 +111,24 @@ $(ENVIRONMENTS): .environments/%: requirements/versions/%.txt pyproject.toml
 	$@/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . && \
 	touch $@ || { rm -rf $@; exit 1; }
 
-# Checks that the workflow can be laid out as the Snakemake workflow catalogue says.
-.environments/snakedeploy: requirements/tools/snakedeploy.txt
-	@echo "installing snakedeploy into $@: about 45 MB to download"
+# snakedeploy lays the workflow out as the Snakemake workflow catalogue says; supply has pip-audit and CycloneDX.
+$(TOOLS): .environments/%: requirements/tools/%.txt
+	@echo "installing the packages of $< into $@: at most 45 MB to download"
 	@rm -rf $@
 	@$(PYTHON) -m venv $@ && \
 	$@/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement $< && \
 	touch $@ || { rm -rf $@; exit 1; }
 
 # The locked PyTorch is the build of the package index. On Linux it includes CUDA, gigabytes that a CPU does not need.
-# So this target pins only versions, without hashes, and pip takes a CPU build if it finds one.
+# So PyTorch's own build for CPUs is tried first, by its hash. pip finds it if an index or a folder of your settings has it.
+TORCH_CPU = torch==2.13.0+cpu --hash=sha256:6746dbcbeb526eb61330b76b41ff1b4eb848951103a892eeb080dfa2b264667b
 .venv/frameworks: .venv/cpu .venv/jax requirements/frameworks.txt
-	@echo "installing PyTorch into $(@D): 190 MB to download if pip finds a CPU build, else 2.9 GB"
-	@sed -n 's/^\([a-z0-9.-]*==[^ ;]*\).*/\1/p' requirements/frameworks.txt > $@.versions
-	.venv/bin/pip install --disable-pip-version-check --constraint $@.versions torch
-	@mv $@.versions $@
+	@echo "installing PyTorch into $(@D): 190 MB to download if pip finds the build for CPUs, else 2.9 GB"
+	@awk '/^[a-z]/ { left_out = /^(cuda|nvidia|torch|triton)[-=]/ } !left_out' requirements/frameworks.txt > $@.locked
+	@echo "$(TORCH_CPU)" >> $@.locked
+	.venv/bin/pip install --disable-pip-version-check --no-deps --require-hashes --requirement $@.locked || \
+	.venv/bin/pip install --disable-pip-version-check --require-hashes --requirement requirements/frameworks.txt
+	@mv $@.locked $@
 
 # What examples/ needs besides: the packages of requirements/examples.txt that requirements/frameworks.txt has not.
 .venv/examples: .venv/frameworks requirements/examples.txt
@@ -132,6 +151,6 @@ APART = timm|torchvision
 	touch $@ || { rm -rf $@; exit 1; }
 
 clean:
-	rm -rf .venv .venv-jax .environments .snakemake results crates logs build .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-jax .environments .snakemake results crates logs build dist .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 	find . -name '*.egg-info' -type d -prune -exec rm -rf {} +

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 python3.11 -m venv "$scratch/venv"
-"$scratch/venv/bin/pip" --quiet install "uv==0.13.8"
+"$scratch/venv/bin/pip" --quiet install --require-hashes --requirement requirements/tools/uv.txt
 cp README.md "$scratch"
 {
   # For one minor version of Python: the newest that all frameworks of requirements/versions/ have wheels for.
@@ -31,14 +31,16 @@ lock --extra run --extra torch --extra examples >requirements/examples.txt
 lock --extra run --extra tensorflow --extra jax --extra dev >requirements/dev.txt
 lock --extra run --extra jax --extra dev >requirements/jax-dev.txt
 
-# Programs for tests, each in an environment of its own.
+# Programs for checks, each in an environment of its own.
 tool() {
-  echo "$2" |
+  printf '%s\n' "${@:2}" |
     uv --no-config pip compile - --python-version 3.11 --generate-hashes --no-annotate --no-header \
       --no-emit-index-url --output-file "$PWD/requirements/tools/$1.txt" >/dev/null
 }
 mkdir -p requirements/tools
 tool snakedeploy snakedeploy
+tool supply cyclonedx-bom pip-audit
+tool uv uv
 
 # Other versions of one framework, on Linux, with what `train` and `predict` import and no more. Keras is the same in
 # all, so that it does not explain a difference between versions.

@@ -43,6 +43,7 @@ LONG = (
             "secrets",
             "shared_runs",
             "slim",
+            "supply",
             "two_sites",
             "validated_crate",
             "warm",

@@ -30,6 +30,26 @@ def test_github_runs_every_part():
     assert "://" not in text
 
 
+def test_github_runs_actions_of_known_commits_without_rights():
+    text = (ROOT / ".github/workflows/checks.yml").read_text()
+    workflow = yaml.safe_load(text)
+    (job,) = workflow["jobs"].values()
+    assert workflow["permissions"] == {"contents": "read"}
+    assert "permissions" not in job
+    used = [step for step in job["steps"] if "uses" in step]
+    pinned = re.findall(r"uses: ([\w-]+/[\w-]+)@[0-9a-f]{40} # v\d+\.\d+\.\d+$", text, re.MULTILINE)
+    assert pinned == [step["uses"].partition("@")[0] for step in used]
+    (checkout,) = [step for step in used if step["uses"].startswith("actions/checkout@")]
+    assert checkout["with"]["persist-credentials"] is False
+
+
+def test_whatever_pip_installs_for_a_check_has_hashes():
+    texts = [MAKEFILE.replace("\\\n", ""), SCRIPT, (ROOT / "requirements/lock.sh").read_text()]
+    lines = [line for text in texts for line in text.splitlines() if re.search(r"/pip\"? .*\binstall\b", line)]
+    assert len(lines) > 5
+    assert [line for line in lines if "--require-hashes" not in line and "--no-deps --no-build" not in line] == []
+
+
 def test_each_tool_of_make_lint_is_a_hook_of_pre_commit():
     recipe = re.search(r"^lint: .*\n((?:\t@.*\n)+)", MAKEFILE, re.MULTILINE)[1]
     (local,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
@@ -41,14 +61,17 @@ def test_each_tool_of_make_lint_is_a_hook_of_pre_commit():
 
 def test_the_image_is_made_by_steps_of_the_checks_and_of_the_makefile():
     lines = [line for line in DOCKERFILE.splitlines() if line and not line.startswith("#")]
-    assert re.fullmatch(r"FROM python:3\.11-\S+", lines[0])
-    assert {line.split()[0] for line in lines[1:]} <= {"WORKDIR", "COPY", "RUN", "ENV", "CMD"}
-    runs = [command for line in re.findall(r"^RUN (.*)", DOCKERFILE, re.MULTILINE) for command in line.split(" && ")]
-    assert runs[0] == ".ci/run tools"
+    assert re.fullmatch(r"FROM python:3\.11-\S+@sha256:[0-9a-f]{64}", lines[0])
+    assert {line.split()[0] for line in lines[1:]} <= {"ARG", "WORKDIR", "COPY", "RUN", "USER", "ENV", "CMD"}
+    as_root, as_user = DOCKERFILE.split("\nUSER $UID\n")
+    runs = [command for line in re.findall(r"^RUN (.*)", as_root, re.MULTILINE) for command in line.split(" && ")]
+    assert runs == ['useradd --create-home --uid "$UID" toolnoise', 'chown "$UID" .', ".ci/run tools"]
     assert PARTS[0] == "tools"
     locked = re.search(r"^LOCKED = (.*)", MAKEFILE, re.MULTILINE)[1].split()
-    assert runs[1:]
-    assert {run.removeprefix("make ") for run in runs[1:]} <= set(locked)
+    installed = re.findall(r"^RUN make (.*)", as_user, re.MULTILINE)
+    assert installed
+    assert set(installed) <= set(locked)
+    assert as_user.count("RUN") == len(installed)
 
 
 def test_hadolint_has_nothing_to_say():

@@ -14,7 +14,7 @@ from toolnoise.record import repository
 LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
 # Each is of another version of one framework.
 VERSIONS = sorted((ROOT / "requirements/versions").glob("*.txt"))
-# Each is of one program for tests.
+# Each is of programs for checks, or of the resolver.
 TOOLS = sorted((ROOT / "requirements/tools").glob("*.txt"))
 
 # Which extras each is of, as requirements/lock.sh asks for them.
@@ -105,6 +105,13 @@ def test_another_framework_is_no_reason_to_install_tensorflow(name):
     assert not [package for package in locked(name) if package.startswith("tensorflow")]
 
 
+def test_pytorch_for_cpus_is_pinned_by_its_hash_in_the_locked_version():
+    (version,) = re.findall(
+        r"^TORCH_CPU = torch==(\S+)\+cpu --hash=sha256:[0-9a-f]{64}$", (ROOT / "Makefile").read_text(), re.MULTILINE
+    )
+    assert version == locked("frameworks")["torch"]
+
+
 @pytest.mark.parametrize("name", ["cuda", "jax-cuda"])
 def test_the_locked_cudnn_has_kernels_for_the_papers_p100_and_v100(name):
     # From 9.11 on its builds for CUDA 12 begin with compute capability 7.5; these have 6.0 and 7.0.
@@ -190,7 +197,7 @@ def test_the_engine_of_a_job_is_that_of_its_spec():
 @pytest.mark.parametrize("path", [*LOCKS, *VERSIONS, *TOOLS], ids=lambda path: path.stem)
 def test_every_package_is_one_version_with_its_hashes(path):
     entries = re.split(r"\n(?=\S)", path.read_text().strip())
-    assert len(entries) > (50 if path in LOCKS else 10)
+    assert len(entries) > (50 if path in LOCKS else 10 if path in VERSIONS else 0)
     for entry in entries:
         assert re.match(r"[a-z0-9._-]+==[^\s;]+( ; [^\\]+)? \\\n", entry), entry.splitlines()[0]
         assert re.search(r"\n    --hash=sha256:[0-9a-f]{64}", entry), entry.splitlines()[0]

@@ -77,6 +77,30 @@ def test_the_wheel_has_every_file_of_the_program_and_none_of_its_tests(wheel, ch
     assert carried | modules == wanted
 
 
+def test_the_wheel_of_a_commit_has_the_same_bytes_wherever_it_is_built(as_repository, run, folder):
+    """Other rights, times, folders and files beside what git has: the wheel is of the commit alone."""
+    tree = folder / "tree"
+    as_repository(tree)
+    (tree / ".venv").symlink_to(sys.prefix)
+    (folder / "scratch").mkdir()
+
+    def made(mask, scratch):
+        asked = f'umask {mask} && TMPDIR="{scratch}" make --silent -o .venv/cpu wheel'
+        done = run(tree, "bash", "-c", asked)
+        assert done.returncode == 0, done.stdout + done.stderr
+        (found,) = (tree / "dist").glob("*.whl")
+        return found.rename(folder / f"made-with-{mask}.whl")
+
+    first = made("022", folder)
+    for path in (tree / "workflow").rglob("*.py"):
+        path.chmod(0o600)
+        os.utime(path, (0, 0))
+    (tree / "workflow/toolnoise/uncommitted.py").touch()
+    second = made("077", folder / "scratch")
+    assert first.read_bytes() == second.read_bytes()
+    assert len({entry.date_time for entry in zipfile.ZipFile(first).infolist()}) == 1
+
+
 def test_the_metadata_are_those_of_the_project(wheel):
     about = zipfile.ZipFile(wheel).read("toolnoise-0.1.0.dist-info/METADATA").decode()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

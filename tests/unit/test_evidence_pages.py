@@ -1,0 +1,77 @@
+"""Each interval that a page gives of a study stands in the metric files of `evidence/`, as it is rounded there."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from toolnoise.base.program import ROOT
+
+MINUS = "\N{MINUS SIGN}"
+NUMBER = rf"[-{MINUS}]?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?"
+# `20.4 % (18.6 to 22.4)`, and the same without a unit or with `points`, `times` or a comma.
+INTERVAL = re.compile(rf"({NUMBER})(?: %| points| times)?,? \(({NUMBER}) to ({NUMBER})\b")
+# Page, its part from one text to another, the studies, and what is of another study or of no metric file.
+PAGES = [
+    ("cifar10-pictures", "# A real study", "", ["cifar10-pictures-authors", "gpu-h100"], []),
+    ("gpu", "# On a GPU", "", ["gpu-h100"], []),
+    ("atlas", "# ", "", ["atlas-small"], []),
+    ("growth", "# ", "", ["growth-small"], []),
+    # The differences are what `toolnoise compare` said.
+    (
+        "outside",
+        "**The same noise as an engine's?**",
+        "## Runs that are already there",
+        ["outside-small"],
+        ["-0.26 points (-1.18 to 0.66", "1.00 (0.50 to 2.00", "0.11 points (-1.12 to 1.34"],
+    ),
+    # A ratio of SDs that is computed from `runs.csv`.
+    ("rarity", "### A group unlike its class", "## How it is measured", ["rarity-unlike"], ["0.50 (0.24 to 1.05"]),
+]
+
+
+def intervals(folder):
+    """Values, and the ends of their intervals and nulls, of all metric files of a study."""
+    found = []
+    for path in sorted((folder / "metrics").glob("*.csv")):
+        table = pd.read_csv(path, comment="#", low_memory=False)
+        for columns in (["value", "ci_low", "ci_high"], ["null", "null_low", "null_high"]):
+            if {*columns} <= {*table.columns}:
+                found.append(table[columns].apply(pd.to_numeric, errors="coerce").dropna().to_numpy())
+    return np.concatenate(found)
+
+
+def as_printed(text):
+    """The number, and how far another one may be from it that is printed the same."""
+    text = text.replace(MINUS, "-")
+    digits, _, exponent = text.replace(",", "").partition("e")
+    decimals = len(digits.partition(".")[2])
+    # 10,000 to 30,000: such numbers have one or two digits.
+    zeros = len(digits) - len(digits.rstrip("0")) if "," in text else 0
+    return float(digits) * 10.0 ** int(exponent or 0), 0.5001 * 10.0 ** (zeros - decimals + int(exponent or 0))
+
+
+def stands(match, known):
+    """Whether an interval is among the known ones, as it is or in percent."""
+    printed = [as_printed(text) for text in match.groups()]
+    return any(
+        np.all([abs(factor * known[:, at] - value) <= off for at, (value, off) in enumerate(printed)], axis=0).any()
+        for factor in (1, 100)
+    )
+
+
+@pytest.mark.parametrize(("page", "first", "last", "studies", "others"), PAGES, ids=[page[0] for page in PAGES])
+def test_every_interval_of_a_page_is_in_its_evidence(page, first, last, studies, others):
+    text = (ROOT / f"docs/{page}.md").read_text("utf-8")
+    part = text[text.index(first) : text.index(last) if last else None]
+    known = np.concatenate([intervals(ROOT / "evidence" / study) for study in studies])
+    given = [*INTERVAL.finditer(re.sub(r"\s+", " ", part))]
+    assert len(given) > 10
+    assert [match[0] for match in given if not stands(match, known)] == others
+
+
+def test_an_interval_that_is_off_by_its_last_digit_is_found():
+    known = np.array([[0.204095, 0.185911, 0.224058]])
+    assert stands(INTERVAL.search("20.4 % (18.6 to 22.4)"), known)
+    assert not stands(INTERVAL.search("20.4 % (18.5 to 22.4)"), known)
