@@ -154,3 +154,10 @@ def test_keras_still_has_the_copy_that_the_engine_for_pytorch_does_without():
     source = (folder / "src/backend/torch/nn.py").read_text()
     assert "def _transpose_spatial_inputs(inputs):" in source
     assert "torch.permute(inputs, (0, 3, 1, 2)).contiguous()" in source
+
+
+def test_what_is_set_for_numpys_libraries_is_forgotten_and_nothing_else(monkeypatch):
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
+    monkeypatch.setenv("TORCH_HOME", "here")
+    environment.forget_numerical()
+    assert "OPENBLAS_CORETYPE" not in os.environ and os.environ["TORCH_HOME"] == "here"

@@ -50,6 +50,12 @@ def impose(settings: dict[str, str]) -> dict[str, str]:
     return settings | {name: os.environ[name] for name in VISIBLE if name in os.environ}
 
 
+def forget_numerical() -> None:
+    """Remove what a user has set for NumPy's libraries: it decides bits, and no tooling declares it."""
+    for name in NUMERICAL:
+        os.environ.pop(name, None)
+
+
 def machine() -> dict[str, Any]:
     """A description of this machine."""
     return {

@@ -72,6 +72,7 @@ def train(
         words += command_line.words(model["deterministic"])
     secret = command_line.variables(words, f"models.{model['name']}.command")
     limit = model["limit"] * 60 if "limit" in model else None
+    environment.forget_numerical()
     with timings.measure("training"):
         _launch(command_line.filled(words, contract.values(job) | secret), variables, folder, limit, secret)
     for text in (out / outcome.HISTORY, out / outcome.METRIC):

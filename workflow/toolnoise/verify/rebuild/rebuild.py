@@ -262,9 +262,8 @@ def _perform(statement: Statement, given: dict[str, Any], folder: Path, scratch:
     with log.open("wb") as output:
         # A training prints its progress after every epoch.
         out = sys.stderr.fileno() if STEPS[statement.verb].place is Training else output
-        done = subprocess.run(
-            command, cwd=folder, env={**_variables(statement), "PYTHONPATH": path}, stdout=out, stderr=output
-        )
+        variables = {**_variables(statement), "PYTHONPATH": path}
+        done = subprocess.run(command, cwd=folder, env=variables, stdout=out, stderr=output)
     if done.returncode == 0:
         return ""
     lines = log.read_text("utf-8", "replace").strip().splitlines()
@@ -272,10 +271,14 @@ def _perform(statement: Statement, given: dict[str, Any], folder: Path, scratch:
 
 
 def _variables(statement: Statement) -> dict[str, str]:
-    """This process's environment variables, with the frameworks' variables as the job had them."""
+    """This process's environment variables, with the frameworks' variables as the job had them.
+
+    As in the workflow's jobs, `python` in the command of a training program is the Python of this environment.
+    """
     kept = {name: value for name, value in os.environ.items() if not environment.FRAMEWORK.fullmatch(name)}
     visible = {name: os.environ[name] for name in environment.VISIBLE if name in os.environ}
-    return kept | _recorded(statement) | visible
+    programs = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)))
+    return kept | {"PATH": programs} | _recorded(statement) | visible
 
 
 def _recorded(statement: Statement) -> dict[str, str]:
