@@ -7,6 +7,7 @@ import pytest
 from toolnoise.base import arrays, files
 from toolnoise.base.arrays import Rows
 from toolnoise.base.errors import BadInput
+from toolnoise.outside import tensors
 
 FOUND = {
     "images": np.arange(5 * 3 * 2, dtype=np.uint8).reshape(5, 3, 2),
@@ -14,6 +15,12 @@ FOUND = {
     "names": np.array(["one", "two"]),
     "count": np.array(7),
 }
+
+
+def npy(array):
+    made = io.BytesIO()
+    np.save(made, array, allow_pickle=True)
+    return made.getvalue()
 
 
 @pytest.fixture
@@ -128,12 +135,22 @@ def test_a_member_that_is_no_array_is_one_line(content, mapped, tmp_path):
         arrays.read_npz(zipped(tmp_path / "a.npz", [content]), mapped)
 
 
+@pytest.mark.filterwarnings("ignore:Duplicate name:UserWarning")
+@pytest.mark.parametrize("second", ["a.npy", "a"])
+@pytest.mark.parametrize("read", [arrays.read_npz, arrays.npz_names, tensors.read_npz])
+def test_two_members_for_one_array_are_one_line(read, second, tmp_path, refused):
+    with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
+        for number, name in enumerate(("a.npy", second)):
+            archive.writestr(name, npy(np.array(number)))
+    assert refused(read, tmp_path / "a.npz").startswith(
+        f"{tmp_path / 'a.npz'}: damaged or truncated (a is there 2 times)"
+    )
+
+
 @pytest.mark.parametrize("mapped", [(), ("a",)], ids=["read", "mapped"])
 def test_an_array_of_objects_is_one_line(mapped, tmp_path):
-    made = io.BytesIO()
-    np.save(made, np.array([{}, None], object), allow_pickle=True)
     with pytest.raises(BadInput, match=r"a\.npz: damaged or truncated \("):
-        arrays.read_npz(zipped(tmp_path / "a.npz", [made.getvalue()]), mapped)
+        arrays.read_npz(zipped(tmp_path / "a.npz", [npy(np.array([{}, None], object))]), mapped)
 
 
 @pytest.mark.parametrize("shape", [(10**30, 0), (0, 10**30), (2, 10**30, 0), (2**63, 0)])

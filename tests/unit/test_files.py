@@ -204,6 +204,21 @@ def test_json_that_cannot_be_read_elsewhere_is_never_written(place):
     assert not place.exists()
 
 
+AMBIGUOUS = {
+    '{"a": {"b": 1, "c": 2, "b": 3}}': "key 'b' is repeated",
+    '{"a": NaN}': "NaN is not a finite number",
+    "[-Infinity]": "-Infinity is not a finite number",
+    "1e999": "1e999 is not a finite number",
+}
+
+
+@pytest.mark.parametrize("read", [files.read_json, config.read_yaml])
+@pytest.mark.parametrize(("text", "found"), AMBIGUOUS.items())
+def test_json_that_two_readers_could_understand_differently_is_one_line(text, found, read, tmp_path, refused):
+    (tmp_path / "study.json").write_text(text)
+    assert found in refused(read, tmp_path / "study.json")
+
+
 @pytest.mark.parametrize(
     "read",
     [

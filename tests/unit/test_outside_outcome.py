@@ -131,6 +131,11 @@ WHOLE = safetensors(a=("F32", [1], b"1234"))
         ("weights.safetensors", WHOLE[:-1], "tensor a of F32 (1,) lies at bytes 0 to 4"),
         ("weights.safetensors", WHOLE + b"5", "1 bytes belong to no tensor"),
         ("weights.safetensors", WHOLE.replace(b'"F32"', b'"F99"'), "tensor a is of type 'F99', expected one of F64"),
+        (
+            "weights.safetensors",
+            WHOLE.replace(b"4]}}", b'4], "dtype": "F32"}}').replace(WHOLE[:8], bytes([WHOLE[0] + 16]) + bytes(7)),
+            "key 'dtype' is repeated",
+        ),
         ("weights.safetensors", WHOLE.replace(b"[1]", b"[9]"), "tensor a of F32 (9,) lies at bytes 0 to 4"),
         ("weights.safetensors", WHOLE.replace(b"[0, 4]", b"[4, 4]"), "tensor a of F32 (1,) lies at bytes 4 to 4"),
         ("weights.safetensors", WHOLE.replace(b"[0, 4]", b"[-4,0]"), "tensor a has the shape [1] at [-4, 0]"),

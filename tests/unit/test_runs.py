@@ -49,6 +49,22 @@ def test_a_missing_tensor_is_one_line(make_run, refused):
     assert line == f"{Path(record).parent / 'weights.npz'}: a/bias: no such tensor; every tensor of run.json"
 
 
+def test_a_column_that_is_there_twice_is_one_line(record, refused):
+    path = record.parent / "history.csv"
+    lines = path.read_text().splitlines()
+    path.write_text("".join(f"{line},{line.split(',')[0]}\n" for line in lines))
+    assert refused(runs.read(record).history) == f"{path}: line 1: found a column twice; the history that train wrote"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [('"status": ', '"status": "ok", "status": '), ('"epochs": 3', '"epochs": NaN')]
+)
+def test_a_record_that_two_readers_could_understand_differently_is_one_line(before, after, record, refused):
+    assert before in record.read_text()
+    record.write_text(record.read_text().replace(before, after, 1))
+    assert refused(runs.read, record).startswith(f"{record}: damaged or truncated (")
+
+
 @pytest.mark.parametrize("key", ["spec", "status", "epochs", "trainable"])
 def test_a_record_that_lacks_a_key_is_one_line(key, make_run, refused):
     record = make_run(1, lambda parts: parts["record"].pop(key))

@@ -10,6 +10,7 @@ import pytest
 
 from toolnoise.base import files
 from toolnoise.record import recorder, statements
+from toolnoise.record.envelope import Envelope
 from toolnoise.record.statements import CODE, COMMIT, INPUT, SOURCE, Artifact, Statement
 
 STATEMENT = Statement(
@@ -135,6 +136,13 @@ DAMAGE = {
     "no digest": without("subject", 0, "digest"),
     "a short digest": put("abc", "subject", 0, "digest", "sha256"),
     "a digest in capitals": put("A" * 64, "subject", 0, "digest", "sha256"),
+    "a second digest of an output": put("0" * 128, "subject", 0, "digest", "sha512"),
+    "a second digest of an input": put(
+        "0" * 128, "predicate", "buildDefinition", "resolvedDependencies", 0, "digest", "sha512"
+    ),
+    "a second digest of a commit": put(
+        "0" * 64, "predicate", "buildDefinition", "resolvedDependencies", 3, "digest", "sha256"
+    ),
     "a name that is none": put(7, "subject", 0, "name"),
     "a size below zero": put(-1, "subject", 0, "annotations", "size"),
     "a size that is none": put("12", "subject", 0, "annotations", "size"),
@@ -151,6 +159,26 @@ def test_what_is_no_statement_is_one_line(path, refused, damage):
     DAMAGE[damage](value)
     path.write_text(json.dumps(value))
     assert refused(statements.read, path).startswith(f"{path}: ")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [('"_type": ', '"_type": "none", "_type": '), ('"size": 12', '"size": NaN'), ('"size": 12', '"size": 1e999')],
+)
+@pytest.mark.parametrize("signed", [False, True])
+def test_a_statement_that_two_readers_could_understand_differently_is_one_line(signed, before, after, path, refused):
+    assert before in path.read_text()
+    text = path.read_text().replace(before, after, 1)
+    if signed:
+        text = json.dumps(Envelope(text.encode()).as_json())
+    path.write_text(text)
+    assert refused(statements.read, path).startswith(f"{path}: damaged or truncated (")
+
+
+def test_an_envelope_that_two_readers_could_understand_differently_is_one_line(path, refused):
+    text = json.dumps(Envelope(path.read_bytes()).as_json())
+    path.write_text(text.replace("{", '{"payload": "e30=", ', 1))
+    assert "key 'payload' is repeated" in refused(statements.read, path)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import os
 import struct
 import sys
 import zipfile
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -80,7 +81,15 @@ def filling_npy(path: str | Path, shape: tuple[int, ...]) -> Iterator[np.ndarray
 def npz_names(path: str | Path) -> list[str]:
     """The names of the arrays in an .npz file."""
     with readable(path, "a whole .npz file"), zipfile.ZipFile(path) as archive:
+        require_distinct(archive.namelist())
         return [name.removesuffix(".npy") for name in archive.namelist()]
+
+
+def require_distinct(members: Iterable[str]) -> None:
+    """Refuse two members of an .npz for one array: NumPy would read only one of them, without a word."""
+    for name, count in Counter(name.removesuffix(".npy") for name in members).items():
+        if count > 1:
+            raise ValueError(f"{name} is there {count} times")
 
 
 def read_npz(path: str | Path, mapped: Collection[str] = ()) -> dict[str, np.ndarray]:
@@ -109,6 +118,7 @@ class _Member(NamedTuple):
 
 def _members(path: str | Path, archive: zipfile.ZipFile) -> Iterator[_Member]:
     """The arrays of an .npz, none larger than allowed or claiming more numbers than it has: NumPy makes room first."""
+    require_distinct(archive.namelist())
     for info in archive.infolist():
         if info.compress_type != zipfile.ZIP_STORED:
             require_unpacked(path, info.filename, info.file_size, info.compress_size)

@@ -9,12 +9,14 @@ import csv
 import hashlib
 import json
 import lzma
+import math
 import os
 import stat
 import tarfile
 import tokenize
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -137,7 +139,29 @@ def write_json(path: str | Path, value: object) -> None:
 def read_json(path: str | Path) -> Any:
     """Read a JSON file."""
     with readable(path, "a JSON file"):
-        return json.loads(read_text(path))
+        return parse_json(read_text(path))
+
+
+def parse_json(text: str) -> Any:
+    """The values of a JSON text; ValueError if two readers could understand it differently.
+
+    Python keeps the last of two equal keys, other readers the first. NaN and infinities are no JSON.
+    """
+    return json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_finite, parse_float=_finite)
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        repeated = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+        raise ValueError(f"key {repeated!r} is repeated")
+    return found
+
+
+def _finite(number: str) -> float:
+    if not math.isfinite(value := float(number)):
+        raise ValueError(f"{number} is not a finite number")
+    return value
 
 
 def read_text(path: str | Path) -> str:

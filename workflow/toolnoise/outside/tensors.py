@@ -4,7 +4,6 @@ Such a file may be damaged or hostile. Nothing is unpickled, and no size that a 
 what the file has.
 """
 
-import json
 import math
 import zipfile
 from collections.abc import Mapping
@@ -13,8 +12,9 @@ from typing import IO, Any
 
 import numpy as np
 
+from toolnoise.base.arrays import require_distinct
 from toolnoise.base.errors import BadInput
-from toolnoise.base.files import readable
+from toolnoise.base.files import parse_json, readable
 
 MOST_HEADER = 1 << 24  # bytes
 MOST_COPIED = 1 << 33  # bytes of an .npz, which may be compressed a thousandfold
@@ -46,6 +46,7 @@ def read_npz(path: Path) -> dict[str, np.ndarray]:
     """The arrays of an .npz file by name."""
     with readable(path, "a whole .npz file"), zipfile.ZipFile(path) as archive:
         members = archive.infolist()
+        require_distinct(member.filename for member in members)
         size = sum(member.file_size for member in members)
         if size > MOST_COPIED:
             raise BadInput(path, "", f"found {size} bytes of arrays", f"at most {MOST_COPIED}; or .safetensors")
@@ -68,7 +69,7 @@ def read_safetensors(path: Path) -> dict[str, np.ndarray]:
             length = int.from_bytes(_exactly(file, 8), "little")
             if length > min(MOST_HEADER, size - 8):
                 raise ValueError(f"a header of {length} bytes")
-            header = json.loads(_exactly(file, length).decode())
+            header = parse_json(_exactly(file, length).decode())
         if not isinstance(header, dict):
             raise ValueError("the header is no object")
         header.pop("__metadata__", None)

@@ -6,11 +6,11 @@ cannot pass for one on a statement. The payload is the statement file, byte for 
 
 import base64
 import hashlib
-import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolnoise.base.errors import BadInput
+from toolnoise.base.files import parse_json
 
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 # Each takes a process to verify.
@@ -53,7 +53,7 @@ class Envelope(NamedTuple):
 def unpack(content: bytes, path: str | Path) -> Envelope:
     """The envelope in a file's bytes; its signatures are verified elsewhere."""
     try:
-        value = json.loads(content.decode())
+        value = parse_json(content.decode())
     except (ValueError, RecursionError) as error:
         raise BadInput(path, "", f"damaged or truncated ({error})", WANTED) from None
     if not isinstance(value, dict) or "payload" not in value:

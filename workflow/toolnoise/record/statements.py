@@ -6,7 +6,6 @@ study's folder, at the path of the job's first output. Keys are sorted, so the s
 only in times and machine.
 """
 
-import json
 import re
 from collections.abc import Mapping
 from datetime import datetime
@@ -14,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 from toolnoise.base.errors import BadInput
-from toolnoise.base.files import read_bytes, readable
+from toolnoise.base.files import parse_json, read_bytes, readable
 from toolnoise.record import envelope
 from toolnoise.record.envelope import Envelope
 
@@ -147,7 +146,7 @@ def parse(content: bytes, path: str | Path) -> Statement:
 def opened(signed: Envelope, path: str | Path) -> Statement:
     """The statement in an envelope that was read from `path`."""
     try:
-        about = _object(json.loads(signed.payload.decode()), "", path)
+        about = _object(parse_json(signed.payload.decode()), "", path)
     except (ValueError, RecursionError) as error:
         raise BadInput(path, "", f"damaged or truncated ({error})", f"expected {WANTED}") from None
     for key, wanted in (("_type", TYPE), ("predicateType", PREDICATE)):
@@ -195,10 +194,14 @@ def _artifact(value: Any, key: str, path: str | Path) -> Artifact:
     about = _object(value, key, path)
     notes, digest = _notes(about), _object(about.get("digest"), f"{key}.digest", path)
     kind = str(notes.get("kind", ""))
-    name, sha = about.get("name"), digest.get("gitCommit" if kind == COMMIT else "sha256")
+    algorithm = "gitCommit" if kind == COMMIT else "sha256"
+    name, sha = about.get("name"), digest.get(algorithm)
     pattern = r"[0-9a-f]{40}|[0-9a-f]{64}" if kind == COMMIT else r"[0-9a-f]{64}"
     if not isinstance(name, str) or not isinstance(sha, str) or not re.fullmatch(pattern, sha):
         raise BadInput(path, key, f"{name!r} has no name or no SHA-256", WANTED)
+    if len(digest) > 1:
+        # Nothing here reads another one, so it could contradict the first, and be what somebody else reads.
+        raise BadInput(path, key, f"{name!r} has the digests {', '.join(sorted(digest))}", f"allowed: {algorithm}")
     size = notes.get("size")
     if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 0):
         raise BadInput(path, key, f"{name!r} has a size of {size!r}", "a number of bytes")

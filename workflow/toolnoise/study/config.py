@@ -11,7 +11,6 @@ import itertools
 import json
 import re
 import sys
-from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -48,14 +47,8 @@ def read_yaml(path: str | Path) -> Any:
 
 
 def _json(text: str, path: str | Path) -> Any:
-    def mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        for key, count in Counter(key for key, _ in pairs).items():
-            if count > 1:
-                raise ValueError(f"key {key!r} is repeated")
-        return dict(pairs)
-
     try:
-        return json.loads(text, object_pairs_hook=mapping)
+        return files.parse_json(text)
     except (ValueError, RecursionError) as error:
         raise BadInput(path, "", str(error), "expected JSON") from None
 

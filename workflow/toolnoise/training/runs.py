@@ -166,7 +166,10 @@ class Run(NamedTuple):
         path = self.folder / "history.csv"
         with readable(path, "the history that train wrote"):
             text = read_text(path)
-            rows = list(csv.DictReader(io.StringIO(text)))
+            reader = csv.DictReader(io.StringIO(text))
+            rows = list(reader)
+        if len(names := reader.fieldnames or ()) > len(set(names)):
+            raise BadInput(path, "line 1", "found a column twice", "the history that train wrote")
         # A training program of others has columns of its own.
         trained = NUMBERS if "epochs" in self.record["spec"]["recipe"] else ()
         for column in ("epoch", *trained, "weights_sha256", "tensors_sha256"):

@@ -16,7 +16,7 @@ import numpy as np
 
 from toolnoise.base.arrays import read_npy, read_npz
 from toolnoise.base.errors import BadInput
-from toolnoise.base.files import read_text, readable
+from toolnoise.base.files import read_json, read_text, readable
 
 # Keys of records and indexes: the duration, the machine, and the epoch at which an interrupted run resumed.
 OCCASION = ("seconds", "observed", "resumed_after")
@@ -59,7 +59,7 @@ def holds_times(path: str | Path) -> bool:
     path = Path(path)
     if path.name == "history.csv":
         return True
-    return path.suffix == ".json" and isinstance(about := _json(path), dict) and "seconds" in about
+    return path.suffix == ".json" and isinstance(about := read_json(path), dict) and "seconds" in about
 
 
 def changes(one: Any, other: Any, key: str = "") -> Iterator[Change]:
@@ -81,7 +81,7 @@ def _compared(one: Path, other: Path) -> FileDifference | None:
     if one.name == "history.csv":
         return _compared_values(*(list(_history(path)) for path in (one, other)), "times")
     if one.suffix == ".json":
-        return _compared_values(*(_without_occasion(_json(path)) for path in (one, other)), "times and machine")
+        return _compared_values(*(_without_occasion(read_json(path)) for path in (one, other)), "times and machine")
     if one.suffix == ".npz":
         return FileDifference(False, first=_first_array(read_npz(one), read_npz(other)))
     if one.suffix == ".npy":
@@ -111,11 +111,6 @@ def _history(path: Path) -> Iterator[dict[str, str]]:
 
 def _without_occasion(value: Any) -> Any:
     return {key: part for key, part in value.items() if key not in OCCASION} if isinstance(value, dict) else value
-
-
-def _json(path: Path) -> Any:
-    with readable(path, "a JSON file"):
-        return json.loads(read_text(path))
 
 
 def _first_array(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> str:
