@@ -25,22 +25,27 @@ class UnansweredError(Exception):
 
 
 def main() -> None:
-    """Print what is known and end with its exit code."""
+    """Print what is known, also if OSV did not answer to the end, and end with its exit code."""
     until = time.monotonic() + SECONDS
+    packages, unanswered, n_locks = [], "", 0
     try:
-        packages = [package for locks in TOGETHER for package in _asked(locks, until - time.monotonic())]
+        for locks in TOGETHER:
+            packages += _asked(locks, until - time.monotonic())
+            n_locks += len(locks)
     except UnansweredError as why:
-        print(f"The advisories could not be asked for: {why}")
-        return
+        unanswered = f"The advisories could not be asked for: {why}"
     known = {
         f"{package['name']} {package['version']}: {advisory['id']}, mended in "
         + (", ".join(advisory["fix_versions"]) or "no version")
         for package in packages
         for advisory in package["vulns"]
     }
-    print(*sorted(known) or ["No advisory is known."], sep="\n")
-    n_packages = len({(package["name"], package["version"]) for package in packages})
-    print(f"{n_packages} packages of {sum(map(len, TOGETHER))} lock files were asked for.")
+    if packages:
+        print(*sorted(known) or ["No advisory is known."], sep="\n")
+        n_packages = len({(package["name"], package["version"]) for package in packages})
+        print(f"{n_packages} packages of {n_locks} lock files were asked for.")
+    if unanswered:
+        print(unanswered)
     sys.exit(bool(known))
 
 

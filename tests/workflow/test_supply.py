@@ -33,7 +33,7 @@ def osv():
         def do_POST(self):
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             served.asked.append((asked["package"]["name"], asked["version"]))
-            self.send_response(served.status)
+            self.send_response(503 if asked["package"]["name"] in served.silent else served.status)
             self.end_headers()
             self.wfile.write(json.dumps(served.answers.get(asked["package"]["name"], {})).encode())
 
@@ -42,7 +42,7 @@ def osv():
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answers) as served:
         served.address = f"http://127.0.0.1:{served.server_port}"
-        served.status, served.answers, served.asked = 200, {}, []
+        served.status, served.silent, served.answers, served.asked = 200, set(), {}, []
         thread = threading.Thread(target=served.serve_forever)
         thread.start()
         yield served
@@ -95,6 +95,20 @@ def test_without_an_answer_it_says_so_and_fails_nothing(ask, osv, one_package):
     for done in (ask(osv.address, root=one_package), ask("http://127.0.0.1:1", root=one_package)):
         assert done.returncode == 0, done.stderr
         assert re.fullmatch(r"The advisories could not be asked for: \S+Error.*\n", done.stdout)
+
+
+def test_what_is_known_before_the_answers_end_fails(ask, osv, one_package):
+    (one_package / "requirements/tools").mkdir()
+    (one_package / "requirements/tools/other.txt").write_text(f"scipy==1.17.1 --hash=sha256:{64 * 'b'}\n")
+    osv.answers["numpy"], osv.silent = {"vulns": [ADVISORY]}, {"scipy"}
+    done = ask(osv.address, root=one_package)
+    assert done.returncode == 1
+    first, counted, unanswered = done.stdout.splitlines()
+    assert (first, counted) == (
+        "numpy 2.4.6: PYSEC-2026-1, mended in 99.1",
+        "1 packages of 1 lock files were asked for.",
+    )
+    assert unanswered.startswith("The advisories could not be asked for: ")
 
 
 def test_a_lock_file_without_hashes_fails(ask, osv, one_package):
