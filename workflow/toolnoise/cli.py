@@ -25,6 +25,7 @@ from toolnoise.study import layout
 from toolnoise.study.cells import Cell
 
 if TYPE_CHECKING:
+    from toolnoise.provenance.record.signing import AllowedSigners
     from toolnoise.study.study import Study
 
 MOST_PROCESSES = 256
@@ -234,12 +235,24 @@ def _slim(options: argparse.Namespace) -> None:
     print(f"{options.out}: {copied} files copied, {left_out} left out")
 
 
-def _import(options: argparse.Namespace) -> None:
+@contextmanager
+def _required(options: argparse.Namespace) -> "Iterator[tuple[AllowedSigners | None, AllowedSigners | None]]":
+    """Those who must have signed the statements, and the one who must have signed the root."""
     from toolnoise.provenance.record import signing
+
+    listed, key, revoked = options.require_signatures, vars(options).get("require_signature"), options.revoked_keys
+    if revoked and not (listed or key):
+        wanted = "--require-signatures or --require-signature beside it"
+        raise BadInput("command line", "--revoked-keys", "no signature is required", wanted)
+    signers = signing.AllowedSigners(listed, revoked) if listed else None
+    with signing.only(key, revoked) if key else nullcontext() as owner:
+        yield signers, owner
+
+
+def _import(options: argparse.Namespace) -> None:
     from toolnoise.provenance.share import importing
 
-    signers = signing.AllowedSigners(options.require_signatures) if options.require_signatures else None
-    with signing.only(options.require_signature) if options.require_signature else nullcontext() as key:
+    with _required(options) as (signers, key):
         counts = importing.take(
             options.archive, options.into, options.study, other_code=options.other_code, signers=signers, key=key
         )
@@ -249,9 +262,9 @@ def _import(options: argparse.Namespace) -> None:
 def _audit(options: argparse.Namespace) -> None:
     from toolnoise.base import scratch
     from toolnoise.provenance.audit import cache, examine, repair
-    from toolnoise.provenance.audit.rules import ROOT_SIGNED, RULES, SIGNED
+    from toolnoise.provenance.audit.rules import ROOT_SIGNED, RULES, SIGNED, replay, rule
     from toolnoise.provenance.rebuild import recompute
-    from toolnoise.provenance.record import signing, tree
+    from toolnoise.provenance.record import tree
 
     if options.processes is not None and not 1 <= options.processes <= MOST_PROCESSES:
         wanted = f"a number from 1 to {MOST_PROCESSES}"
@@ -262,24 +275,23 @@ def _audit(options: argparse.Namespace) -> None:
         recompute.RULE: options.recompute,
     }
     rules = (*RULES, *(rule for rule, wanted in asked.items() if wanted))
-    signers = signing.AllowedSigners(options.require_signatures) if options.require_signatures else None
+    if options.not_before:
+        rules = (*rules, rule(replay.not_before(options.not_before)))
 
-    def examined() -> examine.Audit:
+    def examined(signers: "AllowedSigners | None", key: "AllowedSigners | None") -> examine.Audit:
         found = tree.load(options.results)
-        with (
-            signing.only(options.require_signature) if options.require_signature else nullcontext() as key,
-            cache.opened(options.results, trusted=not options.strict) if options.cache else nullcontext() as known,
-        ):
+        with cache.opened(options.results, trusted=not options.strict) if options.cache else nullcontext() as known:
             return examine.examine(found, options.processes, rules=rules, signers=signers, key=key, cache=known)
 
-    if options.clean:
-        for one in tree.load(options.results).trees:
-            for path in scratch.clean(one.root) if one.study or one.statements else []:
-                print(f"removed: {tree.shown(str(path))}", file=sys.stderr)
-    found = examined()
-    if options.repair and not found.is_clean(strict=False):
-        repair.run(found)
-        found = examined()
+    with _required(options) as required:
+        if options.clean:
+            for one in tree.load(options.results).trees:
+                for path in scratch.clean(one.root) if one.study or one.statements else []:
+                    print(f"removed: {tree.shown(str(path))}", file=sys.stderr)
+        found = examined(*required)
+        if options.repair and not found.is_clean(strict=False):
+            repair.run(found)
+            found = examined(*required)
     if options.html:
         from toolnoise.provenance.page import page
 
@@ -302,10 +314,9 @@ def _crate(options: argparse.Namespace) -> None:
 
 def _page(options: argparse.Namespace) -> None:
     from toolnoise.pages import whole
-    from toolnoise.provenance.record import signing
 
-    signers = signing.AllowedSigners(options.require_signatures) if options.require_signatures else None
-    written, left_out = whole.publish(options.results, options.out, options.anonymous, signers)
+    with _required(options) as (signers, _):
+        written, left_out = whole.publish(options.results, options.out, options.anonymous, signers)
     named = f"; left out, because they name somebody or are not there: {', '.join(left_out)}" if left_out else ""
     print(f"{options.out}/index.html: {written} files{named}")
 
@@ -451,8 +462,8 @@ BY_HAND = [
         _audit,
         "trace every result back to data, code, seed and machine; exit code 1 if there are findings",
         (
-            *("RESULTS", "strict?", "recompute?", "require-signatures?", "require-signature?", "json?", "html?"),
-            *("processes?", "clean?", "repair?", "cache?"),
+            *("RESULTS", "strict?", "recompute?", "require-signatures?", "require-signature?", "revoked-keys?"),
+            *("not-before?", "json?", "html?", "processes?", "clean?", "repair?", "cache?"),
         ),
         "toolnoise audit results/demo --html audit.html",
     ),
@@ -460,7 +471,7 @@ BY_HAND = [
         "page",
         _page,
         "write a study's page into a folder to send or to publish; the workflow writes results/<study>/index.html",
-        ("RESULTS", "out", "anonymous?", "require-signatures?"),
+        ("RESULTS", "out", "anonymous?", "require-signatures?", "revoked-keys?"),
         "toolnoise page results/demo --out demo-page",
     ),
     Verb(
@@ -481,7 +492,7 @@ BY_HAND = [
         "import",
         _import,
         "verify an archive from `toolnoise export` and add its runs to the study's results here",
-        ("ARCHIVE", "into?", "study?", "other-code?", "require-signatures?", "require-signature?"),
+        ("ARCHIVE", "into?", "study?", "other-code?", "require-signatures?", "require-signature?", "revoked-keys?"),
         "toolnoise import demo.tar.gz",
     ),
     Verb(
