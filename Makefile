@@ -1,4 +1,5 @@
-# The commands of the README. `make demo` needs Python 3.11, make and git; `make test` also needs OpenSSH's client.
+# The commands of the README. `make demo` needs Python 3.11, make and git; `make test` also needs OpenSSH's client and
+# OpenSSL's program.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
@@ -95,9 +96,9 @@ $(ENVIRONMENTS): .environments/%: requirements/versions/%.txt pyproject.toml
 	$@/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . && \
 	touch $@ || { rm -rf $@; exit 1; }
 
-# Checks that the workflow can be laid out as the Snakemake workflow catalogue says.
-.environments/snakedeploy: requirements/tools/snakedeploy.txt
-	@echo "installing snakedeploy into $@: about 45 MB to download"
+# Programs of others, for tests: one lays the workflow out as its catalogue says, one verifies model.sig.
+.environments/snakedeploy .environments/model-signing: .environments/%: requirements/tools/%.txt
+	@echo "installing $* into $@: at most 45 MB to download"
 	@rm -rf $@
 	@$(PYTHON) -m venv $@ && \
 	$@/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement $< && \

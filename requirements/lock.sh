@@ -33,12 +33,14 @@ lock --extra run --extra jax --extra dev >requirements/jax-dev.txt
 
 # Programs for tests, each in an environment of its own.
 tool() {
-  echo "$2" |
+  printf '%s\n' "${@:2}" |
     uv --no-config pip compile - --python-version 3.11 --generate-hashes --no-annotate --no-header \
       --no-emit-index-url --output-file "$PWD/requirements/tools/$1.txt" >/dev/null
 }
 mkdir -p requirements/tools
 tool snakedeploy snakedeploy
+# model-signing 1.1.1 imports pyopenssl without requiring it.
+tool model-signing model-signing pyopenssl
 
 # Other versions of one framework, on Linux, with what `train` and `predict` import and no more. Keras is the same in
 # all, so that it does not explain a difference between versions.

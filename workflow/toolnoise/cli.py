@@ -198,8 +198,15 @@ def _rebuild(options: argparse.Namespace) -> None:
 
 
 def _sign(options: argparse.Namespace) -> None:
-    from toolnoise.provenance.record import signing
+    from toolnoise.provenance.record import model_signature, signing
+    from toolnoise.provenance.record.tree import MODEL_SIGNATURE
 
+    if options.model_signing:
+        if options.root:
+            raise BadInput("command line", "--root", "found beside --model-signing", "one of the two")
+        count = model_signature.sign(options.results, options.key)
+        print(f"signed {count} files in {MODEL_SIGNATURE}: verify it with `model_signing verify key`, or the audit")
+        return
     signed, before = signing.sign(options.results, options.key, root=options.root)
     print(f"signed {signed} statements" + (f"; {before} had a signature by this key" if before else ""))
 
@@ -262,7 +269,7 @@ def _import(options: argparse.Namespace) -> None:
 def _audit(options: argparse.Namespace) -> None:
     from toolnoise.base import scratch
     from toolnoise.provenance.audit import cache, examine, repair
-    from toolnoise.provenance.audit.rules import ROOT_SIGNED, RULES, SIGNED, replay, rule
+    from toolnoise.provenance.audit.rules import ROOT_SIGNED, RULES, SIGNED, model, replay, rule
     from toolnoise.provenance.rebuild import recompute
     from toolnoise.provenance.record import tree
 
@@ -277,6 +284,8 @@ def _audit(options: argparse.Namespace) -> None:
     rules = (*RULES, *(rule for rule, wanted in asked.items() if wanted))
     if options.not_before:
         rules = (*rules, rule(replay.not_before(options.not_before)))
+    if options.require_model_signature:
+        rules = (*rules, rule(model.signed_by(options.require_model_signature)))
 
     def examined(signers: "AllowedSigners | None", key: "AllowedSigners | None") -> examine.Audit:
         found = tree.load(options.results)
@@ -463,7 +472,7 @@ BY_HAND = [
         "trace every result back to data, code, seed and machine; exit code 1 if there are findings",
         (
             *("RESULTS", "strict?", "recompute?", "require-signatures?", "require-signature?", "revoked-keys?"),
-            *("not-before?", "json?", "html?", "processes?", "clean?", "repair?", "cache?"),
+            *("not-before?", "require-model-signature?", "json?", "html?", "processes?", "clean?", "repair?", "cache?"),
         ),
         "toolnoise audit results/demo --html audit.html",
     ),
@@ -478,7 +487,7 @@ BY_HAND = [
         "sign",
         _sign,
         "sign every statement of a results folder, or the root alone, with an SSH key",
-        ("RESULTS", "key", "root?"),
+        ("RESULTS", "key", "root?", "model-signing?"),
         "toolnoise sign results/demo --key ~/.ssh/id_ed25519 --root",
     ),
     Verb(

@@ -15,7 +15,7 @@ from toolnoise.base.printing import aligned, size
 from toolnoise.base.progress import progress
 from toolnoise.provenance.audit.cache import Cache
 from toolnoise.provenance.audit.evidence import Evidence, guarded
-from toolnoise.provenance.audit.rules import ROOT_SIGNED, RULES, SIGNED, Rule, origins, root
+from toolnoise.provenance.audit.rules import ROOT_SIGNED, RULES, SIGNED, Rule, model, origins, root
 from toolnoise.provenance.audit.rules.origins import Stale
 from toolnoise.provenance.record import anonymous
 from toolnoise.provenance.record.hashing import Hashed, sha256_of_all
@@ -89,7 +89,7 @@ class Audit(NamedTuple):
     @property
     def roots(self) -> list[str]:
         """For each study its root, or that it has none."""
-        return [line for one in self.evidence for line in root.lines(one)]
+        return [line for one in self.evidence for line in (*root.lines(one), *model.lines(one))]
 
     def is_clean(self, strict: bool) -> bool:
         """Whether there are no findings and, if `strict`, no stale results."""
