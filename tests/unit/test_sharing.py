@@ -650,6 +650,8 @@ def test_signed_statements_travel_as_they_are_and_may_be_required(whole, here, t
     signing.sign(site / "results", tmp_path / "key")
     exporting.export(site / "results/shared", tmp_path / "signed.tar.gz")
     assert take(tmp_path / "signed.tar.gz", signers=signers).jobs == whole.told.jobs
+    with_revoked = signing.AllowedSigners(tmp_path / "allowed", tmp_path / "key.pub")
+    assert "with a revoked key" in refused(lambda: take(tmp_path / "signed.tar.gz", signers=with_revoked))
     name = statements.path_for(f"results/shared/runs/smallcnn/digits/{RUN}")
     assert (here / name).read_bytes() == (site / name).read_bytes()
     assert signers.check(here / name, statements.read(here / name)).principals == ("ann@example.org",)

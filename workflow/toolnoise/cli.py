@@ -25,6 +25,7 @@ from toolnoise.study import layout
 from toolnoise.study.cells import Cell
 
 if TYPE_CHECKING:
+    from toolnoise.record.signing import AllowedSigners
     from toolnoise.study.study import Study
 
 MOST_PROCESSES = 256
@@ -197,8 +198,15 @@ def _rebuild(options: argparse.Namespace) -> None:
 
 
 def _sign(options: argparse.Namespace) -> None:
-    from toolnoise.record import signing
+    from toolnoise.record import model_signature, signing
+    from toolnoise.record.tree import MODEL_SIGNATURE
 
+    if options.model_signing:
+        if options.root:
+            raise BadInput("command line", "--root", "found beside --model-signing", "one of the two")
+        count = model_signature.sign(options.results, options.key)
+        print(f"signed {count} files in {MODEL_SIGNATURE}: verify it with `model_signing verify key`, or the audit")
+        return
     signed, before = signing.sign(options.results, options.key, root=options.root)
     print(f"signed {signed} statements" + (f"; {before} had a signature by this key" if before else ""))
 
@@ -235,12 +243,24 @@ def _slim(options: argparse.Namespace) -> None:
     print(f"{options.out}: {copied} files copied, {left_out} left out")
 
 
-def _import(options: argparse.Namespace) -> None:
+@contextmanager
+def _required(options: argparse.Namespace) -> "Iterator[tuple[AllowedSigners | None, AllowedSigners | None]]":
+    """Those who must have signed the statements, and the one who must have signed the root."""
     from toolnoise.record import signing
+
+    listed, key, revoked = options.require_signatures, vars(options).get("require_signature"), options.revoked_keys
+    if revoked and not (listed or key):
+        wanted = "--require-signatures or --require-signature beside it"
+        raise BadInput("command line", "--revoked-keys", "no signature is required", wanted)
+    signers = signing.AllowedSigners(listed, revoked) if listed else None
+    with signing.only(key, revoked) if key else nullcontext() as owner:
+        yield signers, owner
+
+
+def _import(options: argparse.Namespace) -> None:
     from toolnoise.verify.share import importing
 
-    signers = signing.AllowedSigners(options.require_signatures) if options.require_signatures else None
-    with signing.only(options.require_signature) if options.require_signature else nullcontext() as key:
+    with _required(options) as (signers, key):
         counts = importing.take(
             options.archive, options.into, options.study, other_code=options.other_code, signers=signers, key=key
         )
@@ -249,9 +269,9 @@ def _import(options: argparse.Namespace) -> None:
 
 def _audit(options: argparse.Namespace) -> None:
     from toolnoise.base import scratch
-    from toolnoise.record import signing, tree
+    from toolnoise.record import tree
     from toolnoise.verify.audit import cache, examine, repair
-    from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED
+    from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED, model, replay, rule
     from toolnoise.verify.rebuild import recompute
 
     if options.processes is not None and not 1 <= options.processes <= MOST_PROCESSES:
@@ -263,25 +283,26 @@ def _audit(options: argparse.Namespace) -> None:
         recompute.RULE: options.recompute,
     }
     rules = (*RULES, *(rule for rule, wanted in asked.items() if wanted))
-    signers = signing.AllowedSigners(options.require_signatures) if options.require_signatures else None
+    if options.not_before:
+        rules = (*rules, rule(replay.not_before(options.not_before)))
+    if options.require_model_signature:
+        rules = (*rules, rule(model.signed_by(options.require_model_signature)))
 
-    def examined() -> examine.Audit:
+    def examined(signers: "AllowedSigners | None", key: "AllowedSigners | None") -> examine.Audit:
         found = tree.load(options.results)
-        with (
-            signing.only(options.require_signature) if options.require_signature else nullcontext() as key,
-            cache.opened(options.results, trusted=not options.strict) if options.cache else nullcontext() as known,
-        ):
+        with cache.opened(options.results, trusted=not options.strict) if options.cache else nullcontext() as known:
             given = {"rules": rules, "signers": signers, "key": key, "cache": known}
             return examine.examine(found, options.processes, **given, skew=options.clock_skew)
 
-    if options.clean:
-        for one in tree.load(options.results).trees:
-            for path in scratch.clean(one.root) if one.study or one.statements else []:
-                print(f"removed: {tree.shown(str(path))}", file=sys.stderr)
-    found = examined()
-    if options.repair and not found.is_clean(strict=False):
-        repair.run(found)
-        found = examined()
+    with _required(options) as required:
+        if options.clean:
+            for one in tree.load(options.results).trees:
+                for path in scratch.clean(one.root) if one.study or one.statements else []:
+                    print(f"removed: {tree.shown(str(path))}", file=sys.stderr)
+        found = examined(*required)
+        if options.repair and not found.is_clean(strict=False):
+            repair.run(found)
+            found = examined(*required)
     if options.html:
         from toolnoise.verify.page import page
 
@@ -306,10 +327,11 @@ def _crate(options: argparse.Namespace) -> None:
 
 def _page(options: argparse.Namespace) -> None:
     from toolnoise.pages import whole
-    from toolnoise.record import signing
 
-    signers = signing.AllowedSigners(options.require_signatures) if options.require_signatures else None
-    written, left_out = whole.publish(options.results, options.out, options.anonymous, signers, options.no_credential)
+    with _required(options) as (signers, _):
+        written, left_out = whole.publish(
+            options.results, options.out, options.anonymous, signers, options.no_credential
+        )
     named = f"; left out, because they name somebody or are not there: {', '.join(left_out)}" if left_out else ""
     print(f"{options.out}/index.html: {written} files{named}")
 
@@ -455,8 +477,9 @@ BY_HAND = [
         _audit,
         "trace every result back to data, code, seed and machine; exit code 1 if there are findings",
         (
-            *("RESULTS", "strict?", "recompute?", "require-signatures?", "require-signature?", "json?", "html?"),
-            *("processes?", "clean?", "repair?", "cache?", "clock-skew?"),
+            *("RESULTS", "strict?", "recompute?", "require-signatures?", "require-signature?", "revoked-keys?"),
+            *("not-before?", "require-model-signature?", "json?", "html?", "processes?", "clean?", "repair?", "cache?"),
+            "clock-skew?",
         ),
         "toolnoise audit results/demo --html audit.html",
     ),
@@ -464,14 +487,14 @@ BY_HAND = [
         "page",
         _page,
         "write a study's page into a folder to send or to publish; the workflow writes results/<study>/index.html",
-        ("RESULTS", "out", "anonymous?", "no-credential?", "require-signatures?"),
+        ("RESULTS", "out", "anonymous?", "no-credential?", "require-signatures?", "revoked-keys?"),
         "toolnoise page results/demo --out demo-page",
     ),
     Verb(
         "sign",
         _sign,
         "sign every statement of a results folder, or the root alone, with an SSH key",
-        ("RESULTS", "key", "root?"),
+        ("RESULTS", "key", "root?", "model-signing?"),
         "toolnoise sign results/demo --key ~/.ssh/id_ed25519 --root",
     ),
     Verb(
@@ -485,7 +508,7 @@ BY_HAND = [
         "import",
         _import,
         "verify an archive from `toolnoise export` and add its runs to the study's results here",
-        ("ARCHIVE", "into?", "study?", "other-code?", "require-signatures?", "require-signature?"),
+        ("ARCHIVE", "into?", "study?", "other-code?", "require-signatures?", "require-signature?", "revoked-keys?"),
         "toolnoise import demo.tar.gz",
     ),
     Verb(

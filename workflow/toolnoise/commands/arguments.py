@@ -119,6 +119,24 @@ ARGUMENTS: dict[str | tuple[str, str], dict[str, Any]] = {
         "metavar": "KEY",
         "help": "require a signature of this public key on the root, the page's statement, which names all others",
     },
+    "revoked-keys": {
+        "metavar": "FILE",
+        "help": "reject signatures by these keys: public keys, one on each line, or a list from `ssh-keygen -k`",
+    },
+    "model-signing": {
+        "action": "store_true",
+        "help": "sign all files for other tools instead: writes model.sig, which OpenSSF's model_signing verifies; "
+        "the key is an elliptic curve key in PEM",
+    },
+    "require-model-signature": {
+        "metavar": "SIGNER",
+        "help": "require model.sig by this signer: a public key in PEM, or IDENTITY,ISSUER at Sigstore",
+    },
+    "not-before": {
+        "metavar": "DATE_OR_COMMIT",
+        "help": "reject a root that is older: made before this date (UTC unless it has an offset), or by a commit that "
+        "does not descend from this one",
+    },
     "recompute": {
         "action": "store_true",
         "help": "make all results but the trained runs again from their statements, and compare every bit",

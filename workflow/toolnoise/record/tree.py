@@ -24,6 +24,8 @@ from toolnoise.study import config, layout
 from toolnoise.study import grid as studies
 from toolnoise.study.study import Study
 
+# A signature on all files, for tools of others. No job makes it.
+MODEL_SIGNATURE = "model.sig"
 RESULTS = "results"
 STUDY_FILE = PurePosixPath(layout.STUDY).name
 # Files of unfinished runs: they are temporary and not outputs of a job.
@@ -69,7 +71,9 @@ class Tree:
     @property
     def artifacts(self) -> dict[str, int]:
         """The files that should have a statement, with their sizes."""
-        return {path: size for path, size in self.files.items() if _is_artifact(path)}
+        found = {path: size for path, size in self.files.items() if _is_artifact(path)}
+        found.pop(MODEL_SIGNATURE, None)
+        return found
 
     @property
     def all_stated(self) -> tuple[Stated, ...]:
