@@ -282,6 +282,7 @@ LISTS = {
     "a negation of one of two": ("a@example.org,ann@example.org,!ann@* KEY\n", (), "invalid signature of ann@"),
     "a negation of somebody else": ("ann@example.org,!bob@example.org KEY\n", ("ann@example.org",), ""),
     "a quoted negation": ('"*,!ann@example.org" KEY\n', (), "whom no allowed signer names"),
+    "a negation after a space": ('"*, !ann@example.org" KEY\n', (), "whom no allowed signer names"),
     "a name on a later line": (f"{OTHERS}ann@example.org KEY\n", ("ann@example.org",), ""),
     "a pattern": ("*@example.org KEY\n", ("FINGERPRINT (allowed as *@example.org)",), ""),
     "a pattern and a name": ("*,ann@example.org KEY\n", ("ann@example.org",), ""),

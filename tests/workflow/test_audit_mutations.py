@@ -5,7 +5,7 @@ docs/audit.md lists them; a test holds it to that.
 What is done to every kind is what the audit could overlook in one of them: a changed bit, a missing file, a missing
 statement, and a statement that fits what was changed. That the size is another is found by one line that asks for no
 kind, so it is done to one. Nothing of the audit is covered less: whether bytes are cut off and files emptied of all 49
-kinds or of one, these tests go through the same 2,363 branches of `toolnoise.provenance` (coverage.py's arcs).
+kinds or of one, these tests went through the same 2,363 branches (coverage.py's arcs).
 """
 
 import copy

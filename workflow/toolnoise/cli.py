@@ -258,12 +258,13 @@ def _required(options: argparse.Namespace) -> "Iterator[tuple[AllowedSigners | N
 
 
 def _import(options: argparse.Namespace) -> None:
+    from toolnoise.verify.audit.rules import replay
     from toolnoise.verify.share import importing
 
+    age = replay.age_check(options.not_before) if options.not_before else None
+    places = options.archive, options.into, options.study
     with _required(options) as (signers, key):
-        counts = importing.take(
-            options.archive, options.into, options.study, other_code=options.other_code, signers=signers, key=key
-        )
+        counts = importing.take(*places, other_code=options.other_code, signers=signers, key=key, age=age)
     print(f"imported {counts}" + (f"; {counts.others} were already here" if counts.others else ""))
 
 
@@ -508,7 +509,10 @@ BY_HAND = [
         "import",
         _import,
         "verify an archive from `toolnoise export` and add its runs to the study's results here",
-        ("ARCHIVE", "into?", "study?", "other-code?", "require-signatures?", "require-signature?", "revoked-keys?"),
+        (
+            *("ARCHIVE", "into?", "study?", "other-code?", "require-signatures?", "require-signature?"),
+            *("revoked-keys?", "not-before?"),
+        ),
         "toolnoise import demo.tar.gz",
     ),
     Verb(

@@ -39,8 +39,9 @@ TERMINAL = "/dev/tty"
 
 # The first word of a public key's file.
 KEY_TYPES = ("ssh-", "ecdsa-", "sk-")
-# What stands for no one person in a list of allowed signers: a negation, or a pattern.
-PATTERN = re.compile(r"^!|[*?]")
+# What stands for no one person in a list of allowed signers: a negation, or a pattern. For ssh-keygen, " !ann" after a
+# comma is a name with a space, and excludes nobody; whoever wrote it meant to.
+PATTERN = re.compile(r"^\s*!|[*?]")
 # How OpenSSH's binary lists of revoked keys begin.
 KRL = b"SSHKRL\n\0"
 REVOKING = "public keys, one on each line, or a list from `ssh-keygen -k`"
@@ -72,7 +73,7 @@ class Allowed(NamedTuple):
     def negates(self) -> bool:
         """Whether the line excludes somebody: `*,!bob@example.org ssh-ed25519 AAAA...`."""
         quoted, plain = re.match(r'\s*(?:"([^"]*)"|(\S+))', self.line).groups()
-        return any(one.startswith("!") for one in (quoted or plain).split(","))
+        return any(one.lstrip().startswith("!") for one in (quoted or plain).split(","))
 
 
 def sign(folder: str | Path, key: str | Path, *, root: bool = False) -> tuple[int, int]:
