@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from toolnoise.base import arrays
-from toolnoise.record import model_signature, tree
+from toolnoise.record import tree
+from toolnoise.verify import model_signature
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = ROOT / ".environments/model-signing/bin"

@@ -198,8 +198,9 @@ def _rebuild(options: argparse.Namespace) -> None:
 
 
 def _sign(options: argparse.Namespace) -> None:
-    from toolnoise.record import model_signature, signing
+    from toolnoise.record import signing
     from toolnoise.record.tree import MODEL_SIGNATURE
+    from toolnoise.verify import model_signature
 
     if options.model_signing:
         if options.root:
