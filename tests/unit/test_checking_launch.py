@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from toolnoise.outside import launch
+from toolnoise.checking import launch
 
 SLEEPS_WITH_A_CHILD = """
 import subprocess, sys, pathlib, time
@@ -72,7 +72,7 @@ def test_what_ends_this_process_ends_the_group(number, tmp_path):
     # What a shell starts in the background ignores Ctrl-C, and so do these tests, unless it is set anew.
     code = (
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-        f"from toolnoise.outside import launch; launch.run({[sys.executable, '-c', SLEEPS_WITH_A_CHILD]}, {{}}, 'log')"
+        f"from toolnoise.checking import launch; launch.run({[sys.executable, '-c', SLEEPS_WITH_A_CHILD]}, {{}}, 'log')"
     )
     mine = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, stderr=subprocess.DEVNULL)
     wait_for(lambda: (tmp_path / "pids").exists() and (tmp_path / "pids").read_text())
