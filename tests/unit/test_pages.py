@@ -11,9 +11,9 @@ from toolnoise.metrics import declared
 from toolnoise.metrics.stability import stability
 from toolnoise.metrics.weights import apart
 from toolnoise.pages import cells, compared, findings, tables, whole
-from toolnoise.record import anonymous
 from toolnoise.study.cells import Cell
 from toolnoise.training import runs
+from toolnoise.verify import anonymous
 from toolnoise.verify.page.document import part
 
 ALGO, IMPL, CONTROL = (Cell("cnn", "digits", "cpu", variant) for variant in ("algo", "impl", "control"))

@@ -25,8 +25,8 @@ from toolnoise.study import layout
 from toolnoise.study.cells import Cell
 
 if TYPE_CHECKING:
-    from toolnoise.record.signing import AllowedSigners
     from toolnoise.study.study import Study
+    from toolnoise.verify.signing import AllowedSigners
 
 MOST_PROCESSES = 256
 
@@ -198,9 +198,8 @@ def _rebuild(options: argparse.Namespace) -> None:
 
 
 def _sign(options: argparse.Namespace) -> None:
-    from toolnoise.record import signing
     from toolnoise.record.tree import MODEL_SIGNATURE
-    from toolnoise.verify import model_signature
+    from toolnoise.verify import model_signature, signing
 
     if options.model_signing:
         if options.root:
@@ -213,7 +212,7 @@ def _sign(options: argparse.Namespace) -> None:
 
 
 def _export(options: argparse.Namespace) -> None:
-    from toolnoise.record import anonymous
+    from toolnoise.verify import anonymous
     from toolnoise.verify.share import anonymised, exporting
 
     def export(what: str | Path) -> None:
@@ -247,7 +246,7 @@ def _slim(options: argparse.Namespace) -> None:
 @contextmanager
 def _required(options: argparse.Namespace) -> "Iterator[tuple[AllowedSigners | None, AllowedSigners | None]]":
     """Those who must have signed the statements, and the one who must have signed the root."""
-    from toolnoise.record import signing
+    from toolnoise.verify import signing
 
     listed, key, revoked = options.require_signatures, vars(options).get("require_signature"), options.revoked_keys
     if revoked and not (listed or key):
@@ -314,8 +313,7 @@ def _audit(options: argparse.Namespace) -> None:
 
 
 def _crate(options: argparse.Namespace) -> None:
-    from toolnoise.record import anonymous
-    from toolnoise.verify import crate
+    from toolnoise.verify import anonymous, crate
 
     made = crate.export(
         Path(options.results), Path(options.out), options.embed, options.anonymous, options.no_credential
@@ -339,8 +337,7 @@ def _page(options: argparse.Namespace) -> None:
 
 
 def _compare(options: argparse.Namespace) -> None:
-    from toolnoise.comparison import arms, compare, comparison
-    from toolnoise.dumps import prediction_files
+    from toolnoise.comparison import arms, compare, comparison, prediction_files
 
     given = options.arm or [[one] for one in options.arms]
     if (options.arm and options.arms) or len(given) < 2:
@@ -375,7 +372,7 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _adopt(options: argparse.Namespace) -> None:
-    from toolnoise.commands import adopt
+    from toolnoise.comparison import adopt
 
     columns = adopt.Columns(options.arm_column, options.seed_column, tuple(options.metric or ()))
     print(adopt.adopt(options.found, options.name, options.labels, columns, values=options.values))

@@ -21,8 +21,7 @@ from toolnoise.base.files import filling, read_bytes, write_text
 from toolnoise.measures import control_gate
 from toolnoise.metrics import declared
 from toolnoise.pages import cells, compared, findings, tables
-from toolnoise.record import anonymous, envelope, tree
-from toolnoise.record.signing import AllowedSigners
+from toolnoise.record import envelope, tree
 from toolnoise.record.tree import Results, Tree
 from toolnoise.steps import STEPS
 from toolnoise.study import catalogue, layout
@@ -32,11 +31,13 @@ from toolnoise.study.figure import Figure
 from toolnoise.study.kind import FIGURES
 from toolnoise.study.study import Study
 from toolnoise.training import runs
+from toolnoise.verify import anonymous
 from toolnoise.verify.audit import examine
 from toolnoise.verify.audit.examine import Audit
 from toolnoise.verify.page import page as audit_page
 from toolnoise.verify.page.document import assembled, part
 from toolnoise.verify.share import unsafe
+from toolnoise.verify.signing import AllowedSigners
 
 WEB = Path(__file__).parent / "web"
 SCRIPTS = (
