@@ -155,7 +155,7 @@ def _of_engines(hardware: dict[str, Any]) -> dict[str, Any]:
 
 
 def _estimate(options: argparse.Namespace) -> None:
-    from toolnoise.commands import estimate
+    from toolnoise.analyses.estimate import estimate
 
     study = _study_here(options)
     if options.measure:
