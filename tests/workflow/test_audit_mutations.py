@@ -263,16 +263,26 @@ def test_a_deleted_statement_is_found(kind, folders):
     assert_found(folders[study], "every-file-is-stated", artifact)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_artifact_that_another_takes_the_place_of_is_found(kind, folders):
+    study, artifact = KINDS[kind]
+    listed = [one for of, one in KINDS.values() if of == study]
+    other = listed[listed.index(artifact) - 1]
+    swap(folders[study].path(artifact), folders[study].path(other))
+    assert_found(folders[study], "digests-match", artifact, other)
+
+
 # What finds an artifact whose statement was rewritten to fit: what was made from the old one, unless named here.
 FORGED = {
     "study.json": "study-is-complete",
     "verdict of the gate": "control-is-bit-equal",
     "record of what was fetched": "data-is-the-declared",
 }
+OLDER = "statements-are-the-roots"
 
 
-@pytest.mark.parametrize("kind", sorted(KINDS.keys() - ENDS))
-def test_a_flipped_bit_is_found_where_the_statement_was_rewritten_to_fit(kind, folders):
+def forge(kind, folders):
+    """Another version of an artifact, with a statement that fits it."""
     study, artifact = KINDS[kind]
     folder = folders[study]
     text = folder.path(artifact)
@@ -282,6 +292,20 @@ def test_a_flipped_bit_is_found_where_the_statement_was_rewritten_to_fit(kind, f
     else:
         flip(text)
     folder.settle(artifact)
+    return folder, artifact
+
+
+# The page is the root: that it is an older one, `--not-before` says (tests/unit/test_signing.py).
+@pytest.mark.parametrize("kind", sorted(KINDS.keys() - {"page"}))
+def test_an_older_version_beside_its_statement_of_then_is_found(kind, folders):
+    folder, artifact = forge(kind, folders)
+    move_times(folder, artifact, timedelta(days=-1))
+    assert_found(folder, OLDER, artifact)
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS.keys() - ENDS))
+def test_a_flipped_bit_is_found_where_the_statement_was_rewritten_to_fit(kind, folders):
+    folder, artifact = forge(kind, folders)
     found = folder.audit()
     assert not [one for one in found.findings if one.rule == "digests-match"]
     told = {one.rule for one in found.findings if one.artifact == folder.name(artifact)}
@@ -1156,8 +1180,8 @@ def test_the_docs_list_every_rule_every_mutation_and_every_kind_of_artifact():
     assert {(one.what, f"`{one.rule}`") for one in MUTATIONS.values()} <= rows
     assert {(f"{what} (every kind)", f"`{rule}`") for what, (_, rule) in EVERY.items()} <= rows
     assert {(f"{what} (of one kind)", f"`{rule}`") for what, (_, rule, _) in SIZES.items()} <= rows
-    # Besides these: the headings of three tables, three exit codes, deleted statements and rewritten ones.
-    assert len(rows) == len(RULES) + len(MUTATIONS) + len(EVERY) + len(SIZES) + 8
+    # Besides these: the headings of three tables, three exit codes, and what is done to every kind by a test of its own.
+    assert len(rows) == len(RULES) + len(MUTATIONS) + len(EVERY) + len(SIZES) + 10
     assert f"every kind of artifact: {', '.join(KINDS)}." in " ".join(page.split())
 
 
