@@ -17,7 +17,7 @@ from toolnoise.base import session
 session.begin("results/mine")
 session.LOCKS.mkdir(parents=True, exist_ok=True)
 Path(session.LOCKS, "0.output.lock").write_text("results/mine/page.html\\n")
-session.take_over(local=sys.argv[1] != "queue")
+session.take_over([f"results/mine/{os.getpid()}.csv"], local=sys.argv[1] != "queue")
 print("locked", flush=True)
 sys.stdin.read()
 """
@@ -51,6 +51,7 @@ def killed(process):
 def begin(monkeypatch):
     """Begin as another Snakemake does; whether the folder is unlocked then."""
     monkeypatch.setattr(session, "_end_in_order_on_hangup", lambda: None)
+    monkeypatch.setattr(session, "_end_without_a_word_on_interrupt", lambda: None)
 
     def unlocked():
         session.begin("results/mine")
@@ -92,10 +93,8 @@ def test_the_lock_of_a_process_whose_jobs_are_in_a_queue_stays(maker, begin, cap
 def test_the_lock_of_another_machine_stays(maker, begin, capsys):
     killed(maker())
     (record,) = session.FOLDER.glob("*.json")
-    text = record.read_text()
-    about = json.loads(text) | {"host": "elsewhere", "boot": "another"}
-    before = record.stat()
-    record.write_text(json.dumps(about))
+    before, about = record.stat(), json.loads(record.read_text().splitlines()[0])
+    record.write_text(json.dumps(about | {"host": "elsewhere", "boot": "another"}))
     os.utime(record, ns=(before.st_atime_ns, before.st_mtime_ns))
     assert not begin()
     assert "on elsewhere locked this folder, and cannot be seen from here" in capsys.readouterr().err
@@ -107,3 +106,63 @@ def test_a_lock_that_nobody_has_a_record_of_stays(names, maker, begin):
     (session.LOCKS / "0.output.lock").write_text(names)
     assert session.is_locked()
     assert not begin()
+
+
+# Each passes Snakemake's own lock, as two do that look before either has written.
+RIVAL = """
+import sys
+from toolnoise.base import session
+from toolnoise.base.errors import errors_in_one_line
+with errors_in_one_line():
+    session.begin("results/mine")
+    print("begun", flush=True)
+    sys.stdin.readline()
+    session.take_over(sys.argv[1:], local=True)
+    print("makes it", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def rivals(tmp_path):
+    """Start several that make these files at the same moment; returns what each says then, and ends them."""
+
+    def race(*several):
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        processes = [
+            subprocess.Popen([sys.executable, "-c", RIVAL, *files], cwd=tmp_path, **pipes) for files in several
+        ]
+        for process in processes:
+            assert process.stdout.readline() == "begun\n"
+        for process in processes:
+            process.stdin.write("go\n")
+            process.stdin.flush()
+        said = [process.stdout.readline() for process in processes]
+        return [
+            (one, process.communicate()[1], process.returncode) for one, process in zip(said, processes, strict=True)
+        ]
+
+    return race
+
+
+def test_of_several_that_start_at_once_one_makes_a_file(rivals):
+    for _ in range(5):
+        ended = rivals(*(["results/mine/page.html", f"results/mine/{number}.csv"] for number in range(3)))
+        assert sorted(code for _, _, code in ended) == [0, 2, 2]
+        for one, line, code in ended:
+            assert one == ("makes it\n" if code == 0 else "")
+            assert code == 0 or "is making results/mine/page.html; wait until it has ended" in line
+        # The first to end must not free the way for others.
+        assert not list(session.FOLDER.glob("*.json"))
+
+
+def test_several_that_make_other_files_work_side_by_side(rivals):
+    assert [code for _, _, code in rivals(["results/mine/one.csv"], ["results/mine/other.csv"])] == [0, 0]
+
+
+@pytest.mark.parametrize(("error", "line"), [("KeyboardInterrupt", ""), ("ValueError", "ValueError")])
+def test_ctrl_c_has_no_traceback_and_other_errors_have_theirs(error, line, tmp_path):
+    text = f"from toolnoise.base import session; session.begin('results/mine'); raise {error}"
+    done = subprocess.run([sys.executable, "-c", text], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "".join(done.stderr.splitlines()[-1:]) == line

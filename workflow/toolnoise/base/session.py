@@ -16,13 +16,14 @@ import platform
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import FrameType
+from types import FrameType, TracebackType
 from typing import Any, NamedTuple
 
 from toolnoise.base import scratch
+from toolnoise.base.errors import BadInput
 
 FOLDER = Path(".snakemake/toolnoise")
 # Snakemake's: `0.input.lock` and `0.output.lock`, with the names of files, one a line.
@@ -33,7 +34,10 @@ GRACE = 10  # seconds from SIGTERM to SIGKILL
 
 
 class Record(NamedTuple):
-    """A Snakemake at work, or one that was killed: its record, since when, whether it is held, and what it says."""
+    """A Snakemake at work, or one that was killed: its record, since when, whether it is held, and its first line.
+
+    The other lines are the files that it makes.
+    """
 
     path: Path
     since: int
@@ -61,6 +65,7 @@ def begin(results: str) -> None:
             _write(results)
     with suppress(ValueError):  # not in the main thread
         _end_in_order_on_hangup()
+    _end_without_a_word_on_interrupt()
 
 
 def is_locked(folder: Path = Path()) -> bool:
@@ -68,24 +73,31 @@ def is_locked(folder: Path = Path()) -> bool:
     return any(not _is_left(place) for place in _locked(folder))
 
 
-def take_over(*, local: bool) -> None:
-    """Forget the Snakemakes that were killed here; on this machine, end their jobs, and let those to come be known.
+def take_over(outputs: Sequence[str], *, local: bool) -> None:
+    """Start to make these files: nobody else who lives may be making one of them.
 
-    If jobs go to a queue, this process's record says so from now on.
+    Snakemake asks for locks and then writes its own, so two that start at once may both have them, and the first to end
+    removes those of all. Snakemakes that were killed here are forgotten, and their jobs on this machine are ended. If
+    jobs go to a queue, this process's record says so from now on.
     """
-    ended = [one for one in _records(Path()) if one.ended]
+    with scratch.claim(FOLDER / "records", wait=True):
+        mine, others = set(outputs), [one for one in _records(Path()) if one.path.absolute() not in _own]
+        for one in others:
+            if one.held and (both := mine.intersection(_outputs(one.path))):
+                maker = f"process {one.about['process']} on {one.about['host']} is making {min(both)}"
+                raise BadInput(FOLDER, "", maker, "wait until it has ended")
+        if _own:
+            about, since = json.loads(_own[-1].read_text()), _own[-1].stat().st_mtime_ns
+            _own[-1].write_text(json.dumps(about | {"queue": not local}) + "\n" + "\n".join(outputs))
+            # It stays older than this process's lock.
+            os.utime(_own[-1], ns=(since, since))
+    ended = [one for one in others if one.ended]
     if local and ended and _end_jobs({one.path.name for one in ended}):
         _say("jobs of a Snakemake that was killed here were still running; they are ended and made again")
     for one in ended:
         one.path.unlink(missing_ok=True)
     if local and _own:
         os.environ[VARIABLE] = _own[-1].name
-    elif _own:
-        with scratch.claim(FOLDER / "records", wait=True):
-            about, since = json.loads(_own[-1].read_text()), _own[-1].stat().st_mtime_ns
-            _own[-1].write_text(json.dumps(about | {"queue": True}))
-            # It stays older than this process's lock.
-            os.utime(_own[-1], ns=(since, since))
 
 
 def _write(results: str) -> None:
@@ -109,7 +121,14 @@ def _records(folder: Path) -> Iterator[Record]:
         with suppress(OSError, ValueError):
             # In this order: a record that is held now was written by a process that lives now.
             held = scratch.is_held(path)
-            yield Record(path, path.stat().st_mtime_ns, held, json.loads(path.read_text()))
+            with path.open() as file:
+                yield Record(path, path.stat().st_mtime_ns, held, json.loads(file.readline()))
+
+
+def _outputs(record: Path) -> list[str]:
+    with suppress(OSError):
+        return record.read_text().splitlines()[1:]
+    return []
 
 
 def _locked(folder: Path = Path()) -> list[list[Path]]:
@@ -184,6 +203,17 @@ def _end_in_order_on_hangup() -> None:
         orderly(signal.SIGTERM, frame)
 
     signal.signal(signal.SIGHUP, hang_up)
+
+
+def _end_without_a_word_on_interrupt() -> None:
+    """Print no traceback of Ctrl-C: Snakemake has nothing to catch it before its first job."""
+    before = sys.excepthook
+
+    def report(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if not issubclass(kind, KeyboardInterrupt):
+            before(kind, error, trace)
+
+    sys.excepthook = report
 
 
 def leaving_terminal() -> Callable[[], None]:
