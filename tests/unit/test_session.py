@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 
@@ -15,9 +16,12 @@ import os, sys
 from pathlib import Path
 from toolnoise.base import session
 session.begin("results/mine")
+print("begun", flush=True)
+sys.stdin.readline()
 session.LOCKS.mkdir(parents=True, exist_ok=True)
-Path(session.LOCKS, "0.output.lock").write_text("results/mine/page.html\\n")
-session.take_over([f"results/mine/{os.getpid()}.csv"], local=sys.argv[1] != "queue")
+output = f"results/mine/{os.getpid()}.csv"
+Path(session.LOCKS, f"{sys.argv[2]}.output.lock").write_text(f"results/mine/page.html\\n{output}\\n")
+session.take_over([output], local=sys.argv[1] != "queue")
 print("locked", flush=True)
 sys.stdin.read()
 """
@@ -29,17 +33,25 @@ def maker(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     started = []
 
-    def start(jobs="here"):
+    def start(jobs="here", number=0, *, lock=True):
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-        process = subprocess.Popen([sys.executable, "-c", MAKER, jobs], **pipes)
+        process = subprocess.Popen([sys.executable, "-c", MAKER, jobs, str(number)], **pipes)
         started.append(process)
-        assert process.stdout.readline() == "locked\n"
+        assert process.stdout.readline() == "begun\n"
+        if lock:
+            locked(process)
         return process
 
     yield start
     for process in started:
         process.kill()
         process.communicate()
+
+
+def locked(process):
+    process.stdin.write("go\n")
+    process.stdin.flush()
+    assert process.stdout.readline() == "locked\n"
 
 
 def killed(process):
@@ -106,6 +118,58 @@ def test_a_lock_that_nobody_has_a_record_of_stays(names, maker, begin):
     (session.LOCKS / "0.output.lock").write_text(names)
     assert session.is_locked()
     assert not begin()
+
+
+def test_the_lock_of_an_older_checkout_that_writes_no_record_is_not_taken_for_that_of_a_dead_process(maker, begin):
+    killed(maker())
+    (lock,) = session.LOCKS.iterdir()
+    names = lock.read_text()
+    lock.unlink()
+    lock.write_text(names)
+    assert session.is_locked()
+    assert not begin()
+
+
+def test_of_two_locks_at_once_that_of_the_dead_process_is_removed(maker, begin):
+    # Both have a record before either has a lock.
+    first, second = maker(number=0, lock=False), maker(number=1, lock=False)
+    locked(first)
+    locked(second)
+    killed(first)
+    assert not begin()
+    assert [path.name for path in session.LOCKS.iterdir()] == ["1.output.lock"]
+    killed(second)
+    assert begin()
+
+
+# Snakemake's own handler waits for a lock like this one.
+HOLDER = """
+import os, signal, sys, threading, time
+from toolnoise.base import session
+ended, lock = threading.Event(), threading.Lock()
+def end(*_):
+    with lock:
+        ended.set()
+signal.signal(signal.SIGTERM, end)
+session.begin("results/mine")
+session.take_over([], local=True)
+with lock:
+    os.kill(os.getpid(), int(sys.argv[1]))
+    time.sleep(0.1)
+print(ended.wait(30))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_while_snakemake_holds_its_lock_ends_it_in_order(number, tmp_path):
+    done = subprocess.run(
+        ["env", "--default-signal=HUP", sys.executable, "-c", HOLDER, str(int(number))],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.stdout, done.stderr) == ("True\n", "")
 
 
 # Each passes Snakemake's own lock, as two do that look before either has written.

@@ -1,10 +1,11 @@
 """Who works in a folder: each Snakemake of this workflow has a record there, and holds it as long as it lives.
 
 Snakemake's own locks name no process, and stay if it is killed. So before it makes them, this process writes a record.
-A lock is removed if its files are of a study that has records from before the lock, and if the processes of all these
-records ended. The system drops the hold on a record when its process ends, however that happens. Between machines,
-and on a file system without locks, nothing is known for sure and nothing is removed. Nor is the lock of a Snakemake
-that gave its jobs to a queue: they still run when it is killed.
+A lock is removed if every record that it may be of is of a process that ended. A record names its process's lock once
+that begins its jobs. Before that, any later lock on its study's files may be its own. The system drops the hold on a
+record when its process ends, however that happens. Between machines, and on a file system without locks, nothing is
+known for sure and nothing is removed. Nor is the lock of a Snakemake that gave its jobs to a queue: they still run when
+it is killed.
 
 This is the one place that knows what Snakemake's locks look like. Nothing heavy is imported: the Snakefile reads it.
 """
@@ -16,6 +17,7 @@ import platform
 import signal
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -88,7 +90,10 @@ def take_over(outputs: Sequence[str], *, local: bool) -> None:
                 raise BadInput(FOLDER, "", maker, "wait until it has ended")
         if _own:
             about, since = json.loads(_own[-1].read_text()), _own[-1].stat().st_mtime_ns
-            _own[-1].write_text(json.dumps(about | {"queue": not local}) + "\n" + "\n".join(outputs))
+            about |= {"queue": not local}
+            if locks := [_identity(lock) for lock in _locked() if mine.intersection(_names(lock))]:
+                about |= {"locks": locks}
+            _own[-1].write_text(json.dumps(about) + "\n" + "\n".join(outputs))
             # It stays older than this process's lock.
             os.utime(_own[-1], ns=(since, since))
     ended = [one for one in others if one.ended]
@@ -98,6 +103,8 @@ def take_over(outputs: Sequence[str], *, local: bool) -> None:
         one.path.unlink(missing_ok=True)
     if local and _own:
         os.environ[VARIABLE] = _own[-1].name
+    with suppress(ValueError):  # not in the main thread
+        _end_in_order_on_sigterm()
 
 
 def _write(results: str) -> None:
@@ -143,12 +150,13 @@ def _locked(folder: Path = Path()) -> list[list[Path]]:
 def _is_left(lock: list[Path]) -> bool:
     """Whether all that may have made a lock have ended; of what has other names, or is away meanwhile, nobody knows."""
     with suppress(OSError, ValueError):
-        names = lock[-1].read_text().splitlines()
-        made = lock[-1].stat().st_mtime_ns
+        names, mine = _names(lock), _identity(lock)
         makers = [
             one
             for one in _records(lock[-1].parents[2])
-            if one.since <= made and any(name.startswith(f"{one.about['results']}/") for name in names)
+            if one.since <= lock[-1].stat().st_mtime_ns
+            and any(name.startswith(f"{one.about['results']}/") for name in names)
+            and mine in one.about.get("locks", [mine])
         ]
         if unseen := [one.about for one in makers if not (one.held or one.ended)]:
             maker = f"process {unseen[0]['process']} on {unseen[0]['host']}"
@@ -158,6 +166,16 @@ def _is_left(lock: list[Path]) -> bool:
             _say(f"{killed}, and its jobs may still be in the queue; once they have ended: snakemake --unlock")
         return bool(makers) and not queued and all(one.ended for one in makers)
     return False
+
+
+def _names(lock: list[Path]) -> list[str]:
+    return lock[-1].read_text().splitlines()
+
+
+def _identity(lock: list[Path]) -> list[str | int]:
+    """What another lock of the same name has differently."""
+    about = lock[-1].stat()
+    return [lock[-1].name, about.st_ino, about.st_mtime_ns]
 
 
 def _unlock(lock: list[Path]) -> None:
@@ -186,6 +204,13 @@ def _end_jobs(records: set[str]) -> bool:
             process.kill()
     psutil.wait_procs(left, GRACE)
     return bool(found)
+
+
+def _end_in_order_on_sigterm() -> None:
+    """Have Snakemake's handler in a thread: it waits for a lock that the thread it interrupts may hold."""
+    orderly = signal.getsignal(signal.SIGTERM)
+    if callable(orderly):
+        signal.signal(signal.SIGTERM, lambda *about: threading.Thread(target=orderly, args=about).start())
 
 
 def _end_in_order_on_hangup() -> None:
