@@ -1180,7 +1180,7 @@ def test_the_docs_list_every_rule_every_mutation_and_every_kind_of_artifact():
     assert {(one.what, f"`{one.rule}`") for one in MUTATIONS.values()} <= rows
     assert {(f"{what} (every kind)", f"`{rule}`") for what, (_, rule) in EVERY.items()} <= rows
     assert {(f"{what} (of one kind)", f"`{rule}`") for what, (_, rule, _) in SIZES.items()} <= rows
-    # Besides these: the headings of three tables, three exit codes, and what is done to every kind by a test of its own.
+    # Besides these: the headings of three tables, three exit codes, and what is done to every kind by a test of its own
     assert len(rows) == len(RULES) + len(MUTATIONS) + len(EVERY) + len(SIZES) + 10
     assert f"every kind of artifact: {', '.join(KINDS)}." in " ".join(page.split())
 
