@@ -72,8 +72,8 @@ def _pairing(comparison: Comparison) -> list[str]:
     line = (
         f"Partly paired: {comparison.n_draws} of {a} draws{sources} are in both arms; all runs count."
         if a == b
-        else f"Partly paired: {comparison.n_draws} draws{sources} are in both arms, of {a} in {comparison.a.name} and {b} in"
-        f" {comparison.b.name}; all runs count."
+        else f"Partly paired: {comparison.n_draws} draws{sources} are in both arms, of {a} in {comparison.a.name} and"
+        f" {b} in {comparison.b.name}; all runs count."
     )
     if comparison.pair_weight:
         pairs = round(100 * comparison.pair_weight)

@@ -176,7 +176,8 @@ def _lines(question: SampleSize) -> Iterator[str]:
     if spread:
         interval = f" ({spread.sd.low:.3g} to {spread.sd.high:.3g}, from {spread.runs} runs)" if spread.runs else ""
         yield f"SD of accuracy, {spread.source}: {spread.sd.value:.3g} points{interval}"
-    yield f"Two arms with equal numbers of runs; two-sided tests at level {question.level:.3g}, power {question.power:.3g}."
+    tests = f"two-sided tests at level {question.level:.3g}, power {question.power:.3g}"
+    yield f"Two arms with equal numbers of runs; {tests}."
     if question.claims:
         yield ""
         ranged = any("runs_per_arm_low" in entry for entry in about["needed"])
