@@ -10,10 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from toolnoise.base.errors import BadInput
-from toolnoise.comparison import compare, comparison
+from toolnoise.comparison import compare, comparison, prediction_files
+from toolnoise.comparison.prediction_files import Answers, Labels
 from toolnoise.datasets import prepared
-from toolnoise.dumps import prediction_files
-from toolnoise.dumps.prediction_files import Answers, Labels
 from toolnoise.study.cells import Cell
 
 # A page of more would be large, and take long to make; of the others it has the command.

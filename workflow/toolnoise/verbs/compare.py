@@ -7,8 +7,7 @@ from toolnoise.commands.verb import AS_JSON, GAIN, Verb, show
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.comparison import arms, compare, comparison
-    from toolnoise.dumps import prediction_files
+    from toolnoise.comparison import arms, compare, comparison, prediction_files
 
     given = options.arm or [[one] for one in options.arms]
     if (options.arm and options.arms) or len(given) < 2:

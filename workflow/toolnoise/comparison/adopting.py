@@ -17,7 +17,7 @@ import numpy as np
 from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import readable
-from toolnoise.dumps import prediction_files
+from toolnoise.comparison import prediction_files
 from toolnoise.metrics import probabilities
 from toolnoise.outside import outcome
 from toolnoise.study import config, programs, strict_yaml

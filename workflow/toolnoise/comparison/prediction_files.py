@@ -17,8 +17,9 @@ from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import readable
 from toolnoise.base.printing import escaped
-from toolnoise.dumps import csv_columns, readings, stacks
-from toolnoise.dumps.readings import Reading
+from toolnoise.comparison import csv_columns, readings
+from toolnoise.comparison.readings import Reading
+from toolnoise.dumps import stacks
 from toolnoise.metrics.accuracy import predictions
 from toolnoise.metrics.entropy import cross_entropies
 from toolnoise.metrics.probabilities import Kind, kind

@@ -30,7 +30,7 @@ from typing import Literal, NamedTuple, NoReturn
 import numpy as np
 
 from toolnoise.base.errors import BadInput
-from toolnoise.dumps.csv_columns import Table, is_number
+from toolnoise.comparison.csv_columns import Table, is_number
 
 # Names of columns as their letters and digits alone, by role.
 EXACT = {
