@@ -64,7 +64,7 @@ SENTENCES = {
     "order": "Noise of the order of the data alone, by batch size.",
     "ensembles": "Noise that is left after averaging the logits of several runs.",
     "kernels": "The twenty longest kernels of a training step, by default and deterministic.",
-    "overhead": "Time of a step with determinism over its time without; a hollow dot does not differ significantly from 1.",
+    "overhead": "Time of a step with determinism over its time without; hollow: not significant.",
     "cost_of_control": "What determinism costs against the share of churn that it removes, a point per network.",
     "claims": "Claims of the papers, with verdicts by the published numbers and by this study.",
     "growth": "The distance between two runs from one start, step by step.",
@@ -162,9 +162,8 @@ def page(kinds: Sequence[str]) -> str:
         "# Gallery",
         "One picture of each kind of figure, drawn by `make gallery` from studies that anybody can run (`make demo`,\n"
         "`make frameworks`, `make sources`, `make atlas`; `rarity-unlike` and `growth-small` of `workflow/studies/`).\n"
-        "[outputs.md](outputs.md) says where a study has them, [measures.md](measures.md) what they measure. A figure's\n"
-        "title is its finding. In pictures with a \N{DAGGER}, IMPL (implementation noise) is emulated: batches are summed in\n"
-        "another order. The [README](../README.md) explains the words.",
+        "[outputs.md](outputs.md) says where a study has them, [measures.md](measures.md) what they measure.\n"
+        "In pictures with a \N{DAGGER}, IMPL (implementation noise) is emulated.",
     ]
     for kind in kinds:
         parts += [f"## {kind}", SENTENCES[kind], f"![{kind}](gallery/{kind}.png)"]
