@@ -1,6 +1,6 @@
 """One harmful thing is done to finished studies, of every kind and against every rule: the audit names both.
 
-docs/audit.md lists them; a test holds it to that.
+docs/audit.md lists the rules and says how many kinds of damage there are; a test holds it to that.
 
 What is done to every kind is what the audit could overlook in one of them: a changed bit, a missing file, a missing
 statement, and a statement that fits what was changed. That the size is another is found by one line that asks for no
@@ -1173,16 +1173,13 @@ def test_every_rule_has_its_mutation():
     assert tried == {rule.name for rule in RULES}
 
 
-def test_the_docs_list_every_rule_every_mutation_and_every_kind_of_artifact():
+def test_the_docs_have_every_rule_and_the_number_of_kinds_and_of_mutations():
     page = (ROOT / "docs/audit.md").read_text()
     rows = {tuple(cell.strip() for cell in line.split("|")[1:-1]) for line in page.splitlines() if line[:2] == "| "}
-    assert {(f"`{rule.name}`", rule.says) for rule in RULES} <= rows
-    assert {(one.what, f"`{one.rule}`") for one in MUTATIONS.values()} <= rows
-    assert {(f"{what} (every kind)", f"`{rule}`") for what, (_, rule) in EVERY.items()} <= rows
-    assert {(f"{what} (of one kind)", f"`{rule}`") for what, (_, rule, _) in SIZES.items()} <= rows
-    # Besides these: the headings of three tables, three exit codes, and what is done to every kind by a test of its own
-    assert len(rows) == len(RULES) + len(MUTATIONS) + len(EVERY) + len(SIZES) + 10
-    assert f"every kind of artifact: {', '.join(KINDS)}." in " ".join(page.split())
+    assert rows - {("rule", "promise")} == {(f"`{rule.name}`", rule.says) for rule in RULES}
+    words = " ".join(page.split())
+    assert f"Each of {len(KINDS)} kinds of artifact" in words
+    assert f"{len(MUTATIONS)} further kinds of damage are done to one artifact each" in words
 
 
 def test_a_flip_anywhere_in_any_statement_is_found_from_the_root(both, bench):
