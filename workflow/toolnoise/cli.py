@@ -283,9 +283,9 @@ def _audit(options: argparse.Namespace) -> None:
         repair.run(found)
         found = examined()
     if options.html:
-        from toolnoise.verify.page import page
+        from toolnoise.verify.page import statements
 
-        page.write(options.html, found, options.strict, rules)
+        statements.write(options.html, found, options.strict, rules)
     _print((examine.as_json if options.json else examine.as_text)(found, options.strict, rules))
     sys.exit(0 if found.is_clean(options.strict) else 1)
 
@@ -305,11 +305,14 @@ def _crate(options: argparse.Namespace) -> None:
 
 
 def _page(options: argparse.Namespace) -> None:
-    from toolnoise.pages import whole
+    from toolnoise.comparison import cells
     from toolnoise.record import signing
+    from toolnoise.verify.page import publishing
 
     signers = signing.AllowedSigners(options.require_signatures) if options.require_signatures else None
-    written, left_out = whole.publish(options.results, options.out, options.anonymous, signers, options.no_credential)
+    written, left_out = publishing.publish(
+        options.results, options.out, cells.compared, options.anonymous, signers, options.no_credential
+    )
     named = f"; left out, because they name somebody or are not there: {', '.join(left_out)}" if left_out else ""
     print(f"{options.out}/index.html: {written} files{named}")
 
