@@ -4,8 +4,8 @@ const search = document.getElementById("search");
 const main = document.getElementById("main");
 
 // The query of an address as a Map, and back.
-const queryOf = (text) => new Map(text.split("&").filter(Boolean).map((each) => each.split("=").map((one) => decoded(one.replaceAll("+", " ")))).map(([key, value]) => [key, value || ""]));
-const queryText = (state) => [...state].filter(([, value]) => value).map((each) => each.map(encodeURIComponent).join("=")).join("&");
+const queryOf = (text) => new Map(new URLSearchParams(text));
+const queryText = (state) => new URLSearchParams([...state].filter(([, value]) => value)).toString();
 
 // A study's views. Other addresses are those of statements, whose heading comes with them; a search finds both.
 function viewOf(path, state, change) {

@@ -69,7 +69,7 @@ function findingsView(state, change) {
     later("audit", auditLine),
     card("Cells", cellTable(state, change)),
     card("Figures", figureList(S.figures.filter(({ picture }) => picture))),
-    card("Tables", tableList()),
+    card("Tables", tableList(el("li", null, el("a", { href: "#tables" }, "All tables, and the metric files")))),
   ];
 }
 
@@ -93,12 +93,7 @@ function tally({ paper, claims }, place) {
   return `${place ? "; " : ""}${paper}: ${said || "none judged"}`;
 }
 
-const KEYS = [
-  ["model", "Model"],
-  ["dataset", "Data set"],
-  ["hardware", "Tooling"],
-  ["variant", "Variant"],
-];
+const KEYS = [["model", "Model"], ["dataset", "Data set"], ["hardware", "Tooling"], ["variant", "Variant"]];
 function cellTable(state, change) {
   const present = Object.keys(S.measures).filter((name) => S.cells.some(({ values }) => name in values));
   const table = {
@@ -127,21 +122,19 @@ function cellTable(state, change) {
 // Tables
 
 const tableAddress = (name) => address(`table/${name}`);
-const tableFigures = () => S.figures.filter(({ picture }) => !picture);
-function tableList() {
-  return el(
+const tableList = (...more) =>
+  el(
     "ul",
     { class: "plain rows" },
-    tableFigures().map(({ name, caption }) => el("li", null, el("a", { href: tableAddress(name) }, name), el("span", { class: "soft" }, firstSentence(caption)))),
-    el("li", null, el("a", { href: "#tables" }, "All tables, and the metric files")),
+    S.figures.filter(({ picture }) => !picture).map(({ name, caption }) => el("li", null, el("a", { href: tableAddress(name) }, name), el("span", { class: "soft" }, firstSentence(caption)))),
+    more,
   );
-}
 const firstSentence = (text) => text.split(/(?<=[^.]{3}[.?])\s/)[0];
 
 function tablesView() {
   return [
     heading("Tables"),
-    card("Rendered", el("ul", { class: "plain rows" }, tableFigures().map(({ name, caption }) => el("li", null, el("a", { href: tableAddress(name) }, name), el("span", { class: "soft" }, firstSentence(caption)))))),
+    card("Rendered", tableList()),
     card(
       "Metric files",
       el("p", { class: "soft" }, "What every figure and table is drawn from. The cells' own measures are in the first table and on each cell's view."),
