@@ -57,9 +57,9 @@ def _run(options: argparse.Namespace) -> None:
             repair.run(found)
             found = examined(*required)
     if options.html:
-        from toolnoise.verify.page import page
+        from toolnoise.verify.page import statements
 
-        page.write(options.html, found, options.strict, rules)
+        statements.write(options.html, found, options.strict, rules)
     show((examine.as_json if options.json else examine.as_text)(found, options.strict, rules))
     sys.exit(0 if found.is_clean(options.strict) else 1)
 

@@ -7,11 +7,12 @@ from toolnoise.commands.verb import ANONYMOUS, NO_CREDENTIAL, OF_ONE_STUDY, SHAR
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.pages import whole
+    from toolnoise.comparison import cells
+    from toolnoise.verify.page import publishing
 
     with signatures.required(options) as (signers, _):
-        written, left_out = whole.publish(
-            options.results, options.out, options.anonymous, signers, options.no_credential
+        written, left_out = publishing.publish(
+            options.results, options.out, cells.compared, options.anonymous, signers, options.no_credential
         )
     named = f"; left out, because they name somebody or are not there: {', '.join(left_out)}" if left_out else ""
     print(f"{options.out}/index.html: {written} files{named}")

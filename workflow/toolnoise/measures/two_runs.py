@@ -9,7 +9,6 @@ from toolnoise.metrics import accuracy
 from toolnoise.metrics.churn import paired_churn
 from toolnoise.metrics.weights import paired_l2, unit
 from toolnoise.training.runs import Run
-from toolnoise.verify.diff.changes import bit_equal
 
 # The columns of a history that are an epoch's outcome; seconds are not.
 OUTCOME = ("train_loss", "train_accuracy", "test_loss", "test_accuracy", "learning_rate", "weights_sha256")
@@ -57,6 +56,16 @@ def flips(one: np.ndarray, other: np.ndarray, labels: np.ndarray | None) -> dict
         found["a_wrong_b_right"] = np.flatnonzero(~right[0] & right[1]).tolist()
         found["both_wrong_differently"] = np.flatnonzero(~right[0] & ~right[1] & (a[0] != b[0])).tolist()
     return found
+
+
+def bit_equal(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two arrays have the same bits: zeros have signs, and identical NaNs count as equal."""
+    return one.shape == other.shape and one.dtype == other.dtype and np.array_equal(as_bytes(one), as_bytes(other))
+
+
+def as_bytes(array: np.ndarray) -> np.ndarray:
+    """The bytes of an array, in its order."""
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
 
 def _initial(one: Run, other: Run) -> bool | None:

@@ -47,11 +47,7 @@ function overview() {
     card(
       "Rules",
       el("p", { class: "soft" }, "A rule without findings holds for all results."),
-      el(
-        "dl",
-        { class: "rules" },
-        Object.entries(D.rules).map(([rule, says]) => pair(rule, shown(says))),
-      ),
+      el("dl", { class: "rules" }, Object.entries(D.rules).map(([rule, says]) => pair(rule, shown(says)))),
     ),
   ];
 }
@@ -183,13 +179,7 @@ function artifactView(key) {
   if (!versions.length && !there)
     return [
       heading("No artifact of this name"),
-      el(
-        "p",
-        null,
-        "No file and no statement here has the name ",
-        el("code", { class: "name" }, shown(name)),
-        ".",
-      ),
+      el("p", null, "No file and no statement here has the name ", el("code", { class: "name" }, shown(name)), "."),
     ];
   const jobs = kind === FILE ? makers.get(name) || [] : [];
   const stated = jobs.flatMap((number) => all(D.jobs[number][OUTPUTS]).filter((each) => nameOf(each) === name));
@@ -224,12 +214,7 @@ function artifactView(key) {
           ? lineage(key, jobs[0])
           : el("p", { class: "soft" }, "No statement lists this file as an output, so its origin is unknown."),
       ),
-      el(
-        "div",
-        null,
-        jobs.map((number) => statement(D.jobs[number])),
-        kind !== FILE && usedBy(key),
-      ),
+      el("div", null, jobs.map((number) => statement(D.jobs[number])), kind !== FILE && usedBy(key)),
     ),
   ];
 }
@@ -363,43 +348,19 @@ function tree(node, depth = 0) {
     );
   }
   if (isFlat(node))
-    return el(
-      "span",
-      null,
-      node.map((one, place) => [place ? ", " : "", shown(one === null ? "none" : one)]),
-    );
-  return el(
-    "ul",
-    null,
-    node.map((one) => el("li", null, tree(one, depth + 1))),
-  );
+    return el("span", null, node.map((one, place) => [place ? ", " : "", shown(one === null ? "none" : one)]));
+  return el("ul", null, node.map((one) => el("li", null, tree(one, depth + 1))));
 }
 
+// What is shown of a machine; the keys in a statement are the same in small letters.
+const SHOWN = [
+  ...["Host", "Device", "Precision", "Deterministic", "Driver", "CUDA", "cuDNN", "CPU", "Cores"],
+  ...["Memory, MiB", "System", "Slurm", "Versions"],
+];
 function machine(observed, versions) {
-  const rows = [
-    ["Host", "host"],
-    ["Device", "device"],
-    ["Precision", "precision"],
-    ["Deterministic", "deterministic"],
-    ["Driver", "driver"],
-    ["CUDA", "cuda"],
-    ["cuDNN", "cudnn"],
-    ["CPU", "cpu"],
-    ["Cores", "cores"],
-    ["Memory, MiB", "memory_mib"],
-    ["System", "system"],
-    ["Slurm", "slurm"],
-    ["Versions", "versions"],
-  ];
-  const found = rows.filter(
-    ([, key]) => observed.has(key) && ![null, ""].includes(observed.get(key)) && observed.get(key).length !== 0,
-  );
-  return el(
-    "dl",
-    null,
-    found.map(([label, key]) => pair(label, inline(observed.get(key)))),
-    pair("Recorded by", inline(versions)),
-  );
+  const rows = SHOWN.map((label) => [label, observed.get(label.toLowerCase().replace(", ", "_"))]);
+  const found = rows.filter(([, value]) => value !== undefined && value !== null && value !== "" && value.length !== 0);
+  return el("dl", null, found.map(([label, value]) => pair(label, inline(value))), pair("Recorded by", inline(versions)));
 }
 const inline = (node) =>
   Array.isArray(node) && node.every((one) => one && "key" in Object(one) && !Array.isArray(one.value))

@@ -74,10 +74,7 @@ function layers(nodes, edges) {
     if (nodes.get(to).side === "before" && nodes.get(from).side !== "after") added(down, from, to);
     if (nodes.get(from).side === "after" && nodes.get(to).side !== "before") added(up, to, from);
   }
-  for (const [neighbours, sign] of [
-    [down, 1],
-    [up, -1],
-  ]) {
+  for (const [neighbours, sign] of [[down, 1], [up, -1]]) {
     const order = sorted("start", neighbours);
     const rank = new Map(order.map((name, place) => [name, place]));
     for (const name of order)

@@ -1,5 +1,7 @@
 """An HTML page that opens from disk: one template, one style, one script, one block of data, and data files beside it.
 
+It is a study's page, or an audit's alone: what the block has decides which views there are.
+
 No data can run as code. The block is plain ASCII JSON without `<`, `>` and `&`. A data file is one call of the page's
 function `part` with the JSON as a string, so that it loads from `file://`, where a page may fetch nothing. The page's
 policy allows only its own script and style, by their SHA-256, and no address. A page with data files lets that script
@@ -10,26 +12,31 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from toolnoise.verify.page.packing import packed
+from toolnoise.pages.packing import packed
 
-SAME = "'self'"
+WEB = Path(__file__).parent / "web"
+# The script's files, in the order in which they are joined.
+SCRIPTS = (
+    *("unpacking", "statement-index", "elements", "lineage", "statement-views"),
+    *("tooltips", "charts", "tables", "study-views", "run-views", "navigation"),
+)
 
 
-def assembled(template: Path, styles: Sequence[Path], scripts: Sequence[Path], block: object, parts: bool) -> str:
+def document(block: Mapping[str, Any], parts: bool = True) -> str:
     """The page, as HTML; with `parts`, it may load data files, and pictures from beside it or in them."""
-    style = "\n".join(map(_text, styles))
-    script = '"use strict";\n' + "\n".join(map(_text, scripts))
-    further, pictures = (" 'strict-dynamic'", f"img-src {SAME} data:; ") if parts else ("", "")
+    style, script = _text("page.css"), '"use strict";\n' + "\n".join(_text(f"{name}.js") for name in SCRIPTS)
+    further, pictures = (" 'strict-dynamic'", "img-src 'self' data:; ") if parts else ("", "")
     policy = (
         f"default-src 'none'; script-src {_digest(script)}{further}; style-src {_digest(style)}; {pictures}"
         "base-uri 'none'; form-action 'none'"
     )
     # In one pass, so that inserted text is never searched for placeholders.
     found = {"policy": policy, "style": style, "data": escaped(packed(block)), "script": script}
-    return re.sub(r"\{(policy|style|data|script)\}", lambda place: found[place[1]], _text(template))
+    return re.sub(r"\{(policy|style|data|script)\}", lambda place: found[place[1]], _text("page.html"))
 
 
 def escaped(value: object) -> str:
@@ -46,8 +53,8 @@ def part(name: str, value: object) -> str:
     return "part({});\n".format(", ".join(f"'{text}'" for text in quoted))
 
 
-def _text(file: Path) -> str:
-    return file.read_text("utf-8")
+def _text(name: str) -> str:
+    return (WEB / name).read_text("utf-8")
 
 
 def _digest(text: str) -> str:

@@ -15,10 +15,7 @@ function tell(text, place) {
 }
 const hush = () => (told.hidden = true);
 
-for (const [on, off] of [
-  ["pointerover", "pointerout"],
-  ["focusin", "focusout"],
-]) {
+for (const [on, off] of [["pointerover", "pointerout"], ["focusin", "focusout"]]) {
   document.addEventListener(on, ({ target }) => {
     const found = target.closest?.("[data-told]");
     if (found) tell(found.dataset.told, found.getBoundingClientRect());

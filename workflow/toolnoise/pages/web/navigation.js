@@ -4,14 +4,15 @@ const search = document.getElementById("search");
 const main = document.getElementById("main");
 
 // The query of an address as a Map, and back.
-const queryOf = (text) => new Map(text.split("&").filter(Boolean).map((each) => each.split("=").map((one) => decoded(one.replaceAll("+", " ")))).map(([key, value]) => [key, value || ""]));
-const queryText = (state) => [...state].filter(([, value]) => value).map((each) => each.map(encodeURIComponent).join("=")).join("&");
+const queryOf = (text) => new Map(new URLSearchParams(text));
+const queryText = (state) => new URLSearchParams([...state].filter(([, value]) => value)).toString();
 
+// A study's views. Other addresses are those of statements, whose heading comes with them; a search finds both.
 function viewOf(path, state, change) {
   const [kind, ...names] = path.split("/").map(decoded);
   const cell = (from) => names.slice(from, from + 4).join("/");
   const views = {
-    "": () => (state.has("q") ? lookedFor(state.get("q")) : state.has("stale") ? statementsFor(staleView) : findingsView(state, change)),
+    "": () => (state.has("q") ? foundCells(state.get("q")) : !state.has("stale") && findingsView(state, change)),
     tables: tablesView,
     table: () => tableFileView(names.join("/"), state, change),
     figures: figuresView,
@@ -21,20 +22,21 @@ function viewOf(path, state, change) {
     cell: () => cellView(cell(0)),
     run: () => runView(cell(0), Number(names[4])),
     beside: () => besideView(cell(0), Number(names[4]), cell(5), Number(names[9])),
-    audit: () => statementsFor(overview),
   };
-  return Object.hasOwn(views, kind) ? views[kind]() : statementsFor(() => artifactView(keyAt(path)));
+  const draw = () => statementView(path, state);
+  if (!S.study) return draw();
+  const mine = Object.hasOwn(views, kind) && views[kind]();
+  return mine && (path || !state.has("q")) ? mine : [mine, later("statements", draw)];
+}
+function statementView(path, state) {
+  if (path && !(S.study && path === "audit")) return artifactView(keyAt(path));
+  return state.has("q") ? searchView(state.get("q")) : state.has("stale") ? staleView() : overview();
 }
 
-// A view of statements: its heading comes with it.
-const statementsFor = (draw) => [later("statements", draw)];
-function lookedFor(text) {
+function foundCells(text) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const hits = [...cells.values()].filter(({ cell }) => words.every((word) => `${cellKey(cell)} ${cellName(cell)}`.toLowerCase().includes(word)));
-  return [
-    words.length > 0 && hits.length > 0 && card(`Cells: ${count(hits.length)}`, listed(hits, ({ cell }) => el("li", null, el("a", { href: cellAddress(cell) }, cellName(cell))), { class: "plain rows" }, 20)),
-    later("statements", () => searchView(text)),
-  ];
+  return words.length > 0 && hits.length > 0 && card(`Cells: ${count(hits.length)}`, listed(hits, ({ cell }) => el("li", null, el("a", { href: cellAddress(cell) }, cellName(cell))), { class: "plain rows" }, 20));
 }
 
 function show(moved) {
@@ -61,7 +63,8 @@ function settle(moved, path, state) {
     }).observe(main, { childList: true, subtree: true });
     return;
   }
-  document.title = visible(path || state.has("q") ? `${title.textContent} · ${S.study}` : title.textContent);
+  const isFirst = !path && !state.has("q") && !state.has("stale");
+  document.title = visible(isFirst ? title.textContent : `${title.textContent} · ${S.study || `audit of ${D.title}`}`);
   history.replaceState({ seen: true }, "");
   if (!state.has("q") || document.activeElement !== search) {
     search.value = state.get("q") || "";
@@ -86,5 +89,9 @@ window.addEventListener("popstate", (event) => {
   // When going back, the browser restores the scroll position.
   if (!event.state?.seen) window.scrollTo(0, 0);
 });
-document.querySelector(".home").textContent = visible(S.study);
+if (!S.study) {
+  index(S.statements);
+  document.querySelector("nav").remove();
+}
+document.querySelector(".home").textContent = visible(S.study || `Audit of ${D.title}`);
 show(false);

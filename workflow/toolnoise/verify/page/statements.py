@@ -1,8 +1,8 @@
-"""The audit as one self-contained HTML page: the findings, and the links from every file back to its data.
+"""The audit as data of a page: the findings, and the links from every file back to its data.
 
-The page consists of a template, a style and a script, all in web/, and a block of JSON that the script draws from
-(document.py). Statements share most of their content, so the block holds each thing once: files, values and lists of
-code are tables, and statements are indices into them.
+It is one HTML file (`toolnoise audit --html`), or the part of a study's page that the last job writes. Statements share
+most of their content, so the data hold each thing once: files, values and lists of code are tables, and statements are
+indices into them.
 """
 
 import json
@@ -13,20 +13,15 @@ from typing import Any
 from toolnoise.base import faults
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import write_text
+from toolnoise.pages.document import document
 from toolnoise.record import repository
 from toolnoise.record.statements import INPUT, TIME, Artifact
 from toolnoise.record.tree import Stated, Tree
 from toolnoise.steps import STEPS
 from toolnoise.verify.audit.examine import Audit
 from toolnoise.verify.audit.rules import RULES, Rule
-from toolnoise.verify.page.document import assembled
 
 FILE = "file"
-WEB = Path(__file__).parent / "web"
-# The script, in the order in which its files are joined: the views of statements, which a study's page has too, and
-# this page's own navigation.
-VIEWS = tuple(WEB / name for name in ("packing.js", "data.js", "elements.js", "lineage.js", "views.js"))
-STYLE = WEB / "page.css"
 DEEPEST = 12
 # Larger integers are not exact in a browser.
 EXACT = 2**53
@@ -38,14 +33,9 @@ def write(path: str | Path, found: Audit, strict: bool, rules: Sequence[Rule] = 
     if Path(path).resolve().is_relative_to(found.results.root.resolve()):
         raise BadInput("command line", "--html", f"{path} lies in the results", "a place outside the audited results")
     try:
-        write_text(path, document(data(found, strict, rules)))
+        write_text(path, document({"statements": data(found, strict, rules)}, parts=False))
     except OSError as error:
         raise BadInput("command line", "--html", f"{path} cannot be written ({faults.called(error)})") from None
-
-
-def document(block: dict[str, Any]) -> str:
-    """The page, as HTML."""
-    return assembled(WEB / "page.html", [STYLE], [*VIEWS, WEB / "moving.js"], block, parts=False)
 
 
 def data(found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> dict[str, Any]:

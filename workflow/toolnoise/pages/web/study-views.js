@@ -1,6 +1,7 @@
 // The study's views: findings, tables, figures, claims, comparisons. What the first view does not show is in data files.
 
-const S = unpacked(JSON.parse(document.getElementById("data").textContent));
+// An audit's page has no study: its statements are in the page itself.
+const S = { cells: [], claims: [], ...unpacked(JSON.parse(document.getElementById("data").textContent)) };
 const VARIANTS = { algo_impl: "ALGO+IMPL", algo: "ALGO", impl: "IMPL", control: "Control" };
 const variantName = (name) => (Object.hasOwn(VARIANTS, name) ? VARIANTS[name] : name);
 const cellKey = (cell) => cell.join("/");
@@ -62,25 +63,26 @@ function findingsView(state, change) {
       el("h2", null, "How much is noise?"),
       el("ul", { class: "said" }, S.findings.map(({ says, cell }) => el("li", null, shown(says), " ", el("a", { href: cellAddress(cell) }, "These runs", el("span", { class: "hidden" }, ` of ${cellName(cell)}`))))),
       el("p", { class: "soft" }, "Intervals are 95 % over runs."),
-      el("dl", { class: "facts" }, S.facts.map(([label, lines]) => pair(label, lines.map((line) => el("p", null, shown(line)))))),
+      el("dl", { class: "facts" }, S.facts.map(([label, lines]) => pair(label, lines ? lines.map(line) : later("audit", (audit) => audit.ran_on.map(line))))),
       S.claims.length > 0 && el("p", null, "Claims of papers, judged on this study: ", S.claims.map(tally), " ", el("a", { href: "#claims" }, "All claims")),
     ),
-    auditLine(),
+    later("audit", auditLine),
     card("Cells", cellTable(state, change)),
     card("Figures", figureList(S.figures.filter(({ picture }) => picture))),
-    card("Tables", tableList()),
+    card("Tables", tableList(el("li", null, el("a", { href: "#tables" }, "All tables, and the metric files")))),
   ];
 }
 
-function auditLine() {
-  const { clean, slim, findings, stale: old, says } = S.audit;
+const line = (text) => el("p", null, shown(text));
+
+function auditLine({ clean, slim, findings, stale: old, says, left_out: absent }) {
   const verdict = clean ? `Audit: clean${slim}` : `Audit: not clean, ${some(findings, ["finding", "findings"])}`;
   return el(
     "div",
     { class: `verdict ${clean ? "good" : "bad"}` },
     el("p", { class: "said" }, el("a", { href: "#audit" }, verdict), old ? `; ${some(old, ["result is", "results are"])} stale: other code made them` : ""),
     says.map((line) => el("p", null, shown(line))),
-    S.left_out.length > 0 && el("p", null, `Left out of this copy, because they name somebody or were not there: ${S.left_out.join(", ")}`),
+    absent.length > 0 && el("p", null, `Left out of this copy, because they name somebody or were not there: ${absent.join(", ")}`),
   );
 }
 
@@ -91,12 +93,7 @@ function tally({ paper, claims }, place) {
   return `${place ? "; " : ""}${paper}: ${said || "none judged"}`;
 }
 
-const KEYS = [
-  ["model", "Model"],
-  ["dataset", "Data set"],
-  ["hardware", "Tooling"],
-  ["variant", "Variant"],
-];
+const KEYS = [["model", "Model"], ["dataset", "Data set"], ["hardware", "Tooling"], ["variant", "Variant"]];
 function cellTable(state, change) {
   const present = Object.keys(S.measures).filter((name) => S.cells.some(({ values }) => name in values));
   const table = {
@@ -125,21 +122,19 @@ function cellTable(state, change) {
 // Tables
 
 const tableAddress = (name) => address(`table/${name}`);
-const tableFigures = () => S.figures.filter(({ picture }) => !picture);
-function tableList() {
-  return el(
+const tableList = (...more) =>
+  el(
     "ul",
     { class: "plain rows" },
-    tableFigures().map(({ name, caption }) => el("li", null, el("a", { href: tableAddress(name) }, name), el("span", { class: "soft" }, firstSentence(caption)))),
-    el("li", null, el("a", { href: "#tables" }, "All tables, and the metric files")),
+    S.figures.filter(({ picture }) => !picture).map(({ name, caption }) => el("li", null, el("a", { href: tableAddress(name) }, name), el("span", { class: "soft" }, firstSentence(caption)))),
+    more,
   );
-}
 const firstSentence = (text) => text.split(/(?<=[^.]{3}[.?])\s/)[0];
 
 function tablesView() {
   return [
     heading("Tables"),
-    card("Rendered", el("ul", { class: "plain rows" }, tableFigures().map(({ name, caption }) => el("li", null, el("a", { href: tableAddress(name) }, name), el("span", { class: "soft" }, firstSentence(caption)))))),
+    card("Rendered", tableList()),
     card(
       "Metric files",
       el("p", { class: "soft" }, "What every figure and table is drawn from. The cells' own measures are in the first table and on each cell's view."),
@@ -243,7 +238,7 @@ function compareView(state) {
   const [a, b] = [state.get("a"), state.get("b")];
   return [
     heading("Is B better than A?"),
-    el("p", { class: "soft" }, `Choose two cells. The verdict is that of toolnoise compare, computed beforehand for ${some(S.pairs, ["pair", "pairs"])}: those that differ in the variant, the model or the tooling alone.`),
+    later("compared", (all) => el("p", { class: "soft" }, `Choose two cells. The verdict is that of toolnoise compare, computed beforehand for ${some(all.length, ["pair", "pairs"])}: those that differ in the variant, the model or the tooling alone.`)),
     el("div", { class: "tools" }, el("label", { for: "arm-a" }, "A"), el("select", { id: "arm-a", onchange: go("a") }, options(a)), el("label", { for: "arm-b" }, "B"), el("select", { id: "arm-b", onchange: go("b") }, options(b))),
     a && b && later("compared", (all) => verdictOn(a, b, all)),
   ];

@@ -10,15 +10,26 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from toolnoise.base.errors import BadInput
+from toolnoise.base.files import write_text
 from toolnoise.comparison import compare, comparison, prediction_files
 from toolnoise.comparison.prediction_files import Answers, Labels
 from toolnoise.datasets import prepared
+from toolnoise.pages.document import part
 from toolnoise.study.cells import Cell
 
 # A page of more would be large, and take long to make; of the others it has the command.
 MOST = 500
 # Of the pairs that differ in one of these, the first come first.
 DIFFERENCES = ("variant", "model", "hardware")
+
+
+def show(
+    cells: Sequence[Sequence[str]], datasets: Sequence[str], logits: Sequence[str], data: Sequence[str], out: str
+) -> None:
+    """Write the verdicts on a study's cells as a data file of its page; files are in the order of cells and data."""
+    known = [Cell(*names) for names in cells]
+    dumps, sets = dict(zip(known, logits, strict=True)), dict(zip(datasets, data, strict=True))
+    write_text(out, part("compared", list(compared(known, dumps, sets))))
 
 
 def pairs(cells: Sequence[Cell]) -> list[tuple[Cell, Cell]]:
@@ -33,10 +44,9 @@ def pairs(cells: Sequence[Cell]) -> list[tuple[Cell, Cell]]:
     return list(itertools.chain(*found.values()))[:MOST]
 
 
-def verdicts(
-    chosen: Sequence[tuple[Cell, Cell]], logits: Mapping[Cell, str], data: Mapping[str, str]
-) -> Iterator[dict[str, object]]:
+def compared(cells: Sequence[Cell], logits: Mapping[Cell, str], data: Mapping[str, str]) -> Iterator[dict[str, object]]:
     """The verdict on each pair, from the cells' dumps and the files of their data sets; none on what cannot be read."""
+    chosen = pairs(cells)
     labels = {dataset: found for dataset, path in data.items() if (found := _labels(path)) is not None}
     answers = {
         cell: _answers(logits[cell], labels[cell.dataset], data[cell.dataset])

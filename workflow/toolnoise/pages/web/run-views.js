@@ -99,10 +99,7 @@ const scaled = (value, scale) => (value === null || value === undefined ? null :
 
 function measureTable(part) {
   const rows = Object.entries(part.measures).map(([name, value]) => [name, value]);
-  const columns = [
-    { label: "Measure", kind: "name" },
-    { label: "Value", kind: "number", digits: 5 },
-  ];
+  const columns = [{ label: "Measure", kind: "name" }, { label: "Value", kind: "number", digits: 5 }];
   return opening(`All ${rows.length} measures of this cell, over all examples`, () => tableView({ title: "Measures", columns, rows }, new Map(), () => {}));
 }
 

@@ -1,11 +1,13 @@
-// Unpacks the data block that page.py packed, on demand, and indexes the links between artifacts and jobs.
+// The statements of an audit, and an index of the links between artifacts and jobs.
 
 let D = null;
 const FILE = "file";
 
 // The names of a verb's outputs (singular, plural) and their stage of the study, in the order of the list of artifacts.
 const MADE = {
+  "write-audit": ["audit of the page", "audits of the page", "showing"],
   "write-page": ["page", "pages", "showing"],
+  "compare-cells": ["comparison of cells", "comparisons of cells", "showing"],
   "show-cell": ["cell's part of the page", "cells' parts of the page", "showing"],
   report: ["report", "reports", "showing"],
   render: ["figure or table", "figures and tables", "showing"],
