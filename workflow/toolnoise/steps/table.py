@@ -7,22 +7,25 @@ from toolnoise.datasets.readers import READERS
 from toolnoise.steps.reads import (
     A_CELL,
     DATA,
-    RUN_FILES,
+    ENSEMBLES,
+    MEASURED,
+    SINGLE_RUNS,
     TRAINED,
-    WEIGHTS,
     at,
+    control_of,
+    datasets,
     dump_of,
     first,
     measured,
     other,
-    records_of,
+    runs_of,
     same,
     second,
     spec,
     training_minutes,
 )
 from toolnoise.steps.step import Parameters, Read, Step
-from toolnoise.study import layout, programs
+from toolnoise.study import layout
 from toolnoise.study.builders import is_own
 from toolnoise.study.catalogue import KINDS
 from toolnoise.study.cells import Cell, Control, Dataset, Pair, Training, Variants, Whole
@@ -67,29 +70,6 @@ def _built(study: Study) -> list[Cell]:
     return [cell for cell in study.cells if not study.is_program(cell)]
 
 
-def _programmed(study: Study) -> list[Cell]:
-    return [cell for cell in study.cells if study.is_program(cell)]
-
-
-def _leaving(study: Study, *, logits: bool) -> list[Cell]:
-    found = {cell: programs.outcome(study.config, cell.model) for cell in _programmed(study)}
-    return [cell for cell, outcome in found.items() if (outcome == programs.LOGITS) == logits]
-
-
-def _adopted(study: Study, *, wanted: bool) -> list[Cell]:
-    models = study.config["models"]
-    return [cell for cell in _programmed(study) if ("adopted" in models[cell.model]) == wanted]
-
-
-def _runs(study: Study, cells: list[Cell]) -> Iterator[Training]:
-    return (Training(*cell, seed) for cell in cells for seed in study.seeds[cell])
-
-
-def _datasets(study: Study, *, of_programs: bool) -> Iterator[Dataset]:
-    entries = study.config["datasets"]
-    return (Dataset(name) for name in study.datasets if (entries[name]["reader"] == programs.READER) == of_programs)
-
-
 def _own_models(study: Study) -> Iterator[Variants]:
     places = dict.fromkeys(Variants(*cell[:3]) for cell in _built(study))
     return (place for place in places if is_own(study.config["models"][place.model]))
@@ -98,31 +78,11 @@ def _own_models(study: Study) -> Iterator[Variants]:
 # What options name
 
 
-def _first_outcome(study: Study, place: Dataset) -> str:
-    """The run that brings a data set: one of Control, if there is one, since nothing else runs before its gate."""
-    cells = [cell for cell in study.cells if cell.dataset == place.dataset]
-    first = next((cell for cell in cells if cell.variant == "control"), cells[0])
-    return study.runs(layout.RECORD, first)[0]
-
-
-def _gate_of(study: Study, run: Training) -> list[str]:
-    control = Control(*run[:3])
-    gated = run.variant != control.cell.variant and control.cell in study.seeds
-    return [study.path(layout.GATE, control)] if gated else []
-
-
-def _control(place: Control) -> Cell:
-    return place.cell
-
-
 def _compared(study: Study, place: Variants) -> list[str]:
     cells = dict.fromkeys(cell for both in study.comparisons(place) for cell in both)
     return [study.path(SINGLE_RUNS, cell) for cell in cells]
 
 
-MEASURED = "results/{study}/metrics/cells/" + layout.CELL + ".csv"
-ENSEMBLES = "results/{study}/metrics/ensembles/" + layout.CELL + ".csv"
-SINGLE_RUNS = "results/{study}/metrics/runs/" + layout.CELL + ".csv"
 _TOOLINGS = ("grid", "two toolings that train one task under control or algo")
 
 # The one step that no verb performs: Snakemake writes study.json before the first job.
@@ -157,7 +117,7 @@ ROWS = {
         "prepare_data",
         "read a data set and write its prepared form",
         place=Dataset,
-        places=lambda study: _datasets(study, of_programs=False),
+        places=lambda study: datasets(study, of_programs=False),
         parameters=_data,
         reads={},
         writes={"out": layout.DATA},
@@ -188,7 +148,7 @@ ROWS = {
         "train_run",
         "train one run",
         place=Training,
-        places=lambda study: _runs(study, _built(study)),
+        places=lambda study: runs_of(study, _built(study)),
         parameters=lambda study, run: spec(study, run.cell, run.seed),
         reads=DATA,
         writes={"weights": layout.WEIGHTS, "history": layout.HISTORY, "record": layout.RECORD},
@@ -200,50 +160,6 @@ ROWS = {
         record="record",
         travels="runs",
         programs=False,
-    ),
-    "run-program": Step(
-        "run_program",
-        "run a training program of others once",
-        place=Training,
-        places=lambda study: _runs(study, _adopted(study, wanted=False)),
-        parameters=lambda study, run: spec(study, run.cell, run.seed) | {"study": study.name},
-        reads={"gate": Read(_gate_of, several=True, optional=True)},
-        writes={"weights": layout.WEIGHTS, "history": layout.HISTORY, "record": layout.RECORD},
-        work="toolnoise.outside.training:train",
-        wanted=("grid", "model/dataset/hardware/variant of a training program, and one of its seeds"),
-        tooling=lambda run: run.hardware,
-        minutes=training_minutes,
-        aside=("checkpoint",),
-        record="record",
-        travels="runs of programs",
-        programs=True,
-    ),
-    "adopt-run": Step(
-        "adopt_run",
-        "take a run as it is that was there before the study",
-        place=Training,
-        places=lambda study: _runs(study, _adopted(study, wanted=True)),
-        parameters=lambda study, run: spec(study, run.cell, run.seed),
-        reads={},
-        writes={"weights": layout.WEIGHTS, "history": layout.HISTORY, "record": layout.RECORD},
-        work="toolnoise.outside.adopted:adopt",
-        wanted=("grid", "model/dataset/hardware/variant of adopted runs, and one of their seeds"),
-        record="record",
-        travels="adopted runs",
-        unrepeatable="how it was made is not known here",
-        programs=True,
-    ),
-    "gather-labels": Step(
-        "gather_labels",
-        "write the test set that the runs of a training program bring",
-        place=Dataset,
-        places=lambda study: _datasets(study, of_programs=True),
-        parameters=lambda _, place: place._asdict(),
-        reads={"record": Read(_first_outcome, WEIGHTS)},
-        writes={"out": layout.DATA},
-        work="toolnoise.outside.labels:write",
-        wanted=("datasets", "a data set with reader: outcome"),
-        programs=True,
     ),
     "measure-speed": Step(
         "measure_speed",
@@ -276,46 +192,17 @@ ROWS = {
         travels="dumps of predictions",
         programs=False,
     ),
-    "dump-outcomes": Step(
-        "dump_outcomes",
-        "dump what the runs of a training program left",
-        place=Cell,
-        places=_programmed,
-        parameters=spec,
-        reads=TRAINED,
-        writes={"logits": layout.LOGITS, "index": layout.PREDICTIONS},
-        work="toolnoise.dumps.outcome_dump:dump",
-        wanted=A_CELL,
-        record="index",
-        travels="dumps of outcomes",
-        programs=True,
-    ),
     "check-control": Step(
         "check_control",
         "compare control runs bit for bit",
         place=Control,
         places=lambda study: (Control(*cell[:3]) for cell in study.controls if not study.is_program(cell)),
         parameters=lambda _, place: {"cell": list(place.cell)},
-        reads=dump_of(_control),
+        reads=dump_of(control_of),
         writes={"out": layout.GATE},
         work="toolnoise.measures.control_gate:check",
         wanted=("grid", "model/dataset/hardware with the variant control"),
         programs=False,
-    ),
-    "check-program": Step(
-        "check_program",
-        "compare what control runs of a training program left, bit for bit",
-        place=Control,
-        places=lambda study: (Control(*cell[:3]) for cell in study.controls if study.is_program(cell)),
-        parameters=lambda study, place: {
-            "cell": list(place.cell),
-            "command": study.config["models"][place.model].get("command", ""),
-        },
-        reads={"records": records_of(_control, RUN_FILES)},
-        writes={"out": layout.GATE},
-        work="toolnoise.measures.program_gate:check",
-        wanted=("grid", "a training program with the variant control"),
-        programs=True,
     ),
     "measure": Step(
         "measure_cell",
@@ -341,43 +228,6 @@ ROWS = {
             "out-ensembles": ("ensembles", "toolnoise.metrics.ensembles:ENSEMBLES"),
         },
         programs=False,
-    ),
-    "measure-program": Step(
-        "measure_program",
-        "measure a cell of a training program",
-        place=Cell,
-        places=lambda study: _leaving(study, logits=True),
-        parameters=measured,
-        reads=DATA | dump_of(same),
-        writes={
-            "out": MEASURED,
-            "out-runs": SINGLE_RUNS,
-            "out-ensembles": ENSEMBLES,
-        },
-        work="toolnoise.measures.program:measure",
-        wanted=A_CELL,
-        metrics={
-            "out": ("stability", "toolnoise.metrics.stability:STABILITY"),
-            "out-runs": ("runs", "toolnoise.metrics.per_run:RUNS"),
-            "out-ensembles": ("ensembles", "toolnoise.metrics.ensembles:ENSEMBLES"),
-        },
-        programs=True,
-    ),
-    "measure-outcomes": Step(
-        "measure_outcomes",
-        "measure a cell of a training program that leaves classes, values or a metric",
-        place=Cell,
-        places=lambda study: _leaving(study, logits=False),
-        parameters=lambda study, cell: measured(study, cell) | {"outcome": programs.outcome(study.config, cell.model)},
-        reads=DATA | dump_of(same),
-        writes={"out": MEASURED, "out-runs": SINGLE_RUNS},
-        work="toolnoise.measures.outcomes:measure",
-        wanted=A_CELL,
-        metrics={
-            "out": ("stability", "toolnoise.metrics.stability:STABILITY"),
-            "out-runs": ("runs", "toolnoise.metrics.per_run:RUNS"),
-        },
-        programs=True,
     ),
     "show-cell": Step(
         "show_cell",
@@ -406,7 +256,7 @@ ROWS = {
         "count_data",
         "count the examples of a data set",
         place=Dataset,
-        places=lambda study: _datasets(study, of_programs=False),
+        places=lambda study: datasets(study, of_programs=False),
         parameters=lambda _, place: {"dataset": place.dataset},
         reads=DATA,
         writes={"out": "results/{study}/metrics/data/{dataset}.csv"},

@@ -6,8 +6,9 @@ from typing import Any
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
 from toolnoise.base.timings import Timings
+from toolnoise.checking import outcome, run_program
 from toolnoise.engines import environment
-from toolnoise.outside import outcome, training
+from toolnoise.study import outcome_files
 
 UNKNOWN = "adopted: how it was made is not known here"
 
@@ -19,7 +20,7 @@ def folder_of(spec: dict[str, Any]) -> Path:
 
 def files_of(spec: dict[str, Any]) -> list[dict[str, Any]]:
     """The files of an outcome, each with its digest and its size."""
-    paths = [folder_of(spec) / name for name in outcome.FILES]
+    paths = [folder_of(spec) / name for name in outcome_files.FILES]
     return [
         {"path": str(path), "sha256": sha256(path), "bytes": path.stat().st_size} for path in paths if path.is_file()
     ]
@@ -31,7 +32,7 @@ def adopt(spec: dict[str, Any], weights: str, history: str, record: str) -> dict
     if not folder.is_dir():
         raise BadInput(folder, "", "no such folder", "what `toolnoise adopt` wrote beside the study")
     left = outcome.read(folder)
-    training.require_kind(left, spec["model"]["outcome"])
+    run_program.require_kind(left, spec["model"]["outcome"])
     observed = {**environment.machine(), "origin": UNKNOWN}
-    training.write(left, spec, weights, history, record, observed, Timings())
+    run_program.write(left, spec, weights, history, record, observed, Timings())
     return observed

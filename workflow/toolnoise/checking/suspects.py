@@ -1,16 +1,16 @@
 """Places in a program's text that may make two runs with equal seeds differ, or a seed count for nothing.
 
 Each rule knows one thing that is often forgotten. It reads syntax trees and runs nothing, so it can be wrong either
-way: a place is a suspicion, with a weight. Evidence from runs (toolnoise.outside.diagnosis) changes the weights.
+way: a place is a suspicion, with a weight. Evidence from runs (toolnoise.checking.diagnosis) changes the weights.
 """
 
 import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from toolnoise.outside.causes import LIKELY, POSSIBLE, SURE, Suspect, ranked
-from toolnoise.outside.program import Source
-from toolnoise.outside.reader import Reader, is_none, is_off
+from toolnoise.checking.causes import LIKELY, POSSIBLE, SURE, Suspect, ranked
+from toolnoise.checking.reader import Reader, is_none, is_off
+from toolnoise.study.program_text import Source
 
 SEEDERS = {
     "numpy.random.seed": ("numpy",),

@@ -11,10 +11,10 @@ import numpy as np
 from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.timings import Timings
+from toolnoise.checking import labels as test_set
 from toolnoise.datasets import prepared
 from toolnoise.dumps.prediction_dump import about
 from toolnoise.engines import environment
-from toolnoise.outside import labels as test_set
 from toolnoise.study import programs
 from toolnoise.training import runs
 

@@ -23,12 +23,12 @@ import numpy as np
 from toolnoise.base import arrays, command_line, files, scratch
 from toolnoise.base.errors import BadInput
 from toolnoise.base.timings import Timings
+from toolnoise.checking import contract, launch, outcome
+from toolnoise.checking.outcome import EPOCH, Outcome
+from toolnoise.checking.redaction import Redaction
 from toolnoise.engines import accelerators, environment
 from toolnoise.engines import command as engine
-from toolnoise.outside import contract, launch, outcome
-from toolnoise.outside.outcome import EPOCH, Outcome
-from toolnoise.outside.redaction import Redaction
-from toolnoise.study import programs
+from toolnoise.study import outcome_files, programs
 from toolnoise.training.loop import TENSOR_DIGITS
 from toolnoise.training.runs import OUTCOME, weight_digests
 
@@ -76,7 +76,7 @@ def train(
     environment.forget_numerical()
     with timings.measure("training"):
         _launch(command_line.filled(words, contract.values(job) | secret), variables, folder, limit, secret)
-    for text in (out / outcome.HISTORY, out / outcome.METRIC):
+    for text in (out / outcome_files.HISTORY, out / outcome_files.METRIC):
         # Before it is read: an error would quote it.
         if text.is_file() and text.stat().st_size <= outcome.MOST_TEXT:
             Redaction(secret).require_absent(text, text.read_bytes())

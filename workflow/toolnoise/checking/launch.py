@@ -18,7 +18,7 @@ from typing import NoReturn
 from toolnoise.base.children import end_with
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import span
-from toolnoise.outside.redaction import Redaction
+from toolnoise.checking.redaction import Redaction
 
 GRACE = 10  # seconds from SIGTERM to SIGKILL
 LAST_LINES, LAST_BYTES = 3, 4096

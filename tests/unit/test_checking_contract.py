@@ -10,7 +10,7 @@ import yaml
 
 from toolnoise.base import command_line, files, program
 from toolnoise.base.noise_sources import ALGORITHMIC
-from toolnoise.outside import contract
+from toolnoise.checking import contract
 
 
 @pytest.fixture

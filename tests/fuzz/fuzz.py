@@ -1,15 +1,15 @@
 """Bad input on purpose: a verb of a finished study with one of its inputs changed, thousands of times.
 
-Each case copies the small study of bench/fuzz_base.py (by hard links), puts something bad in the place of one file that
-a command reads, or of one of its arguments, and performs the command in a process of its own, forked from one that has
+Each case copies the small study of fuzz_base.py (by hard links), puts something bad in the place of one file that a
+command reads, or of one of its arguments, and performs the command in a process of its own, forked from one that has
 imported the program. Which files a command reads is seen once, while it works undisturbed. A case fails if its output
 has a traceback, a warning, or anything that a terminal would obey; if its exit code is not one of those that are
 documented, or bad input is not one line; if it is ended by a signal, takes too long or too much memory; if it leaves a
 process or a scratch file; or if input that was refused costs a file.
 
-    python bench/fuzz.py --cases 3000 --seed 1
-    python bench/fuzz.py --cases 200 --seconds 240 --seed 1   # as many as there is time for
-    python bench/fuzz.py --seed 1 --only 1234   # one case again, with what it printed; its folder stays
+    python tests/fuzz/fuzz.py --cases 3000 --seed 1
+    python tests/fuzz/fuzz.py --cases 200 --seconds 240 --seed 1   # as many as there is time for
+    python tests/fuzz/fuzz.py --seed 1 --only 1234   # one case again, with what it printed; its folder stays
 
 The first use makes the study, in a few minutes; later ones find it in --folder.
 """
@@ -42,7 +42,6 @@ os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import fuzz_base
 import fuzz_mutations
-import jobs
 
 from toolnoise import cli, engines
 from toolnoise.base import code_digest, program
@@ -201,7 +200,7 @@ def _here(step: Step, place: tuple) -> bool:
 
 
 def _job(study: Study, file: str, verb: str, place: tuple) -> Command:
-    words = jobs.words(study, file, verb, place, fuzz_base.CHECKPOINT)
+    words = fuzz_base.jobs.words(study, file, verb, place, fuzz_base.CHECKPOINT)
     parameters = STEPS[verb].parameters(study, place)
     spec = parameters.get("spec", {"hardware": {"name": "cpu"}, "variant": {"varying": []}})
     return Command(words, cold=spec["hardware"]["name"] == "cpu-jax" or "impl" in spec["variant"]["varying"])

@@ -13,15 +13,11 @@ import numpy as np
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import readable
-from toolnoise.outside import tensors
+from toolnoise.checking import tensors
+from toolnoise.study.outcome_files import GROUPS, HISTORY, LABELS, LOGITS, METRIC, PREDICTIONS, RESULTS, WEIGHTS
 
 # It becomes the name of an array in an archive: neither signs of control nor halves of a pair.
 METRIC_NAME = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,200}")
-LOGITS, PREDICTIONS, METRIC = "logits.npy", "predictions.npy", "metric.json"
-RESULTS = (LOGITS, PREDICTIONS, METRIC)
-LABELS, HISTORY, GROUPS = "labels.npy", "history.csv", "groups.npz"
-WEIGHTS = ("weights.safetensors", "weights.npz")
-FILES = (*RESULTS, LABELS, *WEIGHTS, HISTORY, GROUPS)
 MOST_TEXT = 1 << 26  # bytes
 EPOCH = "epoch"
 

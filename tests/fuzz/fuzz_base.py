@@ -1,4 +1,4 @@
-"""The small finished study whose files and commands bench/fuzz.py changes: made by the program itself, in one folder.
+"""The small finished study whose files and commands fuzz.py changes: made by the program itself, in one folder.
 
 It has a part of each kind: two frameworks, a model and data of its own, programs of others, runs that were adopted, an
 atlas, remedies, layers, recorded steps, overhead, a checkpoint, and besides files that no study made: predictions,
@@ -12,13 +12,16 @@ import sys
 import tempfile
 from pathlib import Path
 
-import jobs
 import numpy as np
 import yaml
 
 from toolnoise.base import arrays, program
 from toolnoise.study import grid
 from toolnoise.study.cells import Training
+
+sys.path.append(str(program.ROOT / "bench"))
+
+import jobs
 
 EXAMPLES, CLASSES = 24, 4
 BUILDER = """

@@ -452,7 +452,7 @@ def references(base: dict, rng: random.Random) -> Case:
 
 
 def damaged(base: dict, rng: random.Random) -> Case:
-    """Bytes and lines changed as bench/fuzz.py changes them: nothing is known of the outcome but its form."""
+    """Bytes and lines changed as tests/fuzz/fuzz.py changes them: nothing is known of the outcome but its form."""
     changes = [fuzz_mutations.truncated, fuzz_mutations.bits_flipped, fuzz_mutations.appended]
     changes += [fuzz_mutations.lines_changed, fuzz_mutations.yaml_text, fuzz_mutations.other_bytes]
     change = rng.choice(changes)

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 
-from toolnoise.outside.causes import CAUSES, Suspect
-from toolnoise.outside.diagnosis import Diagnosis
-from toolnoise.outside.differences import Difference
+from toolnoise.checking.causes import CAUSES, Suspect
+from toolnoise.checking.diagnosis import Diagnosis
+from toolnoise.checking.differences import Difference
 
 MOST_PLACES = 3
 PHASES = {

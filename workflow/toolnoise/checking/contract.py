@@ -9,10 +9,9 @@ from typing import Any
 
 from toolnoise import streams
 from toolnoise.base.noise_sources import ALGORITHMIC, replicate
+from toolnoise.study.program_text import SEED
 
 Job = dict[str, Any]
-
-SEED = "TOOLNOISE_SEED_"
 
 
 def job(spec: dict[str, Any], study: str, out: str | Path, checkpoint: str | Path) -> Job:

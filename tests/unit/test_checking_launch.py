@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from toolnoise.outside import launch, training
+from toolnoise.checking import launch, run_program
 
 SLEEPS_WITH_A_CHILD = """
 import subprocess, sys, pathlib, time
@@ -72,7 +72,7 @@ def test_what_ends_this_process_ends_the_group(number, tmp_path):
     # What a shell starts in the background ignores Ctrl-C, and so do these tests, unless it is set anew.
     code = (
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
-        f"from toolnoise.outside import launch; launch.run({[sys.executable, '-c', SLEEPS_WITH_A_CHILD]}, {{}}, 'log')"
+        f"from toolnoise.checking import launch; launch.run({[sys.executable, '-c', SLEEPS_WITH_A_CHILD]}, {{}}, 'log')"
     )
     mine = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, stderr=subprocess.DEVNULL)
     wait_for(lambda: (tmp_path / "pids").exists() and (tmp_path / "pids").read_text())
@@ -84,7 +84,7 @@ def test_what_ends_this_process_ends_the_group(number, tmp_path):
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends the children of a killed process")
 def test_a_program_does_not_outlive_a_process_that_is_killed(tmp_path):
     sleeps = "import os, pathlib, time; pathlib.Path('pids').write_text(str(os.getpid())); time.sleep(60)"
-    code = f"from toolnoise.outside import launch; launch.run({[sys.executable, '-c', sleeps]}, {{}}, 'log')"
+    code = f"from toolnoise.checking import launch; launch.run({[sys.executable, '-c', sleeps]}, {{}}, 'log')"
     mine = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path)
     wait_for(lambda: (tmp_path / "pids").exists() and (tmp_path / "pids").read_text())
     mine.kill()
@@ -98,8 +98,8 @@ def test_an_interpreter_that_is_killed_while_it_lists_its_packages_has_no_empty_
     python.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    said = refused(training._packages, {"name": "mine"}, "python")
+    said = refused(run_program._packages, {"name": "mine"}, "python")
     signal.signal(signal.SIGINT, before)
     assert said.startswith(f"{python}: was killed by SIGINT while it listed its packages")
     python.write_text("#!/bin/sh\nexit 1\n")
-    assert training._packages({"name": "mine"}, "python") == ("", [])
+    assert run_program._packages({"name": "mine"}, "python") == ("", [])

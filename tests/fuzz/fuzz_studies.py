@@ -6,8 +6,8 @@ a refusal that is not one line with the file's name, if it takes too long, or if
 allows: what YAML 1.1 reads as something else must be refused, a number that is accepted must be the number in the text,
 and a change of form alone, such as an alias, must change nothing.
 
-    python bench/fuzz_studies.py --cases 3000 --seed 1
-    python bench/fuzz_studies.py --seed 1 --only 123
+    python tests/fuzz/fuzz_studies.py --cases 3000 --seed 1
+    python tests/fuzz/fuzz_studies.py --seed 1 --only 123
 """
 
 import argparse

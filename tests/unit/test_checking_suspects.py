@@ -2,8 +2,9 @@
 
 import pytest
 
-from toolnoise.outside import program, suspects
-from toolnoise.outside.causes import CAUSES, LIKELY, POSSIBLE, SURE
+from toolnoise.checking import suspects
+from toolnoise.checking.causes import CAUSES, LIKELY, POSSIBLE, SURE
+from toolnoise.study import program_text
 
 
 @pytest.fixture
@@ -13,7 +14,7 @@ def found(tmp_path):
     def read(text):
         (tmp_path / "train.py").write_text(text)
         words = ["python", "train.py"]
-        return [(one.cause, one.line, one.weight) for one in suspects.suspects(program.sources(words, tmp_path))]
+        return [(one.cause, one.line, one.weight) for one in suspects.suspects(program_text.sources(words, tmp_path))]
 
     return read
 
@@ -109,18 +110,18 @@ def test_local_modules_are_read_too(tmp_path):
     (tmp_path / "mine/data.py").write_text("from .words import all\nfrom . import words\n")
     (tmp_path / "mine/words.py").write_text("import train\n\nall = list(set(open('w')))\n")
     for words in (["python", "train.py"], ["python", "-u", "-m", "mine.data"]):
-        text = program.sources(words, tmp_path)
+        text = program_text.sources(words, tmp_path)
         assert [(one.file, one.line) for one in suspects.suspects(text)] == [("mine/words.py", 3)]
 
 
 def test_code_in_the_command_line_is_read_and_what_is_no_python_is_left(tmp_path):
-    one = suspects.suspects(program.sources(["python", "-c", "for x in set('ab'): print(x)"], tmp_path))
+    one = suspects.suspects(program_text.sources(["python", "-c", "for x in set('ab'): print(x)"], tmp_path))
     assert [(place.cause, place.file, place.line) for place in one] == [("set", "-c", 1)]
     (tmp_path / "old.py").write_text("print 'a'")
     (tmp_path / "escape.py").write_text(r"digits = '\d'")
-    assert [one.file for one in program.sources(["old.py", "escape.py"], tmp_path)] == ["escape.py"]
+    assert [one.file for one in program_text.sources(["old.py", "escape.py"], tmp_path)] == ["escape.py"]
     (tmp_path / "train.sh").write_text("python old.py")
-    assert program.sources(["sh", "train.sh", "old.py", "not_there.py"], tmp_path) == []
+    assert program_text.sources(["sh", "train.sh", "old.py", "not_there.py"], tmp_path) == []
 
 
 def test_every_cause_says_what_to_do():
@@ -134,6 +135,6 @@ def test_an_option_that_the_program_never_reads_is_known(tmp_path):
     (tmp_path / "train.py").write_text(
         "parser.add_argument('--data-seed')\nparser.add_argument('--seed')\nf(args.seed)"
     )
-    text = program.sources(["train.py"], tmp_path)
-    assert program.reads(text, "seed")
-    assert not program.reads(text, "data_seed")
+    text = program_text.sources(["train.py"], tmp_path)
+    assert program_text.reads(text, "seed")
+    assert not program_text.reads(text, "data_seed")

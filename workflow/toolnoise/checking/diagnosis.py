@@ -7,8 +7,8 @@ weights; equal weights with other predictions leave only the evaluation. An expe
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from toolnoise.outside.causes import CAUSES, LIKELY, POSSIBLE, SURE, Suspect, ranked
-from toolnoise.outside.differences import Difference
+from toolnoise.checking.causes import CAUSES, LIKELY, POSSIBLE, SURE, Suspect, ranked
+from toolnoise.checking.differences import Difference
 
 Phase = Literal["start", "training", "evaluation", "order of examples"]
 

@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 from toolnoise.base import syntax
 from toolnoise.base.noise_sources import ALGORITHMIC
-from toolnoise.outside import contract
 
 MOST_FILES, MOST_BYTES = 200, 1 << 20
+# The variables in which a program finds its seeds begin with it.
+SEED = "TOOLNOISE_SEED_"
 # How programs use toolnoise's own helpers, by the source whose seed these read.
 HELPED = re.compile(r"^\s*(from|import) toolnoise\b", re.MULTILINE)
 HELPERS = {
@@ -97,7 +98,7 @@ def seeds_read(program: Sequence[Source]) -> tuple[str, ...]:
         source
         for source in ALGORITHMIC
         if any(
-            f"{contract.SEED}{source.upper()}" in text or (HELPED.search(text) and re.search(HELPERS[source], text))
+            f"{SEED}{source.upper()}" in text or (HELPED.search(text) and re.search(HELPERS[source], text))
             for text in texts
         )
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from toolnoise.base.errors import BadInput
 
 if TYPE_CHECKING:
-    from toolnoise.record.signing import AllowedSigners
+    from toolnoise.verify.signing import AllowedSigners
 
 STATEMENTS = {
     "--require-signatures": {
@@ -40,7 +40,7 @@ NOT_BEFORE = {
 @contextmanager
 def required(options: argparse.Namespace) -> "Iterator[tuple[AllowedSigners | None, AllowedSigners | None]]":
     """Those who must have signed the statements, and the one who must have signed the root."""
-    from toolnoise.record import signing
+    from toolnoise.verify import signing
 
     listed, key, revoked = options.require_signatures, vars(options).get("require_signature"), options.revoked_keys
     if revoked and not (listed or key):

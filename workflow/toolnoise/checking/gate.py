@@ -10,8 +10,9 @@ import numpy as np
 
 from toolnoise.base import command_line, files
 from toolnoise.base.errors import BadInput
-from toolnoise.outside import diagnosis, differences, program, report, suspects
-from toolnoise.outside.outcome import History, Outcome
+from toolnoise.checking import diagnosis, differences, reasons, suspects
+from toolnoise.checking.outcome import History, Outcome
+from toolnoise.study import program_text
 from toolnoise.training import runs
 from toolnoise.training.runs import Run
 
@@ -25,9 +26,9 @@ def check(cell: Sequence[str], command: str, records: list[str], out: str | Path
     for run, other in zip(replicates[1:], others, strict=True):
         difference = differences.between(first, other)
         if difference.files:
-            text = program.sources(command_line.words(command), Path())
+            text = program_text.sources(command_line.words(command), Path())
             why = diagnosis.diagnose(suspects.suspects(text), difference, None)
-            print("\n".join(report.different(difference, why)), flush=True)
+            print("\n".join(reasons.different(difference, why)), flush=True)
             found = f"equal seeds give other {', '.join(difference.files)}; the lines above say more"
             wanted = "replicates must be bit-equal; without Control in the grid nothing is gated"
             raise BadInput("/".join(cell), f"seeds {replicates[0].seed} and {run.seed}", found, wanted)

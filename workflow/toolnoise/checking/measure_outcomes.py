@@ -12,13 +12,13 @@ import numpy as np
 from toolnoise.base import metric_files, shapes
 from toolnoise.base.errors import BadInput
 from toolnoise.base.shapes import TEXT
+from toolnoise.checking import values
 from toolnoise.datasets import prepared
 from toolnoise.dumps import stacks
 from toolnoise.dumps.stacks import Predictions
 from toolnoise.measures import draws, noise
 from toolnoise.measures.noise import Noise
 from toolnoise.measures.reading import TrainedVectors, finished_runs, predictions_of
-from toolnoise.metrics import values
 from toolnoise.metrics.per_run import RUNS
 from toolnoise.metrics.stability import STABILITY
 from toolnoise.metrics.weights import apart

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from toolnoise.outside.outcome import EPOCH, GROUPS, HISTORY, LABELS, LOGITS, METRIC, PREDICTIONS, History, Outcome
+from toolnoise.checking.outcome import EPOCH, History, Outcome
+from toolnoise.study.outcome_files import GROUPS, HISTORY, LABELS, LOGITS, METRIC, PREDICTIONS
 
 # Columns of a history with times, which differ between any two runs.
 TIMED = re.compile(

@@ -13,7 +13,7 @@ import yaml
 
 from toolnoise.base import program
 from toolnoise.base.errors import BadInput
-from toolnoise.outside import labels, outcome, tensors
+from toolnoise.checking import labels, outcome, tensors
 from toolnoise.training.runs import Run
 
 LABELS = np.array([0, 1, 2, 1])

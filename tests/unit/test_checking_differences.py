@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from toolnoise.outside import diagnosis, differences
-from toolnoise.outside.causes import LIKELY, POSSIBLE, SURE, Suspect
-from toolnoise.outside.outcome import History, Outcome
+from toolnoise.checking import diagnosis, differences
+from toolnoise.checking.causes import LIKELY, POSSIBLE, SURE, Suspect
+from toolnoise.checking.outcome import History, Outcome
 
 LABELS = np.array([0, 1, 2, 1])
 WHOLE = Outcome(

@@ -19,8 +19,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import readable
 from toolnoise.comparison import prediction_files
 from toolnoise.metrics import probabilities
-from toolnoise.outside import outcome
-from toolnoise.study import config, programs, strict_yaml
+from toolnoise.study import config, outcome_files, programs, strict_yaml
 
 FIELD = re.compile(r"\{(\w+)\}")
 SEED, ARM, FILE, LABELS = "seed", "arm", "file", "labels"
@@ -162,7 +161,7 @@ def _numbered(found: list[Found]) -> list[Found]:
 def _outcome(run: Found, labels: str | None, *, values: bool) -> tuple[str, dict[str, Any]]:
     """The kind of a run's outcome, and its files."""
     if run.metrics is not None:
-        return programs.METRIC, {outcome.METRIC: run.metrics}
+        return programs.METRIC, {outcome_files.METRIC: run.metrics}
     source = run.labels or labels
     if not source:
         raise BadInput("command line", "--labels", "missing", "a file with the labels, or a column `labels`")
@@ -171,7 +170,7 @@ def _outcome(run: Found, labels: str | None, *, values: bool) -> tuple[str, dict
         predicted = prediction_files.numbers(run.file).astype(np.float64)
         if len(predicted) != len(truth):
             raise BadInput(run.file, "", f"found {len(predicted)} values", f"the {len(truth)} of {source}")
-        return programs.VALUES, {outcome.PREDICTIONS: predicted, outcome.LABELS: truth}
+        return programs.VALUES, {outcome_files.PREDICTIONS: predicted, outcome_files.LABELS: truth}
     labels = prediction_files.read_labels(source)
     if labels.codes is not None:
         raise BadInput(source, "", "found texts as labels", "whole numbers, by which a study knows its classes")
@@ -181,18 +180,18 @@ def _outcome(run: Found, labels: str | None, *, values: bool) -> tuple[str, dict
     if read.rights:
         raise BadInput(run.file, "", "found right and wrong answers", "predicted classes or scores")
     if read.scores is None:
-        return programs.CLASSES, {outcome.PREDICTIONS: read.predicted[0], outcome.LABELS: labels.classes}
+        return programs.CLASSES, {outcome_files.PREDICTIONS: read.predicted[0], outcome_files.LABELS: labels.classes}
     scores = read.scores[0]
     if probabilities.kind(scores) == "probabilities":
         # Logits whose softmax they are.
         scores = np.log(np.maximum(scores.astype(np.float64), TINY))
-    return programs.LOGITS, {outcome.LOGITS: scores.astype(np.float32), outcome.LABELS: labels.classes}
+    return programs.LOGITS, {outcome_files.LOGITS: scores.astype(np.float32), outcome_files.LABELS: labels.classes}
 
 
 def _write(folder: Path, run: Found, left: dict[str, Any]) -> None:
     folder.mkdir(parents=True)
     for name, values in left.items():
-        if name == outcome.METRIC:
+        if name == outcome_files.METRIC:
             files.write_json(folder / name, values)
         else:
             arrays.write_npy(folder / name, np.ascontiguousarray(values))
