@@ -5,8 +5,7 @@ import json
 import pytest
 
 from toolnoise.base.program import ROOT
-from toolnoise.checking import check, diagnosis
-from toolnoise.checking import verb as report
+from toolnoise.checking import check, diagnosis, report
 from toolnoise.checking.check import Checked
 from toolnoise.checking.differences import Difference
 
