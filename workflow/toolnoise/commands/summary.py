@@ -2,19 +2,15 @@
 
 import math
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
-from toolnoise.analyses.claims import judging, sentences
-from toolnoise.analyses.claims.judging import WHOLE
 from toolnoise.base import metric_files
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.printing import aligned
 from toolnoise.measures import control_gate
 from toolnoise.metrics.stability import STABILITY
 from toolnoise.study import layout
+from toolnoise.study.analyses import adding
 from toolnoise.study.cells import Cell
 from toolnoise.study.study import Study
 from toolnoise.study.variants import variant
@@ -36,25 +32,21 @@ def as_text(study: Study) -> str:
     if adopted:
         lines.append(f"adopted, how they were made is not known here: {', '.join(adopted)}")
     lines.append(f"the page: {study.path(layout.PAGE)}")
-    verdicts = _verdicts(study)
-    if verdicts is None:
-        lines.append("no verdicts on claims yet: snakemake claims")
-    else:
-        lines += ["", "Verdicts on claims:", *sentences.paragraphs(verdicts)]
+    for module in adding("summary"):
+        lines += module.lines(study)
     return "\n".join(lines)
 
 
 def as_json(study: Study) -> dict[str, Any]:
-    """The same as plain values, in fractions. What is undefined is null; so is `claims` before there are verdicts."""
-    verdicts = _verdicts(study)
-    return {
+    """The same as plain values, in fractions. What is undefined is null."""
+    found = {
         "cells": list(_cells(study)),
         "emulated": list(study.emulated()),
         "page": study.path(layout.PAGE),
-        "claims": None
-        if verdicts is None
-        else verdicts.loc[verdicts["part"] == WHOLE, ["paper", "claim", "says", "side", "verdict"]].to_dict("records"),
     }
+    for module in adding("summary"):
+        found |= module.values(study)
+    return found
 
 
 def _cells(study: Study) -> Iterator[dict[str, Any]]:
@@ -122,11 +114,6 @@ def _others(study: Study) -> list[str]:
         for name, value in cell.get("measured", {}).items()
     ]
     return ["", *aligned([(*Cell._fields, "metric", "value"), *rows])] if rows else []
-
-
-def _verdicts(study: Study) -> pd.DataFrame | None:
-    claims = study.path(layout.CLAIMS)
-    return judging.read(claims) if Path(claims).exists() else None
 
 
 def _number(value: float | None, scale: float, digits: int) -> str:
