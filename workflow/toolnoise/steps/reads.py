@@ -80,6 +80,11 @@ def back(pattern: str, beside: tuple[str, ...]) -> Read:
     return Read(lambda study, pair: study.path(pattern, pair.reversed), beside)
 
 
+def built(study: Study) -> list[Cell]:
+    """The cells of networks that are built here."""
+    return [cell for cell in study.cells if not study.is_program(cell)]
+
+
 def runs_of(study: Study, cells: list[Cell]) -> Iterator[Training]:
     """The runs of these cells."""
     return (Training(*cell, seed) for cell in cells for seed in study.seeds[cell])

@@ -12,23 +12,20 @@ from toolnoise.steps.reads import (
     SINGLE_RUNS,
     TRAINED,
     at,
+    built,
     control_of,
     datasets,
     dump_of,
-    first,
     measured,
-    other,
     runs_of,
     same,
-    second,
     spec,
     training_minutes,
 )
 from toolnoise.steps.step import Parameters, Read, Step
 from toolnoise.study import layout
 from toolnoise.study.builders import is_own
-from toolnoise.study.catalogue import KINDS
-from toolnoise.study.cells import Cell, Control, Dataset, Pair, Training, Variants, Whole
+from toolnoise.study.cells import Cell, Control, Dataset, Training, Variants, Whole
 from toolnoise.study.study import Study
 
 A_DAY = 24 * 60  # minutes
@@ -54,24 +51,13 @@ def _data(study: Study, place: Dataset) -> Parameters:
 # Places
 
 
-def _with_sources(study: Study) -> Iterator[Dataset]:
+def with_sources(study: Study) -> Iterator[Dataset]:
+    """Data sets that are made of files."""
     return (Dataset(name) for name in study.datasets if sources.sources(study.config["datasets"][name]))
 
 
-def _with_names(study: Study) -> Iterator[Dataset]:
-    """Data sets whose classes are shown by name, where only their files may have the names."""
-    by_class = (figure for figure in study.figures if "labels" in KINDS[figure.notebook].also)
-    shown = {dataset for figure in by_class for _, dataset in figure.tasks}
-    unnamed = {name for name in shown if "classes" not in study.config["datasets"][name]}
-    return (place for place in _with_sources(study) if place.dataset in unnamed)
-
-
-def _built(study: Study) -> list[Cell]:
-    return [cell for cell in study.cells if not study.is_program(cell)]
-
-
 def _own_models(study: Study) -> Iterator[Variants]:
-    places = dict.fromkeys(Variants(*cell[:3]) for cell in _built(study))
+    places = dict.fromkeys(Variants(*cell[:3]) for cell in built(study))
     return (place for place in places if is_own(study.config["models"][place.model]))
 
 
@@ -82,8 +68,6 @@ def _compared(study: Study, place: Variants) -> list[str]:
     cells = dict.fromkeys(cell for both in study.comparisons(place) for cell in both)
     return [study.path(SINGLE_RUNS, cell) for cell in cells]
 
-
-_TOOLINGS = ("grid", "two toolings that train one task under control or algo")
 
 # The one step that no verb performs: Snakemake writes study.json before the first job.
 CONFIGURE = "configure"
@@ -105,7 +89,7 @@ ROWS = {
         "fetch_data",
         "download or find the files of a data set, and verify them",
         place=Dataset,
-        places=_with_sources,
+        places=with_sources,
         parameters=_data,
         reads={},
         writes={"out": layout.SOURCES},
@@ -148,7 +132,7 @@ ROWS = {
         "train_run",
         "train one run",
         place=Training,
-        places=lambda study: runs_of(study, _built(study)),
+        places=lambda study: runs_of(study, built(study)),
         parameters=lambda study, run: spec(study, run.cell, run.seed),
         reads=DATA,
         writes={"weights": layout.WEIGHTS, "history": layout.HISTORY, "record": layout.RECORD},
@@ -161,27 +145,11 @@ ROWS = {
         travels="runs",
         programs=False,
     ),
-    "measure-speed": Step(
-        "measure_speed",
-        "time some training steps of a cell; only estimates depend on them",
-        place=Cell,
-        places=_built,
-        parameters=spec,
-        reads=DATA,
-        writes={"out": layout.SPEED},
-        work="toolnoise.timing.speed_probe:measure",
-        wanted=A_CELL,
-        tooling=lambda cell: cell.hardware,
-        needed=False,
-        record="out",
-        travels="times of steps",
-        unrepeatable="what it made are times",
-    ),
     "predict": Step(
         "dump_predictions",
         "dump a cell's predictions",
         place=Cell,
-        places=_built,
+        places=built,
         parameters=spec,
         reads=TRAINED,
         writes={"logits": layout.LOGITS, "index": layout.PREDICTIONS},
@@ -208,7 +176,7 @@ ROWS = {
         "measure_cell",
         "measure a cell",
         place=Cell,
-        places=_built,
+        places=built,
         parameters=lambda study, cell: measured(study, cell) | {"identical": study.config["identical"]},
         reads=DATA | dump_of(same),
         writes={
@@ -263,29 +231,5 @@ ROWS = {
         work="toolnoise.datasets.counting:count",
         wanted=("datasets", "a data set of its grid"),
         metrics={"out": ("counts", "toolnoise.datasets.counting:COUNTS")},
-    ),
-    "name-classes": Step(
-        "name_classes",
-        "write the names that a data set's files give its classes",
-        place=Dataset,
-        places=_with_names,
-        parameters=lambda _, place: {"dataset": place.dataset},
-        reads=DATA,
-        writes={"out": "results/{study}/metrics/labels/{dataset}.csv"},
-        work="toolnoise.datasets.naming:write",
-        wanted=("datasets", "a data set from files, without the key classes, in a figure by class"),
-        metrics={"out": ("labels", "toolnoise.datasets.naming:LABELS")},
-    ),
-    "measure-pair": Step(
-        "measure_pair",
-        "measure what separates two toolings",
-        place=Pair,
-        places=lambda study: study.pairs,
-        parameters=lambda _, pair: {"pair": list(pair)},
-        reads=DATA | dump_of(first) | other(dump_of(second)),
-        writes={"out": "results/{study}/metrics/pairs/" + layout.PAIR + ".csv"},
-        work="toolnoise.measures.pair:measure",
-        wanted=_TOOLINGS,
-        metrics={"out": ("cross_tooling", "toolnoise.metrics.cross_tooling:CROSS_TOOLING")},
     ),
 }

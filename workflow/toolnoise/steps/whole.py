@@ -4,11 +4,10 @@ from typing import Any
 
 from toolnoise.base import code_digest, program
 from toolnoise.base.errors import BadInput
-from toolnoise.datasets import class_names
 from toolnoise.steps.parts import COLUMNS
 from toolnoise.steps.parts import ROWS as PARTS
 from toolnoise.steps.step import Files, Names, Parameters, Read, Step, outputs_of
-from toolnoise.study import analyses, catalogue, config, layout, papers_recipe, source_table
+from toolnoise.study import analyses, catalogue, config, layout
 from toolnoise.study.catalogue import KINDS
 from toolnoise.study.cells import Metric, Shown, Whole
 from toolnoise.study.figure import Figure
@@ -68,41 +67,15 @@ def _batch_sizes(study: Study, figure: Figure) -> dict[str, int]:
     return dict(sorted((model, study.batch_size(model, dataset)) for model, dataset in figure.tasks))
 
 
-def _accelerators(study: Study, figure: Figure) -> dict[str, str]:
-    return {name: study.tooling(name)["accelerator"] for name in figure.hardware}
-
-
-def _differences(study: Study, figure: Figure) -> dict[str, list[str]]:
-    recipes = {task: study.config["recipes"][study.recipe_of[task]] for task in figure.tasks if task in study.recipe_of}
-    return {"/".join(task): papers_recipe.differences(*task, recipe) for task, recipe in recipes.items()}
-
-
-def _class_names(study: Study, figure: Figure) -> dict[str, list[str]]:
-    registry, entries = config.registered("datasets"), study.config["datasets"]
-    return {dataset: class_names.of(entries[dataset], registry) for _, dataset in figure.tasks}
-
-
 def _width(study: Study, _: Figure) -> float | None:
     return study.config.get("figure_width")
-
-
-def _sources(study: Study, figure: Figure) -> list[list[Any]]:
-    shown = [cell for cell in study.cells if figure.shows(cell)]
-    return [
-        [name, [list(use) for use in uses], variants]
-        for name, uses, variants in source_table.sources(study.config, study.recipe_of, shown)
-    ]
 
 
 # What a notebook may be given of a study, besides the toolings and tasks that it shows.
 TAKEN = {
     "batch_sizes": _batch_sizes,
-    "accelerators": _accelerators,
-    "differences": _differences,
-    "class_names": _class_names,
     "width": _width,
-    "sources": _sources,
-}
+} | {name: take for module in analyses.adding("taken") for name, take in module.TAKEN.items()}
 
 
 def claims(study: Study) -> list[dict[str, Any]]:

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from toolnoise.analyses.published.agreement import mean_range, sd_range, sd_ratio_range
 from toolnoise.base.metric_files import part_of
-from toolnoise.stats.agreement import mean_range, sd_range, sd_ratio_range
 from toolnoise.stats.estimates import Estimate
 from toolnoise.study.published import ACCELERATOR, LARGEST, OVERHEAD_AT, SCALES, SMALLEST, Number
 from toolnoise.study.variants import variant

@@ -12,9 +12,9 @@ import numpy as np
 from scipy import stats
 
 from toolnoise import streams
+from toolnoise.analyses.overhead.ratio import ratio_of_means
 from toolnoise.stats.estimates import TAIL, Estimate, standard_deviation, t_interval
 from toolnoise.stats.jackknife import standard_error
-from toolnoise.stats.ratio import ratio_of_means
 from toolnoise.stats.result import UNDECIDED, Result
 from toolnoise.stats.spread import RESAMPLES, ROUNDING, sd_without_each
 

@@ -27,10 +27,9 @@ from toolnoise.study.analyses import Dump, adding
 from toolnoise.study.cells import MODES, Cell, Dataset, Profile
 from toolnoise.study.entries import records_steps
 from toolnoise.study.study import Study, is_deterministic
-from toolnoise.timing import run_time
-from toolnoise.timing.run_time import Pace
-from toolnoise.training import network, runs
+from toolnoise.training import network, run_time, runs
 from toolnoise.training.recorded_steps import schedule
+from toolnoise.training.run_time import Pace
 
 # Weights and logits are float32.
 NUMBER_BYTES = 4

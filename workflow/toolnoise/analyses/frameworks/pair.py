@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
+from toolnoise.analyses.frameworks.cross_tooling import CROSS_TOOLING, cross_tooling
 from toolnoise.base import metric_files
 from toolnoise.measures.reading import TrainedVectors, counts, predictions_of, runs_at
-from toolnoise.metrics.cross_tooling import CROSS_TOOLING, cross_tooling
 from toolnoise.stats import draws
 from toolnoise.stats.draws import Drawn
 
