@@ -108,23 +108,26 @@ def _everything_shown(study: Study, _: Whole) -> list[str]:
 
 
 def _page(study: Study, _: Whole) -> Parameters:
-    """What the page says of the study besides what its files have; all paths are places in the study."""
+    """What the page says of the study besides what its files have; all paths are places in the study.
+
+    Whatever has an order is a list: the keys of parameters are sorted where they are written down.
+    """
     files, start = collected(study) | {"claims": study.path(layout.CLAIMS)}, len(study.path("results/{study}/"))
     figures = sorted(study.figures, key=lambda one: KINDS[one.notebook].category)
     return {
         "study": study.name,
         "cells": [[*cell, list(seeds)] for cell, seeds in study.seeds.items()],
         "emulated": list(study.emulated()),
-        "metrics": {kind: name[start:] for kind, name in collected(study).items()},
+        "metrics": [[kind, name[start:]] for kind, name in collected(study).items()],
         "figures": [
             {
                 "name": one.name,
                 "picture": KINDS[one.notebook].category == FIGURES,
                 "caption": catalogue.caption_of(one.notebook),
-                "files": {
-                    suffix: f"{study.path(layout.FIGURE, figure=one.name)[start:]}.{suffix}"
+                "files": [
+                    [suffix, f"{study.path(layout.FIGURE, figure=one.name)[start:]}.{suffix}"]
                     for suffix in KINDS[one.notebook].formats
-                },
+                ],
                 "data": [files[kind][start:] for kind in shown(study, one)],
                 "notebook": study.path(layout.NOTEBOOK, figure=one.name)[start:],
             }

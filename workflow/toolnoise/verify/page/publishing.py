@@ -119,7 +119,7 @@ def _copied(page: Page, found: Tree, out: Path, names: set[str] | None) -> tuple
     """Copy what the page links to; with `names`, nothing that has one of them. The number copied, and what was not."""
     wanted: dict[str, None] = {}
     for figure in page.shown:
-        wanted |= dict.fromkeys([*figure["files"].values(), *figure["data"], figure["notebook"]])
+        wanted |= dict.fromkeys([*dict(figure["files"]).values(), *figure["data"], figure["notebook"]])
     wanted |= dict.fromkeys(str(found.inside(name)) for name in steps.summaries(found.study))
     copied, left_out = 0, []
     for name in wanted:
