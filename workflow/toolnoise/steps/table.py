@@ -106,6 +106,7 @@ def _first_outcome(study: Study, place: Dataset) -> str:
 
 
 def _gate_of(study: Study, run: Training) -> list[str]:
+    """The verdict on the control cell, if the study has one and the run is not one of its own."""
     control = Control(*run[:3])
     gated = run.variant != control.cell.variant and control.cell in study.seeds
     return [study.path(layout.GATE, control)] if gated else []
@@ -116,6 +117,7 @@ def _control(place: Control) -> Cell:
 
 
 def _compared(study: Study, place: Variants) -> list[str]:
+    """The values of each run of all cells that are compared."""
     cells = dict.fromkeys(cell for both in study.comparisons(place) for cell in both)
     return [study.path(SINGLE_RUNS, cell) for cell in cells]
 
