@@ -76,6 +76,7 @@ BY_HAND = {
     "doctor": [f"--study {RESULTS}", "--json"],
     "estimate": [f"--study {RESULTS}", "--study study.yaml --json"],
     "status": [f"--study {RESULTS}", "--study study.yaml --json"],
+    "rules": [""],
     "rebuild": ["results/fuzz/metrics/cells/linear/mine/cpu", "results/fuzz --sample 1 --seed 3"],
     "diff": [
         *(f"{RUN}/control/1 {RUN}/control/2", f"{RUN}/control {RUN}/algo_impl --json", "results/fuzz results/fuzz"),
