@@ -46,6 +46,7 @@ import jobs
 
 from toolnoise import cli, engines
 from toolnoise.base import code_digest, program
+from toolnoise.commands import command_line
 from toolnoise.steps import STEPS, Step
 from toolnoise.study import config, grid
 from toolnoise.study.study import Study
@@ -188,7 +189,7 @@ def commands(folder: Path) -> dict[str, list[Command]]:
             # A few of them: they differ by their places.
             places = places[:: -(-len(places) // 4) or 1]
             found.setdefault(verb, []).extend(_job(study, file, verb, place) for place in places)
-    known = set(cli._parser("")[1].choices)
+    known = set(command_line.verbs(cli.VERBS))
     if missing := known.symmetric_difference(verb for verb, lines in found.items() if lines):
         sys.exit(f"not fuzzed, or no verb: {', '.join(sorted(missing))}")
     return found

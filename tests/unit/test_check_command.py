@@ -5,8 +5,7 @@ import json
 import pytest
 
 from toolnoise.base.program import ROOT
-from toolnoise.checking import check
-from toolnoise.checking import verb as report
+from toolnoise.checking import check, report
 from toolnoise.checking.check import Checked
 from toolnoise.outside import diagnosis
 from toolnoise.outside.differences import Difference

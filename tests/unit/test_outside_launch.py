@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from toolnoise.outside import launch
+from toolnoise.outside import launch, training
 
 SLEEPS_WITH_A_CHILD = """
 import subprocess, sys, pathlib, time
@@ -79,3 +79,27 @@ def test_what_ends_this_process_ends_the_group(number, tmp_path):
     os.kill(mine.pid, number)
     assert mine.wait(60) == (-number if number == signal.SIGINT else 128 + number)
     wait_for(lambda: has_ended((tmp_path / "pids").read_text()))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends the children of a killed process")
+def test_a_program_does_not_outlive_a_process_that_is_killed(tmp_path):
+    sleeps = "import os, pathlib, time; pathlib.Path('pids').write_text(str(os.getpid())); time.sleep(60)"
+    code = f"from toolnoise.outside import launch; launch.run({[sys.executable, '-c', sleeps]}, {{}}, 'log')"
+    mine = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path)
+    wait_for(lambda: (tmp_path / "pids").exists() and (tmp_path / "pids").read_text())
+    mine.kill()
+    mine.wait()
+    wait_for(lambda: has_ended((tmp_path / "pids").read_text()))
+
+
+def test_an_interpreter_that_is_killed_while_it_lists_its_packages_has_no_empty_list(tmp_path, monkeypatch, refused):
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\nkill -INT $$\n")
+    python.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    said = refused(training._packages, {"name": "mine"}, "python")
+    signal.signal(signal.SIGINT, before)
+    assert said.startswith(f"{python}: was killed by SIGINT while it listed its packages")
+    python.write_text("#!/bin/sh\nexit 1\n")
+    assert training._packages({"name": "mine"}, "python") == ("", [])

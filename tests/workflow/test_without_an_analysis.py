@@ -11,7 +11,7 @@ from toolnoise.base import program
 from toolnoise.steps import STEPS
 from toolnoise.study import analyses, catalogue
 
-# The job that judges claims and the page know claims; the job that measures a cell writes the files of identical runs.
+# The job that judges claims and the summary know claims; the job that measures a cell writes those of identical runs.
 NEEDED = {"claims", "identical"}
 ALL = sorted(path.name for path in (program.PACKAGE / "analyses").iterdir() if (path / "__init__.py").exists())
 
@@ -19,7 +19,7 @@ PLAN = """
 import importlib, json, sys
 from toolnoise.steps import jobs
 from toolnoise.study import catalogue, grid
-for module in ("cli", "pages.whole", "commands.estimate", "verify.audit.examine", "verify.diff.diff"):
+for module in ("cli", "pages.study", "commands.estimate", "verify.audit.examine", "verify.diff.diff"):
     importlib.import_module(f"toolnoise.{module}")
 study = grid.load(sys.argv[1])
 names = [[job.verb, *map(str, job.place)] for job in jobs(study)]

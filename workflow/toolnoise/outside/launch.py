@@ -1,8 +1,10 @@
 """A program of others, started and seen to its end: no shell, a process group of its own, a log, a time limit.
 
-Whatever ends this process, be it Ctrl-C, SIGTERM or SIGHUP, ends the program first, with all that it has started.
+Whatever ends this process, be it Ctrl-C, SIGTERM or SIGHUP, ends the program first, with all that it has started. If
+this process is killed, the system kills the program, on Linux; what that has started may go on.
 """
 
+import functools
 import os
 import signal
 import subprocess
@@ -13,6 +15,7 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
+from toolnoise.base.children import end_with
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import span
 from toolnoise.outside.redaction import Redaction
@@ -61,6 +64,7 @@ def _started(
             stdout=output,
             stderr=subprocess.STDOUT,
             process_group=0,
+            preexec_fn=functools.partial(end_with, os.getpid()),
         )
     except (OSError, ValueError) as error:
         name, why = redaction.text(words[0]), redaction.text(str(error))

@@ -11,6 +11,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import stat
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -149,9 +150,12 @@ def _packages(tooling: Mapping[str, Any], program: str) -> tuple[str, list[tuple
     if not found:
         return "", []
     try:
-        done = subprocess.run([found, "-c", _PACKAGES], env=variables, capture_output=True, text=True, check=True)
+        done = subprocess.run([found, "-c", _PACKAGES], env=variables, capture_output=True, text=True)
+        if done.returncode < 0:
+            killed = f"was killed by {signal.Signals(-done.returncode).name} while it listed its packages"
+            raise BadInput(found, "", killed, "type the same command again")
         version, packages = json.loads(done.stdout)
-    except (OSError, subprocess.SubprocessError, ValueError):
+    except (OSError, ValueError):
         return "", []
     return version, [(name, number) for name, number in packages]
 

@@ -10,6 +10,7 @@ import base64
 import functools
 import hashlib
 import os
+import re
 import subprocess
 import tempfile
 import textwrap
@@ -38,6 +39,12 @@ TERMINAL = "/dev/tty"
 
 # The first word of a public key's file.
 KEY_TYPES = ("ssh-", "ecdsa-", "sk-")
+# What stands for no one person in a list of allowed signers: a negation, or a pattern. For ssh-keygen, " !ann" after a
+# comma is a name with a space, and excludes nobody; whoever wrote it meant to.
+PATTERN = re.compile(r"^\s*!|[*?]")
+# How OpenSSH's binary lists of revoked keys begin.
+KRL = b"SSHKRL\n\0"
+REVOKING = "public keys, one on each line, or a list from `ssh-keygen -k`"
 PUBLIC = "the file of a public SSH key, such as id_ed25519.pub"
 
 
@@ -49,10 +56,24 @@ class Verdict(NamedTuple):
 
 
 class Signer(NamedTuple):
-    """A signature's own claims: the fingerprint of its key, and its purpose."""
+    """A signature's own claims: its public key, in base64, the fingerprint of that, and its purpose."""
 
+    public: str
     key: str
     namespace: str
+
+
+class Allowed(NamedTuple):
+    """A line of an allowed signers file that has a signature's key, and what ssh-keygen calls its owner."""
+
+    line: str
+    names: tuple[str, ...]
+
+    @property
+    def negates(self) -> bool:
+        """Whether the line excludes somebody: `*,!bob@example.org ssh-ed25519 AAAA...`."""
+        quoted, plain = re.match(r'\s*(?:"([^"]*)"|(\S+))', self.line).groups()
+        return any(one.lstrip().startswith("!") for one in (quoted or plain).split(","))
 
 
 def sign(folder: str | Path, key: str | Path, *, root: bool = False) -> tuple[int, int]:
@@ -84,7 +105,7 @@ def sign(folder: str | Path, key: str | Path, *, root: bool = False) -> tuple[in
 
 
 @contextmanager
-def only(key: str | Path) -> "Iterator[AllowedSigners]":
+def only(key: str | Path, revoked: str | Path | None = None) -> "Iterator[AllowedSigners]":
     """The owner of one public key, by its fingerprint, as the one allowed signer."""
     with files.readable(key, PUBLIC):
         words = files.read_text(key).split()
@@ -93,19 +114,20 @@ def only(key: str | Path) -> "Iterator[AllowedSigners]":
         raise BadInput(key, "", "is no public key", PUBLIC)
     with tempfile.NamedTemporaryFile("w") as allowed:
         print(fingerprint, *words[:2], file=allowed, flush=True)
-        yield AllowedSigners(allowed.name)
+        yield AllowedSigners(allowed.name, revoked)
 
 
 class AllowedSigners:
-    """The people who may sign: an allowed signers file, as in ssh-keygen(1)."""
+    """The people who may sign: an allowed signers file, as in ssh-keygen(1), without the keys in `revoked`."""
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, revoked: str | Path | None = None) -> None:
         with files.readable(path, "an allowed signers file, as in ssh-keygen(1)"):
             text = files.read_text(path)
-        if not any(line.strip() and not line.lstrip().startswith("#") for line in text.splitlines()):
+        self._lines = _entries(text)
+        if not self._lines:
             raise BadInput(path, "", "names nobody", "lines such as: ann@example.org ssh-ed25519 AAAA...")
-        self.path = Path(path).absolute()
-        self._principals: dict[str, tuple[str, ...]] = {}
+        self._revoked = ("-r", _revoking(revoked)) if revoked else ()
+        self._allowed: dict[str, tuple[Allowed, ...]] = {}
 
     def check(self, path: str | Path, statement: Statement | None) -> Verdict:
         """Whether an allowed signer signed this statement, which was read from this file before."""
@@ -137,24 +159,70 @@ class AllowedSigners:
             return Verdict((), "has no valid SSH signature")
         if signer.namespace != NAMESPACE:
             return Verdict((), f"is signed by {signer.key} for {signer.namespace!r}, not for {NAMESPACE!r}")
+        why = f"is signed by {signer.key}, who is not an allowed signer"
         with tempfile.TemporaryDirectory() as place:
-            armoured = Path(place, "sig")
-            armoured.write_text(_armoured(signature.blob))
-            # The principals of a key are looked up once per key, not once per signature.
-            if signer.key not in self._principals:
-                self._principals[signer.key] = self._find(armoured)
-            why = f"is signed by {signer.key}, who is not an allowed signer"
-            for principal in self._principals[signer.key]:
-                options = ("-f", self.path, "-I", principal, "-n", NAMESPACE, "-s", armoured)
-                done = _ssh_keygen("-Y", "verify", *options, input=message)
-                if done.returncode == 0:
-                    return Verdict((principal,))
-                why = f"has an invalid signature of {principal} ({_last_line(done)})"
+            Path(place, "sig").write_text(_armoured(signature.blob))
+            # The lines of a key are looked up once per key, not once per signature.
+            if signer.key not in self._allowed:
+                self._allowed[signer.key] = tuple(self._find(signer, place))
+            for one in self._allowed[signer.key]:
+                Path(place, "allowed").write_text(one.line)
+                verdict = self._owner(one, signer.key, message, place)
+                if verdict.principals:
+                    return verdict
+                why = verdict.why
         return Verdict((), why)
 
-    def _find(self, armoured: Path) -> tuple[str, ...]:
-        done = _ssh_keygen("-Y", "find-principals", "-f", self.path, "-s", armoured)
-        return tuple(done.stdout.decode(errors="replace").splitlines()) if done.returncode == 0 else ()
+    def _owner(self, allowed: Allowed, key: str, message: bytes, place: str) -> Verdict:
+        """Who signed, if it is the owner of this line's key; only the key is known if the line has but patterns."""
+        people = [name for name in allowed.names if not PATTERN.search(name)]
+        if allowed.negates and not people:
+            return Verdict((), f"is signed by {key}, whom no allowed signer names ({', '.join(allowed.names)})")
+        refused = {name: self._refusal(name, message, place) for name in people or allowed.names}
+        accepted = [name for name, why in refused.items() if not why]
+        # The owner is one of the people, and it is not known which one: nobody may be excluded.
+        if not accepted or (allowed.negates and len(accepted) < len(refused)):
+            return Verdict((), next(filter(None, refused.values())))
+        return Verdict((accepted[0] if people else f"{key} (allowed as {accepted[0]})",))
+
+    def _refusal(self, principal: str, message: bytes, place: str) -> str:
+        """Why ssh-keygen does not accept the signature in `place` as this person's; nothing if it does."""
+        options = ("-f", Path(place, "allowed"), "-I", principal, "-n", NAMESPACE, "-s", Path(place, "sig"))
+        done = _ssh_keygen("-Y", "verify", *options, *self._revoked, input=message)
+        if done.returncode == 0:
+            return ""
+        if self._revoked and _ssh_keygen("-Y", "verify", *options, input=message).returncode == 0:
+            return f"is signed by {principal} with a revoked key"
+        return f"has an invalid signature of {principal} ({last_line(done)})"
+
+    def _find(self, signer: Signer, place: str) -> Iterator[Allowed]:
+        for line in self._lines:
+            # ssh-keygen stops at the first line with the key, and another one may name its owner.
+            if signer.public in line or "cert-authority" in line:
+                Path(place, "allowed").write_text(line)
+                done = _ssh_keygen("-Y", "find-principals", "-f", Path(place, "allowed"), "-s", Path(place, "sig"))
+                if done.returncode == 0:
+                    yield Allowed(line, tuple(done.stdout.decode(errors="replace").splitlines()))
+
+
+def _entries(text: str) -> list[str]:
+    """The lines of a list that are no comments."""
+    return [line for line in text.split("\n") if line.strip() and not line.lstrip().startswith("#")]
+
+
+def _revoking(path: str | Path) -> Path:
+    """A list of revoked keys; ssh-keygen would reject every signature, without a reason, if it could not read one."""
+    with files.readable(path, REVOKING):
+        content, path = files.read_bytes(path), Path(path).absolute()
+    if content.startswith(KRL):
+        done = _ssh_keygen("-Q", "-l", "-f", path)
+        whole = done.returncode == 0
+    else:
+        done = _ssh_keygen("-l", "-f", path)
+        whole = len(done.stdout.splitlines()) == len(_entries(content.decode(errors="replace")))
+    if not whole:
+        raise BadInput(path, "", f"cannot be read ({last_line(done)})", REVOKING)
+    return path
 
 
 def _statements(folder: str | Path, *, root: bool) -> Iterator[Path]:
@@ -187,7 +255,7 @@ def _signatures(some: Iterable[Envelope], key: str | Path) -> Iterator[bytes]:
         command = ("-Y", "sign", "-f", Path(key).absolute(), "-n", NAMESPACE, *names)
         done = _ssh_keygen(*command, signs=True, cwd=place)
         if done.returncode:
-            raise BadInput(key, "", f"cannot sign ({_last_line(done)})", "a private key, or a public key of ssh-agent")
+            raise BadInput(key, "", f"cannot sign ({last_line(done)})", "a private key, or a public key of ssh-agent")
         for name in names:
             lines = Path(place, f"{name}.sig").read_text("ascii").splitlines()
             yield base64.b64decode("".join(lines[1:-1]))
@@ -201,11 +269,12 @@ def _signer(blob: bytes) -> Signer:
     """Read the head of an SSH signature (OpenSSH's PROTOCOL.sshsig); an empty key means that it is not one."""
     version = len(MAGIC) + 4
     key, rest = _field(blob[version:])
+    public = base64.b64encode(key).decode()
     namespace, _ = _field(rest)
     if not blob.startswith(MAGIC + b"\0\0\0\1") or not key:
-        return Signer("", "")
+        return Signer("", "", "")
     fingerprint = base64.b64encode(hashlib.sha256(key).digest()).decode().rstrip("=")
-    return Signer(f"SHA256:{fingerprint}", namespace.decode(errors="replace"))
+    return Signer(public, f"SHA256:{fingerprint}", namespace.decode(errors="replace"))
 
 
 def _field(data: bytes) -> tuple[bytes, bytes]:
@@ -220,7 +289,7 @@ def _fingerprint(key: str | Path) -> str:
     done = _ssh_keygen("-l", "-E", "sha256", "-f", Path(key).absolute())
     words = done.stdout.decode(errors="replace").split()
     if done.returncode or len(words) < 2 or not words[1].startswith("SHA256:"):
-        raise BadInput(key, "", f"cannot be read ({_last_line(done)})", "an SSH key, private or public")
+        raise BadInput(key, "", f"cannot be read ({last_line(done)})", "an SSH key, private or public")
     return words[1]
 
 
@@ -253,6 +322,7 @@ def _can_ask() -> bool:
     return True
 
 
-def _last_line(done: subprocess.CompletedProcess[bytes]) -> str:
+def last_line(done: subprocess.CompletedProcess[bytes]) -> str:
+    """The last line that a program printed, errors first."""
     lines = (done.stderr + done.stdout).decode(errors="replace").strip().splitlines()
     return lines[-1].strip() if lines else f"exit code {done.returncode}"

@@ -1,6 +1,5 @@
 """The study as a whole: the metric files of all its parts, and the rows that collect, judge, render and report them."""
 
-from collections.abc import Iterable
 from typing import Any
 
 from toolnoise.base import code_digest, program
@@ -13,6 +12,7 @@ from toolnoise.study import analyses, catalogue, config, layout, papers_recipe, 
 from toolnoise.study.catalogue import KINDS
 from toolnoise.study.cells import Metric, Shown, Whole
 from toolnoise.study.figure import Figure
+from toolnoise.study.kind import FIGURES
 from toolnoise.study.study import Study
 
 
@@ -134,6 +134,36 @@ def _everything_shown(study: Study, _: Whole) -> list[str]:
     return [*summaries(study), *(name for place in figures for name, _ in _rendered(study, place))]
 
 
+def _page(study: Study, _: Whole) -> Parameters:
+    """What the page says of the study besides what its files have; all paths are places in the study."""
+    files, start = collected(study) | {"claims": study.path(layout.CLAIMS)}, len(study.path("results/{study}/"))
+    figures = sorted(study.figures, key=lambda one: KINDS[one.notebook].category)
+    return {
+        "study": study.name,
+        "cells": [[*cell, list(seeds)] for cell, seeds in study.seeds.items()],
+        "emulated": list(study.emulated()),
+        "metrics": {kind: name[start:] for kind, name in collected(study).items()},
+        "figures": [
+            {
+                "name": one.name,
+                "picture": KINDS[one.notebook].category == FIGURES,
+                "caption": catalogue.caption_of(one.notebook),
+                "files": {
+                    suffix: f"{study.path(layout.FIGURE, figure=one.name)[start:]}.{suffix}"
+                    for suffix in KINDS[one.notebook].formats
+                },
+                "data": [files[kind][start:] for kind in shown(study, one)],
+                "notebook": study.path(layout.NOTEBOOK, figure=one.name)[start:],
+            }
+            for one in figures
+        ],
+    }
+
+
+def _compared(study: Study, _: Whole) -> Parameters:
+    return {"cells": [list(cell) for cell in study.cells], "datasets": list(study.datasets)}
+
+
 def _dumps(study: Study, _: Whole) -> list[str]:
     return [study.path(layout.LOGITS, cell) for cell in study.cells]
 
@@ -143,18 +173,19 @@ def _data(study: Study, _: Whole) -> list[str]:
 
 
 def _parts(study: Study, _: Whole) -> list[str]:
-    return [study.path(layout.PAGE_CELL, cell) for cell in study.cells]
+    parts = (study.path(f"{layout.PAGE_PARTS}/{name}.js") for name in ("tables", "compared"))
+    return [*parts, *(study.path(layout.PAGE_CELL, cell) for cell in study.cells)]
 
 
-def _web() -> tuple[str, ...]:
-    """The page's own template, style and script."""
-    folders = ("verify/page/web", "pages/web")
-    found = (path for folder in folders for path in sorted((program.PACKAGE / folder).iterdir()))
-    return tuple(f"{program.NAME}/{path.relative_to(program.PACKAGE).as_posix()}" for path in found)
+def _web(parameters: Parameters) -> tuple[str, ...]:
+    """The page's own template, style and script, and the captions on it."""
+    web = (f"{program.NAME}/pages/web/{path.name}" for path in sorted((program.PACKAGE / "pages/web").iterdir()))
+    return tuple(dict.fromkeys((*web, *(figure["caption"] for figure in parameters["figures"]))))
 
 
-def _captions(kinds: Iterable[str]) -> tuple[str, ...]:
-    return tuple(map(catalogue.caption_of, kinds))
+def _adding(*names: str) -> tuple[str, ...]:
+    """The modules of these names that analyses have."""
+    return tuple(module.__name__ for name in names for module in analyses.adding(name))
 
 
 def _rendered(study: Study, place: Shown) -> Names:
@@ -181,7 +212,7 @@ JUDGED = {
 }
 
 # The job that all others come before; its statement has the digests of theirs.
-ROOT = "write-page"
+ROOT = "write-audit"
 
 ROWS = {
     "collect": Step(
@@ -231,30 +262,51 @@ ROWS = {
             *KINDS[parameters["notebook"]].files,
         ),
     ),
-    ROOT: Step(
+    "compare-cells": Step(
+        "compare_cells",
+        "write the verdicts on pairs of cells, for a study's page",
+        place=Whole,
+        places=lambda _: (Whole(),),
+        parameters=_compared,
+        reads={
+            "logits": Read(_dumps, (".json",), several=True, optional=True),
+            "data": Read(_data, several=True, optional=True),
+        },
+        writes={"out": layout.PAGE_PARTS + "/compared.js"},
+        work="toolnoise.comparison.cells:show",
+        wanted=("study", "its comparisons"),
+    ),
+    "write-page": Step(
         "write_page",
         "write a study's page",
         place=Whole,
         places=lambda _: (Whole(),),
-        parameters=lambda study, _: {"study": study.name},
+        parameters=_page,
         reads={
             "shows": Read(_everything_shown, several=True),
             "gates": Read(lambda study, _: gates(study), several=True, optional=True),
-            "logits": Read(_dumps, (".json",), several=True, optional=True),
-            "data": Read(_data, several=True, optional=True),
-            "parts": Read(_parts, several=True, optional=True),
         },
-        writes={
-            "out": layout.PAGE,
-            "out-statements": layout.PAGE_PARTS + "/statements.js",
-            "out-tables": layout.PAGE_PARTS + "/tables.js",
-            "out-compared": layout.PAGE_PARTS + "/compared.js",
-        },
-        work="toolnoise.pages.whole:show",
+        writes={"out": layout.PAGE, "out-tables": layout.PAGE_PARTS + "/tables.js"},
+        work="toolnoise.pages.study:show",
         wanted=("study", "its page"),
-        further=lambda _: tuple(module.__name__ for name in ("kinds", "rows") for module in analyses.adding(name)),
-        files=lambda _: (*_web(), *_captions(KINDS)),
-        unrepeatable="the page says when it was written, and shows the statements of that time",
+        further=lambda _: _adding("page"),
+        files=_web,
+    ),
+    ROOT: Step(
+        "write_audit",
+        "audit a study, write the audit's part of its page, name every statement",
+        place=Whole,
+        places=lambda _: (Whole(),),
+        parameters=lambda study, _: {"study": study.name},
+        reads={
+            "page": Read(lambda study, _: study.path(layout.PAGE)),
+            "parts": Read(_parts, several=True),
+        },
+        writes={"out": layout.AUDITED, "out-statements": layout.STATEMENTS},
+        work="toolnoise.verify.page.of_study:show",
+        wanted=("study", "its audit"),
+        further=lambda _: _adding("kinds", "rows"),
+        unrepeatable="the audit says when it was made, and shows the statements of that time",
     ),
     "report": Step(
         "write_report",
@@ -267,7 +319,7 @@ ROWS = {
         work="toolnoise.figures.report:write",
         wanted=("study", "its report"),
         needed=False,
-        files=lambda parameters: _captions(("workflow", "metrics", *parameters["figure_kinds"])),
+        files=lambda parameters: tuple(map(catalogue.caption_of, ("workflow", "metrics", *parameters["figure_kinds"]))),
         unrepeatable="the page says when Snakemake wrote it",
     ),
 }

@@ -20,7 +20,7 @@ from toolnoise.record.signing import AllowedSigners, Verdict
 from toolnoise.record.tree import Results, Tree, open_plain, shown
 from toolnoise.verify.audit.cache import Cache
 from toolnoise.verify.audit.evidence import CLOCKS, Evidence, guarded
-from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED, Rule, origins, root
+from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED, Rule, model, origins, root
 from toolnoise.verify.audit.rules.origins import Stale
 
 # Files that belong to no study are reported under this rule.
@@ -91,7 +91,7 @@ class Audit(NamedTuple):
     @property
     def roots(self) -> list[str]:
         """For each study its root, or that it has none."""
-        return [line for one in self.evidence for line in root.lines(one)]
+        return [line for one in self.evidence for line in (*root.lines(one), *model.lines(one))]
 
     @property
     def unstated(self) -> list[str]:
