@@ -1,7 +1,8 @@
 """The analyses that are there: folders of `analyses/`, found by listing them.
 
 The kernel knows none of them by name. It asks for what they add: jobs (`rows`), kinds of figures (`kinds`), dumps of
-a cell that an estimate counts (`dumps`), keys of the schema (`schema`), and checks of a configuration (`checks`).
+a cell that an estimate counts (`dumps`), keys of the schema (`schema`), checks of a configuration (`checks`), and lines
+of the summary (`summary`).
 """
 
 import functools
