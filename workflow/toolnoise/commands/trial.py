@@ -1,4 +1,4 @@
-"""Call the builder of a study's own model during a dry run, so that a mistake in it is reported before any job starts."""
+"""Call the builder of a study's own model in a dry run, so that a mistake in it is reported before any job starts."""
 
 from toolnoise.record.current import is_current
 from toolnoise.steps import STEPS
