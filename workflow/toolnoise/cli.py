@@ -10,11 +10,11 @@ from toolnoise.commands import command_line
 VERBS = {
     "compare": "toolnoise.comparison.verbs.compare",
     "plan": "toolnoise.comparison.verbs.plan",
-    "check": "toolnoise.checking.verbs.check",
+    "check": "toolnoise.checking.verb",
     "init": "toolnoise.verbs.init",
     "adopt": "toolnoise.comparison.verbs.adopt",
     "doctor": "toolnoise.verbs.doctor",
-    "estimate": "toolnoise.verbs.estimate",
+    "estimate": "toolnoise.analyses.estimate.verb",
     "run": "toolnoise.verbs.run",
     "status": "toolnoise.verbs.status",
     "summary": "toolnoise.verbs.summary",

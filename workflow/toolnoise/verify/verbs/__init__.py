@@ -1,1 +1,1 @@
-"""The verbs of this room that people call (`toolnoise.verbs` has those of the kernel)."""
+"""The verbs of verification: a module for each, with its arguments, help, group and function (`VERB`)."""
