@@ -11,15 +11,16 @@ from toolnoise.base.files import filling, read_bytes, write_text
 from toolnoise.pages import cells, study
 from toolnoise.pages.document import document, part
 from toolnoise.pages.study import Page
-from toolnoise.record import anonymous, tree
-from toolnoise.record.signing import AllowedSigners
+from toolnoise.record import tree
 from toolnoise.record.tree import Tree
 from toolnoise.steps import STEPS
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell, Whole
 from toolnoise.training import runs
+from toolnoise.verify import anonymous
 from toolnoise.verify.page import of_study, statements
 from toolnoise.verify.share import unsafe
+from toolnoise.verify.signing import AllowedSigners
 
 # The verdicts on the cells whose dumps there are, with the files of data sets.
 Compare = Callable[[Iterable[Cell], Mapping[Cell, str], Mapping[str, str]], Iterable[dict[str, Any]]]
@@ -118,7 +119,7 @@ def _copied(page: Page, found: Tree, out: Path, names: set[str] | None) -> tuple
     """Copy what the page links to; with `names`, nothing that has one of them. The number copied, and what was not."""
     wanted: dict[str, None] = {}
     for figure in page.shown:
-        wanted |= dict.fromkeys([*figure["files"].values(), *figure["data"], figure["notebook"]])
+        wanted |= dict.fromkeys([*dict(figure["files"]).values(), *figure["data"], figure["notebook"]])
     wanted |= dict.fromkeys(str(found.inside(name)) for name in steps.summaries(found.study))
     copied, left_out = 0, []
     for name in wanted:
