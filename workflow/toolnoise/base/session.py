@@ -93,7 +93,7 @@ def take_over(outputs: Sequence[str], *, local: bool) -> None:
         if _own:
             about, since = json.loads(_own[-1].read_text()), _own[-1].stat().st_mtime_ns
             about |= {"queue": not local}
-            if locks := [_identity(lock) for lock in _locked() if mine.intersection(_names(lock))]:
+            if locks := list(_identities(mine)):
                 about |= {"locks": locks}
             _own[-1].write_text(json.dumps(about) + "\n" + "\n".join(outputs))
             # It stays older than this process's lock.
@@ -178,6 +178,15 @@ def _identity(lock: list[Path]) -> list[str | int]:
     """What another lock of the same name has differently."""
     about = lock[-1].stat()
     return [lock[-1].name, about.st_ino, about.st_mtime_ns]
+
+
+def _identities(outputs: set[str]) -> Iterator[list[str | int]]:
+    """Those of the locks on these files."""
+    for lock in _locked():
+        # The first Snakemake that ends removes all locks.
+        with suppress(OSError):
+            if outputs.intersection(_names(lock)):
+                yield _identity(lock)
 
 
 def _unlock(lock: list[Path]) -> None:
