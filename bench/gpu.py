@@ -39,7 +39,7 @@ from toolnoise.record import recorder, repository, statements  # noqa: E402
 from toolnoise.steps import STEPS, Job  # noqa: E402
 from toolnoise.study import config, layout  # noqa: E402
 from toolnoise.study import grid as studies  # noqa: E402
-from toolnoise.timing import run_time  # noqa: E402
+from toolnoise.training import run_time  # noqa: E402
 from toolnoise.verify.share import archive, sharing  # noqa: E402
 
 STUDY = ROOT / "workflow/studies/gpu.yaml"

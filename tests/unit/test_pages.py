@@ -13,9 +13,9 @@ from toolnoise.metrics.stability import stability
 from toolnoise.metrics.weights import apart
 from toolnoise.pages import cells, findings, study, tables
 from toolnoise.pages.document import part
-from toolnoise.record import anonymous
 from toolnoise.study.cells import Cell
 from toolnoise.training import runs
+from toolnoise.verify import anonymous
 
 ALGO, IMPL, CONTROL = (Cell("cnn", "digits", "cpu", variant) for variant in ("algo", "impl", "control"))
 NAN = math.nan

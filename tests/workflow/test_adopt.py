@@ -8,7 +8,7 @@ import yaml
 
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
-from toolnoise.comparison import adopting
+from toolnoise.comparison import adopt
 from toolnoise.metrics.stability import STABILITY
 from toolnoise.study import config
 
@@ -164,7 +164,7 @@ def test_a_name_that_is_no_name_writes_nothing(name, runs, monkeypatch):
     monkeypatch.chdir(folder)
     before = sorted(folder.parent.rglob("*"))
     with pytest.raises(BadInput, match=r"^command line: --name: found .*; allowed: a name of letters, digits"):
-        adopting.adopt("runs/{arm}/seed{seed}/preds.npy", name, "y.npy", adopting.Columns())
+        adopt.adopt("runs/{arm}/seed{seed}/preds.npy", name, "y.npy", adopt.Columns())
     assert sorted(folder.parent.rglob("*")) == before
 
 
@@ -173,6 +173,6 @@ def test_a_name_that_yaml_would_change_stands_in_quotes(name, runs, monkeypatch)
     folder, *_ = runs
     monkeypatch.chdir(folder)
     (folder / "runs/plain net").rename(folder / "runs" / name)
-    adopting.adopt("runs/{arm}/seed{seed}/preds.npy", name, "y.npy", adopting.Columns())
+    adopt.adopt("runs/{arm}/seed{seed}/preds.npy", name, "y.npy", adopt.Columns())
     study = config.read(f"{name}.yaml")
     assert (study["study"], sorted(study["models"])) == (name, sorted([name, "wide"]))

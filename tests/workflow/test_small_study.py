@@ -7,8 +7,8 @@ import shutil
 import numpy as np
 import pytest
 
+from toolnoise.analyses.frameworks.cross_tooling import CROSS_TOOLING
 from toolnoise.base import metric_files
-from toolnoise.metrics.cross_tooling import CROSS_TOOLING
 from toolnoise.metrics.per_run import RUNS
 from toolnoise.metrics.stability import STABILITY
 
@@ -210,7 +210,7 @@ def test_a_change_to_one_measure_plans_its_jobs_and_what_follows_from_them(chang
 
 
 def test_a_change_to_the_measure_of_pairs_measures_no_cell_again(changed):
-    jobs = changed("workflow/toolnoise/measures/pair.py")
+    jobs = changed("workflow/toolnoise/analyses/frameworks/pair.py")
     page = {"write_page", "write_audit", "page"}
     assert set(jobs) == {"measure_pair", "collect_cross_tooling", "render_across_toolings"} | page
 

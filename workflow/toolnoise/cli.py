@@ -18,6 +18,7 @@ VERBS = {
     "run": "toolnoise.verbs.run",
     "status": "toolnoise.verbs.status",
     "summary": "toolnoise.verbs.summary",
+    "rules": "toolnoise.verbs.rules",
     "audit": "toolnoise.verbs.audit",
     "diff": "toolnoise.verbs.diff",
     "rebuild": "toolnoise.verbs.rebuild",

@@ -57,14 +57,16 @@ _own: list[Path] = []
 
 def begin(results: str) -> None:
     """Write this process's record, and remove the locks of those that have ended; `results` is its study's folder."""
-    # Who may not write here will hear so from Snakemake.
-    with suppress(OSError):
+    try:
         FOLDER.mkdir(parents=True, exist_ok=True)
         with scratch.claim(FOLDER / "records", wait=True):
             for place in _locked():
                 if _is_left(place):
                     _unlock(place)
             _write(results)
+    except OSError:
+        # Snakemake makes this folder next, and would end in a traceback.
+        LOCKS.mkdir(parents=True, exist_ok=True)
     with suppress(ValueError):  # not in the main thread
         _end_in_order_on_hangup()
     _end_without_a_word_on_interrupt()

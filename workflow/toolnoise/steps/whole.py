@@ -4,11 +4,10 @@ from typing import Any
 
 from toolnoise.base import code_digest, program
 from toolnoise.base.errors import BadInput
-from toolnoise.datasets import class_names
 from toolnoise.steps.parts import COLUMNS
 from toolnoise.steps.parts import ROWS as PARTS
 from toolnoise.steps.step import Files, Names, Parameters, Read, Step, outputs_of
-from toolnoise.study import analyses, catalogue, config, layout, papers_recipe, source_table
+from toolnoise.study import analyses, catalogue, config, layout
 from toolnoise.study.catalogue import KINDS
 from toolnoise.study.cells import Metric, Shown, Whole
 from toolnoise.study.figure import Figure
@@ -41,6 +40,7 @@ def _judged(kind: str) -> Read:
     """The metric file of the whole study, of a kind that claims are judged on, if the study has it."""
 
     def at(study: Study, _: Whole) -> list[str]:
+        """The metric file of the whole study, if it has it."""
         return [name for found, name in collected(study).items() if found == kind]
 
     return Read(at, several=True, optional=True)
@@ -49,6 +49,16 @@ def _judged(kind: str) -> Read:
 def gates(study: Study, figure: Figure | None = None) -> list[str]:
     """The verdicts on the control cells of the study, or on those that a figure shows."""
     return [study.path(layout.GATE, cell) for cell in study.controls if figure is None or figure.shows(cell)]
+
+
+def _collected(study: Study, place: Metric) -> list[str]:
+    """The metric files of this kind, of each cell or pair."""
+    return metric_files(study)[place.kind]
+
+
+def _gates(study: Study, _: Whole) -> list[str]:
+    """The verdict on each control cell."""
+    return gates(study)
 
 
 def _figure(study: Study, place: Shown) -> Parameters:
@@ -68,41 +78,15 @@ def _batch_sizes(study: Study, figure: Figure) -> dict[str, int]:
     return dict(sorted((model, study.batch_size(model, dataset)) for model, dataset in figure.tasks))
 
 
-def _accelerators(study: Study, figure: Figure) -> dict[str, str]:
-    return {name: study.tooling(name)["accelerator"] for name in figure.hardware}
-
-
-def _differences(study: Study, figure: Figure) -> dict[str, list[str]]:
-    recipes = {task: study.config["recipes"][study.recipe_of[task]] for task in figure.tasks if task in study.recipe_of}
-    return {"/".join(task): papers_recipe.differences(*task, recipe) for task, recipe in recipes.items()}
-
-
-def _class_names(study: Study, figure: Figure) -> dict[str, list[str]]:
-    registry, entries = config.registered("datasets"), study.config["datasets"]
-    return {dataset: class_names.of(entries[dataset], registry) for _, dataset in figure.tasks}
-
-
 def _width(study: Study, _: Figure) -> float | None:
     return study.config.get("figure_width")
-
-
-def _sources(study: Study, figure: Figure) -> list[list[Any]]:
-    shown = [cell for cell in study.cells if figure.shows(cell)]
-    return [
-        [name, [list(use) for use in uses], variants]
-        for name, uses, variants in source_table.sources(study.config, study.recipe_of, shown)
-    ]
 
 
 # What a notebook may be given of a study, besides the toolings and tasks that it shows.
 TAKEN = {
     "batch_sizes": _batch_sizes,
-    "accelerators": _accelerators,
-    "differences": _differences,
-    "class_names": _class_names,
     "width": _width,
-    "sources": _sources,
-}
+} | {name: take for module in analyses.adding("taken") for name, take in module.TAKEN.items()}
 
 
 def claims(study: Study) -> list[dict[str, Any]]:
@@ -126,10 +110,12 @@ def shown(study: Study, figure: Figure) -> dict[str, list[str]]:
 
 
 def _shown(study: Study, place: Shown) -> list[list[str]]:
+    """The metric files that the figure needs, each with its kind."""
     return [[kind, *files] for kind, files in shown(study, study.figure(place.figure)).items()]
 
 
 def _everything_shown(study: Study, _: Whole) -> list[str]:
+    """All metric files of the whole study, and all its figures and tables."""
     figures = (Shown(figure.name) for figure in study.figures)
     return [*summaries(study), *(name for place in figures for name, _ in _rendered(study, place))]
 
@@ -168,14 +154,17 @@ def _compared(study: Study, _: Whole) -> Parameters:
 
 
 def _dumps(study: Study, _: Whole) -> list[str]:
+    """The dump of each cell."""
     return [study.path(layout.LOGITS, cell) for cell in study.cells]
 
 
 def _data(study: Study, _: Whole) -> list[str]:
+    """Each data set."""
     return [study.path(layout.DATA, dataset=name) for name in study.datasets]
 
 
 def _parts(study: Study, _: Whole) -> list[str]:
+    """What the page shows beside its first view."""
     parts = (study.path(f"{layout.PAGE_PARTS}/{name}.js") for name in ("tables", "compared"))
     return [*parts, *(study.path(layout.PAGE_CELL, cell) for cell in study.cells)]
 
@@ -224,7 +213,7 @@ ROWS = {
         place=Metric,
         places=lambda study: map(Metric, collected(study)),
         parameters=lambda _, place: {"kind": place.kind},
-        reads={"metrics": Read(lambda study, place: metric_files(study)[place.kind], several=True)},
+        reads={"metrics": Read(_collected, several=True)},
         writes={"out": layout.COLLECTED},
         work="toolnoise.measures.collect:collect",
         wanted=("grid", "a kind of metric file that it measures"),
@@ -287,7 +276,7 @@ ROWS = {
         parameters=_page,
         reads={
             "shows": Read(_everything_shown, several=True),
-            "gates": Read(lambda study, _: gates(study), several=True, optional=True),
+            "gates": Read(_gates, several=True, optional=True),
         },
         writes={"out": layout.PAGE, "out-tables": layout.PAGE_PARTS + "/tables.js"},
         work="toolnoise.pages.study:show",

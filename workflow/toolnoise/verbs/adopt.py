@@ -6,10 +6,10 @@ from toolnoise.commands.verb import STUDY, Verb
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.comparison import adopting
+    from toolnoise.comparison import adopt
 
-    columns = adopting.Columns(options.arm_column, options.seed_column, tuple(options.metric or ()))
-    print(adopting.adopt(options.found, options.name, options.labels, columns, values=options.values))
+    columns = adopt.Columns(options.arm_column, options.seed_column, tuple(options.metric or ()))
+    print(adopt.adopt(options.found, options.name, options.labels, columns, values=options.values))
 
 
 VERB = Verb(

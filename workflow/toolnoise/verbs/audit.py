@@ -8,12 +8,12 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from toolnoise.base.errors import BadInput
-from toolnoise.commands import signatures
 from toolnoise.commands.verb import AS_JSON, RESULTS, VERIFY, Verb, show
+from toolnoise.verify import required_signatures
 
 if TYPE_CHECKING:
-    from toolnoise.record.signing import AllowedSigners
     from toolnoise.verify.audit.examine import Audit
+    from toolnoise.verify.signing import AllowedSigners
 
 MOST_PROCESSES = 256
 UNITS = {"s": "seconds", "min": "minutes", "h": "hours"}
@@ -47,7 +47,7 @@ def _run(options: argparse.Namespace) -> None:
             given = {"rules": rules, "signers": signers, "key": key, "cache": known}
             return examine.examine(found, options.processes, **given, skew=options.clock_skew)
 
-    with signatures.required(options) as required:
+    with required_signatures.required(options) as required:
         if options.clean:
             for one in tree.load(options.results).trees:
                 for path in scratch.clean(one.root) if one.study or one.statements else []:
@@ -86,10 +86,10 @@ VERB = Verb(
             "action": "store_true",
             "help": "make all results but the trained runs again from their statements, and compare every bit",
         },
-        **signatures.STATEMENTS,
-        **signatures.ROOT,
-        **signatures.REVOKED,
-        **signatures.NOT_BEFORE,
+        **required_signatures.STATEMENTS,
+        **required_signatures.ROOT,
+        **required_signatures.REVOKED,
+        **required_signatures.NOT_BEFORE,
         "--require-model-signature": {
             "metavar": "SIGNER",
             "help": "require model.sig by this signer: a public key in PEM, or IDENTITY,ISSUER at Sigstore",

@@ -7,8 +7,7 @@ from toolnoise.commands.verb import ANONYMOUS, NO_CREDENTIAL, OF_ONE_STUDY, SHAR
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.record import anonymous
-    from toolnoise.verify import crate
+    from toolnoise.verify import anonymous, crate
 
     made = crate.export(
         Path(options.results), Path(options.out), options.embed, options.anonymous, options.no_credential

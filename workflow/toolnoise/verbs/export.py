@@ -8,7 +8,7 @@ from toolnoise.commands.verb import ANONYMOUS, NO_CREDENTIAL, SHARE, Verb
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.record import anonymous
+    from toolnoise.verify import anonymous
     from toolnoise.verify.share import anonymised, exporting
 
     def export(what: str | Path) -> None:

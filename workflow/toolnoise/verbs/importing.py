@@ -2,8 +2,8 @@
 
 import argparse
 
-from toolnoise.commands import signatures
 from toolnoise.commands.verb import SHARE, Verb
+from toolnoise.verify import required_signatures
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -12,7 +12,7 @@ def _run(options: argparse.Namespace) -> None:
 
     age = replay.age_check(options.not_before) if options.not_before else None
     places = options.archive, options.into, options.study
-    with signatures.required(options) as (signers, key):
+    with required_signatures.required(options) as (signers, key):
         counts = importing.take(*places, other_code=options.other_code, signers=signers, key=key, age=age)
     print(f"imported {counts}" + (f"; {counts.others} were already here" if counts.others else ""))
 
@@ -30,9 +30,9 @@ VERB = Verb(
             "action": "store_true",
             "help": "also accept results made by other code than the present one",
         },
-        **signatures.STATEMENTS,
-        **signatures.ROOT,
-        **signatures.REVOKED,
-        **signatures.NOT_BEFORE,
+        **required_signatures.STATEMENTS,
+        **required_signatures.ROOT,
+        **required_signatures.REVOKED,
+        **required_signatures.NOT_BEFORE,
     },
 )

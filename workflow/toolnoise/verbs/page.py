@@ -2,15 +2,15 @@
 
 import argparse
 
-from toolnoise.commands import signatures
 from toolnoise.commands.verb import ANONYMOUS, NO_CREDENTIAL, OF_ONE_STUDY, SHARE, Verb
+from toolnoise.verify import required_signatures
 
 
 def _run(options: argparse.Namespace) -> None:
     from toolnoise.comparison import cells
     from toolnoise.verify.page import publishing
 
-    with signatures.required(options) as (signers, _):
+    with required_signatures.required(options) as (signers, _):
         written, left_out = publishing.publish(
             options.results, options.out, cells.compared, options.anonymous, signers, options.no_credential
         )
@@ -28,7 +28,7 @@ VERB = Verb(
         "--out": {"required": True, "metavar": "FOLDER", "help": "a new folder"},
         **ANONYMOUS,
         **NO_CREDENTIAL,
-        **signatures.STATEMENTS,
-        **signatures.REVOKED,
+        **required_signatures.STATEMENTS,
+        **required_signatures.REVOKED,
     },
 )

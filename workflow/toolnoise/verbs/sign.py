@@ -7,9 +7,8 @@ from toolnoise.commands.verb import RESULTS, VERIFY, Verb
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.record import signing
     from toolnoise.record.tree import MODEL_SIGNATURE
-    from toolnoise.verify import model_signature
+    from toolnoise.verify import model_signature, signing
 
     if options.model_signing:
         if options.root:

@@ -17,8 +17,6 @@ import numpy as np
 from toolnoise import steps
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import LARGEST_TEXT, canonical_sha256, read_json
-from toolnoise.record.hashing import Hashed
-from toolnoise.record.signing import Verdict
 from toolnoise.record.statements import Artifact, Statement
 from toolnoise.record.tree import Stated, Tree
 from toolnoise.steps import Job
@@ -26,6 +24,8 @@ from toolnoise.training import runs
 from toolnoise.training.runs import Run
 from toolnoise.verify.audit import earlier
 from toolnoise.verify.audit.cache import Cache
+from toolnoise.verify.audit.hashing import Hashed
+from toolnoise.verify.signing import Verdict
 
 # The largest difference between the clocks of machines that share work, unless another is given.
 CLOCKS = timedelta(minutes=2)

@@ -55,14 +55,6 @@ def compare(one: str | Path, other: str | Path) -> FileDifference:
         return FileDifference(False, first=f"at byte {place}")
 
 
-def holds_times(path: str | Path) -> bool:
-    """Whether a file contains times, so that digests cannot show whether a rebuild succeeded."""
-    path = Path(path)
-    if path.name == "history.csv":
-        return True
-    return path.suffix == ".json" and isinstance(about := read_json(path), dict) and "seconds" in about
-
-
 def changes(one: Any, other: Any, key: str = "") -> Iterator[Change]:
     """The differences between two JSON-like values, in the order of the first one's keys."""
     if isinstance(one, dict) and isinstance(other, dict):

@@ -24,7 +24,6 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
 from toolnoise.base.progress import progress
 from toolnoise.record import envelope, statements, tree
-from toolnoise.record.signing import AllowedSigners
 from toolnoise.record.statements import CODE, COMMIT, RESOURCE, Artifact, Statement
 from toolnoise.record.tree import RESULTS, is_root, shown
 from toolnoise.steps import STEPS, Job
@@ -35,6 +34,7 @@ from toolnoise.verify.audit.rules.replay import TooOld
 from toolnoise.verify.share import archive, sharing
 from toolnoise.verify.share.archive import Member
 from toolnoise.verify.share.sharing import Counts
+from toolnoise.verify.signing import AllowedSigners
 
 SNAKEMAKE = Path(".snakemake")
 
