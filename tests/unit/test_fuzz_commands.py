@@ -1,4 +1,4 @@
-"""The command lines of bench/fuzz.py: every verb has some."""
+"""The command lines of tests/fuzz/fuzz.py: every verb has some."""
 
 import importlib.util
 import sys
@@ -11,8 +11,8 @@ from toolnoise.study import config, grid
 
 
 def test_every_verb_is_fuzzed(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT / "bench")
-    spec = importlib.util.spec_from_file_location("fuzz", ROOT / "bench/fuzz.py")
+    monkeypatch.syspath_prepend(ROOT / "tests/fuzz")
+    spec = importlib.util.spec_from_file_location("fuzz", ROOT / "tests/fuzz/fuzz.py")
     monkeypatch.setitem(sys.modules, "fuzz", fuzz := importlib.util.module_from_spec(spec))
     spec.loader.exec_module(fuzz)
     study = fuzz.fuzz_base.STUDY

@@ -32,6 +32,7 @@ onstart:
     started = {
         "here": internals.runs_here(workflow),
         "to run": sorted(wildcards.name for wildcards in internals.to_run(workflow, "make")),
+        "to make": internals.to_make(workflow),
     }
     Path("started.json").write_text(json.dumps(started))
 
@@ -122,4 +123,5 @@ def test_each_answer_is_right(snakemake, tmp_path):
     # A job of its own process is no main process.
     assert json.loads((tmp_path / "parsed-False-False.json").read_text())["main"] is False
     assert json.loads((tmp_path / "part.json").read_text()) is True
-    assert json.loads((tmp_path / "started.json").read_text()) == {"here": True, "to run": ["b"]}
+    started = {"here": True, "to run": ["b"], "to make": ["b.made"]}
+    assert json.loads((tmp_path / "started.json").read_text()) == started

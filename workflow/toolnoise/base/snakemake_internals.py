@@ -46,6 +46,11 @@ def to_run(workflow: Any, rule: str) -> Iterator[Any]:
     return (job.wildcards for job in workflow.dag.needrun_jobs() if job.rule.name == rule)
 
 
+def to_make(workflow: Any) -> list[str]:
+    """The files that jobs which will run make; known once the workflow starts."""
+    return [str(name) for job in workflow.dag.needrun_jobs() for name in job.output]
+
+
 def do_not_limit_rate(workflow: Any) -> None:
     """Start jobs as soon as they are ready; to be called once the workflow starts.
 

@@ -72,7 +72,7 @@ def run(verb: str, given: argparse.Namespace, asked: steps.Parameters, process: 
         perform(verb, parameters, named, process)
         if "checkpoint" in step.aside:
             files.discard(given.checkpoint)
-            if verb == "run-program":
+            if step.programs:
                 # The program has a folder for its own, which the job has checked.
                 shutil.rmtree(Path(given.checkpoint).with_suffix(""), ignore_errors=True)
 
@@ -197,12 +197,8 @@ def _sources(verb: str, parameters: dict[str, Any], outputs: list[Artifact]) -> 
             path = repository.installed_file(package, file)
             uri = f"pkg:pypi/{package}@{version}"
             yield Artifact(file, sha256(path), path.stat().st_size, kind=PACKAGE, uri=uri)
-    elif verb == "adopt-run":
-        from toolnoise.outside import adopted
-
-        records = adopted.files_of(parameters["spec"])
     else:
-        records = []
+        records = STEPS[verb].sources(parameters)
     for record in records:
         uri = record.get("url") or record.get("page") or ""
         yield Artifact(_relative(record["path"]), record["sha256"], record["bytes"], kind=SOURCE, uri=uri)

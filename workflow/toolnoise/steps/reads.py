@@ -1,15 +1,19 @@
 """What rows of the job graph share: the parameters of a cell, and what options name."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from toolnoise.steps.step import Parameters, Read
-from toolnoise.study import layout
-from toolnoise.study.cells import Cell, Pair, Training
+from toolnoise.study import layout, programs
+from toolnoise.study.cells import Cell, Control, Dataset, Pair, Training
 from toolnoise.study.study import Study
 
 # Files that lie beside the one that an option names, and are read too: whole names, or suffixes in place of its own.
 RUN_FILES, WEIGHTS, INDEX, KERNEL_TIMES = ("weights.npz", "history.csv"), ("weights.npz",), (".json",), (".csv",)
+# What is measured of a cell.
+MEASURED = "results/{study}/metrics/cells/" + layout.CELL + ".csv"
+ENSEMBLES = "results/{study}/metrics/ensembles/" + layout.CELL + ".csv"
+SINGLE_RUNS = "results/{study}/metrics/runs/" + layout.CELL + ".csv"
 
 
 def spec(study: Study, cell: Cell, seed: int | None = None) -> Parameters:
@@ -56,6 +60,11 @@ def same(cell: Cell) -> Cell:
     return cell
 
 
+def control_of(place: Control) -> Cell:
+    """The control cell of a place."""
+    return place.cell
+
+
 def first(pair: Pair) -> Cell:
     """The cell on the first tooling."""
     return pair.cells[0]
@@ -69,6 +78,22 @@ def second(pair: Pair) -> Cell:
 def back(pattern: str, beside: tuple[str, ...]) -> Read:
     """The path of the pair the other way round."""
     return Read(lambda study, pair: study.path(pattern, pair.reversed), beside)
+
+
+def built(study: Study) -> list[Cell]:
+    """The cells of networks that are built here."""
+    return [cell for cell in study.cells if not study.is_program(cell)]
+
+
+def runs_of(study: Study, cells: list[Cell]) -> Iterator[Training]:
+    """The runs of these cells."""
+    return (Training(*cell, seed) for cell in cells for seed in study.seeds[cell])
+
+
+def datasets(study: Study, *, of_programs: bool) -> Iterator[Dataset]:
+    """The data sets that come with the outcomes of training programs, or the others."""
+    entries = study.config["datasets"]
+    return (Dataset(name) for name in study.datasets if (entries[name]["reader"] == programs.READER) == of_programs)
 
 
 def training_minutes(study: Study, place: Cell | Training) -> int:

@@ -36,8 +36,9 @@ class Step(NamedTuple):
     `check` refuses files that do not fit them, `further` are modules that they name. `wanted` says why a place may not
     be there: the key of the study and what it would need. `programs` says whether its places are those of training
     programs of others, where another step writes the same files for networks that are built here, or the other way
-    round. `record` is the output that repeats the spec and what was observed; `travels` is what such files are called
-    when they go from one cluster to another; `unrepeatable` says why they cannot be made again.
+    round. `sources` are files from outside that it takes, each with `path`, `sha256` and `bytes`. `record` is the
+    output that repeats the spec and what was observed; `travels` is what such files are called when they go from one
+    cluster to another; `unrepeatable` says why they cannot be made again.
     """
 
     rule: str
@@ -59,6 +60,7 @@ class Step(NamedTuple):
     aside: tuple[str, ...] = ()
     needed: bool = True
     programs: bool | None = None
+    sources: Callable[[Parameters], list[dict[str, Any]]] = lambda _: []
     record: str = ""
     travels: str = ""
     unrepeatable: str = ""

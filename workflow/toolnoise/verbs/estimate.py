@@ -6,7 +6,7 @@ from toolnoise.commands.verb import AS_JSON, OF_THIS_FOLDER, STUDY, Verb, show
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.commands import estimate
+    from toolnoise.analyses.estimate import estimate
     from toolnoise.study import here
 
     file, study = here.loaded(options.study)

@@ -2,16 +2,17 @@
 
 import argparse
 
-from toolnoise.commands import signatures
 from toolnoise.commands.verb import ANONYMOUS, NO_CREDENTIAL, OF_ONE_STUDY, SHARE, Verb
+from toolnoise.verify import required_signatures
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.pages import whole
+    from toolnoise.comparison import cells
+    from toolnoise.verify.page import publishing
 
-    with signatures.required(options) as (signers, _):
-        written, left_out = whole.publish(
-            options.results, options.out, options.anonymous, signers, options.no_credential
+    with required_signatures.required(options) as (signers, _):
+        written, left_out = publishing.publish(
+            options.results, options.out, cells.compared, options.anonymous, signers, options.no_credential
         )
     named = f"; left out, because they name somebody or are not there: {', '.join(left_out)}" if left_out else ""
     print(f"{options.out}/index.html: {written} files{named}")
@@ -27,7 +28,7 @@ VERB = Verb(
         "--out": {"required": True, "metavar": "FOLDER", "help": "a new folder"},
         **ANONYMOUS,
         **NO_CREDENTIAL,
-        **signatures.STATEMENTS,
-        **signatures.REVOKED,
+        **required_signatures.STATEMENTS,
+        **required_signatures.REVOKED,
     },
 )

@@ -4,6 +4,7 @@ It starts a server for settings that no server has, imports no framework and for
 its servers end with it.
 """
 
+import contextlib
 import json
 import os
 import select
@@ -19,7 +20,7 @@ from toolnoise import cli, engines, steps
 from toolnoise.base import program
 from toolnoise.base.children import wait_or_kill
 from toolnoise.steps import CONFIGURE, STEPS
-from toolnoise.study import environments, grid
+from toolnoise.study import environments, grid, programs
 from toolnoise.training.network import emulated_noise
 from toolnoise.warm import messages
 from toolnoise.warm.messages import Message
@@ -123,6 +124,8 @@ def _imports(options: Namespace) -> tuple[dict[str, Any], dict[str, str]]:
         raise Refused(f"it computes in the environment {name}")
     if verb == "measure-speed":
         raise Refused("it measures how long a start takes")
+    if tooling["engine"] == programs.ENGINE:
+        raise Refused("it runs a program, or reads what one has left")
     if tooling["accelerator"] != "cpu":
         raise Refused("an accelerator does not survive a fork")
     engine = engines.load(tooling["engine"])
@@ -137,4 +140,5 @@ def _imports(options: Namespace) -> tuple[dict[str, Any], dict[str, str]]:
 
 
 if __name__ == "__main__":
-    main()
+    with contextlib.suppress(KeyboardInterrupt):
+        main()

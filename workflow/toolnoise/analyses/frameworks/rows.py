@@ -1,11 +1,26 @@
-"""The jobs of frameworks: predictions on another one, and what separates two."""
+"""The jobs of two toolings: what separates them, and predictions on the other where it has another framework."""
 
-from toolnoise.steps.reads import DATA, INDEX, RUN_FILES, WEIGHTS, at, back, first, of, records_of, second, spec
+from toolnoise.steps.reads import (
+    DATA,
+    INDEX,
+    RUN_FILES,
+    WEIGHTS,
+    at,
+    back,
+    dump_of,
+    first,
+    of,
+    other,
+    records_of,
+    second,
+    spec,
+)
 from toolnoise.steps.step import Parameters, Step
 from toolnoise.study import layout
 from toolnoise.study.cells import Pair
 from toolnoise.study.study import Study
 
+_TOOLINGS = ("grid", "two toolings that train one task under control or algo")
 FRAMEWORKS = ("grid", "two toolings of different engines that train one task under control or algo")
 
 
@@ -16,6 +31,18 @@ def _exchange(study: Study, way: Pair) -> Parameters:
 
 
 ROWS = {
+    "measure-pair": Step(
+        "measure_pair",
+        "measure what separates two toolings",
+        place=Pair,
+        places=lambda study: study.pairs,
+        parameters=lambda _, pair: {"pair": list(pair)},
+        reads=DATA | dump_of(first) | other(dump_of(second)),
+        writes={"out": "results/{study}/metrics/pairs/" + layout.PAIR + ".csv"},
+        work="toolnoise.analyses.frameworks.pair:measure",
+        wanted=_TOOLINGS,
+        metrics={"out": ("cross_tooling", "toolnoise.analyses.frameworks.cross_tooling:CROSS_TOOLING")},
+    ),
     # What was trained on one framework, predicted on another: the difference of inference alone.
     "predict-elsewhere": Step(
         "exchange_predictions",

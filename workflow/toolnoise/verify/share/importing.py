@@ -24,9 +24,8 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
 from toolnoise.base.progress import progress
 from toolnoise.record import envelope, statements, tree
-from toolnoise.record.signing import AllowedSigners
 from toolnoise.record.statements import CODE, COMMIT, RESOURCE, Artifact, Statement
-from toolnoise.record.tree import RESULTS, shown
+from toolnoise.record.tree import RESULTS, is_root, shown
 from toolnoise.steps import STEPS, Job
 from toolnoise.study import config, layout
 from toolnoise.study import grid as studies
@@ -35,6 +34,7 @@ from toolnoise.verify.audit.rules.replay import TooOld
 from toolnoise.verify.share import archive, sharing
 from toolnoise.verify.share.archive import Member
 from toolnoise.verify.share.sharing import Counts
+from toolnoise.verify.signing import AllowedSigners
 
 SNAKEMAKE = Path(".snakemake")
 
@@ -138,13 +138,13 @@ class _Incoming:
         member = next(members, None)
         while member and member.name in jobs:
             job = jobs.pop(member.name)
-            largest = largest_root if job.verb == steps.ROOT else sharing.largest_statement(job)
+            largest = largest_root if job.verb in (steps.ROOT, "write-page") else sharing.largest_statement(job)
             if member.size > largest:
                 raise self._refusal(member.name, f"has {member.size} bytes", f"at most {largest}")
             content = b"".join(member.chunks)
             signed = envelope.unpack(content, f"{self.file}: {member.name}")
             statement = statements.opened(signed, f"{self.file}: {member.name}")
-            if job.verb == steps.ROOT:
+            if is_root(statement):
                 # Its page shows what was there, and is made anew here.
                 self.root = member.name, statement
                 self._write(member.name, [content])
