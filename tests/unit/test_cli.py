@@ -41,7 +41,8 @@ def test_the_help_has_every_verb_once_those_for_people_first(capsys):
 
 
 def test_each_module_of_a_verb_is_in_the_table():
-    there = {f"toolnoise.verbs.{path.stem}" for path in (PACKAGE / "verbs").glob("[!_]*.py")}
+    modules = (path.relative_to(PACKAGE).with_suffix("") for path in PACKAGE.rglob("verbs/[!_]*.py"))
+    there = {f"toolnoise.{module.as_posix().replace('/', '.')}" for module in modules}
     assert sorted(cli.VERBS.values()) == sorted(there)
 
 
@@ -50,7 +51,7 @@ def test_a_verb_imports_no_other_and_the_help_nothing_that_a_verb_works_with():
         "import sys\n"
         "from toolnoise import cli\n"
         "cli.parsed(['compare', 'a.npy', 'b.npy'])\n"
-        "verbs = {name for name in sys.modules if name.startswith('toolnoise.verbs.')}\n"
+        "verbs = {name for name in sys.modules if '.verbs.' in name}\n"
         "assert verbs == {'toolnoise.comparison.verbs.compare'}, verbs\n"
         "assert not {'numpy', 'toolnoise.steps'} & set(sys.modules)\n"
         "try:\n"
