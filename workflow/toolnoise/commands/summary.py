@@ -31,7 +31,7 @@ def as_text(study: Study) -> str:
     if adopted:
         lines.append(f"adopted, how they were made is not known here: {', '.join(adopted)}")
     lines.append(f"the page: {study.path(layout.PAGE)}")
-    for analysis in analyses.adding("summary"):
+    for analysis in analyses.adding("summary_lines"):
         lines += analysis.lines(study)
     return "\n".join(lines)
 
@@ -43,7 +43,7 @@ def as_json(study: Study) -> dict[str, Any]:
         "emulated": list(study.emulated()),
         "page": study.path(layout.PAGE),
     }
-    for analysis in analyses.adding("summary"):
+    for analysis in analyses.adding("summary_lines"):
         values |= analysis.values(study)
     return values
 
