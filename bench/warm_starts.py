@@ -22,7 +22,7 @@ from pathlib import Path
 import psutil
 import yaml
 
-from toolnoise.warm import VARIABLE, workflow
+from toolnoise_warm import VARIABLE, workflow
 
 ROOT = Path(__file__).parents[1]
 SNAKEMAKE = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--cores", "2", "-p"]

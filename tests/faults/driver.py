@@ -16,7 +16,7 @@ from toolnoise import cli
 from toolnoise.base import code_digest, program
 from toolnoise.steps import STEPS
 from toolnoise.training import checkpoints
-from toolnoise.warm import server
+from toolnoise_warm import server
 
 shim = ctypes.CDLL(os.environ["LD_PRELOAD"])
 shim.faults_done.restype = ctypes.c_char_p

@@ -14,7 +14,7 @@ import pytest
 from toolnoise import cli
 from toolnoise.base import scratch
 from toolnoise.record import statements
-from toolnoise.warm import VARIABLE, client, dispatcher, messages, workflow
+from toolnoise_warm import VARIABLE, client, dispatcher, messages, workflow
 
 CELL = "smallcnn/digits/cpu"
 # One thread, as Snakemake gives a job.
@@ -49,7 +49,7 @@ def dispatched(monkeypatch):
     # A shell may have started these tests in the background, where it ignores SIGINT.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     workflow.start()
-    yield next(child for child in psutil.Process().children() if "toolnoise.warm.dispatcher" in child.cmdline())
+    yield next(child for child in psutil.Process().children() if "toolnoise_warm.dispatcher" in child.cmdline())
     workflow.stop()
     signal.signal(signal.SIGINT, before)
 
@@ -218,7 +218,7 @@ def test_a_job_whose_server_is_killed_fails_and_its_child_ends(blocked, until):
 def test_all_ends_with_the_workflow_even_if_that_is_killed(small_study, toolnoise, tmp_path, until):
     text = f"""
 import os, time
-from toolnoise.warm.workflow import start
+from toolnoise_warm.workflow import start
 start()
 print(os.environ["{VARIABLE}"], flush=True)
 time.sleep(600)
@@ -240,7 +240,7 @@ def test_a_server_that_is_frozen_costs_a_wait_and_then_its_jobs_start_cold(
 ):
     assert count() == "warm"
     (server,) = dispatched.children()
-    impatient = "import sys; from toolnoise.warm import client; client.PATIENCE = 1.0; client.main()"
+    impatient = "import sys; from toolnoise_warm import client; client.PATIENCE = 1.0; client.main()"
     given = ("--data", "results/small/data/digits.npz", "--out", tmp_path / "cold.csv")
     for frozen in (server, dispatched):
         frozen.suspend()
@@ -268,7 +268,7 @@ def test_a_job_signals_its_child_while_the_server_is_frozen(blocked, until):
 def test_what_a_killed_dispatcher_left_goes_at_the_next_start_unless_its_owner_lives(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.delenv(VARIABLE, raising=False)
-    text = "import time; from toolnoise.warm.workflow import start; start(); print(flush=True); time.sleep(600)"
+    text = "import time; from toolnoise_warm.workflow import start; start(); print(flush=True); time.sleep(600)"
     owners = []
     for _ in "12":
         owner = subprocess.Popen(
