@@ -109,8 +109,8 @@ def completion(whole: argparse.ArgumentParser, verbs: Any, shell: str) -> str:
 
 
 def _of_job(name: str, step: "Step", perform: Callable[[argparse.Namespace], None]) -> Verb:
-    places = [field.replace("_", "-") for field in step.place._fields]
-    arguments = ("study", *places, *step.reads, *step.writes, *step.aside, "planned?")
+    places = [field.replace("_", "-") for field in step.where.place._fields]
+    arguments = ("study", *places, *step.reads, *step.writes, *step.work.aside, "planned?")
     study = " ".join(["--study results/demo/study.json", *(f"--{place} {_PLACES[place]}" for place in places)])
     example = f"toolnoise {name} {study} ...\n  (`snakemake --printshellcmds` prints the files, too)"
     return Verb(name, perform, step.says, arguments, example)

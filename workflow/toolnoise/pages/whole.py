@@ -241,7 +241,9 @@ def _cell(page: Page, cell: Cell) -> dict[str, Any] | None:
     study = page.study
     records = [page.file(name) for name in study.runs(layout.RECORD, cell)]
     found = [runs.read(record) for record in records if record.is_file()]
-    metrics, values = (page.file(study.path(STEPS["measure"].writes[option], cell)) for option in ("out", "out-runs"))
+    metrics, values = (
+        page.file(study.path(STEPS["measure"].writes[option].pattern, cell)) for option in ("out", "out-runs")
+    )
     if not found or not (metrics.is_file() and values.is_file()):
         return None
     points = STEPS["show-cell"].parameters(study, cell)["points"]
@@ -283,7 +285,7 @@ def _machines(page: Page) -> Iterator[str]:
     """Each tooling with the number of its runs, what computed them and on how many machines."""
     seen: dict[str, list[Mapping[str, Any]]] = {}
     for stated in page.tree.statements:
-        if STEPS[stated.statement.verb].place is Training:
+        if STEPS[stated.statement.verb].where.place is Training:
             name = stated.statement.parameters["spec"]["hardware"]["name"]
             seen.setdefault(name, []).append(stated.statement.observed)
     for name, observed in seen.items():

@@ -1,11 +1,11 @@
-"""What rows of the job graph share: the parameters of a cell, and what options name."""
+"""What rows of the job graph share: the parameters of a cell, the place that parameters state, what options name."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from toolnoise.steps.step import Parameters, Read
 from toolnoise.study import layout
-from toolnoise.study.cells import Cell, Pair, Training
+from toolnoise.study.cells import Cell, Control, Pair, Training, Variants
 from toolnoise.study.study import Study
 
 # Files that lie beside the one that an option names, and are read too: whole names, or suffixes in place of its own.
@@ -20,6 +20,36 @@ def spec(study: Study, cell: Cell, seed: int | None = None) -> Parameters:
 def measured(study: Study, cell: Cell) -> Parameters:
     """What every measure of a cell is given."""
     return {"cell": list(cell), "study_seed": study.config["seed"]}
+
+
+def cell_stated(parameters: Parameters) -> Cell:
+    """The cell that parameters name."""
+    return Cell(*parameters["cell"])
+
+
+def control_of_cell(parameters: Parameters) -> Control:
+    """The task on a tooling whose Control cell parameters name."""
+    return Control(*parameters["cell"][:3])
+
+
+def pair_stated(parameters: Parameters) -> Pair:
+    """The pair that parameters name."""
+    return Pair(*parameters["pair"])
+
+
+def cell_of_spec(parameters: Parameters) -> Cell:
+    """The cell of the run whose spec is in parameters."""
+    return Cell(*(parameters["spec"][part]["name"] for part in Cell._fields))
+
+
+def run_of_spec(parameters: Parameters) -> Training:
+    """The run whose spec is in parameters."""
+    return Training(*cell_of_spec(parameters), parameters["spec"]["seed"])
+
+
+def variants_of_spec(parameters: Parameters) -> Variants:
+    """The task on a tooling of the run whose spec is in parameters."""
+    return Variants(*cell_of_spec(parameters)[:3])
 
 
 def at(pattern: str, beside: tuple[str, ...] = ()) -> Read:

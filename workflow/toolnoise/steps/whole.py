@@ -8,7 +8,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.datasets import class_names
 from toolnoise.steps.parts import COLUMNS
 from toolnoise.steps.parts import ROWS as PARTS
-from toolnoise.steps.step import Files, Names, Parameters, Read, Step, outputs_of
+from toolnoise.steps.step import Files, Names, Parameters, Read, Step, Where, Work, Write, outputs_of
 from toolnoise.study import analyses, catalogue, config, layout, papers_recipe, source_table
 from toolnoise.study.catalogue import KINDS
 from toolnoise.study.cells import Metric, Shown, Whole
@@ -20,9 +20,10 @@ def metric_files(study: Study, figure: Figure | None = None) -> dict[str, list[s
     """The metric files of every part of the study, or of what a figure shows, by kind."""
     found: dict[str, list[str]] = {}
     for step in PARTS.values():
-        for option, (kind, _) in step.metrics.items():
-            places = [place for place in step.places(study) if figure is None or figure.shows(place)]
-            found.setdefault(kind, []).extend(study.path(step.writes[option], place) for place in places)
+        for write in step.writes.values():
+            if write.metric:
+                places = [place for place in step.where.all(study) if figure is None or figure.shows(place)]
+                found.setdefault(write.metric, []).extend(study.path(write.pattern, place) for place in places)
     return found
 
 
@@ -158,7 +159,7 @@ def _captions(kinds: Iterable[str]) -> tuple[str, ...]:
 
 
 def _rendered(study: Study, place: Shown) -> Names:
-    return outputs_of(ROWS["render"], _figure(study, place), study.name)
+    return outputs_of(ROWS["render"], place, _figure(study, place), study.name)
 
 
 def _check_rendered(parameters: Parameters, files: Files) -> None:
@@ -187,55 +188,64 @@ ROWS = {
     "collect": Step(
         "collect_{kind}",
         "put metric files together",
-        place=Metric,
-        places=lambda study: map(Metric, collected(study)),
+        where=Where(
+            Metric, lambda study: map(Metric, collected(study)), "grid", "a kind of metric file that it measures"
+        ),
         parameters=lambda _, place: {"kind": place.kind},
         reads={"metrics": Read(lambda study, place: metric_files(study)[place.kind], several=True)},
-        writes={"out": layout.COLLECTED},
-        work="toolnoise.measures.collect:collect",
-        wanted=("grid", "a kind of metric file that it measures"),
-        implied=lambda parameters: {"columns": COLUMNS[parameters["kind"]]},
-        further=lambda parameters: (COLUMNS[parameters["kind"]].partition(":")[0],),
+        writes={"out": Write(layout.COLLECTED)},
+        work=Work(
+            "toolnoise.measures.collect:collect",
+            implied=lambda parameters: {"columns": COLUMNS[parameters["kind"]]},
+            further=lambda parameters: (COLUMNS[parameters["kind"]].partition(":")[0],),
+        ),
     ),
     "judge-claims": Step(
         "judge_claims",
         "judge claims on published numbers and on a study",
-        place=Whole,
-        places=lambda _: (Whole(),),
+        where=Where(Whole, lambda _: (Whole(),), "claims", "verdicts on claims"),
         parameters=lambda study, _: {"claims": claims(study), "toolings": toolings(study)},
         reads={kind: _judged(kind) for kind in JUDGED},
-        writes={"out": layout.CLAIMS},
-        work="toolnoise.analyses.claims.judging:judge",
-        wanted=("claims", "verdicts on claims"),
-        implied=lambda _: {"columns": JUDGED},
-        further=lambda _: tuple(columns.partition(":")[0] for columns in JUDGED.values()),
-        files=lambda _: tuple(
-            f"resources/{name}.csv"
-            for name in ("published", "published-sources", "published-remedies", "published-identical")
+        writes={"out": Write(layout.CLAIMS)},
+        work=Work(
+            "toolnoise.analyses.claims.judging:judge",
+            implied=lambda _: {"columns": JUDGED},
+            further=lambda _: tuple(columns.partition(":")[0] for columns in JUDGED.values()),
+            files=lambda _: tuple(
+                f"resources/{name}.csv"
+                for name in ("published", "published-sources", "published-remedies", "published-identical")
+            ),
         ),
     ),
     "render": Step(
         "render_{notebook}",
         "execute a notebook",
-        place=Shown,
-        places=lambda study: (Shown(figure.name) for figure in study.figures),
+        where=Where(
+            Shown,
+            lambda study: (Shown(figure.name) for figure in study.figures),
+            "figures",
+            "a figure or table that its grid can feed",
+        ),
         parameters=_figure,
         reads={"read": Read(_shown, several=True)},
-        writes={"out": layout.FIGURE + ".{suffix}", "executed": layout.NOTEBOOK},
-        work="toolnoise.figures.render:render",
-        check=_check_rendered,
-        wanted=("figures", "a figure or table that its grid can feed"),
-        further=lambda parameters: code_digest.imports_of(catalogue.notebook_of(parameters["notebook"])),
-        files=lambda parameters: (
-            catalogue.notebook_of(parameters["notebook"]),
-            *KINDS[parameters["notebook"]].files,
+        writes={
+            "out": Write(layout.FIGURE + ".{suffix}"),
+            "executed": Write(layout.NOTEBOOK),
+        },
+        work=Work(
+            "toolnoise.figures.render:render",
+            check=_check_rendered,
+            further=lambda parameters: code_digest.imports_of(catalogue.notebook_of(parameters["notebook"])),
+            files=lambda parameters: (
+                catalogue.notebook_of(parameters["notebook"]),
+                *KINDS[parameters["notebook"]].files,
+            ),
         ),
     ),
     ROOT: Step(
         "write_page",
         "write a study's page",
-        place=Whole,
-        places=lambda _: (Whole(),),
+        where=Where(Whole, lambda _: (Whole(),), "study", "its page"),
         parameters=lambda study, _: {"study": study.name},
         reads={
             "shows": Read(_everything_shown, several=True),
@@ -245,29 +255,30 @@ ROWS = {
             "parts": Read(_parts, several=True, optional=True),
         },
         writes={
-            "out": layout.PAGE,
-            "out-statements": layout.PAGE_PARTS + "/statements.js",
-            "out-tables": layout.PAGE_PARTS + "/tables.js",
-            "out-compared": layout.PAGE_PARTS + "/compared.js",
+            "out": Write(layout.PAGE, timed=True),
+            "out-statements": Write(layout.PAGE_PARTS + "/statements.js", timed=True),
+            "out-tables": Write(layout.PAGE_PARTS + "/tables.js", timed=True),
+            "out-compared": Write(layout.PAGE_PARTS + "/compared.js", timed=True),
         },
-        work="toolnoise.pages.whole:show",
-        wanted=("study", "its page"),
-        further=lambda _: tuple(module.__name__ for name in ("kinds", "rows") for module in analyses.adding(name)),
-        files=lambda _: (*_web(), *_captions(KINDS)),
+        work=Work(
+            "toolnoise.pages.whole:show",
+            further=lambda _: tuple(module.__name__ for name in ("kinds", "rows") for module in analyses.adding(name)),
+            files=lambda _: (*_web(), *_captions(KINDS)),
+        ),
         unrepeatable="the page says when it was written, and shows the statements of that time",
     ),
     "report": Step(
         "write_report",
         "write Snakemake's report on a study",
-        place=Whole,
-        places=lambda _: (Whole(),),
+        where=Where(Whole, lambda _: (Whole(),), "study", "its report"),
         parameters=lambda study, _: {"study": study.name, "figure_kinds": list(study.figure_kinds)},
         reads={"shows": Read(_everything_shown, several=True)},
-        writes={"out": layout.REPORT},
-        work="toolnoise.figures.report:write",
-        wanted=("study", "its report"),
-        needed=False,
-        files=lambda parameters: _captions(("workflow", "metrics", *parameters["figure_kinds"])),
+        writes={"out": Write(layout.REPORT, timed=True)},
+        work=Work(
+            "toolnoise.figures.report:write",
+            files=lambda parameters: _captions(("workflow", "metrics", *parameters["figure_kinds"])),
+        ),
         unrepeatable="the page says when Snakemake wrote it",
+        needed=False,
     ),
 }
