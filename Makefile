@@ -1,4 +1,5 @@
-# The commands of the README. `make demo` needs Python 3.11, make and git; `make test` also needs OpenSSH's client.
+# The commands of the README. `make demo` needs Python 3.11, make and git; `make test` also needs OpenSSH's client and
+# OpenSSL's program.
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
@@ -111,7 +112,8 @@ $(ENVIRONMENTS): .environments/%: requirements/versions/%.txt pyproject.toml
 	$@/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . && \
 	touch $@ || { rm -rf $@; exit 1; }
 
-# snakedeploy lays the workflow out as the Snakemake workflow catalogue says; supply has pip-audit and CycloneDX.
+# Programs for checks: snakedeploy lays the workflow out as the Snakemake workflow catalogue says, supply has pip-audit and
+# CycloneDX, model-signing verifies model.sig.
 $(TOOLS): .environments/%: requirements/tools/%.txt
 	@echo "installing the packages of $< into $@: at most 45 MB to download"
 	@rm -rf $@

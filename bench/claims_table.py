@@ -7,6 +7,7 @@ from its metric files, with the registry and the statistics of this code. The pu
 """
 
 import argparse
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -64,7 +65,8 @@ def table(roots: Sequence[Path]) -> str:
         for claim in claims:
             if claim["paper"] == paper:
                 told = [_told(rows.loc[claim["name"]]) for rows in found.values()]
-                lines.append(f"| {' | '.join([claim['says'], claim['source'], _test(claim), *told])} |")
+                where = re.sub(r"sections? (?=\d)", "§", claim["source"])
+                lines.append(f"| {' | '.join([claim['says'], where, _test(claim), *told])} |")
     return "\n".join([*lines, ""])
 
 
@@ -119,12 +121,11 @@ def _named(selector: Mapping[str, Any]) -> str:
 def _told(row: pd.Series) -> str:
     if row["verdict"] in ABSENT.values():
         return "-"
-    words = row["verdict"] if not row["emulated"] else f"{row['verdict']}, emulated"
-    if row["verdict"] != CERTAIN:
-        words = f"**{row['verdict']}**{words.removeprefix(row['verdict'])}" if row["verdict"] != OPEN else words
+    words = {OPEN: "open", CERTAIN: CERTAIN}.get(row["verdict"], f"**{row['verdict']}**")
+    words += ", emulated" if row["emulated"] else ""
     if pd.notna(row["value"]):
         words += f": {sentences.effect(row).removeprefix('ratio ')}"
-    return f"{words}; {needed}" if (needed := sentences.needed(row)) else words
+    return words
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ of determinism; images per second against `Model.fit`; the differences between t
 workflow/studies/gpu.yaml defines networks, recipes and seeds; only the toolings that this machine can run are used.
 Jobs are the study's own. They run by the workflow's verbs, each in its own process, and each writes its statement;
 Snakemake runs the same jobs where it is available. A failed job is not tried again while its `.failed.log` is in
-logs/; `pack` leaves these logs out. docs/gpu.md lists the machines and their runs.
+logs/; `pack` leaves these logs out. docs/gpu-sessions.md is the manual.
 """
 
 import argparse
@@ -39,7 +39,7 @@ from toolnoise.record import recorder, repository, statements  # noqa: E402
 from toolnoise.steps import STEPS, Job  # noqa: E402
 from toolnoise.study import config, layout  # noqa: E402
 from toolnoise.study import grid as studies  # noqa: E402
-from toolnoise.timing import run_time  # noqa: E402
+from toolnoise.training import run_time  # noqa: E402
 from toolnoise.verify.share import archive, sharing  # noqa: E402
 
 STUDY = ROOT / "workflow/studies/gpu.yaml"

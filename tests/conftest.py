@@ -33,6 +33,7 @@ LONG = (
             "data",
             "edges_of_studies",
             "gpu_script",
+            "model_signing",
             "module",
             "overhead",
             "own_model_and_data",

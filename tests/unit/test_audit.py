@@ -15,7 +15,6 @@ from toolnoise.base.files import sha256
 from toolnoise.base.noise_sources import replicate
 from toolnoise.epoch_plan import plan_epoch
 from toolnoise.record import repository
-from toolnoise.record.hashing import BLOCK, sha256_of_all
 from toolnoise.record.statements import CODE, Artifact
 from toolnoise.record.tree import open_plain
 from toolnoise.steps import STEPS, outputs
@@ -23,6 +22,7 @@ from toolnoise.study.cells import Metric, Shown
 from toolnoise.study.variants import VARIANTS
 from toolnoise.verify.audit.evidence import RunFacts, differences, guarded
 from toolnoise.verify.audit.examine import Coverage
+from toolnoise.verify.audit.hashing import BLOCK, sha256_of_all
 from toolnoise.verify.audit.rules import RULES, draws, origins, specs
 from toolnoise.verify.audit.rules import files as files_rules
 from toolnoise.verify.audit.rules.machines import _differs

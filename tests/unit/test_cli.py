@@ -4,11 +4,18 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 
 import pytest
 
 from toolnoise import __version__, cli
+from toolnoise.base.program import PACKAGE
 from toolnoise.commands import command_line
+
+
+def parsers():
+    """The parser of each verb."""
+    return command_line.parser(command_line.verbs(cli.VERBS))[1].choices
 
 
 def said(capsys, *arguments):
@@ -29,9 +36,29 @@ def test_it_prints_its_version(capsys):
 
 def test_the_help_has_every_verb_once_those_for_people_first(capsys):
     listed = re.findall(r"^  ([a-z][a-z-]*)  ", said(capsys), re.MULTILINE)
-    assert sorted(listed) == sorted(cli._parser("")[1].choices)
-    by_hand = [verb.name for verb in cli.BY_HAND]
-    assert set(listed[: len(by_hand)]) == set(by_hand)
+    assert sorted(listed) == sorted(parsers())
+    assert listed[: len(cli.VERBS)] == list(cli.VERBS)
+
+
+def test_each_module_of_a_verb_is_in_the_table():
+    there = {f"toolnoise.verbs.{path.stem}" for path in (PACKAGE / "verbs").glob("[!_]*.py")}
+    assert sorted(cli.VERBS.values()) == sorted(there)
+
+
+def test_a_verb_imports_no_other_and_the_help_nothing_that_a_verb_works_with():
+    script = (
+        "import sys\n"
+        "from toolnoise import cli\n"
+        "cli.parsed(['compare', 'a.npy', 'b.npy'])\n"
+        "verbs = {name for name in sys.modules if name.startswith('toolnoise.verbs.')}\n"
+        "assert verbs == {'toolnoise.verbs.compare'}, verbs\n"
+        "assert not {'numpy', 'toolnoise.steps'} & set(sys.modules)\n"
+        "try:\n"
+        "    cli.main(['--help'])\n"
+        "finally:\n"
+        "    assert not {'numpy', 'pandas', 'scipy'} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", script], stdout=subprocess.DEVNULL, check=True)
 
 
 def test_no_line_of_the_help_is_wider_than_a_terminal(capsys):
@@ -39,7 +66,7 @@ def test_no_line_of_the_help_is_wider_than_a_terminal(capsys):
 
 
 def test_the_help_of_each_verb_ends_with_an_example():
-    for verb, one in cli._parser("")[1].choices.items():
+    for verb, one in parsers().items():
         example = one.format_help().partition("\nexample:\n")[2].splitlines()[0]
         program, *arguments = shlex.split(example)
         assert (program, arguments[0]) == ("toolnoise", verb)

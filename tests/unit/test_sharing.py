@@ -18,13 +18,14 @@ import pytest
 
 from toolnoise import steps
 from toolnoise.base import code_digest, files
-from toolnoise.record import signing, statements, tree
+from toolnoise.record import statements, tree
 from toolnoise.record.statements import CODE, INPUT, RESOURCE, SOURCE, Artifact, Statement
 from toolnoise.steps import STEPS
 from toolnoise.study import config
 from toolnoise.study import grid as studies
+from toolnoise.verify import signing
 from toolnoise.verify.audit import examine
-from toolnoise.verify.audit.rules import RULES
+from toolnoise.verify.audit.rules import RULES, replay
 from toolnoise.verify.share import archive, exporting, importing, sharing
 
 NOON = datetime(2026, 1, 31, 12)
@@ -650,6 +651,8 @@ def test_signed_statements_travel_as_they_are_and_may_be_required(whole, here, t
     signing.sign(site / "results", tmp_path / "key")
     exporting.export(site / "results/shared", tmp_path / "signed.tar.gz")
     assert take(tmp_path / "signed.tar.gz", signers=signers).jobs == whole.told.jobs
+    with_revoked = signing.AllowedSigners(tmp_path / "allowed", tmp_path / "key.pub")
+    assert "with a revoked key" in refused(lambda: take(tmp_path / "signed.tar.gz", signers=with_revoked))
     name = statements.path_for(f"results/shared/runs/smallcnn/digits/{RUN}")
     assert (here / name).read_bytes() == (site / name).read_bytes()
     assert signers.check(here / name, statements.read(here / name)).principals == ("ann@example.org",)
@@ -668,9 +671,9 @@ def test_one_signature_on_the_root_vouches_for_an_archive(whole, here, take, ref
     exporting.export(site / "results/shared", tmp_path / "rooted.tar")
     before = snapshot(here)
 
-    def requiring(path, name="ann"):
+    def requiring(path, name="ann", **options):
         with signing.only(tmp_path / f"{name}.pub") as key:
-            return take(path, key=key)
+            return take(path, key=key, **options)
 
     def forged(some):
         edit_statement(RUN, lambda about: about["predicate"]["runDetails"]["metadata"].update(by="me"))(some)
@@ -683,7 +686,15 @@ def test_one_signature_on_the_root_vouches_for_an_archive(whole, here, take, ref
     ):
         assert told in refused(requiring, path, name)
         assert snapshot(here) == before
-    assert requiring(tmp_path / "rooted.tar").jobs == whole.told.jobs
+    # An older archive has a good signature, too. Without a required key, the root must still name each statement.
+    late, early = replay.age_check("2026-02-01"), replay.age_check("2026-01-31")
+    for asked in (requiring, take):
+        line = refused(lambda asked=asked: asked(tmp_path / "rooted.tar", age=late))
+        assert line.endswith(f"{root}: is of 2026-01-31T12:00:00Z; 2026-02-01T00:00:00Z or later")
+    assert "has no root" in refused(lambda: take(whole.archive, age=early))
+    assert "is not as the root names it" in refused(lambda: take(other, age=early))
+    assert snapshot(here) == before
+    assert requiring(tmp_path / "rooted.tar", age=early).jobs == whole.told.jobs
     # The page that it is of is not here.
     assert not (here / root).exists()
 

@@ -13,12 +13,14 @@ from pathlib import Path
 import psutil
 import pytest
 
+from toolnoise import cli
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput
-from toolnoise.record import signing, statements, tree
-from toolnoise.record.statements import Artifact, Statement
+from toolnoise.record import repository, statements, tree
+from toolnoise.record.statements import COMMIT, Artifact, Statement
+from toolnoise.verify import signing
 from toolnoise.verify.audit import examine
-from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED
+from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED, replay, rule
 
 NOON = datetime(2026, 1, 31, 12)
 
@@ -274,6 +276,105 @@ def test_an_allowed_signer_of_other_things_or_other_times_is_none(results, sign,
         assert check(keys, results[0], "others").why
 
 
+OTHERS = "*,!ann@example.org KEY\n"
+LISTS = {
+    "a negation alone": (OTHERS, (), "whom no allowed signer names (*, !ann@example.org)"),
+    "a negation of a name": ("ann@example.org,!ann@* KEY\n", (), "invalid signature of ann@example.org"),
+    "a negation of one of two": ("a@example.org,ann@example.org,!ann@* KEY\n", (), "invalid signature of ann@"),
+    "a negation of somebody else": ("ann@example.org,!bob@example.org KEY\n", ("ann@example.org",), ""),
+    "a quoted negation": ('"*,!ann@example.org" KEY\n', (), "whom no allowed signer names"),
+    "a negation after a space": ('"*, !ann@example.org" KEY\n', (), "whom no allowed signer names"),
+    "a name on a later line": (f"{OTHERS}ann@example.org KEY\n", ("ann@example.org",), ""),
+    "a pattern": ("*@example.org KEY\n", ("FINGERPRINT (allowed as *@example.org)",), ""),
+    "a pattern and a name": ("*,ann@example.org KEY\n", ("ann@example.org",), ""),
+}
+
+
+@pytest.mark.parametrize(("text", "principals", "told"), LISTS.values(), ids=LISTS)
+def test_a_pattern_is_nobody_and_a_negation_counts(text, principals, told, results, sign, keys):
+    sign()
+    key, fingerprint = (keys / "ann.pub").read_text(), json.loads(results[0].read_text())["signatures"][0]["keyid"]
+    (keys / "list").write_text(text.replace("KEY\n", key))
+    found = check(keys, results[0], "list")
+    assert found.principals == tuple(one.replace("FINGERPRINT", fingerprint) for one in principals)
+    assert told in found.why
+    assert bool(told) == bool(found.why)
+
+
+@pytest.mark.parametrize(("names", "principals"), [("*", ("ann@example.org",)), ("*,!ann@example.org", ())])
+def test_the_names_of_a_certificate_are_the_signers_and_a_negation_counts(names, principals, results, keys, tmp_path):
+    ours = tmp_path / "keys"
+    shutil.copytree(keys, ours)
+    certify = ["ssh-keygen", "-q", "-s", ours / "bob", "-I", "any", "-n", "ann@example.org,other", ours / "ann.pub"]
+    subprocess.run(certify, check=True)
+    signing.sign(results[0].parents[3], ours / "ann-cert.pub")
+    (ours / "list").write_text(f"{names} cert-authority {(ours / 'bob.pub').read_text()}")
+    assert check(ours, results[0], "list").principals == principals
+
+
+@pytest.fixture(params=["a list", "OpenSSH's format"])
+def revoked(request, keys, tmp_path):
+    """Write a file that revokes somebody's key."""
+
+    def write(*names):
+        path = tmp_path / "revoked"
+        if request.param == "a list":
+            path.write_text("# lost\n\n" + "".join((keys / f"{name}.pub").read_text() for name in names))
+        else:
+            subprocess.run(
+                ["ssh-keygen", "-q", "-k", "-f", path, *(keys / f"{name}.pub" for name in names)], check=True
+            )
+        return path
+
+    return write
+
+
+def test_a_revoked_key_signs_nothing_and_others_still_do(results, root, sign, keys, revoked):
+    sign("ann")
+    sign("bob")
+    write_allowed(keys / "both", keys, "ann", "bob")
+    statement = statements.read(results[0])
+    both = signing.AllowedSigners(keys / "both", revoked("ann"))
+    assert both.check(results[0], statement).principals == ("bob@example.org",)
+    none = signing.AllowedSigners(keys / "both", revoked("ann", "bob"))
+    assert none.check(results[0], statement).why == (
+        "is signed by ann@example.org with a revoked key; is signed by bob@example.org with a revoked key"
+    )
+    with signing.only(keys / "ann.pub", revoked("ann")) as key:
+        assert key.check(root, statements.read(root)).why.partition("; ")[0].endswith("with a revoked key")
+    with signing.only(keys / "ann.pub", revoked("bob")) as key:
+        assert key.check(root, statements.read(root)).principals
+
+
+@pytest.mark.parametrize("content", [b"ssh-ed25519 AAAA\n", b"nonsense\n", b"SSHKRL\n\0" + bytes(9), None])
+def test_a_list_of_revoked_keys_that_cannot_be_read_is_one_line(content, keys, refused, tmp_path):
+    if content:
+        (tmp_path / "revoked").write_bytes((keys / "bob.pub").read_bytes() * (content[:3] == b"ssh") + content)
+    line = refused(signing.AllowedSigners, keys / "allowed", tmp_path / "revoked")
+    assert line.startswith(f"{tmp_path / 'revoked'}: ")
+    assert "public keys, one on each line" in line
+
+
+def audit_by_hand(capsys, *arguments):
+    """The exit code and the output of `toolnoise audit`."""
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["audit", *map(str, arguments)])
+    return ended.value.code, "".join(capsys.readouterr())
+
+
+@pytest.mark.usefixtures("root")
+def test_the_audit_honours_revoked_keys_for_all_signatures_and_for_the_roots(results, sign, keys, revoked, capsys):
+    sign()
+    folder, asked = results[0].parents[3], ("--revoked-keys", revoked("ann"))
+    for required in (("--require-signatures", keys / "allowed"), ("--require-signature", keys / "ann.pub")):
+        assert "signatures: good, by" in audit_by_hand(capsys, folder, *required)[1]
+        said = audit_by_hand(capsys, folder, *required, *asked)[1]
+        assert "with a revoked key" in said
+        assert "signatures: not good" in said
+    code, said = audit_by_hand(capsys, folder, *asked)
+    assert (code, "--revoked-keys: no signature is required" in said) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("key", "told"), [("absent", "absent: cannot be read"), ("allowed", "cannot sign"), ("ann.pub", None)]
 )
@@ -379,6 +480,78 @@ def rooted(results, key=None):
     return found, [(one.artifact, one.what) for one in found.findings if one.rule in names]
 
 
+def of_commit(root, *commits):
+    """Have the root state these commits."""
+    made = statements.read(root)
+    files.write_json(
+        root,
+        made._replace(dependencies=tuple(Artifact("repository", one, kind=COMMIT) for one in commits)).as_json(),
+    )
+
+
+def older(results, asked):
+    """What the audit says that asks for a root that is not older."""
+    asked = rule(replay.not_before(asked))
+    found = examine.examine(tree.load(results[0].parents[3]), rules=(*RULES, asked))
+    return [one.what for one in found.findings if one.rule == "root-is-not-older"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ("2026-01-31", True),
+        ("2026-02-01", False),
+        ("2026-01-31T12:00", True),
+        ("2026-01-31T12:00:00.000001Z", False),
+        ("2026-01-31T13:30+01:30", True),
+        ("2026-01-31 11:30-01:00", False),
+    ],
+)
+@pytest.mark.usefixtures("root")
+def test_a_root_must_be_of_the_required_time_or_later_and_is_then_no_replay(asked, found, results):
+    said = older(results, asked)
+    assert said == [] if found else said[0].startswith("is of 2026-01-31T12:00:00Z; allowed: 2026-")
+
+
+def test_a_root_must_be_of_the_required_commit_or_a_later_one(results, root, tmp_path, monkeypatch):
+    source = tmp_path / "source"
+    git = ["git", "-C", source, "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    subprocess.run(["git", "init", "-q", "-b", "main", source], check=True)
+    for number in range(3):
+        subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", str(number)], check=True)
+        subprocess.run([*git, "tag", f"v{number}"], check=True)
+    subprocess.run([*git, "checkout", "-q", "-b", "aside", "v0"], check=True)
+    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "aside"], check=True)
+    monkeypatch.setattr(repository, "ROOT", source)
+    v0, v1, v2, aside = (repository.named(one) for one in ("v0", "v1", "v2", "aside"))
+    for made_by, expected in ((v1, []), (v2, []), (v0, [v0]), (aside, [aside]), ("0" * 40, ["0" * 40])):
+        of_commit(root, made_by)
+        for asked in ("v1", v1, v1[:12]):
+            assert older(results, asked) == [
+                f"was made by commit {one}; allowed: {v1}, or a commit that descends from it" for one in expected
+            ]
+    of_commit(root)
+    assert older(results, "v1")[0].startswith("was made by no commit")
+    of_commit(root, v0, v2)
+    assert older(results, "v1")
+
+
+def test_what_has_no_root_is_not_shown_to_be_recent(results):
+    assert older(results, "2026-01-01") == ["has no statement that names the others"]
+
+
+@pytest.mark.parametrize(
+    "asked", ["", "yesterday", "2026-02-30", "2026-01-31T25:00", "0" * 40, "--all", "9999-12-31T23:59-10"]
+)
+def test_what_is_no_date_and_no_commit_here_is_one_line(asked, refused):
+    assert f"--not-before: found {asked!r}; a date such as" in refused(replay.not_before, asked)
+
+
+@pytest.mark.usefixtures("root")
+def test_an_older_root_is_a_finding_of_the_audit(results, capsys):
+    assert "root-is-not-older" in audit_by_hand(capsys, results[0].parents[3], "--not-before", "2026-02-01")[1]
+
+
 @pytest.mark.usefixtures("root")
 def test_a_statement_that_changed_or_went_is_found_from_the_root(results):
     assert rooted(results)[1] == []
@@ -450,7 +623,9 @@ def test_results_without_a_root_say_so_and_cannot_be_vouched_for(results, keys, 
     assert told == []
     assert found.roots == ["s: no chain: there is no statement of a page that names the digests of the others"]
     assert found.signatures == "none"
-    assert rooted(results, keys / "ann.pub")[1] == [("results/s/index.html", "has no statement that names the others")]
+    assert rooted(results, keys / "ann.pub")[1] == [
+        ("results/s/page/audit.js", "has no statement that names the others")
+    ]
     line = refused(lambda: signing.sign(results[0].parents[3], keys / "ann", root=True))
     assert line.endswith("results/s: no statement names the others; a study whose page has been made")
 

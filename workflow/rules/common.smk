@@ -7,7 +7,7 @@ import sys
 
 from snakemake.utils import update_config
 from toolnoise import steps
-from toolnoise.base import command_line, program, session
+from toolnoise.base import command_line, program, session, snakemake_internals as internals
 from toolnoise.base.errors import BadInput, errors_in_one_line
 from toolnoise.datasets import sources
 from toolnoise.steps import STEPS
@@ -17,13 +17,15 @@ from toolnoise.study.cells import MODES, Cell, Metric, Pair, Shown
 
 # The study file: the last --configfile, else config.yaml. --config overrides it. A profile may name it through a link.
 # A module of another workflow has the configuration that the other gives it; the other's file is where that comes from.
-IS_MODULE = not workflow.modifier.is_main_snakefile()
-DEFAULT = workflow.main_snakefile if IS_MODULE else "config.yaml"
-FILE = os.path.realpath(workflow.configfiles[-1]) if workflow.configfiles else DEFAULT
+IS_MODULE = internals.is_module(workflow)
+IS_DRY_RUN = internals.is_dry_run(workflow)
+CONFIGFILES, CONFIG_WORDS = internals.given(workflow)
+DEFAULT = internals.snakefile(workflow) if IS_MODULE else "config.yaml"
+FILE = os.path.realpath(CONFIGFILES[-1]) if CONFIGFILES else DEFAULT
 
 if not IS_MODULE:
     with errors_in_one_line():
-        contents = given.read(workflow.configfiles or [FILE], workflow.config_settings.config_args or ())
+        contents = given.read(CONFIGFILES or [FILE], CONFIG_WORDS)
 
     configfile: FILE
 
@@ -59,7 +61,7 @@ def warn_unless_set(model):
         print(f"toolnoise: warning: {error}", file=sys.stderr, flush=True)
 
 
-if workflow.is_main_process:
+if internals.is_main_process(workflow):
     # Imported here: its patterns take a while to be compiled, and a cluster job warns of nothing.
     from toolnoise.base import credentials
 
@@ -129,9 +131,9 @@ def get_parameters(verb, wildcards):
 def get_inputs(verb):
     def get_them(wildcards):
         place = get_place(verb, wildcards)
-        if verb == "check-model" and workflow.dryrun:
+        if verb == "check-model" and IS_DRY_RUN:
             call_builder(place.model, place.dataset)
-        if verb == "run-program" and workflow.dryrun:
+        if verb == "run-program" and IS_DRY_RUN:
             warn_unless_set(place.model)
         return steps.followed(STEPS[verb], STEPS[verb].given(study, place))
 

@@ -1,10 +1,11 @@
 """Who works in a folder: each Snakemake of this workflow has a record there, and holds it as long as it lives.
 
 Snakemake's own locks name no process, and stay if it is killed. So before it makes them, this process writes a record.
-A lock is removed if its files are of a study that has records from before the lock, and if the processes of all these
-records ended. The system drops the hold on a record when its process ends, however that happens. Between machines,
-and on a file system without locks, nothing is known for sure and nothing is removed. Nor is the lock of a Snakemake
-that gave its jobs to a queue: they still run when it is killed.
+A lock is removed if every record that it may be of is of a process that ended. A record names its process's lock once
+that begins its jobs. Before that, any later lock on its study's files may be its own. The system drops the hold on a
+record when its process ends, however that happens. Between machines, and on a file system without locks, nothing is
+known for sure and nothing is removed. Nor is the lock of a Snakemake that gave its jobs to a queue: they still run when
+it is killed.
 
 This is the one place that knows what Snakemake's locks look like. Nothing heavy is imported: the Snakefile reads it.
 """
@@ -16,13 +17,15 @@ import platform
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from types import FrameType
+from types import FrameType, TracebackType
 from typing import Any, NamedTuple
 
 from toolnoise.base import scratch
+from toolnoise.base.errors import BadInput
 
 FOLDER = Path(".snakemake/toolnoise")
 # Snakemake's: `0.input.lock` and `0.output.lock`, with the names of files, one a line.
@@ -33,7 +36,10 @@ GRACE = 10  # seconds from SIGTERM to SIGKILL
 
 
 class Record(NamedTuple):
-    """A Snakemake at work, or one that was killed: its record, since when, whether it is held, and what it says."""
+    """A Snakemake at work, or one that was killed: its record, since when, whether it is held, and its first line.
+
+    The other lines are the files that it makes.
+    """
 
     path: Path
     since: int
@@ -61,6 +67,7 @@ def begin(results: str) -> None:
             _write(results)
     with suppress(ValueError):  # not in the main thread
         _end_in_order_on_hangup()
+    _end_without_a_word_on_interrupt()
 
 
 def is_locked(folder: Path = Path()) -> bool:
@@ -68,24 +75,36 @@ def is_locked(folder: Path = Path()) -> bool:
     return any(not _is_left(place) for place in _locked(folder))
 
 
-def take_over(*, local: bool) -> None:
-    """Forget the Snakemakes that were killed here; on this machine, end their jobs, and let those to come be known.
+def take_over(outputs: Sequence[str], *, local: bool) -> None:
+    """Start to make these files: nobody else who lives may be making one of them.
 
-    If jobs go to a queue, this process's record says so from now on.
+    Snakemake asks for locks and then writes its own, so two that start at once may both have them, and the first to end
+    removes those of all. Snakemakes that were killed here are forgotten, and their jobs on this machine are ended. If
+    jobs go to a queue, this process's record says so from now on.
     """
-    ended = [one for one in _records(Path()) if one.ended]
+    with scratch.claim(FOLDER / "records", wait=True):
+        mine, others = set(outputs), [one for one in _records(Path()) if one.path.absolute() not in _own]
+        for one in others:
+            if one.held and (both := mine.intersection(_outputs(one.path))):
+                maker = f"process {one.about['process']} on {one.about['host']} is making {min(both)}"
+                raise BadInput(FOLDER, "", maker, "wait until it has ended")
+        if _own:
+            about, since = json.loads(_own[-1].read_text()), _own[-1].stat().st_mtime_ns
+            about |= {"queue": not local}
+            if locks := [_identity(lock) for lock in _locked() if mine.intersection(_names(lock))]:
+                about |= {"locks": locks}
+            _own[-1].write_text(json.dumps(about) + "\n" + "\n".join(outputs))
+            # It stays older than this process's lock.
+            os.utime(_own[-1], ns=(since, since))
+    ended = [one for one in others if one.ended]
     if local and ended and _end_jobs({one.path.name for one in ended}):
         _say("jobs of a Snakemake that was killed here were still running; they are ended and made again")
     for one in ended:
         one.path.unlink(missing_ok=True)
     if local and _own:
         os.environ[VARIABLE] = _own[-1].name
-    elif _own:
-        with scratch.claim(FOLDER / "records", wait=True):
-            about, since = json.loads(_own[-1].read_text()), _own[-1].stat().st_mtime_ns
-            _own[-1].write_text(json.dumps(about | {"queue": True}))
-            # It stays older than this process's lock.
-            os.utime(_own[-1], ns=(since, since))
+    with suppress(ValueError):  # not in the main thread
+        _end_in_order_on_sigterm()
 
 
 def _write(results: str) -> None:
@@ -109,7 +128,14 @@ def _records(folder: Path) -> Iterator[Record]:
         with suppress(OSError, ValueError):
             # In this order: a record that is held now was written by a process that lives now.
             held = scratch.is_held(path)
-            yield Record(path, path.stat().st_mtime_ns, held, json.loads(path.read_text()))
+            with path.open() as file:
+                yield Record(path, path.stat().st_mtime_ns, held, json.loads(file.readline()))
+
+
+def _outputs(record: Path) -> list[str]:
+    with suppress(OSError):
+        return record.read_text().splitlines()[1:]
+    return []
 
 
 def _locked(folder: Path = Path()) -> list[list[Path]]:
@@ -124,12 +150,13 @@ def _locked(folder: Path = Path()) -> list[list[Path]]:
 def _is_left(lock: list[Path]) -> bool:
     """Whether all that may have made a lock have ended; of what has other names, or is away meanwhile, nobody knows."""
     with suppress(OSError, ValueError):
-        names = lock[-1].read_text().splitlines()
-        made = lock[-1].stat().st_mtime_ns
+        names, mine = _names(lock), _identity(lock)
         makers = [
             one
             for one in _records(lock[-1].parents[2])
-            if one.since <= made and any(name.startswith(f"{one.about['results']}/") for name in names)
+            if one.since <= lock[-1].stat().st_mtime_ns
+            and any(name.startswith(f"{one.about['results']}/") for name in names)
+            and mine in one.about.get("locks", [mine])
         ]
         if unseen := [one.about for one in makers if not (one.held or one.ended)]:
             maker = f"process {unseen[0]['process']} on {unseen[0]['host']}"
@@ -139,6 +166,16 @@ def _is_left(lock: list[Path]) -> bool:
             _say(f"{killed}, and its jobs may still be in the queue; once they have ended: snakemake --unlock")
         return bool(makers) and not queued and all(one.ended for one in makers)
     return False
+
+
+def _names(lock: list[Path]) -> list[str]:
+    return lock[-1].read_text().splitlines()
+
+
+def _identity(lock: list[Path]) -> list[str | int]:
+    """What another lock of the same name has differently."""
+    about = lock[-1].stat()
+    return [lock[-1].name, about.st_ino, about.st_mtime_ns]
 
 
 def _unlock(lock: list[Path]) -> None:
@@ -169,6 +206,13 @@ def _end_jobs(records: set[str]) -> bool:
     return bool(found)
 
 
+def _end_in_order_on_sigterm() -> None:
+    """Have Snakemake's handler in a thread: it waits for a lock that the thread it interrupts may hold."""
+    orderly = signal.getsignal(signal.SIGTERM)
+    if callable(orderly):
+        signal.signal(signal.SIGTERM, lambda *about: threading.Thread(target=orderly, args=about).start())
+
+
 def _end_in_order_on_hangup() -> None:
     """Do on SIGHUP, which a lost connection sends, what Snakemake does on SIGTERM; under nohup, it stays ignored."""
     if signal.getsignal(signal.SIGHUP) != signal.SIG_DFL:
@@ -184,6 +228,17 @@ def _end_in_order_on_hangup() -> None:
         orderly(signal.SIGTERM, frame)
 
     signal.signal(signal.SIGHUP, hang_up)
+
+
+def _end_without_a_word_on_interrupt() -> None:
+    """Print no traceback of Ctrl-C: Snakemake has nothing to catch it before its first job."""
+    before = sys.excepthook
+
+    def report(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if not issubclass(kind, KeyboardInterrupt):
+            before(kind, error, trace)
+
+    sys.excepthook = report
 
 
 def leaving_terminal() -> Callable[[], None]:

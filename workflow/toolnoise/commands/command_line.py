@@ -1,52 +1,24 @@
-"""The parser of the command line: a verb for each job, and the verbs that people call by hand."""
+"""The command line, from its words to the verb that performs them.
+
+Bad input ends in one line and exit code 2. The help has the verbs for people first, in groups, and each verb's own help
+ends with an example. Only the verb that is asked for is imported.
+"""
 
 import argparse
+import importlib
+import os
+import sys
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NoReturn
 
 from toolnoise import __version__
-from toolnoise.base.errors import BadInput
-from toolnoise.commands.arguments import ARGUMENTS
-
-if TYPE_CHECKING:
-    from toolnoise.steps import Step
+from toolnoise.base.errors import BadInput, errors_in_one_line
+from toolnoise.base.printing import OUTPUT, plainly
+from toolnoise.commands.verb import Verb
 
 SHELLS = ("bash", "zsh", "fish")
-# Places of the demo, for examples.
-_PLACES = {
-    "model": "smallcnn",
-    "dataset": "digits",
-    "hardware": "cpu",
-    "other-hardware": "cpu-eigen",
-    "variant": "algo_impl",
-    "seed": "1",
-    "mode": "default",
-    "repeat": "1",
-    "kind": "stability",
-    "figure": "table2",
-}
-GROUPS = {
-    "is a gain real, is a training reproducible?": ("compare", "plan", "check"),
-    "before, during and after a study": ("init", "adopt", "doctor", "estimate", "run", "status", "summary"),
-    "verify results": ("audit", "diff", "rebuild", "sign"),
-    "share results": ("page", "export", "import", "slim", "crate"),
-    "try data formats": ("synthesise",),
-}
-
-
-class Verb(NamedTuple):
-    """A verb, what performs it, its help, the names of its arguments and an example.
-
-    Capitals name a positional argument, a question mark an optional one.
-    """
-
-    name: str
-    run: Callable[[argparse.Namespace], None]
-    says: str
-    arguments: Sequence[str]
-    example: str
-    usage: str = ""  # of a verb whose further options are another program's
 
 
 class _Parser(argparse.ArgumentParser):
@@ -56,71 +28,109 @@ class _Parser(argparse.ArgumentParser):
         raise BadInput("command line", "", message, f"see {self.prog} --help")
 
 
-def parser(
-    by_hand: Sequence[Verb], steps: "Mapping[str, Step]", perform: Callable[[argparse.Namespace], None]
-) -> tuple[argparse.ArgumentParser, Any]:
-    """The parser of a command line, and its action that has a parser for each verb; `perform` performs a job."""
+def main(modules: Mapping[str, str], arguments: Sequence[str] | None = None, started: str = "cold") -> None:
+    """Run one verb; a job's statement says how its process started."""
+    with plainly(), errors_in_one_line(), _closed_output():
+        options = parsed(modules, arguments)
+        options.started, options.command_line = started, sys.argv[1:] if arguments is None else arguments
+        options.run(options)
+
+
+def parsed(modules: Mapping[str, str], arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """The options of a command line; without a verb, print the help, or a script of completion, and end."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    asked = verbs(modules, *arguments[:1])
+    whole, parsers = parser(asked)
+    options, options.further = whole.parse_known_args(arguments)
+    if options.further and not (options.verb and asked[options.verb].usage):
+        whole.error(f"unrecognized arguments: {' '.join(options.further)}")
+    if not options.verb:
+        if options.print_completion:
+            print(completion(whole, parsers, options.print_completion))
+        else:
+            whole.print_help()
+        sys.exit(0)
+    return options
+
+
+def verbs(modules: Mapping[str, str], asked: str = "") -> dict[str, Verb]:
+    """The verb that is asked for; all of them if it is none."""
+    if asked in modules:
+        return {asked: importlib.import_module(modules[asked]).VERB}
+    # The table of jobs needs more packages, and `check` needs NumPy alone.
+    from toolnoise.commands import jobs
+
+    if asked in jobs.NAMES:
+        return {asked: jobs.verb(asked)}
+    by_hand = {name: importlib.import_module(module).VERB for name, module in modules.items()}
+    return by_hand | {name: jobs.verb(name) for name in jobs.NAMES}
+
+
+def parser(verbs: Mapping[str, Verb]) -> tuple[argparse.ArgumentParser, Any]:
+    """The parser of a command line, and its action that has a parser for each verb."""
     raw = argparse.RawDescriptionHelpFormatter
     whole = _Parser(
         "toolnoise",
         usage="toolnoise VERB ...",
         description="Measure the noise of training deep networks.",
-        epilog=_in_groups(by_hand, steps),
+        epilog=_in_groups(verbs),
         formatter_class=raw,
         allow_abbrev=False,
     )
     whole.add_argument("--version", action="version", version=f"toolnoise {__version__}")
     whole.add_argument("--print-completion", choices=SHELLS, help="print the completion script for a shell")
     # The epilog has the verbs, in groups.
-    verbs = whole.add_subparsers(dest="verb", prog="toolnoise", help=argparse.SUPPRESS)
-    for verb in [*(_of_job(name, step, perform) for name, step in steps.items()), *by_hand]:
+    parsers = whole.add_subparsers(dest="verb", prog="toolnoise", help=argparse.SUPPRESS)
+    for name, verb in verbs.items():
         epilog = f"example:\n  {verb.example}"
-        one = verbs.add_parser(
-            verb.name, help=verb.says, description=verb.says, epilog=epilog, formatter_class=raw, allow_abbrev=False
+        one = parsers.add_parser(
+            name, help=verb.says, description=verb.says, epilog=epilog, formatter_class=raw, allow_abbrev=False
         )
         one.set_defaults(run=verb.run)
         if verb.usage:
             one.usage = verb.usage
-        for name in verb.arguments:
-            argument = name.removesuffix("?")
-            about = ARGUMENTS.get((verb.name, argument), ARGUMENTS.get(argument, {}))
-            step = steps.get(verb.name)
-            if step and argument in step.several:
-                optional = argument in step.reads and step.reads[argument].optional
-                about = {"nargs": "*" if optional else "+", **about}
-            if argument.isupper():
-                one.add_argument(argument.lower(), metavar=argument, **about)
-            else:
-                one.add_argument(f"--{argument}", **{"required": argument == name, **about})
-    return whole, verbs
+        for argument, about in verb.arguments.items():
+            named = {"metavar": argument} if argument.isupper() else {}
+            one.add_argument(argument.lower() if named else argument, **named, **about)
+    return whole, parsers
 
 
-def completion(whole: argparse.ArgumentParser, verbs: Any, shell: str) -> str:
+def completion(whole: argparse.ArgumentParser, parsers: Any, shell: str) -> str:
     """The script that completes verbs, options and files in a shell."""
     import shtab
 
     # shtab leaves out what has no help.
-    verbs.help = "what to do"
-    for one in verbs.choices.values():
+    parsers.help = "what to do"
+    for one in parsers.choices.values():
         for action in one._actions:
             if action.nargs != 0 and action.type is None and action.choices is None:
                 action.complete = shtab.FILE
     return shtab.complete(whole, shell)
 
 
-def _of_job(name: str, step: "Step", perform: Callable[[argparse.Namespace], None]) -> Verb:
-    places = [field.replace("_", "-") for field in step.where.place._fields]
-    arguments = ("study", *places, *step.reads, *step.writes, *step.work.aside, "planned?")
-    study = " ".join(["--study results/demo/study.json", *(f"--{place} {_PLACES[place]}" for place in places)])
-    example = f"toolnoise {name} {study} ...\n  (`snakemake --printshellcmds` prints the files, too)"
-    return Verb(name, perform, step.says, arguments, example)
-
-
-def _in_groups(by_hand: Sequence[Verb], steps: "Mapping[str, Step]") -> str:
-    says = {name: step.says for name, step in steps.items()} | {verb.name: verb.says for verb in by_hand}
+def _in_groups(verbs: Mapping[str, Verb]) -> str:
+    """Each group with its verbs, in the order in which the table has them."""
     lines = []
-    for title, verbs in (GROUPS | {"jobs, which Snakemake runs": steps}).items():
-        lines += ["", f"{title}:"]
-        for verb in verbs:
-            lines.append(textwrap.fill(says[verb], 80, initial_indent=f"  {verb:<20}", subsequent_indent=f"{'':22}"))
+    for group in dict.fromkeys(verb.group for verb in verbs.values()):
+        lines += ["", f"{group}:"]
+        for name, verb in verbs.items():
+            if verb.group == group:
+                lines.append(textwrap.fill(verb.says, 80, initial_indent=f"  {name:<20}", subsequent_indent=" " * 22))
     return "\n".join([*lines[1:], "", "`toolnoise VERB --help` explains a verb and shows an example."])
+
+
+@contextmanager
+def _closed_output() -> Iterator[None]:
+    """End well if the reader of the output, such as `head`, has closed it; a full disk under it is reported once."""
+    try:
+        try:
+            yield
+        finally:
+            # Not when the interpreter ends, where nobody could tell.
+            sys.stdout.flush()
+    except OSError as error:
+        if error.filename != OUTPUT:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            raise

@@ -19,9 +19,8 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.program import ROOT
 from toolnoise.engines import FRAMEWORKS
-from toolnoise.outside import program
-from toolnoise.outside.program import Source
-from toolnoise.study import strict_yaml
+from toolnoise.study import program_text, strict_yaml
+from toolnoise.study.program_text import Source
 
 FILE = "study.yaml"
 KINDS = ("command", "builder")
@@ -64,7 +63,7 @@ def write(kind: str | None) -> str:
         raise BadInput("command line", "KIND", f"found {kind!r}", f"allowed: {', '.join(KINDS)}")
     if Path(FILE).exists():
         raise BadInput(FILE, "", "exists already, and nothing is written over it", "toolnoise run, or another folder")
-    texts = [one for path in sorted(Path().glob("*.py")) for one in program.sources([path.name], Path())[:1]]
+    texts = [one for path in sorted(Path().glob("*.py")) for one in program_text.sources([path.name], Path())[:1]]
     builders = list(_builders(texts))
     kind = kind or ("builder" if builders else "command")
     found, values = _of_builders(builders) if kind == "builder" else _of_program(_programs(texts))
@@ -179,7 +178,7 @@ def _program(text: Source) -> Program:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.fullmatch(r"--[a-z_-]+", node.value)
     }
     options = {name: words[next(filter(words.get, known))] for name, known in OPTIONS.items() if words.keys() & known}
-    read = program.seeds_read([text])
+    read = program_text.seeds_read([text])
     sources = tuple(source for source in ALGORITHMIC if source in options or source in read)
     return Program(text.file, options, sources, DETERMINISTIC in words)
 

@@ -5,6 +5,7 @@ Snakemake's. Signals reach Snakemake and its jobs as if Snakemake had been start
 """
 
 import contextlib
+import functools
 import os
 import re
 import shlex
@@ -16,6 +17,7 @@ from pathlib import Path
 from types import FrameType
 
 from toolnoise.base import program, session
+from toolnoise.base.children import end_with
 from toolnoise.base.errors import BadInput
 from toolnoise.study import config, given, grid, here, layout
 
@@ -119,7 +121,9 @@ def _followed(snakemake: Sequence[str]) -> tuple[int, list[signal.Signals]]:
     It has a process group of its own, so that it gets each signal once, whether a terminal sends it to all processes or
     somebody sends it to this one alone.
     """
-    child = subprocess.Popen(snakemake, process_group=0)
+    # If this process is killed, it finishes its running jobs and ends, as on SIGTERM: nobody could end it from here.
+    end_in_order = functools.partial(end_with, os.getpid(), signal.SIGTERM)
+    child = subprocess.Popen(snakemake, process_group=0, preexec_fn=end_in_order)
     received: list[signal.Signals] = []
     leave_terminal = session.leaving_terminal()
 

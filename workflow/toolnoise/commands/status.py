@@ -23,8 +23,7 @@ from toolnoise.steps import STEPS, table
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell, Place, Training
 from toolnoise.study.study import Study
-from toolnoise.timing import run_time
-from toolnoise.training import runs
+from toolnoise.training import run_time, runs
 
 STATES = ("done", "running", "waiting", "failed", "missing")
 # The lines that a training prints at the end of an epoch, and when it resumes from a checkpoint.

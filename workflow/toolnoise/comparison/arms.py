@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from toolnoise.base.errors import BadInput
-from toolnoise.dumps import prediction_files, readings
-from toolnoise.dumps.prediction_files import Answers, Labels
+from toolnoise.comparison import prediction_files, readings
+from toolnoise.comparison.prediction_files import Answers, Labels
 
 NAMES = string.ascii_uppercase
 SUFFIXES = (".npy", ".npz", ".csv")
@@ -23,14 +23,14 @@ def files_of(given: str) -> list[str]:
     """The files that a path or a pattern stands for."""
     path = Path(given)
     if path.is_dir():
-        found = [str(one) for one in sorted(path.iterdir()) if one.suffix in SUFFIXES]
+        files = [str(file) for file in sorted(path.iterdir()) if file.suffix in SUFFIXES]
     elif path.exists() or not any(sign in given for sign in "*?["):
         return [given]
     else:
-        found = [str(one) for one in sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor))))]
-    if not found:
+        files = [str(file) for file in sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor))))]
+    if not files:
         raise BadInput(given, "", "found no file", f"{', '.join(SUFFIXES)} files, one a run")
-    return found
+    return files
 
 
 def labels_of(given: Sequence[str]) -> Labels:
@@ -40,35 +40,43 @@ def labels_of(given: Sequence[str]) -> Labels:
 
 def read(given: Sequence[str], labels: Labels) -> Answers:
     """The runs of an arm, from what was given for it."""
-    paths = [path for one in given for path in files_of(one)]
+    paths = [path for pattern in given for path in files_of(pattern)]
     for path in paths if labels.alone else ():
         if Path(path).exists() and Path(labels.source).exists() and Path(path).samefile(labels.source):
             raise BadInput(path, "", "found the labels among the runs", "files of predictions")
     # Scores of many files need not fit into memory together.
-    found = [prediction_files.read(path, labels)._replace(scores=None) for path in paths]
-    if len(found) == 1:
-        return found[0]
-    for one in found:
-        if len(one.predicted) != 1:
-            raise BadInput(one.file, "", f"found {len(one.predicted)} runs", f"one run in each of {len(paths)} files")
-        if one.rights != found[0].rights:
+    answers = [prediction_files.read(path, labels)._replace(scores=None) for path in paths]
+    if len(answers) == 1:
+        return answers[0]
+    for runs in answers:
+        if len(runs.predicted) != 1:
             raise BadInput(
-                one.file, "", "found classes beside right and wrong answers", "one of them in all files of an arm"
+                runs.file,
+                "",
+                f"found {len(runs.predicted)} runs",
+                f"one run in each of {len(paths)} files",
             )
-        _require_same_question(found[0], one)
+        if runs.rights != answers[0].rights:
+            raise BadInput(
+                runs.file,
+                "",
+                "found classes beside right and wrong answers",
+                "one of them in all files of an arm",
+            )
+        _require_same_question(answers[0], runs)
     name = given[0] if len(given) == 1 else f"{given[0]} ... {given[-1]}"
-    entropies, bits, drawn = ([getattr(one, part) for one in found] for part in ("entropies", "bits", "drawn"))
+    entropies, bits, drawn = ([getattr(runs, part) for runs in answers] for part in ("entropies", "bits", "drawn"))
     return Answers(
         name,
-        np.concatenate([one.predicted for one in found]),
+        np.concatenate([runs.predicted for runs in answers]),
         None if any(part is None for part in entropies) else np.concatenate(entropies),
-        next((one.classes for one in found if one.classes), None),
-        sum(one.missing for one in found),
+        next((runs.classes for runs in answers if runs.classes), None),
+        sum(runs.missing for runs in answers),
         None if any(part is None for part in drawn) else [run for part in drawn for run in part],
         None if any(part is None for part in bits) else [run for part in bits for run in part],
-        list(dict.fromkeys(note for one in found for note in one.notes)),
-        rights=found[0].rights,
-        ids=next((one.ids for one in found if one.ids is not None), None),
+        list(dict.fromkeys(note for runs in answers for note in runs.notes)),
+        rights=answers[0].rights,
+        ids=next((runs.ids for runs in answers if runs.ids is not None), None),
     )
 
 
@@ -87,39 +95,39 @@ def right_or_wrong(arms: Sequence[Answers], labels: Labels) -> tuple[Sequence[An
 
     If one of them says only which answers are right, all do, and right is the label of every example.
     """
-    if not any(one.rights for one in arms):
+    if not any(arm.rights for arm in arms):
         return arms, labels.classes
     judged = [
-        one if one.rights else one._replace(predicted=(one.predicted == labels.classes).astype(np.int64), rights=True)
-        for one in arms
+        arm if arm.rights else arm._replace(predicted=(arm.predicted == labels.classes).astype(np.int64), rights=True)
+        for arm in arms
     ]
     return judged, np.ones(labels.examples, np.int64)
 
 
 def require_comparable(arms: Sequence[Answers], paired: bool, same_start: bool) -> None:
     """Refuse arms that answer other questions, or of which more is assumed than can be."""
-    for place, one in enumerate(arms):
+    for place, arm in enumerate(arms):
         for other in arms[:place]:
-            _require_same_question(other, one)
+            _require_same_question(other, arm)
     if len(arms) > len(NAMES):
         raise BadInput("command line", "ARMS", f"found {len(arms)} arms", f"at most {len(NAMES)}")
-    counts = [len(one.predicted) for one in arms]
+    counts = [len(arm.predicted) for arm in arms]
     if len(arms) > 2 and max(counts) == 1:
         found = f"found {len(arms)} methods of one run each"
         raise BadInput("command line", "ARMS", found, "quote the pattern: 'a/*.npy', or --arm a/*.npy --arm b/*.npy")
     if paired and same_start:
         raise BadInput("command line", "--paired", "found --same-start, too", "one of them")
-    known = next((one.file for one in arms if one.drawn is not None), None)
+    known = next((arm.file for arm in arms if arm.drawn is not None), None)
     if known and (paired or same_start):
         option = "--paired" if paired else "--same-start"
         raise BadInput("command line", option, f"the draws of {known} are known", "only for files of your own")
     if paired and len(set(counts)) > 1:
         raise BadInput("command line", "--paired", f"found {', '.join(map(str, counts))} runs", "equal numbers of runs")
-    numbered = [one for one in arms if one.numbers]
-    for one in numbered if paired else ():
-        if one.numbers != numbered[0].numbers:
+    numbered = [arm for arm in arms if arm.numbers]
+    for arm in numbered if paired else ():
+        if arm.numbers != numbered[0].numbers:
             found = (
-                f"found runs {_shown(numbered[0].numbers)} in {numbered[0].file}, {_shown(one.numbers)} in {one.file}"
+                f"found runs {_shown(numbered[0].numbers)} in {numbered[0].file}, {_shown(arm.numbers)} in {arm.file}"
             )
             raise BadInput("command line", "--paired", found, "the same runs in each arm")
 

@@ -14,107 +14,115 @@ from toolnoise.stats.estimates import Estimate
 LEVEL = 0.05
 
 
-def as_json(found: Sequence[Comparison]) -> dict[str, Any]:
+def as_json(comparisons: Sequence[Comparison]) -> dict[str, Any]:
     """The comparison for programs: accuracy, churn and flips are fractions, undefined values are null."""
-    each = [_plain(one) | {"over": _over(one), "verdict": " ".join(_sentences(one))} for one in found]
-    return each[0] if len(each) == 1 else {"comparisons": each}
+    records = [
+        _plain(comparison) | {"over": _over(comparison), "verdict": " ".join(_sentences(comparison))}
+        for comparison in comparisons
+    ]
+    return records[0] if len(records) == 1 else {"comparisons": records}
 
 
-def as_text(found: Sequence[Comparison]) -> str:
+def as_text(comparisons: Sequence[Comparison]) -> str:
     """The comparison for people."""
-    return "\n\n\n".join(_block(one, len(found)) for one in found)
+    return "\n\n\n".join(_block(comparison, len(comparisons)) for comparison in comparisons)
 
 
-def _block(found: Comparison, tests: int) -> str:
-    a, b = found.a, found.b
-    over, examples = _over(found), f"{found.n_examples} examples"
+def _block(comparison: Comparison, tests: int) -> str:
+    a, b = comparison.a, comparison.b
+    over, examples = _over(comparison), f"{comparison.n_examples} examples"
     rows = [
         ("", a.name, b.name, f"{a.name} to {b.name}", "95 % interval", "over"),
-        ("accuracy %", *_percents(a, b, "accuracy_mean"), *_points(found.accuracy_difference, over)),
-        ("  these runs", "", "", *_points(found.accuracy_difference_over_examples, examples)),
-        ("  in SDs", "", "", *_shown(found.hedges_g, "{:+.2f}", over)),
-        (f"  {b.name} beats {a.name}, % of pairs", "", "", *_shares(found.probability_of_improvement, over)),
-        ("  SD", *_percents(a, b, "accuracy_sd"), *_shown(found.accuracy_sd_ratio, "x {:.2f}", over)),
+        ("accuracy %", *_percents(a, b, "accuracy_mean"), *_points(comparison.accuracy_difference, over)),
+        ("  these runs", "", "", *_points(comparison.accuracy_difference_over_examples, examples)),
+        ("  in SDs", "", "", *_shown(comparison.hedges_g, "{:+.2f}", over)),
+        (f"  {b.name} beats {a.name}, % of pairs", "", "", *_shares(comparison.probability_of_improvement, over)),
+        ("  SD", *_percents(a, b, "accuracy_sd"), *_shown(comparison.accuracy_sd_ratio, "x {:.2f}", over)),
         ("  SD, same draw", *_percents(a, b, "accuracy_sd_same_draw"), "", "", ""),
     ]
-    if found.cross_entropy_difference is not None:
+    if comparison.cross_entropy_difference is not None:
         means = (f"{arm.cross_entropy_mean.value:.4f}" for arm in (a, b))
-        rows.append(("cross-entropy", *means, *_shown(found.cross_entropy_difference, "{:+.4f}", over)))
+        rows.append(("cross-entropy", *means, *_shown(comparison.cross_entropy_difference, "{:+.4f}", over)))
     rows += [
-        ("churn %", *_percents(a, b, "churn"), *_points(found.churn_difference, over)),
-        (f"  {b.name} / {a.name}", "", "", *_shown(found.churn_ratio, "x {:.2f}", over)),
+        ("churn %", *_percents(a, b, "churn"), *_points(comparison.churn_difference, over)),
+        (f"  {b.name} / {a.name}", "", "", *_shown(comparison.churn_ratio, "x {:.2f}", over)),
         ("churn, same draw %", *_percents(a, b, "churn_same_draw"), "", "", ""),
-        *_changed(f"{b.name} replaces {a.name} %", found.other_draws, over),
-        *_changed(f"{b.name} replaces {a.name}, same draw %", found.same_draw, over),
+        *_changed(f"{b.name} replaces {a.name} %", comparison.other_draws, over),
+        *_changed(f"{b.name} replaces {a.name}, same draw %", comparison.same_draw, over),
     ]
     # A line without any number is left out.
     rows = [rows[0], *(row for row in rows[1:] if any(cell not in ("", "n/a") for cell in row[1:-1]))]
     lines = [f"{arm.name}: {arm.file}, {_runs(arm)}" for arm in (a, b)]
-    lines += [examples, *_pairing(found), *found.notes, "", *aligned(rows), "", *_sentences(found)]
-    if tests > 1 and not math.isnan(found.pvalue):
-        lines.append(f"p = {found.pvalue:.2g}, by Holm {found.pvalue_holm:.2g} ({tests} comparisons with {a.name}).")
+    lines += [examples, *_pairing(comparison), *comparison.notes, "", *aligned(rows), "", *_sentences(comparison)]
+    if tests > 1 and not math.isnan(comparison.pvalue):
+        lines.append(
+            f"p = {comparison.pvalue:.2g}, by Holm {comparison.pvalue_holm:.2g} ({tests} comparisons with {a.name})."
+        )
     return "\n".join(lines)
 
 
-def _pairing(found: Comparison) -> list[str]:
+def _pairing(comparison: Comparison) -> list[str]:
     """How many draws both arms have, and how much their runs weigh."""
-    sources = _of(found.same_draws)
-    if found.way == "paired":
-        return [f"Paired: {found.n_draws} draws{sources} are in both arms."]
-    if found.way != "partly paired":
+    sources = _of(comparison.same_draws)
+    if comparison.way == "paired":
+        return [f"Paired: {comparison.n_draws} draws{sources} are in both arms."]
+    if comparison.way != "partly paired":
         return []
-    a, b = found.n_draws_each
+    a, b = comparison.n_draws_each
     line = (
-        f"Partly paired: {found.n_draws} of {a} draws{sources} are in both arms; all runs count."
+        f"Partly paired: {comparison.n_draws} of {a} draws{sources} are in both arms; all runs count."
         if a == b
-        else f"Partly paired: {found.n_draws} draws{sources} are in both arms, of {a} in {found.a.name} and {b} in"
-        f" {found.b.name}; all runs count."
+        else f"Partly paired: {comparison.n_draws} draws{sources} are in both arms, of {a} in {comparison.a.name} and"
+        f" {b} in {comparison.b.name}; all runs count."
     )
-    if found.pair_weight:
-        pairs = round(100 * found.pair_weight)
+    if comparison.pair_weight:
+        pairs = round(100 * comparison.pair_weight)
         line += f" Their runs are correlated: the difference is {pairs} % the pairs' and {100 - pairs} % the means'."
     return [line]
 
 
-def _sentences(found: Comparison) -> list[str]:
-    return [*(_without_winner(found) if found.way == "one draw" else _better(found)), *_changes(found)]
+def _sentences(comparison: Comparison) -> list[str]:
+    return [
+        *(_without_winner(comparison) if comparison.way == "one draw" else _better(comparison)),
+        *_changes(comparison),
+    ]
 
 
-def _better(found: Comparison) -> list[str]:
-    a, b = found.a.name, found.b.name
-    value, low, high = found.accuracy_difference
+def _better(comparison: Comparison) -> list[str]:
+    a, b = comparison.a.name, comparison.b.name
+    value, low, high = comparison.accuracy_difference
     if low == high == 0:
         return ["All runs are equally accurate."]
-    over = f"95 % over {_over(found)}"
-    if not found.pvalue < LEVEL:
+    over = f"95 % over {_over(comparison)}"
+    if not comparison.pvalue < LEVEL:
         return [f"No significant difference in accuracy: {_interval(low, high)} points ({over}) includes 0."]
-    if not found.pvalue_holm < LEVEL:
-        return [f"No significant difference in accuracy after Holm's correction: p = {found.pvalue_holm:.2g}."]
-    winner, beats = b, found.probability_of_improvement.value
+    if not comparison.pvalue_holm < LEVEL:
+        return [f"No significant difference in accuracy after Holm's correction: p = {comparison.pvalue_holm:.2g}."]
+    winner, beats = b, comparison.probability_of_improvement.value
     if value < 0:
         winner, beats, low, high = a, 1 - beats, -high, -low
     sentences = [
         f"{winner} is more accurate by {100 * abs(value):.2f} points ({_interval(low, high)}, {over}): "
         f"its run beats the other's in {100 * beats:.0f} % of pairs."
     ]
-    examples = found.accuracy_difference_over_examples
+    examples = comparison.accuracy_difference_over_examples
     if examples.low <= 0 <= examples.high:
         sentences.append("On other examples of the same kind this may not hold: the interval over examples includes 0.")
     return sentences
 
 
-def _without_winner(found: Comparison) -> list[str]:
+def _without_winner(comparison: Comparison) -> list[str]:
     """The difference of these runs, and why it says nothing of other draws."""
-    a, b = found.a.name, found.b.name
-    value, low, high = found.accuracy_difference_over_examples
+    a, b = comparison.a.name, comparison.b.name
+    value, low, high = comparison.accuracy_difference_over_examples
     if low == high == 0:
         return ["All runs are equally accurate."]
     by = f"{100 * abs(value):.2f} points {'above' if value > 0 else 'below'}" if value else "as accurate as"
-    interval = "" if math.isnan(low) else f" ({_interval(low, high)}, 95 % over {found.n_examples} examples)"
-    single = [_one_draw(arm) for arm in (found.a, found.b) if arm.n_draws == 1]
+    interval = "" if math.isnan(low) else f" ({_interval(low, high)}, 95 % over {comparison.n_examples} examples)"
+    single = [_one_draw(arm) for arm in (comparison.a, comparison.b) if arm.n_draws == 1]
     reason = " and ".join(single) or f"shared draws tie the runs of {a} and {b} together"
-    if found.same_draws:
-        reason = f"all runs share one draw{_of(found.same_draws)}"
+    if comparison.same_draws:
+        reason = f"all runs share one draw{_of(comparison.same_draws)}"
     return [f"{b} is {by} {a} here{interval}. That is no winner: {reason}, and luck cannot be ruled out."]
 
 
@@ -126,22 +134,22 @@ def _one_draw(arm: Arm) -> str:
     return f"the {arm.n_runs} runs of {arm.name} share one draw{_of(arm.one_draw_of)}"
 
 
-def _changes(found: Comparison) -> list[str]:
-    a, b = found.a.name, found.b.name
-    other, same = found.other_draws, found.same_draw
+def _changes(comparison: Comparison) -> list[str]:
+    a, b = comparison.a.name, comparison.b.name
+    other, same = comparison.other_draws, comparison.same_draw
     if all(math.isnan(change.churn.value) or change.churn.value == 0 for change in (other, same)):
         return [f"No prediction changes if {b} replaces {a}."]
     sentences = []
     if not math.isnan(other.churn.value):
-        replaced = f"these runs of {b} replace" if found.b.n_draws == 1 else f"{b}, trained anew, replaces"
+        replaced = f"these runs of {b} replace" if comparison.b.n_draws == 1 else f"{b}, trained anew, replaces"
         sentences.append(
             f"If {replaced} {a}, {_percent(other.churn)} % of the predictions change: {_directions(other)}."
         )
-    if not math.isnan(found.a.churn.value):
-        sentences.append(f"If {a} is trained again, {_percent(found.a.churn)} % change.")
+    if not math.isnan(comparison.a.churn.value):
+        sentences.append(f"If {a} is trained again, {_percent(comparison.a.churn)} % change.")
     if not math.isnan(same.churn.value):
-        whole = found.same_draws == list(ALGORITHMIC)
-        with_same = "With the same draws" if whole else f"Between runs that share draws{_of(found.same_draws)}"
+        whole = comparison.same_draws == list(ALGORITHMIC)
+        with_same = "With the same draws" if whole else f"Between runs that share draws{_of(comparison.same_draws)}"
         sentences.append(f"{with_same}, {_percent(same.churn)} % change: {_directions(same)}.")
     return sentences
 
@@ -150,13 +158,13 @@ def _directions(change: Change) -> str:
     return f"{_percent(change.good_flips)} % from wrong to right, {_percent(change.bad_flips)} % from right to wrong"
 
 
-def _over(found: Comparison) -> str:
+def _over(comparison: Comparison) -> str:
     """What the intervals over draws speak of."""
-    if found.way == "paired":
-        return f"{found.n_draws} paired draws"
-    if found.way == "one draw":
+    if comparison.way == "paired":
+        return f"{comparison.n_draws} paired draws"
+    if comparison.way == "one draw":
         return ""
-    return "runs" if all(arm.n_draws == arm.n_runs for arm in (found.a, found.b)) else "draws"
+    return "runs" if all(arm.n_draws == arm.n_runs for arm in (comparison.a, comparison.b)) else "draws"
 
 
 def _runs(arm: Arm) -> str:

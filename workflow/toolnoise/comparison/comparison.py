@@ -11,18 +11,19 @@ from typing import NamedTuple
 
 import numpy as np
 
+from toolnoise.comparison import pairs_of_units
 from toolnoise.comparison.arms import NAMES
-from toolnoise.dumps.prediction_files import Answers
+from toolnoise.comparison.flips import bad_flips, cross_churn, good_flips
+from toolnoise.comparison.pairs_of_units import Statistic, in_arm
+from toolnoise.comparison.partly_paired import pair_weight, partly_paired_difference
+from toolnoise.comparison.prediction_files import Answers
 from toolnoise.metrics.accuracy import accuracies
 from toolnoise.metrics.churn import pairwise_churn
-from toolnoise.metrics.flips import bad_flips, cross_churn, good_flips
-from toolnoise.stats import draws, pairs_of_units
+from toolnoise.stats import draws
 from toolnoise.stats.draws import Assumption, Design, Drawn, Way
 from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, standard_deviation
 from toolnoise.stats.multiplicity import holm
 from toolnoise.stats.paired_sds import paired_sd_ratio
-from toolnoise.stats.pairs_of_units import Statistic, in_arm
-from toolnoise.stats.partly_paired import pair_weight, partly_paired_difference
 from toolnoise.stats.result import Result
 from toolnoise.stats.spread import equal_runs_sd, sd_chi2, sd_interval
 from toolnoise.stats.two_means import (
@@ -111,9 +112,11 @@ def compare_all(
 ) -> list[Comparison]:
     """Compare each arm with the first, on examples with these labels; p-values are also adjusted by Holm."""
     sides = [side(name, arm, labels, assumption) for name, arm in zip(NAMES, arms, strict=False)]
-    found = [_compare(sides[0], other, assumption) for other in sides[1:]]
-    adjusted = holm(np.array([one.pvalue for one in found]))
-    return [one._replace(pvalue_holm=float(pvalue)) for one, pvalue in zip(found, adjusted, strict=True)]
+    comparisons = [_compare(sides[0], other, assumption) for other in sides[1:]]
+    adjusted = holm(np.array([comparison.pvalue for comparison in comparisons]))
+    return [
+        comparison._replace(pvalue_holm=float(pvalue)) for comparison, pvalue in zip(comparisons, adjusted, strict=True)
+    ]
 
 
 def side(name: str, answers: Answers, labels: np.ndarray, assumption: Assumption) -> Side:
@@ -175,26 +178,26 @@ def _compare(a: Side, b: Side, assumption: Assumption) -> Comparison:
 
 
 def _arm(side: Side) -> Arm:
-    answers, own, found = side.answers, side.own, np.unique(side.own)
+    answers, own, units = side.answers, side.own, np.unique(side.own)
     churn = pairwise_churn(answers.predicted)
-    scores = draws.unit_means(side.scores, own, found)
-    entropies = None if answers.entropies is None else draws.unit_means(answers.entropies, own, found)
-    variance = in_arm(_pair_means(_variances(side.scores), own, found), found)
+    scores = draws.unit_means(side.scores, own, units)
+    entropies = None if answers.entropies is None else draws.unit_means(answers.entropies, own, units)
+    variance = in_arm(_pair_means(_variances(side.scores), own, units), units)
     step = 1 / side.right.shape[1]
     # Runs of a draw that are all equal bit by bit are equal for sure.
-    step_of_draw = 0.0 if len(set(side.contents)) == len(found) else step
+    step_of_draw = 0.0 if len(set(side.contents)) == len(units) else step
     return Arm(
         side.name,
         answers.file,
         len(side.scores),
         answers.missing,
-        len(found),
-        draws.shared(side.drawn) if len(found) == 1 else [],
+        len(units),
+        draws.shared(side.drawn) if len(units) == 1 else [],
         mean_t(scores, step).within(0, 1),
-        sd_chi2(side.scores, step) if len(found) == len(own) else pairs_of_units.root(variance),
+        sd_chi2(side.scores, step) if len(units) == len(own) else pairs_of_units.root(variance),
         _sd_same_draw(side, step_of_draw),
         None if entropies is None else mean_t(entropies, np.nan).within(0, np.inf),
-        pairs_of_units.estimate(in_arm(_pair_means(churn, own, found), found)).within(0, 1),
+        pairs_of_units.estimate(in_arm(_pair_means(churn, own, units), units)).within(0, 1),
         mean_t(draws.same_unit_means(churn, own), step_of_draw).within(0, 1),
     )
 
@@ -218,8 +221,8 @@ def _unit_means(plan: Design, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray,
     return draws.unit_means(a, plan.a, plan.units_a), draws.unit_means(b, plan.b, plan.units_b)
 
 
-def _pair_means(matrix: np.ndarray, own: np.ndarray, found: np.ndarray) -> np.ndarray:
-    return draws.pair_means(matrix, own, own, found, found)
+def _pair_means(matrix: np.ndarray, own: np.ndarray, units: np.ndarray) -> np.ndarray:
+    return draws.pair_means(matrix, own, own, units, units)
 
 
 def _in_arms(plan: Design, a: np.ndarray, b: np.ndarray) -> tuple[Statistic, Statistic]:
@@ -232,9 +235,9 @@ def _sd_ratio(plan: Design, a: np.ndarray, b: np.ndarray) -> Estimate:
     """The ratio of the SDs of runs of different units: Pitman and Morgan's where each run is one of a pair."""
     if plan.way == "paired" and len(a) == len(b) == plan.shared:
         a, b = _unit_means(plan, a, b)
-        found = paired_sd_ratio(a, b)
-        if found:
-            return Estimate(*np.exp(found.estimate).tolist())
+        logarithm = paired_sd_ratio(a, b)
+        if logarithm:
+            return Estimate(*np.exp(logarithm.estimate).tolist())
     return pairs_of_units.ratio(*_in_arms(plan, _variances(a), _variances(b)), 0.5)
 
 
@@ -265,22 +268,22 @@ def _difference(plan: Design, a: np.ndarray, b: np.ndarray, step: float) -> Resu
 
 
 def _notes(a: Side, b: Side, assumption: Assumption) -> list[str]:
-    """What was found or assumed of the runs, as sentences."""
-    found = []
+    """What was seen or assumed of the runs, as sentences."""
+    notes = []
     for side in (a, b):
         runs, different = len(side.contents), len(set(side.contents))
         if different < runs:
             alike = "bit-identical" if side.answers.bits else "equal in all predictions"
-            found.append(
+            notes.append(
                 f"The {runs} runs of {side.name} are {alike} and count as one."
                 if different == 1
                 else f"Of the {runs} runs of {side.name}, {different} differ; runs that are {alike} count as one."
             )
-        found += [f"{side.name}: {note}." for note in side.answers.notes]
+        notes += [f"{side.name}: {note}." for note in side.answers.notes]
     unknown = [side.name for side in (a, b) if side.answers.drawn is None]
     assumed = {
         "independent": f"every run of {' and '.join(unknown)} has draws of its own (no --paired, no --same-start)",
         "paired": f"run s of {a.name} and run s of {b.name} have the same draws (--paired)",
         "same start": "all runs start from the same weights (--same-start)",
     }
-    return [*found, f"Assumed: {assumed[assumption]}."] if unknown else found
+    return [*notes, f"Assumed: {assumed[assumption]}."] if unknown else notes

@@ -132,9 +132,9 @@ def guessed(sd: float, runs: int | None = None) -> Spread:
 
 def pilot(path: str, wanted: dict[str, str | None]) -> Spread:
     """The SD of accuracy of one cell of a metric file; `wanted` must match exactly one cell."""
-    found = metric_files.read(path, STABILITY)
-    found = found[(found["metric"] == "accuracy_sd") & (found["group"] == "all")]
-    cells = [Cell(*row[:4]) for row in found.itertuples(index=False)]
+    rows = metric_files.read(path, STABILITY)
+    rows = rows[(rows["metric"] == "accuracy_sd") & (rows["group"] == "all")]
+    cells = [Cell(*row[:4]) for row in rows.itertuples(index=False)]
     if not cells:
         raise BadInput(path, "cells", "none with an accuracy", "the SD of another metric may be given as --sd")
     wanted = {key: name for key, name in wanted.items() if name is not None}
@@ -143,7 +143,7 @@ def pilot(path: str, wanted: dict[str, str | None]) -> Spread:
         asked = ", ".join(f"{key} {name}" for key, name in wanted.items()) or "no choice given"
         allowed = "choose by --model, --dataset, --hardware and --variant one of " + ", ".join(map("/".join, cells))
         raise BadInput(path, "cells", f"{len(matching) or 'none'} with {asked}", allowed)
-    row = next(row for row in found.itertuples(index=False) if Cell(*row[:4]) == matching[0])
+    row = next(row for row in rows.itertuples(index=False) if Cell(*row[:4]) == matching[0])
     name = "/".join(matching[0])
     if row.n_runs < 2:
         raise BadInput(path, name, f"{row.n_runs} runs", "an SD needs 2 or more")
@@ -152,44 +152,45 @@ def pilot(path: str, wanted: dict[str, str | None]) -> Spread:
     return Spread(Estimate(*(POINTS * part for part in (row.value, row.ci_low, row.ci_high))), int(row.n_runs), name)
 
 
-def as_json(found: SampleSize) -> dict[str, Any]:
+def as_json(question: SampleSize) -> dict[str, Any]:
     """The plan for programs; null: a million runs cannot show it, or it needs an SD or interval that was not given."""
-    spread = found.spread
+    spread = question.spread
     bounds = dict(zip(("value", "low", "high"), map(_defined, spread.sd), strict=True)) if spread else {}
     return {
         "unit": "percentage points",
-        "level": found.level,
-        "power": found.power,
+        "level": question.level,
+        "power": question.power,
         "sd": bounds | {"runs": spread.runs, "source": spread.source} if spread else None,
-        "needed": [_needed(found, claim) for claim in found.claims],
-        "shown": [_shown(found, runs) for runs in found.runs],
+        "needed": [_needed(question, claim) for claim in question.claims],
+        "shown": [_shown(question, runs) for runs in question.runs],
     }
 
 
-def as_text(found: SampleSize) -> str:
+def as_text(question: SampleSize) -> str:
     """The plan, for a person."""
-    return "\n".join(_lines(found))
+    return "\n".join(_lines(question))
 
 
-def _lines(found: SampleSize) -> Iterator[str]:
-    spread, about = found.spread, as_json(found)
+def _lines(question: SampleSize) -> Iterator[str]:
+    spread, about = question.spread, as_json(question)
     if spread:
         interval = f" ({spread.sd.low:.3g} to {spread.sd.high:.3g}, from {spread.runs} runs)" if spread.runs else ""
         yield f"SD of accuracy, {spread.source}: {spread.sd.value:.3g} points{interval}"
-    yield f"Two arms with equal numbers of runs; two-sided tests at level {found.level:.3g}, power {found.power:.3g}."
-    if found.claims:
+    tests = f"two-sided tests at level {question.level:.3g}, power {question.power:.3g}"
+    yield f"Two arms with equal numbers of runs; {tests}."
+    if question.claims:
         yield ""
         ranged = any("runs_per_arm_low" in entry for entry in about["needed"])
         rows = [("claim", "runs per arm", *(["over the SD's interval"] if ranged else []))]
-        for claim, entry in zip(found.claims, about["needed"], strict=True):
+        for claim, entry in zip(question.claims, about["needed"], strict=True):
             bounds = [entry[f"runs_per_arm_{end}"] for end in ("low", "high")] if "runs_per_arm_low" in entry else []
             over = [f"{_count(bounds[0])} to {_count(bounds[1])}" if bounds else ""] if ranged else []
             rows.append((claim.in_words, _count(entry["runs_per_arm"]), *over))
         yield from aligned(rows)
-    if found.runs:
+    if question.runs:
         yield ""
         yield from aligned([*_table(about["shown"], spread)])
-    for claim, entry in zip(found.claims, about["needed"], strict=True):
+    for claim, entry in zip(question.claims, about["needed"], strict=True):
         if claim.kind == "gain":
             yield ""
             yield from _by_chance(claim, entry["by_chance"])
@@ -221,13 +222,13 @@ def _percent(share: float) -> str:
     return f"{100 * share:.0f}" if share >= 0.1 else f"{100 * share:.2g}"
 
 
-def _needed(found: SampleSize, claim: Claim) -> dict[str, Any]:
-    entry = {"claim": claim.kind, "size": claim.size, "runs_per_arm": found.needed(claim)}
+def _needed(question: SampleSize, claim: Claim) -> dict[str, Any]:
+    entry = {"claim": claim.kind, "size": claim.size, "runs_per_arm": question.needed(claim)}
     if claim.kind != "gain":
         return entry
-    spread = found.spread
+    spread = question.spread
     if spread.runs:
-        entry |= {f"runs_per_arm_{end}": found.needed(claim, getattr(spread.sd, end)) for end in ("low", "high")}
+        entry |= {f"runs_per_arm_{end}": question.needed(claim, getattr(spread.sd, end)) for end in ("low", "high")}
     return entry | {
         "by_chance": [
             {
@@ -239,15 +240,15 @@ def _needed(found: SampleSize, claim: Claim) -> dict[str, Any]:
     }
 
 
-def _shown(found: SampleSize, runs: int) -> dict[str, Any]:
+def _shown(question: SampleSize, runs: int) -> dict[str, Any]:
     entry = {"runs_per_arm": runs}
-    if found.spread:
-        a_unit = power.detectable_difference(runs, 1, found.level, found.power)
-        for name, sd in zip(("gain", "gain_low", "gain_high"), found.spread.sd, strict=True):
+    if question.spread:
+        a_unit = power.detectable_difference(runs, 1, question.level, question.power)
+        for name, sd in zip(("gain", "gain_low", "gain_high"), question.spread.sd, strict=True):
             entry[name] = _defined(a_unit * sd)
     return entry | {
-        "ratio": power.detectable_ratio(runs, found.level, found.power),
-        "margin": power.claimable_margin(runs, found.level, found.power),
+        "ratio": power.detectable_ratio(runs, question.level, question.power),
+        "margin": power.claimable_margin(runs, question.level, question.power),
     }
 
 

@@ -56,8 +56,11 @@ def unpack(content: bytes, path: str | Path) -> Envelope:
         value = parse_json(content.decode())
     except (ValueError, RecursionError) as error:
         raise BadInput(path, "", f"damaged or truncated ({error})", WANTED) from None
-    if not isinstance(value, dict) or "payload" not in value:
-        return Envelope(content)
+    return opened(value, path) if isinstance(value, dict) and "payload" in value else Envelope(content)
+
+
+def opened(value: dict[str, Any], path: str | Path) -> Envelope:
+    """The envelope that these JSON values, from `path`, are."""
     if value.get("payloadType") != PAYLOAD_TYPE:
         raise BadInput(path, "payloadType", f"found {value.get('payloadType')!r}", f"allowed: {PAYLOAD_TYPE}")
     payload = _bytes(value["payload"], "payload", path)

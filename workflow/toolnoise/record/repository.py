@@ -120,6 +120,17 @@ def committed(sha: str) -> datetime | None:
     return datetime.fromtimestamp(int(seconds), UTC).replace(tzinfo=None) if seconds else None
 
 
+def named(revision: str) -> str | None:
+    """The commit that a revision of this repository, such as a tag or the start of its digest, names."""
+    found = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+    return found.decode().strip() if found else None
+
+
+def descends(sha: str, ancestor: str) -> bool:
+    """Whether a commit is another one or descends from it; a commit that is not here does not."""
+    return _git("merge-base", "--is-ancestor", ancestor, sha) is not None
+
+
 def files_of(sha: str, names: Iterable[str]) -> dict[str, str]:
     """The SHA-256 of those of these files that a commit has; one call of git for all."""
     asked = [name for name in dict.fromkeys(names) if name.isprintable()]

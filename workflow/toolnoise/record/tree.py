@@ -19,11 +19,13 @@ from toolnoise.base.printing import escaped
 from toolnoise.record import envelope, left_out, statements
 from toolnoise.record.left_out import Listed
 from toolnoise.record.statements import FOLDER, SUFFIX, Artifact, Statement
-from toolnoise.steps import ROOT
+from toolnoise.steps import ROOTS
 from toolnoise.study import config, layout
 from toolnoise.study import grid as studies
 from toolnoise.study.study import Study
 
+# A signature on all files, for tools of others. No job makes it.
+MODEL_SIGNATURE = "model.sig"
 RESULTS = "results"
 STUDY_FILE = PurePosixPath(layout.STUDY).name
 # Files of unfinished runs: they are temporary and not outputs of a job.
@@ -69,7 +71,9 @@ class Tree:
     @property
     def artifacts(self) -> dict[str, int]:
         """The files that should have a statement, with their sizes."""
-        return {path: size for path, size in self.files.items() if _is_artifact(path)}
+        found = {path: size for path, size in self.files.items() if _is_artifact(path)}
+        found.pop(MODEL_SIGNATURE, None)
+        return found
 
     @property
     def all_stated(self) -> tuple[Stated, ...]:
@@ -101,9 +105,12 @@ class Tree:
 
     @property
     def top(self) -> Stated | None:
-        """The root: the statement of the page, if it has the digests of the others (in older studies it has not)."""
-        found = self.producer(layout.PAGE.format(study=self.name))
-        return found if found and found.statement.verb == ROOT and found.statement.chain is not None else None
+        """The root: the statement of the audit's part of the page, if it has the digests of the others.
+
+        In earlier results the job of the page made that part, too; in still earlier ones it had no digests.
+        """
+        found = (self.producer(shown.format(study=self.name)) for shown in (layout.AUDITED, layout.PAGE))
+        return next((one for one in found if one and is_root(one.statement)), None)
 
     @property
     def chain(self) -> dict[str, str]:
@@ -118,6 +125,11 @@ class Results:
     root: Path
     trees: tuple[Tree, ...]
     strays: tuple[str, ...]
+
+
+def is_root(statement: Statement) -> bool:
+    """Whether a statement has the digests of the others: that of the audit's part, in earlier results of the page."""
+    return statement.verb in ROOTS and statement.chain is not None
 
 
 def load(folder: str | Path) -> Results:

@@ -21,14 +21,16 @@ from toolnoise.steps import parts, whole
 from toolnoise.steps.parts import COLUMNS
 from toolnoise.steps.step import Files, Names, Parameters, Step, followed, inputs, outputs_of
 from toolnoise.steps.table import CONFIGURE
-from toolnoise.steps.whole import ROOT, claims, collected, gates, metric_files, shown, summaries, toolings
+from toolnoise.steps.whole import PAGE, ROOT, ROOTS, claims, collected, gates, metric_files, shown, summaries, toolings
 from toolnoise.study.cells import Cell, Metric, Place, Shown, Training
 from toolnoise.study.study import Study
 
 __all__ = [
     "COLUMNS",
     "CONFIGURE",
+    "PAGE",
     "ROOT",
+    "ROOTS",
     "STEPS",
     "Files",
     "Job",

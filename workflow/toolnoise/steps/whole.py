@@ -1,18 +1,17 @@
 """The study as a whole: the metric files of all its parts, and the rows that collect, judge, render and report them."""
 
-from collections.abc import Iterable
 from typing import Any
 
 from toolnoise.base import code_digest, program
 from toolnoise.base.errors import BadInput
-from toolnoise.datasets import class_names
 from toolnoise.steps.parts import COLUMNS
 from toolnoise.steps.parts import ROWS as PARTS
 from toolnoise.steps.step import Files, Names, Parameters, Read, Step, Where, Work, Write, outputs_of
-from toolnoise.study import analyses, catalogue, config, layout, papers_recipe, source_table
+from toolnoise.study import analyses, catalogue, config, layout
 from toolnoise.study.catalogue import KINDS
 from toolnoise.study.cells import Metric, Shown, Whole
 from toolnoise.study.figure import Figure
+from toolnoise.study.kind import FIGURES
 from toolnoise.study.study import Study
 
 
@@ -69,41 +68,15 @@ def _batch_sizes(study: Study, figure: Figure) -> dict[str, int]:
     return dict(sorted((model, study.batch_size(model, dataset)) for model, dataset in figure.tasks))
 
 
-def _accelerators(study: Study, figure: Figure) -> dict[str, str]:
-    return {name: study.tooling(name)["accelerator"] for name in figure.hardware}
-
-
-def _differences(study: Study, figure: Figure) -> dict[str, list[str]]:
-    recipes = {task: study.config["recipes"][study.recipe_of[task]] for task in figure.tasks if task in study.recipe_of}
-    return {"/".join(task): papers_recipe.differences(*task, recipe) for task, recipe in recipes.items()}
-
-
-def _class_names(study: Study, figure: Figure) -> dict[str, list[str]]:
-    registry, entries = config.registered("datasets"), study.config["datasets"]
-    return {dataset: class_names.of(entries[dataset], registry) for _, dataset in figure.tasks}
-
-
 def _width(study: Study, _: Figure) -> float | None:
     return study.config.get("figure_width")
-
-
-def _sources(study: Study, figure: Figure) -> list[list[Any]]:
-    shown = [cell for cell in study.cells if figure.shows(cell)]
-    return [
-        [name, [list(use) for use in uses], variants]
-        for name, uses, variants in source_table.sources(study.config, study.recipe_of, shown)
-    ]
 
 
 # What a notebook may be given of a study, besides the toolings and tasks that it shows.
 TAKEN = {
     "batch_sizes": _batch_sizes,
-    "accelerators": _accelerators,
-    "differences": _differences,
-    "class_names": _class_names,
     "width": _width,
-    "sources": _sources,
-}
+} | {name: take for module in analyses.adding("taken") for name, take in module.TAKEN.items()}
 
 
 def claims(study: Study) -> list[dict[str, Any]]:
@@ -135,6 +108,39 @@ def _everything_shown(study: Study, _: Whole) -> list[str]:
     return [*summaries(study), *(name for place in figures for name, _ in _rendered(study, place))]
 
 
+def _page(study: Study, _: Whole) -> Parameters:
+    """What the page says of the study besides what its files have; all paths are places in the study.
+
+    Whatever has an order is a list: the keys of parameters are sorted where they are written down.
+    """
+    files, start = collected(study) | {"claims": study.path(layout.CLAIMS)}, len(study.path("results/{study}/"))
+    figures = sorted(study.figures, key=lambda one: KINDS[one.notebook].category)
+    return {
+        "study": study.name,
+        "cells": [[*cell, list(seeds)] for cell, seeds in study.seeds.items()],
+        "emulated": list(study.emulated()),
+        "metrics": [[kind, name[start:]] for kind, name in collected(study).items()],
+        "figures": [
+            {
+                "name": one.name,
+                "picture": KINDS[one.notebook].category == FIGURES,
+                "caption": catalogue.caption_of(one.notebook),
+                "files": [
+                    [suffix, f"{study.path(layout.FIGURE, figure=one.name)[start:]}.{suffix}"]
+                    for suffix in KINDS[one.notebook].formats
+                ],
+                "data": [files[kind][start:] for kind in shown(study, one)],
+                "notebook": study.path(layout.NOTEBOOK, figure=one.name)[start:],
+            }
+            for one in figures
+        ],
+    }
+
+
+def _compared(study: Study, _: Whole) -> Parameters:
+    return {"cells": [list(cell) for cell in study.cells], "datasets": list(study.datasets)}
+
+
 def _dumps(study: Study, _: Whole) -> list[str]:
     return [study.path(layout.LOGITS, cell) for cell in study.cells]
 
@@ -144,18 +150,19 @@ def _data(study: Study, _: Whole) -> list[str]:
 
 
 def _parts(study: Study, _: Whole) -> list[str]:
-    return [study.path(layout.PAGE_CELL, cell) for cell in study.cells]
+    parts = (study.path(f"{layout.PAGE_PARTS}/{name}.js") for name in ("tables", "compared"))
+    return [*parts, *(study.path(layout.PAGE_CELL, cell) for cell in study.cells)]
 
 
-def _web() -> tuple[str, ...]:
-    """The page's own template, style and script."""
-    folders = ("verify/page/web", "pages/web")
-    found = (path for folder in folders for path in sorted((program.PACKAGE / folder).iterdir()))
-    return tuple(f"{program.NAME}/{path.relative_to(program.PACKAGE).as_posix()}" for path in found)
+def _web(parameters: Parameters) -> tuple[str, ...]:
+    """The page's own template, style and script, and the captions on it."""
+    web = (f"{program.NAME}/pages/web/{path.name}" for path in sorted((program.PACKAGE / "pages/web").iterdir()))
+    return tuple(dict.fromkeys((*web, *(figure["caption"] for figure in parameters["figures"]))))
 
 
-def _captions(kinds: Iterable[str]) -> tuple[str, ...]:
-    return tuple(map(catalogue.caption_of, kinds))
+def _adding(*names: str) -> tuple[str, ...]:
+    """The modules of these names that analyses have."""
+    return tuple(module.__name__ for name in names for module in analyses.adding(name))
 
 
 def _rendered(study: Study, place: Shown) -> Names:
@@ -182,7 +189,10 @@ JUDGED = {
 }
 
 # The job that all others come before; its statement has the digests of theirs.
-ROOT = "write-page"
+ROOT = "write-audit"
+PAGE = "write-page"
+# In earlier results the job of the page was the root.
+ROOTS = (ROOT, PAGE)
 
 ROWS = {
     "collect": Step(
@@ -242,30 +252,48 @@ ROWS = {
             ),
         ),
     ),
-    ROOT: Step(
+    "compare-cells": Step(
+        "compare_cells",
+        "write the verdicts on pairs of cells, for a study's page",
+        where=Where(Whole, lambda _: (Whole(),), "study", "its comparisons"),
+        parameters=_compared,
+        reads={
+            "logits": Read(_dumps, (".json",), several=True, optional=True),
+            "data": Read(_data, several=True, optional=True),
+        },
+        writes={"out": Write(layout.PAGE_PARTS + "/compared.js")},
+        work=Work("toolnoise.comparison.cells:show"),
+    ),
+    PAGE: Step(
         "write_page",
         "write a study's page",
         where=Where(Whole, lambda _: (Whole(),), "study", "its page"),
-        parameters=lambda study, _: {"study": study.name},
+        parameters=_page,
         reads={
             "shows": Read(_everything_shown, several=True),
             "gates": Read(lambda study, _: gates(study), several=True, optional=True),
-            "logits": Read(_dumps, (".json",), several=True, optional=True),
-            "data": Read(_data, several=True, optional=True),
-            "parts": Read(_parts, several=True, optional=True),
         },
         writes={
-            "out": Write(layout.PAGE, timed=True),
-            "out-statements": Write(layout.PAGE_PARTS + "/statements.js", timed=True),
-            "out-tables": Write(layout.PAGE_PARTS + "/tables.js", timed=True),
-            "out-compared": Write(layout.PAGE_PARTS + "/compared.js", timed=True),
+            "out": Write(layout.PAGE),
+            "out-tables": Write(layout.PAGE_PARTS + "/tables.js"),
         },
-        work=Work(
-            "toolnoise.pages.whole:show",
-            further=lambda _: tuple(module.__name__ for name in ("kinds", "rows") for module in analyses.adding(name)),
-            files=lambda _: (*_web(), *_captions(KINDS)),
-        ),
-        unrepeatable="the page says when it was written, and shows the statements of that time",
+        work=Work("toolnoise.pages.study:show", further=lambda _: _adding("page"), files=_web),
+    ),
+    ROOT: Step(
+        "write_audit",
+        "audit a study, write the audit's part of its page, name every statement",
+        where=Where(Whole, lambda _: (Whole(),), "study", "its audit"),
+        parameters=lambda study, _: {"study": study.name},
+        reads={
+            "page": Read(lambda study, _: study.path(layout.PAGE)),
+            "parts": Read(_parts, several=True),
+        },
+        writes={
+            "out": Write(layout.AUDITED, timed=True),
+            "out-statements": Write(layout.STATEMENTS, timed=True),
+        },
+        work=Work("toolnoise.verify.page.of_study:show", further=lambda _: _adding("kinds", "rows")),
+        unrepeatable="the audit says when it was made, and shows the statements of that time",
     ),
     "report": Step(
         "write_report",
@@ -276,7 +304,9 @@ ROWS = {
         writes={"out": Write(layout.REPORT, timed=True)},
         work=Work(
             "toolnoise.figures.report:write",
-            files=lambda parameters: _captions(("workflow", "metrics", *parameters["figure_kinds"])),
+            files=lambda parameters: tuple(
+                map(catalogue.caption_of, ("workflow", "metrics", *parameters["figure_kinds"]))
+            ),
         ),
         unrepeatable="the page says when Snakemake wrote it",
         needed=False,

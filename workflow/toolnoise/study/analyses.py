@@ -1,7 +1,8 @@
-"""The analyses that are there: folders of `analyses/`, found by listing them.
+"""What stands beside the kernel and adds to it: folders of `analyses/` and rooms, found by listing them.
 
 The kernel knows none of them by name. It asks for what they add: jobs (`rows`), kinds of figures (`kinds`), dumps of
-a cell that an estimate counts (`dumps`), keys of the schema (`schema`), and checks of a configuration (`checks`).
+a cell that an estimate counts (`dumps`), keys of the schema (`schema`), checks of a configuration (`checks`), and what
+the page of a study shows (`page`).
 """
 
 import functools
@@ -22,6 +23,7 @@ class Dump(NamedTuple):
 
 @functools.cache
 def adding(name: str) -> tuple[ModuleType, ...]:
-    """The modules of this name that analyses have, in the order of their folders."""
-    folders = sorted(path.parent.name for path in (PACKAGE / "analyses").glob(f"*/{name}.py"))
-    return tuple(importlib.import_module(f"toolnoise.analyses.{folder}.{name}") for folder in folders)
+    """The modules of this name that analyses and rooms have, in the order of their folders."""
+    paths = sorted([*PACKAGE.glob(f"analyses/*/{name}.py"), *PACKAGE.glob(f"*/{name}.py")])
+    folders = (path.relative_to(PACKAGE).parent for path in paths)
+    return tuple(importlib.import_module(".".join([PACKAGE.name, *folder.parts, name])) for folder in folders)

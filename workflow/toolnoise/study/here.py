@@ -9,7 +9,8 @@ from pathlib import Path
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import read_text
-from toolnoise.study import layout
+from toolnoise.study import grid, layout
+from toolnoise.study.study import Study
 
 SUFFIXES = (".yaml", ".yml")
 # Snakemake's name for it: the demo's in a clone, so any other study file counts more.
@@ -38,6 +39,12 @@ def to_read(option: str) -> str:
     """The only study file of this folder; without any, the only study among its results."""
     kept = sorted(map(str, Path().glob(layout.STUDY.format(study="*"))))
     return _only(_files() or list(filter(is_study, [DEFAULT])) or kept, option)
+
+
+def loaded(file: str | None, option: str = "--study") -> tuple[str, Study]:
+    """The study of a file, or else that of this folder, and its file."""
+    file = file or to_read(option)
+    return file, grid.load(file)
 
 
 def _files() -> list[str]:

@@ -4,6 +4,7 @@ It starts a server for settings that no server has, imports no framework and for
 its servers end with it.
 """
 
+import contextlib
 import json
 import os
 import select
@@ -19,7 +20,7 @@ from toolnoise import cli, engines, steps
 from toolnoise.base import program
 from toolnoise.base.children import wait_or_kill
 from toolnoise.steps import CONFIGURE, STEPS
-from toolnoise.study import environments, grid
+from toolnoise.study import environments, grid, programs
 from toolnoise.study.cells import Training
 from toolnoise.training.network import emulated_noise
 from toolnoise.warm import messages
@@ -124,6 +125,8 @@ def _imports(options: Namespace) -> tuple[dict[str, Any], dict[str, str]]:
         raise Refused(f"it computes in the environment {name}")
     if cold := STEPS[verb].needs.cold:
         raise Refused(cold)
+    if tooling["engine"] == programs.ENGINE:
+        raise Refused("it runs a program, or reads what one has left")
     if tooling["accelerator"] != "cpu":
         raise Refused("an accelerator does not survive a fork")
     engine = engines.load(tooling["engine"])
@@ -138,4 +141,5 @@ def _imports(options: Namespace) -> tuple[dict[str, Any], dict[str, str]]:
 
 
 if __name__ == "__main__":
-    main()
+    with contextlib.suppress(KeyboardInterrupt):
+        main()

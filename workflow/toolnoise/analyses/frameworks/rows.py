@@ -1,4 +1,4 @@
-"""The jobs of frameworks: predictions on another one, and what separates two."""
+"""The jobs of two toolings: what separates them, and predictions on the other where it has another framework."""
 
 from toolnoise.steps.reads import (
     DATA,
@@ -8,8 +8,10 @@ from toolnoise.steps.reads import (
     at,
     back,
     cell_of_spec,
+    dump_of,
     first,
     of,
+    other,
     pair_stated,
     records_of,
     second,
@@ -20,6 +22,7 @@ from toolnoise.study import layout
 from toolnoise.study.cells import Pair
 from toolnoise.study.study import Study
 
+_TOOLINGS = ("grid", "two toolings that train one task under control or algo")
 FRAMEWORKS = ("grid", "two toolings of different engines that train one task under control or algo")
 
 
@@ -35,11 +38,22 @@ def _exchanged(parameters: Parameters) -> Pair:
 
 
 ROWS = {
+    "measure-pair": Step(
+        "measure_pair",
+        "measure what separates two toolings",
+        where=Where(Pair, lambda study: study.pairs, *_TOOLINGS, stated=pair_stated),
+        parameters=lambda _, pair: {"pair": list(pair)},
+        reads=DATA | dump_of(first) | other(dump_of(second)),
+        writes={
+            "out": metric("cross_tooling", layout.PAIR, "toolnoise.analyses.frameworks.cross_tooling", folder="pairs")
+        },
+        work=Work("toolnoise.analyses.frameworks.pair:measure"),
+    ),
     # What was trained on one framework, predicted on another: the difference of inference alone.
     "predict-elsewhere": Step(
         "exchange_predictions",
         "dump a cell's predictions on a tooling with another framework than the one it was trained on",
-        where=Where(Pair, lambda study: study.exchanged, *FRAMEWORKS, _exchanged),
+        where=Where(Pair, lambda study: study.exchanged, *FRAMEWORKS, stated=_exchanged),
         parameters=_exchange,
         reads=DATA | {"records": records_of(first, WEIGHTS)},
         writes={
@@ -53,7 +67,7 @@ ROWS = {
     "measure-frameworks": Step(
         "measure_frameworks",
         "measure what separates two frameworks, in training and in inference alone",
-        where=Where(Pair, lambda study: study.frameworks, *FRAMEWORKS, pair_stated),
+        where=Where(Pair, lambda study: study.frameworks, *FRAMEWORKS, stated=pair_stated),
         parameters=lambda _, pair: {"pair": list(pair)},
         reads={
             "logits": of(first, layout.LOGITS, INDEX),

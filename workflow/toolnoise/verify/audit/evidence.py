@@ -17,14 +17,15 @@ import numpy as np
 from toolnoise import steps
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import LARGEST_TEXT, canonical_sha256, read_json
-from toolnoise.record.hashing import Hashed
-from toolnoise.record.signing import Verdict
 from toolnoise.record.statements import Artifact, Statement
 from toolnoise.record.tree import Stated, Tree
 from toolnoise.steps import Job
 from toolnoise.training import runs
 from toolnoise.training.runs import Run
+from toolnoise.verify.audit import earlier
 from toolnoise.verify.audit.cache import Cache
+from toolnoise.verify.audit.hashing import Hashed
+from toolnoise.verify.signing import Verdict
 
 # The largest difference between the clocks of machines that share work, unless another is given.
 CLOCKS = timedelta(minutes=2)
@@ -83,7 +84,7 @@ class Evidence:
         """The jobs of the study by the name of their first output; none without a study.json."""
         if self.tree.study is None:
             return {}
-        return {job.outputs[0][0]: job for job in steps.jobs(self.tree.study)}
+        return {job.outputs[0][0]: job for job in earlier.jobs(self.tree, steps.jobs(self.tree.study))}
 
     def job(self, statement: Statement) -> Job | None:
         """The study's job that a statement belongs to, or None."""

@@ -14,14 +14,15 @@ from typing import Any, NamedTuple
 from toolnoise.base import command_line
 from toolnoise.base.printing import aligned, size
 from toolnoise.base.progress import progress
-from toolnoise.record import anonymous, left_out
-from toolnoise.record.hashing import Hashed, sha256_of_all
-from toolnoise.record.signing import AllowedSigners, Verdict
+from toolnoise.record import left_out
 from toolnoise.record.tree import Results, Tree, open_plain, shown
+from toolnoise.verify import anonymous
 from toolnoise.verify.audit.cache import Cache
 from toolnoise.verify.audit.evidence import CLOCKS, Evidence, guarded
-from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED, Rule, origins, root
+from toolnoise.verify.audit.hashing import Hashed, sha256_of_all
+from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED, Rule, model, origins, root
 from toolnoise.verify.audit.rules.origins import Stale
+from toolnoise.verify.signing import AllowedSigners, Verdict
 
 # Files that belong to no study are reported under this rule.
 STRAY = "nothing-else-is-there"
@@ -91,7 +92,7 @@ class Audit(NamedTuple):
     @property
     def roots(self) -> list[str]:
         """For each study its root, or that it has none."""
-        return [line for one in self.evidence for line in root.lines(one)]
+        return [line for one in self.evidence for line in (*root.lines(one), *model.lines(one))]
 
     @property
     def unstated(self) -> list[str]:

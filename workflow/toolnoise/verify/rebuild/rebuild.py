@@ -23,14 +23,15 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
 from toolnoise.datasets import fetching, sources
 from toolnoise.engines import environment, serving
+from toolnoise.measures import two_runs
 from toolnoise.record import recorder, repository
 from toolnoise.record.statements import LOCK, PACKAGE, SOURCE, Artifact, Statement
 from toolnoise.record.tree import shown
-from toolnoise.steps import STEPS, Step
+from toolnoise.steps import ROOT, STEPS, Step
 from toolnoise.study import environments
 from toolnoise.study.cells import Training
 from toolnoise.training.runs import read as read_run
-from toolnoise.verify.diff import changes, histories
+from toolnoise.verify.diff import changes
 from toolnoise.verify.rebuild import checkout, replay
 from toolnoise.verify.rebuild.sampling import Made
 
@@ -111,8 +112,10 @@ def _code(statement: Statement, scratch: Path) -> checkout.Code:
 
 def why_not(statement: Statement) -> str:
     """Why a job cannot be replayed on this machine, or on any; empty if it can."""
-    if statement.verb in UNREPEATABLE:
-        return UNREPEATABLE[statement.verb]
+    # In earlier results the job of the page wrote the audit's part, too.
+    shows_audit = any(one.role == "out-statements" for one in statement.outputs)
+    if why := UNREPEATABLE.get(ROOT if shows_audit else statement.verb):
+        return why
     if statement.verb not in STEPS:
         raise Lacking(f"no such verb here: {statement.verb!r}")
     spec = statement.parameters.get("spec")
@@ -341,7 +344,7 @@ def _parted(made: Made, folder: Path) -> list[str]:
         return []
     record = next(one.name for one in made.statement.outputs if one.role == "record")
     try:
-        parted = histories.parting(read_run(made.tree.root / str(made.tree.inside(record))), read_run(folder / record))
+        parted = two_runs.parting(read_run(made.tree.root / str(made.tree.inside(record))), read_run(folder / record))
     except BadInput as error:
         return [f"the histories cannot be compared: {error}"]
     initial = {True: "equal", False: "different", None: "unknown"}[parted["initial_equal"]]

@@ -10,7 +10,6 @@ from toolnoise.base import files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.progress import progress
 from toolnoise.record import statements, tree
-from toolnoise.record.signing import AllowedSigners
 from toolnoise.record.statements import Artifact
 from toolnoise.record.tree import Tree
 from toolnoise.steps import Job
@@ -20,6 +19,7 @@ from toolnoise.study.study import Study
 from toolnoise.verify.share import archive, sharing, unsafe
 from toolnoise.verify.share.archive import Member
 from toolnoise.verify.share.sharing import Counts
+from toolnoise.verify.signing import AllowedSigners
 
 
 def export(

@@ -24,18 +24,21 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
 from toolnoise.base.progress import progress
 from toolnoise.record import envelope, statements, tree
-from toolnoise.record.signing import AllowedSigners
 from toolnoise.record.statements import CODE, COMMIT, RESOURCE, Artifact, Statement
-from toolnoise.record.tree import RESULTS, shown
+from toolnoise.record.tree import RESULTS, is_root, shown
 from toolnoise.steps import STEPS, Job
 from toolnoise.study import config, layout
 from toolnoise.study import grid as studies
 from toolnoise.study.study import Study
+from toolnoise.verify.audit.rules.replay import TooOld
 from toolnoise.verify.share import archive, sharing
 from toolnoise.verify.share.archive import Member
 from toolnoise.verify.share.sharing import Counts
+from toolnoise.verify.signing import AllowedSigners
 
 SNAKEMAKE = Path(".snakemake")
+
+AgeCheck = Callable[[Statement], TooOld | None]
 
 
 class Coming(NamedTuple):
@@ -54,11 +57,12 @@ def take(
     other_code: bool = False,
     signers: AllowedSigners | None = None,
     key: AllowedSigners | None = None,
+    age: AgeCheck | None = None,
 ) -> Counts:
     """Verify an archive and add its files to the results of its study; returns what was not here before.
 
     The study is read from the file `study`, or from the study.json in the folder `into`. `signers` must have signed
-    every statement, the owner of `key` the root, which names them.
+    every statement, the owner of `key` the root, which names them and may not be too old for `age`.
     """
     if into is None:
         into = Path(RESULTS, studies.load(study).name if study else _study_named_in(file))
@@ -71,7 +75,7 @@ def take(
     here = studies.load(study or into / tree.STUDY_FILE)
     with _refused_write_errors(into), scratch.folder(into) as unpacked:
         incoming = _Incoming(file, here, into, unpacked)
-        incoming.verify(other_code=other_code, signers=signers, key=key)
+        incoming.verify(other_code=other_code, signers=signers, key=key, age=age)
         placed = incoming.place(lambda names: _forget(folder / SNAKEMAKE, names))
     return Counts(Counter(job.verb for job in placed), len(incoming.coming) - len(placed))
 
@@ -85,7 +89,9 @@ class _Incoming:
         self.root: tuple[str, Statement] | None = None
         self._digests: dict[str, str] = {}
 
-    def verify(self, *, other_code: bool, signers: AllowedSigners | None, key: AllowedSigners | None) -> None:
+    def verify(
+        self, *, other_code: bool, signers: AllowedSigners | None, key: AllowedSigners | None, age: AgeCheck | None
+    ) -> None:
         """Unpack the archive in the scratch folder, and refuse it if anything does not match."""
         with closing(archive.read(self.file)) as members:
             member = self._past_signers(self._read_statements(members), members)
@@ -95,8 +101,8 @@ class _Incoming:
                     self._check_code(name, one)
             if signers:
                 self._check_signatures(signers)
-            if key:
-                self._check_root(key)
+            if key or age:
+                self._check_root(key, age)
             self._read_files(member, members)
         for name, job in self._records():
             record = files.read_json(self.scratch / name)
@@ -132,13 +138,13 @@ class _Incoming:
         member = next(members, None)
         while member and member.name in jobs:
             job = jobs.pop(member.name)
-            largest = largest_root if job.verb == steps.ROOT else sharing.largest_statement(job)
+            largest = largest_root if job.verb in steps.ROOTS else sharing.largest_statement(job)
             if member.size > largest:
                 raise self._refusal(member.name, f"has {member.size} bytes", f"at most {largest}")
             content = b"".join(member.chunks)
             signed = envelope.unpack(content, f"{self.file}: {member.name}")
             statement = statements.opened(signed, f"{self.file}: {member.name}")
-            if job.verb == steps.ROOT:
+            if is_root(statement):
                 # Its page shows what was there, and is made anew here.
                 self.root = member.name, statement
                 self._write(member.name, [content])
@@ -207,13 +213,15 @@ class _Incoming:
             if verdict.why:
                 raise self._refusal(name, verdict.why, "statements by allowed signers")
 
-    def _check_root(self, key: AllowedSigners) -> None:
-        """Check that the root is signed, and that it has the digest of each statement."""
+    def _check_root(self, key: AllowedSigners | None, age: AgeCheck | None) -> None:
+        """Check that the root is signed and not too old, as required, and that it has the digest of each statement."""
         if self.root is None:
-            raise self._refusal("", "has no root", "an archive of a study whose page was made and signed")
+            raise self._refusal("", "has no root", "an archive of a study whose page was made")
         name, root = self.root
-        if why := key.check(self.scratch / name, root).why:
+        if key and (why := key.check(self.scratch / name, root).why):
             raise self._refusal(name, why, "a root that is signed with the required key")
+        if age and (older := age(root)):
+            raise self._refusal(name, *older)
         for one in self.coming:
             if (root.chain or {}).get(one) != self.coming[one].sha256:
                 raise self._refusal(one, "is not as the root names it", "statements under the root")

@@ -13,7 +13,9 @@ from toolnoise.verify.audit.evidence import Evidence, Found, differences, each
 def path_says_the_spec(evidence: Evidence, statement: Statement) -> Found:
     """The outputs of a statement are those of its verb, at the paths that follow from its parameters."""
     found = tuple((one.name, one.role) for one in statement.outputs)
-    wanted = outputs(statement.verb, statement.parameters, evidence.tree.name)
+    job = evidence.job(statement)
+    as_planned = job is not None and job.parameters == statement.parameters
+    wanted = job.outputs if as_planned else outputs(statement.verb, statement.parameters, evidence.tree.name)
     if found != wanted:
         other = next((one for one in found if one not in wanted), found[0])
         yield other[0], f"does not follow from its parameters: {', '.join(name for name, _ in wanted)}"

@@ -1,0 +1,59 @@
+"""What a verb's module declares; the groups of the help, and arguments that several verbs share."""
+
+import argparse
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+GAIN = "is a gain real, is a training reproducible?"
+STUDY = "before, during and after a study"
+VERIFY = "verify results"
+SHARE = "share results"
+DATA = "try data formats"
+
+Arguments = Mapping[str, Mapping[str, Any]]
+
+OF_THIS_FOLDER = {
+    "--study": {
+        "help": "a configuration, or the study.json among its results (the only study of this folder)",
+        "metavar": "FILE",
+    }
+}
+AS_JSON = {"--json": {"action": "store_true", "help": "print JSON"}}
+RESULTS = {
+    "RESULTS": {"nargs": "?", "default": "results", "help": "a results folder, or one study's folder in it (results)"}
+}
+OF_ONE_STUDY = {"RESULTS": {"help": "a study's results folder, such as results/demo"}}
+ANONYMOUS = {
+    "--anonymous": {
+        "action": "store_true",
+        "help": "leave out host names, users, paths and credentials, for double-blind review",
+    }
+}
+NO_CREDENTIAL = {
+    "--no-credential": {
+        "action": "append",
+        "default": [],
+        "metavar": "TEXT",
+        "help": "share this text although it looks like a credential; repeat for each",
+    }
+}
+
+
+class Verb(NamedTuple):
+    """A verb: its group in the help, its help, an example, what performs it, and its arguments as argparse takes them.
+
+    Capitals name a positional argument.
+    """
+
+    group: str
+    says: str
+    example: str
+    run: Callable[[argparse.Namespace], None]
+    arguments: Arguments
+    usage: str = ""  # of a verb whose further options are another program's
+
+
+def show(found: object) -> None:
+    """Print a text, or values as JSON."""
+    print(found if isinstance(found, str) else json.dumps(found, indent=1))

@@ -1,0 +1,54 @@
+"""`toolnoise check`: whether a training program is reproducible."""
+
+import argparse
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from toolnoise.commands.verb import AS_JSON, GAIN, Verb, show
+
+
+def _run(options: argparse.Namespace) -> None:
+    from toolnoise.checking import check, report
+
+    words = options.command[1:] if options.command[:1] == ["--"] else options.command
+    command = check.command(words, options.sources, options.deterministic, options.limit)
+    folder = Path(tempfile.mkdtemp(prefix="toolnoise-check-"))
+    try:
+        found = check.check(command, folder)
+        show(report.as_json(found) if options.json else report.as_text(found))
+        sys.stdout.flush()
+    finally:
+        if options.keep:
+            print(f"outcomes and logs: {folder}", file=sys.stderr)
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+    sys.exit(0 if found.passed else 1)
+
+
+VERB = Verb(
+    group=GAIN,
+    says="run a training program to see whether it is reproducible and uses its seeds; exit code 1 if not",
+    example="toolnoise check -- python train.py --seed {init} --data-seed {shuffle} --out {out}",
+    run=_run,
+    arguments={
+        "--sources": {
+            "metavar": "NAMES",
+            "help": "sources whose seeds the program separates, such as init,shuffle (those that COMMAND names, or "
+            "all)",
+        },
+        "--deterministic": {
+            "default": "",
+            "metavar": "WORDS",
+            "help": "words added to COMMAND to switch implementation noise off, such as --deterministic='--cudnn off'",
+        },
+        "--limit": {"type": float, "metavar": "MINUTES", "help": "the longest time of a run (none)"},
+        "--keep": {"action": "store_true", "help": "keep outcomes and logs and print their folder"},
+        **AS_JSON,
+        "COMMAND": {
+            "nargs": argparse.REMAINDER,
+            "help": "the program after --, such as: -- python train.py --seed {init} --data-seed {shuffle} --out {out}",
+        },
+    },
+)

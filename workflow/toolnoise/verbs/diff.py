@@ -1,0 +1,28 @@
+"""`toolnoise diff`: what differs between two results, and where it began."""
+
+import argparse
+import sys
+
+from toolnoise.commands.verb import AS_JSON, VERIFY, Verb, show
+
+
+def _run(options: argparse.Namespace) -> None:
+    from toolnoise.verify.diff import diff, report
+
+    found = diff.diff(options.a, options.b)
+    show(found if options.json else report.as_text(found))
+    sys.stdout.flush()
+    sys.exit(0 if found["equal"] else 1)
+
+
+VERB = Verb(
+    group=VERIFY,
+    says="print the differences between two runs, cells or results folders",
+    example="toolnoise diff results/demo/runs/smallcnn/digits/cpu/impl/1 results/demo/runs/smallcnn/digits/cpu/impl/2",
+    run=_run,
+    arguments={
+        "A": {"help": "a run, a cell, a study's results or a results folder"},
+        "B": {"help": "another of the same kind"},
+        **AS_JSON,
+    },
+)

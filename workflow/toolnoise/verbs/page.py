@@ -1,0 +1,34 @@
+"""`toolnoise page`: a study's page, to send or to publish."""
+
+import argparse
+
+from toolnoise.commands.verb import ANONYMOUS, NO_CREDENTIAL, OF_ONE_STUDY, SHARE, Verb
+from toolnoise.verify import required_signatures
+
+
+def _run(options: argparse.Namespace) -> None:
+    from toolnoise.comparison import cells
+    from toolnoise.verify.page import publishing
+
+    with required_signatures.required(options) as (signers, _):
+        written, left_out = publishing.publish(
+            options.results, options.out, cells.compared, options.anonymous, signers, options.no_credential
+        )
+    named = f"; left out, because they name somebody or are not there: {', '.join(left_out)}" if left_out else ""
+    print(f"{options.out}/index.html: {written} files{named}")
+
+
+VERB = Verb(
+    group=SHARE,
+    says="write a study's page into a folder to send or to publish; the workflow writes results/<study>/index.html",
+    example="toolnoise page results/demo --out demo-page",
+    run=_run,
+    arguments={
+        **OF_ONE_STUDY,
+        "--out": {"required": True, "metavar": "FOLDER", "help": "a new folder"},
+        **ANONYMOUS,
+        **NO_CREDENTIAL,
+        **required_signatures.STATEMENTS,
+        **required_signatures.REVOKED,
+    },
+)

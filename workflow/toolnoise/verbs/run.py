@@ -1,0 +1,27 @@
+"""`toolnoise run`: a study from its file to its summary."""
+
+import argparse
+import sys
+
+from toolnoise.commands.verb import STUDY, Verb
+
+
+def _run(options: argparse.Namespace) -> None:
+    from toolnoise.commands import run
+
+    sys.exit(run.run(options.profile, options.further))
+
+
+VERB = Verb(
+    group=STUDY,
+    says="run a study with Snakemake and print its summary; further options are Snakemake's",
+    example="toolnoise run my-study.yaml --cores 2",
+    run=_run,
+    arguments={
+        "--profile": {
+            "metavar": "NAME",
+            "help": "a profile of the workflow, such as slurm, or of your own (this machine, all cores)",
+        }
+    },
+    usage="toolnoise run [STUDY] [--profile NAME] [OPTION OF SNAKEMAKE ...]",
+)
