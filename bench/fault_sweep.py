@@ -31,7 +31,7 @@ import yaml
 
 from toolnoise.base import program, session
 from toolnoise.record import tree
-from toolnoise.warm.workflow import PREFIX
+from toolnoise_warm.workflow import PREFIX
 
 SIGNALS = ("TERM", "HUP", "INT", "KILL", "STOP+CONT")
 # The verbs of each phase. Before them, the workflow has no jobs.
@@ -307,7 +307,7 @@ def _processes(point: Point, top: psutil.Process) -> Iterator[psutil.Process]:
     verbs = PHASES[point.phase]
     words = {one: _words(one) for one in (top, *top.children(recursive=True))}
     jobs = [one for one in words if {*verbs}.intersection(words[one][2:3]) and Path(words[one][1]).name == "toolnoise"]
-    dispatchers = [one for one in words if "toolnoise.warm.dispatcher" in words[one]]
+    dispatchers = [one for one in words if "toolnoise_warm.dispatcher" in words[one]]
     servers = [child for one in dispatchers for child in one.children()]
     match point.process:
         case "toolnoise run":

@@ -23,7 +23,7 @@ def test_each_rule_has_the_paths_that_its_jobs_read_and_write():
     for file in STUDIES:
         study = grid.build(config.resolve(config.read(ROOT / file), file), file)
         for step in STEPS.values():
-            for place in list(step.places(study))[:1]:
+            for place in list(step.where.all(study))[:1]:
                 names = {"study": study.name, **place._asdict()}
                 if "variant" in names:
                     names.setdefault("seed", study.seeds[place.cells[0] if hasattr(place, "cells") else place[:4]][0])

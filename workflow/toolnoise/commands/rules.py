@@ -50,10 +50,12 @@ def _rule(verb: str, step: Step) -> Iterator[str]:
     yield f"# {step.says}"
     yield f"rule {step.rule}:"
     yield from _section("input", _inputs(step))
-    yield from _section("output", [f'{name.replace("-", "_")}="{path}"' for name, path in step.writes.items()])
+    yield from _section(
+        "output", [f'{name.replace("-", "_")}="{write.pattern}"' for name, write in step.writes.items()]
+    )
     yield from _section("parameters", _parameters(step))
     yield from _section("log", [f'"{step.log(verb)}"'])
-    yield from _section("shell", [f'"toolnoise {verb} ..."  # {step.work}'])
+    yield from _section("shell", [f'"toolnoise {verb} ..."  # {step.work.function}'])
 
 
 def _section(name: str, lines: list[str]) -> Iterator[str]:
@@ -63,7 +65,7 @@ def _section(name: str, lines: list[str]) -> Iterator[str]:
 
 
 def _inputs(step: Step) -> list[str]:
-    place = step.place(*(f"{{{name}}}" for name in step.place._fields))
+    place = step.where.place(*(f"{{{name}}}" for name in step.where.place._fields))
     # A function with a docstring asks more of a study than paths.
     told = {option: read.at.__doc__ for option, read in step.reads.items()}
     named = step._replace(reads={option: read for option, read in step.reads.items() if not told[option]})
@@ -80,8 +82,8 @@ def _quoted(paths: Any) -> str:
 
 def _parameters(step: Step) -> list[str]:
     """The arguments of the function that does the work which are no files; it is read, since importing takes longer."""
-    module, _, name = step.work.partition(":")
+    module, _, name = step.work.function.partition(":")
     source = ast.parse(Path(importlib.util.find_spec(module).origin).read_text())
     function = next(node for node in source.body if isinstance(node, ast.FunctionDef) and node.name == name)
-    files = {option.replace("-", "_") for option in (*step.reads, *step.writes, *step.aside)}
+    files = {option.replace("-", "_") for option in (*step.reads, *step.writes, *step.work.aside)}
     return [one.arg for one in (*function.args.args, *function.args.kwonlyargs) if one.arg not in files]

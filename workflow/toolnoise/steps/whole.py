@@ -6,7 +6,7 @@ from toolnoise.base import code_digest, program
 from toolnoise.base.errors import BadInput
 from toolnoise.steps.parts import COLUMNS
 from toolnoise.steps.parts import ROWS as PARTS
-from toolnoise.steps.step import Files, Names, Parameters, Read, Step, outputs_of
+from toolnoise.steps.step import Files, Names, Parameters, Read, Step, Where, Work, Write, outputs_of
 from toolnoise.study import analyses, catalogue, config, layout
 from toolnoise.study.catalogue import KINDS
 from toolnoise.study.cells import Metric, Shown, Whole
@@ -19,9 +19,10 @@ def metric_files(study: Study, figure: Figure | None = None) -> dict[str, list[s
     """The metric files of every part of the study, or of what a figure shows, by kind."""
     found: dict[str, list[str]] = {}
     for step in PARTS.values():
-        for option, (kind, _) in step.metrics.items():
-            places = [place for place in step.places(study) if figure is None or figure.shows(place)]
-            found.setdefault(kind, []).extend(study.path(step.writes[option], place) for place in places)
+        for write in step.writes.values():
+            if write.metric:
+                places = [place for place in step.where.all(study) if figure is None or figure.shows(place)]
+                found.setdefault(write.metric, []).extend(study.path(write.pattern, place) for place in places)
     return found
 
 
@@ -181,7 +182,7 @@ def _adding(*names: str) -> tuple[str, ...]:
 
 
 def _rendered(study: Study, place: Shown) -> Names:
-    return outputs_of(ROWS["render"], _figure(study, place), study.name)
+    return outputs_of(ROWS["render"], place, _figure(study, place), study.name)
 
 
 def _check_rendered(parameters: Parameters, files: Files) -> None:
@@ -205,113 +206,125 @@ JUDGED = {
 
 # The job that all others come before; its statement has the digests of theirs.
 ROOT = "write-audit"
+PAGE = "write-page"
+# In earlier results the job of the page was the root.
+ROOTS = (ROOT, PAGE)
 
 ROWS = {
     "collect": Step(
         "collect_{kind}",
         "put metric files together",
-        place=Metric,
-        places=lambda study: map(Metric, collected(study)),
+        where=Where(
+            Metric, lambda study: map(Metric, collected(study)), "grid", "a kind of metric file that it measures"
+        ),
         parameters=lambda _, place: {"kind": place.kind},
         reads={"metrics": Read(_collected, several=True)},
-        writes={"out": layout.COLLECTED},
-        work="toolnoise.measures.collect:collect",
-        wanted=("grid", "a kind of metric file that it measures"),
-        implied=lambda parameters: {"columns": COLUMNS[parameters["kind"]]},
-        further=lambda parameters: (COLUMNS[parameters["kind"]].partition(":")[0],),
+        writes={"out": Write(layout.COLLECTED)},
+        work=Work(
+            "toolnoise.measures.collect:collect",
+            implied=lambda parameters: {"columns": COLUMNS[parameters["kind"]]},
+            further=lambda parameters: (COLUMNS[parameters["kind"]].partition(":")[0],),
+        ),
     ),
     "judge-claims": Step(
         "judge_claims",
         "judge claims on published numbers and on a study",
-        place=Whole,
-        places=lambda _: (Whole(),),
+        where=Where(Whole, lambda _: (Whole(),), "claims", "verdicts on claims"),
         parameters=lambda study, _: {"claims": claims(study), "toolings": toolings(study)},
         reads={kind: _judged(kind) for kind in JUDGED},
-        writes={"out": layout.CLAIMS},
-        work="toolnoise.analyses.claims.judging:judge",
-        wanted=("claims", "verdicts on claims"),
-        implied=lambda _: {"columns": JUDGED},
-        further=lambda _: tuple(columns.partition(":")[0] for columns in JUDGED.values()),
-        files=lambda _: tuple(
-            f"resources/{name}.csv"
-            for name in ("published", "published-sources", "published-remedies", "published-identical")
+        writes={"out": Write(layout.CLAIMS)},
+        work=Work(
+            "toolnoise.analyses.claims.judging:judge",
+            implied=lambda _: {"columns": JUDGED},
+            further=lambda _: tuple(columns.partition(":")[0] for columns in JUDGED.values()),
+            files=lambda _: tuple(
+                f"resources/{name}.csv"
+                for name in ("published", "published-sources", "published-remedies", "published-identical")
+            ),
         ),
     ),
     "render": Step(
         "render_{notebook}",
         "execute a notebook",
-        place=Shown,
-        places=lambda study: (Shown(figure.name) for figure in study.figures),
+        where=Where(
+            Shown,
+            lambda study: (Shown(figure.name) for figure in study.figures),
+            "figures",
+            "a figure or table that its grid can feed",
+        ),
         parameters=_figure,
         reads={"read": Read(_shown, several=True)},
-        writes={"out": layout.FIGURE + ".{suffix}", "executed": layout.NOTEBOOK},
-        work="toolnoise.figures.render:render",
-        check=_check_rendered,
-        wanted=("figures", "a figure or table that its grid can feed"),
-        further=lambda parameters: code_digest.imports_of(catalogue.notebook_of(parameters["notebook"])),
-        files=lambda parameters: (
-            catalogue.notebook_of(parameters["notebook"]),
-            *KINDS[parameters["notebook"]].files,
+        writes={
+            "out": Write(layout.FIGURE + ".{suffix}"),
+            "executed": Write(layout.NOTEBOOK),
+        },
+        work=Work(
+            "toolnoise.figures.render:render",
+            check=_check_rendered,
+            further=lambda parameters: code_digest.imports_of(catalogue.notebook_of(parameters["notebook"])),
+            files=lambda parameters: (
+                catalogue.notebook_of(parameters["notebook"]),
+                *KINDS[parameters["notebook"]].files,
+            ),
         ),
     ),
     "compare-cells": Step(
         "compare_cells",
         "write the verdicts on pairs of cells, for a study's page",
-        place=Whole,
-        places=lambda _: (Whole(),),
+        where=Where(Whole, lambda _: (Whole(),), "study", "its comparisons"),
         parameters=_compared,
         reads={
             "logits": Read(_dumps, (".json",), several=True, optional=True),
             "data": Read(_data, several=True, optional=True),
         },
-        writes={"out": layout.PAGE_PARTS + "/compared.js"},
-        work="toolnoise.comparison.cells:show",
-        wanted=("study", "its comparisons"),
+        writes={"out": Write(layout.PAGE_PARTS + "/compared.js")},
+        work=Work("toolnoise.comparison.cells:show"),
     ),
-    "write-page": Step(
+    PAGE: Step(
         "write_page",
         "write a study's page",
-        place=Whole,
-        places=lambda _: (Whole(),),
+        where=Where(Whole, lambda _: (Whole(),), "study", "its page"),
         parameters=_page,
         reads={
             "shows": Read(_everything_shown, several=True),
             "gates": Read(_gates, several=True, optional=True),
         },
-        writes={"out": layout.PAGE, "out-tables": layout.PAGE_PARTS + "/tables.js"},
-        work="toolnoise.pages.study:show",
-        wanted=("study", "its page"),
-        further=lambda _: _adding("page"),
-        files=_web,
+        writes={
+            "out": Write(layout.PAGE),
+            "out-tables": Write(layout.PAGE_PARTS + "/tables.js"),
+        },
+        work=Work("toolnoise.pages.study:show", further=lambda _: _adding("page"), files=_web),
     ),
     ROOT: Step(
         "write_audit",
         "audit a study, write the audit's part of its page, name every statement",
-        place=Whole,
-        places=lambda _: (Whole(),),
+        where=Where(Whole, lambda _: (Whole(),), "study", "its audit"),
         parameters=lambda study, _: {"study": study.name},
         reads={
             "page": Read(lambda study, _: study.path(layout.PAGE)),
             "parts": Read(_parts, several=True),
         },
-        writes={"out": layout.AUDITED, "out-statements": layout.STATEMENTS},
-        work="toolnoise.verify.page.of_study:show",
-        wanted=("study", "its audit"),
-        further=lambda _: _adding("kinds", "rows"),
+        writes={
+            "out": Write(layout.AUDITED, timed=True),
+            "out-statements": Write(layout.STATEMENTS, timed=True),
+        },
+        work=Work("toolnoise.verify.page.of_study:show", further=lambda _: _adding("kinds", "rows")),
         unrepeatable="the audit says when it was made, and shows the statements of that time",
     ),
     "report": Step(
         "write_report",
         "write Snakemake's report on a study",
-        place=Whole,
-        places=lambda _: (Whole(),),
+        where=Where(Whole, lambda _: (Whole(),), "study", "its report"),
         parameters=lambda study, _: {"study": study.name, "figure_kinds": list(study.figure_kinds)},
         reads={"shows": Read(_everything_shown, several=True)},
-        writes={"out": layout.REPORT},
-        work="toolnoise.figures.report:write",
-        wanted=("study", "its report"),
-        needed=False,
-        files=lambda parameters: tuple(map(catalogue.caption_of, ("workflow", "metrics", *parameters["figure_kinds"]))),
+        writes={"out": Write(layout.REPORT, timed=True)},
+        work=Work(
+            "toolnoise.figures.report:write",
+            files=lambda parameters: tuple(
+                map(catalogue.caption_of, ("workflow", "metrics", *parameters["figure_kinds"]))
+            ),
+        ),
         unrepeatable="the page says when Snakemake wrote it",
+        needed=False,
     ),
 }
