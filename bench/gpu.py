@@ -355,7 +355,7 @@ def is_of_this_code(job: Job) -> bool:
     step, kinds = STEPS[job.verb], (statements.CODE, statements.RESOURCE)
     statement = statements.read(statements.path_for(job.outputs[0][0]))
     made_by = {one.name: one.sha256 for one in statement.dependencies if one.kind in kinds}
-    return made_by == code_digest.sources(*step.modules(job.parameters), files=step.files(job.parameters))
+    return made_by == code_digest.sources(*step.modules(job.parameters), files=step.work.files(job.parameters))
 
 
 def arguments(study: studies.Study, job: Job) -> list[str]:
@@ -370,7 +370,7 @@ def arguments(study: studies.Study, job: Job) -> list[str]:
     line += ["--study", *given["study"]]
     for name, value in names.items():
         line += [f"--{name.replace('_', '-')}", str(value)]
-    for option in (*step.reads, *step.writes, *step.aside):
+    for option in (*step.reads, *step.writes, *step.work.aside):
         line += [f"--{option}", *given[option]]
     return line
 

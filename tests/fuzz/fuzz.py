@@ -76,6 +76,7 @@ BY_HAND = {
     "doctor": [f"--study {RESULTS}", "--json"],
     "estimate": [f"--study {RESULTS}", "--study study.yaml --json"],
     "status": [f"--study {RESULTS}", "--study study.yaml --json"],
+    "rules": [""],
     "rebuild": ["results/fuzz/metrics/cells/linear/mine/cpu", "results/fuzz --sample 1 --seed 3"],
     "diff": [
         *(f"{RUN}/control/1 {RUN}/control/2", f"{RUN}/control {RUN}/algo_impl --json", "results/fuzz results/fuzz"),
@@ -184,7 +185,7 @@ def commands(folder: Path) -> dict[str, list[Command]]:
         for verb, step in STEPS.items():
             if verb == "configure" or (file != RESULTS and verb not in ("fetch", "prepare")):
                 continue
-            places = [place for place in step.places(study) if _here(step, place)]
+            places = [place for place in step.where.all(study) if _here(step, place)]
             # A few of them: they differ by their places.
             places = places[:: -(-len(places) // 4) or 1]
             found.setdefault(verb, []).extend(_job(study, file, verb, place) for place in places)
@@ -196,7 +197,7 @@ def commands(folder: Path) -> dict[str, list[Command]]:
 
 def _here(step: Step, place: tuple) -> bool:
     """Whether a job computes on nothing, or on the tooling that has been imported."""
-    return not step.tooling or step.tooling(place) in ("cpu", "command", "adopted", "cpu-jax")
+    return not step.needs.tooling or step.needs.tooling(place) in ("cpu", "command", "adopted", "cpu-jax")
 
 
 def _job(study: Study, file: str, verb: str, place: tuple) -> Command:

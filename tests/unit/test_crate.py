@@ -70,7 +70,7 @@ def test_every_verb_is_a_step_and_every_step_a_rule_of_the_workflow():
     assert {STEPS[verb].rule for verb in rest} - written_out == {"onstart", "collect_{kind}", "render_{notebook}"}
     assert 'f"collect_{kind}"' in text and 'f"render_{kind}"' in text
     for verb, step in STEPS.items():
-        module, _, function = step.work.partition(":")
+        module, _, function = step.work.function.partition(":")
         assert callable(getattr(importlib.import_module(module), function)), verb
 
 

@@ -18,7 +18,7 @@ def test_every_verb_is_fuzzed(monkeypatch):
     study = fuzz.fuzz_base.STUDY
     resolved = grid.build(config.resolve(study, "fuzz"), "fuzz")
     performed = {
-        verb for verb, step in STEPS.items() if any(fuzz._here(step, place) for place in step.places(resolved))
+        verb for verb, step in STEPS.items() if any(fuzz._here(step, place) for place in step.where.all(resolved))
     }
     # Data in official formats are those of a second study, and adopted runs come from `adopt`.
     assert {*fuzz.BY_HAND, *performed, "fetch", "adopt-run"} >= set(command_line.verbs(cli.VERBS))

@@ -158,7 +158,7 @@ def test_a_page_that_is_refused_leaves_the_old_one_whole(tmp_path, monkeypatch):
         raise BadInput("table2.html", "", "has 1073741824 bytes")
 
     monkeypatch.setattr(study, "first", refuse)
-    about = {"study": "s", "cells": [], "emulated": [], "figures": [], "metrics": {}}
+    about = {"study": "s", "cells": [], "emulated": [], "figures": [], "metrics": []}
     with pytest.raises(BadInput):
         study.show([], [], tmp_path / "index.html", tmp_path / "tables.js", **about)
     assert not list(tmp_path.iterdir())

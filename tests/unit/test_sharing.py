@@ -58,7 +58,7 @@ def stated(folder, job, content):
     if job.verb == "prepare":
         inputs.append(Artifact("digits.csv.gz", "ab" * 32, 7, kind=SOURCE))
     verb = STEPS[job.verb]
-    made_by = code_digest.sources(*verb.modules(job.parameters), files=verb.files(job.parameters))
+    made_by = code_digest.sources(*verb.modules(job.parameters), files=verb.work.files(job.parameters))
     inputs += [Artifact(name, sha, kind=CODE if name.endswith(".py") else RESOURCE) for name, sha in made_by.items()]
     about = (job.parameters, {"host": folder.name}, NOON, NOON, {"python": "3.11.7"})
     statement = Statement(job.verb, tuple(outputs), tuple(inputs), *about)

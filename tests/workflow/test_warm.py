@@ -14,7 +14,7 @@ import pytest
 from toolnoise import cli
 from toolnoise.base import scratch
 from toolnoise.record import statements
-from toolnoise_warm import VARIABLE, client, dispatcher, workflow
+from toolnoise_warm import VARIABLE, client, dispatcher, messages, workflow
 
 CELL = "smallcnn/digits/cpu"
 # One thread, as Snakemake gives a job.
@@ -160,6 +160,32 @@ def test_a_job_has_its_own_streams_folder_and_exit_code(small_study, toolnoise, 
     done = toolnoise(small_study, *COUNT, *given, env=ONE_THREAD)
     assert "absent.npz" in refusal(done)
     assert dispatched.children(), "no server has performed it"
+
+
+@pytest.mark.usefixtures("dispatched")
+def test_jobs_of_one_server_share_no_variables(small_study, count, tmp_path):
+    assert count() == "warm"
+    address, out = Path(os.environ[VARIABLE]).with_name("0"), tmp_path / "counts.csv"
+    given = ["--data", "results/small/data/digits.npz", "--out", str(out)]
+    job = {"argv": ["toolnoise", *COUNT, *given], "cwd": str(small_study), "executable": sys.executable, "umask": 0o22}
+    for variables in ({"SLURM_JOB_ID": "1"}, {"SLURM_JOB_PARTITION": "long"}, {}):
+        # The dispatcher would start a server for each.
+        with messages.connected(str(address), 60) as connection:
+            assert messages.receive(connection)[0] == {"ready": True}
+            messages.send(connection, job | {"environment": {**os.environ, **ONE_THREAD, **variables}}, (0, 1, 2))
+            assert "started" in messages.receive(connection)[0]
+            assert messages.receive(connection)[0] == {"status": 0}
+        assert statements.read(statements.path_for(out)).observed["slurm"] == variables
+
+
+def test_a_server_keeps_no_descriptor_and_no_process_of_its_jobs(count, dispatched):
+    kept = []
+    for _ in range(4):
+        assert count() == "warm"
+        (server,) = dispatched.children()
+        kept.append([(one.num_fds(), len(one.children())) for one in (server, dispatched)])
+    # The first job leaves what is imported with it.
+    assert kept[1] == kept[3]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])

@@ -114,7 +114,7 @@ wildcard_constraints:
 
 
 def get_place(verb, wildcards):
-    place = STEPS[verb].place
+    place = STEPS[verb].where.place
     return place(*(int(wildcards[name]) if name in ("seed", "repeat") else wildcards[name] for name in place._fields))
 
 
@@ -152,10 +152,10 @@ def call_builder(model, dataset):
 def get_own(verb):
     # Two rules that write the same files are told apart by the names of their models or data sets.
     step = STEPS[verb]
-    if step.programs is None:
+    if all(len(steps.writing(write.pattern)) == 1 for write in step.writes.values()):
         return {}
-    name = "model" if "model" in step.place._fields else "dataset"
-    mine = sorted({getattr(place, name) for place in step.places(study)})
+    name = "model" if "model" in step.where.place._fields else "dataset"
+    mine = sorted({getattr(place, name) for place in step.where.all(study)})
     return {name: "|".join(map(re.escape, mine)) or "(?!)"}
 
 
@@ -169,7 +169,7 @@ def get_code(verb):
 
 
 def get_tooling(verb, wildcards):
-    return study.tooling(STEPS[verb].tooling(get_place(verb, wildcards)))
+    return study.tooling(STEPS[verb].needs.tooling(get_place(verb, wildcards)))
 
 
 def get_environment(verb):
@@ -179,11 +179,11 @@ def get_environment(verb):
         own = tooling["engine"], tooling["accelerator"], tooling["environment"]
         return ENVIRONMENT if own == ("tensorflow", "cpu", "") else None
 
-    return get_it if STEPS[verb].tooling else ENVIRONMENT
+    return get_it if STEPS[verb].needs.tooling else ENVIRONMENT
 
 
 def get_threads(verb):
-    return (lambda wildcards: get_tooling(verb, wildcards)["threads"]) if STEPS[verb].tooling else 1
+    return (lambda wildcards: get_tooling(verb, wildcards)["threads"]) if STEPS[verb].needs.tooling else 1
 
 
 def get_memory(wildcards, attempt):
@@ -212,10 +212,10 @@ def get_resources(verb):
         return get_tooling(verb, wildcards)["gpu_model"]
 
     def get_minutes(wildcards, attempt):
-        return step.minutes(study, get_place(verb, wildcards)) * attempt
+        return step.needs.minutes(study, get_place(verb, wildcards)) * attempt
 
-    of_tooling = {"gpu": get_gpus, "gpu_model": get_gpu_model, "mem_mb": get_memory} if step.tooling else {}
-    return of_tooling | ({"runtime": get_minutes} if step.minutes else {})
+    of_tooling = {"gpu": get_gpus, "gpu_model": get_gpu_model, "mem_mb": get_memory} if step.needs.tooling else {}
+    return of_tooling | ({"runtime": get_minutes} if step.needs.minutes else {})
 
 
 def get_arguments(verb):
@@ -223,7 +223,7 @@ def get_arguments(verb):
     step = STEPS[verb]
 
     def get_them(wildcards, input, output):
-        kinds = (wildcards, step.place._fields), (input, step.reads), (output, step.writes)
+        kinds = (wildcards, step.where.place._fields), (input, step.reads), (output, step.writes)
         found = []
         for values, names in kinds:
             for name in names:

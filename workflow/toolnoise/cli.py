@@ -18,6 +18,7 @@ VERBS = {
     "run": "toolnoise.verbs.run",
     "status": "toolnoise.analyses.estimate.verbs.status",
     "summary": "toolnoise.verbs.summary",
+    "rules": "toolnoise.verbs.rules",
     "audit": "toolnoise.verify.verbs.audit",
     "diff": "toolnoise.verify.verbs.diff",
     "rebuild": "toolnoise.verify.verbs.rebuild",

@@ -21,6 +21,7 @@ from toolnoise.base import program
 from toolnoise.base.children import wait_or_kill
 from toolnoise.steps import CONFIGURE, STEPS
 from toolnoise.study import environments, grid, programs
+from toolnoise.study.cells import Training
 from toolnoise.training.network import emulated_noise
 from toolnoise_warm import messages
 from toolnoise_warm.messages import Message
@@ -122,8 +123,8 @@ def _imports(options: Namespace) -> tuple[dict[str, Any], dict[str, str]]:
     tooling, varying = spec["hardware"], spec["variant"]["varying"]
     if name := environments.of({"spec": spec}):
         raise Refused(f"it computes in the environment {name}")
-    if verb == "measure-speed":
-        raise Refused("it measures how long a start takes")
+    if cold := STEPS[verb].needs.cold:
+        raise Refused(cold)
     if tooling["engine"] == programs.ENGINE:
         raise Refused("it runs a program, or reads what one has left")
     if tooling["accelerator"] != "cpu":
@@ -133,7 +134,7 @@ def _imports(options: Namespace) -> tuple[dict[str, Any], dict[str, str]]:
         raise Refused(f"{tooling['engine']} is not known to survive a fork")
     if "impl" in varying and not emulated_noise(spec):
         raise Refused("noise that is not emulated needs a process of its own")
-    if verb == "train" and not varying and place.seed == study.seeds[place.cell][0]:
+    if isinstance(place, Training) and not varying and place.seed == study.seeds[place.cell][0]:
         raise Refused("the first run of a Control cell, for the control gate to compare the others with")
     imports = {"tooling": tooling, "deterministic": "impl" not in varying}
     return imports, engine.variables(**imports) | {"engine": tooling["engine"]}

@@ -18,9 +18,9 @@ def folder_of(spec: dict[str, Any]) -> Path:
     return Path(spec["model"]["adopted"]) / str(spec["seed"])
 
 
-def files_of(spec: dict[str, Any]) -> list[dict[str, Any]]:
+def files_of(parameters: dict[str, Any], _out: str) -> list[dict[str, Any]]:
     """The files of an outcome, each with its digest and its size."""
-    paths = [folder_of(spec) / name for name in outcome_files.FILES]
+    paths = [folder_of(parameters["spec"]) / name for name in outcome_files.FILES]
     return [
         {"path": str(path), "sha256": sha256(path), "bytes": path.stat().st_size} for path in paths if path.is_file()
     ]

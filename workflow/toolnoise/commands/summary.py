@@ -1,4 +1,4 @@
-"""The summary of a finished study: one line per cell, and the verdicts on claims."""
+"""The summary of a finished study: one line per cell, and what its analyses add."""
 
 import math
 from collections.abc import Iterator
@@ -9,8 +9,7 @@ from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.printing import aligned
 from toolnoise.measures import control_gate
 from toolnoise.metrics.stability import STABILITY
-from toolnoise.study import layout
-from toolnoise.study.analyses import adding
+from toolnoise.study import analyses, layout
 from toolnoise.study.cells import Cell
 from toolnoise.study.study import Study
 from toolnoise.study.variants import variant
@@ -20,7 +19,7 @@ SHOWN = ("accuracy_mean", "accuracy_sd", "churn", "l2_unit")
 
 
 def as_text(study: Study) -> str:
-    """A table with accuracy, churn, weight distance and the control gate, the path of the page, and the verdicts."""
+    """A table with accuracy, churn, weight distance and the control gate, the page's path, and lines of analyses."""
     rows = [("model", "data set", "hardware", "variant", "runs", "accuracy %", "churn %", "L2 (unit)", "control")]
     lines = aligned(rows + [_row(cell) for cell in _cells(study)])
     lines += _others(study)
@@ -32,21 +31,21 @@ def as_text(study: Study) -> str:
     if adopted:
         lines.append(f"adopted, how they were made is not known here: {', '.join(adopted)}")
     lines.append(f"the page: {study.path(layout.PAGE)}")
-    for module in adding("summary"):
-        lines += module.lines(study)
+    for analysis in analyses.adding("summary_lines"):
+        lines += analysis.lines(study)
     return "\n".join(lines)
 
 
 def as_json(study: Study) -> dict[str, Any]:
     """The same as plain values, in fractions. What is undefined is null."""
-    found = {
+    values = {
         "cells": list(_cells(study)),
         "emulated": list(study.emulated()),
         "page": study.path(layout.PAGE),
     }
-    for module in adding("summary"):
-        found |= module.values(study)
-    return found
+    for analysis in analyses.adding("summary_lines"):
+        values |= analysis.values(study)
+    return values
 
 
 def _cells(study: Study) -> Iterator[dict[str, Any]]:

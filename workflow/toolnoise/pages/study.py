@@ -28,16 +28,16 @@ class Page(NamedTuple):
     """What a page is made from.
 
     `cells` are [model, dataset, hardware, variant, seeds], `emulated` the toolings whose noise is emulated, `metrics`
-    the metric files of the whole study by kind. A figure has its name, whether it is a picture, its files by format,
-    its data, its notebook and its caption. `files` are those that are there, by their places in the study: an
-    unfinished study, or one of older code, lacks some.
+    the metric files of the whole study, each [kind, file]. A figure has its name, whether it is a picture, its files,
+    each [format, file], its data, its notebook and the file of its caption. `files` are those that are there, by their
+    places in the study: an unfinished study, or one of older code, lacks some.
     """
 
     study: str
     cells: Sequence[Sequence[Any]]
     emulated: Sequence[str]
     figures: Sequence[Mapping[str, Any]]
-    metrics: Mapping[str, str]
+    metrics: Sequence[Sequence[str]]
     files: Mapping[str, Path]
 
     @property
@@ -48,7 +48,7 @@ class Page(NamedTuple):
     @property
     def shown(self) -> list[Mapping[str, Any]]:
         """The figures and tables that are there."""
-        return [one for one in self.figures if {*one["files"].values(), one["notebook"]} <= self.files.keys()]
+        return [one for one in self.figures if {one["notebook"], *dict(one["files"]).values()} <= self.files.keys()]
 
 
 def show(shows: Sequence[str], gates: Sequence[str], out: str | Path, out_tables: str | Path, **about: Any) -> None:
@@ -90,7 +90,7 @@ def first(page: Page, logs: str) -> dict[str, Any]:
             for cell, rows in found.items()
             if cell in seeds
         ],
-        "figures": [{**one, "caption": caption(one["caption"], page.study)} for one in page.shown],
+        "figures": [_figure(one, page.study) for one in page.shown],
         "logs": logs,
     }
     for module in analyses.adding("page"):
@@ -101,11 +101,11 @@ def first(page: Page, logs: str) -> dict[str, Any]:
 def all_tables(page: Page) -> dict[str, Any]:
     """Every table of a notebook, and the metric files that have no other place on the page."""
     rendered = {
-        one["name"]: tables.rendered(page.files[one["files"]["html"]]) for one in page.shown if not one["picture"]
+        one["name"]: tables.rendered(page.files[dict(one["files"])["html"]]) for one in page.shown if not one["picture"]
     }
     return rendered | {
         f"metrics-{kind}": tables.measured(page.files[name], name)
-        for kind, name in page.metrics.items()
+        for kind, name in page.metrics
         if kind not in NO_TABLE and name in page.files
     }
 
@@ -116,6 +116,11 @@ def caption(file: str, study: str) -> str:
     text = text.replace('{{ snakemake.config["study"] }}', study)
     text = re.sub(r"`([^`<]+) <[^>]+>`_", r"\1", text)
     return " ".join(re.sub(r"``|(?<!\w)\*|\*(?!\w)", "", text).split())
+
+
+def _figure(one: Mapping[str, Any], study: str) -> dict[str, Any]:
+    shown = {key: one[key] for key in ("name", "picture", "data", "notebook")}
+    return shown | {"files": dict(one["files"]), "caption": caption(one["caption"], study)}
 
 
 def _gates(page: Page) -> dict[Cell, bool | None]:

@@ -19,7 +19,7 @@ from toolnoise.base.printing import escaped
 from toolnoise.record import envelope, left_out, statements
 from toolnoise.record.left_out import Listed
 from toolnoise.record.statements import FOLDER, SUFFIX, Artifact, Statement
-from toolnoise.steps import ROOT
+from toolnoise.steps import ROOTS
 from toolnoise.study import config, layout
 from toolnoise.study import grid as studies
 from toolnoise.study.study import Study
@@ -129,7 +129,7 @@ class Results:
 
 def is_root(statement: Statement) -> bool:
     """Whether a statement has the digests of the others: that of the audit's part, in earlier results of the page."""
-    return statement.verb in (ROOT, "write-page") and statement.chain is not None
+    return statement.verb in ROOTS and statement.chain is not None
 
 
 def load(folder: str | Path) -> Results:

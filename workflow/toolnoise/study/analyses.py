@@ -1,8 +1,8 @@
 """What stands beside the kernel and adds to it: folders of `analyses/` and rooms, found by listing them.
 
 The kernel knows none of them by name. It asks for what they add: jobs (`rows`), kinds of figures (`kinds`), dumps of
-a cell that an estimate counts (`dumps`), keys of the schema (`schema`), checks of a configuration (`checks`), and what
-the page of a study shows (`page`).
+a cell that an estimate counts (`dumps`), keys of the schema (`schema`), checks of a configuration (`checks`), what the
+page of a study shows (`page`), and lines of the summary (`summary_lines`).
 """
 
 import functools

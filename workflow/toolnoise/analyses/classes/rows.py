@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from toolnoise.steps.reads import DATA
-from toolnoise.steps.step import Step
+from toolnoise.steps.step import Step, Where, Work, metric
 from toolnoise.steps.table import with_sources
 from toolnoise.study.catalogue import KINDS
 from toolnoise.study.cells import Dataset
@@ -22,13 +22,12 @@ ROWS = {
     "name-classes": Step(
         "name_classes",
         "write the names that a data set's files give its classes",
-        place=Dataset,
-        places=_with_names,
+        where=Where(
+            Dataset, _with_names, "datasets", "a data set from files, without the key classes, in a figure by class"
+        ),
         parameters=lambda _, place: {"dataset": place.dataset},
         reads=DATA,
-        writes={"out": "results/{study}/metrics/labels/{dataset}.csv"},
-        work="toolnoise.analyses.classes.naming:write",
-        wanted=("datasets", "a data set from files, without the key classes, in a figure by class"),
-        metrics={"out": ("labels", "toolnoise.analyses.classes.naming:LABELS")},
+        writes={"out": metric("labels", "{dataset}", "toolnoise.analyses.classes.naming")},
+        work=Work("toolnoise.analyses.classes.naming:write"),
     ),
 }

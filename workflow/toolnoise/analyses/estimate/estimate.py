@@ -23,7 +23,7 @@ from toolnoise.base.printing import aligned, size, span
 from toolnoise.datasets import official, prepared
 from toolnoise.engines.serving import why_not
 from toolnoise.epoch_plan import cycles, steps_per_epoch
-from toolnoise.steps import STEPS
+from toolnoise.steps import STEPS, writing
 from toolnoise.study import config, layout
 from toolnoise.study.analyses import Dump, adding
 from toolnoise.study.cells import MODES, Cell, Dataset, Profile
@@ -118,7 +118,7 @@ def _measure_one(study: Study, file: str, cell: Cell) -> str:
     verbs = [["measure-speed", *names, "--data", data, "--out", study.path(layout.SPEED, cell)]]
     if not Path(data).exists():
         verbs.insert(0, ["prepare", "--dataset", cell.dataset, "--out", data])
-        if Dataset(cell.dataset) in set(STEPS["fetch"].places(study)):
+        if Dataset(cell.dataset) in set(STEPS["fetch"].where.all(study)):
             verbs.insert(0, ["fetch", "--dataset", cell.dataset, "--out", study.path(layout.SOURCES, cell)])
     for verb, *arguments in verbs:
         command = program.python("toolnoise.cli", verb, "--study", file, *arguments)
@@ -213,16 +213,17 @@ def _tooling(study: Study, name: str, tasks: list[Workload]) -> Tooling:
 
 def _jobs(study: Study) -> dict[str, int]:
     """The number of jobs, in groups for people."""
-    counts = {verb: sum(1 for _ in step.places(study)) for verb, step in STEPS.items()}
-    dumps = [verb for verb, step in STEPS.items() if step.record == "index"]
-    measures = [verb for verb in STEPS if verb.startswith("measure") and verb != "measure-speed"]
+    counts = {verb: sum(1 for _ in step.where.all(study)) for verb, step in STEPS.items()}
+    dumps = [verb for verb, step in STEPS.items() if step.record.option == "index"]
+    measuring = (verb for verb, step in STEPS.items() if any(write.metric for write in step.writes.values()))
+    measures = [verb for verb in measuring if STEPS[verb].where.place is not Dataset]
     return {
-        "data sets": counts["prepare"] + counts["gather-labels"],
+        "data sets": sum(counts[verb] for verb in writing(layout.DATA)),
         "trainings": counts["train"] + counts["run-program"],
         "predictions": sum(counts[verb] for verb in dumps if "logits" in STEPS[verb].writes),
         "layers": counts["dump-layers"],
         "profiles": counts["profile"],
-        "checks and measures": sum(counts[verb] for verb in ("check-control", "check-program", *measures)),
+        "checks and measures": sum(counts[verb] for verb in (*writing(layout.GATE), *measures)),
         "figures and tables": counts["render"],
     }
 

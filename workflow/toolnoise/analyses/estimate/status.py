@@ -20,7 +20,7 @@ from toolnoise.analyses.estimate import run_time
 from toolnoise.base import log, session
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import aligned, span
-from toolnoise.steps import STEPS
+from toolnoise.steps import STEPS, table
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell, Place, Training
 from toolnoise.study.study import Study
@@ -33,8 +33,7 @@ FAILURES_SHOWN = 20
 
 
 # What makes the dump and the metrics of a cell, by the kind of its runs.
-DUMPS = ("predict", "dump-outcomes")
-MEASURES = ("measure", "measure-program", "measure-outcomes")
+DUMPS, MEASURES = steps.writing(layout.LOGITS), steps.writing(table.STABILITY.pattern)
 
 
 class Watched(NamedTuple):
@@ -112,7 +111,7 @@ def status(study: Study) -> Status:
     for verb in (verb for verb in STEPS if verb != steps.CONFIGURE):
         found[verb] = {}
         for place, job in _jobs(study, verb):
-            trains = STEPS[verb].place is Training
+            trains = STEPS[verb].where.place is Training
             at = _train_at(study, place, job, workers) if trains else _at(job, workers)
             if trains:
                 trainings[place.cell].append(at)
@@ -195,7 +194,7 @@ def _overall(found: Status) -> str:
 def _jobs(study: Study, verb: str) -> Iterator[tuple[Place, Watched]]:
     """The jobs of a step, each with its place."""
     step, pattern = STEPS[verb], STEPS[verb].log(verb)
-    for place in step.places(study):
+    for place in step.where.all(study):
         wildcards = tuple(str(getattr(place, name)) for name in step.wildcards())
         rule = step.rule if "{" not in step.rule else steps.rule(verb, step.parameters(study, place))
         result = steps.result(verb, study, place)

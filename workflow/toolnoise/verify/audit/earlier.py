@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Iterator
 
 from toolnoise.record.tree import Tree
-from toolnoise.steps import ROOT, Job
+from toolnoise.steps import PAGE, Job
 from toolnoise.study import layout
 
-PAGE = "write-page"
 # What that job wrote, by its options.
 WROTE = {
     "out": layout.PAGE,
@@ -22,9 +21,10 @@ def jobs(tree: Tree, now: Iterable[Job]) -> Iterator[Job]:
     if shown is None or shown.statement.verb != PAGE:
         yield from now
         return
+    outputs = tuple((pattern.format(study=tree.name), option) for option, pattern in WROTE.items())
+    wrote = {name for name, _ in outputs}
     for job in now:
         if job.verb == PAGE:
-            outputs = tuple((pattern.format(study=tree.name), option) for option, pattern in WROTE.items())
             yield job._replace(parameters={"study": tree.name}, outputs=outputs)
-        elif job.verb not in ("compare-cells", ROOT):
+        elif wrote.isdisjoint(name for name, _ in job.outputs):
             yield job

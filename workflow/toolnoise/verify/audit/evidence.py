@@ -36,6 +36,9 @@ ODD = (
     OSError,
 )
 
+# The verbs whose runs have their draws from here.
+DRAWN = tuple(verb for verb, step in steps.STEPS.items() if step.record.drawn)
+
 # A rule's findings: an artifact, by its name in statements, and what is wrong with it.
 Found = Iterator[tuple[str, str]]
 
@@ -127,7 +130,7 @@ class Evidence:
         """The facts of every readable run, and for the others why they cannot be read."""
         facts, damaged = [], []
         for stated in self.tree.statements:
-            if stated.statement.verb == "train":
+            if stated.statement.verb in DRAWN:
                 record = next((one.name for one in stated.statement.outputs if one.role == "record"), at(stated))
                 try:
                     one = self.run(record)

@@ -290,7 +290,7 @@ def _run(graph: Graph, stated: tuple[Stated, ...], agents: list[str]) -> None:
             if needed.kind not in (INPUT, *PROGRAM, COMMIT):
                 graph.link(run, "object", _example(graph, WORKFLOW, "input", needed))
         for output in one.outputs:
-            if one.verb == "configure":
+            if one.verb == steps.CONFIGURE:
                 graph.link(run, "object", graph.known(output))
             elif (output.name, output.sha256) not in read:
                 graph.link(run, "result", _example(graph, WORKFLOW, "output", output))

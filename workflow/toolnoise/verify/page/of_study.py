@@ -69,7 +69,7 @@ def _machines(found: Tree) -> Iterator[str]:
     """Each tooling with the number of its runs, what computed them and on how many machines."""
     seen: dict[str, list[Mapping[str, Any]]] = {}
     for stated in found.statements:
-        if STEPS[stated.statement.verb].place is Training:
+        if STEPS[stated.statement.verb].where.place is Training:
             name = stated.statement.parameters["spec"]["hardware"]["name"]
             seen.setdefault(name, []).append(stated.statement.observed)
     for name, observed in seen.items():

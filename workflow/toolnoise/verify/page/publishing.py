@@ -13,7 +13,7 @@ from toolnoise.pages.document import document, part
 from toolnoise.pages.study import Page
 from toolnoise.record import tree
 from toolnoise.record.tree import Tree
-from toolnoise.steps import STEPS
+from toolnoise.steps import PAGE, STEPS
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell, Whole
 from toolnoise.training import runs
@@ -56,9 +56,7 @@ def publish(
         unsafe.refuse(((path, root / path) for path in kept.files), no_credentials)
     names = anonymous.secrets(kept) if hide else set()
     plain: Callable[[Any], Any] = (lambda value: anonymous.without(value, names)) if hide else lambda value: value
-    page = Page(
-        **STEPS["write-page"].parameters(found.study, Whole()), files={path: root / path for path in kept.files}
-    )
+    page = Page(**STEPS[PAGE].parameters(found.study, Whole()), files={path: root / path for path in kept.files})
     with filling(out) as folder:
         copied, left_out = _copied(page, found, folder, names if hide else None)
         verdict = of_study.verdict(audit, signers) | {"left_out": left_out}
@@ -119,7 +117,7 @@ def _copied(page: Page, found: Tree, out: Path, names: set[str] | None) -> tuple
     """Copy what the page links to; with `names`, nothing that has one of them. The number copied, and what was not."""
     wanted: dict[str, None] = {}
     for figure in page.shown:
-        wanted |= dict.fromkeys([*figure["files"].values(), *figure["data"], figure["notebook"]])
+        wanted |= dict.fromkeys([*dict(figure["files"]).values(), *figure["data"], figure["notebook"]])
     wanted |= dict.fromkeys(str(found.inside(name)) for name in steps.summaries(found.study))
     copied, left_out = 0, []
     for name in wanted:

@@ -140,7 +140,7 @@ def _files(step: Step, statement: Statement) -> dict[str, Any]:
     for one in (*statement.inputs, *statement.outputs):
         _place(one.name)
         by_role.setdefault(one.role, []).append(one.name)
-    given: dict[str, Any] = {name: ASIDE[name] for name in step.aside}
+    given: dict[str, Any] = {name: ASIDE[name] for name in step.work.aside}
     for option in (*step.reads, *step.writes):
         if option == "read":
             given[option] = [
@@ -212,7 +212,7 @@ def _made_again(made: Made, one: Artifact, scratch: Path, again: dict[str, Path]
 
 
 def _sources(statement: Statement) -> list[dict[str, Any]]:
-    return sources.sources(statement.parameters["entry"]) if statement.verb == "prepare" else []
+    return sources.sources(statement.parameters["entry"]) if "entry" in statement.parameters else []
 
 
 def _place(name: str) -> PurePosixPath:
@@ -264,7 +264,7 @@ def _perform(statement: Statement, given: dict[str, Any], folder: Path, scratch:
     path = os.pathsep.join(filter(None, (str(package), os.environ.get("PYTHONPATH"))))
     with log.open("wb") as output:
         # A training prints its progress after every epoch.
-        out = sys.stderr.fileno() if STEPS[statement.verb].place is Training else output
+        out = sys.stderr.fileno() if STEPS[statement.verb].where.place is Training else output
         variables = {**_variables(statement), "PYTHONPATH": path}
         done = subprocess.run(command, cwd=folder, env=variables, stdout=out, stderr=output)
     if done.returncode == 0:
@@ -340,7 +340,7 @@ def _output(made: Made, one: Artifact, again: Path) -> tuple[bool, str]:
 
 def _parted(made: Made, folder: Path) -> list[str]:
     """Where a training that differs first departed from the one here."""
-    if STEPS[made.statement.verb].place is not Training:
+    if STEPS[made.statement.verb].where.place is not Training:
         return []
     record = next(one.name for one in made.statement.outputs if one.role == "record")
     try:

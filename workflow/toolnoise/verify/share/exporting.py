@@ -50,7 +50,11 @@ def export(
     contents = {sharing.statement_name(job): content for job, content in found.values()}
     read = {name for job, _ in found.values() for name, _ in job.inputs}
     for job in jobs:
-        if job.verb == sharing.DATA and job.outputs[0][0] in read and (content := _as_expected(here, job)) is not None:
+        if (
+            job.verb in sharing.STATED
+            and job.outputs[0][0] in read
+            and (content := _as_expected(here, job)) is not None
+        ):
             contents[sharing.statement_name(job)] = content
     if here.top:
         contents[here.named(here.top.path)] = _root(here.root / here.top.path)

@@ -138,7 +138,7 @@ class _Incoming:
         member = next(members, None)
         while member and member.name in jobs:
             job = jobs.pop(member.name)
-            largest = largest_root if job.verb in (steps.ROOT, "write-page") else sharing.largest_statement(job)
+            largest = largest_root if job.verb in steps.ROOTS else sharing.largest_statement(job)
             if member.size > largest:
                 raise self._refusal(member.name, f"has {member.size} bytes", f"at most {largest}")
             content = b"".join(member.chunks)
@@ -157,7 +157,7 @@ class _Incoming:
             if sharing.travels(job):
                 self.coming[member.name] = Coming(job, statement, signed.sha256())
                 self._write(member.name, [content])
-            elif job.verb == sharing.DATA:
+            elif job.verb in sharing.STATED:
                 self._check_here(member.name, statement.outputs[0])
             else:
                 raise self._refusal(member.name, "can be made anywhere from runs", "results that are made on a tooling")
@@ -199,7 +199,7 @@ class _Incoming:
 
     def _check_code(self, name: str, one: Coming) -> None:
         job, parameters = STEPS[one.job.verb], one.job.parameters
-        here = code_digest.sources(*job.modules(parameters), files=job.files(parameters))
+        here = code_digest.sources(*job.modules(parameters), files=job.work.files(parameters))
         there = {read.name: read.sha256 for read in one.statement.dependencies if read.kind in (CODE, RESOURCE)}
         for file in sorted(here.keys() | there.keys()):
             if here.get(file) != there.get(file):

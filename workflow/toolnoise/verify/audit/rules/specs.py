@@ -4,7 +4,7 @@ from toolnoise import streams
 from toolnoise.base.noise_sources import DRAW, OPTIONAL, draws
 from toolnoise.record.statements import Statement
 from toolnoise.steps import STEPS, outputs
-from toolnoise.study.cells import MODES
+from toolnoise.study.cells import MODES, Profile
 from toolnoise.study.variants import Variant, variant
 from toolnoise.verify.audit.evidence import Evidence, Found, differences, each
 
@@ -24,7 +24,7 @@ def path_says_the_spec(evidence: Evidence, statement: Statement) -> Found:
 @each
 def records_agree(evidence: Evidence, statement: Statement) -> Found:
     """The record of a result has the spec and the observations in its statement."""
-    role = STEPS[statement.verb].record if statement.verb in STEPS else ""
+    role = STEPS[statement.verb].record.option if statement.verb in STEPS else ""
     name = next((one.name for one in statement.outputs if one.role == role), None)
     if not role or name is None:
         return
@@ -67,7 +67,8 @@ def keys_follow(_evidence: Evidence, statement: Statement) -> Found:
         return
     spec, name = statement.parameters["spec"], statement.outputs[0].name
     given = spec["variant"]
-    known = Variant(MODES[given["name"]]) if statement.verb == "profile" else variant(given["name"])
+    of_mode = statement.verb in STEPS and STEPS[statement.verb].where.place is Profile
+    known = Variant(MODES[given["name"]]) if of_mode else variant(given["name"])
     if known is None:
         yield name, f"there is no variant {given['name']!r}"
         return

@@ -1,4 +1,4 @@
-"""What the summary of a study says of claims."""
+"""What `toolnoise summary` says of claims: the verdicts of a study."""
 
 from pathlib import Path
 from typing import Any
@@ -6,12 +6,13 @@ from typing import Any
 import pandas as pd
 
 from toolnoise.analyses.claims import judging, sentences
+from toolnoise.analyses.claims.judging import WHOLE
 from toolnoise.study import layout
 from toolnoise.study.study import Study
 
 
 def lines(study: Study) -> list[str]:
-    """The verdicts for people."""
+    """The verdicts as lines of text."""
     verdicts = _verdicts(study)
     if verdicts is None:
         return ["no verdicts on claims yet: snakemake claims"]
@@ -19,10 +20,12 @@ def lines(study: Study) -> list[str]:
 
 
 def values(study: Study) -> dict[str, Any]:
-    """The same as plain values; null before there are verdicts."""
-    verdicts, shown = _verdicts(study), ["paper", "claim", "says", "side", "verdict"]
-    whole = None if verdicts is None else verdicts.loc[verdicts["part"] == judging.WHOLE, shown].to_dict("records")
-    return {"claims": whole}
+    """The verdicts as plain values; null before there are any."""
+    verdicts = _verdicts(study)
+    if verdicts is None:
+        return {"claims": None}
+    whole = verdicts[verdicts["part"] == WHOLE]
+    return {"claims": whole[["paper", "claim", "says", "side", "verdict"]].to_dict("records")}
 
 
 def _verdicts(study: Study) -> pd.DataFrame | None:
