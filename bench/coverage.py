@@ -19,14 +19,14 @@ from two_spreads import brown_forsythe, equivalence, f_test, permutation_test
 
 from toolnoise.analyses.remedies.metric import Measured, measure, reduction
 from toolnoise.base.noise_sources import ALGORITHMIC
-from toolnoise.measures.draws import churns, grouped
-from toolnoise.metrics.churn import pairwise_churn
-from toolnoise.metrics.components import PARTS
-from toolnoise.metrics.components import rows as component_rows
-from toolnoise.metrics.declared import METRICS
-from toolnoise.metrics.example_churn import ExampleChurn
-from toolnoise.metrics.groups import Rate, of_difficulty, of_size, rates, unlike
-from toolnoise.metrics.ratios import Runs, ratios
+from toolnoise.formulas.churn import pairwise_churn
+from toolnoise.formulas.declared import METRICS
+from toolnoise.formulas.example_churn import ExampleChurn
+from toolnoise.formulas.groups import Rate, of_difficulty, of_size, rates, unlike
+from toolnoise.formulas.ratios import Runs, ratios
+from toolnoise.formulas.variance_components import PARTS
+from toolnoise.formulas.variance_components import rows as component_rows
+from toolnoise.measures.by_draw import churns, grouped
 from toolnoise.stats.components import components
 from toolnoise.stats.estimates import (
     UNDEFINED,

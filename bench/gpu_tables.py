@@ -12,8 +12,8 @@ from toolnoise.analyses.overhead.metric import OVERHEAD
 from toolnoise.base import files, metric_files
 from toolnoise.base.printing import aligned
 from toolnoise.datasets.counting import COUNTS
-from toolnoise.metrics.frameworks import FRAMEWORKS
-from toolnoise.metrics.stability import STABILITY
+from toolnoise.formulas.frameworks import FRAMEWORKS
+from toolnoise.formulas.stability import STABILITY
 from toolnoise.steps import Job
 from toolnoise.study import layout
 from toolnoise.study.study import Study, is_deterministic

@@ -24,7 +24,7 @@ from toolnoise import steps
 from toolnoise.base import metric_files
 from toolnoise.base.files import write_text
 from toolnoise.comparison.cells import MOST
-from toolnoise.metrics import declared
+from toolnoise.formulas import declared
 from toolnoise.pages import cells, tables
 from toolnoise.pages import study as study_page
 from toolnoise.pages.document import document, part

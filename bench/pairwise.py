@@ -37,10 +37,10 @@ from typing import Any
 import numpy as np
 
 from toolnoise.base import arrays
-from toolnoise.metrics.accuracy import predictions
-from toolnoise.metrics.churn import churn
-from toolnoise.metrics.correlation import pearson_distances, spearman_distances
-from toolnoise.metrics.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
+from toolnoise.formulas.accuracy import predictions
+from toolnoise.formulas.churn import churn
+from toolnoise.formulas.correlation import pearson_distances, spearman_distances
+from toolnoise.formulas.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
 
 RUNS, EXAMPLES, CLASSES = 100, 10_000, 10
 MANY = 1_000  # runs, to see how time grows

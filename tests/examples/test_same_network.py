@@ -7,7 +7,7 @@ import yaml
 
 from toolnoise.base import metric_files
 from toolnoise.base.program import ROOT
-from toolnoise.metrics.stability import STABILITY
+from toolnoise.formulas.stability import STABILITY
 
 SEEDS = 6
 MEASURES = ("accuracy_mean", "accuracy_sd", "churn", "l2_unit")

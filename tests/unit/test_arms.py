@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from toolnoise.comparison import arms
+from toolnoise.comparison import read_arms
 from toolnoise.comparison.prediction_files import Labels
 
 LABELS = np.array([0, 1, 2, 1, 0])
@@ -20,7 +20,7 @@ def folder(tmp_path):
 
 
 def read(*given, source="y.npy"):
-    return arms.read([str(one) for one in given], Labels(str(source), LABELS, len(LABELS)))
+    return read_arms.read([str(one) for one in given], Labels(str(source), LABELS, len(LABELS)))
 
 
 def test_a_folder_a_pattern_and_what_a_shell_makes_of_it_are_the_same_runs(folder, monkeypatch):
@@ -59,7 +59,7 @@ def test_what_is_no_arm_is_refused(folder, tmp_path_factory, refused):
 def test_more_is_not_assumed_than_can_be(folder, refused):
     three, two, one = read(folder), read(*sorted(folder.glob("*.npy"))[:2]), read(folder / "run0.npy")
     known = three._replace(drawn=[{}] * 3, file="known.npy")
-    arms.require_comparable([three, three], True, False)
+    read_arms.require_comparable([three, three], True, False)
     for of, options, line in (
         ([three, two], (True, False), "--paired: found 3, 2 runs; equal numbers of runs"),
         ([three, three], (True, True), "--paired: found --same-start, too; one of them"),
@@ -67,4 +67,4 @@ def test_more_is_not_assumed_than_can_be(folder, refused):
         ([one, one, one], (False, False), "ARMS: found 3 methods of one run each; quote the pattern: 'a/*.npy', or"),
         ([three] * 27, (False, False), "ARMS: found 27 arms; at most 26"),
     ):
-        assert line in refused(arms.require_comparable, of, *options)
+        assert line in refused(read_arms.require_comparable, of, *options)

@@ -7,7 +7,7 @@ from toolnoise.analyses.overhead.metric import OVERHEAD
 from toolnoise.analyses.published import draw as beside_published
 from toolnoise.analyses.published.agreement import mean_range, sd_range
 from toolnoise.analyses.published.draw import Conditions
-from toolnoise.metrics.stability import STABILITY
+from toolnoise.formulas.stability import STABILITY
 from toolnoise.stats.estimates import Estimate
 from toolnoise.study import published
 

@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 import yaml
 
-from toolnoise.base import command_line, files, program
+from toolnoise.base import command_words, files, program
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.checking import contract
 
@@ -61,12 +61,12 @@ def test_the_job_is_as_its_schema_says(job, tmp_path):
 
 
 def test_values_stay_within_their_words(job):
-    words = command_line.words("""train --seed={init} --out "{out}" --json '{"a": 1}' ${HOME} {A}""")
+    words = command_words.words("""train --seed={init} --out "{out}" --json '{"a": 1}' ${HOME} {A}""")
     mine = job("control", 1)
-    filled = command_line.filled(words, contract.values(mine))
+    filled = command_words.filled(words, contract.values(mine))
     assert filled[1:4] == [f"--seed={mine['seeds']['init']}", "--out", mine["out"]]
     assert filled[4:] == ["--json", '{"a": 1}', "${HOME}", "{A}"]
-    assert command_line.placeholders(words) == ["init", "out"]
+    assert command_words.placeholders(words) == ["init", "out"]
     said = subprocess.run([sys.executable, "-c", "import sys; print(sys.argv[1])", filled[3]], stdout=-1, text=True)
     assert said.stdout == f"{mine['out']}\n"
 
@@ -84,4 +84,4 @@ def test_values_stay_within_their_words(job):
     ],
 )
 def test_bad_commands_are_refused(command, line, refused):
-    assert refused(command_line.words, command) == line
+    assert refused(command_words.words, command) == line

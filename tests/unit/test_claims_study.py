@@ -14,7 +14,7 @@ from toolnoise.analyses.claims import judging, sentences
 from toolnoise.analyses.claims.judging import CERTAIN, CLAIMS, OPEN, REFUTED, SUPPORTED
 from toolnoise.base.noise_sources import SOURCES
 from toolnoise.datasets.counting import COUNTS
-from toolnoise.metrics.per_run import RUNS
+from toolnoise.formulas.per_run import RUNS
 from toolnoise.study import config, layout
 from toolnoise.study.cells import Whole
 
@@ -132,7 +132,7 @@ def jackknife(without):
 
 def test_a_run_moves_churn_by_all_its_pairs():
     from toolnoise.analyses.claims.arms import Subject, of_study
-    from toolnoise.metrics.per_run import mean_churns
+    from toolnoise.formulas.per_run import mean_churns
 
     predicted = np.random.default_rng(3).integers(0, 3, (5, 40))
     rows = list(runs_of("algo", mean_churns(predicted), metric="churn"))
@@ -151,7 +151,7 @@ def test_distances_of_weights_are_judged_from_those_of_each_run():
     ]
     assert judged(claimed(**l2), *rows)[0]["verdict"] == SUPPORTED
     from toolnoise.analyses.claims.arms import of_study
-    from toolnoise.metrics.stability import STABILITY
+    from toolnoise.formulas.stability import STABILITY
 
     row = ("small", "digits", "cpu", "algo", "l2_unit", "all", 1.4, 1.3, 1.5, 5, 0)
     arm = of_study("l2_unit", {"stability": pd.DataFrame([row], columns=list(STABILITY))})
@@ -206,7 +206,7 @@ def test_a_trend_follows_the_training_examples_of_a_group_across_data_sets():
 )
 def test_an_sd_beyond_independent_errors_is_their_ratio_by_numpy_alone(draw):
     from toolnoise.analyses.claims.arms import Subject, of_study
-    from toolnoise.measures.draws import grouped, independent_variances
+    from toolnoise.measures.by_draw import grouped, independent_variances
 
     wrong = np.random.default_rng(5).random((8, 60)) < np.random.default_rng(6).normal(0.3, 0.1, (8, 1))
     units = [

@@ -48,7 +48,7 @@ def change(path):
         ("toolnoise.datasets.readers.folder", "datasets/archives.py"),
         ("toolnoise.training.loop", "engines/__init__.py"),  # a package
         ("toolnoise.measures.cell", "stats/estimates.py"),
-        ("toolnoise.measures.cell", "metrics/stability.py"),
+        ("toolnoise.measures.cell", "formulas/stability.py"),
         (ENGINE, "models/dropout.py"),  # inside a function
         (ENGINE, "engines/environment.py"),
         ("toolnoise.models.smallcnn", "models/smallcnn.py"),
@@ -66,7 +66,7 @@ def test_a_change_to_what_a_module_imports_changes_its_digest(module, changed, p
         ("toolnoise.training.loop", "figures/style.py"),
         ("toolnoise.training.loop", "dumps/prediction_dump.py"),  # imports training, not the other way round
         ("toolnoise.training.loop", "engines/tensorflow.py"),  # named by the spec, and added from there
-        ("toolnoise.training.loop", "metrics/churn.py"),
+        ("toolnoise.training.loop", "formulas/churn.py"),
         ("toolnoise.measures.control_gate", "stats/spread.py"),
         ("toolnoise.figures.render", "training/loop.py"),
         ("toolnoise.base.metric_files", "streams.py"),

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from toolnoise.analyses.classes import draw as classes
-from toolnoise.metrics.stability import STABILITY, of_all_draws, of_classes
-from toolnoise.metrics.weights import apart
+from toolnoise.formulas.stability import STABILITY, of_all_draws, of_classes
+from toolnoise.formulas.weights import apart
 from toolnoise.stats.testset import independent_errors_sd
 
 RUNS, EACH = 10, 200

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from toolnoise.base import command_line
+from toolnoise.base import command_words
 from toolnoise.base.program import ROOT
 from toolnoise.checking import init
 from toolnoise.study import config, grid
@@ -154,4 +154,4 @@ def test_an_unknown_kind_is_refused(refused):
 def test_a_strange_name_of_a_program_stays_one_word(folder):
     (folder / "train 'it\".py").write_text(SEEDED)
     command = written().study["models"]["mine"]["command"]
-    assert command_line.words(command)[1] == "train 'it\".py"
+    assert command_words.words(command)[1] == "train 'it\".py"

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_equal
 
-from toolnoise.measures.draws import distances, grouped, over_draws
-from toolnoise.metrics.accuracy import predictions
-from toolnoise.metrics.stability import of_all_draws, stability
-from toolnoise.metrics.weights import apart
+from toolnoise.formulas.accuracy import predictions
+from toolnoise.formulas.stability import of_all_draws, stability
+from toolnoise.formulas.weights import apart
+from toolnoise.measures.by_draw import distances, grouped, over_draws
 from toolnoise.stats.estimates import Estimate, mean_t
 from toolnoise.stats.spread import root_mean_square
 

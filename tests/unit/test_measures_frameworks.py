@@ -6,7 +6,7 @@ import pytest
 from toolnoise import steps
 from toolnoise.analyses.frameworks import measure as frameworks
 from toolnoise.base import arrays, files, metric_files
-from toolnoise.metrics.frameworks import FRAMEWORKS, PARTINGS
+from toolnoise.formulas.frameworks import FRAMEWORKS, PARTINGS
 from toolnoise.steps import STEPS
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell, Pair

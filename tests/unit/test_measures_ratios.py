@@ -6,9 +6,9 @@ import pytest
 from toolnoise import steps
 from toolnoise.base import metric_files
 from toolnoise.base.noise_sources import SOURCES
-from toolnoise.measures import ratios
-from toolnoise.metrics.per_run import RUNS
-from toolnoise.metrics.ratios import RATIOS
+from toolnoise.formulas.per_run import RUNS
+from toolnoise.formulas.ratios import RATIOS
+from toolnoise.measures import noise_ratios
 from toolnoise.steps import STEPS
 from toolnoise.study.cells import Cell, Variants
 from toolnoise.study.comparisons import comparisons
@@ -40,7 +40,7 @@ def test_each_variant_is_over_algo_impl_and_algo_and_batch_norm_over_none(write,
     some = [0.10, 0.12, 0.14]
     paths = [write("smallcnn", name, some) for name in ("algo_impl", "algo", "impl")]
     paths.append(write("smallcnn-bn", "algo", [0.05, 0.06, np.nan, 0.07]))
-    ratios.measure(*PLACE, paths, tmp_path / "out.csv")
+    noise_ratios.measure(*PLACE, paths, tmp_path / "out.csv")
     found = metric_files.read(tmp_path / "out.csv", RATIOS)
     names = found[["model", "variant", "over_model", "over_variant"]].drop_duplicates()
     assert list(names.itertuples(index=False, name=None)) == [
@@ -50,7 +50,7 @@ def test_each_variant_is_over_algo_impl_and_algo_and_batch_norm_over_none(write,
         ("smallcnn", "impl", "smallcnn", "algo"),
     ]
     assert list(found["metric"].unique()) == ["churn", "churn_normalised", "accuracy_sd", "cross_entropy_sd"]
-    ratios.measure("smallcnn-bn", *PLACE[1:], paths, tmp_path / "bn.csv")
+    noise_ratios.measure("smallcnn-bn", *PLACE[1:], paths, tmp_path / "bn.csv")
     normed = metric_files.read(tmp_path / "bn.csv", RATIOS)
     assert set(normed[["variant", "over_model", "over_variant"]].itertuples(index=False, name=None)) == {
         ("algo", "smallcnn", "algo")
@@ -62,7 +62,7 @@ def test_each_variant_is_over_algo_impl_and_algo_and_batch_norm_over_none(write,
 
 def test_a_cell_of_which_every_run_diverged_has_no_ratio(write, tmp_path):
     paths = [write("smallcnn", "algo_impl", [np.nan, np.nan]), write("smallcnn", "algo", [0.1, 0.1, 0.1])]
-    ratios.measure(*PLACE, paths, tmp_path / "out.csv")
+    noise_ratios.measure(*PLACE, paths, tmp_path / "out.csv")
     found = metric_files.read(tmp_path / "out.csv", RATIOS)
     assert found["value"].isna().all()
     assert set(found["n_missing"] + found["over_n_missing"]) == {2}
@@ -72,12 +72,14 @@ def test_single_runs_without_their_accuracy_are_one_line(write, refused, tmp_pat
     path = write("smallcnn", "algo", [0.1, 0.1])
     table = metric_files.read(path, RUNS)
     metric_files.write(path, RUNS, table[table["metric"] != "accuracy"].itertuples(index=False, name=None))
-    assert "no accuracy of smallcnn/digits/cpu/algo" in refused(ratios.measure, *PLACE, [path], tmp_path / "out.csv")
+    assert "no accuracy of smallcnn/digits/cpu/algo" in refused(
+        noise_ratios.measure, *PLACE, [path], tmp_path / "out.csv"
+    )
 
 
 def test_runs_of_another_task_are_one_line(write, refused, tmp_path):
     paths = [write("smallcnn", "algo_impl", [0.1, 0.1]), write("smallcnn", "algo", [0.1, 0.1])]
-    line = refused(ratios.measure, "other", "digits", "cpu", paths, tmp_path / "out.csv")
+    line = refused(noise_ratios.measure, "other", "digits", "cpu", paths, tmp_path / "out.csv")
     assert line == f"{paths[0]}: variant: nothing to compare for other/digits/cpu; runs of two of its cells"
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from toolnoise.metrics.accuracy import FEW, accuracies, class_accuracies, predictions
+from toolnoise.formulas.accuracy import FEW, accuracies, class_accuracies, predictions
 
 LOGITS = np.array([[[2, 1, 0], [0, 3, 1], [5, 5, 1]], [[0, 1, 2], [1, 0, 0], [0, 0, 9]]], np.float32)
 LABELS = np.array([0, 1, 1])

@@ -5,7 +5,7 @@ import pytest
 
 from toolnoise.analyses.atlas import metric as atlas
 from toolnoise.analyses.atlas.metric import ANY, DIFFERENT, SEED, Part
-from toolnoise.metrics.churn import pairwise_churn
+from toolnoise.formulas.churn import pairwise_churn
 
 # The second is the first with another instruction set, the third another version, the last another framework.
 PARTS = [

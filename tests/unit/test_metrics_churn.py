@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from toolnoise.metrics import churn as module
-from toolnoise.metrics.churn import churn, paired_churn, pairwise_churn
+from toolnoise.formulas import churn as module
+from toolnoise.formulas.churn import churn, paired_churn, pairwise_churn
 from toolnoise.stats.jackknife import FEW, Pairs, some_pairs
 
 PREDICTIONS = arrays(np.int64, array_shapes(min_dims=2, max_dims=2, max_side=12), elements=st.integers(0, 3))

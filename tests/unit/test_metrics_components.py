@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from toolnoise.metrics.components import PARTS, rows
+from toolnoise.formulas.variance_components import PARTS, rows
 from toolnoise.stats.components import components
 from toolnoise.stats.estimates import positive_mean_t
 

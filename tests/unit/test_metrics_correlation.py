@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from scipy import stats
 
-from toolnoise.metrics import correlation as module
-from toolnoise.metrics.correlation import pearson_distances, spearman_distances
+from toolnoise.formulas import correlation as module
+from toolnoise.formulas.correlation import pearson_distances, spearman_distances
 from toolnoise.stats.jackknife import FEW, Pairs, some_pairs
 
 LOGITS = arrays(

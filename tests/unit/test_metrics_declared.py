@@ -5,12 +5,12 @@ import pytest
 
 from toolnoise import streams
 from toolnoise.checking import values
-from toolnoise.measures.draws import grouped, over_draws
-from toolnoise.metrics import components
-from toolnoise.metrics.accuracy import predictions
-from toolnoise.metrics.declared import ANY, METRICS, SHARE, USUAL, Metric, bounded, labels
-from toolnoise.metrics.stability import of_all_draws, stability
-from toolnoise.metrics.weights import apart
+from toolnoise.formulas import variance_components
+from toolnoise.formulas.accuracy import predictions
+from toolnoise.formulas.declared import ANY, METRICS, SHARE, USUAL, Metric, bounded, labels
+from toolnoise.formulas.stability import of_all_draws, stability
+from toolnoise.formulas.weights import apart
+from toolnoise.measures.by_draw import grouped, over_draws
 from toolnoise.stats.estimates import Estimate, mean_t
 
 STREAM = streams.key(0, "init", 1)
@@ -27,7 +27,7 @@ def test_every_row_of_a_cell_is_declared_and_nothing_else_is():
     of_draws = list(zip(together.groups, weights, strict=True))
     found = over_draws([stability(LOGITS[some], LABELS, GROUPS, mine, STREAM) for some, mine in of_draws])
     found += of_all_draws(predicted, LABELS, 2, GROUPS, together.groups, found)
-    found += components.rows(predicted, LABELS, together.table, together.crossed)
+    found += variance_components.rows(predicted, LABELS, together.table, together.crossed)
     everyone = {"all": np.ones(40, bool)}
     found += over_draws(
         [values.stability(LOGITS[some, :, 0], LABELS, everyone, mine, STREAM) for some, mine in of_draws]

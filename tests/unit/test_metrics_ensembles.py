@@ -5,15 +5,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from toolnoise import streams
-from toolnoise.metrics import ensembles as module
-from toolnoise.metrics.ensembles import (
+from toolnoise.formulas import ensembles as module
+from toolnoise.formulas.ensembles import (
     average,
     by_size,
     ensembles,
     pairwise_accuracy_change,
     pairwise_cross_entropy_change,
 )
-from toolnoise.metrics.entropy import cross_entropies
+from toolnoise.formulas.entropy import cross_entropies
 
 ELEMENTS = st.integers(-20, 20).map(lambda quarters: quarters / 4)
 LOGITS = arrays(np.float32, array_shapes(min_dims=3, max_dims=3, max_side=7), elements=ELEMENTS)

@@ -1,7 +1,7 @@
 import numpy as np
 from numpy.testing import assert_equal
 
-from toolnoise.metrics.equal_runs import bit_equal, rate_step, value_step, with_width
+from toolnoise.formulas.equal_runs import bit_equal, rate_step, value_step, with_width
 from toolnoise.stats.estimates import Estimate
 
 

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from toolnoise.metrics import example_churn
-from toolnoise.metrics.churn import pairwise_churn
-from toolnoise.metrics.example_churn import ExampleChurn
+from toolnoise.formulas import example_churn
+from toolnoise.formulas.churn import pairwise_churn
+from toolnoise.formulas.example_churn import ExampleChurn
 
 SHAPES = st.tuples(st.integers(2, 6), st.integers(1, 9))
 PREDICTIONS = SHAPES.flatmap(lambda shape: arrays(np.intp, shape, elements=st.integers(0, 3)))

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from toolnoise.metrics.frameworks import (
+from toolnoise.formulas.frameworks import (
     EXAMPLES,
     RUNS,
     Predicted,

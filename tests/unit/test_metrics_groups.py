@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from toolnoise.metrics.groups import Rate, of_difficulty, of_size, rates, ratio_rows, unlike
+from toolnoise.formulas.groups import Rate, of_difficulty, of_size, rates, ratio_rows, unlike
 from toolnoise.stats.sd_ratio import by_difficulty, by_size, sd_ratio
 from toolnoise.stats.testset import independent_errors_sd
 

@@ -5,7 +5,7 @@ import pytest
 
 from toolnoise.analyses.layers.dump import gram
 from toolnoise.analyses.layers.metric import layers, pairwise_gram_cka
-from toolnoise.metrics.similarity import pairwise_cka
+from toolnoise.formulas.similarity import pairwise_cka
 from toolnoise.stats.jackknife import Pairs, pairwise_jackknife
 
 DEBIASED = pytest.mark.parametrize("debiased", [False, True])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from toolnoise.metrics.probabilities import kind
+from toolnoise.formulas.probabilities import kind
 
 LOGITS = np.random.Generator(np.random.Philox(1)).normal(size=(2, 50, 4))
 SOFTMAX = np.exp(LOGITS) / np.exp(LOGITS).sum(axis=-1, keepdims=True)

@@ -7,9 +7,9 @@ import pytest
 from scipy import stats
 
 from toolnoise.base.noise_sources import ALGORITHMIC
-from toolnoise.measures.draws import churns, grouped
-from toolnoise.metrics.churn import normalised_churn, pairwise_churn
-from toolnoise.metrics.ratios import Runs, ratios
+from toolnoise.formulas.churn import normalised_churn, pairwise_churn
+from toolnoise.formulas.ratios import Runs, ratios
+from toolnoise.measures.by_draw import churns, grouped
 
 EXAMPLES = 300
 LABELS = np.arange(EXAMPLES) % 4

@@ -8,8 +8,8 @@ from scipy import stats
 
 from toolnoise import streams
 from toolnoise.analyses.remedies.metric import MEASURES, measure, reduction, variability_reduction
-from toolnoise.metrics.stability import stability
-from toolnoise.metrics.weights import apart
+from toolnoise.formulas.stability import stability
+from toolnoise.formulas.weights import apart
 from toolnoise.study import published
 
 NUMBERS = published.read(published.REMEDIES)

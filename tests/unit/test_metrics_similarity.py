@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from toolnoise.metrics import similarity
-from toolnoise.metrics.similarity import pairwise_cka
+from toolnoise.formulas import similarity
+from toolnoise.formulas.similarity import pairwise_cka
 
 
 def normal(*shape, seed=1):

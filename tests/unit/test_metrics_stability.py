@@ -3,16 +3,16 @@ import pytest
 from numpy.testing import assert_equal
 
 from toolnoise import streams
-from toolnoise.metrics.accuracy import accuracies, class_accuracies, predictions
-from toolnoise.metrics.churn import churn, normalised_churn, pairwise_churn
-from toolnoise.metrics.correlation import pearson_distances, spearman_distances
-from toolnoise.metrics.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
-from toolnoise.metrics.entropy import cross_entropies
-from toolnoise.metrics.example_churn import ExampleChurn
-from toolnoise.metrics.groups import of_difficulty, rates
-from toolnoise.metrics.similarity import pairwise_cka
-from toolnoise.metrics.stability import of_all_draws, stability
-from toolnoise.metrics.weights import apart
+from toolnoise.formulas.accuracy import accuracies, class_accuracies, predictions
+from toolnoise.formulas.churn import churn, normalised_churn, pairwise_churn
+from toolnoise.formulas.correlation import pearson_distances, spearman_distances
+from toolnoise.formulas.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
+from toolnoise.formulas.entropy import cross_entropies
+from toolnoise.formulas.example_churn import ExampleChurn
+from toolnoise.formulas.groups import of_difficulty, rates
+from toolnoise.formulas.similarity import pairwise_cka
+from toolnoise.formulas.stability import of_all_draws, stability
+from toolnoise.formulas.weights import apart
 from toolnoise.stats.estimates import Estimate
 from toolnoise.stats.jackknife import Pairs, pairwise_jackknife
 from toolnoise.stats.sd_ratio import by_size, largest_by_size, sd_ratio

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from toolnoise.metrics.weights import BLOCK, paired_l2, pairwise_l2, unit
+from toolnoise.formulas.weights import BLOCK, paired_l2, pairwise_l2, unit
 
 VECTORS = arrays(
     np.float32,

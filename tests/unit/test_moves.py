@@ -11,7 +11,7 @@ from toolnoise.record import repository
 from toolnoise.verify.audit import moves
 
 MEASURE = "toolnoise.measures.cell"
-CHURN = "workflow/toolnoise/metrics/churn.py"
+CHURN = "workflow/toolnoise/formulas/churn.py"
 NOTEBOOK = "notebooks/overhead.ipynb"
 
 
@@ -87,7 +87,7 @@ def test_a_module_in_another_room_changes_no_digest(package):
     before = [digest(module) for module in modules]
     for name in ("metrics.churn", "stats.estimates", "datasets.prepared"):
         move(package, name, f"elsewhere.{name.rpartition('.')[2]}")
-    assert "toolnoise.elsewhere" in (package / "metrics/stability.py").read_text()
+    assert "toolnoise.elsewhere" in (package / "formulas/stability.py").read_text()
     assert [digest(module) for module in modules] == before
 
 
@@ -106,8 +106,8 @@ def test_the_audit_finds_a_module_where_it_lies_now(package):
     move(package, "metrics.churn", "elsewhere.churn")
     assert moves.present(then, CHURN) == ("workflow/toolnoise/elsewhere/churn.py",)
     # What imports it is what it was.
-    assert moves.present(then, "workflow/toolnoise/metrics/stability.py") == (
-        "workflow/toolnoise/metrics/stability.py",
+    assert moves.present(then, "workflow/toolnoise/formulas/stability.py") == (
+        "workflow/toolnoise/formulas/stability.py",
     )
     # A package that is no more was only a docstring.
     assert moves.present(then, "workflow/toolnoise/stats/__init__.py") == ()
@@ -121,7 +121,7 @@ def test_the_audit_takes_no_changed_module_for_a_moved_one(package):
     forget()
     assert moves.present(then, CHURN) is None
     # Nor what imports it, as the name and the lines of what it imports are others.
-    assert moves.present(then, "workflow/toolnoise/metrics/stability.py") is None
+    assert moves.present(then, "workflow/toolnoise/formulas/stability.py") is None
 
 
 def test_a_name_from_another_module_is_a_change(package):

@@ -8,9 +8,9 @@ import pytest
 from toolnoise import streams
 from toolnoise.base.errors import BadInput
 from toolnoise.comparison import cells as compared
-from toolnoise.metrics import declared
-from toolnoise.metrics.stability import stability
-from toolnoise.metrics.weights import apart
+from toolnoise.formulas import declared
+from toolnoise.formulas.stability import stability
+from toolnoise.formulas.weights import apart
 from toolnoise.pages import cells, findings, study, tables
 from toolnoise.pages.document import part
 from toolnoise.study.cells import Cell

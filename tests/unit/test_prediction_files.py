@@ -9,7 +9,7 @@ import pytest
 from toolnoise.base import arrays, files
 from toolnoise.comparison import csv_columns, prediction_files
 from toolnoise.comparison.prediction_files import Labels
-from toolnoise.metrics.entropy import cross_entropies
+from toolnoise.formulas.entropy import cross_entropies
 
 LABELS = np.array([0, 1, 2, 1, 0])
 LOGITS = np.random.Generator(np.random.Philox(1)).normal(size=(3, 5, 3)).astype(np.float32)

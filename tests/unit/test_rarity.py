@@ -8,10 +8,10 @@ from toolnoise import streams
 from toolnoise.analyses.rarity import draw as rarity
 from toolnoise.datasets.counting import COUNTS
 from toolnoise.figures import selection
-from toolnoise.metrics.accuracy import predictions
-from toolnoise.metrics.groups import of_difficulty, of_size, rates
-from toolnoise.metrics.stability import STABILITY, of_all_draws, stability
-from toolnoise.metrics.weights import apart
+from toolnoise.formulas.accuracy import predictions
+from toolnoise.formulas.groups import of_difficulty, of_size, rates
+from toolnoise.formulas.stability import STABILITY, of_all_draws, stability
+from toolnoise.formulas.weights import apart
 
 LABELS = np.arange(200) % 2
 DEER = (LABELS == 1) & (np.arange(200) % 5 == 0)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from toolnoise import cli
-from toolnoise.comparison import arms, prediction_files, readings
+from toolnoise.comparison import prediction_files, read_arms, readings
 from toolnoise.comparison.prediction_files import Labels
 
 N, S, C = 400, 5, 5
@@ -490,18 +490,18 @@ def test_files_of_other_examples_are_not_compared(write, refused):
     ids = np.array([f"q{at}" for at in range(N)])
     write(table().assign(id=ids))
     write(table().assign(id=ids[::-1]), "b.csv")
-    arms.require_comparable([read("a.csv"), read("a.csv")], False, False)
+    read_arms.require_comparable([read("a.csv"), read("a.csv")], False, False)
     line = "b.csv: found other examples than in a.csv, or in another order; the same order, or --labels with a column"
-    assert line in refused(arms.require_comparable, [read("a.csv"), read("b.csv")], False, False)
+    assert line in refused(read_arms.require_comparable, [read("a.csv"), read("b.csv")], False, False)
 
 
 def test_paired_files_have_the_same_runs(write, refused):
     one, same = read(write(table())), read(write(table(names=[f"Run {run}" for run in range(S)]), "b.csv"))
     other = read(write(table(names=[f"seed{run}" for run in range(3, 8)]), "c.csv"))
-    arms.require_comparable([one, same], True, False)
-    arms.require_comparable([one, other], False, False)
+    read_arms.require_comparable([one, same], True, False)
+    read_arms.require_comparable([one, other], False, False)
     line = "--paired: found runs 0, 1, 2, 3, 4 in a.csv, 3, 4, 5, 6, 7 in c.csv; the same runs in each arm"
-    assert line in refused(arms.require_comparable, [one, other], True, False)
+    assert line in refused(read_arms.require_comparable, [one, other], True, False)
 
 
 # Archives, and arms of several files
@@ -524,21 +524,21 @@ def test_arrays_of_an_archive_are_known_by_name(refusal):
 def test_a_folder_of_rights_needs_no_labels_and_classes_beside_them_are_refused(write, refused, tmp_path):
     for run, right in enumerate(RIGHT):
         write(right, f"run{run}.npy")
-    labels = arms.labels_of([str(tmp_path)])
+    labels = read_arms.labels_of([str(tmp_path)])
     assert labels.classes is None
-    found = arms.read([str(tmp_path)], labels)
+    found = read_arms.read([str(tmp_path)], labels)
     np.testing.assert_array_equal(found.predicted, RIGHT)
     assert found.notes == [
         "read 400 values as 1 run of 400 right or wrong answers (churn counts changes between right and wrong)"
     ]
     write(RUNS[0], "run5.npy")
     line = "run5.npy: found classes, and no labels; --labels with a file of them: the first file has right and wrong"
-    assert line in refused(arms.read, [str(tmp_path)], labels)
+    assert line in refused(read_arms.read, [str(tmp_path)], labels)
     for run, right in enumerate(RIGHT):
         write(right, f"run{run}_correct.npy")
         (tmp_path / f"run{run}.npy").unlink()
     line = "run5.npy: found classes beside right and wrong answers; one of them in all files of an arm"
-    assert line in refused(arms.read, [str(tmp_path)], LABELS)
+    assert line in refused(read_arms.read, [str(tmp_path)], LABELS)
 
 
 @pytest.mark.parametrize("name", ["标签", "", "Ünï", "a.b/c", "p(cat)", "P", "class", "class 3", "label_smoothing"])

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
-from toolnoise.base import command_line
+from toolnoise.base import command_words
 from toolnoise.checking import check, launch
 from toolnoise.checking.redaction import Redaction
 
@@ -108,23 +108,23 @@ def test_an_error_shows_the_placeholder(tmp_path, refused):
 
 
 def test_a_command_takes_variables_by_name_and_refuses_those_it_cannot_hide(monkeypatch, refused):
-    words = command_line.words("train --token {env:TOKEN} --seed {init} '{\"env\": 1}' ${env:OTHER}")
+    words = command_words.words("train --token {env:TOKEN} --seed {init} '{\"env\": 1}' ${env:OTHER}")
     monkeypatch.delenv("TOKEN", raising=False)
-    said = refused(command_line.variables, words, "models.mine.command")
+    said = refused(command_words.variables, words, "models.mine.command")
     assert said == "models.mine.command: {env:TOKEN}: the variable TOKEN is not set; such as: export TOKEN=..."
     monkeypatch.setenv("TOKEN", "short")
-    said = refused(command_line.variables, words)
+    said = refused(command_words.variables, words)
     assert "short" not in said.partition("; ")[0]
     assert "has 5 characters; at least 6" in said
     monkeypatch.setenv("TOKEN", "{init} {env:TOKEN}")
-    values = command_line.variables(words)
+    values = command_words.variables(words)
     assert values == {"env:TOKEN": "{init} {env:TOKEN}"}
     # A value is no text with placeholders.
-    assert command_line.filled(words, {"init": 7, **values})[2:] == [
+    assert command_words.filled(words, {"init": 7, **values})[2:] == [
         *("{init} {env:TOKEN}", "--seed", "7", '{"env": 1}', "${env:OTHER}")
     ]
     for name in ("env:", "env:1A", "env:A-B", "env:A B"):
-        assert f"unknown placeholder {{{name}}}; allowed: " in refused(command_line.words, f"'x {{{name}}}'")
+        assert f"unknown placeholder {{{name}}}; allowed: " in refused(command_words.words, f"'x {{{name}}}'")
 
 
 def test_check_takes_variables_and_shows_none(monkeypatch, tmp_path, refused):

@@ -8,7 +8,7 @@ import pytest
 from toolnoise import cli
 from toolnoise.base import metric_files
 from toolnoise.figures import style
-from toolnoise.metrics.stability import STABILITY
+from toolnoise.formulas.stability import STABILITY
 from toolnoise.stats import power
 
 CELL = ("smallcnn", "digits", "cpu")

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_equal
 
-from toolnoise.metrics.churn import churn as churn_of_runs
-from toolnoise.metrics.example_churn import ExampleChurn
+from toolnoise.formulas.churn import churn as churn_of_runs
+from toolnoise.formulas.example_churn import ExampleChurn
 from toolnoise.stats.estimates import UNDEFINED, Estimate
 from toolnoise.stats.jackknife import pairwise_jackknife
 from toolnoise.stats.two_way import two_way_bootstrap

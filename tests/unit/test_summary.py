@@ -8,7 +8,7 @@ from toolnoise import steps
 from toolnoise.analyses.claims import judging
 from toolnoise.base import files, metric_files
 from toolnoise.commands import summary as command
-from toolnoise.metrics.stability import STABILITY
+from toolnoise.formulas.stability import STABILITY
 from toolnoise.study import layout
 
 NAN = np.nan

@@ -9,7 +9,7 @@ import yaml
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.comparison import adopt
-from toolnoise.metrics.stability import STABILITY
+from toolnoise.formulas.stability import STABILITY
 from toolnoise.study import config
 
 EXAMPLES, CLASSES = 40, 3

@@ -1089,7 +1089,7 @@ def no_code_is_stated(folder):
 
 @mutation("code-is-whole", METRICS)
 def a_module_is_left_out(folder):
-    folder.change(METRICS, lambda statement: drop(statement, "metrics/churn.py"))
+    folder.change(METRICS, lambda statement: drop(statement, "formulas/churn.py"))
 
 
 @mutation("code-is-whole", TABLE)

@@ -7,7 +7,7 @@ import pytest
 
 from toolnoise.analyses.identical.metric import IDENTICAL
 from toolnoise.base import metric_files
-from toolnoise.metrics.stability import STABILITY
+from toolnoise.formulas.stability import STABILITY
 
 
 def study(seeds, variants, **recipe):

@@ -30,14 +30,14 @@ from toolnoise.base.noise_sources import SOURCES
 from toolnoise.base.program import ROOT
 from toolnoise.datasets.counting import COUNTS
 from toolnoise.figures import sheets
-from toolnoise.metrics import frameworks
-from toolnoise.metrics.accuracy import predictions
-from toolnoise.metrics.ensembles import ENSEMBLES, by_size
-from toolnoise.metrics.frameworks import FRAMEWORKS, PARTINGS
-from toolnoise.metrics.per_run import RUNS as RUNS_OF_CELLS
-from toolnoise.metrics.ratios import RATIOS
-from toolnoise.metrics.stability import STABILITY, of_all_draws, stability
-from toolnoise.metrics.weights import apart
+from toolnoise.formulas import frameworks
+from toolnoise.formulas.accuracy import predictions
+from toolnoise.formulas.ensembles import ENSEMBLES, by_size
+from toolnoise.formulas.frameworks import FRAMEWORKS, PARTINGS
+from toolnoise.formulas.per_run import RUNS as RUNS_OF_CELLS
+from toolnoise.formulas.ratios import RATIOS
+from toolnoise.formulas.stability import STABILITY, of_all_draws, stability
+from toolnoise.formulas.weights import apart
 from toolnoise.study import catalogue, published
 
 RUNS, EXAMPLES = 6, 400

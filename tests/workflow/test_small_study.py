@@ -9,8 +9,8 @@ import pytest
 
 from toolnoise.analyses.frameworks.cross_tooling import CROSS_TOOLING
 from toolnoise.base import metric_files
-from toolnoise.metrics.per_run import RUNS
-from toolnoise.metrics.stability import STABILITY
+from toolnoise.formulas.per_run import RUNS
+from toolnoise.formulas.stability import STABILITY
 
 TABLES = {"table2", "table4"}
 DIGESTS = ("weights_sha256", "draws_sha256")
@@ -163,7 +163,7 @@ def test_only_some_toolings_plans_new_tables_and_no_run(copied, planned):
 
 def test_changed_code_plans_what_depends_on_it(copied, checkout, planned, tmp_path):
     tree = shutil.copytree(checkout, tmp_path / "changed")
-    with (tree / "workflow/toolnoise/metrics/churn.py").open("a") as file:
+    with (tree / "workflow/toolnoise/formulas/churn.py").open("a") as file:
         file.write("\n# changed\n")
     with (tree / "notebooks/noise_by_source.ipynb").open("a") as file:
         file.write("\n")

@@ -8,8 +8,8 @@ import pytest
 from toolnoise.analyses.frameworks.cross_tooling import CROSS_TOOLING
 from toolnoise.base import metric_files
 from toolnoise.dumps import stacks
-from toolnoise.metrics.frameworks import FRAMEWORKS, PARTINGS
-from toolnoise.metrics.stability import STABILITY
+from toolnoise.formulas.frameworks import FRAMEWORKS, PARTINGS
+from toolnoise.formulas.stability import STABILITY
 
 pytest.importorskip("jax")
 

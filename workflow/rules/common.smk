@@ -7,7 +7,8 @@ import sys
 
 from snakemake.utils import update_config
 from toolnoise import steps
-from toolnoise.base import command_line, program, session, snakemake_internals as internals
+from toolnoise.base import program, session, snakemake_internals as internals
+from toolnoise.base import command_words
 from toolnoise.base.errors import BadInput, errors_in_one_line
 from toolnoise.datasets import sources
 from toolnoise.steps import STEPS
@@ -49,7 +50,7 @@ def require_variables(models):
     for model in dict.fromkeys(models):
         entry = study.config["models"][model]
         texts = [entry.get(key, "") for key in ("command", "deterministic")]
-        command_line.variables(texts, f"{FILE}: models.{model}.command")
+        command_words.variables(texts, f"{FILE}: models.{model}.command")
 
 
 @functools.cache

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from toolnoise.base import command_line, files
+from toolnoise.base import command_words, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.printing import span
@@ -69,8 +69,8 @@ class Checked(NamedTuple):
 def command(words: Sequence[str], sources: str | None, deterministic: str, limit: float | None) -> Command:
     """What to check, from the command line's words; one word alone is a whole command line."""
     where = "command line"
-    words = command_line.words(words[0], where) if len(words) == 1 else command_line.required(words, where)
-    used = tuple(source for source in ALGORITHMIC if source in command_line.placeholders(words))
+    words = command_words.words(words[0], where) if len(words) == 1 else command_words.required(words, where)
+    used = tuple(source for source in ALGORITHMIC if source in command_words.placeholders(words))
     declared = used or program_text.seeds_read(program_text.sources(words, Path())) or ALGORITHMIC
     if sources is not None:
         declared = tuple(filter(None, sources.split(",")))
@@ -79,7 +79,7 @@ def command(words: Sequence[str], sources: str | None, deterministic: str, limit
                 raise BadInput(where, "--sources", f"found {source!r}", f"allowed: {', '.join(ALGORITHMIC)}")
     if limit is not None and limit <= 0:
         raise BadInput(where, "--limit", f"found {limit:g}", "more than 0 minutes")
-    extra = command_line.words(deterministic, "--deterministic") if deterministic else []
+    extra = command_words.words(deterministic, "--deterministic") if deterministic else []
     return Command([*words, *extra], declared, limit and limit * 60)
 
 
@@ -108,7 +108,7 @@ class _Runs:
 
     def __init__(self, checked: Command, folder: Path) -> None:
         self.checked, self.folder, self.seconds = checked, folder, []
-        self.secret = command_line.variables(checked.words, "command line")
+        self.secret = command_words.variables(checked.words, "command line")
 
     def run(self, name: str, varying: str = "", more: Mapping[str, str] | None = None) -> Outcome:
         """Run it with the seeds of Control; a source that varies has another seed."""
@@ -129,7 +129,7 @@ class _Runs:
             # Seeds from the clock often have whole seconds, and must show.
             time.sleep(1)
         started = time.monotonic()
-        words = command_line.filled(self.checked.words, contract.values(mine) | self.secret)
+        words = command_words.filled(self.checked.words, contract.values(mine) | self.secret)
         launch.run(words, variables, log, limit=self.checked.limit, hidden=self.secret)
         self.seconds.append(time.monotonic() - started)
         print(f"{name}: {span(self.seconds[-1])}", file=sys.stderr, flush=True)
@@ -149,7 +149,7 @@ def _lost(
 ) -> tuple[str, list[Suspect]]:
     """Why a seed counts for nothing, and the places that should use it."""
     places = [one for one in found if CAUSES[one.cause].source == source]
-    if source not in command_line.placeholders(words) and source not in program_text.seeds_read(text):
+    if source not in command_words.placeholders(words) and source not in program_text.seeds_read(text):
         return f"the command has no {{{source}}}, and its text does not read {contract.SEED}{source.upper()}", places
     option = _option(source, words)
     if option and text and not program_text.reads(text, option.lstrip("-").replace("-", "_")):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from toolnoise.base import command_line, files
+from toolnoise.base import command_words, files
 from toolnoise.base.errors import BadInput
 from toolnoise.checking import diagnosis, differences, program_text, reasons, suspects
 from toolnoise.checking.outcome import History, Outcome
@@ -25,7 +25,7 @@ def check(cell: Sequence[str], command: str, records: list[str], out: str | Path
     for run, other in zip(replicates[1:], others, strict=True):
         difference = differences.between(first, other)
         if difference.files:
-            text = program_text.sources(command_line.words(command), Path())
+            text = program_text.sources(command_words.words(command), Path())
             why = diagnosis.diagnose(suspects.suspects(text), difference, None)
             print("\n".join(reasons.different(difference, why)), flush=True)
             found = f"equal seeds give other {', '.join(difference.files)}; the lines above say more"

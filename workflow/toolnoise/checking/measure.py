@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from toolnoise.base import metric_files
+from toolnoise.formulas.ensembles import ENSEMBLES
+from toolnoise.formulas.per_run import RUNS
+from toolnoise.formulas.stability import STABILITY
 from toolnoise.measures import noise
 from toolnoise.measures.reading import predictions_of
-from toolnoise.metrics.ensembles import ENSEMBLES
-from toolnoise.metrics.per_run import RUNS
-from toolnoise.metrics.stability import STABILITY
 
 
 def measure(

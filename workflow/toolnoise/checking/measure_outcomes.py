@@ -16,12 +16,12 @@ from toolnoise.checking import values
 from toolnoise.datasets import prepared
 from toolnoise.dumps import stacks
 from toolnoise.dumps.stacks import Predictions
-from toolnoise.measures import draws, noise
+from toolnoise.formulas.per_run import RUNS
+from toolnoise.formulas.stability import STABILITY
+from toolnoise.formulas.weights import apart
+from toolnoise.measures import by_draw, noise
 from toolnoise.measures.noise import Noise
 from toolnoise.measures.reading import TrainedVectors, finished_runs, predictions_of
-from toolnoise.metrics.per_run import RUNS
-from toolnoise.metrics.stability import STABILITY
-from toolnoise.metrics.weights import apart
 from toolnoise.study import programs
 
 
@@ -58,7 +58,7 @@ def _of_values(cell: Sequence[str], dump: Predictions, data: str | Path, vectors
     groups: Mapping[str, np.ndarray] = {"all": np.ones(len(labels), bool)}
     if "groups" in stored:
         groups |= dict(zip(map(str, stored["groups"]), stored["test_groups"].T, strict=True))
-    together = draws.grouped(noise.drawn(dump))
+    together = by_draw.grouped(noise.drawn(dump))
     weights = [apart(vectors.of(some)) for some in together.groups]
     of_draws = [
         values.stability(noise.some_of(stack, some), labels, groups, of_draw, stream)
@@ -69,8 +69,8 @@ def _of_values(cell: Sequence[str], dump: Predictions, data: str | Path, vectors
         for group, member in groups.items()
         for metric, found in values.errors(stack[:, member], labels[member]).items()
     ]
-    each += draws.distances(together, weights)
-    return noise.as_rows(cell, dump, together, draws.over_draws(of_draws), each, [])
+    each += by_draw.distances(together, weights)
+    return noise.as_rows(cell, dump, together, by_draw.over_draws(of_draws), each, [])
 
 
 def _names(index: str | Path, dump: Predictions) -> list[str]:
@@ -84,7 +84,7 @@ def _names(index: str | Path, dump: Predictions) -> list[str]:
 def _of_metrics(
     cell: Sequence[str], dump: Predictions, names: Sequence[str], vectors: TrainedVectors, stream: int
 ) -> Noise:
-    stack, together = noise.stack_of(dump), draws.grouped(noise.drawn(dump))
+    stack, together = noise.stack_of(dump), by_draw.grouped(noise.drawn(dump))
     each = dict(zip(names, stack.T, strict=True))
 
     weights = [apart(vectors.of(some)) for some in together.groups]
@@ -92,6 +92,6 @@ def _of_metrics(
         values.of_metrics({name: found[some] for name, found in each.items()}, of_draw, stream)
         for some, of_draw in zip(together.groups, weights, strict=True)
     ]
-    found = draws.over_draws(of_draws, values.declared_as(names))
-    of_each = [(name, "all", of_runs) for name, of_runs in each.items()] + draws.distances(together, weights)
+    found = by_draw.over_draws(of_draws, values.declared_as(names))
+    of_each = [(name, "all", of_runs) for name, of_runs in each.items()] + by_draw.distances(together, weights)
     return noise.as_rows(cell, dump, together, found, of_each, [])

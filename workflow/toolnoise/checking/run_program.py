@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from toolnoise.base import arrays, command_line, files, scratch
+from toolnoise.base import arrays, command_words, files, scratch
 from toolnoise.base.errors import BadInput
 from toolnoise.base.timings import Timings
 from toolnoise.checking import contract, launch, outcome
@@ -68,14 +68,14 @@ def train(
     files.write_json(job_file, job)
     observed = _observed(spec)
     variables = contract.variables(job, job_file) | observed["variables"] | engine.path(spec["hardware"])
-    words = command_line.words(model["command"])
+    words = command_words.words(model["command"])
     if job["deterministic"] and "deterministic" in model:
-        words += command_line.words(model["deterministic"])
-    secret = command_line.variables(words, f"models.{model['name']}.command")
+        words += command_words.words(model["deterministic"])
+    secret = command_words.variables(words, f"models.{model['name']}.command")
     limit = model["limit"] * 60 if "limit" in model else None
     environment.forget_numerical()
     with timings.measure("training"):
-        _launch(command_line.filled(words, contract.values(job) | secret), variables, folder, limit, secret)
+        _launch(command_words.filled(words, contract.values(job) | secret), variables, folder, limit, secret)
     for text in (out / outcome_files.HISTORY, out / outcome_files.METRIC):
         # Before it is read: an error would quote it.
         if text.is_file() and text.stat().st_size <= outcome.MOST_TEXT:
@@ -123,7 +123,7 @@ def _observed(spec: dict[str, Any]) -> dict[str, Any]:
     """The machine, the packages of the program's interpreter, and what is set for its libraries."""
     tooling = spec["hardware"]
     on_cpu = tooling["accelerator"] == "cpu"
-    python, packages = _packages(tooling, command_line.words(spec["model"]["command"])[0])
+    python, packages = _packages(tooling, command_words.words(spec["model"]["command"])[0])
     listed = "".join(f"{name}=={version}\n" for name, version in packages)
     return {
         **environment.machine(),

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from toolnoise.metrics import Row
-from toolnoise.metrics.declared import ANY, METRICS, Metric, bounded, spread
-from toolnoise.metrics.equal_runs import bit_equal, value_step
-from toolnoise.metrics.stability import distances
-from toolnoise.metrics.weights import Apart
+from toolnoise.formulas import Row
+from toolnoise.formulas.declared import ANY, METRICS, Metric, bounded, spread
+from toolnoise.formulas.equal_runs import bit_equal, value_step
+from toolnoise.formulas.stability import distances
+from toolnoise.formulas.weights import Apart
 from toolnoise.stats.estimates import mean_t
 from toolnoise.stats.jackknife import Pairs, pairwise_jackknife, within_blocks
 from toolnoise.stats.spread import sd_bootstrap, sd_chi2, sd_robust

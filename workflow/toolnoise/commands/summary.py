@@ -7,8 +7,8 @@ from typing import Any
 from toolnoise.base import metric_files
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.printing import aligned
+from toolnoise.formulas.stability import STABILITY
 from toolnoise.measures import control_gate
-from toolnoise.metrics.stability import STABILITY
 from toolnoise.study import analyses, layout
 from toolnoise.study.cells import Cell
 from toolnoise.study.study import Study

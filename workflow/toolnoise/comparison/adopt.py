@@ -18,7 +18,7 @@ from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import readable
 from toolnoise.comparison import prediction_files
-from toolnoise.metrics import probabilities
+from toolnoise.formulas import probabilities
 from toolnoise.study import config, outcome_files, programs, strict_yaml
 
 FIELD = re.compile(r"\{(\w+)\}")

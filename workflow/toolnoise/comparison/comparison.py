@@ -12,13 +12,13 @@ from typing import NamedTuple
 import numpy as np
 
 from toolnoise.comparison import pairs_of_units
-from toolnoise.comparison.arms import NAMES
 from toolnoise.comparison.flips import bad_flips, cross_churn, good_flips
 from toolnoise.comparison.pairs_of_units import Statistic, in_arm
 from toolnoise.comparison.partly_paired import pair_weight, partly_paired_difference
 from toolnoise.comparison.prediction_files import Answers
-from toolnoise.metrics.accuracy import accuracies
-from toolnoise.metrics.churn import pairwise_churn
+from toolnoise.comparison.read_arms import NAMES
+from toolnoise.formulas.accuracy import accuracies
+from toolnoise.formulas.churn import pairwise_churn
 from toolnoise.stats import draws
 from toolnoise.stats.draws import Assumption, Design, Drawn, Way
 from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, standard_deviation

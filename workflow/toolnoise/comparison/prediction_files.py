@@ -20,9 +20,9 @@ from toolnoise.base.printing import escaped
 from toolnoise.comparison import csv_columns, readings
 from toolnoise.comparison.readings import Reading
 from toolnoise.dumps import stacks
-from toolnoise.metrics.accuracy import predictions
-from toolnoise.metrics.entropy import cross_entropies
-from toolnoise.metrics.probabilities import Kind, kind
+from toolnoise.formulas.accuracy import predictions
+from toolnoise.formulas.entropy import cross_entropies
+from toolnoise.formulas.probabilities import Kind, kind
 from toolnoise.stats.draws import Drawn
 from toolnoise.study import programs
 

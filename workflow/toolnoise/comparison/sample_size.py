@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import aligned
-from toolnoise.metrics.stability import STABILITY
+from toolnoise.formulas.stability import STABILITY
 from toolnoise.stats import power
 from toolnoise.stats.estimates import Estimate
 from toolnoise.stats.spread import sd_interval

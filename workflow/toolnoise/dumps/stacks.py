@@ -8,7 +8,7 @@ import numpy as np
 from toolnoise.base import arrays, shapes
 from toolnoise.base.errors import BadInput
 from toolnoise.base.shapes import COUNT, FLAG, INTEGER, TEXT, Shape
-from toolnoise.metrics import probabilities
+from toolnoise.formulas import probabilities
 from toolnoise.stats.draws import Drawn
 
 SOME = 1000  # examples that show whether a network ends in a softmax

@@ -1,1 +1,1 @@
-"""Measures: each module reads dumps and runs, calls pure functions of metrics, and writes one kind of rows."""
+"""Measures: each module reads dumps and runs, calls formulas, and writes one kind of rows."""

@@ -11,11 +11,11 @@ from toolnoise.analyses.identical.metric import CONVERGENCE, IDENTICAL
 from toolnoise.base import metric_files
 from toolnoise.datasets.prepared import Data
 from toolnoise.dumps.stacks import Predictions
-from toolnoise.measures import draws, noise
+from toolnoise.formulas.ensembles import ENSEMBLES
+from toolnoise.formulas.per_run import RUNS
+from toolnoise.formulas.stability import STABILITY
+from toolnoise.measures import by_draw, noise
 from toolnoise.measures.reading import finished_runs, predictions_of, runs_at
-from toolnoise.metrics.ensembles import ENSEMBLES
-from toolnoise.metrics.per_run import RUNS
-from toolnoise.metrics.stability import STABILITY
 
 
 def measure(
@@ -56,7 +56,7 @@ def _identical(
     kept, diverged = np.cumsum(finished) - 1, runs_at(records, dump, np.flatnonzero(~finished))
     lost = np.cumsum(~finished) - 1
     experiments = []
-    for group in draws.grouped(dump.drawn).groups:
+    for group in by_draw.grouped(dump.drawn).groups:
         some = kept[group[finished[group]]]
         of_draw = [measured[run] for run in some], [diverged[run] for run in lost[group[~finished[group]]]]
         experiments.append(identical_runs.rows(cell, *of_draw, noise.some_of(stack, some), dataset, identical))

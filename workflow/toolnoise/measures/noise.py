@@ -10,14 +10,14 @@ from toolnoise.base import metric_files
 from toolnoise.base.noise_sources import SOURCES
 from toolnoise.datasets.prepared import Data
 from toolnoise.dumps.stacks import Predictions
-from toolnoise.measures import draws
+from toolnoise.formulas import Row, per_run, variance_components
+from toolnoise.formulas.accuracy import predictions
+from toolnoise.formulas.ensembles import by_size
+from toolnoise.formulas.entropy import cross_entropies
+from toolnoise.formulas.stability import of_all_draws, of_classes, stability
+from toolnoise.formulas.weights import Apart, apart
+from toolnoise.measures import by_draw
 from toolnoise.measures.reading import TrainedVectors, counts, finished_runs
-from toolnoise.metrics import Row, components, per_run
-from toolnoise.metrics.accuracy import predictions
-from toolnoise.metrics.ensembles import by_size
-from toolnoise.metrics.entropy import cross_entropies
-from toolnoise.metrics.stability import of_all_draws, of_classes, stability
-from toolnoise.metrics.weights import Apart, apart
 from toolnoise.stats.draws import Drawn
 from toolnoise.stats.estimates import Estimate
 
@@ -38,7 +38,7 @@ def measured(cell: Sequence[str], study_seed: int, dump: Predictions, dataset: D
     """Measure a cell. Where only predicted classes are known, what needs scores is left out."""
     test = dataset.test
     stream = bootstrap(study_seed, cell)
-    stack, together = stack_of(dump), draws.grouped(drawn(dump))
+    stack, together = stack_of(dump), by_draw.grouped(drawn(dump))
     vectors, groups = TrainedVectors(finished_runs(records, dump)), dataset.members(test)
     weights = [apart(vectors.of(some)) for some in together.groups]
     scored = stack.ndim == 3
@@ -51,17 +51,17 @@ def measured(cell: Sequence[str], study_seed: int, dump: Predictions, dataset: D
             return stability(some_of(stack, some), *given)
         return of_classes(predicted[some], shown, *given)
 
-    found = draws.over_draws(list(map(of_draw, together.groups, weights)))
+    found = by_draw.over_draws(list(map(of_draw, together.groups, weights)))
     found += of_all_draws(predicted, test.labels, classes if scored else shown, groups, together.groups, found)
-    found += components.rows(predicted, test.labels, together.table, together.crossed)
+    found += variance_components.rows(predicted, test.labels, together.table, together.crossed)
 
     entropies = cross_entropies(stack, test.labels) if scored else None
     values = per_run.per_run(predicted, entropies, test.labels, shown, groups)
     if scored:
         values.append((per_run.FINGERPRINT, "all", per_run.fingerprints(stack)))
-    values += draws.churns(together, predicted, test.labels, groups)
-    values += draws.distances(together, weights)
-    values += draws.independent_variances(together, predicted, test.labels, classes, groups)
+    values += by_draw.churns(together, predicted, test.labels, groups)
+    values += by_draw.distances(together, weights)
+    values += by_draw.independent_variances(together, predicted, test.labels, classes, groups)
 
     sizes = []
     if scored:
@@ -79,7 +79,7 @@ def bootstrap(study_seed: int, cell: Sequence[str]) -> int:
 def as_rows(
     cell: Sequence[str],
     dump: Predictions,
-    together: draws.Grouped,
+    together: by_draw.Grouped,
     found: list[Row],
     values: per_run.Values,
     sizes: list[list[tuple[int, Row, int]]],
@@ -92,7 +92,7 @@ def as_rows(
         list(_of_each(cell, dump, values)),
         [
             (*cell, size, metric, group, *estimate, ensembles, missing)
-            for size, (metric, group, estimate), ensembles in (draws.over_sizes(sizes) if sizes else [])
+            for size, (metric, group, estimate), ensembles in (by_draw.over_sizes(sizes) if sizes else [])
         ],
     )
 

@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from toolnoise.base.errors import BadInput
-from toolnoise.metrics import accuracy
-from toolnoise.metrics.churn import paired_churn
-from toolnoise.metrics.weights import paired_l2, unit
+from toolnoise.formulas import accuracy
+from toolnoise.formulas.churn import paired_churn
+from toolnoise.formulas.weights import paired_l2, unit
 from toolnoise.training.runs import Run
 
 # The columns of a history that are an epoch's outcome; seconds are not.

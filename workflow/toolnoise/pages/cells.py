@@ -20,10 +20,10 @@ from toolnoise.base.files import write_text
 from toolnoise.datasets import prepared
 from toolnoise.datasets.prepared import Data
 from toolnoise.dumps import stacks
+from toolnoise.formulas import accuracy
+from toolnoise.formulas.per_run import RUNS
+from toolnoise.formulas.stability import STABILITY
 from toolnoise.measures import two_runs
-from toolnoise.metrics import accuracy
-from toolnoise.metrics.per_run import RUNS
-from toolnoise.metrics.stability import STABILITY
 from toolnoise.pages import pictures
 from toolnoise.pages.document import part
 from toolnoise.pages.tables import number

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from toolnoise.base import program
 from toolnoise.base.files import write_text
+from toolnoise.formulas import declared
 from toolnoise.measures import control_gate
-from toolnoise.metrics import declared
 from toolnoise.pages import findings, tables
 from toolnoise.pages.document import document, part
 from toolnoise.study import analyses

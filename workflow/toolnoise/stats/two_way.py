@@ -18,7 +18,7 @@ RESAMPLES = 999
 AT_ONCE = 1 << 20  # examples of all resamples that are in memory together
 
 
-class Measure(Protocol):
+class Statistic(Protocol):
     """Each example's mean, over the pairs of drawn runs, of a measure of two runs on an example."""
 
     def __call__(self, times: np.ndarray) -> np.ndarray:
@@ -28,7 +28,9 @@ class Measure(Protocol):
         """The mean over examples without the first run, without the second, and so on, [S]."""
 
 
-def two_way_bootstrap(measure: Measure, runs: int, examples: int, stream: int, resamples: int = RESAMPLES) -> Estimate:
+def two_way_bootstrap(
+    measure: Statistic, runs: int, examples: int, stream: int, resamples: int = RESAMPLES
+) -> Estimate:
     """The mean, over the pairs of runs and over examples, of a measure of two runs on an example.
 
     A pair of a run with itself is left out. Fewer than three runs have no interval.

@@ -13,9 +13,9 @@ RUN_FILES, WEIGHTS, INDEX, KERNEL_TIMES = ("weights.npz", "history.csv"), ("weig
 # What twin rows write: one for networks that are built here, others for the training programs of others.
 RUN = {"weights": Write(layout.WEIGHTS), "history": Write(layout.HISTORY), "record": Write(layout.RECORD)}
 DUMP = {"logits": Write(layout.LOGITS), "index": Write(layout.PREDICTIONS)}
-STABILITY = metric("stability", layout.CELL, "toolnoise.metrics.stability", folder="cells")
-RUNS = metric("runs", layout.CELL, "toolnoise.metrics.per_run")
-ENSEMBLES = metric("ensembles", layout.CELL, "toolnoise.metrics.ensembles")
+STABILITY = metric("stability", layout.CELL, "toolnoise.formulas.stability", folder="cells")
+RUNS = metric("runs", layout.CELL, "toolnoise.formulas.per_run")
+ENSEMBLES = metric("ensembles", layout.CELL, "toolnoise.formulas.ensembles")
 
 
 def spec(study: Study, cell: Cell, seed: int | None = None) -> Parameters:

@@ -217,8 +217,8 @@ ROWS = {
         ),
         parameters=lambda _, place: place._asdict(),
         reads={"runs": Read(_compared, several=True)},
-        writes={"out": metric("ratios", "{model}/{dataset}/{hardware}", "toolnoise.metrics.ratios")},
-        work=Work("toolnoise.measures.ratios:measure"),
+        writes={"out": metric("ratios", "{model}/{dataset}/{hardware}", "toolnoise.formulas.ratios")},
+        work=Work("toolnoise.measures.noise_ratios:measure"),
     ),
     "count": Step(
         "count_data",

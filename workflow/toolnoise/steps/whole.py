@@ -319,7 +319,7 @@ ROWS = {
         reads={"shows": Read(_everything_shown, several=True)},
         writes={"out": Write(layout.REPORT, timed=True)},
         work=Work(
-            "toolnoise.figures.report:write",
+            "toolnoise.figures.snakemake_report:write",
             files=lambda parameters: tuple(
                 map(catalogue.caption_of, ("workflow", "metrics", *parameters["figure_kinds"]))
             ),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from toolnoise.base import command_line
+from toolnoise.base import command_words
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import ALGORITHMIC
 
@@ -57,10 +57,10 @@ def require_possible(models: Models, at: str, file: str | Path) -> None:
 
 
 def _complete(model: dict[str, Any], at: str, file: str | Path) -> None:
-    words = command_line.words(model["command"], f"{file}: {at}.command")
+    words = command_words.words(model["command"], f"{file}: {at}.command")
     if "deterministic" in model:
-        command_line.words(model["deterministic"], f"{file}: {at}.deterministic")
-    named = [source for source in ALGORITHMIC if source in command_line.placeholders(words)]
+        command_words.words(model["deterministic"], f"{file}: {at}.deterministic")
+    named = [source for source in ALGORITHMIC if source in command_words.placeholders(words)]
     sources = model.setdefault("sources", named or list(ALGORITHMIC))
     for source in named:
         if source not in sources:

@@ -12,9 +12,9 @@ from toolnoise.analyses.atlas.metric import ATLAS, ATLAS_FACTORS, ATLAS_TOOLINGS
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.dumps import stacks
-from toolnoise.metrics.accuracy import predictions
-from toolnoise.metrics.churn import pairwise_churn
-from toolnoise.metrics.weights import pairwise_l2, unit
+from toolnoise.formulas.accuracy import predictions
+from toolnoise.formulas.churn import pairwise_churn
+from toolnoise.formulas.weights import pairwise_l2, unit
 from toolnoise.training import runs
 from toolnoise.training.runs import Run
 

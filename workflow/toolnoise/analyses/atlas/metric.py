@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from toolnoise.base.metric_files import ESTIMATE, MEASURE, Columns
-from toolnoise.metrics import Row
-from toolnoise.metrics.frameworks import first_epochs
+from toolnoise.formulas import Row
+from toolnoise.formulas.frameworks import first_epochs
 from toolnoise.stats.contrasts import ratio
 from toolnoise.stats.estimates import Estimate, mean_t
 from toolnoise.stats.proportion import wilson

@@ -8,7 +8,7 @@ import pandas as pd
 from scipy import stats
 
 from toolnoise.base.noise_sources import SOURCES
-from toolnoise.metrics.per_run import INDEPENDENT, OWN
+from toolnoise.formulas.per_run import INDEPENDENT, OWN
 from toolnoise.stats import draws
 from toolnoise.stats.estimates import TAIL
 from toolnoise.stats.quantities import PAIRS, SD, Arm, normal_sd, of_runs

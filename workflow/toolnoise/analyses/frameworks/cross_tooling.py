@@ -10,11 +10,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from toolnoise.base.metric_files import MEASURE, PAIR, Columns
-from toolnoise.metrics import Row
-from toolnoise.metrics.accuracy import accuracies, predictions
-from toolnoise.metrics.churn import paired_churn
-from toolnoise.metrics.equal_runs import bit_equal, rate_step, value_step
-from toolnoise.metrics.weights import paired_l2, unit
+from toolnoise.formulas import Row
+from toolnoise.formulas.accuracy import accuracies, predictions
+from toolnoise.formulas.churn import paired_churn
+from toolnoise.formulas.equal_runs import bit_equal, rate_step, value_step
+from toolnoise.formulas.weights import paired_l2, unit
 from toolnoise.stats.estimates import Estimate, mean_t
 
 CROSS_TOOLING: Columns = {**PAIR, **MEASURE}

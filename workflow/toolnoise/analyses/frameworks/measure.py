@@ -9,10 +9,10 @@ from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.dumps import stacks
 from toolnoise.dumps.stacks import Predictions
+from toolnoise.formulas import frameworks
+from toolnoise.formulas.equal_runs import value_step
+from toolnoise.formulas.frameworks import EXAMPLES, FRAMEWORKS, PARTINGS, RUNS, Predicted
 from toolnoise.measures.reading import runs_at
-from toolnoise.metrics import frameworks
-from toolnoise.metrics.equal_runs import value_step
-from toolnoise.metrics.frameworks import EXAMPLES, FRAMEWORKS, PARTINGS, RUNS, Predicted
 from toolnoise.stats.estimates import Estimate, mean_t
 from toolnoise.study.cells import Pair
 from toolnoise.study.variants import variant

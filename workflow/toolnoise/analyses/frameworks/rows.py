@@ -78,8 +78,8 @@ ROWS = {
             "other-records": records_of(second, RUN_FILES),
         },
         writes={
-            "out": metric("frameworks", layout.PAIR, "toolnoise.metrics.frameworks"),
-            "out-partings": metric("partings", layout.PAIR, "toolnoise.metrics.frameworks"),
+            "out": metric("frameworks", layout.PAIR, "toolnoise.formulas.frameworks"),
+            "out-partings": metric("partings", layout.PAIR, "toolnoise.formulas.frameworks"),
         },
         work=Work("toolnoise.analyses.frameworks.measure:measure"),
     ),

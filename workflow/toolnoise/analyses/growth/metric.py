@@ -23,8 +23,8 @@ from typing import NamedTuple
 import numpy as np
 
 from toolnoise.base.metric_files import CELL, MEASURE, Columns
-from toolnoise.metrics.frameworks import relative_distances
-from toolnoise.metrics.weights import paired_l2, unit
+from toolnoise.formulas.frameworks import relative_distances
+from toolnoise.formulas.weights import paired_l2, unit
 from toolnoise.stats.estimates import Estimate, mean_t
 from toolnoise.stats.proportion import wilson
 

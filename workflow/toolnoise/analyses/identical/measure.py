@@ -18,7 +18,7 @@ from toolnoise.analyses.identical.metric import (
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.datasets import prepared
-from toolnoise.metrics.accuracy import predictions
+from toolnoise.formulas.accuracy import predictions
 from toolnoise.training.runs import Run
 
 Rows = list[list[metric_files.Value]]

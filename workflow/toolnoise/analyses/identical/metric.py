@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from toolnoise.base.metric_files import Columns
-from toolnoise.metrics.accuracy import accuracies, class_accuracies
+from toolnoise.formulas.accuracy import accuracies, class_accuracies
 from toolnoise.stats.estimates import standard_deviation
 
 

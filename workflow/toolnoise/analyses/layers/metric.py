@@ -3,7 +3,7 @@
 CKA is the cosine between two Gram matrices, both centred so that rows and columns sum to 0 (Kornblith et al. 2019).
 Debiased CKA is the cosine between the U-centred matrices: their diagonals are removed, and rows and columns still sum
 to 0. The product of two U-centred matrices is the unbiased HSIC of Song et al. (2012) up to a factor that cancels
-(Székely and Rizzo 2014). metrics/similarity.py computes the same from columns, for a small number of columns.
+(Székely and Rizzo 2014). formulas/similarity.py computes the same from columns, for a small number of columns.
 """
 
 from collections.abc import Sequence

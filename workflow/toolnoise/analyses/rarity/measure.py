@@ -5,10 +5,10 @@ from pathlib import Path
 
 from toolnoise.analyses.rarity.metric import PART_SIZES, sd_by_size
 from toolnoise.base import metric_files
-from toolnoise.measures import draws
+from toolnoise.formulas.accuracy import predictions
+from toolnoise.formulas.groups import examples_of
+from toolnoise.measures import by_draw
 from toolnoise.measures.reading import counts, predictions_of
-from toolnoise.metrics.accuracy import predictions
-from toolnoise.metrics.groups import examples_of
 
 
 def measure(cell: Sequence[str], data: str | Path, logits: str | Path, index: str | Path, out: str | Path) -> None:
@@ -16,7 +16,7 @@ def measure(cell: Sequence[str], data: str | Path, logits: str | Path, index: st
     dump, dataset = predictions_of(data, logits, index)
     finished, labels = dump.finished, dataset.test.labels
     wrong = predictions(dump.logits[finished]) != labels
-    drawn = draws.grouped([run for run, keep in zip(dump.drawn, finished, strict=True) if keep])
+    drawn = by_draw.grouped([run for run, keep in zip(dump.drawn, finished, strict=True) if keep])
     rows = [
         (*cell, f"{rate}_{what}", group, examples, *estimate, *counts(finished))
         for group, member in dataset.members(dataset.test).items()

@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from toolnoise.base.metric_files import CELL, MEASURE, Columns
-from toolnoise.metrics import Row
-from toolnoise.metrics.accuracy import accuracies, predictions
-from toolnoise.metrics.churn import churn
-from toolnoise.metrics.declared import bounded
-from toolnoise.metrics.diversity import diversity
-from toolnoise.metrics.entropy import cross_entropies
-from toolnoise.metrics.equal_runs import bit_equal, rate_step, value_step, with_width
-from toolnoise.metrics.groups import spread_rows
+from toolnoise.formulas import Row
+from toolnoise.formulas.accuracy import accuracies, predictions
+from toolnoise.formulas.churn import churn
+from toolnoise.formulas.declared import bounded
+from toolnoise.formulas.diversity import diversity
+from toolnoise.formulas.entropy import cross_entropies
+from toolnoise.formulas.equal_runs import bit_equal, rate_step, value_step, with_width
+from toolnoise.formulas.groups import spread_rows
 from toolnoise.stats.estimates import UNDEFINED, Estimate, standard_deviation, t_interval
 from toolnoise.stats.jackknife import (
     Pairs,

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
-from toolnoise.base import command_line
+from toolnoise.base import command_words
 from toolnoise.base.printing import aligned, size
 from toolnoise.base.progress import progress
 from toolnoise.record import left_out
@@ -235,7 +235,7 @@ def _unrecorded(tree: Tree) -> list[str]:
     """That the commands of a study name variables of the environment, if they do."""
     models = tree.study.config["models"].values() if tree.study else ()
     texts = (model.get(key, "") for model in models for key in ("command", "deterministic"))
-    named = dict.fromkeys(name for text in texts for name in command_line.variable_names(text))
+    named = dict.fromkeys(name for text in texts for name in command_words.variable_names(text))
     listed = ", ".join(f"{{{name}}}" for name in named)
     return [f"the values of {listed} are not recorded, so runs with other values have equal specs"] if named else []
 

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from toolnoise.base.metric_files import MEASURE, PAIR, Columns
-from toolnoise.metrics.accuracy import predictions
-from toolnoise.metrics.churn import paired_churn
-from toolnoise.metrics.equal_runs import bit_equal, rate_step, value_step
+from toolnoise.formulas.accuracy import predictions
+from toolnoise.formulas.churn import paired_churn
+from toolnoise.formulas.equal_runs import bit_equal, rate_step, value_step
 from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t
 from toolnoise.stats.proportion import wilson
 

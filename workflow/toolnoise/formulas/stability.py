@@ -9,17 +9,17 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from toolnoise.base.metric_files import CELL, MEASURE, Columns
-from toolnoise.metrics import Row
-from toolnoise.metrics.accuracy import accuracies, predictions
-from toolnoise.metrics.churn import churn, normalised_churn, pairwise_churn
-from toolnoise.metrics.declared import bounded
-from toolnoise.metrics.diversity import diversity
-from toolnoise.metrics.entropy import cross_entropies
-from toolnoise.metrics.equal_runs import bit_equal, rate_step, value_step, with_width
-from toolnoise.metrics.example_churn import ExampleChurn
-from toolnoise.metrics.groups import Rate, independent, of_difficulty, of_size, rates, ratio_rows, spread_rows, unlike
-from toolnoise.metrics.similarity import pairwise_cka
-from toolnoise.metrics.weights import Apart
+from toolnoise.formulas import Row
+from toolnoise.formulas.accuracy import accuracies, predictions
+from toolnoise.formulas.churn import churn, normalised_churn, pairwise_churn
+from toolnoise.formulas.declared import bounded
+from toolnoise.formulas.diversity import diversity
+from toolnoise.formulas.entropy import cross_entropies
+from toolnoise.formulas.equal_runs import bit_equal, rate_step, value_step, with_width
+from toolnoise.formulas.example_churn import ExampleChurn
+from toolnoise.formulas.groups import Rate, independent, of_difficulty, of_size, rates, ratio_rows, spread_rows, unlike
+from toolnoise.formulas.similarity import pairwise_cka
+from toolnoise.formulas.weights import Apart
 from toolnoise.stats.estimates import UNDEFINED, Estimate
 from toolnoise.stats.jackknife import Pairs, pairwise_jackknife, pairwise_mean, pairwise_similarity, within_blocks
 from toolnoise.stats.sd_ratio import freedom, largest_by_size

@@ -6,9 +6,9 @@ differ as two runs of ALGO+IMPL do. So the ratio of these two churns says how mu
 
 import numpy as np
 
-from toolnoise.metrics import Row
-from toolnoise.metrics.declared import bounded
-from toolnoise.metrics.equal_runs import with_width
+from toolnoise.formulas import Row
+from toolnoise.formulas.declared import bounded
+from toolnoise.formulas.equal_runs import with_width
 from toolnoise.stats.components import components, of_own_row
 from toolnoise.stats.estimates import UNDEFINED, Estimate, positive_mean_t, t_interval
 from toolnoise.stats.jackknife import log_jackknife, standard_error

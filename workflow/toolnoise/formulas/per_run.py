@@ -11,9 +11,9 @@ import numpy as np
 
 from toolnoise.base.metric_files import CELL, Columns
 from toolnoise.base.noise_sources import SOURCES
-from toolnoise.metrics.accuracy import class_accuracies
-from toolnoise.metrics.churn import normalised_churn, pairwise_churn
-from toolnoise.metrics.groups import rates
+from toolnoise.formulas.accuracy import class_accuracies
+from toolnoise.formulas.churn import normalised_churn, pairwise_churn
+from toolnoise.formulas.groups import rates
 from toolnoise.stats.jackknife import Pairs, within_blocks
 
 # A draw is a replicate, or `own` for a source of which runs share none: drawn anew in every process, or not used.

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from toolnoise.metrics import Row
+from toolnoise.formulas import Row
 from toolnoise.stats.estimates import Estimate, mean_t
 from toolnoise.stats.multiplicity import holm
 from toolnoise.stats.sd_ratio import Null, by_difficulty, by_size, freedom, sd_ratio

@@ -7,9 +7,9 @@ import pandas as pd
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import SOURCES
-from toolnoise.metrics.per_run import FINGERPRINT, OWN
-from toolnoise.metrics.per_run import RUNS as OF_RUNS
-from toolnoise.metrics.ratios import MEASURES, RATIOS, Runs, ratios
+from toolnoise.formulas.per_run import FINGERPRINT, OWN
+from toolnoise.formulas.per_run import RUNS as OF_RUNS
+from toolnoise.formulas.ratios import MEASURES, RATIOS, Runs, ratios
 from toolnoise.study.cells import Cell, Variants
 from toolnoise.study.comparisons import comparisons
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from toolnoise.metrics.correlation import pearson_distances, spearman_distances
-from toolnoise.metrics.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
+from toolnoise.formulas.correlation import pearson_distances, spearman_distances
+from toolnoise.formulas.ensembles import pairwise_accuracy_change, pairwise_cross_entropy_change
 from toolnoise.stats.jackknife import Pairs, within_blocks
 
 

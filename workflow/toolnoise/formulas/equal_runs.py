@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from toolnoise.metrics import Row
+from toolnoise.formulas import Row
 from toolnoise.stats.estimates import Estimate
 
 

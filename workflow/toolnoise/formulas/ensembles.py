@@ -10,13 +10,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from toolnoise.base.metric_files import CELL, MEASURE, Columns
-from toolnoise.metrics import Row
-from toolnoise.metrics.accuracy import accuracies, predictions
-from toolnoise.metrics.churn import churn
-from toolnoise.metrics.declared import bounded
-from toolnoise.metrics.entropy import example_entropies
-from toolnoise.metrics.equal_runs import bit_equal, rate_step, value_step, with_width
-from toolnoise.metrics.groups import spread_rows
+from toolnoise.formulas import Row
+from toolnoise.formulas.accuracy import accuracies, predictions
+from toolnoise.formulas.churn import churn
+from toolnoise.formulas.declared import bounded
+from toolnoise.formulas.entropy import example_entropies
+from toolnoise.formulas.equal_runs import bit_equal, rate_step, value_step, with_width
+from toolnoise.formulas.groups import spread_rows
 from toolnoise.stats.jackknife import pairwise_jackknife
 
 # Ensembles of `members` runs each; n_runs is the number of ensembles.

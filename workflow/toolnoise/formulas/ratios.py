@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from toolnoise.base.metric_files import CELL, MEASURE, Columns
-from toolnoise.metrics.per_run import FINGERPRINT
+from toolnoise.formulas.per_run import FINGERPRINT
 from toolnoise.stats import draws
 from toolnoise.stats.contrasts import ratio
 from toolnoise.stats.draws import Drawn

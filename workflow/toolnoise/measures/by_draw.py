@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from toolnoise.metrics import Row
-from toolnoise.metrics.declared import METRICS, Metric, bounded
-from toolnoise.metrics.groups import examples_of
-from toolnoise.metrics.per_run import (
+from toolnoise.formulas import Row
+from toolnoise.formulas.declared import METRICS, Metric, bounded
+from toolnoise.formulas.groups import examples_of
+from toolnoise.formulas.per_run import (
     INDEPENDENT,
     Values,
     mean_churns,
@@ -17,7 +17,7 @@ from toolnoise.metrics.per_run import (
     mean_independent_variances,
     mean_normalised_churns,
 )
-from toolnoise.metrics.weights import Apart
+from toolnoise.formulas.weights import Apart
 from toolnoise.stats import draws
 from toolnoise.stats.draws import Drawn
 from toolnoise.stats.estimates import Estimate

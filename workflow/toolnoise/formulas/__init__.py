@@ -1,4 +1,4 @@
-"""Measures of a cell's runs: pure functions from arrays to rows of a metric file."""
+"""Formulas of measures: pure functions from the arrays of a cell's runs to rows of a metric file."""
 
 from typing import TYPE_CHECKING
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from toolnoise.metrics import Row
+from toolnoise.formulas import Row
 from toolnoise.stats.estimates import Estimate, mean_t, positive_mean_t
 from toolnoise.stats.spread import root_mean_square
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from toolnoise.metrics.equal_runs import PerRun, bit_equal
+from toolnoise.formulas.equal_runs import PerRun, bit_equal
 from toolnoise.stats.jackknife import Pairs, within_blocks
 
 BLOCK = 2**17  # weights of all runs at a time
