@@ -85,7 +85,7 @@ def digest(*modules, **options):
 def test_a_module_in_another_room_changes_no_digest(package):
     modules = [MEASURE, "toolnoise.analyses.frameworks.pair", "toolnoise.figures.render", "toolnoise.training.loop"]
     before = [digest(module) for module in modules]
-    for name in ("metrics.churn", "stats.estimates", "datasets.prepared"):
+    for name in ("formulas.churn", "stats.estimates", "datasets.prepared"):
         move(package, name, f"elsewhere.{name.rpartition('.')[2]}")
     assert "toolnoise.elsewhere" in (package / "formulas/stability.py").read_text()
     assert [digest(module) for module in modules] == before
@@ -103,7 +103,7 @@ def test_a_notebook_that_imports_what_moved_changes_no_digest(package):
 
 def test_the_audit_finds_a_module_where_it_lies_now(package):
     then = commit(package)
-    move(package, "metrics.churn", "elsewhere.churn")
+    move(package, "formulas.churn", "elsewhere.churn")
     assert moves.present(then, CHURN) == ("workflow/toolnoise/elsewhere/churn.py",)
     # What imports it is what it was.
     assert moves.present(then, "workflow/toolnoise/formulas/stability.py") == (
@@ -115,7 +115,7 @@ def test_the_audit_finds_a_module_where_it_lies_now(package):
 
 def test_the_audit_takes_no_changed_module_for_a_moved_one(package):
     then = commit(package)
-    move(package, "metrics.churn", "elsewhere.churn")
+    move(package, "formulas.churn", "elsewhere.churn")
     moved = package / "elsewhere/churn.py"
     moved.write_text(moved.read_text() + "\n# changed\n")
     forget()
