@@ -50,7 +50,8 @@ def _rule(verb: str, step: Step) -> Iterator[str]:
     yield f"# {step.says}"
     yield f"rule {step.rule}:"
     yield from _section("input", _inputs(step))
-    yield from _section(
+    outputs = [f'{name.replace("-", "_")}="{write.pattern}"' for name, write in step.writes.items()]
+    yield from _section("output", outputs)
         "output", [f'{name.replace("-", "_")}="{write.pattern}"' for name, write in step.writes.items()]
     )
     yield from _section("parameters", _parameters(step))
