@@ -52,8 +52,6 @@ def _rule(verb: str, step: Step) -> Iterator[str]:
     yield from _section("input", _inputs(step))
     outputs = [f'{name.replace("-", "_")}="{write.pattern}"' for name, write in step.writes.items()]
     yield from _section("output", outputs)
-        "output", [f'{name.replace("-", "_")}="{write.pattern}"' for name, write in step.writes.items()]
-    )
     yield from _section("parameters", _parameters(step))
     yield from _section("log", [f'"{step.log(verb)}"'])
     yield from _section("shell", [f'"toolnoise {verb} ..."  # {step.work.function}'])
