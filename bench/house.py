@@ -1,6 +1,7 @@
-"""How large the house is: lines of each room of the packages, of the kernel and of all, tracked files, words of docs.
+"""How large the house is: lines of rooms, of the kernel and of all, tracked files, words of docs.
 
-The kernel is the package without the rooms and the packages that stand beside it. `--limit N` fails if the kernel has more than N lines.
+The kernel is the package without the rooms and the packages that stand beside it.
+`--limit N` fails if the kernel has more than N lines.
 
     python bench/house.py --limit 20000
 """
