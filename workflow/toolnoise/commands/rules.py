@@ -50,9 +50,8 @@ def _rule(verb: str, step: Step) -> Iterator[str]:
     yield f"# {step.says}"
     yield f"rule {step.rule}:"
     yield from _section("input", _inputs(step))
-    yield from _section(
-        "output", [f'{name.replace("-", "_")}="{write.pattern}"' for name, write in step.writes.items()]
-    )
+    outputs = [f'{name.replace("-", "_")}="{write.pattern}"' for name, write in step.writes.items()]
+    yield from _section("output", outputs)
     yield from _section("parameters", _parameters(step))
     yield from _section("log", [f'"{step.log(verb)}"'])
     yield from _section("shell", [f'"toolnoise {verb} ..."  # {step.work.function}'])
