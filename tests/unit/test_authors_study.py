@@ -2,9 +2,9 @@
 
 import pytest
 
-from toolnoise.analyses.published import papers_recipe
+from toolnoise.analyses.published import paper_items, papers_recipe
 from toolnoise.base.program import ROOT
-from toolnoise.study import grid, paper_items, published
+from toolnoise.study import grid, published
 
 
 @pytest.fixture(scope="module")

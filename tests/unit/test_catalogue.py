@@ -6,9 +6,10 @@ from types import SimpleNamespace
 import pytest
 
 from toolnoise import steps
+from toolnoise.analyses.published import paper_items
 from toolnoise.base.program import ROOT
 from toolnoise.steps import whole
-from toolnoise.study import catalogue, config, figure_choice, grid, paper_items
+from toolnoise.study import catalogue, config, figure_choice, grid
 from toolnoise.study.cells import Cell, Network, Pair, Shown
 from toolnoise.study.figure_grid import Grid
 from toolnoise.study.kind import FIGURES

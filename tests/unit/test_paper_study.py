@@ -4,8 +4,9 @@ from collections import Counter
 
 import pytest
 
+from toolnoise.analyses.published import paper_items
 from toolnoise.base.program import ROOT
-from toolnoise.study import config, grid, paper_items, published
+from toolnoise.study import config, grid, published
 from toolnoise.study.cells import Cell
 
 

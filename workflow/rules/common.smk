@@ -12,9 +12,12 @@ from toolnoise.base import command_words
 from toolnoise.base.errors import BadInput, errors_in_one_line
 from toolnoise.datasets import sources
 from toolnoise.steps import STEPS
-from toolnoise.study import catalogue, config as configuration, given, grid, layout, paper_items
+from toolnoise.study import analyses, catalogue, config as configuration, given, grid, layout
 from toolnoise.study.builders import is_own, require_builders
 from toolnoise.study.cells import MODES, Cell, Metric, Pair, Shown
+
+# The paper's tables and figures by the paper's names, where the analysis that knows them is there.
+paper_items = next(iter(analyses.adding("paper_items")), None)
 
 # The study file: the last --configfile, else config.yaml. --config overrides it. A profile may name it through a link.
 # A module of another workflow has the configuration that the other gives it; the other's file is where that comes from.
