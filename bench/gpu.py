@@ -29,6 +29,7 @@ PACKAGES = [str(ROOT / "workflow"), str(ROOT / "site")]
 sys.path[:0] = PACKAGES
 
 from toolnoise import steps  # noqa: E402
+from toolnoise.analyses.estimate import run_time  # noqa: E402
 from toolnoise.base import code_digest, files  # noqa: E402
 from toolnoise.base.errors import BadInput, errors_in_one_line  # noqa: E402
 from toolnoise.base.files import sha256  # noqa: E402
@@ -39,7 +40,6 @@ from toolnoise.record import recorder, repository, statements  # noqa: E402
 from toolnoise.steps import STEPS, Job  # noqa: E402
 from toolnoise.study import config, layout  # noqa: E402
 from toolnoise.study import grid as studies  # noqa: E402
-from toolnoise.training import run_time  # noqa: E402
 from toolnoise.verify.share import archive, sharing  # noqa: E402
 
 STUDY = ROOT / "workflow/studies/gpu.yaml"

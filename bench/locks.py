@@ -1,4 +1,4 @@
-"""Does a lock file still install, and does what it installs train? Prints its row of the table in docs/machines.md.
+"""Does a lock file still install, and does what it installs train? Prints its line of the table in docs/machines.md.
 
     python3.11 bench/locks.py cpu versions/torch-2.9
     python3.11 bench/locks.py --next    # the one whose turn it is, as .ci/run does
@@ -91,9 +91,8 @@ def _say(*words: str | Path, where: str | Path = ROOT) -> str:
 
 
 def row(name: str, found: Tried, on: str) -> str:
-    """The row of the table in docs/machines.md."""
-    cells = [f"`{name}.txt`", on, f"{found.downloaded:,.0f}", f"{found.installed:,.0f}"]
-    return f"| {' | '.join(cells)} |"
+    """The line of the table in docs/machines.md: the MB are those of the download and of the environment."""
+    return f"    {name + '.txt':<28} {on} {found.downloaded:>6,.0f} {found.installed:>6,.0f}"
 
 
 def main() -> None:

@@ -49,7 +49,7 @@ from toolnoise.commands import command_line
 from toolnoise.steps import STEPS, Step
 from toolnoise.study import config, grid
 from toolnoise.study.study import Study
-from toolnoise.warm import server
+from toolnoise_warm import server
 
 MOST_MEMORY = 2 * 2**30
 SECONDS, SECONDS_SLOW, SECONDS_MUCH = 60, 300, 1200
@@ -76,6 +76,7 @@ BY_HAND = {
     "doctor": [f"--study {RESULTS}", "--json"],
     "estimate": [f"--study {RESULTS}", "--study study.yaml --json"],
     "status": [f"--study {RESULTS}", "--study study.yaml --json"],
+    "rules": [""],
     "rebuild": ["results/fuzz/metrics/cells/linear/mine/cpu", "results/fuzz --sample 1 --seed 3"],
     "diff": [
         *(f"{RUN}/control/1 {RUN}/control/2", f"{RUN}/control {RUN}/algo_impl --json", "results/fuzz results/fuzz"),
@@ -246,7 +247,7 @@ def _become(case: Case, folder: Path, log: Path, seen: Path | None) -> NoReturn:
         if seen:
             _record_files(seen)
         if command.cold:
-            os.execv(sys.executable, [*program.python("toolnoise.warm.client"), *words])
+            os.execv(sys.executable, [*program.python("toolnoise_warm.client"), *words])
         code = server._performed(lambda started: cli.main(words, started))
     except BaseException:
         traceback.print_exc()

@@ -2,9 +2,8 @@
 
 import pytest
 
-from toolnoise.checking import suspects
+from toolnoise.checking import program_text, suspects
 from toolnoise.checking.causes import CAUSES, LIKELY, POSSIBLE, SURE
-from toolnoise.study import program_text
 
 
 @pytest.fixture

@@ -298,11 +298,13 @@ def forge(kind, folders):
 
 
 # The page is the root: that it is an older one, `--not-before` says (tests/unit/test_signing.py).
-@pytest.mark.parametrize("kind", sorted(KINDS.keys() - {"page"}))
+@pytest.mark.parametrize("kind", sorted(KINDS.keys() - {"audit of the page", "statements of the page"}))
 def test_an_older_version_beside_its_statement_of_then_is_found(kind, folders):
     folder, artifact = forge(kind, folders)
     move_times(folder, artifact, timedelta(days=-1))
-    assert_found(folder, OLDER, artifact)
+    # A finding on a statement names the first output of its job.
+    first = json.loads(folder.stated(artifact).read_text())["subject"][0]["name"]
+    assert_found(folder, OLDER, first.removeprefix(folder.name("")))
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS.keys() - ENDS))

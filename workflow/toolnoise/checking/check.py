@@ -16,13 +16,13 @@ from toolnoise.base import command_line, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.printing import span
-from toolnoise.checking import contract, diagnosis, differences, launch, outcome, suspects
+from toolnoise.checking import contract, diagnosis, differences, launch, outcome, program_text, suspects
 from toolnoise.checking.causes import CAUSES, Suspect
 from toolnoise.checking.diagnosis import Diagnosis
 from toolnoise.checking.differences import Difference
 from toolnoise.checking.outcome import Outcome
-from toolnoise.study import outcome_files, program_text
-from toolnoise.study.program_text import Source
+from toolnoise.checking.program_text import Source
+from toolnoise.study import outcome_files
 
 HASH_SEED = "PYTHONHASHSEED"
 

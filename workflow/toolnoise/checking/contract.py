@@ -9,7 +9,7 @@ from typing import Any
 
 from toolnoise import streams
 from toolnoise.base.noise_sources import ALGORITHMIC, replicate
-from toolnoise.study.program_text import SEED
+from toolnoise.checking.program_text import SEED
 
 Job = dict[str, Any]
 

@@ -10,9 +10,8 @@ import numpy as np
 
 from toolnoise.base import command_line, files
 from toolnoise.base.errors import BadInput
-from toolnoise.checking import diagnosis, differences, reasons, suspects
+from toolnoise.checking import diagnosis, differences, program_text, reasons, suspects
 from toolnoise.checking.outcome import History, Outcome
-from toolnoise.study import program_text
 from toolnoise.training import runs
 from toolnoise.training.runs import Run
 

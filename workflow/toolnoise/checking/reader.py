@@ -4,7 +4,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from toolnoise.study.program_text import Source
+from toolnoise.checking.program_text import Source
 
 CLOCKS = re.compile(
     r"(time\.(time|time_ns|perf_counter|perf_counter_ns|monotonic|monotonic_ns)|datetime\.(datetime\.)?(now|utcnow|today)"

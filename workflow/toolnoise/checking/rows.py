@@ -53,6 +53,7 @@ def _first_outcome(study: Study, place: Dataset) -> str:
 
 
 def _gate_of(study: Study, run: Training) -> list[str]:
+    """The verdict on the control cell, if the study has one and the run is not one of its own."""
     control = Control(*run[:3])
     gated = run.variant != control.cell.variant and control.cell in study.seeds
     return [study.path(layout.GATE, control)] if gated else []

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from toolnoise.checking.causes import LIKELY, POSSIBLE, SURE, Suspect, ranked
+from toolnoise.checking.program_text import Source
 from toolnoise.checking.reader import Reader, is_none, is_off
-from toolnoise.study.program_text import Source
 
 SEEDERS = {
     "numpy.random.seed": ("numpy",),

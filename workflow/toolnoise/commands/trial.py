@@ -1,4 +1,4 @@
-"""What a dry run tries, so that it says what a job would refuse."""
+"""Call the builder of a study's own model in a dry run, so that a mistake in it is reported before any job starts."""
 
 from toolnoise.record.current import is_current
 from toolnoise.steps import STEPS

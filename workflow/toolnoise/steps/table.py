@@ -72,6 +72,7 @@ def _own_models(study: Study) -> Iterator[Variants]:
 
 
 def _compared(study: Study, place: Variants) -> list[str]:
+    """The values of each run of all cells that are compared."""
     cells = dict.fromkeys(cell for both in study.comparisons(place) for cell in both)
     return [study.path(RUNS.pattern, cell) for cell in cells]
 

@@ -41,6 +41,7 @@ def _judged(kind: str) -> Read:
     """The metric file of the whole study, of a kind that claims are judged on, if the study has it."""
 
     def at(study: Study, _: Whole) -> list[str]:
+        """The metric file of the whole study, if it has it."""
         return [name for found, name in collected(study).items() if found == kind]
 
     return Read(at, several=True, optional=True)
@@ -49,6 +50,16 @@ def _judged(kind: str) -> Read:
 def gates(study: Study, figure: Figure | None = None) -> list[str]:
     """The verdicts on the control cells of the study, or on those that a figure shows."""
     return [study.path(layout.GATE, cell) for cell in study.controls if figure is None or figure.shows(cell)]
+
+
+def _collected(study: Study, place: Metric) -> list[str]:
+    """The metric files of this kind, of each cell or pair."""
+    return metric_files(study)[place.kind]
+
+
+def _gates(study: Study, _: Whole) -> list[str]:
+    """The verdict on each control cell."""
+    return gates(study)
 
 
 def _figure(study: Study, place: Shown) -> Parameters:
@@ -100,10 +111,12 @@ def shown(study: Study, figure: Figure) -> dict[str, list[str]]:
 
 
 def _shown(study: Study, place: Shown) -> list[list[str]]:
+    """The metric files that the figure needs, each with its kind."""
     return [[kind, *files] for kind, files in shown(study, study.figure(place.figure)).items()]
 
 
 def _everything_shown(study: Study, _: Whole) -> list[str]:
+    """All metric files of the whole study, and all its figures and tables."""
     figures = (Shown(figure.name) for figure in study.figures)
     return [*summaries(study), *(name for place in figures for name, _ in _rendered(study, place))]
 
@@ -142,14 +155,17 @@ def _compared(study: Study, _: Whole) -> Parameters:
 
 
 def _dumps(study: Study, _: Whole) -> list[str]:
+    """The dump of each cell."""
     return [study.path(layout.LOGITS, cell) for cell in study.cells]
 
 
 def _data(study: Study, _: Whole) -> list[str]:
+    """Each data set."""
     return [study.path(layout.DATA, dataset=name) for name in study.datasets]
 
 
 def _parts(study: Study, _: Whole) -> list[str]:
+    """What the page shows beside its first view."""
     parts = (study.path(f"{layout.PAGE_PARTS}/{name}.js") for name in ("tables", "compared"))
     return [*parts, *(study.path(layout.PAGE_CELL, cell) for cell in study.cells)]
 
@@ -202,7 +218,7 @@ ROWS = {
             Metric, lambda study: map(Metric, collected(study)), "grid", "a kind of metric file that it measures"
         ),
         parameters=lambda _, place: {"kind": place.kind},
-        reads={"metrics": Read(lambda study, place: metric_files(study)[place.kind], several=True)},
+        reads={"metrics": Read(_collected, several=True)},
         writes={"out": Write(layout.COLLECTED)},
         work=Work(
             "toolnoise.measures.collect:collect",
@@ -271,7 +287,7 @@ ROWS = {
         parameters=_page,
         reads={
             "shows": Read(_everything_shown, several=True),
-            "gates": Read(lambda study, _: gates(study), several=True, optional=True),
+            "gates": Read(_gates, several=True, optional=True),
         },
         writes={
             "out": Write(layout.PAGE),

@@ -12,10 +12,12 @@ def _atlas(study: Study, task: Task) -> Parameters:
 
 
 def _mapped_dumps(study: Study, task: Task) -> list[str]:
+    """The dump of each cell of the task that the atlas shows."""
     return [study.path(layout.LOGITS, cell) for cell in study.mapped(task)]
 
 
 def _mapped_runs(study: Study, task: Task) -> list[str]:
+    """The records of all runs of these cells."""
     return [path for cell in study.mapped(task) for path in study.runs(layout.RECORD, cell)]
 
 

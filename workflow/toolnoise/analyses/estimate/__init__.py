@@ -1,1 +1,1 @@
-"""Estimate: how long a study will take, and what it will cost, from runs that are there and from timed steps."""
+"""Estimate: how far a study is, how long the rest will take, and what it will cost, from its runs and timed steps."""

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolnoise import engines
+from toolnoise.analyses.estimate import run_time
+from toolnoise.analyses.estimate.run_time import Pace
 from toolnoise.base import program
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import aligned, size, span
@@ -27,9 +29,8 @@ from toolnoise.study.analyses import Dump, adding
 from toolnoise.study.cells import MODES, Cell, Dataset, Profile
 from toolnoise.study.entries import records_steps
 from toolnoise.study.study import Study, is_deterministic
-from toolnoise.training import network, run_time, runs
+from toolnoise.training import network, runs
 from toolnoise.training.recorded_steps import schedule
-from toolnoise.training.run_time import Pace
 
 # Weights and logits are float32.
 NUMBER_BYTES = 4

@@ -14,6 +14,7 @@ def _growth(study: Study, place: Variants) -> Parameters:
 
 
 def _recorded(study: Study, place: Variants) -> list[str]:
+    """The records of all runs of the cells that are compared."""
     cells = dict.fromkeys(cell for both in plan.growing(study)[place] for cell in both)
     return [record for cell in cells for record in study.runs(layout.RECORD, cell)]
 

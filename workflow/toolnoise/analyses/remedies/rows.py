@@ -9,12 +9,12 @@ from toolnoise.study.study import Study
 
 
 def _remedied(study: Study, cell: Cell) -> list[str]:
-    # A cell without a remedy of its own has no dump of them.
+    """The cell's dump under remedies; a cell without a remedy of its own has none."""
     return [study.path(layout.REMEDIED, cell)] if plan.applied(study, cell) else []
 
 
 def _single(study: Study, cell: Cell) -> list[str]:
-    # A cell that is its own single runs is held against no other dump.
+    """The dump of the runs that it is compared with; none if these are its own."""
     single = plan.single(study, cell)
     return [study.path(layout.LOGITS, single)] if single != cell else []
 

@@ -23,12 +23,12 @@ class Unnamed(NamedTuple):
 
 
 def statements_are_the_roots(evidence: Evidence) -> Found:
-    """Every statement has the digest that the root, the statement of the page's audit, has of it."""
+    """Each statement has the digest that the root, which is the statement of the page's audit, records for it."""
     yield from ((one.artifact, one.what) for one in _unnamed(evidence) if not one.ordinary)
 
 
 def root_is_signed(evidence: Evidence) -> Found:
-    """The root has a signature by the required key, and names every statement as it is."""
+    """The root is signed with the required key, and the digest that it records for each statement is right."""
     root = evidence.tree.top
     if root is None:
         yield (

@@ -6,7 +6,7 @@ from toolnoise.commands.verb import STUDY, Verb
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.commands import init
+    from toolnoise.checking import init
 
     print(init.write(options.kind))
 

@@ -22,8 +22,8 @@ from typing import Any, NamedTuple, NoReturn
 
 from toolnoise.base import program
 from toolnoise.base.children import end_with
-from toolnoise.warm import messages
-from toolnoise.warm.messages import Message
+from toolnoise_warm import messages
+from toolnoise_warm.messages import Message
 
 TASKS = Path("/proc/self/task")
 # What jobs import only when they run, and so each of them anew: all of them, and those of one verb.

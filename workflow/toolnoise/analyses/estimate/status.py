@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import psutil
 
 from toolnoise import steps
+from toolnoise.analyses.estimate import run_time
 from toolnoise.base import log, session
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import aligned, span
@@ -23,7 +24,7 @@ from toolnoise.steps import STEPS, table
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell, Place, Training
 from toolnoise.study.study import Study
-from toolnoise.training import run_time, runs
+from toolnoise.training import runs
 
 STATES = ("done", "running", "waiting", "failed", "missing")
 # The lines that a training prints at the end of an epoch, and when it resumes from a checkpoint.

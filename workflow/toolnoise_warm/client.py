@@ -10,7 +10,7 @@ import signal
 import sys
 from typing import TYPE_CHECKING, NoReturn
 
-from toolnoise.warm import VARIABLE
+from toolnoise_warm import VARIABLE
 
 if TYPE_CHECKING:
     from socket import socket
@@ -52,7 +52,7 @@ def _main() -> None:
 
 def _warm(dispatcher: str) -> str:
     """Have a server perform the job, and end as it ends; or else return the reason why none has performed it."""
-    from toolnoise.warm import messages
+    from toolnoise_warm import messages
 
     mask = os.umask(0)
     os.umask(mask)
@@ -91,7 +91,7 @@ def _warm(dispatcher: str) -> str:
 
 def _follow(server: "socket", child: int) -> None:
     """Give the child what signals come, and end as it ends; a TimeoutError if its server does not say how."""
-    from toolnoise.warm import messages
+    from toolnoise_warm import messages
 
     before, ending = {number: signal.getsignal(number) for number in FORWARDED}, []
 

@@ -23,8 +23,8 @@ from toolnoise.steps import CONFIGURE, STEPS
 from toolnoise.study import environments, grid, programs
 from toolnoise.study.cells import Training
 from toolnoise.training.network import emulated_noise
-from toolnoise.warm import messages
-from toolnoise.warm.messages import Message
+from toolnoise_warm import messages
+from toolnoise_warm.messages import Message
 
 # A server of a framework holds about 300 MiB.
 MOST_SERVERS = 8
@@ -96,7 +96,7 @@ def _server(job: Message, folder: Path, servers: dict[str, Server]) -> Server:
 def _started(address: str, environment: dict[str, str], imports: dict[str, Any]) -> Server:
     with messages.listening(address) as listener:
         process = subprocess.Popen(
-            program.python("toolnoise.warm.server", str(listener.fileno()), json.dumps(imports)),
+            program.python("toolnoise_warm.server", str(listener.fileno()), json.dumps(imports)),
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             # What a framework has to say of its import. If a server cannot import, it ends, and its jobs start cold.

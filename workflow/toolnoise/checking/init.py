@@ -18,9 +18,10 @@ from toolnoise.base.arrays import npz_names
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.program import ROOT
+from toolnoise.checking import program_text
+from toolnoise.checking.program_text import Source
 from toolnoise.engines import FRAMEWORKS
-from toolnoise.study import program_text, strict_yaml
-from toolnoise.study.program_text import Source
+from toolnoise.study import strict_yaml
 
 FILE = "study.yaml"
 KINDS = ("command", "builder")

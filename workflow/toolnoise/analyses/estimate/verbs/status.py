@@ -6,7 +6,7 @@ from toolnoise.commands.verb import AS_JSON, OF_THIS_FOLDER, STUDY, Verb, show
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.commands import status
+    from toolnoise.analyses.estimate import status
     from toolnoise.study import here
 
     file, study = here.loaded(options.study)

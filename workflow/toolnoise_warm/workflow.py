@@ -8,7 +8,7 @@ from pathlib import Path
 
 from toolnoise.base import program, scratch
 from toolnoise.base.children import wait_or_kill
-from toolnoise.warm import VARIABLE, messages
+from toolnoise_warm import VARIABLE, messages
 
 # For a dispatcher to end, with its servers.
 SECONDS_TO_END = 20.0
@@ -35,7 +35,7 @@ def start() -> None:
         return
     with listener:
         dispatcher = subprocess.Popen(
-            program.python("toolnoise.warm.dispatcher", str(listener.fileno())),
+            program.python("toolnoise_warm.dispatcher", str(listener.fileno())),
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             pass_fds=[listener.fileno()],
