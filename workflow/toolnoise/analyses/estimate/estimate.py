@@ -219,7 +219,7 @@ def _jobs(study: Study) -> dict[str, int]:
     measures = [verb for verb in measuring if STEPS[verb].where.place is not Dataset]
     return {
         "data sets": sum(counts[verb] for verb in writing(layout.DATA)),
-        "trainings": counts["train"] + counts["run-program"],
+        "trainings": sum(counts[verb] for verb in writing(layout.RECORD) if not STEPS[verb].unrepeatable),
         "predictions": sum(counts[verb] for verb in dumps if "logits" in STEPS[verb].writes),
         "layers": counts["dump-layers"],
         "profiles": counts["profile"],
