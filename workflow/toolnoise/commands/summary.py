@@ -12,6 +12,7 @@ from toolnoise.analyses.claims.judging import WHOLE
 from toolnoise.base import metric_files
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.printing import aligned
+from toolnoise.base.standing import as_given
 from toolnoise.measures import control_gate
 from toolnoise.metrics.stability import STABILITY
 from toolnoise.study import layout
@@ -35,7 +36,7 @@ def as_text(study: Study) -> str:
     adopted = [name for name, model in study.config["models"].items() if "adopted" in model]
     if adopted:
         lines.append(f"adopted, how they were made is not known here: {', '.join(adopted)}")
-    lines.append(f"the page: {study.path(layout.PAGE)}")
+    lines.append(f"the page: {as_given(study.path(layout.PAGE))}")
     verdicts = _verdicts(study)
     if verdicts is None:
         lines.append("no verdicts on claims yet: snakemake claims")
@@ -50,7 +51,7 @@ def as_json(study: Study) -> dict[str, Any]:
     return {
         "cells": list(_cells(study)),
         "emulated": list(study.emulated()),
-        "page": study.path(layout.PAGE),
+        "page": as_given(study.path(layout.PAGE)),
         "claims": None
         if verdicts is None
         else verdicts.loc[verdicts["part"] == WHOLE, ["paper", "claim", "says", "side", "verdict"]].to_dict("records"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from toolnoise.base.errors import BadInput
 from toolnoise.commands import signatures
-from toolnoise.commands.verb import AS_JSON, RESULTS, VERIFY, Verb, show
+from toolnoise.commands.verb import AS_JSON, RESULTS_OR_ARCHIVE, VERIFY, Verb, show
 
 if TYPE_CHECKING:
     from toolnoise.record.signing import AllowedSigners
@@ -26,6 +26,7 @@ def _run(options: argparse.Namespace) -> None:
     from toolnoise.verify.audit import cache, examine, repair
     from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED, model, replay, rule
     from toolnoise.verify.rebuild import recompute
+    from toolnoise.verify.share import unpacked
 
     if options.processes is not None and not 1 <= options.processes <= MOST_PROCESSES:
         wanted = f"a number from 1 to {MOST_PROCESSES}"
@@ -47,7 +48,11 @@ def _run(options: argparse.Namespace) -> None:
             given = {"rules": rules, "signers": signers, "key": key, "cache": known}
             return examine.examine(found, options.processes, **given, skew=options.clock_skew)
 
-    with signatures.required(options) as required:
+    changing = {"--clean": options.clean, "--repair": options.repair, "--cache": options.cache}
+    for option in filter(changing.get, changing):
+        if unpacked.archive_of(options.results):
+            raise BadInput("command line", option, f"{options.results} is an archive", "a results folder")
+    with unpacked.opened(options.results) as (options.results,), signatures.required(options) as required:
         if options.clean:
             for one in tree.load(options.results).trees:
                 for path in scratch.clean(one.root) if one.study or one.statements else []:
@@ -56,11 +61,11 @@ def _run(options: argparse.Namespace) -> None:
         if options.repair and not found.is_clean(strict=False):
             repair.run(found)
             found = examined(*required)
-    if options.html:
-        from toolnoise.verify.page import page
+        if options.html:
+            from toolnoise.verify.page import page
 
-        page.write(options.html, found, options.strict, rules)
-    show((examine.as_json if options.json else examine.as_text)(found, options.strict, rules))
+            page.write(options.html, found, options.strict, rules)
+        show((examine.as_json if options.json else examine.as_text)(found, options.strict, rules))
     sys.exit(0 if found.is_clean(options.strict) else 1)
 
 
@@ -80,7 +85,7 @@ VERB = Verb(
     example="toolnoise audit results/demo --html audit.html",
     run=_run,
     arguments={
-        **RESULTS,
+        **RESULTS_OR_ARCHIVE,
         "--strict": {"action": "store_true", "help": "report stale results, made by other code, as findings too"},
         "--recompute": {
             "action": "store_true",

@@ -3,16 +3,15 @@
 import argparse
 
 from toolnoise.commands import signatures
-from toolnoise.commands.verb import ANONYMOUS, NO_CREDENTIAL, OF_ONE_STUDY, SHARE, Verb
+from toolnoise.commands.verb import ANONYMOUS, NO_CREDENTIAL, SHARE, Verb
 
 
 def _run(options: argparse.Namespace) -> None:
     from toolnoise.pages import whole
+    from toolnoise.verify.share import unpacked
 
-    with signatures.required(options) as (signers, _):
-        written, left_out = whole.publish(
-            options.results, options.out, options.anonymous, signers, options.no_credential
-        )
+    with unpacked.opened(options.results) as (results,), signatures.required(options) as (signers, _):
+        written, left_out = whole.publish(results, options.out, options.anonymous, signers, options.no_credential)
     named = f"; left out, because they name somebody or are not there: {', '.join(left_out)}" if left_out else ""
     print(f"{options.out}/index.html: {written} files{named}")
 
@@ -23,7 +22,7 @@ VERB = Verb(
     example="toolnoise page results/demo --out demo-page",
     run=_run,
     arguments={
-        **OF_ONE_STUDY,
+        "RESULTS": {"help": "a study's results folder, such as results/demo, or its archive"},
         "--out": {"required": True, "metavar": "FOLDER", "help": "a new folder"},
         **ANONYMOUS,
         **NO_CREDENTIAL,

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from toolnoise.base import command_line
 from toolnoise.base.printing import aligned, size
 from toolnoise.base.progress import progress
+from toolnoise.base.standing import as_given
 from toolnoise.record import anonymous, left_out
 from toolnoise.record.hashing import Hashed, sha256_of_all
 from toolnoise.record.signing import AllowedSigners, Verdict
@@ -163,7 +164,7 @@ def examine(
 def as_json(found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> dict[str, Any]:
     """The audit as plain values."""
     return {
-        "results": str(found.results.root),
+        "results": as_given(found.results.root),
         "clean": found.is_clean(strict),
         "verdict": found.verdict(strict),
         "strict": strict,
@@ -171,7 +172,7 @@ def as_json(found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> dict[s
         "studies": [
             {
                 "study": one.name,
-                "folder": str(one.root),
+                "folder": as_given(one.root),
                 "statements": len(one.statements),
                 "coverage": _coverage(one)._asdict(),
             }

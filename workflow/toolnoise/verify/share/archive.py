@@ -7,16 +7,18 @@ headers), and so are bytes after its end. The caller decides which names and siz
 
 import gzip
 import lzma
+import re
 import tarfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple
 
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import readable, replacing
 from toolnoise.datasets.archives import COMPRESSED
-from toolnoise.record.tree import shown
+from toolnoise.record.tree import RESULTS, shown
+from toolnoise.study import config
 
 WANTED = "an archive from toolnoise export"
 BLOCK = 1 << 20
@@ -55,6 +57,13 @@ def write(path: str | Path, members: Iterable[Member]) -> None:
             written += tar.write(bytes(-member.size % tarfile.BLOCKSIZE))
         end = 2 * tarfile.BLOCKSIZE
         tar.write(bytes(end + -(written + end) % tarfile.RECORDSIZE))
+
+
+def study_of(name: str) -> str | None:
+    """The study that a member belongs to, by its name; None if it belongs to none."""
+    results, *parts = PurePosixPath(name).parts or ("",)
+    named = results == RESULTS and len(parts) > 1 and re.search(config.schema()["$defs"]["name"]["pattern"], parts[0])
+    return parts[0] if named else None
 
 
 def read(path: str | Path) -> Iterator[Member]:

@@ -9,7 +9,6 @@ replaces another.
 import base64
 import hashlib
 import os
-import re
 import shutil
 import time
 from collections import Counter
@@ -28,8 +27,8 @@ from toolnoise.record.signing import AllowedSigners
 from toolnoise.record.statements import CODE, COMMIT, RESOURCE, Artifact, Statement
 from toolnoise.record.tree import RESULTS, shown
 from toolnoise.steps import STEPS, Job
-from toolnoise.study import config, layout
 from toolnoise.study import grid as studies
+from toolnoise.study import layout
 from toolnoise.study.study import Study
 from toolnoise.verify.audit.rules.replay import TooOld
 from toolnoise.verify.share import archive, sharing
@@ -293,10 +292,10 @@ def _counted(chunks: Iterator[bytes], done: Callable[[int], object]) -> Iterator
 def _study_named_in(file: str | Path) -> str:
     with closing(archive.read(file)) as members:
         first = next(members, None)
-    parts = PurePosixPath(first.name if first else "").parts
-    if len(parts) < 3 or parts[0] != RESULTS or not re.search(config.schema()["$defs"]["name"]["pattern"], parts[1]):
+    study = archive.study_of(first.name) if first else None
+    if study is None:
         raise BadInput(file, shown(first.name) if first else "", "belongs to no study", archive.WANTED)
-    return parts[1]
+    return study
 
 
 @contextmanager
