@@ -4,10 +4,14 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 CORES ?= $(shell nproc 2>/dev/null || sysctl -n hw.ncpu)
 SNAKEMAKE = .venv/bin/snakemake --workflow-profile workflow/profiles/default
+PYTEST = .venv/bin/python -m pytest
 SPREAD = -m pytest --numprocesses $(CORES) --dist loadfile --no-loadscope-reorder
 
 # Small versions of other papers' studies: workflow/studies/<name>-small.yaml.
 STUDIES = sources remedies frameworks atlas
+
+# For `make check ANALYSIS=<name>`.
+ANALYSES = $(sort $(patsubst workflow/toolnoise/analyses/%/__init__.py,%,$(wildcard workflow/toolnoise/analyses/*/__init__.py)))
 
 # Environments: <folder>/<name> installs requirements/<name>.txt into the virtual environment <folder>.
 cpu_SIZE = about 450 MB to download, two to three minutes
@@ -43,8 +47,15 @@ frameworks_MORE = frameworks-shipped
 atlas: .venv/frameworks $(ENVIRONMENTS)
 
 # While one works: the unit tests and one small study, in at most two minutes on two cores.
+# `make check ANALYSIS=growth`: the unit tests that import this analysis, in seconds.
 check: .venv/dev
+ifdef ANALYSIS
+	@tests=$$(grep -lE '\<toolnoise\.analyses\.$(ANALYSIS)\>' tests/unit/*.py) || \
+	{ echo "no unit test imports an analysis $(ANALYSIS); workflow/toolnoise/analyses has: $(ANALYSES)" >&2; exit 2; }; \
+	$(PYTEST) $$tests
+else
 	@.venv/bin/python $(SPREAD) -m "not slow"
+endif
 
 test: .venv/dev
 	@.venv/bin/python $(SPREAD) -m "not long"

@@ -168,7 +168,7 @@ def _state(job: Job, made: dict[str, Artifact]) -> Statement:
     inputs = [made[name]._replace(role=role, kind=INPUT) for name, role in job.inputs]
     ends = [SOURCE_FILE] if job.verb in ("fetch", "prepare") else []
     step = STEPS[job.verb]
-    made_by = code_digest.sources(*step.modules(job.parameters), files=step.files(job.parameters))
+    made_by = code_digest.sources(*step.modules(job.parameters), files=step.work.files(job.parameters))
     ends += [
         Artifact(name, digest, kind=CODE if name.endswith(".py") else RESOURCE) for name, digest in made_by.items()
     ]

@@ -7,6 +7,7 @@ judged again from its metric files, with the registry and the statistics of this
 """
 
 import argparse
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,9 +20,9 @@ from toolnoise.analyses.claims.effects import Side
 from toolnoise.analyses.claims.judging import ABSENT, CERTAIN, CLAIMS, OPEN, WHOLE
 from toolnoise.base import program
 from toolnoise.figures.style import variant_name
+from toolnoise.record import unpacked
 from toolnoise.steps import whole
 from toolnoise.study import config, grid
-from toolnoise.verify.share import unpacked
 
 PAGE = program.ROOT / "docs/claims.md"
 BEGIN, END = "<!-- bench/claims_table.py -->\n", "<!-- end -->\n"
@@ -65,7 +66,8 @@ def table(roots: Sequence[Path]) -> str:
         for claim in claims:
             if claim["paper"] == paper:
                 told = [_told(rows.loc[claim["name"]]) for rows in found.values()]
-                lines.append(f"| {' | '.join([claim['says'], claim['source'], _test(claim), *told])} |")
+                where = re.sub(r"sections? (?=\d)", "§", claim["source"])
+                lines.append(f"| {' | '.join([claim['says'], where, _test(claim), *told])} |")
     return "\n".join([*lines, ""])
 
 
@@ -121,12 +123,11 @@ def _named(selector: Mapping[str, Any]) -> str:
 def _told(row: pd.Series) -> str:
     if row["verdict"] in ABSENT.values():
         return "-"
-    words = row["verdict"] if not row["emulated"] else f"{row['verdict']}, emulated"
-    if row["verdict"] != CERTAIN:
-        words = f"**{row['verdict']}**{words.removeprefix(row['verdict'])}" if row["verdict"] != OPEN else words
+    words = {OPEN: "open", CERTAIN: CERTAIN}.get(row["verdict"], f"**{row['verdict']}**")
+    words += ", emulated" if row["emulated"] else ""
     if pd.notna(row["value"]):
         words += f": {sentences.effect(row).removeprefix('ratio ')}"
-    return f"{words}; {needed}" if (needed := sentences.needed(row)) else words
+    return words
 
 
 if __name__ == "__main__":

@@ -22,7 +22,9 @@ ACTIVITIES = {
     "profile_step": "profiling",
     "render_": "rendering",
     "show_cell": "writing the page",
+    "compare_cells": "writing the page",
     "write_page": "writing the page",
+    "write_audit": "writing the page",
 }
 # The parts of a run, as run.json names them; the rest of its job is starting and writing.
 PARTS = {

@@ -26,12 +26,12 @@ from PIL import Image
 from toolnoise.base import code_digest, code_text, program
 from toolnoise.base.files import write_text
 from toolnoise.figures import render
+from toolnoise.record import unpacked
 from toolnoise.steps import whole
 from toolnoise.study import catalogue, grid
 from toolnoise.study.cells import Shown
 from toolnoise.study.figure import Figure
 from toolnoise.study.study import Study
-from toolnoise.verify.share import unpacked
 
 STUDIES = ("demo", "frameworks-small", "rarity-unlike", "growth-small", "sources-small", "atlas-small")
 RESULTS, KEPT = "results", "evidence/{}.tar.xz"
@@ -56,30 +56,26 @@ EXACT = 64  # of the 256 colours of a picture
 SCREENSHOTS = ("audit-page",)
 # What each kind of figure shows, in one sentence and in the order of the page.
 SENTENCES = {
-    "noise_by_source": "How far runs end apart, by the sources of noise that may vary: each small dot is a run.",
-    "batch_norm": "The same model without and with batch normalisation, a pair of lines for each set of sources.",
-    "across_toolings": "Noise from run to run within each tooling, and how far the same run differs between two.",
-    "frameworks": "How far the same run differs between two frameworks, next to another run on one of them.",
-    "framework_parts": "Whether the difference between two frameworks comes from inference or from training.",
-    "per_class": "The SD of each class's accuracy beside that of independent errors, and beside that of all classes.",
-    "subgroups": "The SD of each sub-group over that of all, on the range that the size of the sub-group explains.",
-    "rarity": "Whether a rare group is noisier, or only smaller: its noise against its share of the training set.",
-    "order": "How far runs end apart that differ in the order of the data alone, by the size of their batches.",
-    "ensembles": "The noise that is left after averaging the logits of several runs, against their number.",
-    "kernels": "The twenty kernels that take most of a training step, by default and with deterministic ones.",
-    "overhead": "Time of a step with determinism over its time without; a hollow dot is not shown to differ from 1.",
+    "noise_by_source": "Noise by the sources that may vary; a small dot is a run.",
+    "batch_norm": "The same model without and with batch normalisation.",
+    "across_toolings": "Noise within each tooling, and between two for the same run.",
+    "frameworks": "The same run on two frameworks, next to another run on one of them.",
+    "framework_parts": "Whether two frameworks differ in inference or in training.",
+    "per_class": "The SD of each class's accuracy, next to that of independent errors and that of all classes.",
+    "subgroups": "The SD of each sub-group over that of all, on the range that its size explains.",
+    "rarity": "A group's noise against its share of the training set.",
+    "order": "Noise of the order of the data alone, by batch size.",
+    "ensembles": "Noise that is left after averaging the logits of several runs.",
+    "kernels": "The twenty longest kernels of a training step, by default and deterministic.",
+    "overhead": "Time of a step with determinism over its time without; hollow: not significant.",
     "cost_of_control": "What determinism costs against the share of churn that it removes, a point per network.",
-    "claims": "Claims of the papers with a verdict on each, by the published numbers and by this study.",
-    "growth": "How the distance between two runs from one start grows, step by step.",
-    "layers": "How alike runs represent the same examples, layer by layer.",
-    "one_bit": "How far runs end apart of which one bit of one weight was changed, by the epoch of the change.",
-    "atlas": "Churn between every two toolings, and what a tooling's parts change beside a new seed.",
+    "claims": "Claims of the papers, with verdicts by the published numbers and by this study.",
+    "growth": "The distance between two runs from one start, step by step.",
+    "layers": "How alike two runs represent the same examples, layer by layer.",
+    "one_bit": "Noise of one bit of one weight, by the epoch in which it is changed.",
+    "atlas": "Churn between every two toolings, and what each part changes, in units of a new seed.",
 }
 # Pictures that show implementation noise of a CPU, which is emulated: those with a dagger.
-EMULATED = {
-    *("noise_by_source", "batch_norm", "across_toolings", "frameworks", "per_class", "subgroups", "rarity"),
-    *("ensembles", "cost_of_control", "claims", "growth", "layers", "one_bit"),
-}
 
 
 def drawn_by(kind: str) -> str:
@@ -174,16 +170,11 @@ def page(kinds: Sequence[str]) -> str:
         "# Gallery",
         "One picture of each kind of figure, drawn by `make gallery` from studies that anybody can run (`make demo`,\n"
         "`make frameworks`, `make sources`, `make atlas`; `rarity-unlike` and `growth-small` of `workflow/studies/`).\n"
-        "The title of a figure says what was found, or that the study cannot tell. [outputs.md](outputs.md) says\n"
-        "where a study has them, [measures.md](measures.md) what they measure.",
-        "The words: *churn* is the share of test examples that two runs answer differently. A *tooling* is what\n"
-        "computes: processor, kernels, framework, threads. Runs may vary in the algorithm (ALGO: initial weights,\n"
-        "order of the data, augmentation, dropout), in the implementation (IMPL: the order of floating-point sums,\n"
-        "emulated in pictures with a †), in both, or in nothing (Control).",
+        "[outputs.md](outputs.md) says where a study has them, [measures.md](measures.md) what they measure.\n"
+        "In pictures with a \N{DAGGER}, IMPL (implementation noise) is emulated.",
     ]
     for kind in kinds:
-        emulated = " IMPL is emulated." if kind in EMULATED else ""
-        parts += [f"## {kind}", SENTENCES[kind] + emulated, f"![{kind}](gallery/{kind}.png)"]
+        parts += [f"## {kind}", SENTENCES[kind], f"![{kind}](gallery/{kind}.png)"]
     return "\n\n".join(parts) + "\n"
 
 

@@ -29,18 +29,18 @@ PACKAGES = [str(ROOT / "workflow"), str(ROOT / "site")]
 sys.path[:0] = PACKAGES
 
 from toolnoise import steps  # noqa: E402
+from toolnoise.analyses.estimate import run_time  # noqa: E402
 from toolnoise.base import code_digest, files  # noqa: E402
 from toolnoise.base.errors import BadInput, errors_in_one_line  # noqa: E402
 from toolnoise.base.files import sha256  # noqa: E402
 from toolnoise.base.printing import size, span  # noqa: E402
 from toolnoise.datasets import sources  # noqa: E402
 from toolnoise.engines import serving  # noqa: E402
-from toolnoise.record import recorder, repository, statements  # noqa: E402
+from toolnoise.record import archive, recorder, repository, statements  # noqa: E402
 from toolnoise.steps import STEPS, Job  # noqa: E402
 from toolnoise.study import config, layout  # noqa: E402
 from toolnoise.study import grid as studies  # noqa: E402
-from toolnoise.timing import run_time  # noqa: E402
-from toolnoise.verify.share import archive, sharing  # noqa: E402
+from toolnoise.verify.share import sharing  # noqa: E402
 
 STUDY = ROOT / "workflow/studies/gpu.yaml"
 # The parts in order, each with the verbs whose outputs it needs.
@@ -355,7 +355,7 @@ def is_of_this_code(job: Job) -> bool:
     step, kinds = STEPS[job.verb], (statements.CODE, statements.RESOURCE)
     statement = statements.read(statements.path_for(job.outputs[0][0]))
     made_by = {one.name: one.sha256 for one in statement.dependencies if one.kind in kinds}
-    return made_by == code_digest.sources(*step.modules(job.parameters), files=step.files(job.parameters))
+    return made_by == code_digest.sources(*step.modules(job.parameters), files=step.work.files(job.parameters))
 
 
 def arguments(study: studies.Study, job: Job) -> list[str]:
@@ -370,7 +370,7 @@ def arguments(study: studies.Study, job: Job) -> list[str]:
     line += ["--study", *given["study"]]
     for name, value in names.items():
         line += [f"--{name.replace('_', '-')}", str(value)]
-    for option in (*step.reads, *step.writes, *step.aside):
+    for option in (*step.reads, *step.writes, *step.work.aside):
         line += [f"--{option}", *given[option]]
     return line
 

@@ -69,7 +69,7 @@ def make(study: Study, folder: Path, wanted: Callable[[steps.Job], bool] = lambd
         work = _Work(start_engine(spec)[1])
         with mock.patch.object(steps, "perform", work.perform):
             for job in jobs:
-                aside = dict.fromkeys(STEPS[job.verb].aside)
+                aside = dict.fromkeys(STEPS[job.verb].work.aside)
                 recorder.perform(job.verb, job.parameters, files_of(study, job) | aside, "")
 
 

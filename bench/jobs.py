@@ -18,4 +18,4 @@ def words(study: Study, file: str, verb: str, place: Place, checkpoint: str = "c
     written = outputs(verb, step.parameters(study, place), study.name)
     for option in step.writes:
         found += [f"--{option}", *(path for path, of in written if of == option)]
-    return [*found, "--checkpoint", checkpoint] if "checkpoint" in step.aside else found
+    return [*found, "--checkpoint", checkpoint] if "checkpoint" in step.work.aside else found

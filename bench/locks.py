@@ -1,4 +1,4 @@
-"""Does a lock file still install, and does what it installs train? Prints its row of the table in docs/machines.md.
+"""Does a lock file still install, and does what it installs train? Prints its line of the table in docs/machines.md.
 
     python3.11 bench/locks.py cpu versions/torch-2.9
     python3.11 bench/locks.py --next    # the one whose turn it is, as .ci/run does
@@ -14,7 +14,6 @@ import re
 import subprocess
 import sys
 import tempfile
-import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -25,11 +24,10 @@ UNITS = {"kB": 1e-3, "MB": 1.0, "GB": 1e3}
 
 
 class Tried(NamedTuple):
-    """What installing took, in MB and minutes, and what was said for each tooling."""
+    """What was installed, in MB, and what was said for each tooling."""
 
     downloaded: float
     installed: float
-    installation: float
     said: dict[str, str]
 
 
@@ -61,21 +59,19 @@ def tried(name: str) -> Tried:
     """Install a lock file and train with it; a step that fails ends this program."""
     with tempfile.TemporaryDirectory(prefix="toolnoise-lock-") as scratch:
         environment = Path(scratch) / ".environments" / Path(name).name
-        python, started = environment / "bin/python", time.monotonic()
+        python = environment / "bin/python"
         _say(sys.executable, "-m", "venv", environment)
         pip = (python, "-m", "pip", "install", "--disable-pip-version-check", "--no-cache-dir", "--progress-bar", "off")
         said = _say(*pip, "--require-hashes", "--requirement", file_of(name))
         # Before the package itself, which asks for more than a lock file of another version has.
         _say(python, "-m", "pip", "check")
         _say(*pip, "--no-deps", "--no-build-isolation", "--editable", ROOT)
-        installation = time.monotonic() - started
         found = json.loads(_say(python, ROOT / "bench/one_run.py", environment.name, where=scratch).splitlines()[-1])
         if found["states"] is None:
             sys.exit(f"{name}: statements of this environment would name no lock file")
         return Tried(
             _size_of_packages(said),
             float(_say("du", "-sm", environment).split()[0]),
-            installation / 60,
             found["toolings"],
         )
 
@@ -95,9 +91,8 @@ def _say(*words: str | Path, where: str | Path = ROOT) -> str:
 
 
 def row(name: str, found: Tried, on: str) -> str:
-    """The row of the table in docs/machines.md."""
-    cells = [f"`{name}.txt`", on, f"{found.downloaded:,.0f}", f"{found.installed:,.0f}", f"{found.installation:.1f}"]
-    return f"| {' | '.join(cells)} |"
+    """The line of the table in docs/machines.md: the MB are those of the download and of the environment."""
+    return f"    {name + '.txt':<28} {on} {found.downloaded:>6,.0f} {found.installed:>6,.0f}"
 
 
 def main() -> None:

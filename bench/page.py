@@ -23,17 +23,18 @@ from playwright.sync_api import sync_playwright
 from toolnoise import steps
 from toolnoise.base import metric_files
 from toolnoise.base.files import write_text
+from toolnoise.comparison.cells import MOST
 from toolnoise.metrics import declared
-from toolnoise.pages import cells, tables, whole
-from toolnoise.pages.compared import MOST
+from toolnoise.pages import cells, tables
+from toolnoise.pages import study as study_page
+from toolnoise.pages.document import document, part
 from toolnoise.record import statements
 from toolnoise.record.statements import INPUT, Artifact, Statement
 from toolnoise.record.tree import Results, Stated, Tree
 from toolnoise.study.cells import Cell
 from toolnoise.study.study import Study
 from toolnoise.verify.audit.examine import Audit
-from toolnoise.verify.page import page as audit_page
-from toolnoise.verify.page.document import part
+from toolnoise.verify.page import statements as statements_shown
 
 TOOLINGS = ("cpu", "cpu-eigen", "cpu-jax", "cpu-torch")
 VARIANTS = ("algo_impl", "algo", "impl", "init", "shuffle")
@@ -92,21 +93,23 @@ def write(study: Study, folder: Path) -> None:
         files |= {one.name.removeprefix(within): one.size for one in outputs}
     tree = Tree(study.name, folder, files, {}, tuple(stated), {}, {}, study)
     audit = Audit(Results(folder, (tree,), ()), (), (), (), (), THEN)
-    write_text(folder / "page/statements.js", part("statements", audit_page.data(audit, strict=False)))
+    write_text(folder / "page/statements.js", part("statements", statements_shown.data(audit, strict=False)))
+    shown = {"clean": True, "slim": "", "findings": 0, "stale": 0, "says": [], "ran_on": [], "left_out": []}
+    write_text(folder / "page/audit.js", part("audit", shown))
     write_text(folder / "page/tables.js", part("tables", all_tables(study, folder, chance)))
     write_text(folder / "page/compared.js", part("compared", compared(study, chance)))
     for cell in study.cells:
         points = steps.STEPS["show-cell"].parameters(study, cell)["points"]
         block = runs_of(study, cell, points, chance)
         write_text(folder / f"page/{cells.name(cell)}.js", part(cells.name(cell), block))
-    write_text(folder / "index.html", whole.document(first(study, chance)))
+    write_text(folder / "index.html", document(first(study, chance)))
 
 
 def all_tables(study: Study, folder: Path, chance: random.Random) -> dict[str, Any]:
     """The metric files that the page shows as tables, with as many rows as it shows at most."""
     found, file = {}, folder / "metrics.csv"
     for kind in steps.collected(study):
-        if kind in whole.NO_TABLE:
+        if kind in study_page.NO_TABLE:
             continue
         columns = metric_files.columns(steps.COLUMNS[kind])
         rows = ([invented_value(kind, study, chance) for kind in columns.values()] for _ in range(tables.MOST_ROWS))
@@ -138,7 +141,7 @@ def runs_of(study: Study, cell: Cell, points: int, chance: random.Random) -> dic
     seeds, at = study.seeds[cell], cells.thinned(200, points)
 
     def number() -> float:
-        return cells.number(chance.random())
+        return tables.number(chance.random())
 
     def digest() -> str:
         return f"{chance.getrandbits(24):06x}"
@@ -161,7 +164,7 @@ def runs_of(study: Study, cell: Cell, points: int, chance: random.Random) -> dic
             for seed in seeds
         ],
         "curves": {
-            curve: [[cells.number(chance.random(), cells.DRAWN.get(curve, cells.OTHERS)) for _ in at] for _ in seeds]
+            curve: [[tables.number(chance.random(), cells.DRAWN.get(curve, cells.OTHERS)) for _ in at] for _ in seeds]
             for curve in cells.CURVES
         }
         | {"test_accuracy": [[chance.randrange(EXAMPLES) / EXAMPLES for _ in at] for _ in seeds]},
@@ -190,13 +193,12 @@ def first(study: Study, chance: random.Random) -> dict[str, Any]:
     """The block of index.html with random numbers."""
 
     def values() -> dict[str, list[float]]:
-        return {name: [*(cells.number(chance.random()) for _ in range(3)), SEEDS, 0] for name in declared.labels()}
+        return {name: [*(tables.number(chance.random()) for _ in range(3)), SEEDS, 0] for name in declared.labels()}
 
     return {
         "study": study.name,
         "findings": [{"variant": "algo", "cell": list(study.cells[0]), "says": "Invented."}],
         "facts": [],
-        "audit": {"clean": True, "slim": "", "findings": 0, "stale": 0, "says": []},
         "emulated": [],
         "measures": {name: list(one) for name, one in declared.labels().items()},
         "of_runs": {name: list(one) for name, one in declared.OF_RUNS.items()},
@@ -207,9 +209,7 @@ def first(study: Study, chance: random.Random) -> dict[str, Any]:
         ],
         "figures": [],
         "claims": [],
-        "pairs": MOST,
         "logs": "",
-        "left_out": [],
     }
 
 

@@ -4,9 +4,10 @@ CPU seconds are those of all processes of a workflow or job, servers included. A
 several jobs of one dispatcher and one job of it, so they are without the import that jobs share.
 
     python bench/warm_starts.py
-
+    python bench/warm_starts.py --grow 1000  # instead: what a dispatcher and a server hold after so many jobs
 """
 
+import argparse
 import os
 import re
 import resource
@@ -18,9 +19,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import yaml
 
-from toolnoise.warm import VARIABLE, workflow
+from toolnoise_warm import VARIABLE, workflow
 
 ROOT = Path(__file__).parents[1]
 SNAKEMAKE = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--cores", "2", "-p"]
@@ -49,6 +51,11 @@ JOBS_LIKE = {
 def main() -> None:
     """Print CPU and wall seconds, cold and warm."""
     os.environ["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--grow", type=int, metavar="JOBS", help="perform so many jobs of one dispatcher")
+    if jobs := parser.parse_args().grow:
+        _grow(jobs)
+        return
     with tempfile.TemporaryDirectory() as scratch:
         print(f"{'':18}      cold: CPU, wall      warm: CPU, wall   warm / cold: CPU, wall")
         for pair in range(PAIRS):
@@ -63,10 +70,28 @@ def main() -> None:
             _show(verb, [a / JOBS for a in cold], [(b - a) / JOBS for a, b in zip(one, several, strict=True)])
 
 
-def _study(folder: Path) -> None:
+def _grow(jobs: int) -> None:
+    """Print what the dispatcher and a server hold after the first jobs and after all."""
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch, "warm")
+        _study(folder, "--until", "count_data")
+        count = _command(folder / "said.txt", JOBS_LIKE["count"])
+        workflow.start()
+        (dispatcher,) = psutil.Process().children()
+        for done, further in ((10, 10), (jobs, jobs - 10)):
+            _run(count, folder, further)
+            for name, process in (("server", *dispatcher.children()), ("dispatcher", dispatcher)):
+                held = f"{process.num_fds()} descriptors, {len(process.children())} children"
+                print(
+                    f"after {done} jobs: {name}: {held}, {process.memory_full_info().uss / 2**20:.1f} MiB", flush=True
+                )
+        workflow.stop()
+
+
+def _study(folder: Path, *words: str) -> None:
     folder.mkdir()
     (folder / "study.yaml").write_text(yaml.safe_dump(STUDY))
-    command = [*SNAKEMAKE, "--directory", str(folder), "--configfile", str(folder / "study.yaml")]
+    command = [*SNAKEMAKE, "--directory", str(folder), "--configfile", str(folder / "study.yaml"), *words]
     switch = {VARIABLE: "0"} if folder.name.startswith("cold") else {}
     with (folder / "said.txt").open("w") as said:
         subprocess.run(command, env=os.environ | switch, stdout=said, stderr=said, check=True)
@@ -74,9 +99,11 @@ def _study(folder: Path) -> None:
 
 def _commands(said: Path) -> dict[str, list[str]]:
     """A command of each verb, from what Snakemake printed."""
-    text = said.read_text()
-    found = {verb: re.search(rf"(toolnoise {like}.*?) +>\S+ 2>&1", text)[1] for verb, like in JOBS_LIKE.items()}
-    return {verb: shlex.split(command) for verb, command in found.items()}
+    return {verb: _command(said, like) for verb, like in JOBS_LIKE.items()}
+
+
+def _command(said: Path, like: str) -> list[str]:
+    return shlex.split(re.search(rf"(toolnoise {like}.*?) +>\S+ 2>&1", said.read_text())[1])
 
 
 def _run(command: list[str], folder: Path, times: int) -> None:

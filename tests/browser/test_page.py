@@ -8,9 +8,11 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from toolnoise.comparison.cells import compared
 from toolnoise.datasets import prepared
-from toolnoise.pages import cells, whole
-from toolnoise.verify.page.packing import FORMS, packed
+from toolnoise.pages import cells
+from toolnoise.pages.packing import FORMS, packed
+from toolnoise.verify.page.publishing import publish
 
 CELL = "smallcnn/digits/cpu/algo_impl"
 RUN = f"{CELL}/1"
@@ -24,7 +26,7 @@ VIEWS += [f"#compare?a={CELL}&b=smallcnn/digits/cpu/impl", "#?q=smallcnn", "#fil
 def published(results_folder, tmp_path_factory):
     """The page in a folder of its own, as somebody sends it."""
     out = tmp_path_factory.mktemp("published") / "page"
-    whole.publish(results_folder, out)
+    publish(results_folder, out, compared)
     return out / "index.html"
 
 
@@ -32,7 +34,7 @@ def published(results_folder, tmp_path_factory):
 def hidden(results_folder, tmp_path_factory):
     """The page without names of hosts and people."""
     out = tmp_path_factory.mktemp("hidden") / "page"
-    whole.publish(results_folder, out, hide=True)
+    publish(results_folder, out, compared, hide=True)
     return out
 
 

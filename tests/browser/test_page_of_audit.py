@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from toolnoise.record import statements, tree
 from toolnoise.verify.audit import examine as audits
 from toolnoise.verify.audit.rules.origins import Stale
-from toolnoise.verify.page import page as pages
+from toolnoise.verify.page import statements as pages
 
 # Whatever of it runs says so in the window.
 RUN = "runs/smallcnn/digits/cpu/impl/1"
@@ -144,7 +144,7 @@ def test_search_finds_names_and_digests(audit, results_folder):
     search.fill(table.sha256[:10])
     expect(links).to_have_text(["figures/table2.csv"])
     search.fill("no such thing")
-    expect(audit.get_by_role("status")).to_have_text(re.compile("^0 of "))
+    expect(audit.locator("main").get_by_role("status")).to_have_text(re.compile("^0 of "))
     search.fill("stability csv")
     links.click()
     expect(title(audit)).to_have_text("metrics/stability.csv")

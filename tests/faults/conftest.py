@@ -104,6 +104,14 @@ def files_of(folder):
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+def compiled(name, tmp_path_factory):
+    """A library to preload, of the file in C with this name."""
+    compiler = shutil.which("cc") or pytest.skip("no C compiler is installed")
+    built = tmp_path_factory.mktemp(name) / f"{name}.so"
+    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", built, HERE / f"{name}.c", "-ldl"], check=True)
+    return built
+
+
 def pytest_addoption(parser):
     """All of them: `pytest tests/faults --sweep`."""
     parser.addoption("--sweep", action="store_true", help="a fault at every operation, not at a sample of them")
@@ -135,10 +143,7 @@ def sample(numbers, count):
 @pytest.fixture(scope="session")
 def shim(tmp_path_factory):
     """The compiled shim."""
-    compiler = shutil.which("cc") or pytest.skip("no C compiler is installed")
-    built = tmp_path_factory.mktemp("shim") / "shim.so"
-    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", built, HERE / "shim.c", "-ldl"], check=True)
-    return built
+    return compiled("shim", tmp_path_factory)
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,7 @@ from toolnoise import cli
 from toolnoise.base import code_digest, program
 from toolnoise.steps import STEPS
 from toolnoise.training import checkpoints
-from toolnoise.warm import server
+from toolnoise_warm import server
 
 shim = ctypes.CDLL(os.environ["LD_PRELOAD"])
 shim.faults_done.restype = ctypes.c_char_p
@@ -57,7 +57,8 @@ def _become(case: dict, writing: int) -> NoReturn:
     for stream in (1, 2):
         os.dup2(log, stream)
     below = Path(case["folder"], "results")
-    shim.faults_arm(str(below).encode(), case.get("filler", "").encode(), case.get("at", 0), ACTIONS[case["fault"]])
+    places = [str(below), case.get("filler", ""), case.get("journal", "")]
+    shim.faults_arm(*(place.encode() for place in places), case.get("at", 0), ACTIONS[case["fault"]])
     code = server._performed(lambda started: cli.main(case["argv"], started))
     os.write(writing, shim.faults_done())
     server._end(code)

@@ -1,6 +1,7 @@
 /* Counts what a process does to files below a folder, and at one of these operations kills it or fills its disk.
 
-   Preloaded into a driver, which forks a child for each case; the child arms itself. A killed write has written half. */
+   Preloaded into a driver, which forks a child for each case; the child arms itself. A killed write has written half.
+   With a folder for a journal, each operation has a line there, and what is synced or renamed is copied there. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -18,15 +19,18 @@
 enum { NOTHING, KILL, FILL };
 #define MOST 100000
 
-static char root[PATH_MAX], filler[PATH_MAX], kinds[MOST];
+static char root[PATH_MAX], filler[PATH_MAX], journal[PATH_MAX], kinds[MOST];
+/* The file of the operation, and its name before. */
+static char seen[PATH_MAX], before[PATH_MAX];
 static long at, count;
 static int action;
 
 #define REAL(name) ((__typeof__(name) *)dlsym(RTLD_NEXT, #name))
 
-void faults_arm(const char *below, const char *fills, long number, int what) {
+void faults_arm(const char *below, const char *fills, const char *notes, long number, int what) {
   snprintf(root, sizeof root, "%s/", below);
   snprintf(filler, sizeof filler, "%s", fills);
+  snprintf(journal, sizeof journal, "%s", notes);
   at = number, action = what, count = 0;
 }
 
@@ -43,10 +47,27 @@ static void fill(void) {
   close(file);
 }
 
+static void note(char kind, long number) {
+  char place[PATH_MAX + 32], block[65536];
+  struct stat about;
+  if (kind == 's' && !stat(seen, &about) && S_ISDIR(about.st_mode)) kind = 'd';
+  snprintf(place, sizeof place, "%s/lines", journal);
+  FILE *lines = fopen(place, "a");
+  fprintf(lines, "%c\t%s\t%s\n", kind, seen, kind == 'r' ? before : "");
+  fclose(lines);
+  int from = kind == 's' ? open(seen, O_RDONLY) : kind == 'r' ? open(before, O_RDONLY) : -1;
+  if (from < 0) return;
+  snprintf(place, sizeof place, "%s/%ld", journal, number);
+  int to = open(place, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  for (ssize_t size; (size = read(from, block, sizeof block)) > 0;) REAL(write)(to, block, size);
+  close(from), close(to);
+}
+
 /* True if the process must be killed now. */
 static int due(char kind) {
   long number = __atomic_add_fetch(&count, 1, __ATOMIC_SEQ_CST);
   if (number < MOST) kinds[number - 1] = kind;
+  if (*journal) note(kind, number);
   if (number != at) return 0;
   if (action == FILL) fill();
   return action == KILL;
@@ -58,24 +79,29 @@ static void die(void) {
 }
 
 static int is_below(const char *path) {
-  char whole[PATH_MAX];
   if (!*root || !path) return 0;
+  *seen = 0;
   if (*path != '/') {
-    if (!getcwd(whole, sizeof whole)) return 0;
-    strncat(whole, "/", sizeof whole - strlen(whole) - 1);
-    strncat(whole, path, sizeof whole - strlen(whole) - 1);
-    path = whole;
+    if (!getcwd(seen, sizeof seen)) return 0;
+    strncat(seen, "/", sizeof seen - strlen(seen) - 1);
   }
-  return !strncmp(path, root, strlen(root));
+  strncat(seen, path, sizeof seen - strlen(seen) - 1);
+  return !strncmp(seen, root, strlen(root));
+}
+
+static int is_moved_below(const char *from, const char *to) {
+  is_below(from);
+  memcpy(before, seen, sizeof before);
+  return is_below(to);
 }
 
 static int is_ours(int file) {
   char link[64], path[PATH_MAX];
   if (!*root) return 0;
-  int before = errno;
+  int error = errno;
   snprintf(link, sizeof link, "/proc/self/fd/%d", file);
   ssize_t length = readlink(link, path, sizeof path - 1);
-  errno = before;
+  errno = error;
   if (length < 0) return 0;
   path[length] = 0;
   return is_below(path);
@@ -100,8 +126,8 @@ size_t fwrite(const void *data, size_t size, size_t many, FILE *stream) {
 AROUND(ssize_t, pwrite64, 'w', is_ours(file), (int file, const void *data, size_t size, off64_t where),
        (file, data, size, where))
 AROUND(int, fsync, 's', is_ours(file), (int file), (file))
-AROUND(int, rename, 'r', is_below(to), (const char *from, const char *to), (from, to))
-AROUND(int, renameat, 'r', is_below(to), (int a, const char *from, int b, const char *to), (a, from, b, to))
+AROUND(int, rename, 'r', is_moved_below(from, to), (const char *from, const char *to), (from, to))
+AROUND(int, renameat, 'r', is_moved_below(from, to), (int a, const char *from, int b, const char *to), (a, from, b, to))
 AROUND(int, unlink, 'u', is_below(path), (const char *path), (path))
 AROUND(int, mkdir, 'm', is_below(path), (const char *path, mode_t mode), (path, mode))
 AROUND(int, ftruncate64, 't', is_ours(file), (int file, off64_t size), (file, size))

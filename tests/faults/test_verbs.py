@@ -1,14 +1,23 @@
 """Other verbs that are killed, and two Snakemakes at once: the same bits, and the audit finds nothing."""
 
+import hashlib
+import json
+import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
+import power
 import pytest
 from conftest import NAME, ROOT, bits, files_of, study_of
 
+from toolnoise.base import scratch
+
 KILLS = 5
+CUTS = 2
 RUNS = 3
 
 
@@ -103,7 +112,8 @@ def test_a_measure_that_is_killed_anywhere_is_made_again(finished, left, driver,
 
 def test_a_figure_that_is_killed_anywhere_is_made_again(finished, left, driver, at, findings):
     remade(driver, left["render", "table2"], finished, at)
-    assert driver.do(left["write-page", ""]).code == 0
+    for verb in ("write-page", "write-audit"):
+        assert driver.do(left[verb, ""]).code == 0
     assert findings(finished) == []
 
 
@@ -125,6 +135,72 @@ def test_an_audit_repairs_what_is_damaged_or_missing_and_removes_what_is_left(fi
     assert {name for name in wanted if found[name] != wanted[name]} <= {"report.html", "page/statements.js"}
     assert {path: path.stat().st_mtime_ns for path in (results / "runs").rglob("*")} == untouched
     assert findings(finished) == []
+
+
+@pytest.fixture
+def read_only(finished, tmp_path):
+    """The study in a folder that nobody may write to."""
+    folder = shutil.copytree(finished, tmp_path / "read-only")
+    shutil.rmtree(folder / ".snakemake")
+    places = [folder, *folder.rglob("*")]
+    for path in places:
+        path.chmod(path.stat().st_mode & ~0o222)
+    yield folder
+    for path in places:
+        path.chmod(path.stat().st_mode | 0o200)
+
+
+@pytest.fixture
+def ordinary(run):
+    """Run a program without the right to ignore permissions, which root has."""
+    script = [Path(sys.executable).with_name("toolnoise")]
+    if not os.geteuid():
+        setpriv = shutil.which("setpriv") or pytest.skip("as root, this needs setpriv")
+        script = [setpriv, "--bounding-set=-all", "--inh-caps=-all", *script]
+    return lambda folder, *words: run(folder, *script, *words)
+
+
+@pytest.fixture(scope="module")
+def late(tmp_path_factory):
+    """Variables under which new files of a study appear late to a process, but not to what it starts."""
+    compiler = shutil.which("cc") or pytest.skip("no C compiler is installed")
+    built = tmp_path_factory.mktemp("late") / "late.so"
+    subprocess.run(
+        [compiler, "-shared", "-fPIC", "-O1", "-o", built, Path(__file__).with_name("late.c"), "-ldl"], check=True
+    )
+    return {"LD_PRELOAD": str(built), "LATE_BELOW": f"results/{NAME}/", "LATE_SECONDS": "3"}
+
+
+def test_outputs_that_appear_late_cost_a_wait_and_no_bits(finished, late, snakemake, findings, tmp_path):
+    place, wanted = shutil.copytree(finished, tmp_path / "late"), results_of(finished)
+    for part in ("metrics", "figures"):
+        shutil.rmtree(place / f"results/{NAME}/{part}")
+    (place / f"results/{NAME}/index.html").unlink()
+    impatient = snakemake(place, "--latency-wait", "0", env=late)
+    assert impatient.returncode == 1
+    assert "latency-wait" in impatient.stdout + impatient.stderr
+    patient = snakemake(place, "--latency-wait", "60", "--rerun-incomplete", env=late)
+    assert patient.returncode == 0, patient.stdout + patient.stderr
+    found = results_of(place)
+    assert found.keys() == wanted.keys()
+    # Pages show when a figure was made.
+    assert {name for name in wanted if found[name] != wanted[name]} <= {"index.html", "page/statements.js"}
+    assert findings(place) == []
+
+
+READING = ["status", "summary", "estimate", "audit RESULTS", "audit RESULTS --cache", "page RESULTS --out OTHER/page"]
+WRITING = {"page RESULTS --out here": "here", "run --cores 1": ".snakemake", "run -n": ".snakemake"}
+
+
+def test_in_a_folder_that_is_read_only_all_is_read_and_what_writes_ends_in_one_line(
+    read_only, ordinary, refusal, tmp_path
+):
+    for words in READING:
+        done = ordinary(read_only, *words.replace("RESULTS", f"results/{NAME}").replace("OTHER", str(tmp_path)).split())
+        assert done.returncode == 0, (words, done.stdout, done.stderr)
+    for words, place in WRITING.items():
+        said = refusal(ordinary(read_only, *words.replace("RESULTS", f"results/{NAME}").split()))
+        assert said.removeprefix("toolnoise: ").endswith(f"{place}: no permission")
 
 
 @pytest.fixture(scope="module")
@@ -169,3 +245,58 @@ def test_an_import_that_is_killed_is_made_again(finished, driver, at, findings, 
         assert again.code == 0, again.said
         assert files_of(there) == wanted
     assert findings(there, complete=False) == []
+
+
+CUT = [
+    ("train", "1", ("study.json", "data/")),
+    ("predict", "", ("study.json", "data/", "runs/")),
+    ("measure", "", ("study.json", "data/", "runs/", "predictions/")),
+    ("render", "table2", ("study.json", "data/", "runs/", "predictions/", "metrics/")),
+]
+
+
+@pytest.mark.parametrize(("verb", "of", "parts"), CUT, ids=[verb for verb, *_ in CUT])
+def test_after_a_power_cut_nothing_half_written_counts_as_whole(
+    verb, of, parts, finished, left, driver, drawn, findings, record_property, tmp_path
+):
+    place, journal = tmp_path / "place", tmp_path / "journal"
+    journal.mkdir()
+    part(finished, place, *parts)
+    done = driver.do(left[verb, of], folder=str(place), journal=str(journal))
+    assert done.code == 0, done.said
+    wanted, said = same_in_each(place, verb), drawn(len(done.done), CUTS)
+    for number, disk in enumerate(power.moments(journal), 1):
+        for rule, kept in power.KEPT.items():
+            names = disk.left(kept)
+            require_whole(names, place, (number, rule))
+            if number in said:
+                part(finished, tmp_path / "cut", *parts)
+                power.lay(names, place, tmp_path / "cut")
+                again = driver.do(left[verb, of], folder=str(tmp_path / "cut"))
+                assert again.code == 0, (number, rule, again.said)
+                assert same_in_each(tmp_path / "cut", verb) == wanted, (number, rule)
+    # The replay ends with what is there.
+    whole = {path: path.read_bytes() for path in place.rglob("*") if str(path) in disk.live and path.is_file()}
+    assert {Path(name): file.content for name, file in disk.live.items() if file} == whole
+    assert findings(tmp_path / "cut", complete=False) == []
+    record_property("power cuts, nothing half-written counts", number * len(power.KEPT))
+    record_property("power cuts, made again with equal bits", len(said) * len(power.KEPT))
+
+
+def same_in_each(folder, verb):
+    """What must be the same each time a job is done."""
+    if verb == "train":
+        return bits(folder, 1)
+    return {name: re.sub(rb'"seconds": \{[^}]*\}', b"", content) for name, content in results_of(folder).items()}
+
+
+def require_whole(names, place, moment):
+    """Each file with a name of its own has all of its content, and so have the outputs of each statement."""
+    for name, file in names.items():
+        if file and not scratch.is_scratch(Path(name).name):
+            assert file.content == file.whole, (moment, name)
+            if name.endswith(".intoto.json"):
+                for subject in json.loads(file.content)["subject"]:
+                    output = names.get(str(place / subject["name"]))
+                    assert output, (moment, subject["name"])
+                    assert hashlib.sha256(output.content).hexdigest() == subject["digest"]["sha256"], (moment, name)

@@ -12,11 +12,11 @@ from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import SOURCES
 from toolnoise.base.program import ROOT
+from toolnoise.record import unpacked
 from toolnoise.study import config, grid
 from toolnoise.study.cells import Cell
 from toolnoise.study.variants import VARIANTS
 from toolnoise.training import loop, runs
-from toolnoise.verify.share import unpacked
 
 # The same examples every time, however busy the machine.
 settings.register_profile("toolnoise", deadline=None, derandomize=True)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from toolnoise.comparison import arms
-from toolnoise.dumps.prediction_files import Labels
+from toolnoise.comparison.prediction_files import Labels
 
 LABELS = np.array([0, 1, 2, 1, 0])
 LOGITS = np.random.Generator(np.random.Philox(1)).normal(size=(3, 5, 3))

@@ -7,7 +7,7 @@ import pytest
 from toolnoise.base import arrays, files
 from toolnoise.base.arrays import Rows
 from toolnoise.base.errors import BadInput
-from toolnoise.outside import tensors
+from toolnoise.checking import tensors
 
 FOUND = {
     "images": np.arange(5 * 3 * 2, dtype=np.uint8).reshape(5, 3, 2),

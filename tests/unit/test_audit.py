@@ -15,13 +15,14 @@ from toolnoise.base.files import sha256
 from toolnoise.base.noise_sources import replicate
 from toolnoise.epoch_plan import plan_epoch
 from toolnoise.record import repository
-from toolnoise.record.hashing import BLOCK, sha256_of_all
 from toolnoise.record.statements import CODE, Artifact
 from toolnoise.record.tree import open_plain
 from toolnoise.steps import STEPS, outputs
+from toolnoise.study.cells import Metric, Shown
 from toolnoise.study.variants import VARIANTS
 from toolnoise.verify.audit.evidence import RunFacts, differences, guarded
 from toolnoise.verify.audit.examine import Coverage
+from toolnoise.verify.audit.hashing import BLOCK, sha256_of_all
 from toolnoise.verify.audit.rules import RULES, draws, origins, specs
 from toolnoise.verify.audit.rules import files as files_rules
 from toolnoise.verify.audit.rules.machines import _differs
@@ -96,8 +97,8 @@ def test_a_figure_of_a_kind_that_the_code_of_a_page_did_not_have_is_not_missing(
     tree = SimpleNamespace(
         study=SimpleNamespace(path=lambda _: "index.html"), producer=lambda _: made, inside=str, lacks=lambda _: True
     )
-    jobs = [("render", "old.html"), ("render", "new.html"), ("collect", "runs.csv")]
-    jobs = {name: SimpleNamespace(verb=verb, outputs=[(name, "out")], needed=True) for verb, name in jobs}
+    jobs = [(Shown("old"), "old.html"), (Shown("new"), "new.html"), (Metric("runs"), "runs.csv")]
+    jobs = {name: SimpleNamespace(place=place, outputs=[(name, "out")], needed=True) for place, name in jobs}
     monkeypatch.setattr(files_rules, "changed_since", lambda *_: changed)
     found = files_rules.study_is_complete(SimpleNamespace(tree=tree, jobs=jobs))
     assert {name for name, _ in found} == missing
@@ -163,6 +164,7 @@ def test_every_verb_that_makes_results_has_paths(built, written):
     assert len(set(names)) == len(names)
     made = set()
     for job in found:
+        assert STEPS[job.verb].where.of(json.loads(json.dumps(job.parameters))) == job.place
         assert job.outputs == outputs(job.verb, job.parameters, study.name)
         assert {name for name, _ in job.inputs} <= made | set(names)
         made |= {name for name, _ in job.outputs}

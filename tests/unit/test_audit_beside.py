@@ -100,7 +100,7 @@ def test_the_modules_of_a_job_are_found_without_reading_where_the_audit_runs(tmp
     module = STEPS["collect"].module
     known = {name for name in code_digest.sources(module) if not code_digest.is_docstring(program.path_of(name))}
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "json.py").write_text("import toolnoise.warm.server")
+    (tmp_path / "json.py").write_text("import toolnoise_warm.server")
     origins._in_repository.cache_clear()
     assert origins._in_repository((module,), ("README.md",)) == known | {"README.md"}
 

@@ -11,10 +11,10 @@ import pytest
 
 from toolnoise.base import files
 from toolnoise.record import tree
-from toolnoise.record.hashing import Stamp
 from toolnoise.record.statements import Artifact, Statement
 from toolnoise.verify.audit import cache
 from toolnoise.verify.audit.examine import examine
+from toolnoise.verify.audit.hashing import Stamp
 
 NAMES = ("one.npz", "runs/two.npz")
 

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from toolnoise.pages import document
 from toolnoise.record.statements import Artifact, Statement
 from toolnoise.record.tree import Results, Stated, Tree
 from toolnoise.verify.audit.examine import Audit, Finding
 from toolnoise.verify.audit.rules.origins import Stale
-from toolnoise.verify.page import document, page
+from toolnoise.verify.page import statements
 
 THEN = datetime(2026, 1, 31, 12)
 HOSTILE = "</script><script>alert(1)</script><!--<img src=x onerror=alert(1)>&lt;\u2028\n"
@@ -42,7 +43,11 @@ def audited(*trees, findings=(), stale=()):
 
 
 def block(*trees, **found):
-    return page.data(audited(*trees, **found), strict=False)
+    return statements.data(audited(*trees, **found), strict=False)
+
+
+def html(data):
+    return document.document({"statements": data}, parts=False)
 
 
 def run(seed, code):
@@ -96,27 +101,25 @@ def test_a_statement_that_is_full_of_html_ends_no_script():
     data = artifact(HOSTILE, HOSTILE, "source")._replace(uri=HOSTILE)
     parameters = {HOSTILE: [HOSTILE, {HOSTILE: HOSTILE}]}
     one = job("train", (made,), (data,), parameters, observed={HOSTILE: HOSTILE}, versions={HOSTILE: HOSTILE})
-    document = page.document(
-        block(tree(one), findings=[(HOSTILE, made.name, HOSTILE)], stale=[Stale(made.name, (HOSTILE,))])
-    )
-    scripts = Scripts(document).found
+    found = block(tree(one), findings=[(HOSTILE, made.name, HOSTILE)], stale=[Stale(made.name, (HOSTILE,))])
+    scripts = Scripts(html(found)).found
     assert len(scripts) == 2
-    shown = json.loads(scripts[0][1])
+    shown = json.loads(scripts[0][1])["statements"]
     assert shown["findings"] == [[HOSTILE, [[HOSTILE, HOSTILE]]]]
     assert value(shown, shown["jobs"][0][6]) == parameters
 
 
 def test_what_is_filled_in_is_not_filled_in_again():
     made = artifact("results/tiny/{script}{style}{policy}{data}", "out")
-    scripts = Scripts(page.document(block(tree(job("train", (made,), ()))))).found
-    assert json.loads(scripts[0][1])["things"]["names"] == ["{script}{style}{policy}{data}"]
+    scripts = Scripts(html(block(tree(job("train", (made,), ()))))).found
+    assert json.loads(scripts[0][1])["statements"]["things"]["names"] == ["{script}{style}{policy}{data}"]
 
 
 def test_the_policy_allows_the_pages_own_script_and_style_and_nothing_else():
-    document = page.document(block(tree(run(1, CODE))))
-    (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', document)
-    (style,) = re.findall(r"<style>(.*?)</style>", document, re.DOTALL)
-    about, script = Scripts(document).found[1]
+    found = html(block(tree(run(1, CODE))))
+    (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', found)
+    (style,) = re.findall(r"<style>(.*?)</style>", found, re.DOTALL)
+    about, script = Scripts(found).found[1]
     assert about == {}
     allowed = dict(part.strip().split(" ", 1) for part in policy.split(";"))
 
@@ -129,11 +132,9 @@ def test_the_policy_allows_the_pages_own_script_and_style_and_nothing_else():
 
 
 def test_the_page_asks_for_nothing_from_outside():
-    document = page.document(block(tree(run(1, CODE))))
-    assert not re.findall(
-        r"\b(?:src|srcset|action|poster|data)=|@import|url\((?!#)|fetch\(|XMLHttp|WebSocket", document
-    )
-    assert "innerHTML" not in document
+    found = html(block(tree(run(1, CODE))))
+    assert not re.findall(r"\b(?:src|srcset|action|poster|data)=|@import|url\((?!#)|fetch\(|XMLHttp|WebSocket", found)
+    assert "innerHTML" not in found
 
 
 def test_every_part_of_a_statement_is_in_the_data():
@@ -211,15 +212,15 @@ def test_a_folder_without_a_statement_has_a_page():
     data = block(tree(files={"run.log": 3}))
     assert data["jobs"] == []
     assert data["files"] == [("run.log", 3)]
-    assert len(Scripts(page.document(data)).found) == 2
+    assert len(Scripts(html(data)).found) == 2
 
 
 def test_the_verdict_counts_what_is_stale_only_if_that_is_asked_for():
     one = tree(run(1, CODE))
     stale = [Stale(f"results/tiny/runs/a/{seed}/weights.npz", ("a.py", "b.py")) for seed in (1, 2)]
-    assert page.data(audited(one), strict=True)["clean"]
-    assert not page.data(audited(one, stale=stale), strict=True)["clean"]
-    assert page.data(audited(one, stale=stale), strict=False)["clean"]
+    assert statements.data(audited(one), strict=True)["clean"]
+    assert not statements.data(audited(one, stale=stale), strict=True)["clean"]
+    assert statements.data(audited(one, stale=stale), strict=False)["clean"]
     names = [f"runs/a/{seed}/weights.npz" for seed in (1, 2)]
     assert block(one, stale=stale)["stale"] == [(("a.py", "b.py"), names)]
 
@@ -234,7 +235,7 @@ def test_the_page_says_what_was_covered_and_what_could_not_be():
 
 def test_a_page_among_the_results_is_refused(tmp_path, refused):
     found = audited(tree())._replace(results=Results(tmp_path / "results", (tree(),), ()))
-    line = refused(page.write, tmp_path / "results/small/../audit.html", found, False)
+    line = refused(statements.write, tmp_path / "results/small/../audit.html", found, False)
     assert line.startswith("command line: --html: ")
     assert "lies in the results" in line
     assert not (tmp_path / "results").exists()
@@ -242,4 +243,4 @@ def test_a_page_among_the_results_is_refused(tmp_path, refused):
 
 def test_a_page_that_cannot_be_written_is_told_in_one_line(tmp_path, refused):
     (tmp_path / "file").touch()
-    assert "--html" in refused(page.write, tmp_path / "file/audit.html", audited(tree(run(1, CODE))), False)
+    assert "--html" in refused(statements.write, tmp_path / "file/audit.html", audited(tree(run(1, CODE))), False)

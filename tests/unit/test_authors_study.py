@@ -2,8 +2,9 @@
 
 import pytest
 
+from toolnoise.analyses.published import papers_recipe
 from toolnoise.base.program import ROOT
-from toolnoise.study import grid, paper_items, papers_recipe, published
+from toolnoise.study import grid, paper_items, published
 
 
 @pytest.fixture(scope="module")

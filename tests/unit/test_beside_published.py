@@ -4,10 +4,10 @@ import pandas as pd
 import pytest
 
 from toolnoise.analyses.overhead.metric import OVERHEAD
-from toolnoise.figures import beside_published
-from toolnoise.figures.beside_published import Conditions
+from toolnoise.analyses.published import draw as beside_published
+from toolnoise.analyses.published.agreement import mean_range, sd_range
+from toolnoise.analyses.published.draw import Conditions
 from toolnoise.metrics.stability import STABILITY
-from toolnoise.stats.agreement import mean_range, sd_range
 from toolnoise.stats.estimates import Estimate
 from toolnoise.study import published
 

@@ -5,10 +5,9 @@ import json
 import pytest
 
 from toolnoise.base.program import ROOT
-from toolnoise.checking import check, report
+from toolnoise.checking import check, diagnosis, report
 from toolnoise.checking.check import Checked
-from toolnoise.outside import diagnosis
-from toolnoise.outside.differences import Difference
+from toolnoise.checking.differences import Difference
 
 EQUAL = Difference([], 0, 4, 0.0, {}, [], 0, None, None, None, False)
 CHANGED = EQUAL._replace(files=["metric.json"], changed=None, examples=None, largest=None, metrics={"loss": (1, 2.5)})

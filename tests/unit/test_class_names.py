@@ -1,4 +1,4 @@
-from toolnoise.datasets import class_names
+from toolnoise.analyses.classes import class_names
 from toolnoise.study import config
 
 REGISTRY = config.registered("datasets")

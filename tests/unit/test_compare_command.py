@@ -8,7 +8,7 @@ import pytest
 
 from toolnoise.base import noise_sources
 from toolnoise.comparison import compare, comparison
-from toolnoise.dumps.prediction_files import Answers
+from toolnoise.comparison.prediction_files import Answers
 from toolnoise.metrics.accuracy import accuracies
 from toolnoise.stats.paired_sds import paired_sd_ratio
 from toolnoise.stats.two_means import mean_difference, probability_of_improvement

@@ -6,7 +6,8 @@ import pytest
 
 from toolnoise.base import credentials
 from toolnoise.base.program import ROOT
-from toolnoise.record import anonymous, envelope
+from toolnoise.record import envelope
+from toolnoise.verify import anonymous
 from toolnoise.verify.share import unsafe
 
 LONG = "Zx9" * 14

@@ -9,8 +9,9 @@ import pytest
 
 from toolnoise import cli
 from toolnoise.base import arrays, files
+from toolnoise.measures import two_runs
 from toolnoise.record.statements import Artifact, Statement
-from toolnoise.verify.diff import diff, histories, report
+from toolnoise.verify.diff import diff, report
 
 NOON = datetime(2026, 11, 22, 12)
 
@@ -203,7 +204,7 @@ def test_without_a_statement_the_code_is_not_known(differ):
 def test_flips_are_sorted_by_who_is_right():
     labels = np.array([0, 0, 0, 0, 1])
     one, other = np.eye(3, dtype=np.float32)[[0, 1, 1, 0, 1]], np.eye(3, dtype=np.float32)[[0, 0, 2, 1, 1]]
-    found = histories.flips(one, other, labels)
+    found = two_runs.flips(one, other, labels)
     assert found["a_right_b_wrong"] == [3]
     assert found["a_wrong_b_right"] == [1]
     assert found["both_wrong_differently"] == [2]
@@ -212,7 +213,7 @@ def test_flips_are_sorted_by_who_is_right():
 
 def test_flips_without_labels_are_told_by_churn_alone():
     logits = np.eye(2, dtype=np.float32)
-    assert histories.flips(logits, logits[::-1], None)["differ"] == [0, 1]
+    assert two_runs.flips(logits, logits[::-1], None)["differ"] == [0, 1]
 
 
 def test_cells_are_compared_over_the_seeds_that_both_have(make_run, tmp_path):

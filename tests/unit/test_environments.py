@@ -10,7 +10,7 @@ from toolnoise.base import files
 from toolnoise.engines import serving
 from toolnoise.study import config, environments
 from toolnoise.study.cells import Cell
-from toolnoise.warm import dispatcher
+from toolnoise_warm import dispatcher
 
 OLD = "tensorflow-2.16"
 

@@ -4,8 +4,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from toolnoise.analyses.estimate import estimate
 from toolnoise.base import arrays, files
-from toolnoise.commands import estimate
 from toolnoise.models.initial import Parameter
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell

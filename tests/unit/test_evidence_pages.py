@@ -72,7 +72,7 @@ def test_every_interval_of_a_page_is_in_its_evidence(page, first, last, studies,
     part = text[text.index(first) : text.index(last) if last else None]
     known = np.concatenate([intervals(evidence(study)) for study in studies])
     given = [*INTERVAL.finditer(re.sub(r"\s+", " ", part))]
-    assert len(given) > 10
+    assert len(given) > 5
     assert [match[0] for match in given if not stands(match, known)] == others
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from toolnoise.figures import classes
+from toolnoise.analyses.classes import draw as classes
 from toolnoise.metrics.stability import STABILITY, of_all_draws, of_classes
 from toolnoise.metrics.weights import apart
 from toolnoise.stats.testset import independent_errors_sd

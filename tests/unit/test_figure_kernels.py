@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from toolnoise.figures import kernels
+from toolnoise.analyses.overhead import draw as kernels
 
 
 def whole(*kernels, rest=0.5):

@@ -1,4 +1,4 @@
-"""The mutations of bench/fuzz.py: each case can be repeated, and none writes into the study that it starts from."""
+"""The mutations of the fuzzer: each case can be repeated, and none writes into the study that it starts from."""
 
 import importlib.util
 import json
@@ -18,7 +18,7 @@ SEEDS = 40
 
 @pytest.fixture(scope="module")
 def mutations():
-    spec = importlib.util.spec_from_file_location("fuzz_mutations", ROOT / "bench/fuzz_mutations.py")
+    spec = importlib.util.spec_from_file_location("fuzz_mutations", ROOT / "tests/fuzz/fuzz_mutations.py")
     spec.loader.exec_module(module := importlib.util.module_from_spec(spec))
     return module
 

@@ -17,8 +17,8 @@ NOT_TRIED = {"margin", "along", "record_steps", "python"}
 @pytest.fixture(scope="module")
 def fuzz():
     with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(ROOT / "bench")
-        spec = importlib.util.spec_from_file_location("fuzz_studies", ROOT / "bench/fuzz_studies.py")
+        patch.syspath_prepend(ROOT / "tests/fuzz")
+        spec = importlib.util.spec_from_file_location("fuzz_studies", ROOT / "tests/fuzz/fuzz_studies.py")
         patch.setitem(sys.modules, "fuzz_studies", module := importlib.util.module_from_spec(spec))
         spec.loader.exec_module(module)
         yield module

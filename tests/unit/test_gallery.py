@@ -78,7 +78,7 @@ def test_no_picture_is_older_than_the_code_that_draws_it(gallery):
 def test_another_notebook_has_another_digest_and_drawing_code_counts(gallery, monkeypatch):
     kinds = ("noise_by_source", "kernels")
     assert len({gallery.drawn_by(kind) for kind in kinds}) == 2
-    modules = ("figures/kernels.py", "analyses/overhead/draw.py", "analyses/overhead/metric.py")
+    modules = ("figures/panels.py", "analyses/overhead/draw.py", "analyses/overhead/metric.py")
     says = dict.fromkeys(modules, "now")
 
     def read(path):

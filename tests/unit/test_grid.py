@@ -426,7 +426,11 @@ NAMES = st.tuples(st.sampled_from(FIRST), st.text(FIRST + "_+-", max_size=63)).m
 PATTERNS = [
     value for value in vars(layout).values() if isinstance(value, str) and value.startswith(("results/", "logs/"))
 ]
-PATTERNS += [pattern for verb, step in STEPS.items() for pattern in (*step.writes.values(), step.log(verb))]
+PATTERNS += [
+    pattern
+    for verb, step in STEPS.items()
+    for pattern in (*(write.pattern for write in step.writes.values()), step.log(verb))
+]
 WILDCARDS = ("study", "model", "dataset", "hardware", "other_hardware", "variant", "mode", "figure", "kind", "file")
 
 
@@ -449,7 +453,7 @@ def test_layers_are_those_of_the_blocks_that_say_so(written, built):
     assert steps.collected(tiny)["layers"] == "results/tiny/metrics/layers.csv"
     mine = [cell for cell in tiny.cells if cell.hardware == "cpu"]
     assert steps.metric_files(tiny)["layers"] == [
-        tiny.path(STEPS["measure-layers"].writes["out"], cell) for cell in mine
+        tiny.path(STEPS["measure-layers"].writes["out"].pattern, cell) for cell in mine
     ]
     assert {figure.hardware for figure in tiny.figures if figure.notebook == "layers"} == {("cpu",)}
     written["grid"][0].pop("layers")
@@ -490,7 +494,7 @@ def test_a_data_set_of_ones_own_is_made_from_its_file(written, built):
     written["datasets"] = {"mine": {"reader": "npz", "path": "my.npz"}}
     written["grid"][0]["datasets"] = ["digits", "mine"]
     tiny = built(written)
-    assert [place.dataset for place in STEPS["fetch"].places(tiny)] == ["mine"]
+    assert [place.dataset for place in STEPS["fetch"].where.all(tiny)] == ["mine"]
     (source,) = sources.sources(tiny.config["datasets"]["mine"])
     assert (source["path"], sources.is_own(source)) == ("my.npz", True)
     modules = STEPS["predict"].modules(STEPS["predict"].parameters(tiny, CELL))

@@ -6,7 +6,7 @@ import pytest
 
 from toolnoise.base import command_line
 from toolnoise.base.program import ROOT
-from toolnoise.commands import init
+from toolnoise.checking import init
 from toolnoise.study import config, grid
 from toolnoise.study.builders import require_builders
 

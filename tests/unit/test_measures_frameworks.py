@@ -35,7 +35,7 @@ def test_toolings_of_two_engines_are_exchanged_both_ways_where_they_share_all_dr
     (shown,) = (figure for figure in three.figures if figure.notebook == "frameworks")
     assert (shown.name, shown.hardware) == ("frameworks-smallcnn-digits", ("cpu", "noisy", "cpu-other"))
     assert steps.metric_files(three, shown)["frameworks"] == [
-        three.path(STEPS["measure-frameworks"].writes["out"], of) for of in three.frameworks
+        three.path(STEPS["measure-frameworks"].writes["out"].pattern, of) for of in three.frameworks
     ]
 
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from toolnoise.analyses.frameworks import pair
+from toolnoise.analyses.frameworks.cross_tooling import CROSS_TOOLING
 from toolnoise.base import arrays, metric_files
 from toolnoise.base.noise_sources import SOURCES
-from toolnoise.measures import pair
-from toolnoise.metrics.cross_tooling import CROSS_TOOLING
 
 NAMES = ("smallcnn", "digits", "cpu", "noisy", "control")
 

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from toolnoise.analyses.frameworks.cross_tooling import CROSS_TOOLING
 from toolnoise.base import files, metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.metric_files import VERSION, concatenate, read, write
-from toolnoise.metrics.cross_tooling import CROSS_TOOLING
 from toolnoise.metrics.stability import STABILITY
 from toolnoise.stats.estimates import Estimate
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from toolnoise.metrics.cross_tooling import cross_tooling
+from toolnoise.analyses.frameworks.cross_tooling import cross_tooling
 
 LABELS = np.array([0, 1, 0, 1])
 METRICS = ["churn", "l2_unit", "l2_raw", "accuracy_difference"]

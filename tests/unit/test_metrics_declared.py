@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from toolnoise import streams
+from toolnoise.checking import values
 from toolnoise.measures.draws import grouped, over_draws
-from toolnoise.metrics import components, values
+from toolnoise.metrics import components
 from toolnoise.metrics.accuracy import predictions
 from toolnoise.metrics.declared import ANY, METRICS, SHARE, USUAL, Metric, bounded, labels
 from toolnoise.metrics.stability import of_all_draws, stability

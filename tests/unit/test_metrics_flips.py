@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from toolnoise.comparison.flips import bad_flips, cross_churn, good_flips
 from toolnoise.metrics.churn import normalised_churn, pairwise_churn
-from toolnoise.metrics.flips import bad_flips, cross_churn, good_flips
 
 ANSWERS = st.integers(1, 9).flatmap(
     lambda examples: st.tuples(

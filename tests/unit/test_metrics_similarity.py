@@ -5,11 +5,22 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from toolnoise.metrics import similarity
-from toolnoise.metrics.similarity import cka, pairwise_cka
+from toolnoise.metrics.similarity import pairwise_cka
 
 
 def normal(*shape, seed=1):
     return np.random.Generator(np.random.Philox(seed)).normal(size=shape)
+
+
+def cka(X, Y):
+    """Linear CKA of X [N, P] and Y [N, Q], and the debiased one.
+
+    Both are NaN if one is constant; the debiased one needs 4 examples.
+    """
+    both = [similarity._Centred(values[np.newaxis]) for values in (X, Y)]
+    one, other = (similarity._hsic(each, each, 0) for each in both)
+    plain, debiased = similarity._ratio(similarity._hsic(*both, 0), one, other)[:, 0]
+    return float(plain), float(debiased)
 
 
 def hsic(X, Y):
@@ -102,11 +113,6 @@ def test_a_constant_representation_is_similar_to_nothing(debiased):
 
 def test_the_debiased_one_needs_four_examples():
     assert np.isnan(cka(normal(3, 2), normal(3, 2, seed=2))[1])
-
-
-def test_other_examples_cannot_be_compared():
-    with pytest.raises(AssertionError, match="3 examples against 4"):
-        cka(normal(3, 2), normal(4, 2))
 
 
 @pytest.mark.parametrize("runs", [0, 1])

@@ -83,7 +83,7 @@ def digest(*modules, **options):
 
 
 def test_a_module_in_another_room_changes_no_digest(package):
-    modules = [MEASURE, "toolnoise.measures.pair", "toolnoise.figures.render", "toolnoise.training.loop"]
+    modules = [MEASURE, "toolnoise.analyses.frameworks.pair", "toolnoise.figures.render", "toolnoise.training.loop"]
     before = [digest(module) for module in modules]
     for name in ("metrics.churn", "stats.estimates", "datasets.prepared"):
         move(package, name, f"elsewhere.{name.rpartition('.')[2]}")

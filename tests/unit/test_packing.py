@@ -3,7 +3,7 @@ import json
 
 import pytest
 
-from toolnoise.verify.page.packing import packed
+from toolnoise.pages.packing import packed
 
 BASE64 = base64.b64encode(bytes([0] * 20 + [255] * 20 + [1] * 20 + [2] * 4)).decode()
 

@@ -7,14 +7,15 @@ import pytest
 
 from toolnoise import streams
 from toolnoise.base.errors import BadInput
+from toolnoise.comparison import cells as compared
 from toolnoise.metrics import declared
 from toolnoise.metrics.stability import stability
 from toolnoise.metrics.weights import apart
-from toolnoise.pages import cells, compared, findings, tables, whole
-from toolnoise.record import anonymous
+from toolnoise.pages import cells, findings, study, tables
+from toolnoise.pages.document import part
 from toolnoise.study.cells import Cell
 from toolnoise.training import runs
-from toolnoise.verify.page.document import part
+from toolnoise.verify import anonymous
 
 ALGO, IMPL, CONTROL = (Cell("cnn", "digits", "cpu", variant) for variant in ("algo", "impl", "control"))
 NAN = math.nan
@@ -66,7 +67,7 @@ def test_curves_are_thinned_evenly_with_both_ends():
     assert cells.thinned(5, 20) == [1, 2, 3, 4, 5]
     assert cells.thinned(200, 3) == [1, 100, 200]
     assert cells.thinned(0, 3) == []
-    assert (cells.number("0.123456789"), cells.number("nan")) == (0.12346, None)
+    assert (tables.number("0.123456789"), tables.number("nan")) == (0.12346, None)
 
 
 def test_a_data_file_is_one_call_with_text():
@@ -153,17 +154,13 @@ def test_a_cell_of_several_draws_does_not_say_that_only_its_variant_varies(make_
 
 
 def test_a_page_that_is_refused_leaves_the_old_one_whole(tmp_path, monkeypatch):
-    monkeypatch.setattr(whole, "Page", lambda _: None)
-    for name in ("statements", "all_tables", "all_compared"):
-        monkeypatch.setattr(whole, name, lambda _: {})
-
     def refuse(_page, _logs):
         raise BadInput("table2.html", "", "has 1073741824 bytes")
 
-    monkeypatch.setattr(whole, "first", refuse)
-    outs = [tmp_path / name for name in ("index.html", "statements.js", "tables.js", "compared.js")]
+    monkeypatch.setattr(study, "first", refuse)
+    about = {"study": "s", "cells": [], "emulated": [], "figures": [], "metrics": []}
     with pytest.raises(BadInput):
-        whole.show("s", [], [], [], [], [], *outs)
+        study.show([], [], tmp_path / "index.html", tmp_path / "tables.js", **about)
     assert not list(tmp_path.iterdir())
 
 

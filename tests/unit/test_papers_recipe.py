@@ -2,8 +2,8 @@
 
 import pytest
 
+from toolnoise.analyses.published.papers_recipe import differences
 from toolnoise.study import config
-from toolnoise.study.papers_recipe import differences
 
 RECIPES = config.registered("recipes")
 SMALL = ("smallcnn", "cifar10")

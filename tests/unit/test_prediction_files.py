@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from toolnoise.base import arrays, files
-from toolnoise.dumps import csv_columns, prediction_files
-from toolnoise.dumps.prediction_files import Labels
+from toolnoise.comparison import csv_columns, prediction_files
+from toolnoise.comparison.prediction_files import Labels
 from toolnoise.metrics.entropy import cross_entropies
 
 LABELS = np.array([0, 1, 2, 1, 0])

@@ -8,9 +8,8 @@ import pandas as pd
 import pytest
 
 from toolnoise import cli
-from toolnoise.comparison import arms
-from toolnoise.dumps import prediction_files, readings
-from toolnoise.dumps.prediction_files import Labels
+from toolnoise.comparison import arms, prediction_files, readings
+from toolnoise.comparison.prediction_files import Labels
 
 N, S, C = 400, 5, 5
 DRAW = np.random.Generator(np.random.Philox(27))

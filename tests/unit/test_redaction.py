@@ -10,9 +10,8 @@ from urllib.parse import quote
 import pytest
 
 from toolnoise.base import command_line
-from toolnoise.checking import check
-from toolnoise.outside import launch
-from toolnoise.outside.redaction import Redaction
+from toolnoise.checking import check, launch
+from toolnoise.checking.redaction import Redaction
 
 SECRET = 'tok"en/ä+9x\\'
 VALUES = {"env:TOKEN": SECRET}

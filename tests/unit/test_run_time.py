@@ -2,10 +2,10 @@ from pathlib import Path
 
 import pytest
 
+from toolnoise.analyses.estimate import run_time
 from toolnoise.base import arrays, files
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell
-from toolnoise.timing import run_time
 
 SECONDS = {"start_up": 4.0, "compile": 2.0, "training": 60.0, "evaluation": 6.0, "digests": 3.0, "checkpoints": 0.0}
 EPOCHS = 3

@@ -142,6 +142,18 @@ def test_of_two_locks_at_once_that_of_the_dead_process_is_removed(maker, begin):
     assert begin()
 
 
+def test_a_lock_that_goes_while_it_is_read_is_nobodys(maker):
+    maker()
+    text = """
+from toolnoise.base import session
+session._identity = lambda lock: lock[0].with_name("gone").stat()
+session.begin("results/mine")
+session.take_over(["results/mine/page.html"], local=True)
+"""
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 # Snakemake's own handler waits for a lock like this one.
 HOLDER = """
 import os, signal, sys, threading, time

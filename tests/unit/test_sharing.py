@@ -18,14 +18,15 @@ import pytest
 
 from toolnoise import steps
 from toolnoise.base import code_digest, files
-from toolnoise.record import signing, statements, tree
+from toolnoise.record import archive, statements, tree
 from toolnoise.record.statements import CODE, INPUT, RESOURCE, SOURCE, Artifact, Statement
 from toolnoise.steps import STEPS
 from toolnoise.study import config
 from toolnoise.study import grid as studies
+from toolnoise.verify import signing
 from toolnoise.verify.audit import examine
 from toolnoise.verify.audit.rules import RULES, replay
-from toolnoise.verify.share import archive, exporting, importing, sharing
+from toolnoise.verify.share import exporting, importing, sharing
 
 NOON = datetime(2026, 1, 31, 12)
 DATA = "results/shared/data/digits.npz"
@@ -57,7 +58,7 @@ def stated(folder, job, content):
     if job.verb == "prepare":
         inputs.append(Artifact("digits.csv.gz", "ab" * 32, 7, kind=SOURCE))
     verb = STEPS[job.verb]
-    made_by = code_digest.sources(*verb.modules(job.parameters), files=verb.files(job.parameters))
+    made_by = code_digest.sources(*verb.modules(job.parameters), files=verb.work.files(job.parameters))
     inputs += [Artifact(name, sha, kind=CODE if name.endswith(".py") else RESOURCE) for name, sha in made_by.items()]
     about = (job.parameters, {"host": folder.name}, NOON, NOON, {"python": "3.11.7"})
     statement = Statement(job.verb, tuple(outputs), tuple(inputs), *about)

@@ -16,8 +16,9 @@ import pytest
 from toolnoise import cli
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput
-from toolnoise.record import repository, signing, statements, tree
+from toolnoise.record import repository, statements, tree
 from toolnoise.record.statements import COMMIT, Artifact, Statement
+from toolnoise.verify import signing
 from toolnoise.verify.audit import examine
 from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED, replay, rule
 
@@ -622,7 +623,9 @@ def test_results_without_a_root_say_so_and_cannot_be_vouched_for(results, keys, 
     assert told == []
     assert found.roots == ["s: no chain: there is no statement of a page that names the digests of the others"]
     assert found.signatures == "none"
-    assert rooted(results, keys / "ann.pub")[1] == [("results/s/index.html", "has no statement that names the others")]
+    assert rooted(results, keys / "ann.pub")[1] == [
+        ("results/s/page/audit.js", "has no statement that names the others")
+    ]
     line = refused(lambda: signing.sign(results[0].parents[3], keys / "ann", root=True))
     assert line.endswith("results/s: no statement names the others; a study whose page has been made")
 

@@ -2,8 +2,9 @@
 
 import pytest
 
+from toolnoise.analyses.published import source_table
 from toolnoise.base.program import ROOT
-from toolnoise.study import grid, source_table
+from toolnoise.study import grid
 from toolnoise.study.cells import Cell
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_equal
 
-from toolnoise.stats.agreement import mean_range, sd_range, sd_ratio_range
+from toolnoise.analyses.published.agreement import mean_range, sd_range, sd_ratio_range
 from toolnoise.stats.estimates import Estimate
 
 NAN = np.nan

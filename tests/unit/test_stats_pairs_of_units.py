@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_equal
 
-from toolnoise.stats import pairs_of_units
+from toolnoise.comparison import pairs_of_units
 from toolnoise.stats.estimates import t_interval
 from toolnoise.stats.jackknife import Pairs, pairwise_mean, standard_error
 

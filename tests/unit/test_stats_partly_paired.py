@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_equal
 from scipy import stats
 
-from toolnoise.stats.partly_paired import pair_weight, partly_paired_difference
+from toolnoise.comparison.partly_paired import pair_weight, partly_paired_difference
 from toolnoise.stats.result import UNDECIDED
 
 STUDIES = 2_500

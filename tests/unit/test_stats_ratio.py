@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from toolnoise.analyses.overhead.ratio import ratio_of_means
 from toolnoise.stats.estimates import UNDEFINED
-from toolnoise.stats.ratio import ratio_of_means
 
 
 def test_the_ratio_is_that_of_the_means_and_lies_within_its_interval():

@@ -13,7 +13,6 @@ from toolnoise.stats.estimates import UNDEFINED, Estimate
 from toolnoise.stats.spread import root_mean_square, sd_robust
 from toolnoise.stats.testset import (
     binomial_sd,
-    calibrated_sd,
     distribution_wise_sd,
     distribution_wise_variance,
     independent_errors_sd,
@@ -98,12 +97,3 @@ def test_examples_that_all_err_alike_and_independently_have_the_binomial_sd():
     right = draws.random((400, 1000)) < 0.8
     assert independent_errors_sd(right) == pytest.approx(binomial_sd(0.8, 1000), rel=0.01)
     assert right.mean(axis=1).std(ddof=1) == pytest.approx(binomial_sd(0.8, 1000), rel=0.1)
-
-
-def test_calibrated_binary_examples_have_half_the_variance_of_the_error_over_their_number():
-    # Calibrated: an example of either class comes out as positive with its share among its like.
-    draws = np.random.Generator(np.random.Philox(6))
-    share = draws.random(200_000)
-    label = draws.random(200_000) < share
-    errs = np.where(label, 1 - share, share)
-    assert np.sqrt(np.sum(errs * (1 - errs))) / 200_000 == pytest.approx(calibrated_sd(errs.mean(), 200_000), rel=0.01)

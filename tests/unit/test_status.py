@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from toolnoise.analyses.estimate import status
 from toolnoise.base import files
 from toolnoise.base.printing import span
-from toolnoise.commands import status
 from toolnoise.steps import STEPS
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell

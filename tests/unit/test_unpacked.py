@@ -13,10 +13,10 @@ from toolnoise.base import files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.program import ROOT
 from toolnoise.base.standing import as_given
-from toolnoise.record import tree
+from toolnoise.record import archive, tree, unpacked
 from toolnoise.verify.audit import beside
 from toolnoise.verify.rebuild import rebuild
-from toolnoise.verify.share import archive, slim, unpacked
+from toolnoise.verify.share import slim
 
 PLAIN = "results/mine/study.json"
 PACKED = ROOT / "evidence/outside-small.tar.xz"

@@ -3,7 +3,7 @@
 import os
 import socket
 
-from toolnoise.warm import messages
+from toolnoise_warm import messages
 
 
 def test_an_answer_is_read_from_a_server_that_hung_up_as_soon_as_it_had_answered(monkeypatch):

@@ -8,7 +8,7 @@ import yaml
 
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
-from toolnoise.commands import adopt
+from toolnoise.comparison import adopt
 from toolnoise.metrics.stability import STABILITY
 from toolnoise.study import config
 

@@ -6,11 +6,12 @@ import subprocess
 from datetime import timedelta
 
 import pytest
-from test_audit_mutations import METRICS, STABILITY, WEIGHTS, Folder, definition, move_times
+from test_audit_mutations import METRICS, ROOTED, STABILITY, WEIGHTS, Folder, definition, move_times
 
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput
-from toolnoise.record import left_out, signing, tree
+from toolnoise.record import left_out, tree
+from toolnoise.verify import signing
 from toolnoise.verify.audit import examine
 from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES
 from toolnoise.verify.share import slim
@@ -57,12 +58,12 @@ def vouch(folder):
     """Have the root name every statement as it is, and the list's statement name the root."""
     folder.vouch()
     own = folder.name(left_out.STATEMENT)
-    folder.change("index.html", lambda root: definition(root)["internalParameters"]["statements"].pop(own))
+    folder.change(ROOTED, lambda root: definition(root)["internalParameters"]["statements"].pop(own))
     name_root(folder)
 
 
 def name_root(folder):
-    root = folder.stated("index.html")
+    root = folder.stated(ROOTED)
     chain = {folder.name(root.relative_to(folder.root).as_posix()): files.sha256(root)}
     folder.change(left_out.FILE, lambda made: definition(made)["internalParameters"].update(statements=chain))
 
@@ -101,7 +102,7 @@ def a_list_that_was_edited(folder):
 
 
 def a_list_of_an_earlier_page(folder):
-    move_times(folder, "index.html", timedelta(microseconds=-1))
+    move_times(folder, ROOTED, timedelta(microseconds=-1))
 
 
 def a_list_that_is_gone(folder):

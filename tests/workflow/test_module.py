@@ -63,10 +63,16 @@ def whole(run, tmp_path):
 
 
 def test_a_module_has_the_configuration_that_it_is_given(whole, tmp_path):
-    done = whole({"noise": STUDY, "other": {"study": 7}}, "--dry-run", "--config", "study=not-this")
+    config = {"noise": STUDY, "other": {"study": 7}}
+    done = whole(config, "--dry-run", "--config", "study=not-this")
     said = done.stdout + done.stderr
     assert done.returncode == 0, said
     assert "noise_train_run" in said
+    # A dry run writes nothing.
+    assert not (tmp_path / "results").exists()
+    assert not (tmp_path / ".snakemake/toolnoise").exists()
+    done = whole(config, "noise_estimate", "--config", "study=not-this")
+    assert done.returncode == 0, done.stdout + done.stderr
     assert json.loads((tmp_path / "results/part/study.json").read_text())["study"] == "part"
 
 
@@ -76,14 +82,14 @@ def test_a_mistake_in_a_modules_configuration_is_one_line(whole, refusal):
     assert "unknown key 'seeds'" in line
 
 
-def test_where_another_snakemake_works_a_plan_leaves_its_study(whole, tmp_path):
-    assert whole({"noise": STUDY}, "--dry-run").returncode == 0
+def test_where_another_snakemake_works_its_study_stays(whole, tmp_path):
+    assert whole({"noise": STUDY}, "noise_estimate").returncode == 0
     before = (tmp_path / "results/part/study.json").read_bytes()
     locks = tmp_path / ".snakemake/locks"
     locks.mkdir(parents=True, exist_ok=True)
     (locks / "0.input.lock").write_text("")
     other = STUDY | {"recipes": {"short": STUDY["recipes"]["short"] | {"epochs": 2}}}
-    assert whole({"noise": other}, "--dry-run").returncode == 0
+    whole({"noise": other}, "noise_estimate")
     assert (tmp_path / "results/part/study.json").read_bytes() == before
 
 

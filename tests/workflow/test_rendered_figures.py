@@ -14,6 +14,8 @@ import pytest
 from matplotlib.figure import Figure
 
 from toolnoise import streams
+from toolnoise.analyses.classes.naming import LABELS as LABELS_OF_CLASSES
+from toolnoise.analyses.frameworks.cross_tooling import CROSS_TOOLING
 from toolnoise.analyses.growth import metric as growing
 from toolnoise.analyses.growth.metric import GROWTH, GROWTH_FITS
 from toolnoise.analyses.identical.metric import CONVERGENCE, IDENTICAL, NONE_WEAK, History, Weak, experiment, identical
@@ -27,11 +29,9 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import SOURCES
 from toolnoise.base.program import ROOT
 from toolnoise.datasets.counting import COUNTS
-from toolnoise.datasets.naming import LABELS as LABELS_OF_CLASSES
 from toolnoise.figures import sheets
 from toolnoise.metrics import frameworks
 from toolnoise.metrics.accuracy import predictions
-from toolnoise.metrics.cross_tooling import CROSS_TOOLING
 from toolnoise.metrics.ensembles import ENSEMBLES, by_size
 from toolnoise.metrics.frameworks import FRAMEWORKS, PARTINGS
 from toolnoise.metrics.per_run import RUNS as RUNS_OF_CELLS

@@ -7,8 +7,8 @@ import shutil
 import numpy as np
 import pytest
 
+from toolnoise.analyses.frameworks.cross_tooling import CROSS_TOOLING
 from toolnoise.base import metric_files
-from toolnoise.metrics.cross_tooling import CROSS_TOOLING
 from toolnoise.metrics.per_run import RUNS
 from toolnoise.metrics.stability import STABILITY
 
@@ -175,7 +175,16 @@ def test_changed_code_plans_what_depends_on_it(copied, checkout, planned, tmp_pa
 
 
 COLLECTED = {f"collect_{kind}" for kind in ("stability", "runs", "identical", "convergence", "ensembles", "ratios")}
-AFTER_CELLS = {"measure_cell", "show_cell", "measure_ratios", *COLLECTED, "judge_claims", "write_page", "page"}
+AFTER_CELLS = {
+    "measure_cell",
+    "show_cell",
+    "measure_ratios",
+    *COLLECTED,
+    "judge_claims",
+    "write_page",
+    "write_audit",
+    "page",
+}
 
 
 @pytest.fixture
@@ -201,8 +210,9 @@ def test_a_change_to_one_measure_plans_its_jobs_and_what_follows_from_them(chang
 
 
 def test_a_change_to_the_measure_of_pairs_measures_no_cell_again(changed):
-    jobs = changed("workflow/toolnoise/measures/pair.py")
-    assert set(jobs) == {"measure_pair", "collect_cross_tooling", "render_across_toolings", "write_page", "page"}
+    jobs = changed("workflow/toolnoise/analyses/frameworks/pair.py")
+    page = {"write_page", "write_audit", "page"}
+    assert set(jobs) == {"measure_pair", "collect_cross_tooling", "render_across_toolings"} | page
 
 
 def test_a_change_to_metrics_that_one_measure_uses_plans_that_one(changed):
@@ -216,7 +226,7 @@ def test_a_change_to_the_training_loop_predicts_anew_only_what_is_trained_anew(c
 
 
 def test_a_change_to_a_caption_draws_nothing_anew(changed):
-    assert changed("workflow/report/table4.rst") == {"write_page": 1, "page": 1}
+    assert changed("workflow/report/table4.rst") == {"write_page": 1, "write_audit": 1, "page": 1}
 
 
 def test_a_new_kind_of_figure_plans_its_own_rendering_and_the_page(copied, checkout, planned, tmp_path, change_study):
@@ -226,7 +236,7 @@ def test_a_new_kind_of_figure_plans_its_own_rendering_and_the_page(copied, check
     with (tree / "workflow/toolnoise/study/catalogue.py").open("a") as file:
         file.write('\nKINDS["mine"] = KINDS["table4"]\n')
     change_study(copied, lambda study: study["figures"].append("mine"))
-    assert planned(copied, source=tree) == {"render_mine": 1, "write_page": 1, "page": 1}
+    assert planned(copied, source=tree) == {"render_mine": 1, "write_page": 1, "write_audit": 1, "page": 1}
 
 
 def test_the_papers_names_are_targets_and_plan_what_they_are_about(copied, planned):

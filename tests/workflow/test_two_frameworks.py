@@ -5,9 +5,9 @@ import shutil
 import numpy as np
 import pytest
 
+from toolnoise.analyses.frameworks.cross_tooling import CROSS_TOOLING
 from toolnoise.base import metric_files
 from toolnoise.dumps import stacks
-from toolnoise.metrics.cross_tooling import CROSS_TOOLING
 from toolnoise.metrics.frameworks import FRAMEWORKS, PARTINGS
 from toolnoise.metrics.stability import STABILITY
 

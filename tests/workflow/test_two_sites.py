@@ -12,7 +12,7 @@ import pytest
 DRIVER = Path(__file__).parent / "drivers/invent.py"
 RESULTS = "results/invented"
 # What has the time at which it was made, or the log of a notebook's execution.
-TIMES = ("statements/", "page/statements.js", "index.html", "notebooks/")
+TIMES = ("statements/", "page/statements.js", "page/audit.js", "notebooks/")
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ import pytest
 from toolnoise import cli
 from toolnoise.base import scratch
 from toolnoise.record import statements
-from toolnoise.warm import VARIABLE, client, dispatcher, workflow
+from toolnoise_warm import VARIABLE, client, dispatcher, messages, workflow
 
 CELL = "smallcnn/digits/cpu"
 # One thread, as Snakemake gives a job.
@@ -49,7 +49,7 @@ def dispatched(monkeypatch):
     # A shell may have started these tests in the background, where it ignores SIGINT.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     workflow.start()
-    yield next(child for child in psutil.Process().children() if "toolnoise.warm.dispatcher" in child.cmdline())
+    yield next(child for child in psutil.Process().children() if "toolnoise_warm.dispatcher" in child.cmdline())
     workflow.stop()
     signal.signal(signal.SIGINT, before)
 
@@ -162,6 +162,32 @@ def test_a_job_has_its_own_streams_folder_and_exit_code(small_study, toolnoise, 
     assert dispatched.children(), "no server has performed it"
 
 
+@pytest.mark.usefixtures("dispatched")
+def test_jobs_of_one_server_share_no_variables(small_study, count, tmp_path):
+    assert count() == "warm"
+    address, out = Path(os.environ[VARIABLE]).with_name("0"), tmp_path / "counts.csv"
+    given = ["--data", "results/small/data/digits.npz", "--out", str(out)]
+    job = {"argv": ["toolnoise", *COUNT, *given], "cwd": str(small_study), "executable": sys.executable, "umask": 0o22}
+    for variables in ({"SLURM_JOB_ID": "1"}, {"SLURM_JOB_PARTITION": "long"}, {}):
+        # The dispatcher would start a server for each.
+        with messages.connected(str(address), 60) as connection:
+            assert messages.receive(connection)[0] == {"ready": True}
+            messages.send(connection, job | {"environment": {**os.environ, **ONE_THREAD, **variables}}, (0, 1, 2))
+            assert "started" in messages.receive(connection)[0]
+            assert messages.receive(connection)[0] == {"status": 0}
+        assert statements.read(statements.path_for(out)).observed["slurm"] == variables
+
+
+def test_a_server_keeps_no_descriptor_and_no_process_of_its_jobs(count, dispatched):
+    kept = []
+    for _ in range(4):
+        assert count() == "warm"
+        (server,) = dispatched.children()
+        kept.append([(one.num_fds(), len(one.children())) for one in (server, dispatched)])
+    # The first job leaves what is imported with it.
+    assert kept[1] == kept[3]
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
 def test_a_signal_to_a_job_ends_its_child(number, blocked, until):
     job, child, said = blocked
@@ -192,7 +218,7 @@ def test_a_job_whose_server_is_killed_fails_and_its_child_ends(blocked, until):
 def test_all_ends_with_the_workflow_even_if_that_is_killed(small_study, toolnoise, tmp_path, until):
     text = f"""
 import os, time
-from toolnoise.warm.workflow import start
+from toolnoise_warm.workflow import start
 start()
 print(os.environ["{VARIABLE}"], flush=True)
 time.sleep(600)
@@ -214,7 +240,7 @@ def test_a_server_that_is_frozen_costs_a_wait_and_then_its_jobs_start_cold(
 ):
     assert count() == "warm"
     (server,) = dispatched.children()
-    impatient = "import sys; from toolnoise.warm import client; client.PATIENCE = 1.0; client.main()"
+    impatient = "import sys; from toolnoise_warm import client; client.PATIENCE = 1.0; client.main()"
     given = ("--data", "results/small/data/digits.npz", "--out", tmp_path / "cold.csv")
     for frozen in (server, dispatched):
         frozen.suspend()
@@ -242,7 +268,7 @@ def test_a_job_signals_its_child_while_the_server_is_frozen(blocked, until):
 def test_what_a_killed_dispatcher_left_goes_at_the_next_start_unless_its_owner_lives(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.delenv(VARIABLE, raising=False)
-    text = "import time; from toolnoise.warm.workflow import start; start(); print(flush=True); time.sleep(600)"
+    text = "import time; from toolnoise_warm.workflow import start; start(); print(flush=True); time.sleep(600)"
     owners = []
     for _ in "12":
         owner = subprocess.Popen(

@@ -7,7 +7,7 @@ import sys
 
 from snakemake.utils import update_config
 from toolnoise import steps
-from toolnoise.base import command_line, program, session
+from toolnoise.base import command_line, program, session, snakemake_internals as internals
 from toolnoise.base.errors import BadInput, errors_in_one_line
 from toolnoise.datasets import sources
 from toolnoise.steps import STEPS
@@ -17,13 +17,15 @@ from toolnoise.study.cells import MODES, Cell, Metric, Pair, Shown
 
 # The study file: the last --configfile, else config.yaml. --config overrides it. A profile may name it through a link.
 # A module of another workflow has the configuration that the other gives it; the other's file is where that comes from.
-IS_MODULE = not workflow.modifier.is_main_snakefile()
-DEFAULT = workflow.main_snakefile if IS_MODULE else "config.yaml"
-FILE = os.path.realpath(workflow.configfiles[-1]) if workflow.configfiles else DEFAULT
+IS_MODULE = internals.is_module(workflow)
+IS_DRY_RUN = internals.is_dry_run(workflow)
+CONFIGFILES, CONFIG_WORDS = internals.given(workflow)
+DEFAULT = internals.snakefile(workflow) if IS_MODULE else "config.yaml"
+FILE = os.path.realpath(CONFIGFILES[-1]) if CONFIGFILES else DEFAULT
 
 if not IS_MODULE:
     with errors_in_one_line():
-        contents = given.read(workflow.configfiles or [FILE], workflow.config_settings.config_args or ())
+        contents = given.read(CONFIGFILES or [FILE], CONFIG_WORDS)
 
     configfile: FILE
 
@@ -59,7 +61,7 @@ def warn_unless_set(model):
         print(f"toolnoise: warning: {error}", file=sys.stderr, flush=True)
 
 
-if workflow.is_main_process:
+if internals.is_main_process(workflow):
     # Imported here: its patterns take a while to be compiled, and a cluster job warns of nothing.
     from toolnoise.base import credentials
 
@@ -112,7 +114,7 @@ wildcard_constraints:
 
 
 def get_place(verb, wildcards):
-    place = STEPS[verb].place
+    place = STEPS[verb].where.place
     return place(*(int(wildcards[name]) if name in ("seed", "repeat") else wildcards[name] for name in place._fields))
 
 
@@ -129,9 +131,9 @@ def get_parameters(verb, wildcards):
 def get_inputs(verb):
     def get_them(wildcards):
         place = get_place(verb, wildcards)
-        if verb == "check-model" and workflow.dryrun:
+        if verb == "check-model" and IS_DRY_RUN:
             call_builder(place.model, place.dataset)
-        if verb == "run-program" and workflow.dryrun:
+        if verb == "run-program" and IS_DRY_RUN:
             warn_unless_set(place.model)
         return steps.followed(STEPS[verb], STEPS[verb].given(study, place))
 
@@ -150,10 +152,10 @@ def call_builder(model, dataset):
 def get_own(verb):
     # Two rules that write the same files are told apart by the names of their models or data sets.
     step = STEPS[verb]
-    if step.programs is None:
+    if all(len(steps.writing(write.pattern)) == 1 for write in step.writes.values()):
         return {}
-    name = "model" if "model" in step.place._fields else "dataset"
-    mine = sorted({getattr(place, name) for place in step.places(study)})
+    name = "model" if "model" in step.where.place._fields else "dataset"
+    mine = sorted({getattr(place, name) for place in step.where.all(study)})
     return {name: "|".join(map(re.escape, mine)) or "(?!)"}
 
 
@@ -167,7 +169,7 @@ def get_code(verb):
 
 
 def get_tooling(verb, wildcards):
-    return study.tooling(STEPS[verb].tooling(get_place(verb, wildcards)))
+    return study.tooling(STEPS[verb].needs.tooling(get_place(verb, wildcards)))
 
 
 def get_environment(verb):
@@ -177,11 +179,11 @@ def get_environment(verb):
         own = tooling["engine"], tooling["accelerator"], tooling["environment"]
         return ENVIRONMENT if own == ("tensorflow", "cpu", "") else None
 
-    return get_it if STEPS[verb].tooling else ENVIRONMENT
+    return get_it if STEPS[verb].needs.tooling else ENVIRONMENT
 
 
 def get_threads(verb):
-    return (lambda wildcards: get_tooling(verb, wildcards)["threads"]) if STEPS[verb].tooling else 1
+    return (lambda wildcards: get_tooling(verb, wildcards)["threads"]) if STEPS[verb].needs.tooling else 1
 
 
 def get_memory(wildcards, attempt):
@@ -210,10 +212,10 @@ def get_resources(verb):
         return get_tooling(verb, wildcards)["gpu_model"]
 
     def get_minutes(wildcards, attempt):
-        return step.minutes(study, get_place(verb, wildcards)) * attempt
+        return step.needs.minutes(study, get_place(verb, wildcards)) * attempt
 
-    of_tooling = {"gpu": get_gpus, "gpu_model": get_gpu_model, "mem_mb": get_memory} if step.tooling else {}
-    return of_tooling | ({"runtime": get_minutes} if step.minutes else {})
+    of_tooling = {"gpu": get_gpus, "gpu_model": get_gpu_model, "mem_mb": get_memory} if step.needs.tooling else {}
+    return of_tooling | ({"runtime": get_minutes} if step.needs.minutes else {})
 
 
 def get_arguments(verb):
@@ -221,7 +223,7 @@ def get_arguments(verb):
     step = STEPS[verb]
 
     def get_them(wildcards, input, output):
-        kinds = (wildcards, step.place._fields), (input, step.reads), (output, step.writes)
+        kinds = (wildcards, step.where.place._fields), (input, step.reads), (output, step.writes)
         found = []
         for values, names in kinds:
             for name in names:

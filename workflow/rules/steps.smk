@@ -8,7 +8,7 @@ for verb in STEPS.keys() - {steps.CONFIGURE, "fetch", "prepare", "train", "run-p
         input:
             unpack(get_inputs(verb)),
         output:
-            **{option.replace("-", "_"): pattern for option, pattern in STEPS[verb].writes.items()},
+            **{option.replace("-", "_"): write.pattern for option, write in STEPS[verb].writes.items()},
         log:
             STEPS[verb].log(verb),
         wildcard_constraints:

@@ -57,14 +57,16 @@ _own: list[Path] = []
 
 def begin(results: str) -> None:
     """Write this process's record, and remove the locks of those that have ended; `results` is its study's folder."""
-    # Who may not write here will hear so from Snakemake.
-    with suppress(OSError):
+    try:
         FOLDER.mkdir(parents=True, exist_ok=True)
         with scratch.claim(FOLDER / "records", wait=True):
             for place in _locked():
                 if _is_left(place):
                     _unlock(place)
             _write(results)
+    except OSError:
+        # Snakemake makes this folder next, and would end in a traceback.
+        LOCKS.mkdir(parents=True, exist_ok=True)
     with suppress(ValueError):  # not in the main thread
         _end_in_order_on_hangup()
     _end_without_a_word_on_interrupt()
@@ -91,7 +93,7 @@ def take_over(outputs: Sequence[str], *, local: bool) -> None:
         if _own:
             about, since = json.loads(_own[-1].read_text()), _own[-1].stat().st_mtime_ns
             about |= {"queue": not local}
-            if locks := [_identity(lock) for lock in _locked() if mine.intersection(_names(lock))]:
+            if locks := list(_identities(mine)):
                 about |= {"locks": locks}
             _own[-1].write_text(json.dumps(about) + "\n" + "\n".join(outputs))
             # It stays older than this process's lock.
@@ -176,6 +178,15 @@ def _identity(lock: list[Path]) -> list[str | int]:
     """What another lock of the same name has differently."""
     about = lock[-1].stat()
     return [lock[-1].name, about.st_ino, about.st_mtime_ns]
+
+
+def _identities(outputs: set[str]) -> Iterator[list[str | int]]:
+    """Those of the locks on these files."""
+    for lock in _locked():
+        # The first Snakemake that ends removes all locks.
+        with suppress(OSError):
+            if outputs.intersection(_names(lock)):
+                yield _identity(lock)
 
 
 def _unlock(lock: list[Path]) -> None:

@@ -1,1 +1,4 @@
-"""Checking: whether a training program is reproducible, and which of its seeds it ignores."""
+"""Training programs of others: how they are started, what they leave, whether they are reproducible.
+
+The contract is in docs/outside.md. Nothing here needs a framework, only NumPy.
+"""

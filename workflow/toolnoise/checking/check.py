@@ -16,12 +16,13 @@ from toolnoise.base import command_line, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.printing import span
-from toolnoise.outside import contract, diagnosis, differences, launch, outcome, program, suspects
-from toolnoise.outside.causes import CAUSES, Suspect
-from toolnoise.outside.diagnosis import Diagnosis
-from toolnoise.outside.differences import Difference
-from toolnoise.outside.outcome import Outcome
-from toolnoise.outside.program import Source
+from toolnoise.checking import contract, diagnosis, differences, launch, outcome, program_text, suspects
+from toolnoise.checking.causes import CAUSES, Suspect
+from toolnoise.checking.diagnosis import Diagnosis
+from toolnoise.checking.differences import Difference
+from toolnoise.checking.outcome import Outcome
+from toolnoise.checking.program_text import Source
+from toolnoise.study import outcome_files
 
 HASH_SEED = "PYTHONHASHSEED"
 
@@ -70,7 +71,7 @@ def command(words: Sequence[str], sources: str | None, deterministic: str, limit
     where = "command line"
     words = command_line.words(words[0], where) if len(words) == 1 else command_line.required(words, where)
     used = tuple(source for source in ALGORITHMIC if source in command_line.placeholders(words))
-    declared = used or program.seeds_read(program.sources(words, Path())) or ALGORITHMIC
+    declared = used or program_text.seeds_read(program_text.sources(words, Path())) or ALGORITHMIC
     if sources is not None:
         declared = tuple(filter(None, sources.split(",")))
         for source in declared:
@@ -87,7 +88,7 @@ def check(checked: Command, folder: Path) -> Checked:
     runs = _Runs(checked, folder)
     one, other = runs.run("control-1"), runs.run("control-2")
     difference = differences.between(one, other)
-    text = program.sources(checked.words, Path())
+    text = program_text.sources(checked.words, Path())
     found = suspects.suspects(text)
     seeds, ignored, why = {}, [], None
     if difference.files:
@@ -97,7 +98,7 @@ def check(checked: Command, folder: Path) -> Checked:
             seeds[source] = differences.between(one, runs.run(source, source))
         unused = [source for source, changed in seeds.items() if not changed.files]
         ignored = [Ignored(source, *_lost(source, checked.words, text, found)) for source in unused]
-    left = [name for name in outcome.FILES if (one.folder / name).is_file()]
+    left = [name for name in outcome_files.FILES if (one.folder / name).is_file()]
     not_compared = differences.timed(one.history) if one.history else []
     return Checked(checked.words, left, not_compared, runs.seconds, difference, why, seeds, ignored)
 
@@ -148,10 +149,10 @@ def _lost(
 ) -> tuple[str, list[Suspect]]:
     """Why a seed counts for nothing, and the places that should use it."""
     places = [one for one in found if CAUSES[one.cause].source == source]
-    if source not in command_line.placeholders(words) and source not in program.seeds_read(text):
+    if source not in command_line.placeholders(words) and source not in program_text.seeds_read(text):
         return f"the command has no {{{source}}}, and its text does not read {contract.SEED}{source.upper()}", places
     option = _option(source, words)
-    if option and text and not program.reads(text, option.lstrip("-").replace("-", "_")):
+    if option and text and not program_text.reads(text, option.lstrip("-").replace("-", "_")):
         return f"the program does not use the value of {option}", places
     return f"the command does not use {{{source}}}", places
 

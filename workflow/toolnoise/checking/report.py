@@ -3,11 +3,11 @@
 from typing import Any
 
 from toolnoise.base.printing import aligned
+from toolnoise.checking import reasons
+from toolnoise.checking.causes import CAUSES, Suspect
 from toolnoise.checking.check import Checked, Ignored
-from toolnoise.outside import report
-from toolnoise.outside.causes import CAUSES, Suspect
-from toolnoise.outside.differences import Difference
-from toolnoise.outside.outcome import LOGITS
+from toolnoise.checking.differences import Difference
+from toolnoise.study.outcome_files import LOGITS
 
 
 def as_json(found: Checked) -> dict[str, Any]:
@@ -57,24 +57,26 @@ def _reproducible(found: Checked) -> list[str]:
 
 
 def _different(found: Checked) -> list[str]:
-    lines = report.different(found.difference, found.diagnosis)
+    lines = reasons.different(found.difference, found.diagnosis)
     return [*lines, "", "The seeds of sources are tested once two equal runs are equal."]
 
 
 def _ignored(one: Ignored) -> list[str]:
     lines = [f"{one.source} is ignored: {one.why}. Leave it out of --sources if the program has no such noise."]
-    return [*lines, *(f"  {place.file}:{place.line}: {place.code}" for place in one.places[: report.MOST_PLACES])]
+    return [*lines, *(f"  {place.file}:{place.line}: {place.code}" for place in one.places[: reasons.MOST_PLACES])]
 
 
 def _changes(changed: Difference) -> tuple[str, str, str]:
     """What another seed changes, as a row."""
     if not changed.files:
         return "nothing", "", ""
-    metrics = ", ".join(f"{name} {report.number(a)} and {report.number(b)}" for name, (a, b) in changed.metrics.items())
-    predictions = report.share(changed) or metrics or ", ".join(changed.files)
+    metrics = ", ".join(
+        f"{name} {reasons.number(a)} and {reasons.number(b)}" for name, (a, b) in changed.metrics.items()
+    )
+    predictions = reasons.share(changed) or metrics or ", ".join(changed.files)
     return (
         predictions,
-        "" if changed.largest is None else report.number(changed.largest),
+        "" if changed.largest is None else reasons.number(changed.largest),
         "" if changed.epoch is None else str(changed.epoch),
     )
 

@@ -72,8 +72,8 @@ _OUT_OF_RENDER = {"metavar": "FILE", "help": "the notebook's outputs: one path p
 def verb(name: str) -> Verb:
     """The verb of a row: its study, its place, what it reads and writes, and the digest of what was planned."""
     step = STEPS[name]
-    places = [field.replace("_", "-") for field in step.place._fields]
-    options = {option: {} for option in ("study", *places, *step.reads, *step.writes, *step.aside, "planned")}
+    places = [field.replace("_", "-") for field in step.where.place._fields]
+    options = {option: {} for option in ("study", *places, *step.reads, *step.writes, *step.work.aside, "planned")}
     for option in options:
         if option in step.several:
             optional = option in step.reads and step.reads[option].optional

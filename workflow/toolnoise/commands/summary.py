@@ -1,21 +1,16 @@
-"""The summary of a finished study: one line per cell, and the verdicts on claims."""
+"""The summary of a finished study: one line per cell, and what its analyses add."""
 
 import math
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
-from toolnoise.analyses.claims import judging, sentences
-from toolnoise.analyses.claims.judging import WHOLE
 from toolnoise.base import metric_files
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.printing import aligned
 from toolnoise.base.standing import as_given
 from toolnoise.measures import control_gate
 from toolnoise.metrics.stability import STABILITY
-from toolnoise.study import layout
+from toolnoise.study import analyses, layout
 from toolnoise.study.cells import Cell
 from toolnoise.study.study import Study
 from toolnoise.study.variants import variant
@@ -25,7 +20,7 @@ SHOWN = ("accuracy_mean", "accuracy_sd", "churn", "l2_unit")
 
 
 def as_text(study: Study) -> str:
-    """A table with accuracy, churn, weight distance and the control gate, the path of the page, and the verdicts."""
+    """A table with accuracy, churn, weight distance and the control gate, the page's path, and lines of analyses."""
     rows = [("model", "data set", "hardware", "variant", "runs", "accuracy %", "churn %", "L2 (unit)", "control")]
     lines = aligned(rows + [_row(cell) for cell in _cells(study)])
     lines += _others(study)
@@ -37,25 +32,21 @@ def as_text(study: Study) -> str:
     if adopted:
         lines.append(f"adopted, how they were made is not known here: {', '.join(adopted)}")
     lines.append(f"the page: {as_given(study.path(layout.PAGE))}")
-    verdicts = _verdicts(study)
-    if verdicts is None:
-        lines.append("no verdicts on claims yet: snakemake claims")
-    else:
-        lines += ["", "Verdicts on claims:", *sentences.paragraphs(verdicts)]
+    for analysis in analyses.adding("summary_lines"):
+        lines += analysis.lines(study)
     return "\n".join(lines)
 
 
 def as_json(study: Study) -> dict[str, Any]:
-    """The same as plain values, in fractions. What is undefined is null; so is `claims` before there are verdicts."""
-    verdicts = _verdicts(study)
-    return {
+    """The same as plain values, in fractions. What is undefined is null."""
+    values = {
         "cells": list(_cells(study)),
         "emulated": list(study.emulated()),
         "page": as_given(study.path(layout.PAGE)),
-        "claims": None
-        if verdicts is None
-        else verdicts.loc[verdicts["part"] == WHOLE, ["paper", "claim", "says", "side", "verdict"]].to_dict("records"),
     }
+    for analysis in analyses.adding("summary_lines"):
+        values |= analysis.values(study)
+    return values
 
 
 def _cells(study: Study) -> Iterator[dict[str, Any]]:
@@ -123,11 +114,6 @@ def _others(study: Study) -> list[str]:
         for name, value in cell.get("measured", {}).items()
     ]
     return ["", *aligned([(*Cell._fields, "metric", "value"), *rows])] if rows else []
-
-
-def _verdicts(study: Study) -> pd.DataFrame | None:
-    claims = study.path(layout.CLAIMS)
-    return judging.read(claims) if Path(claims).exists() else None
 
 
 def _number(value: float | None, scale: float, digits: int) -> str:

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from toolnoise.base.errors import BadInput
-from toolnoise.dumps import prediction_files, readings
-from toolnoise.dumps.prediction_files import Answers, Labels
+from toolnoise.comparison import prediction_files, readings
+from toolnoise.comparison.prediction_files import Answers, Labels
 
 NAMES = string.ascii_uppercase
 SUFFIXES = (".npy", ".npz", ".csv")

@@ -11,18 +11,19 @@ from typing import NamedTuple
 
 import numpy as np
 
+from toolnoise.comparison import pairs_of_units
 from toolnoise.comparison.arms import NAMES
-from toolnoise.dumps.prediction_files import Answers
+from toolnoise.comparison.flips import bad_flips, cross_churn, good_flips
+from toolnoise.comparison.pairs_of_units import Statistic, in_arm
+from toolnoise.comparison.partly_paired import pair_weight, partly_paired_difference
+from toolnoise.comparison.prediction_files import Answers
 from toolnoise.metrics.accuracy import accuracies
 from toolnoise.metrics.churn import pairwise_churn
-from toolnoise.metrics.flips import bad_flips, cross_churn, good_flips
-from toolnoise.stats import draws, pairs_of_units
+from toolnoise.stats import draws
 from toolnoise.stats.draws import Assumption, Design, Drawn, Way
 from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, standard_deviation
 from toolnoise.stats.multiplicity import holm
 from toolnoise.stats.paired_sds import paired_sd_ratio
-from toolnoise.stats.pairs_of_units import Statistic, in_arm
-from toolnoise.stats.partly_paired import pair_weight, partly_paired_difference
 from toolnoise.stats.result import Result
 from toolnoise.stats.spread import equal_runs_sd, sd_chi2, sd_interval
 from toolnoise.stats.two_means import (

@@ -23,7 +23,7 @@ from toolnoise.base import faults, files, scratch
 from toolnoise.base.errors import BadInput
 from toolnoise.base.progress import progress
 from toolnoise.datasets.archives import opened
-from toolnoise.datasets.sources import NOT_CHECKED, Source, is_own, sources
+from toolnoise.datasets.sources import NOT_CHECKED, Source, bundled, is_own, sources
 
 # Seconds before each further attempt, counted over attempts without a single new byte between them.
 PAUSES = (1, 5, 20)
@@ -43,6 +43,19 @@ def fetch(dataset: str, entry: dict[str, Any], out: str | Path) -> None:
         _obtain(source)
         records.append(verified(source))
     files.write_json(out, {"dataset": dataset, "sources": records})
+
+
+def fetched(_parameters: dict[str, Any], out: str | Path) -> list[dict[str, Any]]:
+    """What was fetched, as its record says."""
+    return files.read_json(out)["sources"]
+
+
+def read_by(parameters: dict[str, Any], _out: str | Path) -> list[dict[str, Any]]:
+    """What a data set was read from: its files, verified again, or one of an installed package."""
+    # What a file was when it was fetched need not be what was prepared.
+    records = [verified(source) for source in sources(parameters["entry"])]
+    embedded = bundled(parameters["entry"])
+    return [*records, {"package": embedded[0], "path": embedded[1]}] if embedded else records
 
 
 def _obtain(source: Source) -> None:

@@ -39,7 +39,10 @@ def name_of(entry: dict[str, Any], registry: dict[str, Any]) -> str | None:
 
 
 def blank(entry: dict[str, Any], registry: dict[str, Any]) -> Data | None:
-    """An official data set by its size, all zero, in no memory."""
+    """Data as large as an official data set, all zero, to estimate with before anything is downloaded.
+
+    None if the entry describes no official data set, or does not say how large its pictures are.
+    """
     name = name_of(entry, registry)
     if name is None:
         return None

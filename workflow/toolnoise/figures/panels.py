@@ -139,7 +139,10 @@ def heat(panel: Axes, names: Sequence[str], values: np.ndarray, equal: np.ndarra
 
 
 def against(panel: Axes, rows: pd.DataFrame, tints: Mapping[str, str], title: str) -> None:
-    """Ratios with intervals along a level axis from 0: a line per `place`, a dot per `variant`, a dashed line at 1."""
+    """Draw ratios with their intervals from left to right, and a dashed line at 1, where nothing differs.
+
+    Each `place` of the rows has a line of its own, on which each `variant` has a dot in its tint.
+    """
     places, variants = unique(rows["place"]), unique(rows["variant"])
     most = max(1.1, min(rows["ci_high"].max(), 3 * rows["value"].max()), 1.1 * rows["value"].max())
     for row in rows.itertuples():

@@ -12,18 +12,6 @@ import numpy as np
 BLOCK = 2**19  # values of all runs at a time
 
 
-def cka(X: np.ndarray, Y: np.ndarray) -> tuple[float, float]:
-    """Linear CKA of X [N, P] and Y [N, Q], and the debiased one.
-
-    Both are NaN if one is constant; the debiased one needs 4 examples.
-    """
-    assert len(X) == len(Y), f"{len(X)} examples against {len(Y)}"
-    both = [_Centred(values[np.newaxis]) for values in (X, Y)]
-    one, other = (_hsic(each, each, 0) for each in both)
-    plain, debiased = _ratio(_hsic(*both, 0), one, other)[:, 0]
-    return float(plain), float(debiased)
-
-
 def pairwise_cka(stack: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Linear CKA of every two runs, [S, S], from activations or logits [S, N, P], and the debiased one.
 

@@ -8,7 +8,6 @@ only runs of one draw are compared: others differ in more than the variant names
 """
 
 import itertools
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,18 +20,18 @@ from toolnoise.base.files import write_text
 from toolnoise.datasets import prepared
 from toolnoise.datasets.prepared import Data
 from toolnoise.dumps import stacks
+from toolnoise.measures import two_runs
 from toolnoise.metrics import accuracy
 from toolnoise.metrics.per_run import RUNS
 from toolnoise.metrics.stability import STABILITY
 from toolnoise.pages import pictures
+from toolnoise.pages.document import part
+from toolnoise.pages.tables import number
 from toolnoise.training import runs
 from toolnoise.training.runs import Run
-from toolnoise.verify.diff import histories
-from toolnoise.verify.page.document import part
 
 CURVES = ("train_loss", "test_loss", "train_accuracy", "test_accuracy")
 NOT_DRAWN = ("epoch", "weights_sha256", "tensors_sha256")
-DIGITS = 5
 # Of a curve; on a logarithmic axis, as losses are drawn, fewer can be seen.
 DRAWN = {"train_loss": 3, "test_loss": 3}
 OTHERS = 4
@@ -74,7 +73,7 @@ def compared(
     for place, (one, other) in enumerate(pairs(found)):
         flips: dict[str, Any] = {}
         if known and one.seed in scores and other.seed in scores:
-            flips = histories.flips(scores[one.seed], scores[other.seed], known.test.labels)
+            flips = two_runs.flips(scores[one.seed], scores[other.seed], known.test.labels)
             examples += [[place, *row] for row in flipped(flips, known, scores[one.seed], scores[other.seed])]
         parted.append({"seeds": [one.seed, other.seed], **parting(one, other, flips)})
     named = [example for _, _, example, *_ in examples]
@@ -184,12 +183,6 @@ def thinned(epochs: int, points: int) -> list[int]:
     return sorted({round(float(one)) for one in np.linspace(1, epochs, min(points, epochs))}) if epochs else []
 
 
-def number(value: str | float, digits: int = DIGITS) -> float | None:
-    """A number with a few digits, or None: JSON has no NaN."""
-    value = float(value)
-    return float(f"{value:.{digits}g}") if math.isfinite(value) else None
-
-
 def _run(run: Run, rows: Sequence[Mapping[str, str]], at: Sequence[int]) -> dict[str, Any]:
     record = run.record
     return {
@@ -218,7 +211,7 @@ def flipped(flips: Mapping[str, Any], data: Data, *logits: np.ndarray) -> Iterat
 def parting(one: Run, other: Run, flips: Mapping[str, Any]) -> dict[str, Any]:
     """What the page says of two runs, in the words' order of `toolnoise diff`."""
     try:
-        parted = histories.parting(one, other)
+        parted = two_runs.parting(one, other)
     except BadInput as error:
         return {"not_compared": str(error)}
     tensors = parted["tensors_that_differ_then"]

@@ -1,6 +1,7 @@
 """The tables of a page as plain values: what the notebooks rendered, and the metric files as they are."""
 
 import csv
+import math
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from toolnoise.base import files, metric_files
 MOST_ROWS = 3000
 # An estimate's columns, which are shown as one number with its interval and n.
 ESTIMATE = tuple(metric_files.ESTIMATE)
+DIGITS = 5
 
 
 class _Rendered(HTMLParser):
@@ -91,6 +93,12 @@ def measured(path: Path, title: str) -> dict[str, Any]:
         table = [[*cells, [_number(row[name]) for name in ESTIMATE]] for cells, row in zip(table, rows, strict=True)]
     notes = [f"{more} more rows are in the CSV file."] if more else []
     return {"title": title, "columns": columns, "rows": table, "notes": notes}
+
+
+def number(value: str | float, digits: int = DIGITS) -> float | None:
+    """A number with a few digits, or None: JSON has no NaN."""
+    value = float(value)
+    return float(f"{value:.{digits}g}") if math.isfinite(value) else None
 
 
 def _is_number(text: str) -> bool:

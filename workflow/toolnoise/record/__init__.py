@@ -1,1 +1,1 @@
-"""Statements record each job: outputs, inputs, parameters and machine; they are written, read and signed here."""
+"""Statements record each job: outputs, inputs, parameters and machine; they are written and read here."""

@@ -19,5 +19,5 @@ def is_current(verb: str, parameters: steps.Parameters, output: str | Path) -> b
         return False
     step = STEPS[verb]
     made_by = {one.name: one.sha256 for one in stated.dependencies}
-    present = code_digest.sources(*step.modules(parameters), files=step.files(parameters))
+    present = code_digest.sources(*step.modules(parameters), files=step.work.files(parameters))
     return stated.parameters == steps.stated(parameters) and made_by.items() >= present.items()

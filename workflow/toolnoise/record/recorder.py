@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,7 @@ from toolnoise.record.statements import (
     path_for,
 )
 from toolnoise.steps import STEPS, Step
+from toolnoise.study import programs as training_programs
 
 ENVIRONMENT = ("numpy", "scipy", "pandas", "matplotlib", "seaborn", "papermill", "nbconvert", "ipykernel", "pillow")
 
@@ -61,18 +62,20 @@ def run(verb: str, given: argparse.Namespace, asked: steps.Parameters, process: 
         raise BadInput(
             f"hardware {asked['spec']['hardware']['name']}", "", absent, "`toolnoise doctor` lists what can run"
         )
-    named = {option: getattr(given, option.replace("-", "_")) for option in (*step.reads, *step.writes, *step.aside)}
+    named = {
+        option: getattr(given, option.replace("-", "_")) for option in (*step.reads, *step.writes, *step.work.aside)
+    }
     parameters = steps.stated(asked)
-    step.check(parameters, named)
+    step.work.check(parameters, named)
     first, *_ = written = [path for path, _ in _written(step, named)]
     # A full disk or a folder in the way is found before the work.
     for path in (*written, path_for(first)):
         files.require_writable(path)
     with scratch.claim(Path(first)):
         perform(verb, parameters, named, process)
-        if "checkpoint" in step.aside:
+        if "checkpoint" in step.work.aside:
             files.discard(given.checkpoint)
-            if verb == "run-program":
+            if training_programs.is_program(parameters["spec"]["model"]):
                 # The program has a folder for its own, which the job has checked.
                 shutil.rmtree(Path(given.checkpoint).with_suffix(""), ignore_errors=True)
 
@@ -89,8 +92,8 @@ def perform(verb: str, parameters: steps.Parameters, named: steps.Files, process
     if changed:
         raise BadInput(changed[0], "", "changed while it was read", "a file that nobody writes to meanwhile")
     outputs = [_artifact(path, role) for path, role in _written(step, named)]
-    made_by = code_digest.sources(*step.modules(parameters), files=step.files(parameters))
-    dependencies = [*inputs, *_sources(verb, parameters, outputs), *_code(made_by)]
+    made_by = code_digest.sources(*step.modules(parameters), files=step.work.files(parameters))
+    dependencies = [*inputs, *_sources(steps.from_outside(verb, parameters, outputs[0].name)), *_code(made_by)]
     _write(verb, outputs, dependencies, parameters, observed or machine(), started, process, _resumed(named, kept))
 
 
@@ -126,7 +129,7 @@ def write_study(path: str, config: dict[str, Any], configuration: str) -> None:
         _artifact(configuration, "configuration", SOURCE),
         *_code(code_digest.sources("toolnoise.study.config", files=program.registries())),
     ]
-    _write("configure", [_artifact(path, "out")], dependencies, {}, machine(), started)
+    _write(steps.CONFIGURE, [_artifact(path, "out")], dependencies, {}, machine(), started)
 
 
 def machine() -> dict[str, Any]:
@@ -181,31 +184,18 @@ def _chain(own: Path) -> dict[str, str]:
     return found
 
 
-def _sources(verb: str, parameters: dict[str, Any], outputs: list[Artifact]) -> Iterator[Artifact]:
-    """What a data set comes from: files from outside, or one of an installed package."""
-    if verb == "fetch":
-        records = files.read_json(outputs[0].name)["sources"]
-    elif verb == "prepare":
-        from toolnoise.datasets import fetching, sources
-
-        # Verified again: what a file was when it was fetched need not be what was prepared.
-        records = [fetching.verified(source) for source in sources.sources(parameters["entry"])]
-        embedded = sources.bundled(parameters["entry"])
-        if embedded:
-            package, file = embedded
-            (version,) = repository.versions(package).values()
-            path = repository.installed_file(package, file)
-            uri = f"pkg:pypi/{package}@{version}"
-            yield Artifact(file, sha256(path), path.stat().st_size, kind=PACKAGE, uri=uri)
-    elif verb == "adopt-run":
-        from toolnoise.outside import adopted
-
-        records = adopted.files_of(parameters["spec"])
-    else:
-        records = []
+def _sources(records: Iterable[dict[str, Any]]) -> Iterator[Artifact]:
+    """What a job was made from that no job made: files from outside, or one of an installed package."""
     for record in records:
-        uri = record.get("url") or record.get("page") or ""
-        yield Artifact(_relative(record["path"]), record["sha256"], record["bytes"], kind=SOURCE, uri=uri)
+        package = record.get("package")
+        if package:
+            (version,) = repository.versions(package).values()
+            path = repository.installed_file(package, record["path"])
+            uri = f"pkg:pypi/{package}@{version}"
+            yield Artifact(record["path"], sha256(path), path.stat().st_size, kind=PACKAGE, uri=uri)
+        else:
+            uri = record.get("url") or record.get("page") or ""
+            yield Artifact(_relative(record["path"]), record["sha256"], record["bytes"], kind=SOURCE, uri=uri)
 
 
 def _code(made_by: dict[str, str]) -> Iterator[Artifact]:

@@ -19,7 +19,7 @@ from toolnoise.base.printing import escaped
 from toolnoise.record import envelope, left_out, statements
 from toolnoise.record.left_out import Listed
 from toolnoise.record.statements import FOLDER, SUFFIX, Artifact, Statement
-from toolnoise.steps import ROOT
+from toolnoise.steps import ROOTS
 from toolnoise.study import config, layout
 from toolnoise.study import grid as studies
 from toolnoise.study.study import Study
@@ -105,9 +105,12 @@ class Tree:
 
     @property
     def top(self) -> Stated | None:
-        """The root: the statement of the page, if it has the digests of the others (in older studies it has not)."""
-        found = self.producer(layout.PAGE.format(study=self.name))
-        return found if found and found.statement.verb == ROOT and found.statement.chain is not None else None
+        """The root: the statement of the audit's part of the page, if it has the digests of the others.
+
+        In earlier results the job of the page made that part, too; in still earlier ones it had no digests.
+        """
+        found = (self.producer(shown.format(study=self.name)) for shown in (layout.AUDITED, layout.PAGE))
+        return next((one for one in found if one and is_root(one.statement)), None)
 
     @property
     def chain(self) -> dict[str, str]:
@@ -122,6 +125,11 @@ class Results:
     root: Path
     trees: tuple[Tree, ...]
     strays: tuple[str, ...]
+
+
+def is_root(statement: Statement) -> bool:
+    """Whether a statement has the digests of the others: that of the audit's part, in earlier results of the page."""
+    return statement.verb in ROOTS and statement.chain is not None
 
 
 def load(folder: str | Path) -> Results:

@@ -80,16 +80,6 @@ def claimable_margin(runs: int, level: float = LEVEL, power: float = POWER) -> f
     return float(np.sqrt(null.isf(level) * null.ppf((1 + power) / 2)))
 
 
-def smallest_significant_ratio(runs: int, level: float = LEVEL) -> float:
-    """The smallest ratio of two sample SDs that the F test calls different."""
-    return float(np.sqrt(stats.f.isf(level / 2, runs - 1, runs - 1)))
-
-
-def approximate_equivalence_runs(margin: float, level: float = LEVEL, power: float = POWER) -> float:
-    """Runs per arm to claim equal SDs, by the normal approximation of log SDs; slightly below the exact number."""
-    return 1 + float((stats.norm.isf(level) + stats.norm.isf((1 - power) / 2)) / np.log(margin)) ** 2
-
-
 def chance_difference(difference: float, sd: float, runs: int, pilot_runs: int | None = None) -> float:
     """Probability that two means of `runs` runs of the same thing differ by this much or more, either way.
 

@@ -18,11 +18,6 @@ def binomial_sd(rate: float, examples: int) -> float:
     return float(np.sqrt(rate * (1 - rate) / examples))
 
 
-def calibrated_sd(error: float, examples: int) -> float:
-    """SD of the error if each example's own probabilities of two classes are calibrated (Jordan's theorem 3)."""
-    return float(np.sqrt(error / (2 * examples)))
-
-
 def independent_errors_sd(right: np.ndarray) -> float:
     """SD of accuracy over runs if each example erred as often as it does, but independently of the others.
 

@@ -1,6 +1,6 @@
 """Is one arm better than the other? The difference of their means in points, in SDs, and as a probability.
 
-Differences are second arm minus first, as in metrics/cross_tooling.py.
+Differences are second arm minus first, as in analyses/frameworks/cross_tooling.py.
 """
 
 import numpy as np

@@ -11,7 +11,7 @@ performed again from its statement alone. Light: the Snakefile reads this module
 """
 
 import importlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,16 +19,18 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.files import canonical_sha256
 from toolnoise.steps import parts, whole
 from toolnoise.steps.parts import COLUMNS
-from toolnoise.steps.step import Files, Names, Parameters, Step, followed, inputs, names_in, outputs_of
+from toolnoise.steps.step import Files, Names, Parameters, Step, followed, inputs, outputs_of
 from toolnoise.steps.table import CONFIGURE
-from toolnoise.steps.whole import ROOT, claims, collected, gates, metric_files, shown, summaries, toolings
+from toolnoise.steps.whole import PAGE, ROOT, ROOTS, claims, collected, gates, metric_files, shown, summaries, toolings
 from toolnoise.study.cells import Cell, Metric, Place, Shown, Training
 from toolnoise.study.study import Study
 
 __all__ = [
     "COLUMNS",
     "CONFIGURE",
+    "PAGE",
     "ROOT",
+    "ROOTS",
     "STEPS",
     "Files",
     "Job",
@@ -37,11 +39,11 @@ __all__ = [
     "claims",
     "collected",
     "followed",
+    "from_outside",
     "gates",
     "inputs",
     "jobs",
     "metric_files",
-    "names_in",
     "outputs",
     "outputs_at",
     "perform",
@@ -52,6 +54,7 @@ __all__ = [
     "stated",
     "summaries",
     "toolings",
+    "writing",
 ]
 
 # By the verb of the command line, in the order of the data.
@@ -76,17 +79,17 @@ class Job(NamedTuple):
 def jobs(study: Study) -> Iterator[Job]:
     """Every job of a study, step by step."""
     for verb, step in STEPS.items():
-        for place in step.places(study):
+        for place in step.where.all(study):
             parameters = stated(step.parameters(study, place))
             read = inputs(step, step.given(study, place))
-            yield Job(verb, place, parameters, tuple(read), outputs(verb, parameters, study.name))
+            yield Job(verb, place, parameters, tuple(read), outputs_of(step, place, parameters, study.name))
 
 
 def asked(verb: str, study: Study, file: str | Path, names: Mapping[str, Any]) -> Place:
     """The place of a job that a command line names; one that the study does not have is refused in one line."""
     step = STEPS[verb]
-    place = step.place(*(names[name] for name in step.place._fields))
-    if place not in set(step.places(study)):
+    place = step.where.place(*(names[name] for name in step.where.place._fields))
+    if place not in set(step.where.all(study)):
         cell = Cell(*place[:4]) if isinstance(place, Cell | Training) else None
         if cell and cell not in study.seeds:
             raise BadInput(
@@ -95,10 +98,10 @@ def asked(verb: str, study: Study, file: str | Path, names: Mapping[str, Any]) -
         if isinstance(place, Training):
             seeds = ", ".join(map(str, study.seeds[cell]))
             raise BadInput(file, "seeds", f"no seed {place.seed} of {'/'.join(cell)}", f"allowed: {seeds}")
-        key, wanted = step.wanted
-        known = [one[0] for one in step.places(study)] if len(place) == 1 else []
-        allowed = f"{wanted}: {', '.join(known) or 'it has none'}" if len(place) == 1 else wanted
-        raise BadInput(file, key, f"no {verb} of {'/'.join(map(str, place))}", f"allowed: {allowed}")
+        allowed = step.where.allowed
+        if len(place) == 1:
+            allowed += f": {', '.join(one for (one,) in step.where.all(study)) or 'it has none'}"
+        raise BadInput(file, step.where.key, f"no {verb} of {'/'.join(map(str, place))}", f"allowed: {allowed}")
     return place
 
 
@@ -121,27 +124,46 @@ def perform(verb: str, parameters: Parameters, files: Files) -> dict[str, Any] |
 
     `files` are the inputs, the outputs and what is aside, by option.
     """
-    module, _, function = STEPS[verb].work.partition(":")
-    plain = {name: value for name, value in parameters.items() if name != "keys"} | STEPS[verb].implied(parameters)
+    work = STEPS[verb].work
+    plain = {name: value for name, value in parameters.items() if name != "keys"} | work.implied(parameters)
     named = {option.replace("-", "_"): paths for option, paths in files.items()}
-    return getattr(importlib.import_module(module), function)(**plain, **named)
+    return _function(work.function)(**plain, **named)
+
+
+def from_outside(verb: str, parameters: Parameters, out: str) -> Iterable[dict[str, Any]]:
+    """The files from outside that a job was made from, each with its digest; `out` is its first output.
+
+    Those of an installed package have it under the key `package`.
+    """
+    outside = STEPS[verb].outside
+    return _function(outside.files)(parameters, out) if outside and outside.files else ()
+
+
+def _function(named: str) -> Callable[..., Any]:
+    module, _, function = named.partition(":")
+    return getattr(importlib.import_module(module), function)
+
+
+def writing(pattern: str) -> tuple[str, ...]:
+    """The verbs whose jobs write files of a pattern: twins, for networks that are built here and for programs."""
+    return tuple(verb for verb, step in STEPS.items() if pattern in (write.pattern for write in step.writes.values()))
 
 
 def outputs(verb: str, parameters: Parameters, study: str) -> Names:
-    """What a job with these parameters writes, in its order, with its roles."""
-    return outputs_of(STEPS[verb], parameters, study)
+    """What a job writes whose parameters say its place: in its order, with its roles."""
+    return outputs_of(STEPS[verb], STEPS[verb].where.of(parameters), parameters, study)
 
 
 def outputs_at(verb: str, study: Study, place: Place) -> Names:
     """What the job at a place of a study writes."""
-    return outputs(verb, STEPS[verb].parameters(study, place), study.name)
+    return outputs_of(STEPS[verb], place, STEPS[verb].parameters(study, place), study.name)
 
 
 def result(verb: str, study: Study, place: Place) -> str:
     """The last file that the job at a place writes: when it is there, all are."""
     if isinstance(place, Metric | Shown):
         return outputs_at(verb, study, place)[-1][0]
-    return study.path(list(STEPS[verb].writes.values())[-1], place)
+    return study.path(list(STEPS[verb].writes.values())[-1].pattern, place)
 
 
 def rule(verb: str, parameters: Parameters) -> str:

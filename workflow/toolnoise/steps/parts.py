@@ -10,4 +10,4 @@ ROWS: dict[str, Step] = table.ROWS | {
 }
 
 # The columns of each kind of metric file of a study as a whole, by the name of the kind.
-COLUMNS = {kind: columns for step in ROWS.values() for kind, columns in step.metrics.values()}
+COLUMNS = {write.metric: write.columns for step in ROWS.values() for write in step.writes.values() if write.metric}

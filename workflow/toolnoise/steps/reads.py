@@ -1,15 +1,21 @@
-"""What rows of the job graph share: the parameters of a cell, and what options name."""
+"""What rows of the job graph share: the parameters of a cell, the place that parameters state, what options name."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from toolnoise.steps.step import Parameters, Read
-from toolnoise.study import layout
-from toolnoise.study.cells import Cell, Pair, Training
+from toolnoise.steps.step import Parameters, Read, Write, metric
+from toolnoise.study import layout, programs
+from toolnoise.study.cells import Cell, Control, Dataset, Pair, Training, Variants
 from toolnoise.study.study import Study
 
 # Files that lie beside the one that an option names, and are read too: whole names, or suffixes in place of its own.
 RUN_FILES, WEIGHTS, INDEX, KERNEL_TIMES = ("weights.npz", "history.csv"), ("weights.npz",), (".json",), (".csv",)
+# What twin rows write: one for networks that are built here, others for the training programs of others.
+RUN = {"weights": Write(layout.WEIGHTS), "history": Write(layout.HISTORY), "record": Write(layout.RECORD)}
+DUMP = {"logits": Write(layout.LOGITS), "index": Write(layout.PREDICTIONS)}
+STABILITY = metric("stability", layout.CELL, "toolnoise.metrics.stability", folder="cells")
+RUNS = metric("runs", layout.CELL, "toolnoise.metrics.per_run")
+ENSEMBLES = metric("ensembles", layout.CELL, "toolnoise.metrics.ensembles")
 
 
 def spec(study: Study, cell: Cell, seed: int | None = None) -> Parameters:
@@ -20,6 +26,36 @@ def spec(study: Study, cell: Cell, seed: int | None = None) -> Parameters:
 def measured(study: Study, cell: Cell) -> Parameters:
     """What every measure of a cell is given."""
     return {"cell": list(cell), "study_seed": study.config["seed"]}
+
+
+def cell_stated(parameters: Parameters) -> Cell:
+    """The cell that parameters name."""
+    return Cell(*parameters["cell"])
+
+
+def control_of_cell(parameters: Parameters) -> Control:
+    """The task on a tooling whose Control cell parameters name."""
+    return Control(*parameters["cell"][:3])
+
+
+def pair_stated(parameters: Parameters) -> Pair:
+    """The pair that parameters name."""
+    return Pair(*parameters["pair"])
+
+
+def cell_of_spec(parameters: Parameters) -> Cell:
+    """The cell of the run whose spec is in parameters."""
+    return Cell(*(parameters["spec"][part]["name"] for part in Cell._fields))
+
+
+def run_of_spec(parameters: Parameters) -> Training:
+    """The run whose spec is in parameters."""
+    return Training(*cell_of_spec(parameters), parameters["spec"]["seed"])
+
+
+def variants_of_spec(parameters: Parameters) -> Variants:
+    """The task on a tooling of the run whose spec is in parameters."""
+    return Variants(*cell_of_spec(parameters)[:3])
 
 
 def at(pattern: str, beside: tuple[str, ...] = ()) -> Read:
@@ -56,6 +92,11 @@ def same(cell: Cell) -> Cell:
     return cell
 
 
+def control_of(place: Control) -> Cell:
+    """The control cell of a place."""
+    return place.cell
+
+
 def first(pair: Pair) -> Cell:
     """The cell on the first tooling."""
     return pair.cells[0]
@@ -69,6 +110,22 @@ def second(pair: Pair) -> Cell:
 def back(pattern: str, beside: tuple[str, ...]) -> Read:
     """The path of the pair the other way round."""
     return Read(lambda study, pair: study.path(pattern, pair.reversed), beside)
+
+
+def built(study: Study) -> list[Cell]:
+    """The cells of networks that are built here."""
+    return [cell for cell in study.cells if not study.is_program(cell)]
+
+
+def runs_of(study: Study, cells: list[Cell]) -> Iterator[Training]:
+    """The runs of these cells."""
+    return (Training(*cell, seed) for cell in cells for seed in study.seeds[cell])
+
+
+def datasets(study: Study, *, of_programs: bool) -> Iterator[Dataset]:
+    """The data sets that come with the outcomes of training programs, or the others."""
+    entries = study.config["datasets"]
+    return (Dataset(name) for name in study.datasets if (entries[name]["reader"] == programs.READER) == of_programs)
 
 
 def training_minutes(study: Study, place: Cell | Training) -> int:

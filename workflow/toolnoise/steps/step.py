@@ -9,7 +9,7 @@ from toolnoise.base import code_digest
 from toolnoise.base.errors import BadInput
 from toolnoise.study import layout
 from toolnoise.study.catalogue import KINDS
-from toolnoise.study.cells import Cell, Pair, Place
+from toolnoise.study.cells import Metric, Place
 from toolnoise.study.study import Study
 
 Parameters = dict[str, Any]
@@ -27,62 +27,111 @@ class Read(NamedTuple):
     optional: bool = False
 
 
-class Step(NamedTuple):
-    """One kind of job. `place` has the names in its paths; `places` are all there are in a study.
+class Write(NamedTuple):
+    """What an option that names outputs says: their pattern, and what they are for."""
 
-    `work` is the function, as module:function; it gets the parameters, the files and what is `aside`, which changes no
-    outcome. `tooling` names the tooling that a job computes on. `metrics` are the outputs that are put together for the
-    whole study, each as a kind of metric file with its columns. `implied` is what this table adds to the parameters,
-    `check` refuses files that do not fit them, `further` are modules that they name. `wanted` says why a place may not
-    be there: the key of the study and what it would need. `programs` says whether its places are those of training
-    programs of others, where another step writes the same files for networks that are built here, or the other way
-    round. `record` is the output that repeats the spec and what was observed; `travels` is what such files are called
-    when they go from one cluster to another; `unrepeatable` says why they cannot be made again.
+    pattern: str
+    metric: str = ""  # the kind of metric file that they are a part of
+    columns: str = ""  # of that kind, as module:NAME
+    timed: bool = False  # they contain times, so two runs of the job differ
+
+
+def metric(kind: str, at: str, module: str, folder: str = "", *, timed: bool = False) -> Write:
+    """A metric file for each place: the columns of its kind are a constant of the module with the name of the kind."""
+    return Write(f"results/{{study}}/metrics/{folder or kind}/{at}.csv", kind, f"{module}:{kind.upper()}", timed)
+
+
+class Where(NamedTuple):
+    """The places in a study at which there is a job of a kind."""
+
+    place: type[tuple]  # whose fields are the names in the job's paths and on its command line
+    all: Callable[[Study], Iterable[Place]]
+    key: str  # of the study: it decides which places there are
+    allowed: str  # what it must have, for the message that a place is not there
+    stated: Callable[[Parameters], Place] | None = None  # in the parameters, unless these have the place's fields
+
+    def of(self, parameters: Parameters) -> Place:
+        """The place of the job with these parameters; what they lack raises what Python raises."""
+        return (
+            self.stated(parameters) if self.stated else self.place(*(parameters[name] for name in self.place._fields))
+        )
+
+
+class Work(NamedTuple):
+    """What makes a job's outcome, besides its parameters and files."""
+
+    function: str  # as module:function; it gets the parameters, the files and what is aside
+    aside: tuple[str, ...] = ()  # options that change no outcome
+    implied: Callable[[Parameters], Parameters] = lambda _: {}  # what this table adds to the parameters
+    check: Callable[[Parameters, Files], None] = lambda _parameters, _files: None  # refuses files that do not fit them
+    further: Callable[[Parameters], tuple[str, ...]] = lambda _: ()  # modules that they name
+    files: Callable[[Parameters], tuple[str, ...]] = lambda _: ()  # files of the repository that the function reads
+
+
+class Needs(NamedTuple):
+    """What a job needs of the machine that it is sent to."""
+
+    tooling: Callable[[Any], str] | None = None  # the name of the tooling that it computes on
+    minutes: Callable[[Study, Any], int] | None = None  # its time limit on a cluster
+    cold: str = ""  # why its process must not be forked from one that has its imports
+
+
+class Record(NamedTuple):
+    """What a job repeats of its spec, and what of it goes to other clusters."""
+
+    option: str = ""  # the output with the spec and with what was observed of the machine
+    travels: str = ""  # what to call its files, if they travel
+    stated: bool = False  # its statement travels, without its files
+    drawn: bool = False  # its draws were made here, so that those of other runs must agree with them
+
+
+class Outside(NamedTuple):
+    """What comes from outside of the study: a chain of statements may end here."""
+
+    files: str = ""  # the module:function that lists them; without one, whoever performs the job states them
+    packages: bool = False  # whether a file of an installed package may be among them
+
+
+class Step(NamedTuple):
+    """One kind of job: all that the rules, the verbs, the audit, `status`, `estimate` and a crate know of it.
+
+    What a job does follows from its place in a study, by `parameters`, `reads` and `writes`. Nobody else asks which
+    verb a job has: what is special about one is said here.
     """
 
-    rule: str
-    says: str
-    place: type[tuple]
-    places: Callable[[Study], Iterable[Place]]
-    parameters: Callable[[Study, Any], Parameters]
-    reads: Mapping[str, Read]
-    writes: Mapping[str, str]
-    work: str
-    wanted: tuple[str, str]
-    tooling: Callable[[Any], str] | None = None
-    minutes: Callable[[Study, Any], int] | None = None
-    metrics: Mapping[str, tuple[str, str]] = {}
-    implied: Callable[[Parameters], Parameters] = lambda _: {}
-    check: Callable[[Parameters, Files], None] = lambda _parameters, _files: None
-    further: Callable[[Parameters], tuple[str, ...]] = lambda _: ()
-    files: Callable[[Parameters], tuple[str, ...]] = lambda _: ()
-    aside: tuple[str, ...] = ()
-    needed: bool = True
-    programs: bool | None = None
-    record: str = ""
-    travels: str = ""
-    unrepeatable: str = ""
+    rule: str  # its rule in Snakemake; {kind} and {notebook} are parameters
+    says: str  # the help of its verb
+    where: Where  # its places
+    parameters: Callable[[Study, Any], Parameters]  # those at a place, as JSON
+    reads: Mapping[str, Read]  # by the option that names these inputs
+    writes: Mapping[str, Write]  # by the option that names these outputs, in their order
+    work: Work  # what is done
+    needs: Needs = Needs()
+    record: Record = Record()
+    outside: Outside | None = None  # if its chain may end with it
+    unrepeatable: str = ""  # why its outputs cannot be made again
+    needed: bool = True  # a whole study has it; otherwise it is there if somebody asked for it
 
     @property
     def module(self) -> str:
         """The module that does the work."""
-        return self.work.partition(":")[0]
+        return self.work.function.partition(":")[0]
 
     @property
     def several(self) -> set[str]:
         """The options that may name several files."""
         return {option for option, read in self.reads.items() if read.several} | {
-            option for option, pattern in self.writes.items() if "{suffix}" in pattern
+            option for option, write in self.writes.items() if "{suffix}" in write.pattern
         }
 
     def modules(self, parameters: Parameters) -> tuple[str, ...]:
         """The modules that a job is made by: an engine and a model's builder, too, where it has a spec."""
         named = code_digest.named_by(parameters["spec"]) if "spec" in parameters else ()
-        return (self.module, *named, *self.further(parameters))
+        return (self.module, *named, *self.work.further(parameters))
 
     def code_digest(self, parameters: Parameters) -> str:
         """The digest of all the code and the files of the repository that a job is made by."""
-        return code_digest.digest(*self.modules(parameters), files=self.files(parameters))
+        return code_digest.digest(*self.modules(parameters), files=self.work.files(parameters))
 
     def given(self, study: Study, place: Place) -> Files:
         """What the options that name inputs say."""
@@ -90,12 +139,12 @@ class Step(NamedTuple):
 
     def wildcards(self) -> tuple[str, ...]:
         """The names in its paths, in their order."""
-        first = next(iter(self.writes.values()))
-        return tuple(name for name in re.findall(r"{(\w+)}", first) if name in self.place._fields)
+        first = next(iter(self.writes.values())).pattern
+        return tuple(name for name in re.findall(r"{(\w+)}", first) if name in self.where.place._fields)
 
     def log(self, verb: str) -> str:
         """The pattern of its logs."""
-        names = self.wildcards() or self.place._fields
+        names = self.wildcards() or self.where.place._fields
         return "/".join(["logs/{study}", verb, *(f"{{{name}}}" for name in names)]) + ".log"
 
 
@@ -131,33 +180,17 @@ def _beside(path: str, beside: tuple[str, ...]) -> Iterator[str]:
         yield str(Path(path).with_suffix(other) if other.startswith(".") else Path(path).with_name(other))
 
 
-def outputs_of(step: Step, parameters: Parameters, study: str) -> Names:
-    """What a job of a step with these parameters writes, in its order, with its roles.
-
-    Parameters may come from anywhere: what they lack raises what Python raises.
-    """
-    return tuple(_written(step, parameters, names_in(parameters) | {"study": study}))
+def outputs_of(step: Step, place: Place, parameters: Parameters, study: str) -> Names:
+    """What the job at a place, with these parameters, writes: in its order, with its roles."""
+    return tuple(_written(step, parameters, names_in(place) | {"study": study}))
 
 
 def _written(step: Step, parameters: Parameters, names: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    for option, pattern in step.writes.items():
-        suffixes = KINDS[parameters["notebook"]].formats if "{suffix}" in pattern else ("",)
-        yield from ((pattern.format(**names, suffix=suffix), option) for suffix in suffixes)
+    for option, write in step.writes.items():
+        suffixes = KINDS[parameters["notebook"]].formats if "{suffix}" in write.pattern else ("",)
+        yield from ((write.pattern.format(**names, suffix=suffix), option) for suffix in suffixes)
 
 
-def names_in(parameters: Parameters) -> dict[str, Any]:
-    """The names in a path that parameters give."""
-    if "cell" in parameters:
-        return Cell(*parameters["cell"])._asdict()
-    if "pair" in parameters:
-        return Pair(*parameters["pair"])._asdict()
-    if "kind" in parameters:
-        return {"file": layout.FILE_OF.get(parameters["kind"], parameters["kind"])}
-    if "spec" not in parameters:
-        return {name: value for name, value in parameters.items() if name != "study"}
-    spec = parameters["spec"]
-    variant = spec["variant"]["name"]
-    parts = {part: spec[part]["name"] for part in ("model", "dataset", "hardware") if part in spec}
-    if "trained_on" in parameters:
-        parts |= {"hardware": parameters["trained_on"], "other_hardware": spec["hardware"]["name"]}
-    return parts | {"variant": variant, "seed": spec["seed"], "mode": variant, "repeat": spec["seed"]}
+def names_in(place: Place) -> dict[str, Any]:
+    """The names in a path that a place gives."""
+    return {"file": layout.FILE_OF.get(place.kind, place.kind)} if isinstance(place, Metric) else place._asdict()

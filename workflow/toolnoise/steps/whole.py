@@ -1,18 +1,17 @@
 """The study as a whole: the metric files of all its parts, and the rows that collect, judge, render and report them."""
 
-from collections.abc import Iterable
 from typing import Any
 
 from toolnoise.base import code_digest, program
 from toolnoise.base.errors import BadInput
-from toolnoise.datasets import class_names
 from toolnoise.steps.parts import COLUMNS
 from toolnoise.steps.parts import ROWS as PARTS
-from toolnoise.steps.step import Files, Names, Parameters, Read, Step, outputs_of
-from toolnoise.study import analyses, catalogue, config, layout, papers_recipe, source_table
+from toolnoise.steps.step import Files, Names, Parameters, Read, Step, Where, Work, Write, outputs_of
+from toolnoise.study import analyses, catalogue, config, layout
 from toolnoise.study.catalogue import KINDS
 from toolnoise.study.cells import Metric, Shown, Whole
 from toolnoise.study.figure import Figure
+from toolnoise.study.kind import FIGURES
 from toolnoise.study.study import Study
 
 
@@ -20,9 +19,10 @@ def metric_files(study: Study, figure: Figure | None = None) -> dict[str, list[s
     """The metric files of every part of the study, or of what a figure shows, by kind."""
     found: dict[str, list[str]] = {}
     for step in PARTS.values():
-        for option, (kind, _) in step.metrics.items():
-            places = [place for place in step.places(study) if figure is None or figure.shows(place)]
-            found.setdefault(kind, []).extend(study.path(step.writes[option], place) for place in places)
+        for write in step.writes.values():
+            if write.metric:
+                places = [place for place in step.where.all(study) if figure is None or figure.shows(place)]
+                found.setdefault(write.metric, []).extend(study.path(write.pattern, place) for place in places)
     return found
 
 
@@ -41,6 +41,7 @@ def _judged(kind: str) -> Read:
     """The metric file of the whole study, of a kind that claims are judged on, if the study has it."""
 
     def at(study: Study, _: Whole) -> list[str]:
+        """The metric file of the whole study, if it has it."""
         return [name for found, name in collected(study).items() if found == kind]
 
     return Read(at, several=True, optional=True)
@@ -49,6 +50,16 @@ def _judged(kind: str) -> Read:
 def gates(study: Study, figure: Figure | None = None) -> list[str]:
     """The verdicts on the control cells of the study, or on those that a figure shows."""
     return [study.path(layout.GATE, cell) for cell in study.controls if figure is None or figure.shows(cell)]
+
+
+def _collected(study: Study, place: Metric) -> list[str]:
+    """The metric files of this kind, of each cell or pair."""
+    return metric_files(study)[place.kind]
+
+
+def _gates(study: Study, _: Whole) -> list[str]:
+    """The verdict on each control cell."""
+    return gates(study)
 
 
 def _figure(study: Study, place: Shown) -> Parameters:
@@ -68,41 +79,15 @@ def _batch_sizes(study: Study, figure: Figure) -> dict[str, int]:
     return dict(sorted((model, study.batch_size(model, dataset)) for model, dataset in figure.tasks))
 
 
-def _accelerators(study: Study, figure: Figure) -> dict[str, str]:
-    return {name: study.tooling(name)["accelerator"] for name in figure.hardware}
-
-
-def _differences(study: Study, figure: Figure) -> dict[str, list[str]]:
-    recipes = {task: study.config["recipes"][study.recipe_of[task]] for task in figure.tasks if task in study.recipe_of}
-    return {"/".join(task): papers_recipe.differences(*task, recipe) for task, recipe in recipes.items()}
-
-
-def _class_names(study: Study, figure: Figure) -> dict[str, list[str]]:
-    registry, entries = config.registered("datasets"), study.config["datasets"]
-    return {dataset: class_names.of(entries[dataset], registry) for _, dataset in figure.tasks}
-
-
 def _width(study: Study, _: Figure) -> float | None:
     return study.config.get("figure_width")
-
-
-def _sources(study: Study, figure: Figure) -> list[list[Any]]:
-    shown = [cell for cell in study.cells if figure.shows(cell)]
-    return [
-        [name, [list(use) for use in uses], variants]
-        for name, uses, variants in source_table.sources(study.config, study.recipe_of, shown)
-    ]
 
 
 # What a notebook may be given of a study, besides the toolings and tasks that it shows.
 TAKEN = {
     "batch_sizes": _batch_sizes,
-    "accelerators": _accelerators,
-    "differences": _differences,
-    "class_names": _class_names,
     "width": _width,
-    "sources": _sources,
-}
+} | {name: take for module in analyses.adding("taken") for name, take in module.TAKEN.items()}
 
 
 def claims(study: Study) -> list[dict[str, Any]]:
@@ -126,39 +111,78 @@ def shown(study: Study, figure: Figure) -> dict[str, list[str]]:
 
 
 def _shown(study: Study, place: Shown) -> list[list[str]]:
+    """The metric files that the figure needs, each with its kind."""
     return [[kind, *files] for kind, files in shown(study, study.figure(place.figure)).items()]
 
 
 def _everything_shown(study: Study, _: Whole) -> list[str]:
+    """All metric files of the whole study, and all its figures and tables."""
     figures = (Shown(figure.name) for figure in study.figures)
     return [*summaries(study), *(name for place in figures for name, _ in _rendered(study, place))]
 
 
+def _page(study: Study, _: Whole) -> Parameters:
+    """What the page says of the study besides what its files have; all paths are places in the study.
+
+    Whatever has an order is a list: the keys of parameters are sorted where they are written down.
+    """
+    files, start = collected(study) | {"claims": study.path(layout.CLAIMS)}, len(study.path("results/{study}/"))
+    figures = sorted(study.figures, key=lambda one: KINDS[one.notebook].category)
+    return {
+        "study": study.name,
+        "cells": [[*cell, list(seeds)] for cell, seeds in study.seeds.items()],
+        "emulated": list(study.emulated()),
+        "metrics": [[kind, name[start:]] for kind, name in collected(study).items()],
+        "figures": [
+            {
+                "name": one.name,
+                "picture": KINDS[one.notebook].category == FIGURES,
+                "caption": catalogue.caption_of(one.notebook),
+                "files": [
+                    [suffix, f"{study.path(layout.FIGURE, figure=one.name)[start:]}.{suffix}"]
+                    for suffix in KINDS[one.notebook].formats
+                ],
+                "data": [files[kind][start:] for kind in shown(study, one)],
+                "notebook": study.path(layout.NOTEBOOK, figure=one.name)[start:],
+            }
+            for one in figures
+        ],
+    }
+
+
+def _compared(study: Study, _: Whole) -> Parameters:
+    return {"cells": [list(cell) for cell in study.cells], "datasets": list(study.datasets)}
+
+
 def _dumps(study: Study, _: Whole) -> list[str]:
+    """The dump of each cell."""
     return [study.path(layout.LOGITS, cell) for cell in study.cells]
 
 
 def _data(study: Study, _: Whole) -> list[str]:
+    """Each data set."""
     return [study.path(layout.DATA, dataset=name) for name in study.datasets]
 
 
 def _parts(study: Study, _: Whole) -> list[str]:
-    return [study.path(layout.PAGE_CELL, cell) for cell in study.cells]
+    """What the page shows beside its first view."""
+    parts = (study.path(f"{layout.PAGE_PARTS}/{name}.js") for name in ("tables", "compared"))
+    return [*parts, *(study.path(layout.PAGE_CELL, cell) for cell in study.cells)]
 
 
-def _web() -> tuple[str, ...]:
-    """The page's own template, style and script."""
-    folders = ("verify/page/web", "pages/web")
-    found = (path for folder in folders for path in sorted((program.PACKAGE / folder).iterdir()))
-    return tuple(f"{program.NAME}/{path.relative_to(program.PACKAGE).as_posix()}" for path in found)
+def _web(parameters: Parameters) -> tuple[str, ...]:
+    """The page's own template, style and script, and the captions on it."""
+    web = (f"{program.NAME}/pages/web/{path.name}" for path in sorted((program.PACKAGE / "pages/web").iterdir()))
+    return tuple(dict.fromkeys((*web, *(figure["caption"] for figure in parameters["figures"]))))
 
 
-def _captions(kinds: Iterable[str]) -> tuple[str, ...]:
-    return tuple(map(catalogue.caption_of, kinds))
+def _adding(*names: str) -> tuple[str, ...]:
+    """The modules of these names that analyses have."""
+    return tuple(module.__name__ for name in names for module in analyses.adding(name))
 
 
 def _rendered(study: Study, place: Shown) -> Names:
-    return outputs_of(ROWS["render"], _figure(study, place), study.name)
+    return outputs_of(ROWS["render"], place, _figure(study, place), study.name)
 
 
 def _check_rendered(parameters: Parameters, files: Files) -> None:
@@ -181,93 +205,126 @@ JUDGED = {
 }
 
 # The job that all others come before; its statement has the digests of theirs.
-ROOT = "write-page"
+ROOT = "write-audit"
+PAGE = "write-page"
+# In earlier results the job of the page was the root.
+ROOTS = (ROOT, PAGE)
 
 ROWS = {
     "collect": Step(
         "collect_{kind}",
         "put metric files together",
-        place=Metric,
-        places=lambda study: map(Metric, collected(study)),
+        where=Where(
+            Metric, lambda study: map(Metric, collected(study)), "grid", "a kind of metric file that it measures"
+        ),
         parameters=lambda _, place: {"kind": place.kind},
-        reads={"metrics": Read(lambda study, place: metric_files(study)[place.kind], several=True)},
-        writes={"out": layout.COLLECTED},
-        work="toolnoise.measures.collect:collect",
-        wanted=("grid", "a kind of metric file that it measures"),
-        implied=lambda parameters: {"columns": COLUMNS[parameters["kind"]]},
-        further=lambda parameters: (COLUMNS[parameters["kind"]].partition(":")[0],),
+        reads={"metrics": Read(_collected, several=True)},
+        writes={"out": Write(layout.COLLECTED)},
+        work=Work(
+            "toolnoise.measures.collect:collect",
+            implied=lambda parameters: {"columns": COLUMNS[parameters["kind"]]},
+            further=lambda parameters: (COLUMNS[parameters["kind"]].partition(":")[0],),
+        ),
     ),
     "judge-claims": Step(
         "judge_claims",
         "judge claims on published numbers and on a study",
-        place=Whole,
-        places=lambda _: (Whole(),),
+        where=Where(Whole, lambda _: (Whole(),), "claims", "verdicts on claims"),
         parameters=lambda study, _: {"claims": claims(study), "toolings": toolings(study)},
         reads={kind: _judged(kind) for kind in JUDGED},
-        writes={"out": layout.CLAIMS},
-        work="toolnoise.analyses.claims.judging:judge",
-        wanted=("claims", "verdicts on claims"),
-        implied=lambda _: {"columns": JUDGED},
-        further=lambda _: tuple(columns.partition(":")[0] for columns in JUDGED.values()),
-        files=lambda _: tuple(
-            f"resources/{name}.csv"
-            for name in ("published", "published-sources", "published-remedies", "published-identical")
+        writes={"out": Write(layout.CLAIMS)},
+        work=Work(
+            "toolnoise.analyses.claims.judging:judge",
+            implied=lambda _: {"columns": JUDGED},
+            further=lambda _: tuple(columns.partition(":")[0] for columns in JUDGED.values()),
+            files=lambda _: tuple(
+                f"resources/{name}.csv"
+                for name in ("published", "published-sources", "published-remedies", "published-identical")
+            ),
         ),
     ),
     "render": Step(
         "render_{notebook}",
         "execute a notebook",
-        place=Shown,
-        places=lambda study: (Shown(figure.name) for figure in study.figures),
+        where=Where(
+            Shown,
+            lambda study: (Shown(figure.name) for figure in study.figures),
+            "figures",
+            "a figure or table that its grid can feed",
+        ),
         parameters=_figure,
         reads={"read": Read(_shown, several=True)},
-        writes={"out": layout.FIGURE + ".{suffix}", "executed": layout.NOTEBOOK},
-        work="toolnoise.figures.render:render",
-        check=_check_rendered,
-        wanted=("figures", "a figure or table that its grid can feed"),
-        further=lambda parameters: code_digest.imports_of(catalogue.notebook_of(parameters["notebook"])),
-        files=lambda parameters: (
-            catalogue.notebook_of(parameters["notebook"]),
-            *KINDS[parameters["notebook"]].files,
+        writes={
+            "out": Write(layout.FIGURE + ".{suffix}"),
+            "executed": Write(layout.NOTEBOOK),
+        },
+        work=Work(
+            "toolnoise.figures.render:render",
+            check=_check_rendered,
+            further=lambda parameters: code_digest.imports_of(catalogue.notebook_of(parameters["notebook"])),
+            files=lambda parameters: (
+                catalogue.notebook_of(parameters["notebook"]),
+                *KINDS[parameters["notebook"]].files,
+            ),
         ),
     ),
-    ROOT: Step(
-        "write_page",
-        "write a study's page",
-        place=Whole,
-        places=lambda _: (Whole(),),
-        parameters=lambda study, _: {"study": study.name},
+    "compare-cells": Step(
+        "compare_cells",
+        "write the verdicts on pairs of cells, for a study's page",
+        where=Where(Whole, lambda _: (Whole(),), "study", "its comparisons"),
+        parameters=_compared,
         reads={
-            "shows": Read(_everything_shown, several=True),
-            "gates": Read(lambda study, _: gates(study), several=True, optional=True),
             "logits": Read(_dumps, (".json",), several=True, optional=True),
             "data": Read(_data, several=True, optional=True),
-            "parts": Read(_parts, several=True, optional=True),
+        },
+        writes={"out": Write(layout.PAGE_PARTS + "/compared.js")},
+        work=Work("toolnoise.comparison.cells:show"),
+    ),
+    PAGE: Step(
+        "write_page",
+        "write a study's page",
+        where=Where(Whole, lambda _: (Whole(),), "study", "its page"),
+        parameters=_page,
+        reads={
+            "shows": Read(_everything_shown, several=True),
+            "gates": Read(_gates, several=True, optional=True),
         },
         writes={
-            "out": layout.PAGE,
-            "out-statements": layout.PAGE_PARTS + "/statements.js",
-            "out-tables": layout.PAGE_PARTS + "/tables.js",
-            "out-compared": layout.PAGE_PARTS + "/compared.js",
+            "out": Write(layout.PAGE),
+            "out-tables": Write(layout.PAGE_PARTS + "/tables.js"),
         },
-        work="toolnoise.pages.whole:show",
-        wanted=("study", "its page"),
-        further=lambda _: tuple(module.__name__ for name in ("kinds", "rows") for module in analyses.adding(name)),
-        files=lambda _: (*_web(), *_captions(KINDS)),
-        unrepeatable="the page says when it was written, and shows the statements of that time",
+        work=Work("toolnoise.pages.study:show", further=lambda _: _adding("page"), files=_web),
+    ),
+    ROOT: Step(
+        "write_audit",
+        "audit a study, write the audit's part of its page, name every statement",
+        where=Where(Whole, lambda _: (Whole(),), "study", "its audit"),
+        parameters=lambda study, _: {"study": study.name},
+        reads={
+            "page": Read(lambda study, _: study.path(layout.PAGE)),
+            "parts": Read(_parts, several=True),
+        },
+        writes={
+            "out": Write(layout.AUDITED, timed=True),
+            "out-statements": Write(layout.STATEMENTS, timed=True),
+        },
+        work=Work("toolnoise.verify.page.of_study:show", further=lambda _: _adding("kinds", "rows")),
+        unrepeatable="the audit says when it was made, and shows the statements of that time",
     ),
     "report": Step(
         "write_report",
         "write Snakemake's report on a study",
-        place=Whole,
-        places=lambda _: (Whole(),),
+        where=Where(Whole, lambda _: (Whole(),), "study", "its report"),
         parameters=lambda study, _: {"study": study.name, "figure_kinds": list(study.figure_kinds)},
         reads={"shows": Read(_everything_shown, several=True)},
-        writes={"out": layout.REPORT},
-        work="toolnoise.figures.report:write",
-        wanted=("study", "its report"),
-        needed=False,
-        files=lambda parameters: _captions(("workflow", "metrics", *parameters["figure_kinds"])),
+        writes={"out": Write(layout.REPORT, timed=True)},
+        work=Work(
+            "toolnoise.figures.report:write",
+            files=lambda parameters: tuple(
+                map(catalogue.caption_of, ("workflow", "metrics", *parameters["figure_kinds"]))
+            ),
+        ),
         unrepeatable="the page says when Snakemake wrote it",
+        needed=False,
     ),
 }

@@ -19,7 +19,7 @@ FRAMEWORKS = ("jax", "keras", "tensorflow", "torch")
 
 
 def is_own(model: Mapping[str, Any]) -> bool:
-    """Whether a model is not one of this package."""
+    """Whether a network is built by code of the user: not by this package, and not by a training program."""
     return not is_program(model) and not model["builder"].startswith("toolnoise.")
 
 

@@ -21,7 +21,10 @@ DETERMINISM = 2
 
 
 def load(path: str | Path) -> Study:
-    """The study in a configuration file, as written or as resolved; a process reads it again only if it has changed."""
+    """Read a study: from the configuration that a user wrote, or from the study.json among its results.
+
+    The process keeps what it read, and reads a file again once its size, its time or its place has changed.
+    """
     version = ()
     # What cannot be read is said by who reads it.
     with contextlib.suppress(OSError):

@@ -8,9 +8,13 @@ from toolnoise.study.figure_grid import Grid
 
 Subject = Cell | Network
 
+LAST = 100  # the rank of a kind that follows all that have one
+
 # The page shows the categories in the order of their names.
 TABLE_2, FIGURES, TABLES, PUBLISHED = "1 Table 2: accuracy", "2 Figures", "3 Further tables", "4 Published and ours"
 
+# What figures by sub-groups need.
+SUB_GROUPS = "a data set with sub-groups: faces, celeba with groups, or an image-folder with a group"
 
 # Selects the cells or networks that a kind shows, and the part of the figure's name that splits them into figures.
 Feed = tuple[Iterable[Subject], Callable[[Any], str] | None]
@@ -20,7 +24,8 @@ class Kind(NamedTuple):
     """A notebook: the metric files it reads, the cells it needs, and its category on the page.
 
     `also` lists metric files that it reads if the study has them, `files` those of the repository that it reads.
-    `takes` names what else of the study it takes (steps/whole.py).
+    `takes` names what else of the study it takes (steps/whole.py, `taken.py` of analyses). The page shows kinds in the
+    order of their `rank`, and those of one rank in the order of their folders.
     """
 
     reads: tuple[str, ...]
@@ -30,6 +35,7 @@ class Kind(NamedTuple):
     also: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     takes: tuple[str, ...] = ()
+    rank: int = LAST
 
     @property
     def formats(self) -> tuple[str, ...]:

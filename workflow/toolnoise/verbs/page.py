@@ -2,16 +2,19 @@
 
 import argparse
 
-from toolnoise.commands import signatures
 from toolnoise.commands.verb import ANONYMOUS, NO_CREDENTIAL, SHARE, Verb
+from toolnoise.verify import required_signatures
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.pages import whole
-    from toolnoise.verify.share import unpacked
+    from toolnoise.comparison import cells
+    from toolnoise.record import unpacked
+    from toolnoise.verify.page import publishing
 
-    with unpacked.opened(options.results) as (results,), signatures.required(options) as (signers, _):
-        written, left_out = whole.publish(results, options.out, options.anonymous, signers, options.no_credential)
+    with unpacked.opened(options.results) as (results,), required_signatures.required(options) as (signers, _):
+        written, left_out = publishing.publish(
+            results, options.out, cells.compared, options.anonymous, signers, options.no_credential
+        )
     named = f"; left out, because they name somebody or are not there: {', '.join(left_out)}" if left_out else ""
     print(f"{options.out}/index.html: {written} files{named}")
 
@@ -26,7 +29,7 @@ VERB = Verb(
         "--out": {"required": True, "metavar": "FOLDER", "help": "a new folder"},
         **ANONYMOUS,
         **NO_CREDENTIAL,
-        **signatures.STATEMENTS,
-        **signatures.REVOKED,
+        **required_signatures.STATEMENTS,
+        **required_signatures.REVOKED,
     },
 )

@@ -9,8 +9,8 @@ from toolnoise.commands.verb import AS_JSON, STUDY, Verb, show
 
 def _run(options: argparse.Namespace) -> None:
     from toolnoise.commands import summary
+    from toolnoise.record import unpacked
     from toolnoise.study import grid, here, layout
-    from toolnoise.verify.share import unpacked
 
     name = Path(layout.STUDY).name
     with unpacked.opened(options.study or here.to_read("--study")) as (file,):

@@ -23,8 +23,8 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.shapes import TEXT, Kind
 from toolnoise.record import envelope, tree
 from toolnoise.record.envelope import Envelope, Signature
-from toolnoise.record.signing import last_line
 from toolnoise.record.tree import MODEL_SIGNATURE, Tree
+from toolnoise.verify.signing import last_line
 
 BUNDLE = "application/vnd.dev.sigstore.bundle.v0.3+json"
 STATEMENT, PREDICATE = "https://in-toto.io/Statement/v1", "https://model_signing/signature/v1.0"

@@ -46,8 +46,8 @@ def of_study(measure: str, tables: Tables) -> Arms:
     metric, _, statistic = (measure, "", PAIRS) if measure in OF_PAIRS else measure.rpartition("_")
     if statistic == EXCESS:
         return dict(_of_excess(metric.removesuffix("_sd"), tables.get("runs")))
-    found = dict(_of_rows(measure, tables.get("stability"))) | dict(_of_runs(metric, statistic, tables.get("runs")))
-    return _by_the_papers_names(found | dict(_of_remedies(measure, tables.get("remedies"))))
+    arms = dict(_of_rows(measure, tables.get("stability"))) | dict(_of_runs(metric, statistic, tables.get("runs")))
+    return _by_the_papers_names(arms | dict(_of_remedies(measure, tables.get("remedies"))))
 
 
 def _by_the_papers_names(arms: Arms) -> Arms:

@@ -47,7 +47,7 @@ class Scale(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """A claim or one of its parts. `found` is missing if it is seen, not estimated; `finding`, if nothing is known.
+    """A claim or one of its parts. `contrast` is missing if it is seen, not estimated; `finding`, if nothing is known.
 
     `parts` are what the effect is of, the best of `looks` of them, and `everything` all that the claim rests on.
     `short_of` says why a claim cannot be supported.
@@ -57,7 +57,7 @@ class Shown(NamedTuple):
     scale: Scale
     effect: Estimate
     claimed: tuple[float, float]
-    found: Contrast | None
+    contrast: Contrast | None
     finding: Finding | None
     parts: tuple[Part, ...]
     everything: tuple[Part, ...] = ()
@@ -73,15 +73,18 @@ class Shown(NamedTuple):
     @property
     def units(self) -> tuple[int, ...]:
         """The units of each side, the smallest of several arms; one number if they are equal."""
-        return self.found.units if self.found else tuple(arm.units for part in self.parts for _, arm in part.terms)
+        if self.contrast:
+            return self.contrast.units
+        return tuple(arm.units for part in self.parts for _, arm in part.terms)
 
     def interval(self, level: float) -> Estimate:
         """The interval that excludes what a two-sided test of this level rejects; of the best of several parts, too."""
-        if self.found is None or self.finding is None:
+        contrast = self.contrast
+        if contrast is None or self.finding is None:
             return UNDEFINED
         tail = min(level, 1.0) / self.looks / 2
-        low, high = _limit(self.found.above, self.found, -1, tail), _limit(self.found.below, self.found, 1, tail)
-        return Estimate(*(self.scale.read(end) for end in (self.found.value, low, high)))
+        low, high = _limit(contrast.above, contrast, -1, tail), _limit(contrast.below, contrast, 1, tail)
+        return Estimate(*(self.scale.read(end) for end in (contrast.value, low, high)))
 
 
 class Examined(NamedTuple):
@@ -94,23 +97,23 @@ class Examined(NamedTuple):
 
 def examine(claim: Claim, side: Side) -> Examined:
     """A claim as a whole and its parts."""
-    found = parts(claim, side.arms(claim), side.sizes)
-    if not found:
+    all_parts = parts(claim, side.arms(claim), side.sizes)
+    if not all_parts:
         return Examined(None, [], [])
     scale = scale_of(claim, side.name)
-    bounds = [bound_of(claim, part, side) for part in found]
+    bounds = [bound_of(claim, part, side) for part in all_parts]
     if claim["test"] == "presence":
-        each = [_seen(claim, scale, part, side) for part in found]
+        each = [_seen(claim, scale, part, side) for part in all_parts]
     else:
-        named = zip(found, bounds, strict=True)
+        named = zip(all_parts, bounds, strict=True)
         each = [_estimated(claim, scale, part.name, [part], bound) for part, bound in named]
         if claim["parts"] == "pooled":
-            return Examined(_estimated(claim, scale, WHOLE, found, float(np.mean(bounds))), each, bounds)
+            return Examined(_estimated(claim, scale, WHOLE, all_parts, float(np.mean(bounds))), each, bounds)
     judged = [shown for shown in each if not shown.cannot_fail]
     if judged:
         return Examined(_combined(claim, judged), each, bounds)
     largest = max(each, key=lambda shown: np.nan_to_num(shown.effect.value, nan=-math.inf))
-    return Examined(largest._replace(name=WHOLE, everything=tuple(found)), each, bounds)
+    return Examined(largest._replace(name=WHOLE, everything=tuple(all_parts)), each, bounds)
 
 
 def _combined(claim: Claim, each: Sequence[Shown]) -> Shown:
@@ -131,24 +134,24 @@ def _combined(claim: Claim, each: Sequence[Shown]) -> Shown:
     return told_by._replace(finding=finding, looks=looks, short_of=short_of)
 
 
-def _one_only(claim: Claim, found: Sequence[Part]) -> str:
+def _one_only(claim: Claim, parts: Sequence[Part]) -> str:
     """Why parts cannot show that a claim holds for every one: there is one of what it speaks of."""
     if "over" in claim:
-        return "one comparison only" if len(found) == 1 else ""
-    return "one network only" if len({subject.model for part in found for subject in part.subjects}) == 1 else ""
+        return "one comparison only" if len(parts) == 1 else ""
+    return "one network only" if len({subject.model for part in parts for subject in part.subjects}) == 1 else ""
 
 
-def _estimated(claim: Claim, scale: Scale, name: str, found: Sequence[Part], bound: float) -> Shown:
-    terms = _pooled(found)
+def _estimated(claim: Claim, scale: Scale, name: str, parts: Sequence[Part], bound: float) -> Shown:
+    terms = _pooled(parts)
     if scale.linear:
         terms = [(weight, linear(arm)) for weight, arm in terms]
     elif len(terms) == 1 and terms[0][1].squares:
         terms.append((-1, KNOWN._replace(units=terms[0][1].units)))  # a test of chi squared is one of F
-    one = contrast(terms)
-    effect = Estimate(*map(scale.read, one.estimate))
-    finding = None if np.isnan([one.error, bound]).any() else finding_of(claim, one, bound)
+    pooled = contrast(terms)
+    effect = Estimate(*map(scale.read, pooled.estimate))
+    finding = None if np.isnan([pooled.error, bound]).any() else finding_of(claim, pooled, bound)
     reason = claim["cannot_fail"]
-    return Shown(name, scale, effect, _claimed(claim, scale, bound), one, finding, tuple(found), cannot_fail=reason)
+    return Shown(name, scale, effect, _claimed(claim, scale, bound), pooled, finding, tuple(parts), cannot_fail=reason)
 
 
 def _seen(claim: Claim, scale: Scale, part: Part, side: Side) -> Shown:
@@ -161,17 +164,17 @@ def _seen(claim: Claim, scale: Scale, part: Part, side: Side) -> Shown:
     return Shown(part.name, scale, effect, (0.0, math.inf), None, finding, (part,), cannot_fail=reason)
 
 
-def finding_of(claim: Claim, found: Contrast, bound: float) -> Finding:
+def finding_of(claim: Claim, effect: Contrast, bound: float) -> Finding:
     """The evidence of a contrast for a claim, by its test."""
     match claim["test"], claim.get("direction"):
         case "equivalence", None:
-            return tests.equal(found, _margin(claim))
+            return tests.equal(effect, _margin(claim))
         case "difference", None:
-            return tests.different(found, _margin(claim))
+            return tests.different(effect, _margin(claim))
         case ("ratio" | "level", "above") | ("trend", "rising"):
-            return tests.above(found, bound)
+            return tests.above(effect, bound)
         case ("ratio" | "level", "below") | ("trend", "falling"):
-            return tests.below(found, bound)
+            return tests.below(effect, bound)
         case test, direction:
             raise ValueError(f"no such test of a claim: {test}, {direction}")
 
@@ -228,29 +231,29 @@ def _claimed(claim: Claim, scale: Scale, bound: float) -> tuple[float, float]:
     return scale.read(low), scale.read(high)
 
 
-def _pooled(found: Sequence[Part]) -> list[tuple[float, Arm]]:
+def _pooled(parts: Sequence[Part]) -> list[tuple[float, Arm]]:
     """The mean of the parts; an arm that several parts have is one arm."""
     weights: dict[int, float] = {}
-    arms = {id(arm): arm for part in found for _, arm in part.terms}
-    for part in found:
+    arms = {id(arm): arm for part in parts for _, arm in part.terms}
+    for part in parts:
         for weight, arm in part.terms:
-            weights[id(arm)] = weights.get(id(arm), 0) + weight / len(found)
+            weights[id(arm)] = weights.get(id(arm), 0) + weight / len(parts)
     return [(weights[key], arm) for key, arm in arms.items()]
 
 
-def _limit(pvalue: Callable[[float], float], found: Contrast, sign: int, tail: float) -> float:
+def _limit(pvalue: Callable[[float], float], effect: Contrast, sign: int, tail: float) -> float:
     """The end of an interval below (-1) or above (1) a contrast: where a one-sided p-value is `tail`."""
-    if not found.error > 0:
-        return found.value
-    near, reach = 0.0, found.error
-    while pvalue(found.value + sign * reach) > tail:
+    if not effect.error > 0:
+        return effect.value
+    near, reach = 0.0, effect.error
+    while pvalue(effect.value + sign * reach) > tail:
         near, reach = reach, 2 * reach
-        if reach > 1e6 * found.error:
+        if reach > 1e6 * effect.error:
             return sign * math.inf
     for _ in range(40):
         middle = (near + reach) / 2
-        near, reach = (middle, reach) if pvalue(found.value + sign * middle) > tail else (near, middle)
-    return found.value + sign * reach
+        near, reach = (middle, reach) if pvalue(effect.value + sign * middle) > tail else (near, middle)
+    return effect.value + sign * reach
 
 
 def _exp(value: float) -> float:

@@ -15,17 +15,17 @@ from toolnoise.stats.multiplicity import holm
 DIGITS = 9  # of weights and bounds: those of a reciprocal are rounded in another way
 
 
-def contrast_of(claim: Claim, found: Sequence[Part]) -> tuple[Hashable, int]:
+def contrast_of(claim: Claim, parts: Sequence[Part]) -> tuple[Hashable, int]:
     """What a claim compares, the same for its reciprocal, and 1 or -1 for which of the two it is."""
-    turned = [_turned(claim["measure"], part) for part in found]
+    turned = [_turned(claim["measure"], part) for part in parts]
     first = turned[0][1]
     return frozenset((terms, sign * first) for terms, sign in turned), first
 
 
-def hypothesis(claim: Claim, found: Sequence[Part], bounds: Sequence[float]) -> Hashable:
+def hypothesis(claim: Claim, parts: Sequence[Part], bounds: Sequence[float]) -> Hashable:
     """What a claim tests; equal for two claims that must have one p-value."""
-    compared, sign = contrast_of(claim, found)
-    together = claim["parts"] if len(found) > 1 else "pooled"
+    compared, sign = contrast_of(claim, parts)
+    together = claim["parts"] if len(parts) > 1 else "pooled"
     if "margin" in claim:
         return compared, together, claim["test"], claim["margin"]
     upwards = claim["direction"] in ("above", "rising")
@@ -36,12 +36,12 @@ def hypothesis(claim: Claim, found: Sequence[Part], bounds: Sequence[float]) -> 
 
 def adjusted(papers: Sequence[str], tested: Sequence[Hashable | None], pvalues: Sequence[float]) -> list[float]:
     """p-values by Holm within each paper, each hypothesis once; one of several papers has its largest. None is NaN."""
-    found: dict[Hashable, float] = {}
+    largest: dict[Hashable, float] = {}
     for paper in dict.fromkeys(papers):
         family = {key: pvalue for its, key, pvalue in zip(papers, tested, pvalues, strict=True) if key and its == paper}
         for key, pvalue in zip(family, holm(np.array(list(family.values()))), strict=True):
-            found[key] = max(found.get(key, 0.0), float(pvalue))
-    return [found[key] if key else np.nan for key in tested]
+            largest[key] = max(largest.get(key, 0.0), float(pvalue))
+    return [largest[key] if key else np.nan for key in tested]
 
 
 def _turned(measure: str, part: Part) -> tuple[Hashable, int]:

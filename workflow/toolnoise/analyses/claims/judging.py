@@ -52,15 +52,15 @@ NUMBERS = (published.FILE, published.SOURCES, published.REMEDIES, published.IDEN
 
 def read(path: str | Path) -> pd.DataFrame:
     """The verdicts in a file: each once, and each claim as a whole on both sides."""
-    found = metric_files.read(path, CLAIMS)
-    keys = found[["claim", "part", "side"]]
+    verdict_rows = metric_files.read(path, CLAIMS)
+    keys = verdict_rows[["claim", "part", "side"]]
     if keys.duplicated().any():
         raise BadInput(path, "claim", f"found {'/'.join(keys[keys.duplicated()].iloc[0])} twice", "each verdict once")
-    whole = found[found["part"] == WHOLE]
+    whole = verdict_rows[verdict_rows["part"] == WHOLE]
     here, published = (set(whole[whole["side"] == side]["claim"]) for side in (STUDY, PUBLISHED))
     if lone := sorted(here ^ published):
         raise BadInput(path, "side", f"found one side of {lone[0]}", f"{PUBLISHED} and {STUDY} of each claim")
-    return found
+    return verdict_rows
 
 
 def judge(
@@ -113,9 +113,9 @@ def by_study(tables: Tables, toolings: Toolings) -> Side:
 def verdicts(claims: Sequence[Claim], side: Side) -> Iterator[tuple[Any, ...]]:
     """The rows of all claims on one side: each claim, then its parts."""
     examined = [examine(claim, side) for claim in claims]
-    tested = [_tested(claim, found, side) for claim, found in zip(claims, examined, strict=True)]
+    tested = [_tested(claim, result, side) for claim, result in zip(claims, examined, strict=True)]
     papers = [claim["paper"] for claim in claims]
-    smallest = [_smallest(found.whole) if key else math.nan for found, key in zip(examined, tested, strict=True)]
+    smallest = [_smallest(result.whole) if key else math.nan for result, key in zip(examined, tested, strict=True)]
     adjusted = hypotheses.adjusted(papers, tested, smallest)
     sizes = Counter(paper for paper, _ in {(paper, key) for paper, key in zip(papers, tested, strict=True) if key})
     # The strictest of the levels of those who claim the same.
@@ -129,77 +129,79 @@ def verdicts(claims: Sequence[Claim], side: Side) -> Iterator[tuple[Any, ...]]:
             yield (*about, side.name, WHOLE, ABSENT[side.name], "", *nothing)
             continue
         yield _row(claim, side, whole, pvalue, LEVEL / families[key], each)
-        within = holm(np.array([_smallest(one) for one in each]))
-        for one, its in zip(each, within, strict=True):
-            yield _row(claim, side, one, its, LEVEL / len(each), [one])
+        within = holm(np.array([_smallest(part) for part in each]))
+        for part, its in zip(each, within, strict=True):
+            yield _row(claim, side, part, its, LEVEL / len(each), [part])
 
 
-def _tested(claim: Claim, found: Examined, side: Side) -> Hashable | None:
+def _tested(claim: Claim, result: Examined, side: Side) -> Hashable | None:
     """The hypothesis of a claim that has a p-value."""
-    if found.whole is None or math.isnan(_smallest(found.whole)):
+    if result.whole is None or math.isnan(_smallest(result.whole)):
         return None
-    parts = [part for one in found.each for part in one.parts]
-    return side.name, hypotheses.hypothesis(claim, parts, found.bounds)
+    parts = [part for shown in result.each for part in shown.parts]
+    return side.name, hypotheses.hypothesis(claim, parts, result.bounds)
 
 
-def _smallest(one: Shown) -> float:
+def _smallest(shown: Shown) -> float:
     """The smaller of the two-sided p-values for a claim and against it; NaN if it is not tested."""
-    tested = one.finding is not None and one.found is not None and not one.cannot_fail
-    return min(one.finding.pvalues) if tested else math.nan
+    tested = shown.finding is not None and shown.contrast is not None and not shown.cannot_fail
+    return min(shown.finding.pvalues) if tested else math.nan
 
 
-def _row(claim: Claim, side: Side, one: Shown, adjusted: float, level: float, each: Sequence[Shown]) -> tuple[Any, ...]:
+def _row(
+    claim: Claim, side: Side, shown: Shown, adjusted: float, level: float, each: Sequence[Shown]
+) -> tuple[Any, ...]:
     """The row of a claim or of a part; `each` are the parts that it rests on, and `level` that of one test."""
-    pvalues = one.finding.pvalues if not math.isnan(_smallest(one)) else (math.nan, math.nan)
-    verdict = _verdict(one, adjusted)
-    side_of_it, units = _needed(claim, one, each, level) if verdict == OPEN else ("", math.nan)
+    pvalues = shown.finding.pvalues if not math.isnan(_smallest(shown)) else (math.nan, math.nan)
+    verdict = _verdict(shown, adjusted)
+    side_of_it, units = _needed(claim, shown, each, level) if verdict == OPEN else ("", math.nan)
     # The level at which this claim was tested: its interval excludes what the verdict excludes.
     tested_at = LEVEL * min(pvalues) / adjusted if 0 < adjusted < 1 else level
-    decides = one.interval(tested_at) if one.name == WHOLE else one.effect
-    about = ("", "") if one.name != WHOLE else (claim["says"], claim["source"])
-    emulated = EMULATED if any(injected(place, side.toolings) for place in one.subjects) else ""
+    decides = shown.interval(tested_at) if shown.name == WHOLE else shown.effect
+    about = ("", "") if shown.name != WHOLE else (claim["says"], claim["source"])
+    emulated = EMULATED if any(injected(place, side.toolings) for place in shown.subjects) else ""
     return (
-        *(claim["paper"], claim["name"], *about, claim["test"], side.name, one.name, verdict, one.scale.name),
+        *(claim["paper"], claim["name"], *about, claim["test"], side.name, shown.name, verdict, shown.scale.name),
         *(
-            *one.effect,
+            *shown.effect,
             decides.low,
             decides.high,
-            *one.claimed,
+            *shown.claimed,
             *pvalues,
             adjusted,
-            _sides(one.units),
+            _sides(shown.units),
             units,
             side_of_it,
         ),
-        *(", ".join(names_of(one.subjects)), emulated, _note(claim, side, one, each)),
+        *(", ".join(names_of(shown.subjects)), emulated, _note(claim, side, shown, each)),
     )
 
 
-def _verdict(one: Shown, adjusted: float) -> str:
-    if one.cannot_fail:
+def _verdict(shown: Shown, adjusted: float) -> str:
+    if shown.cannot_fail:
         return CERTAIN
-    if one.finding is None or not (one.found is None or adjusted < LEVEL):
+    if shown.finding is None or not (shown.contrast is None or adjusted < LEVEL):
         return OPEN
-    if one.finding.supports < one.finding.refutes:
+    if shown.finding.supports < shown.finding.refutes:
         return SUPPORTED
-    return REFUTED if one.finding.refutes < one.finding.supports else OPEN
+    return REFUTED if shown.finding.refutes < shown.finding.supports else OPEN
 
 
-def _needed(claim: Claim, one: Shown, each: Sequence[Shown], level: float) -> tuple[str, float]:
+def _needed(claim: Claim, shown: Shown, each: Sequence[Shown], level: float) -> tuple[str, float]:
     """For which verdict more units are needed, and about how many per arm."""
-    if one.finding is None or one.found is None or one.short_of:
+    if shown.finding is None or shown.contrast is None or shown.short_of:
         return "", math.nan
-    agrees = one.finding.agrees
-    several = [one] if one.name != WHOLE or claim["parts"] == "pooled" else list(each)
-    mine = [shown for shown in several if shown.finding and shown.finding.agrees == agrees]
-    found = [_as_tested(shown) for shown in mine]
-    units = needed.units_needed(found, level, all_of_them=agrees != (claim["parts"] == "any"))
+    agrees = shown.finding.agrees
+    several = [shown] if shown.name != WHOLE or claim["parts"] == "pooled" else list(each)
+    mine = [part for part in several if part.finding and part.finding.agrees == agrees]
+    tested = [_as_tested(part) for part in mine]
+    units = needed.units_needed(tested, level, all_of_them=agrees != (claim["parts"] == "any"))
     return ("", units) if math.isnan(units) else ("support" if agrees else "refute", needed.rounded(units))
 
 
-def _as_tested(one: Shown) -> Tested:
-    arms = [arm for part in one.parts for _, arm in part.terms]
-    return Tested(one.found, one.finding, tuple(arm.units for arm in arms), all(arm.squares > 0 for arm in arms))
+def _as_tested(shown: Shown) -> Tested:
+    arms = [arm for part in shown.parts for _, arm in part.terms]
+    return Tested(shown.contrast, shown.finding, tuple(arm.units for arm in arms), all(arm.squares > 0 for arm in arms))
 
 
 def _sides(units: Sequence[int]) -> str:
@@ -207,36 +209,36 @@ def _sides(units: Sequence[int]) -> str:
     return " and ".join(map(str, units)) if all(units) else ""
 
 
-def _note(claim: Claim, side: Side, one: Shown, each: Sequence[Shown]) -> str:
-    notes = [reason for reason in (one.cannot_fail, one.short_of) if reason]
-    if one.finding is None and not one.cannot_fail:
-        notes.append("no spread is published" if side.name == PUBLISHED else _not_estimated(one))
-    fixed = [shown for shown in each if shown.found is not None and shown.found.fixed]
+def _note(claim: Claim, side: Side, shown: Shown, each: Sequence[Shown]) -> str:
+    notes = [reason for reason in (shown.cannot_fail, shown.short_of) if reason]
+    if shown.finding is None and not shown.cannot_fail:
+        notes.append("no spread is published" if side.name == PUBLISHED else _not_estimated(shown))
+    fixed = [part for part in each if part.contrast is not None and part.contrast.fixed]
     if fixed:
-        some = f"in {len(fixed)} of {len(each)} parts, " if len(fixed) < len(each) else ""
-        notes.append(f"{some}for one draw of what the runs share")
+        where = f"in {len(fixed)} of {len(each)} parts, " if len(fixed) < len(each) else ""
+        notes.append(f"{where}for shown draw of what the runs share")
     if "hardware" in claim["of"]:
-        notes += filter(None, [stand_for_accelerators(names_of(one.subjects), side.toolings)])
-    if one.name == WHOLE and claim["note"]:
+        notes += filter(None, [stand_for_accelerators(names_of(shown.subjects), side.toolings)])
+    if shown.name == WHOLE and claim["note"]:
         notes.append(claim["note"])
     return "; ".join(notes)
 
 
-def _not_estimated(one: Shown) -> str:
+def _not_estimated(shown: Shown) -> str:
     """Why a study's effect has no error."""
-    arms = [arm for part in one.parts for _, arm in part.terms]
+    arms = [arm for part in shown.parts for _, arm in part.terms]
     if any(arm.value == 0 for arm in arms):
         return "a value of 0"
     if any(arm.units < 2 for arm in arms):
         return "too few runs"
     if len(arms) > 1 and all(arm.value == arms[0].value and arm.moves == arms[0].moves for arm in arms):
         return "the runs of both sides have equal values"
-    return "no values of single runs, or a value of 0 without one of them"
+    return "no values of single runs, or a value of 0 without shown of them"
 
 
 def _by_size(claim: Claim, tables: Mapping[str, Any]) -> Bounds:
-    found = sizes_by_null(claim["measure"], tables.get("stability"))
-    return lambda subject: found.get(subject, math.nan)
+    sizes = sizes_by_null(claim["measure"], tables.get("stability"))
+    return lambda subject: sizes.get(subject, math.nan)
 
 
 def _item(number: published.Number) -> str:

@@ -18,7 +18,7 @@ MANY = 1e6  # degrees of freedom of a t distribution that is normal
 class Tested(NamedTuple):
     """A contrast with its finding, the units of each arm, and whether all arms are SDs."""
 
-    found: Contrast
+    contrast: Contrast
     finding: Finding
     units: tuple[int, ...]
     sds: bool
@@ -34,32 +34,32 @@ def units_needed(several: Sequence[Tested], level: float, *, all_of_them: bool) 
 
     `level` is two-sided. Of a best one, it is divided among all.
     """
-    if not several or any(min(one.units, default=0) < 2 or not one.found.error > 0 for one in several):
+    if not several or any(min(tested.units, default=0) < 2 or not tested.contrast.error > 0 for tested in several):
         return math.nan
 
     def power(units: int) -> float:
         if all_of_them:
-            return math.prod(_power(one, units, level) for one in several)
-        return max(_power(one, units, level / len(several)) for one in several)
+            return math.prod(_power(tested, units, level) for tested in several)
+        return max(_power(tested, units, level / len(several)) for tested in several)
 
     needed = runs_needed(power)
-    present = max(_present(one) for one in several)
+    present = max(_present(tested) for tested in several)
     return math.inf if needed is None else max(needed, math.floor(present) + 1)
 
 
-def _power(one: Tested, units: int, level: float) -> float:
+def _power(tested: Tested, units: int, level: float) -> float:
     """The power with so many units in every arm; the standard error shrinks with their root, that of few SDs faster."""
-    before, after = _present(one) - 1, units - 1
-    more = special.polygamma(1, before / 2) / special.polygamma(1, after / 2) if one.sds else after / before
-    freedom = min(one.found.freedom * after / before, MANY)
+    before, after = _present(tested) - 1, units - 1
+    more = special.polygamma(1, before / 2) / special.polygamma(1, after / 2) if tested.sds else after / before
+    freedom = min(tested.contrast.freedom * after / before, MANY)
     threshold = special.stdtrit(freedom, 1 - level / 2)
     missed = sum(
-        1 - special.stdtr(freedom, distance / one.found.error * more**0.5 - threshold)
-        for distance in one.finding.distances
+        1 - special.stdtr(freedom, distance / tested.contrast.error * more**0.5 - threshold)
+        for distance in tested.finding.distances
     )
     return max(0.0, float(1 - missed))
 
 
-def _present(one: Tested) -> float:
+def _present(tested: Tested) -> float:
     """The units of equal arms that would have the error of these: the harmonic mean."""
-    return len(one.units) / sum(1 / units for units in one.units)
+    return len(tested.units) / sum(1 / units for units in tested.units)

@@ -94,21 +94,21 @@ def _trends(
         size = _size(subject, pattern, sizes)
         if size and _fits(subject, claim["of"], subject):
             series.setdefault(subject._replace(**{key: pattern}), {})[subject] = size
-    for place, found in series.items():
-        logs = np.log(list(found.values()))
+    for place, by_size in series.items():
+        logs = np.log(list(by_size.values()))
         spread = np.sum((logs - logs.mean()) ** 2)
         if spread > 0:
             weights = (logs - logs.mean()) / spread
-            terms = tuple((float(weight), arms[subject]) for weight, subject in zip(weights, found, strict=True))
-            yield Part(f"{_name(place, ())}: {len(found)} sizes", terms, tuple((subject,) for subject in found))
+            terms = tuple((float(weight), arms[subject]) for weight, subject in zip(weights, by_size, strict=True))
+            yield Part(f"{_name(place, ())}: {len(by_size)} sizes", terms, tuple((subject,) for subject in by_size))
 
 
 def _size(subject: Subject, pattern: str, sizes: Mapping[tuple[str, str], float]) -> float:
     if pattern == POSITIVES:
         return 0 if subject.group == "all" else sizes.get((subject.dataset, subject.group), 0)
     before, after = map(re.escape, pattern.split("{size}"))
-    found = re.fullmatch(rf"{before}(\d+){after}", subject.model)
-    return float(found[1]) if found else 0
+    number = re.fullmatch(rf"{before}(\d+){after}", subject.model)
+    return float(number[1]) if number else 0
 
 
 def _fits(subject: Subject, selector: Mapping[str, Any], other: Subject) -> bool:

@@ -1,1 +1,1 @@
-"""Frameworks: how far the same training ends apart in two frameworks, and where they part."""
+"""Frameworks: how far the same training ends apart on two toolings or in two frameworks, and where they part."""

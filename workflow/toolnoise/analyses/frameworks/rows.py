@@ -1,11 +1,28 @@
-"""The jobs of frameworks: predictions on another one, and what separates two."""
+"""The jobs of two toolings: what separates them, and predictions on the other where it has another framework."""
 
-from toolnoise.steps.reads import DATA, INDEX, RUN_FILES, WEIGHTS, at, back, first, of, records_of, second, spec
-from toolnoise.steps.step import Parameters, Step
+from toolnoise.steps.reads import (
+    DATA,
+    INDEX,
+    RUN_FILES,
+    WEIGHTS,
+    at,
+    back,
+    cell_of_spec,
+    dump_of,
+    first,
+    of,
+    other,
+    pair_stated,
+    records_of,
+    second,
+    spec,
+)
+from toolnoise.steps.step import Needs, Parameters, Record, Step, Where, Work, Write, metric
 from toolnoise.study import layout
 from toolnoise.study.cells import Pair
 from toolnoise.study.study import Study
 
+_TOOLINGS = ("grid", "two toolings that train one task under control or algo")
 FRAMEWORKS = ("grid", "two toolings of different engines that train one task under control or algo")
 
 
@@ -15,27 +32,42 @@ def _exchange(study: Study, way: Pair) -> Parameters:
     return spec(study, elsewhere, study.seeds[trained][0]) | {"trained_on": trained.hardware}
 
 
+def _exchanged(parameters: Parameters) -> Pair:
+    elsewhere = cell_of_spec(parameters)
+    return Pair(*elsewhere.task, parameters["trained_on"], elsewhere.hardware, elsewhere.variant)
+
+
 ROWS = {
+    "measure-pair": Step(
+        "measure_pair",
+        "measure what separates two toolings",
+        where=Where(Pair, lambda study: study.pairs, *_TOOLINGS, stated=pair_stated),
+        parameters=lambda _, pair: {"pair": list(pair)},
+        reads=DATA | dump_of(first) | other(dump_of(second)),
+        writes={
+            "out": metric("cross_tooling", layout.PAIR, "toolnoise.analyses.frameworks.cross_tooling", folder="pairs")
+        },
+        work=Work("toolnoise.analyses.frameworks.pair:measure"),
+    ),
     # What was trained on one framework, predicted on another: the difference of inference alone.
     "predict-elsewhere": Step(
         "exchange_predictions",
         "dump a cell's predictions on a tooling with another framework than the one it was trained on",
-        place=Pair,
-        places=lambda study: study.exchanged,
+        where=Where(Pair, lambda study: study.exchanged, *FRAMEWORKS, stated=_exchanged),
         parameters=_exchange,
         reads=DATA | {"records": records_of(first, WEIGHTS)},
-        writes={"logits": layout.EXCHANGED, "index": layout.EXCHANGED_INDEX},
-        work="toolnoise.dumps.prediction_dump:dump",
-        wanted=FRAMEWORKS,
-        tooling=lambda way: way.other_hardware,
-        record="index",
-        travels="dumps of exchanged predictions",
+        writes={
+            "logits": Write(layout.EXCHANGED),
+            "index": Write(layout.EXCHANGED_INDEX),
+        },
+        work=Work("toolnoise.dumps.prediction_dump:dump"),
+        needs=Needs(tooling=lambda way: way.other_hardware),
+        record=Record("index", "dumps of exchanged predictions"),
     ),
     "measure-frameworks": Step(
         "measure_frameworks",
         "measure what separates two frameworks, in training and in inference alone",
-        place=Pair,
-        places=lambda study: study.frameworks,
+        where=Where(Pair, lambda study: study.frameworks, *FRAMEWORKS, stated=pair_stated),
         parameters=lambda _, pair: {"pair": list(pair)},
         reads={
             "logits": of(first, layout.LOGITS, INDEX),
@@ -46,14 +78,9 @@ ROWS = {
             "other-records": records_of(second, RUN_FILES),
         },
         writes={
-            "out": "results/{study}/metrics/frameworks/" + layout.PAIR + ".csv",
-            "out-partings": "results/{study}/metrics/partings/" + layout.PAIR + ".csv",
+            "out": metric("frameworks", layout.PAIR, "toolnoise.metrics.frameworks"),
+            "out-partings": metric("partings", layout.PAIR, "toolnoise.metrics.frameworks"),
         },
-        work="toolnoise.analyses.frameworks.measure:measure",
-        wanted=FRAMEWORKS,
-        metrics={
-            "out": ("frameworks", "toolnoise.metrics.frameworks:FRAMEWORKS"),
-            "out-partings": ("partings", "toolnoise.metrics.frameworks:PARTINGS"),
-        },
+        work=Work("toolnoise.analyses.frameworks.measure:measure"),
     ),
 }

@@ -2,7 +2,7 @@
 
 from toolnoise.analyses.growth import plan
 from toolnoise.steps.reads import WEIGHTS
-from toolnoise.steps.step import Parameters, Read, Step
+from toolnoise.steps.step import Parameters, Read, Step, Where, Work, metric
 from toolnoise.study import layout
 from toolnoise.study.cells import Variants
 from toolnoise.study.study import Study
@@ -14,6 +14,7 @@ def _growth(study: Study, place: Variants) -> Parameters:
 
 
 def _recorded(study: Study, place: Variants) -> list[str]:
+    """The records of all runs of the cells that are compared."""
     cells = dict.fromkeys(cell for both in plan.growing(study)[place] for cell in both)
     return [record for cell in cells for record in study.runs(layout.RECORD, cell)]
 
@@ -22,19 +23,18 @@ ROWS = {
     "measure-growth": Step(
         "measure_growth",
         "measure how the differences between runs from equal starts grow, step by step",
-        place=Variants,
-        places=plan.growing,
+        where=Where(
+            Variants,
+            plan.growing,
+            "grid",
+            "a task whose recipe has record_steps, on its first tooling, with cells of equal draws",
+        ),
         parameters=_growth,
         reads={"records": Read(_recorded, WEIGHTS, several=True)},
         writes={
-            "out": "results/{study}/metrics/growth/{model}/{dataset}/{hardware}.csv",
-            "out-fits": "results/{study}/metrics/growth_fits/{model}/{dataset}/{hardware}.csv",
+            "out": metric("growth", "{model}/{dataset}/{hardware}", "toolnoise.analyses.growth.metric"),
+            "out-fits": metric("growth_fits", "{model}/{dataset}/{hardware}", "toolnoise.analyses.growth.metric"),
         },
-        work="toolnoise.analyses.growth.measure:measure",
-        wanted=("grid", "a task whose recipe has record_steps, on its first tooling, with cells of equal draws"),
-        metrics={
-            "out": ("growth", "toolnoise.analyses.growth.metric:GROWTH"),
-            "out-fits": ("growth_fits", "toolnoise.analyses.growth.metric:GROWTH_FITS"),
-        },
+        work=Work("toolnoise.analyses.growth.measure:measure"),
     ),
 }

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from toolnoise.analyses.overhead.ratio import ratio_of_means
 from toolnoise.base.metric_files import ESTIMATE, Columns
 from toolnoise.stats.estimates import Estimate, mean_t
-from toolnoise.stats.ratio import ratio_of_means
 
 # The cost of a step: PROFILE by kernel in one run, KERNELS the longest kernels of a mode, OVERHEAD of a network on a
 # tooling.

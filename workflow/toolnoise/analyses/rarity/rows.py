@@ -1,7 +1,7 @@
 """The job of rarity: the noise of sub-groups as if they had fewer test examples."""
 
-from toolnoise.steps.reads import DATA, at
-from toolnoise.steps.step import Step
+from toolnoise.steps.reads import DATA, at, cell_stated
+from toolnoise.steps.step import Step, Where, Work, metric
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell
 
@@ -9,13 +9,10 @@ ROWS = {
     "measure-part-sizes": Step(
         "measure_part_sizes",
         "measure the noise of sub-groups as if they had fewer test examples",
-        place=Cell,
-        places=lambda study: study.grouped,
+        where=Where(Cell, lambda study: study.grouped, "grid", "a cell whose data set has sub-groups", cell_stated),
         parameters=lambda _, cell: {"cell": list(cell)},
         reads=DATA | {"logits": at(layout.LOGITS), "index": at(layout.PREDICTIONS)},
-        writes={"out": "results/{study}/metrics/part_sizes/" + layout.CELL + ".csv"},
-        work="toolnoise.analyses.rarity.measure:measure",
-        wanted=("grid", "a cell whose data set has sub-groups"),
-        metrics={"out": ("part_sizes", "toolnoise.analyses.rarity.metric:PART_SIZES")},
+        writes={"out": metric("part_sizes", layout.CELL, "toolnoise.analyses.rarity.metric")},
+        work=Work("toolnoise.analyses.rarity.measure:measure"),
     ),
 }

@@ -1,20 +1,20 @@
 """The jobs of remedies: a dump of predictions under them, and what they leave of the noise."""
 
 from toolnoise.analyses.remedies import plan
-from toolnoise.steps.reads import DATA, INDEX, TRAINED, at, measured, spec, training_minutes
-from toolnoise.steps.step import Read, Step
+from toolnoise.steps.reads import DATA, INDEX, TRAINED, at, cell_of_spec, cell_stated, measured, spec, training_minutes
+from toolnoise.steps.step import Needs, Read, Record, Step, Where, Work, Write, metric
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell
 from toolnoise.study.study import Study
 
 
 def _remedied(study: Study, cell: Cell) -> list[str]:
-    # A cell without a remedy of its own has no dump of them.
+    """The cell's dump under remedies; a cell without a remedy of its own has none."""
     return [study.path(layout.REMEDIED, cell)] if plan.applied(study, cell) else []
 
 
 def _single(study: Study, cell: Cell) -> list[str]:
-    # A cell that is its own single runs is held against no other dump.
+    """The dump of the runs that it is compared with; none if these are its own."""
     single = plan.single(study, cell)
     return [study.path(layout.LOGITS, single)] if single != cell else []
 
@@ -23,24 +23,28 @@ ROWS = {
     "remedy": Step(
         "dump_remedies",
         "dump a cell's predictions under remedies for noise",
-        place=Cell,
-        places=lambda study: (cell for cell in study.views if plan.applied(study, cell)),
+        where=Where(
+            Cell,
+            lambda study: (cell for cell in study.views if plan.applied(study, cell)),
+            "remedies",
+            "a cell whose block has remedies, or snapshots",
+            cell_of_spec,
+        ),
         parameters=lambda study, cell: spec(study, cell) | {"remedies": list(plan.applied(study, cell))},
         reads=TRAINED,
-        writes={"logits": layout.REMEDIED, "index": layout.REMEDIED_INDEX},
-        work="toolnoise.analyses.remedies.dump:dump",
-        wanted=("remedies", "a cell whose block has remedies, or snapshots"),
-        tooling=lambda cell: cell.hardware,
+        writes={
+            "logits": Write(layout.REMEDIED),
+            "index": Write(layout.REMEDIED_INDEX),
+        },
+        work=Work("toolnoise.analyses.remedies.dump:dump"),
         # Hundreds of views of all of a cell's runs: the time of a training, not of a dump.
-        minutes=training_minutes,
-        record="index",
-        travels="dumps of remedied predictions",
+        needs=Needs(tooling=lambda cell: cell.hardware, minutes=training_minutes),
+        record=Record("index", "dumps of remedied predictions"),
     ),
     "measure-remedies": Step(
         "measure_remedies",
         "measure what remedies leave of a cell's noise",
-        place=Cell,
-        places=lambda study: study.views,
+        where=Where(Cell, lambda study: study.views, "remedies", "a cell whose block has that key", cell_stated),
         parameters=measured,
         reads=DATA
         | {"logits": at(layout.LOGITS), "index": at(layout.PREDICTIONS)}
@@ -48,9 +52,7 @@ ROWS = {
             "remedied": Read(_remedied, INDEX, several=True, optional=True),
             "single": Read(_single, INDEX, several=True, optional=True),
         },
-        writes={"out": "results/{study}/metrics/remedies/" + layout.CELL + ".csv"},
-        work="toolnoise.analyses.remedies.measure:measure",
-        wanted=("remedies", "a cell whose block has that key"),
-        metrics={"out": ("remedies", "toolnoise.analyses.remedies.metric:REMEDIES")},
+        writes={"out": metric("remedies", layout.CELL, "toolnoise.analyses.remedies.metric")},
+        work=Work("toolnoise.analyses.remedies.measure:measure"),
     ),
 }

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TextIO
 
 from toolnoise.base import faults, files
-from toolnoise.record.hashing import Hashed, Stamp
+from toolnoise.verify.audit.hashing import Hashed, Stamp
 
 # A file that changes again within one tick of its file system's clock may keep its times. FAT has ticks of 2 s.
 TICK = 2_000_000_000

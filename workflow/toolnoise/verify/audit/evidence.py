@@ -17,14 +17,15 @@ import numpy as np
 from toolnoise import steps
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import LARGEST_TEXT, canonical_sha256, read_json
-from toolnoise.record.hashing import Hashed
-from toolnoise.record.signing import Verdict
 from toolnoise.record.statements import Artifact, Statement
 from toolnoise.record.tree import Stated, Tree
 from toolnoise.steps import Job
 from toolnoise.training import runs
 from toolnoise.training.runs import Run
+from toolnoise.verify.audit import earlier
 from toolnoise.verify.audit.cache import Cache
+from toolnoise.verify.audit.hashing import Hashed
+from toolnoise.verify.signing import Verdict
 
 # The largest difference between the clocks of machines that share work, unless another is given.
 CLOCKS = timedelta(minutes=2)
@@ -34,6 +35,9 @@ ODD = (
     # What may not be opened.
     OSError,
 )
+
+# The verbs whose runs have their draws from here.
+DRAWN = tuple(verb for verb, step in steps.STEPS.items() if step.record.drawn)
 
 # A rule's findings: an artifact, by its name in statements, and what is wrong with it.
 Found = Iterator[tuple[str, str]]
@@ -80,7 +84,7 @@ class Evidence:
         """The jobs of the study by the name of their first output; none without a study.json."""
         if self.tree.study is None:
             return {}
-        return {job.outputs[0][0]: job for job in steps.jobs(self.tree.study)}
+        return {job.outputs[0][0]: job for job in earlier.jobs(self.tree, steps.jobs(self.tree.study))}
 
     def job(self, statement: Statement) -> Job | None:
         """The study's job that a statement belongs to, or None."""
@@ -126,7 +130,7 @@ class Evidence:
         """The facts of every readable run, and for the others why they cannot be read."""
         facts, damaged = [], []
         for stated in self.tree.statements:
-            if stated.statement.verb == "train":
+            if stated.statement.verb in DRAWN:
                 record = next((one.name for one in stated.statement.outputs if one.role == "record"), at(stated))
                 try:
                     one = self.run(record)

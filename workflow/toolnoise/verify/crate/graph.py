@@ -16,10 +16,10 @@ from urllib.parse import quote
 
 from toolnoise import steps
 from toolnoise.base.errors import BadInput
-from toolnoise.record import anonymous
 from toolnoise.record.statements import COMMIT, FOLDER, INPUT, SUFFIX, TYPE, UNKNOWN, Artifact, Statement
 from toolnoise.record.tree import Stated, Tree, shown
 from toolnoise.steps import STEPS
+from toolnoise.verify import anonymous
 from toolnoise.verify.crate.citation import Author, Credits
 from toolnoise.verify.crate.contents import PROGRAM, Content, Contents, in_memory
 from toolnoise.verify.crate.entities import README, Entity, Graph, references
@@ -290,7 +290,7 @@ def _run(graph: Graph, stated: tuple[Stated, ...], agents: list[str]) -> None:
             if needed.kind not in (INPUT, *PROGRAM, COMMIT):
                 graph.link(run, "object", _example(graph, WORKFLOW, "input", needed))
         for output in one.outputs:
-            if one.verb == "configure":
+            if one.verb == steps.CONFIGURE:
                 graph.link(run, "object", graph.known(output))
             elif (output.name, output.sha256) not in read:
                 graph.link(run, "result", _example(graph, WORKFLOW, "output", output))

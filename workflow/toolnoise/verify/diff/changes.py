@@ -17,6 +17,7 @@ import numpy as np
 from toolnoise.base.arrays import read_npy, read_npz
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import read_json, read_text, readable
+from toolnoise.measures.two_runs import as_bytes, bit_equal
 
 # Keys of records and indexes: the duration, the machine, and the epoch at which an interrupted run resumed.
 OCCASION = ("seconds", "observed", "resumed_after")
@@ -52,14 +53,6 @@ def compare(one: str | Path, other: str | Path) -> FileDifference:
         return _compared(one, other) or FileDifference(False, first=f"at byte {place}")
     except (BadInput, RecursionError):
         return FileDifference(False, first=f"at byte {place}")
-
-
-def holds_times(path: str | Path) -> bool:
-    """Whether a file contains times, so that digests cannot show whether a rebuild succeeded."""
-    path = Path(path)
-    if path.name == "history.csv":
-        return True
-    return path.suffix == ".json" and isinstance(about := read_json(path), dict) and "seconds" in about
 
 
 def changes(one: Any, other: Any, key: str = "") -> Iterator[Change]:
@@ -125,21 +118,12 @@ def _first_array(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> st
 def _first_element(one: np.ndarray, other: np.ndarray) -> str:
     if one.shape != other.shape or one.dtype != other.dtype:
         return f"{one.dtype} of shape {one.shape} and {other.dtype} of shape {other.shape}"
-    different = _bytes(one) != _bytes(other)
+    different = as_bytes(one) != as_bytes(other)
     if not different.any():
         return "in the header"
     differ = np.flatnonzero(different.reshape(one.size, -1).any(axis=1))
     place = tuple(int(index) for index in np.unravel_index(differ[0], one.shape))
     return f"at {place}: {one[place]} and {other[place]} ({len(differ)} of {one.size} differ)"
-
-
-def bit_equal(one: np.ndarray, other: np.ndarray) -> bool:
-    """Whether two arrays have the same bits: zeros have signs, and identical NaNs count as equal."""
-    return one.shape == other.shape and one.dtype == other.dtype and np.array_equal(_bytes(one), _bytes(other))
-
-
-def _bytes(array: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
 
 
 def _first_byte(one: Path, other: Path) -> int | None:

@@ -17,21 +17,22 @@ from toolnoise.base.progress import progress
 from toolnoise.base.standing import as_given
 from toolnoise.datasets import prepared
 from toolnoise.dumps import stacks
+from toolnoise.measures import two_runs
 from toolnoise.record import statements, tree
 from toolnoise.record.tree import Tree
 from toolnoise.stats.estimates import mean_t
+from toolnoise.steps import PAGE, STEPS
 from toolnoise.training import runs
 from toolnoise.training.runs import Run
-from toolnoise.verify.diff import changes, histories, origins
+from toolnoise.verify.diff import changes, origins
 
 RUN, CELL, TREE = "run", "cell", "results"
 WANTED = "two runs, two cells, two studies' results or two results folders"
 CELL_DEPTH = 4
+# The statements in a page, when one job wrote all of it.
+EARLIER = {(PAGE, "out-statements")}
 # The range of each metric of a pair, as in cross_tooling.csv.
 RANGES = {"churn": (0, 1), "l2_unit": (0, np.inf), "l2_raw": (0, np.inf), "accuracy_difference": (-1, 1)}
-# Jobs whose outcome is a time, or a page with times of runs or of writing; and outputs of others that contain times.
-TIMED = ("measure-speed", "profile", "show-cell", "write-page", "report")
-TIMED_OUTPUTS = {("measure", "out-identical"), ("measure", "out-convergence")}
 
 
 class Dump(NamedTuple):
@@ -90,7 +91,7 @@ def compare_runs(one: Path, other: Path, dumps: tuple[Dump, Dump]) -> dict[str, 
     """The differences between the runs in two folders; `dumps` are those of their cells."""
     pair = tuple(runs.read(folder / "run.json") for folder in (one, other))
     made_of = [origins.of_run(run.record, _statement(run.folder)) for run in pair]
-    parted = histories.parting(*pair)
+    parted = two_runs.parting(*pair)
     predictions = _predictions(pair, dumps)
     same = parted["weights_bit_equal"] and parted["history_equal"] and len(set(parted["status"])) == 1
     return {
@@ -139,7 +140,7 @@ def _predictions(pair: tuple[Run, Run], dumps: tuple[Dump, Dump]) -> dict[str, A
     labels = next((dump.labels for dump in dumps if dump.labels is not None), None)
     if labels is not None and len(labels) != len(layers[0]):
         return {"not_compared": f"they are for {len(layers[0])} examples, but the data set has {len(labels)}"}
-    return histories.flips(*layers, labels)
+    return two_runs.flips(*layers, labels)
 
 
 # Cells
@@ -264,10 +265,16 @@ def _timed(study: Tree) -> set[str]:
         for stated in study.statements:
             statement = stated.statement
             inputs = {study.inside(one.name) for one in statement.inputs}
-            whole = statement.verb in TIMED or inputs & timed
-            held = [one for one in statement.outputs if whole or (statement.verb, one.role) in TIMED_OUTPUTS]
+            held = [one for one in statement.outputs if inputs & timed or _has_times(statement.verb, one.role)]
             timed |= {path for one in held if (path := study.inside(one.name))}
     return timed
+
+
+def _has_times(verb: str, role: str) -> bool:
+    """Whether an output contains times; one that jobs of the verb no longer have does if all others do."""
+    writes = STEPS[verb].writes if verb in STEPS else {}
+    asked = [writes[role]] if role in writes else writes.values()
+    return (verb, role) in EARLIER or (bool(writes) and all(write.timed for write in asked))
 
 
 def _cell_names(study: Tree) -> list[str]:
@@ -302,7 +309,7 @@ def _made_from(one: Tree, other: Tree) -> dict[str, list[dict[str, Any]] | None]
         if path in other.producers:
             pair = producers[0].statement, other.producers[path][0].statement
             parts = origins.differences(*map(origins.of_statement, pair))
-            if pair[0].verb not in ("fetch", "prepare"):
+            if "entry" not in pair[0].parameters:
                 # The data of other jobs are outputs of earlier jobs.
                 parts["data"] = []
             found_of_jobs.append(parts)

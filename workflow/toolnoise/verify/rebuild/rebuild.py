@@ -24,14 +24,15 @@ from toolnoise.base.files import sha256
 from toolnoise.base.standing import as_given
 from toolnoise.datasets import fetching, sources
 from toolnoise.engines import environment, serving
+from toolnoise.measures import two_runs
 from toolnoise.record import recorder, repository
 from toolnoise.record.statements import LOCK, PACKAGE, SOURCE, Artifact, Statement
 from toolnoise.record.tree import shown
-from toolnoise.steps import STEPS, Step
+from toolnoise.steps import ROOT, STEPS, Step
 from toolnoise.study import environments
 from toolnoise.study.cells import Training
 from toolnoise.training.runs import read as read_run
-from toolnoise.verify.diff import changes, histories
+from toolnoise.verify.diff import changes
 from toolnoise.verify.rebuild import checkout, replay
 from toolnoise.verify.rebuild.sampling import Made
 
@@ -112,8 +113,10 @@ def _code(statement: Statement, scratch: Path) -> checkout.Code:
 
 def why_not(statement: Statement) -> str:
     """Why a job cannot be replayed on this machine, or on any; empty if it can."""
-    if statement.verb in UNREPEATABLE:
-        return UNREPEATABLE[statement.verb]
+    # In earlier results the job of the page wrote the audit's part, too.
+    shows_audit = any(one.role == "out-statements" for one in statement.outputs)
+    if why := UNREPEATABLE.get(ROOT if shows_audit else statement.verb):
+        return why
     if statement.verb not in STEPS:
         raise Lacking(f"no such verb here: {statement.verb!r}")
     spec = statement.parameters.get("spec")
@@ -138,7 +141,7 @@ def _files(step: Step, statement: Statement) -> dict[str, Any]:
     for one in (*statement.inputs, *statement.outputs):
         _place(one.name)
         by_role.setdefault(one.role, []).append(one.name)
-    given: dict[str, Any] = {name: ASIDE[name] for name in step.aside}
+    given: dict[str, Any] = {name: ASIDE[name] for name in step.work.aside}
     for option in (*step.reads, *step.writes):
         if option == "read":
             given[option] = [
@@ -210,7 +213,7 @@ def _made_again(made: Made, one: Artifact, scratch: Path, again: dict[str, Path]
 
 
 def _sources(statement: Statement) -> list[dict[str, Any]]:
-    return sources.sources(statement.parameters["entry"]) if statement.verb == "prepare" else []
+    return sources.sources(statement.parameters["entry"]) if "entry" in statement.parameters else []
 
 
 def _place(name: str) -> PurePosixPath:
@@ -262,7 +265,7 @@ def _perform(statement: Statement, given: dict[str, Any], folder: Path, scratch:
     path = os.pathsep.join(filter(None, (str(package), os.environ.get("PYTHONPATH"))))
     with log.open("wb") as output:
         # A training prints its progress after every epoch.
-        out = sys.stderr.fileno() if STEPS[statement.verb].place is Training else output
+        out = sys.stderr.fileno() if STEPS[statement.verb].where.place is Training else output
         variables = {**_variables(statement), "PYTHONPATH": path}
         done = subprocess.run(command, cwd=folder, env=variables, stdout=out, stderr=output)
     if done.returncode == 0:
@@ -338,11 +341,11 @@ def _output(made: Made, one: Artifact, again: Path) -> tuple[bool, str]:
 
 def _parted(made: Made, folder: Path) -> list[str]:
     """Where a training that differs first departed from the one here."""
-    if STEPS[made.statement.verb].place is not Training:
+    if STEPS[made.statement.verb].where.place is not Training:
         return []
     record = next(one.name for one in made.statement.outputs if one.role == "record")
     try:
-        parted = histories.parting(read_run(made.tree.root / str(made.tree.inside(record))), read_run(folder / record))
+        parted = two_runs.parting(read_run(made.tree.root / str(made.tree.inside(record))), read_run(folder / record))
     except BadInput as error:
         return [f"the histories cannot be compared: {error}"]
     initial = {True: "equal", False: "different", None: "unknown"}[parted["initial_equal"]]

@@ -21,7 +21,7 @@ def results_are_reproduced(evidence: Evidence) -> Found:
 
 def _is_cheap(made: Made) -> bool:
     verb = made.statement.verb
-    return verb in STEPS and STEPS[verb].place is not Training
+    return verb in STEPS and STEPS[verb].where.place is not Training
 
 
 RULE = rule(results_are_reproduced)

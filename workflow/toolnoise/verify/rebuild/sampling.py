@@ -10,6 +10,8 @@ from toolnoise.base.errors import BadInput
 from toolnoise.record import tree
 from toolnoise.record.statements import FOLDER, SUFFIX, Statement
 from toolnoise.record.tree import Tree, shown
+from toolnoise.steps import STEPS
+from toolnoise.study.cells import Shown
 
 WANTED = "a run, or any file under results that has a statement"
 # The first kinds of job in a sample, so that a small one covers each stage; others follow.
@@ -32,10 +34,11 @@ class Made(NamedTuple):
     def kind(self) -> str:
         """The kind of the job, for samples."""
         verb, parameters = self.statement.verb, self.statement.parameters
-        if verb == "render":
+        step = STEPS.get(verb)
+        if step and step.where.place is Shown:
             pictures = (".png", ".pdf", ".svg")
             return "picture" if any(one.name.endswith(pictures) for one in self.statement.outputs) else "table"
-        if verb == "train" and "impl" in str(parameters.get("spec", {}).get("variant", {}).get("varying")):
+        if step and step.record.drawn and "impl" in str(parameters.get("spec", {}).get("variant", {}).get("varying")):
             return "train with noise"
         return verb
 

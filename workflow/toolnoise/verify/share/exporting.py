@@ -9,17 +9,17 @@ from toolnoise import steps
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.progress import progress
-from toolnoise.record import statements, tree
-from toolnoise.record.signing import AllowedSigners
+from toolnoise.record import archive, statements, tree
+from toolnoise.record.archive import Member
 from toolnoise.record.statements import Artifact
 from toolnoise.record.tree import Tree
 from toolnoise.steps import Job
 from toolnoise.study import grid as studies
 from toolnoise.study import layout
 from toolnoise.study.study import Study
-from toolnoise.verify.share import archive, sharing, unsafe
-from toolnoise.verify.share.archive import Member
+from toolnoise.verify.share import sharing, unsafe
 from toolnoise.verify.share.sharing import Counts
+from toolnoise.verify.signing import AllowedSigners
 
 
 def export(
@@ -50,7 +50,11 @@ def export(
     contents = {sharing.statement_name(job): content for job, content in found.values()}
     read = {name for job, _ in found.values() for name, _ in job.inputs}
     for job in jobs:
-        if job.verb == sharing.DATA and job.outputs[0][0] in read and (content := _as_expected(here, job)) is not None:
+        if (
+            job.verb in sharing.STATED
+            and job.outputs[0][0] in read
+            and (content := _as_expected(here, job)) is not None
+        ):
             contents[sharing.statement_name(job)] = content
     if here.top:
         contents[here.named(here.top.path)] = _root(here.root / here.top.path)

@@ -22,18 +22,18 @@ from toolnoise.base import code_digest, faults, files, scratch, session
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
 from toolnoise.base.progress import progress
-from toolnoise.record import envelope, statements, tree
-from toolnoise.record.signing import AllowedSigners
+from toolnoise.record import archive, envelope, statements, tree
+from toolnoise.record.archive import Member
 from toolnoise.record.statements import CODE, COMMIT, RESOURCE, Artifact, Statement
-from toolnoise.record.tree import RESULTS, shown
+from toolnoise.record.tree import RESULTS, is_root, shown
 from toolnoise.steps import STEPS, Job
 from toolnoise.study import grid as studies
 from toolnoise.study import layout
 from toolnoise.study.study import Study
 from toolnoise.verify.audit.rules.replay import TooOld
-from toolnoise.verify.share import archive, sharing
-from toolnoise.verify.share.archive import Member
+from toolnoise.verify.share import sharing
 from toolnoise.verify.share.sharing import Counts
+from toolnoise.verify.signing import AllowedSigners
 
 SNAKEMAKE = Path(".snakemake")
 
@@ -137,13 +137,13 @@ class _Incoming:
         member = next(members, None)
         while member and member.name in jobs:
             job = jobs.pop(member.name)
-            largest = largest_root if job.verb == steps.ROOT else sharing.largest_statement(job)
+            largest = largest_root if job.verb in steps.ROOTS else sharing.largest_statement(job)
             if member.size > largest:
                 raise self._refusal(member.name, f"has {member.size} bytes", f"at most {largest}")
             content = b"".join(member.chunks)
             signed = envelope.unpack(content, f"{self.file}: {member.name}")
             statement = statements.opened(signed, f"{self.file}: {member.name}")
-            if job.verb == steps.ROOT:
+            if is_root(statement):
                 # Its page shows what was there, and is made anew here.
                 self.root = member.name, statement
                 self._write(member.name, [content])
@@ -156,7 +156,7 @@ class _Incoming:
             if sharing.travels(job):
                 self.coming[member.name] = Coming(job, statement, signed.sha256())
                 self._write(member.name, [content])
-            elif job.verb == sharing.DATA:
+            elif job.verb in sharing.STATED:
                 self._check_here(member.name, statement.outputs[0])
             else:
                 raise self._refusal(member.name, "can be made anywhere from runs", "results that are made on a tooling")
@@ -198,7 +198,7 @@ class _Incoming:
 
     def _check_code(self, name: str, one: Coming) -> None:
         job, parameters = STEPS[one.job.verb], one.job.parameters
-        here = code_digest.sources(*job.modules(parameters), files=job.files(parameters))
+        here = code_digest.sources(*job.modules(parameters), files=job.work.files(parameters))
         there = {read.name: read.sha256 for read in one.statement.dependencies if read.kind in (CODE, RESOURCE)}
         for file in sorted(here.keys() | there.keys()):
             if here.get(file) != there.get(file):

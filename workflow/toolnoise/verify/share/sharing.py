@@ -12,10 +12,10 @@ from toolnoise.steps import STEPS, Job
 
 # A run's statement has about 15 kB, that of a dump 300 bytes more for each file that it was made from.
 LARGEST_STATEMENT, AN_INPUT = 4 * 2**20, 2**10
-# What to call the files of such jobs; which are dumps; and the verb of which only the statements travel.
-NAMED = {verb: step.travels for verb, step in STEPS.items() if step.travels}
-DUMPS = tuple(verb for verb, step in STEPS.items() if step.record == "index")
-DATA = "prepare"
+# What to call the files of such jobs; which are dumps; and of which only the statements travel.
+NAMED = {verb: step.record.travels for verb, step in STEPS.items() if step.record.travels}
+DUMPS = tuple(verb for verb, step in STEPS.items() if step.record.option == "index")
+STATED = tuple(verb for verb, step in STEPS.items() if step.record.stated)
 # The sender's list of those who may sign: to be read, never to be trusted.
 SIGNERS, LARGEST_LIST = "allowed_signers", 2**20
 

@@ -13,11 +13,11 @@ from pathlib import Path
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
-from toolnoise.record import left_out, recorder, tree
+from toolnoise.record import archive, left_out, recorder, tree
+from toolnoise.record.archive import Member
 from toolnoise.record.statements import Artifact, Statement
 from toolnoise.record.tree import Tree
-from toolnoise.verify.share import archive, unsafe
-from toolnoise.verify.share.archive import Member
+from toolnoise.verify.share import unsafe
 
 
 def copy(results: str | Path, out: str | Path, no_credentials: Collection[str] = ()) -> tuple[int, int]:

@@ -18,13 +18,15 @@ from toolnoise.record.statements import (
     Artifact,
     Statement,
 )
-from toolnoise.steps import CONFIGURE, STEPS
+from toolnoise.steps import STEPS
+from toolnoise.study import layout
+from toolnoise.study.cells import Dataset, Training
 from toolnoise.verify.audit import beside
 from toolnoise.verify.audit.evidence import Evidence, Found, each
 from toolnoise.verify.audit.rules.origins import changed_since
 
-# The kinds of dependency at which a chain may end, and the verbs whose chains may end there.
-ENDS = {SOURCE: (CONFIGURE, "fetch", "prepare", "adopt-run"), PACKAGE: ("prepare",)}
+# The kinds of dependency at which a chain may end.
+ENDS = (SOURCE, PACKAGE)
 REPOSITORY = (CODE, RESOURCE, LOCK, COMMIT)
 
 
@@ -45,8 +47,8 @@ def inputs_are_the_jobs(evidence: Evidence, statement: Statement) -> Found:
     # Other code may define others, so this asks nothing of a stale result.
     job = evidence.job(statement)
     found = tuple((one.name, one.role) for one in statement.inputs)
-    # The order of the page's inputs does not matter.
-    same = sorted if job and job.verb == "report" else tuple
+    # Where the outcome cannot be made again, as of a report, the order does not matter.
+    same = sorted if job and STEPS[job.verb].unrepeatable else tuple
     if job and same(found) != same(job.inputs) and not changed_since(evidence, statement):
         other = sorted(set(found) ^ set(job.inputs))
         which = f"differs in {other[0][0]} ({other[0][1]})" if other else "has them in another order"
@@ -60,7 +62,7 @@ def chains_end_in_sources(evidence: Evidence, statement: Statement) -> Found:
     for one in statement.dependencies:
         if one.kind not in (INPUT, *ENDS, *REPOSITORY):
             yield name, f"was made from {one.name}, of unknown kind {one.kind!r}"
-        elif one.kind in ENDS and verb not in ENDS[one.kind]:
+        elif one.kind in ENDS and not _may_end(verb, one.kind):
             yield name, f"a {verb} job cannot be made from a {one.kind}, such as {one.name}"
         elif one.kind != INPUT and evidence.tree.inside(one.name) is not None:
             yield name, f"calls {one.name}, a result, a {one.kind}"
@@ -69,13 +71,20 @@ def chains_end_in_sources(evidence: Evidence, statement: Statement) -> Found:
         yield name, f"a {verb} job without inputs"
 
 
+def _may_end(verb: str, kind: str) -> bool:
+    outside = STEPS[verb].outside if verb in STEPS else None
+    return outside is not None and (kind == SOURCE or outside.packages)
+
+
 @each
 def data_is_the_declared(evidence: Evidence, statement: Statement) -> Found:
     """Data sets come from the files that the study declares, with the published and the recorded digests."""
     job, name = evidence.job(statement), statement.outputs[0].name
-    if job is not None and statement.verb == "adopt-run":
+    if job is None or STEPS[job.verb].outside is None:
+        return
+    if isinstance(job.place, Training):
         yield from _as_adopted(evidence, statement)
-    if job is None or statement.verb not in ("fetch", "prepare"):
+    if not isinstance(job.place, Dataset):
         return
     entry = job.parameters["entry"]
     declared, stated = sources.sources(entry), _of(statement, SOURCE)
@@ -90,7 +99,7 @@ def data_is_the_declared(evidence: Evidence, statement: Statement) -> Found:
             yield name, f"comes from a {one.name} that differs from the published one"
     yield from _as_fetched(evidence, statement, stated)
     embedded, packages = sources.bundled(entry), _of(statement, PACKAGE)
-    if statement.verb == "prepare" and [one.name for one in packages] != ([embedded[1]] if embedded else []):
+    if STEPS[job.verb].outside.packages and [one.name for one in packages] != ([embedded[1]] if embedded else []):
         yield name, f"comes from {', '.join(one.name for one in packages) or 'no package'}"
     for one in packages:
         if embedded and one.uri == _uri(embedded[0]) and one.sha256 != _installed(*embedded):
@@ -134,10 +143,11 @@ def _as_fetched(evidence: Evidence, statement: Statement, stated: list[Artifact]
     """The prepared data and the record of fetching name the files that were fetched."""
     if not stated:
         return
-    record = statement.outputs[0].name if statement.verb == "fetch" else _record_of(evidence, statement)
+    dataset = statement.parameters["dataset"]
+    record = layout.SOURCES.format(study=evidence.tree.study.name, dataset=dataset)
     pairs = zip(sources.sources(statement.parameters["entry"]), stated, strict=True)
     fetched = [_fetched(source, one) for source, one in pairs]
-    if evidence.record(record) != {"dataset": statement.parameters["dataset"], "sources": fetched}:
+    if evidence.record(record) != {"dataset": dataset, "sources": fetched}:
         yield statement.outputs[0].name, f"comes from other files than {record} lists"
 
 
@@ -145,15 +155,6 @@ def _fetched(source: sources.Source, one: Artifact) -> dict[str, Any]:
     """A file's entry in the record of fetching."""
     known = {key: source[key] for key in ("url", "page", "checksum") if source.get(key) not in (None, NOT_CHECKED)}
     return {"path": str(Path(source["path"])), "bytes": one.size, "sha256": one.sha256, **known}
-
-
-def _record_of(evidence: Evidence, statement: Statement) -> str:
-    dataset = statement.parameters["dataset"]
-    return next(
-        job.outputs[0][0]
-        for job in evidence.jobs.values()
-        if job.verb == "fetch" and job.parameters["dataset"] == dataset
-    )
 
 
 def _of(statement: Statement, kind: str) -> list[Artifact]:

@@ -3,6 +3,7 @@
 from toolnoise.record.statements import Statement, path_for
 from toolnoise.record.tree import CHECKPOINTS, Stated
 from toolnoise.study import layout
+from toolnoise.study.cells import Shown
 from toolnoise.verify.audit.evidence import Evidence, Found, at, each, guarded
 from toolnoise.verify.audit.rules.origins import changed_since
 
@@ -105,7 +106,7 @@ def study_is_complete(evidence: Evidence) -> Found:
     shown = _shown(evidence)
     for job in evidence.jobs.values():
         for name, _ in job.outputs:
-            unknown = job.verb == "render" and shown is not None and name not in shown
+            unknown = isinstance(job.place, Shown) and shown is not None and name not in shown
             if job.needed and tree.lacks(tree.inside(name)) and not unknown:
                 yield name, "is missing"
 

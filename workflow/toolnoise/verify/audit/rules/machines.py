@@ -14,7 +14,7 @@ from toolnoise.verify.audit.evidence import Evidence, Found, each
 def hardware_is_the_declared(_evidence: Evidence, statement: Statement) -> Found:
     """The observed device, precision, instruction set, threads, kernels and determinism are those declared."""
     spec = statement.parameters.get("spec")
-    if spec is None or not STEPS[statement.verb].tooling:
+    if spec is None or not STEPS[statement.verb].needs.tooling:
         return
     for what in _differs(spec["hardware"], spec["variant"]["varying"], statement.observed):
         yield statement.outputs[0].name, f"{what}; declared: {spec['hardware']['name']}"

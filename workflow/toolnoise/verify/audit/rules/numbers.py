@@ -12,7 +12,9 @@ from toolnoise.base import arrays
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import readable
 from toolnoise.datasets import prepared
-from toolnoise.steps import Job
+from toolnoise.steps import STEPS, Job, writing
+from toolnoise.study import layout
+from toolnoise.study.cells import Metric
 from toolnoise.training import runs
 from toolnoise.verify.audit.evidence import Evidence, Found, guarded
 
@@ -23,7 +25,7 @@ BORDERLINE = 1 / 1000
 def collected_are_their_parts(evidence: Evidence) -> Found:
     """Every metric file of the whole study has the rows of its parts, in their order, and no others."""
     for name, job in evidence.jobs.items():
-        if job.verb == "collect" and evidence.tree.inside(name) in evidence.tree.files:
+        if isinstance(job.place, Metric) and evidence.tree.inside(name) in evidence.tree.files:
             yield from guarded(name, lambda name=name, job=job: _collected(evidence, name, job))
 
 
@@ -31,7 +33,9 @@ def accuracies_are_the_logits(evidence: Evidence) -> Found:
     """The last accuracy in the history of every run is that of its logits."""
     there = evidence.tree.files
     for name, job in evidence.jobs.items():
-        needs = [one for one, _ in (*job.inputs, *job.outputs)] if job.verb == "predict" else []
+        # What a training program left has no accuracies of its own.
+        predicts = job.verb in writing(layout.LOGITS) and STEPS[job.verb].needs.tooling
+        needs = [one for one, _ in (*job.inputs, *job.outputs)] if predicts else []
         # What is left out of a slim copy is named in the verdict, what is missing under other rules.
         if needs and all(evidence.tree.inside(one) in there for one in needs):
             yield from guarded(name, lambda name=name, job=job: _accuracies(evidence, name, job))

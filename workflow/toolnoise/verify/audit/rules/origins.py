@@ -62,7 +62,7 @@ def code_is_whole(evidence: Evidence, statement: Statement) -> Found:
         verb = STEPS[job.verb]
         stated = tuple(one.name for one, _ in standings if one.kind == CODE)
         modules = (*verb.modules(job.parameters), *_imported(stated, evidence.tree.root))
-        wanted = _in_repository(tuple(filter(_is_packages, modules)), verb.files(job.parameters))
+        wanted = _in_repository(tuple(filter(_is_packages, modules)), verb.work.files(job.parameters))
         missing = wanted - set(_names_here(statement, evidence.tree.root))
         if missing:
             yield statement.outputs[0].name, f"does not state that it was made by {', '.join(sorted(missing)[:3])}"

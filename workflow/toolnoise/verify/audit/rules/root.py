@@ -1,8 +1,8 @@
-"""Rules about the root: the statement of the page, which has the digest of every other statement of the study.
+"""Rules about the root: the statement of the audit's part of the page, which has the digest of every other statement.
 
-The page is made last, from everything. So one digest, or one signature, stands for all statements, and a change
-anywhere in one of them is found. A job that the page does not wait for (a report, a measured speed) may be performed
-again later: its new statement is not under the root until the page is made again. The audit says so without a finding.
+It is made last, after everything. So one digest, or one signature, stands for all statements, and a change anywhere in
+one of them is found. A job that it does not wait for (a report, a measured speed) may be performed again later: its new
+statement is not under the root until that part is made again. The audit says so without a finding.
 """
 
 from collections.abc import Iterator
@@ -23,16 +23,16 @@ class Unnamed(NamedTuple):
 
 
 def statements_are_the_roots(evidence: Evidence) -> Found:
-    """Every statement has the digest that the root, the statement of the page, has of it."""
+    """Each statement has the digest that the root, which is the statement of the page's audit, records for it."""
     yield from ((one.artifact, one.what) for one in _unnamed(evidence) if not one.ordinary)
 
 
 def root_is_signed(evidence: Evidence) -> Found:
-    """The root has a signature by the required key, and names every statement as it is."""
+    """The root is signed with the required key, and the digest that it records for each statement is right."""
     root = evidence.tree.top
     if root is None:
         yield (
-            layout.PAGE.format(study=evidence.tree.name),
+            layout.AUDITED.format(study=evidence.tree.name),
             "has no statement that names the others",
         )
         return
@@ -49,7 +49,8 @@ def lines(evidence: Evidence) -> Iterator[str]:
     if root is None:
         yield f"{name}: no chain: there is no statement of a page that names the digests of the others"
         return
-    yield f"{name}: root {root.sha256} (the statement of the page; it names {len(root.statement.chain or {})} others)"
+    shown, named = evidence.tree.inside(at(root)), len(root.statement.chain or {})
+    yield f"{name}: root {root.sha256} (the statement of {shown}; it names {named} others)"
     late = [one.artifact for one in _unnamed(evidence) if one.ordinary]
     if late:
         more = " and more" if len(late) > 3 else ""
@@ -76,5 +77,5 @@ def _unnamed(evidence: Evidence) -> Iterator[Unnamed]:
 
 
 def _comes_before(job: Job | None) -> bool:
-    """Whether the page waits for the job. For the study itself it does not: a change may concern no job."""
+    """Whether the root waits for the job. For the study itself it does not: a change may concern no job."""
     return job is not None and job.needed and job.verb != CONFIGURE

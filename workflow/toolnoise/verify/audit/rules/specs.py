@@ -4,7 +4,7 @@ from toolnoise import streams
 from toolnoise.base.noise_sources import DRAW, OPTIONAL, draws
 from toolnoise.record.statements import Statement
 from toolnoise.steps import STEPS, outputs
-from toolnoise.study.cells import MODES
+from toolnoise.study.cells import MODES, Profile
 from toolnoise.study.variants import Variant, variant
 from toolnoise.verify.audit.evidence import Evidence, Found, differences, each
 
@@ -13,7 +13,9 @@ from toolnoise.verify.audit.evidence import Evidence, Found, differences, each
 def path_says_the_spec(evidence: Evidence, statement: Statement) -> Found:
     """The outputs of a statement are those of its verb, at the paths that follow from its parameters."""
     found = tuple((one.name, one.role) for one in statement.outputs)
-    wanted = outputs(statement.verb, statement.parameters, evidence.tree.name)
+    job = evidence.job(statement)
+    as_planned = job is not None and job.parameters == statement.parameters
+    wanted = job.outputs if as_planned else outputs(statement.verb, statement.parameters, evidence.tree.name)
     if found != wanted:
         other = next((one for one in found if one not in wanted), found[0])
         yield other[0], f"does not follow from its parameters: {', '.join(name for name, _ in wanted)}"
@@ -22,7 +24,7 @@ def path_says_the_spec(evidence: Evidence, statement: Statement) -> Found:
 @each
 def records_agree(evidence: Evidence, statement: Statement) -> Found:
     """The record of a result has the spec and the observations in its statement."""
-    role = STEPS[statement.verb].record if statement.verb in STEPS else ""
+    role = STEPS[statement.verb].record.option if statement.verb in STEPS else ""
     name = next((one.name for one in statement.outputs if one.role == role), None)
     if not role or name is None:
         return
@@ -65,7 +67,8 @@ def keys_follow(_evidence: Evidence, statement: Statement) -> Found:
         return
     spec, name = statement.parameters["spec"], statement.outputs[0].name
     given = spec["variant"]
-    known = Variant(MODES[given["name"]]) if statement.verb == "profile" else variant(given["name"])
+    of_mode = statement.verb in STEPS and STEPS[statement.verb].where.place is Profile
+    known = Variant(MODES[given["name"]]) if of_mode else variant(given["name"])
     if known is None:
         yield name, f"there is no variant {given['name']!r}"
         return

@@ -24,7 +24,7 @@ def times_are_possible(evidence: Evidence, statement: Statement) -> Found:
     for one in statement.inputs:
         made = evidence.tree.producer(one.name)
         # Runs from another cluster lie beside data that was prepared here, perhaps later.
-        elsewhere = made and made.statement.verb in ("prepare", "gather-labels") and STEPS[statement.verb].travels
+        elsewhere = one.role == "data" and STEPS[statement.verb].record.travels
         if made and not elsewhere and made.statement.finished > statement.started + evidence.skew:
             behind, other = made.statement.finished - statement.started, _host(made.statement)
             why = _set_back(host, behind)

@@ -1,0 +1,57 @@
+"""How large the house is: lines of rooms, of the kernel and of all, tracked files, words of docs.
+
+The kernel is the package without the rooms and the packages that stand beside it.
+`--limit N` fails if the kernel has more than N lines.
+
+    python bench/house.py --limit 20000
+"""
+
+import argparse
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+from toolnoise.base.program import NAME, ROOT
+
+BESIDE = ("analyses", "checking", "comparison", "verify", "snakemake_logger_plugin_toolnoise", "toolnoise_warm")
+PACKAGES = (NAME, *(f"workflow/{name}" for name in BESIDE[-2:]))
+CODE = (".py", ".js", ".css", ".html")
+
+
+def tracked():
+    """The tracked files that are here, as paths in the repository."""
+    listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], capture_output=True, text=True, check=True)
+    return [Path(name) for name in listed.stdout.split("\0") if (ROOT / name).is_file()]
+
+
+def rooms(files):
+    """The lines of each room; modules that lie in none have the room ``."""
+    lines = Counter()
+    for path in files:
+        package = next((package for package in PACKAGES if path.is_relative_to(package)), None)
+        if package and path.suffix in CODE:
+            room, *rest = path.relative_to(package).parts if package == NAME else path.parts[1:]
+            lines[room if rest else ""] += len((ROOT / path).read_bytes().splitlines())
+    return lines
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--limit", type=int, help="the lines that the kernel may have")
+    limit = parser.parse_args().limit
+    files = tracked()
+    lines = rooms(files)
+    for room, count in lines.most_common():
+        print(f"{count:6,}  {room or 'no room'}{' (beside the kernel)' if room in BESIDE else ''}")
+    kernel = sum(count for room, count in lines.items() if room not in BESIDE)
+    docs = [path for path in files if path.suffix == ".md" and (path.parts[0] == "docs" or path.name == "README.md")]
+    words = sum(len((ROOT / path).read_text("utf-8").split()) for path in docs)
+    print(f"{kernel:6,}  the kernel\n{lines.total():6,}  all\n{len(files):6,}  tracked files")
+    print(f"{words:6,}  words in {len(docs)} pages of docs")
+    if limit is not None and kernel > limit:
+        sys.exit(f"the kernel has {kernel:,} lines, and may have {limit:,}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,272 @@
+"""The small finished study whose files and commands fuzz.py changes: made by the program itself, in one folder.
+
+It has a part of each kind: two frameworks, a model and data of its own, programs of others, runs that were adopted, an
+atlas, remedies, layers, recorded steps, overhead, a checkpoint, and besides files that no study made: predictions,
+archives, keys.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from toolnoise.base import arrays, program
+from toolnoise.study import grid
+from toolnoise.study.cells import Training
+
+sys.path.append(str(program.ROOT / "bench"))
+
+import jobs
+
+EXAMPLES, CLASSES = 24, 4
+BUILDER = """
+import keras
+
+
+def small(input_shape, classes, width=4):
+    image = keras.Input(input_shape)
+    hidden = keras.layers.Dense(width, activation="relu")(keras.layers.Flatten()(image))
+    return keras.Model(image, keras.layers.Dense(classes)(hidden))
+"""
+# A training program that leaves what lies in a folder, so that the fuzzer can change what it leaves.
+PROGRAM = "sh -c 'cp -r left/$0/. \"$1\"' {} {{out}}"
+FORMATS = {"mnist": "mnist", "cifar-10": "cifar", "celeba": "celeba", "image-folder": "image-folder"}
+
+
+def block(model: str, dataset: str, hardware: str, *variants: str, **further: object) -> dict:
+    """A block of the study's grid."""
+    task = {"models": [model], "datasets": [dataset], "hardware": [hardware], "variants": list(variants)}
+    return task | {"recipe": "short", "seeds": 2} | further
+
+
+def programmed(model: str, dataset: str = "outcome") -> dict:
+    """A block of a training program."""
+    made = block(model, dataset, "command", "control")
+    del made["recipe"]
+    return made
+
+
+STUDY = {
+    "study": "fuzz",
+    "models": {
+        "own": {"builder": "networks:small", "options": {"width": 3}},
+        "scores": {"command": PROGRAM.format("scores"), "sources": ["init"]},
+        "classes": {"command": PROGRAM.format("classes"), "sources": ["init"], "outcome": "classes"},
+        "numbers": {"command": PROGRAM.format("numbers"), "sources": ["init"], "outcome": "values"},
+        "metric": {"command": PROGRAM.format("metric"), "sources": ["init"], "outcome": "metric"},
+    },
+    "datasets": {
+        "mine": {"reader": "npz", "path": "mine.npz"},
+        "folder": {"reader": "npy", "path": "folder", "streamed": True},
+        "targets": {"reader": "outcome"},
+        "nothing": {"reader": "outcome"},
+        "faces": {"train_examples": 40, "test_examples": 24, "image_size": 8},
+    },
+    "recipes": {
+        "short": {"epochs": 2, "batch_size": 16, "learning_rate": 0.01, "schedule": "cosine", "cycles": 2}
+        | {"record_steps": True, "crop": 1}
+    },
+    "grid": [
+        block("linear", "mine", "cpu", "control", remedies=["flip"], layers=6),
+        block("linear", "mine", "cpu", "algo", "algo_impl"),
+        block("linear", "mine", "cpu-jax", "control"),
+        block("linear", "folder", "cpu", "control"),
+        block("linear", "faces", "cpu", "control"),
+        block("own", "mine", "cpu", "control"),
+        block("hidden", "mine", "cpu", "algo", atlas=True),
+        block("hidden", "mine", "cpu-eigen", "algo", atlas=True),
+        programmed("scores"),
+        programmed("classes"),
+        programmed("numbers", "targets"),
+        programmed("metric", "nothing"),
+    ],
+    "overhead": {"models": ["linear"], "hardware": ["cpu"], "batch_size": 4, "image_size": 8, "classes": 4}
+    | {"warmup": 1, "steps": 1, "repeats": 1},
+    "figures": ["table2", "noise_by_source", "claims", "per_class"],
+}
+# A second study, of few jobs: all of it is made again in seconds.
+FEW = {
+    "study": "few",
+    "datasets": {"mine": STUDY["datasets"]["mine"]},
+    "recipes": STUDY["recipes"],
+    "grid": [block("linear", "mine", "cpu", "control")],
+    "figures": [],
+}
+# Data in official formats: prepared by the fuzzer, trained on by nobody.
+DATA = {
+    "study": "formats",
+    "grid": [block("linear", name, "cpu", "control") for name in FORMATS],
+    "recipes": {"short": {"epochs": 1, "batch_size": 4, "learning_rate": 0.01}},
+    "figures": [],
+}
+ENTRIES = {
+    "mnist": {
+        "reader": "mnist",
+        "files": {
+            f"{part}_{what}": {"path": f"raw/{file}-{what}-{kind}-ubyte.gz"}
+            for part, file in (("train", "train"), ("test", "t10k"))
+            for what, kind in (("images", "idx3"), ("labels", "idx1"))
+        },
+    },
+    "cifar-10": {"reader": "cifar", "path": "raw/cifar-10-binary.tar.gz"},
+    "celeba": {
+        "reader": "celeba",
+        "files": {
+            "images": {"path": "raw/img_align_celeba.zip"},
+            "attributes": {"path": "raw/list_attr_celeba.txt"},
+            "partition": {"path": "raw/list_eval_partition.txt"},
+        },
+        "image_size": 8,
+        "target": "Blond_Hair",
+        "groups": {"Male": "Male", "Female": "not Male"},
+    },
+    "image-folder": {"reader": "image-folder", "path": "raw/pictures.tar", "image_size": 8},
+}
+# Trains like the verb, and ends after the first epoch, when it has a checkpoint.
+INTERRUPTED = """
+import math, os, sys
+from toolnoise import cli
+from toolnoise.training.checkpoints import Checkpoints
+
+write = Checkpoints.write
+
+
+def interrupted(self, progress):
+    if progress().rows:
+        self.last = -math.inf
+        write(self, progress)
+        os._exit(0)
+
+
+Checkpoints.write = interrupted
+cli.main(sys.argv[1:])
+"""
+CHECKPOINT = "checkpoint.npz"
+# The run that it is of.
+RESUMED = Training("linear", "mine", "cpu", "control", 1)
+
+
+def _images(count: int) -> dict[str, np.ndarray]:
+    draw = np.random.default_rng(1)
+    return {
+        f"{part}_{what}": draw.integers(0, 256, (count, 8, 8, 1), np.uint8)
+        if what == "images"
+        else np.arange(count) % CLASSES
+        for part in ("train", "test")
+        for what in ("images", "labels")
+    }
+
+
+def _foreign(folder: Path) -> None:
+    """Files of others: predictions to compare and to adopt, labels, what programs leave."""
+    draw = np.random.default_rng(2)
+    labels = np.arange(EXAMPLES) % CLASSES
+    runs = (2 * np.eye(CLASSES)[labels] + draw.normal(size=(2, 4, EXAMPLES, CLASSES))).astype(np.float32)
+    np.save(folder / "y.npy", labels)
+    np.save(folder / "values.npy", runs[0, 0, :, 1])
+    (folder / "values").mkdir()
+    for arm, stack in zip("ab", runs, strict=True):
+        np.save(folder / f"{arm}.npy", stack)
+        np.savez(folder / f"{arm}.npz", logits=stack)
+        np.savetxt(folder / f"{arm}.csv", stack.argmax(2), delimiter=",", fmt="%d")
+        lines = [
+            f"{seed},{example},{'abcd'[run.argmax()]},{'abcd'[label]}"
+            for seed, of in enumerate(stack)
+            for example, (run, label) in enumerate(zip(of, labels, strict=True))
+        ]
+        (folder / f"{arm}-named.csv").write_text("\n".join(["seed,id,pred,label", *lines]) + "\n")
+        names = ",".join(f"correct_seed{seed}" for seed in range(len(stack)))
+        right = (stack.argmax(2) == labels).T
+        np.savetxt(folder / f"{arm}-right.csv", right, delimiter=",", fmt="%d", header=names, comments="")
+        for seed, run in enumerate(stack, 1):
+            (folder / f"found/{arm}").mkdir(parents=True, exist_ok=True)
+            np.save(folder / f"found/{arm}/seed{seed}.npy", run)
+            np.save(folder / f"values/{arm}-{seed}.npy", run[:, 0])
+    rows = [f"found/{arm}/seed{seed}.npy,{arm},{seed},0.{seed}" for arm in "ab" for seed in range(1, 5)]
+    (folder / "found.csv").write_text("\n".join(["file,arm,seed,score", *rows]) + "\n")
+    left = {
+        "scores": {"logits": runs[0, 0], "labels": labels},
+        "classes": {"predictions": runs[0, 0].argmax(1), "labels": labels},
+        "numbers": {"predictions": runs[0, 0, :, 0], "labels": runs[0, 1, :, 0]},
+        "metric": {},
+    }
+    for name, outcome in left.items():
+        (folder / "left" / name).mkdir(parents=True)
+        for file, array in outcome.items():
+            np.save(folder / f"left/{name}/{file}.npy", array)
+        np.savez(folder / f"left/{name}/weights.npz", dense=np.arange(6, dtype=np.float32))
+        (folder / f"left/{name}/history.csv").write_text("epoch,loss\n1,0.5\n2,0.25\n")
+    np.savez(folder / "left/scores/groups.npz", odd=labels % 2 == 1)
+    (folder / "left/metric/metric.json").write_text('{"score": 0.5, "other": 1}\n')
+
+
+def make(folder: Path) -> None:
+    """Make the study, or leave it if it is whole."""
+    if (folder / "made").exists():
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    arrays.write_npz(folder / "mine.npz", _images(EXAMPLES))
+    (folder / "folder").mkdir()
+    for name, array in _images(EXAMPLES).items():
+        np.save(folder / f"folder/{name}.npy", array)
+    (folder / "networks.py").write_text(BUILDER)
+    (folder / "empty").mkdir()
+    (folder / "null").symlink_to("/dev/null")
+    (folder / "own").mkdir()
+    (folder / "own/model.py").write_text(BUILDER)
+    _foreign(folder)
+    for name in FORMATS:
+        _do(folder, "toolnoise", "synthesise", "--format", name, "--examples", "40", "--out", "raw")
+    _do(folder, "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "fuzz", "-f", "key")
+    words = (folder / "key.pub").read_text().split()
+    (folder / "signers").write_text(f"fuzz {words[0]} {words[1]}\n")
+    _do(folder, "toolnoise", "adopt", "found/{arm}/seed{seed}.npy", "--labels", "y.npy", "--name", "taken")
+    taken = yaml.safe_load((folder / "taken.yaml").read_text())
+    whole = STUDY | {"models": STUDY["models"] | taken["models"], "grid": STUDY["grid"] + taken["grid"]}
+    (folder / "study.yaml").write_text(yaml.safe_dump(whole, sort_keys=False))
+    (folder / "formats.yaml").write_text(yaml.safe_dump(DATA | {"datasets": ENTRIES}, sort_keys=False))
+    snakemake = (sys.executable, "-m", "snakemake", "--snakefile", str(program.snakefile()), "--cores", "2")
+    _do(folder, *snakemake, "all", "speed", "--configfile", "study.yaml")
+    (folder / "few.yaml").write_text(yaml.safe_dump(FEW, sort_keys=False))
+    _do(folder, *snakemake, "all", "--configfile", "few.yaml")
+    shutil.rmtree(folder / ".snakemake", ignore_errors=True)
+    _do(folder, "toolnoise", "export", "results/fuzz", "--out", "fuzz.tar.gz")
+    with tempfile.TemporaryDirectory() as scratch:
+        shutil.copytree(folder / "results/few", Path(scratch) / "results/few")
+        _do(folder, "toolnoise", "sign", f"{scratch}/results/few", "--key", "key", "--root")
+        _do(folder, "toolnoise", "export", f"{scratch}/results/few", "--out", "signed.tar.gz")
+    # The same studies at another site, that has prepared their data.
+    for study, other in (("fuzz", "elsewhere"), ("few", "few-elsewhere")):
+        for name in ("data", "statements/data"):
+            shutil.copytree(folder / "results" / study / name, folder / other / name)
+        shutil.copyfile(folder / "results" / study / "study.json", folder / other / "study.json")
+    _interrupt(folder)
+    (folder / "program/resources").mkdir(parents=True)
+    for path in program.path_of("resources").glob("*.yaml"):
+        shutil.copyfile(path, folder / "program/resources" / path.name)
+    (folder / "made").touch()
+
+
+def _interrupt(folder: Path) -> None:
+    """Leave the checkpoint of a run that was killed, outside of the results: there the run is finished."""
+    with tempfile.TemporaryDirectory() as scratch:
+        elsewhere = Path(scratch) / "here"
+        shutil.copytree(folder, elsewhere, symlinks=True)
+        study = grid.load(elsewhere / "results/fuzz/study.json")
+        words = jobs.words(study, "results/fuzz/study.json", "train", RESUMED, CHECKPOINT)
+        _do(elsewhere, sys.executable, "-c", INTERRUPTED, *words)
+        shutil.copyfile(elsewhere / CHECKPOINT, folder / CHECKPOINT)
+
+
+def _do(folder: Path, *command: str) -> None:
+    print(f"making the study: {' '.join(command[-4:])[-100:]}", flush=True)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=os.environ | {"PATH": path})
+    if done.returncode:
+        sys.exit(f"{' '.join(command)}: {done.returncode}\n{done.stdout}{done.stderr}")

@@ -1,0 +1,142 @@
+"""Outcomes are compared bit for bit, and what differs is put in numbers; the difference speaks for causes."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from toolnoise.checking import diagnosis, differences
+from toolnoise.checking.causes import LIKELY, POSSIBLE, SURE, Suspect
+from toolnoise.checking.outcome import History, Outcome
+
+LABELS = np.array([0, 1, 2, 1])
+WHOLE = Outcome(
+    Path(),
+    np.eye(3, dtype=np.float32)[LABELS],
+    None,
+    None,
+    LABELS,
+    {"a": np.zeros(2), "b": np.ones(3)},
+    History(["epoch", "loss", "time"], [["0", "1", "7"], ["1", "0.5", "8"]]),
+    {},
+)
+
+
+def between(**changes):
+    return differences.between(WHOLE, WHOLE._replace(**changes))
+
+
+def history(*rows):
+    return History(["epoch", "loss", "time"], [list(row) for row in rows])
+
+
+def test_equal_outcomes_differ_in_nothing_and_times_do_not_count():
+    same = between(history=history("017", "1 9")._replace(rows=[["0", "1", "9"], ["1", "0.5", "9"]]))
+    assert (same.files, same.changed, same.examples, same.largest) == ([], 0, 4, 0)
+    assert (same.tensors, same.epoch, same.column, same.started_equal, same.reordered) == ([], None, None, True, False)
+    assert differences.timed(WHOLE.history) == ["time"]
+
+
+@pytest.mark.parametrize(
+    "column", ["seconds", "epoch_time", "samples/s", "duration", "per_second_images", "train time (s)"]
+)
+def test_columns_of_times_are_known_by_their_names(column):
+    assert differences.TIMED.search(column)
+
+
+@pytest.mark.parametrize("column", ["loss", "accuracy", "lr", "timestep_loss", "losses", "updates", "beta_2"])
+def test_other_columns_are_compared(column):
+    assert not differences.TIMED.search(column)
+
+
+def test_one_bit_is_a_difference():
+    logits = WHOLE.logits.copy()
+    logits[0, 1] = -0.0
+    found = between(logits=logits)
+    assert (found.files, found.changed, found.largest) == (["logits.npy"], 0, 0)
+    assert between(weights={"a": np.zeros(2), "b": np.ones(3) + 1e-16 * 3}).tensors == ["b"]
+    assert between(weights={"a": np.zeros(2, np.float32), "b": np.ones(3)}).tensors == ["a"]
+
+
+def test_differences_are_counted():
+    logits = WHOLE.logits.copy()
+    logits[0] = [0, 0, 3]
+    found = between(logits=logits, weights={"a": np.zeros(2), "c": np.ones(3)}, groups={"odd": LABELS > 1})
+    assert found.files == ["logits.npy", "weights", "groups.npz"]
+    assert (found.changed, found.examples, found.largest) == (1, 4, 3)
+    assert (found.tensors, found.n_tensors) == (["b", "c"], 3)
+
+
+def test_the_first_epoch_and_column_are_found():
+    assert between(history=history(["0", "2", "7"]))[7:10] == (0, "loss", False)
+    assert between(history=history(["0", "1", "7"], ["1", "0.4", "8"]))[7:10] == (1, "loss", True)
+    assert between(history=history(["0", "1", "7"]))[7:10] == (1, "epoch", True)
+    assert between(history=None)[7:10] == (None, "epoch", None)
+    assert between(history=History(["epoch", "mine"], []))[7:9] == (None, "loss")
+
+
+def test_the_same_examples_in_another_order_are_known():
+    order = [3, 0, 1, 2]
+    assert between(logits=WHOLE.logits[order], labels=LABELS[order]).reordered
+    assert not between(logits=WHOLE.logits[order] + 1, labels=LABELS[order]).reordered
+    assert not between(logits=WHOLE.logits[order]).reordered
+
+
+def test_metrics_and_values_are_compared():
+    metric = WHOLE._replace(logits=None, labels=None, metric={"loss": 1.0, "f1": 0.5})
+    found = differences.between(metric, metric._replace(metric={"loss": 2.0}))
+    assert found.files == ["metric.json"]
+    assert (found.metrics, found.examples) == ({"loss": (1.0, 2.0), "f1": (0.5, None)}, None)
+    values = WHOLE._replace(logits=None, predictions=np.array([1.0, 2, 3, 4]))
+    found = differences.between(values, values._replace(predictions=np.array([1.0, 2, 3, 6])))
+    assert (found.files, found.changed, found.largest) == (["predictions.npy"], 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("changes", "phase"),
+    [
+        ({"history": history(["0", "2", "7"])}, "start"),
+        ({"history": history(["0", "1", "7"], ["1", "2", "8"])}, "training"),
+        ({"logits": WHOLE.logits + 1}, "evaluation"),
+        ({"logits": WHOLE.logits[::-1], "labels": LABELS[::-1]}, "order of examples"),
+        ({"weights": None, "history": None, "logits": WHOLE.logits + 1}, None),
+    ],
+)
+def test_the_outcome_shows_when_runs_parted(changes, phase):
+    before = WHOLE._replace(weights=None, history=None) if phase is None else WHOLE
+    assert diagnosis.phase(differences.between(before, WHOLE._replace(**changes))) == phase
+
+
+def places(**weights):
+    return [Suspect(cause, "train.py", 1, "", weight) for cause, weight in weights.items()]
+
+
+def order(found, hash_seed=None, **changes):
+    why = diagnosis.diagnose(found, between(**changes), hash_seed)
+    return [one.cause for one in why.likely], [one.cause for one in why.possible]
+
+
+def test_a_difference_at_the_start_is_no_matter_of_the_order_of_examples():
+    found = places(loader=SURE, torch=POSSIBLE, numpy=LIKELY)
+    assert order(found, history=history(["0", "2", "7"])) == (["torch", "numpy"], ["loader"])
+    assert order(found, history=history(["0", "1", "7"], ["1", "2", "8"])) == (["loader", "numpy"], ["torch"])
+
+
+def test_equal_weights_leave_the_evaluation():
+    found = places(evaluation=POSSIBLE, torch=SURE)
+    assert order(found, logits=WHOLE.logits + 1) == (["evaluation"], ["torch"])
+
+
+def test_an_experiment_counts_for_more_than_any_text():
+    found = places(numpy=SURE, set=LIKELY, hash=LIKELY)
+    changed = {"logits": WHOLE.logits + 1, "weights": None}
+    assert order(found, True, **changed) == (["set", "hash"], [])
+    assert order(found, False, **changed) == (["numpy"], ["set", "hash"])
+    assert diagnosis.diagnose(places(numpy=SURE), between(**changed), True).unseen == ["set", "hash"]
+
+
+def test_an_experiment_is_made_where_it_may_settle_something():
+    assert diagnosis.worth_an_experiment(places(set=LIKELY, numpy=SURE))
+    assert diagnosis.worth_an_experiment(places(dropout=LIKELY))
+    assert diagnosis.worth_an_experiment([])
+    assert not diagnosis.worth_an_experiment(places(numpy=SURE, loader=LIKELY))

@@ -1,0 +1,231 @@
+"""What a training program of others leaves is read strictly, and refused in one line."""
+
+import io
+import json
+import pickle
+import struct
+import zipfile
+
+import jsonschema
+import numpy as np
+import pytest
+import yaml
+
+from toolnoise.base import program
+from toolnoise.base.errors import BadInput
+from toolnoise.checking import labels, outcome, tensors
+from toolnoise.training.runs import Run
+
+LABELS = np.array([0, 1, 2, 1])
+LOGITS = np.eye(3, dtype=np.float32)[LABELS]
+
+
+def safetensors(**values):
+    """The bytes of such a file: (type, shape, bytes) by name."""
+    header, data = {"__metadata__": {"format": "pt"}}, b""
+    for name, (kind, shape, part) in values.items():
+        header[name] = {"dtype": kind, "shape": shape, "data_offsets": [len(data), len(data) + len(part)]}
+        data += part
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
+@pytest.fixture
+def left(tmp_path):
+    """Leave an outcome: logits and labels, and what is given; None leaves a file out."""
+
+    def leave(**changes):
+        for name, value in ({"logits": LOGITS, "labels": LABELS} | changes).items():
+            if value is not None:
+                np.save(tmp_path / f"{name}.npy", value)
+        return tmp_path
+
+    return leave
+
+
+def test_a_whole_outcome_is_read(left):
+    folder = left()
+    raw = np.array([1.5, -2], np.float32)
+    (folder / "weights.safetensors").write_bytes(
+        safetensors(
+            b=("F32", [2], raw.tobytes()),
+            a=("BF16", [1, 2], (raw.view(np.uint32) >> 16).astype("<u2").tobytes()),
+            none=("I64", [0, 3], b""),
+        )
+    )
+    (folder / "history.csv").write_text("epoch,loss\n0,\n1,0.5\n")
+    np.savez_compressed(folder / "groups.npz", odd=LABELS % 2 == 1)
+    found = outcome.read(folder)
+    assert found.answers.tolist() == LABELS.tolist()
+    assert {name: values.tolist() for name, values in found.weights.items()} == {
+        "b": [1.5, -2],
+        "a": [[1.5, -2]],
+        "none": [],
+    }
+    assert found.history == (["epoch", "loss"], [["0", ""], ["1", "0.5"]])
+    assert found.groups["odd"].tolist() == [False, True, False, True]
+    assert (found.predictions, found.metric) == (None, None)
+
+
+def test_weights_may_be_an_npz(left):
+    kernel = np.arange(6, dtype=np.float64).reshape(2, 3)
+    np.savez(left() / "weights.npz", kernel=kernel, turned=np.asfortranarray(kernel), step=np.int64(3))
+    found = outcome.read(left()).weights
+    assert (found["kernel"].tolist(), found["turned"].tolist(), found["step"]) == (kernel.tolist(), kernel.tolist(), 3)
+
+
+def test_classes_values_or_a_metric_may_take_the_place_of_logits(left):
+    assert outcome.read(left(logits=None, predictions=LABELS)).answers.tolist() == LABELS.tolist()
+    values = outcome.read(left(logits=None, predictions=LABELS / 2, labels=LABELS / 3)).answers
+    assert values.tolist() == (LABELS / 2).tolist()
+    for name in ("predictions.npy", "labels.npy"):
+        (left(logits=None, labels=None) / name).unlink()
+    (left(logits=None, labels=None) / "metric.json").write_text('{"perplexity": 12, "loss": 1e-3}')
+    found = outcome.read(left(logits=None, labels=None))
+    assert (found.metric, found.answers, found.labels) == ({"perplexity": 12, "loss": 0.001}, None, None)
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({"logits": None}, ": the program left no result; one of logits.npy, predictions.npy, metric.json"),
+        ({"predictions": LABELS}, ": found logits.npy and predictions.npy; only one of"),
+        ({"labels": None}, "labels.npy: no such file; the labels of the examples of logits.npy"),
+        ({"logits": LOGITS.astype(float)}, "logits.npy: found float64 of shape (4, 3); float32"),
+        ({"logits": LOGITS[:, :1]}, "logits.npy: found float32 of shape (4, 1); examples x classes, two classes or"),
+        ({"logits": LOGITS * np.float32(np.nan)}, "logits.npy: 12 of 12 values are not finite; finite numbers"),
+        ({"logits": LOGITS[:3]}, "labels.npy: found 4 labels; 3, the examples of logits.npy"),
+        ({"labels": LABELS + 1}, "labels.npy: found labels from 1 to 3; 0 to 2, the classes of logits.npy"),
+        ({"labels": LABELS / 1}, "labels.npy: found float64 of shape (4,); integers from 0: the classes"),
+        ({"labels": LABELS[:, None]}, "labels.npy: found int64 of shape (4, 1); one label per example"),
+        ({"logits": None, "predictions": LABELS > 1}, "predictions.npy: found bool of shape (4,); integers"),
+        ({"logits": LOGITS[:0], "labels": LABELS[:0]}, "logits.npy: found float32 of shape (0, 3); at least one"),
+    ],
+)
+def test_bad_arrays_are_refused(changes, line, left, refused):
+    folder = left(**changes)
+    assert refused(outcome.read, folder).removeprefix(str(folder)).removeprefix("/").startswith(line)
+
+
+NPY = io.BytesIO()
+np.save(NPY, LOGITS)
+OBJECTS = io.BytesIO()
+np.save(OBJECTS, np.array([{}], object))
+WHOLE = safetensors(a=("F32", [1], b"1234"))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "line"),
+    [
+        ("logits.npy", OBJECTS.getvalue(), "found object, expected numbers"),
+        ("logits.npy", pickle.dumps([1]), "magic string is not correct"),
+        ("logits.npy", NPY.getvalue()[:-1], "shape (4, 3) of float32 needs 48 bytes, found 47"),
+        (
+            "logits.npy",
+            NPY.getvalue().replace(b"(4, 3), }      ", b"(4, 3000000), }"),
+            "of float32 needs 48000000 bytes",
+        ),
+        ("logits.npy", NPY.getvalue().replace(b"(4, 3)", b"(4,-3)"), "needs -48 bytes, found 48"),
+        ("weights.safetensors", b"\xff" * 8, "a header of 18446744073709551615 bytes"),
+        ("weights.safetensors", b"\x01", "8 bytes expected, 1 found"),
+        ("weights.safetensors", WHOLE[:-1], "tensor a of F32 (1,) lies at bytes 0 to 4"),
+        ("weights.safetensors", WHOLE + b"5", "1 bytes belong to no tensor"),
+        ("weights.safetensors", WHOLE.replace(b'"F32"', b'"F99"'), "tensor a is of type 'F99', expected one of F64"),
+        (
+            "weights.safetensors",
+            WHOLE.replace(b"4]}}", b'4], "dtype": "F32"}}').replace(WHOLE[:8], bytes([WHOLE[0] + 16]) + bytes(7)),
+            "key 'dtype' is repeated",
+        ),
+        ("weights.safetensors", WHOLE.replace(b"[1]", b"[9]"), "tensor a of F32 (9,) lies at bytes 0 to 4"),
+        ("weights.safetensors", WHOLE.replace(b"[0, 4]", b"[4, 4]"), "tensor a of F32 (1,) lies at bytes 4 to 4"),
+        ("weights.safetensors", WHOLE.replace(b"[0, 4]", b"[-4,0]"), "tensor a has the shape [1] at [-4, 0]"),
+        ("weights.safetensors", WHOLE.replace(b"[1]", b"1.0"), "tensor a has no lists of numbers"),
+        ("weights.npz", b"PK", "File is not a zip file"),
+        ("history.csv", b"", "not enough values to unpack"),
+        ("history.csv", b"loss\n1\n", "found 'loss' as the first column; 'epoch'"),
+        ("history.csv", b"epoch,a\n1\n", "line 2: found 1 fields; 2, as in the first line"),
+        ("history.csv", b"epoch\n2\n2\n", "line 3: found epoch '2'; whole numbers that rise, one row each"),
+        ("history.csv", b"epoch,a,a\n", "a column stands twice; a name of its own for each"),
+        ("history.csv", b'epoch\n"1', "unexpected end of data"),
+    ],
+)
+def test_damaged_files_are_refused(name, content, line, left, refused):
+    folder = left()
+    (folder / name).write_bytes(content)
+    said = refused(outcome.read, folder)
+    assert said.startswith(f"{folder / name}: ")
+    assert line in said
+
+
+def test_an_npz_that_expands_beyond_the_bound_is_refused_unread(left, refused, monkeypatch):
+    folder = left()
+    np.savez_compressed(folder / "weights.npz", zeros=np.zeros(10**6))
+    assert len(outcome.read(folder).weights["zeros"]) == 10**6
+    monkeypatch.setattr(tensors, "MOST_COPIED", 10**6)
+    line = f"{folder}/weights.npz: found 8000128 bytes of arrays; at most 1000000; or .safetensors"
+    assert refused(outcome.read, folder) == line
+
+
+def test_a_member_whose_checksum_is_wrong_is_refused(left, refused):
+    folder = left()
+    np.savez(folder / "weights.npz", ones=np.ones(4))
+    damaged = (folder / "weights.npz").read_bytes().replace(np.ones(1).tobytes(), np.zeros(1).tobytes(), 1)
+    (folder / "weights.npz").write_bytes(damaged)
+    assert "Bad CRC-32" in refused(outcome.read, folder)
+
+
+def test_groups_have_a_boolean_for_each_example(left, refused):
+    folder = left()
+    np.savez(folder / "groups.npz", few=np.ones(3, bool))
+    assert refused(outcome.read, folder).endswith("groups.npz: few: found bool of shape (3,); a boolean for each of "
+                                                  "the 4 examples")  # fmt: skip
+    with zipfile.ZipFile(folder / "groups.npz", "w") as archive:
+        archive.writestr("objects.npy", OBJECTS.getvalue())
+    assert "found object, expected numbers" in refused(outcome.read, folder)
+
+
+@pytest.mark.parametrize(
+    ("text", "allowed"),
+    [
+        ('{"a": 1}', True),
+        ('{"a": 0.5, "b": -1e-300}', True),
+        ('{"\u00e9, 95 %": 1}', True),
+        ("{}", False),
+        ("[1]", False),
+        ('{"": 1}', False),
+        ('{"\\ud800": 1}', False),
+        ('{"a\\u0000b": 1}', False),
+        ('{"\\u001b[2J": 1}', False),
+        (f'{{"{"x" * 201}": 1}}', False),
+        ('{"a": true}', False),
+        ('{"a": "1"}', False),
+        ('{"a": [1]}', False),
+        ('{"a": null}', False),
+    ],
+)
+def test_metrics_are_as_their_schema_says(text, allowed, tmp_path):
+    rules = yaml.safe_load((program.ROOT / "workflow/schemas/outcome.schema.yaml").read_text())
+    (tmp_path / "metric.json").write_text(text)
+    if allowed:
+        assert outcome.read(tmp_path).metric == json.loads(text)
+        jsonschema.validate(json.loads(text), {"$ref": "#/$defs/metric", **rules})
+        return
+    with pytest.raises(BadInput):
+        outcome.read(tmp_path)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(json.loads(text), {"$ref": "#/$defs/metric", **rules})
+
+
+@pytest.mark.parametrize("value", ["NaN", "Infinity", "1" + "0" * 400])
+def test_a_metric_that_is_not_finite_is_refused(value, tmp_path, refused):
+    (tmp_path / "metric.json").write_text(f'{{"loss": {value}}}')
+    assert refused(outcome.read, tmp_path).endswith("a finite number")
+
+
+def test_runs_with_labels_of_other_examples_are_refused_and_told_of_a_data_set_of_their_own(tmp_path, refused):
+    run = Run({}, tmp_path)
+    labels.require_same(run, {"labels": LABELS}, LABELS)
+    for other in (LABELS[:-1], LABELS[::-1]):
+        line = refused(labels.require_same, run, {"labels": other}, LABELS)
+        assert f"found other labels than the study's, of shape ({len(other)},)" in line
+        assert line.endswith("another data set, reader: outcome")

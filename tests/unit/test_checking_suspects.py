@@ -1,0 +1,139 @@
+"""What is often forgotten is found in a program's text, with its file and line; what is right is not suspected."""
+
+import pytest
+
+from toolnoise.checking import program_text, suspects
+from toolnoise.checking.causes import CAUSES, LIKELY, POSSIBLE, SURE
+
+
+@pytest.fixture
+def found(tmp_path):
+    """The suspicions about a script: cause, line and weight."""
+
+    def read(text):
+        (tmp_path / "train.py").write_text(text)
+        words = ["python", "train.py"]
+        return [(one.cause, one.line, one.weight) for one in suspects.suspects(program_text.sources(words, tmp_path))]
+
+    return read
+
+
+SCOPED = "import torch\nfrom torch.utils.data import DataLoader\nwith torch.random.fork_rng():\n torch.manual_seed(1)\n"
+# A class with a layer in line 4, and a function that seeds PyTorch; the program goes on in line 6.
+NETWORK = (
+    "import torch\nfrom torch import nn\nclass Net(nn.Module):\n"
+    " def __init__(self): self.a = nn.Linear(2, 2)\ndef fix(s): torch.manual_seed(s)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("import numpy as np\nnp.random.rand(3)", [("numpy", 2, SURE)]),
+        ("from numpy.random import default_rng as new\nnew()", [("numpy", 2, SURE)]),
+        ("import numpy\nnumpy.random.RandomState(None)", [("numpy", 2, SURE)]),
+        ("import numpy as np\nnp.random.seed()\n", [("numpy", 2, SURE)]),
+        ("import random\nrandom.shuffle([])", [("random", 2, SURE)]),
+        ("import random\nrandom.SystemRandom().random()", [("random", 2, SURE)]),
+        ("import torch\nx = torch.randn(3)", [("torch", 2, SURE)]),
+        ("from torch import nn\nnn.Linear(2, 2)", [("torch", 2, SURE)]),
+        ("import torch\nmodel = torch.nn.Linear(2, 2)\ntorch.manual_seed(1)", [("torch", 2, SURE)]),
+        (NETWORK + "def main():\n model = Net()\n fix(1)\nmain()", [("torch", 7, SURE), ("torch", 4, POSSIBLE)]),
+        (NETWORK + "def main():\n fix(1)\n model = Net()\nmain()", [("torch", 4, POSSIBLE)]),
+        (NETWORK + "fix(0)\ndef main():\n model = Net()\n fix(1)\nmain()", [("torch", 4, POSSIBLE)]),
+        (SCOPED + "DataLoader([], 4, True)", [("loader", 5, SURE)]),
+        (SCOPED + "DataLoader([], shuffle=options.shuffle)", [("loader", 5, SURE)]),
+        (
+            "import torch\ntorch.manual_seed(1)\ntorch.utils.data.DataLoader([], shuffle=True)",
+            [("loader", 3, POSSIBLE)],
+        ),
+        (
+            "from torch.utils.data import DataLoader\nDataLoader([], num_workers=2, generator=g)\n"
+            "DataLoader([], num_workers=2)",
+            [("workers", 3, POSSIBLE)],
+        ),
+        (SCOPED + "model.eval()\ntorch.nn.functional.dropout(x)", [("dropout", 6, LIKELY)]),
+        (
+            SCOPED + " loss.backward()\nd = torch.nn.Dropout(0.5)",
+            [("dropout", 6, POSSIBLE), ("evaluation", 6, POSSIBLE)],
+        ),
+        ("for x in set(words): pass", [("set", 1, LIKELY)]),
+        ("words = {f() for x in y}\norder = list(words)", [("set", 2, LIKELY)]),
+        ("a = [x for x in set(y) - {1}]", [("set", 1, LIKELY)]),
+        ("seed = hash('a')", [("hash", 1, LIKELY)]),
+        ("import time, torch\ntorch.manual_seed(int(time.time()))", [("clock", 2, SURE)]),
+        ("import time\nnow = time.time_ns()\nrun(seed=now)", [("clock", 3, SURE)]),
+        ("import uuid\nseed = uuid.uuid4().int", [("clock", 2, SURE)]),
+        ("from datetime import datetime\nrng = f(datetime.now().microsecond)", [("clock", 2, SURE)]),
+        ("import numpy as np, zlib\nnp.random.default_rng(zlib.crc32(args.out.encode()))", [("path", 2, LIKELY)]),
+        ("import os\nseed = len(os.environ['TOOLNOISE_OUT'])", [("path", 2, LIKELY)]),
+        ("for x in pool.imap_unordered(f, y): pass", [("parallel", 1, LIKELY)]),
+        ("import os\nfor x in os.listdir('.'): pass", [("files", 2, POSSIBLE)]),
+        ("import torch\ntorch.backends.cudnn.benchmark = True\nx.to('cuda:0')", [("kernels", 2, LIKELY)]),
+        ("from sklearn.model_selection import train_test_split as t\nt(x, test_size=1)", [("sklearn", 2, SURE)]),
+        ("from keras import layers\nlayers.Dense(2)", [("tensorflow", 2, SURE)]),
+    ],
+)
+def test_what_was_forgotten_is_found(text, expected, found):
+    assert found(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import numpy as np\nnp.random.seed(s)\nnp.random.rand(3)\nnp.random.default_rng(0).random()",
+        "import numpy as np\nrng: np.random.Generator = np.random.Generator(np.random.PCG64(s))",
+        "import random\nrandom.Random(3).shuffle(x)\nrng = random.Random(x=1)",
+        "from lightning import seed_everything as s\ns(1)\nimport numpy as np\nnp.random.rand(3)",
+        "from torch.utils.data import DataLoader\nDataLoader(x, 4, shuffle=True, generator=g)\nDataLoader(x)",
+        "from torch.utils.data import DataLoader\nDataLoader(x, 4, True, num_workers=2, **seeds.loader())",
+        "for x in sorted(set(words)): pass\nn = len(set(words))\nok = sorted(f(x) for x in {*words})",
+        "words = set(words)\nwords = sorted(words)\nfor x in words: pass",
+        "for x in {1, 2, 3}: pass\nfor y in set(range(3)): pass\nz = {f(x) for x in set(y)}\nq = 'a' in set(b)",
+        "import time\nstarted = time.time()\nprint(time.time() - started)",
+        "import os\nfor x in sorted(os.listdir('.')): pass",
+        "import torch\ntorch.backends.cudnn.benchmark = False",
+        "from sklearn.model_selection import train_test_split as t\nt(x, random_state=0)",
+        "import keras\nkeras.utils.set_random_seed(1)\nkeras.layers.Dense(2)",
+        "def hash_of(x): return x.hash()",
+    ],
+)
+def test_what_is_right_is_not_suspected(text, found):
+    assert found(text) == []
+
+
+def test_local_modules_are_read_too(tmp_path):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "train.py").write_text("from mine import data\nimport json, torch\n")
+    (tmp_path / "mine/__init__.py").write_text("")
+    (tmp_path / "mine/data.py").write_text("from .words import all\nfrom . import words\n")
+    (tmp_path / "mine/words.py").write_text("import train\n\nall = list(set(open('w')))\n")
+    for words in (["python", "train.py"], ["python", "-u", "-m", "mine.data"]):
+        text = program_text.sources(words, tmp_path)
+        assert [(one.file, one.line) for one in suspects.suspects(text)] == [("mine/words.py", 3)]
+
+
+def test_code_in_the_command_line_is_read_and_what_is_no_python_is_left(tmp_path):
+    one = suspects.suspects(program_text.sources(["python", "-c", "for x in set('ab'): print(x)"], tmp_path))
+    assert [(place.cause, place.file, place.line) for place in one] == [("set", "-c", 1)]
+    (tmp_path / "old.py").write_text("print 'a'")
+    (tmp_path / "escape.py").write_text(r"digits = '\d'")
+    assert [one.file for one in program_text.sources(["old.py", "escape.py"], tmp_path)] == ["escape.py"]
+    (tmp_path / "train.sh").write_text("python old.py")
+    assert program_text.sources(["sh", "train.sh", "old.py", "not_there.py"], tmp_path) == []
+
+
+def test_every_cause_says_what_to_do():
+    for cause, about in CAUSES.items():
+        assert about.says, cause
+        assert about.remedy, cause
+        assert about.source in ("", "init", "shuffle", "augment", "dropout", "impl"), cause
+
+
+def test_an_option_that_the_program_never_reads_is_known(tmp_path):
+    (tmp_path / "train.py").write_text(
+        "parser.add_argument('--data-seed')\nparser.add_argument('--seed')\nf(args.seed)"
+    )
+    text = program_text.sources(["train.py"], tmp_path)
+    assert program_text.reads(text, "seed")
+    assert not program_text.reads(text, "data_seed")

@@ -1,0 +1,1 @@
+"""Classes: in which classes and sub-groups the runs of a cell differ most."""

@@ -1,0 +1,150 @@
+"""The paper's numbers compared with a study's own, whether they agree, and how what was run differs.
+
+A number is compared with the study's number of the same model, data set and variant, on the same tooling or, if the
+study has not run that, on another with an accelerator of the same kind. The two agree if the published number is within
+the range expected if both are draws from the same distribution.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from toolnoise.analyses.published.agreement import mean_range, sd_range, sd_ratio_range
+from toolnoise.base.metric_files import part_of
+from toolnoise.stats.estimates import Estimate
+from toolnoise.study.published import ACCELERATOR, LARGEST, OVERHEAD_AT, SCALES, SMALLEST, Number
+from toolnoise.study.variants import variant
+
+
+class Conditions(NamedTuple):
+    """What of a study matters to a comparison, besides its metric files.
+
+    `accelerators` maps its toolings to their kind of accelerator, `emulated` are those whose implementation noise is
+    emulated, `differences` maps model/dataset to how its recipe differs from the paper's.
+    """
+
+    accelerators: Mapping[str, str]
+    emulated: Sequence[str] = ()
+    differences: Mapping[str, Sequence[str]] = {}
+
+    def toolings(self, published: str) -> list[str]:
+        """The toolings that a published one is compared with: itself, then others of its kind."""
+        alike = [name for name, kind in self.accelerators.items() if kind == ACCELERATOR and name != published]
+        return [*(name for name in self.accelerators if name == published), *alike]
+
+
+class BesidePublished(NamedTuple):
+    """A published number and, if the study has one, its own with the range for the published one.
+
+    `n_runs`, `hardware` and `variant` are those of the study's number, `differs_by` is how these and its recipe differ
+    from what was published.
+    """
+
+    number: Number
+    ours: Estimate | None = None
+    n_runs: int = 0
+    hardware: str = ""
+    variant: str = ""
+    differs_by: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> str:
+        """Whether the two numbers agree, in a word or two."""
+        if self.ours is None:
+            return "not run"
+        if np.isnan(self.ours.low):
+            return "n/a"
+        return "yes" if self.ours.low <= self.number.amount <= self.ours.high else "no"
+
+
+def compare(
+    numbers: Sequence[Number],
+    conditions: Conditions,
+    stability: pd.DataFrame,
+    data: pd.DataFrame,
+    overhead: pd.DataFrame | None = None,
+) -> list[BesidePublished]:
+    """Pair each published number with the corresponding number in a study's metric files."""
+    spreads = {number[1:5]: number for number in numbers if number.metric == "accuracy_sd" and number.item == "table2"}
+    return [_compared(number, spreads, conditions, stability, data, overhead) for number in numbers]
+
+
+def _compared(
+    number: Number,
+    spreads: Mapping[tuple[str, ...], Number],
+    conditions: Conditions,
+    stability: pd.DataFrame,
+    data: pd.DataFrame,
+    overhead: pd.DataFrame | None,
+) -> BesidePublished:
+    if number.metric in ("count", "share", "classes"):
+        return _counted(number, data)
+    timed = number.metric == "kernel_ratio"
+    rows = _times(number, overhead) if timed else _rows(number, stability)
+    found = [rows[rows["hardware"] == name] for name in conditions.toolings(number.hardware)]
+    row = next((mine.iloc[0] for mine in found if not mine.empty), None)
+    if row is None:
+        return BesidePublished(number)
+    ours, runs, others = Estimate(row["value"], row["ci_low"], row["ci_high"]), int(row["n_runs"]), number.n_runs
+    if number.metric == "accuracy_mean":
+        theirs = spreads[number[1:5]]
+        sds = _rows(theirs, stability)
+        spread = sds[(sds["hardware"] == row["hardware"]) & (sds["variant"] == row["variant"])].iloc[0]["value"]
+        ours = mean_range(ours.value, spread, runs, theirs.amount, int(others))
+    elif number.metric.endswith("_sd"):
+        ours = sd_range(ours.value, runs, int(others))
+    elif number.metric.endswith("_sd_ratio") and number.group != LARGEST:
+        ours = sd_ratio_range(ours.value, runs, int(others))
+    ran = "" if timed else row["variant"]
+    return BesidePublished(
+        number, ours, runs, row["hardware"], ran, tuple(_differences(number, conditions, row["hardware"], ran))
+    )
+
+
+def _differences(number: Number, conditions: Conditions, hardware: str, ran: str) -> list[str]:
+    device = [f"device ({hardware})"] if hardware != number.hardware else []
+    emulated = ["emulated"] if hardware in conditions.emulated and ran and "impl" in variant(ran).varying else []
+    return [*device, *conditions.differences.get(f"{number.model}/{number.dataset}", ()), *emulated]
+
+
+def _rows(number: Number, stability: pd.DataFrame) -> pd.DataFrame:
+    """The study's rows for a published number, on any tooling; the one to take comes first."""
+    rows = stability[(stability["metric"] == number.metric) & stability["variant"].isin(number.variants)]
+    for column in ("model", "dataset"):
+        rows = rows[rows[column] == getattr(number, column)]
+    if number.group == LARGEST:
+        return rows[rows["group"].map(part_of) == "class"].sort_values("value", ascending=False, kind="stable")
+    rows = rows[rows["group"] == number.group]
+    return rows.sort_values("variant", key=lambda names: names.map(number.variants.index), kind="stable")
+
+
+def _times(number: Number, overhead: pd.DataFrame | None) -> pd.DataFrame:
+    """The study's rows for a published ratio of times, on any tooling; the smallest comes first."""
+    if overhead is None:
+        return pd.DataFrame(columns=["hardware"])
+    rows = overhead[overhead["metric"] == number.metric]
+    for column, size in OVERHEAD_AT.items():
+        rows = rows[rows[column] == size]
+    if number.group == SMALLEST:
+        return rows[~rows["model"].str.startswith("mediumcnn")].sort_values("value", kind="stable")
+    return rows[rows["model"] == number.model]
+
+
+def _counted(number: Number, data: pd.DataFrame) -> BesidePublished:
+    rows = data[data["dataset"] == number.dataset]
+    if number.metric == "classes":
+        found = float(len(set(rows["label"]) - {"all"}))
+        return BesidePublished(number, Estimate(found, found, found)) if found else BesidePublished(number)
+    rows = rows[rows["split"] == number.split]
+    whole = rows[rows["group"] == "all"]
+    count = rows[(rows["group"] == number.group) & (rows["label"] == number.label)]["count"]
+    if count.empty:
+        return BesidePublished(number)
+    found = float(count.iloc[0])
+    if number.metric == "count":
+        return BesidePublished(number, Estimate(found, found, found))
+    share = found / float(whole[whole["label"] == "all"]["count"].iloc[0])
+    digit = 0.1 ** len(number.value.partition(".")[2]) / SCALES[number.unit]  # the last printed digit
+    return BesidePublished(number, Estimate(share, share - digit, share + digit))

@@ -1,0 +1,77 @@
+"""Why a program is not reproducible: suspicions from its text, weighed by what its runs showed.
+
+A difference at the start is no matter of the order of examples; one that arises in training is none of the initial
+weights; equal weights with other predictions leave only the evaluation. An experiment counts for more than any text.
+"""
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from toolnoise.checking.causes import CAUSES, LIKELY, POSSIBLE, SURE, Suspect, ranked
+from toolnoise.checking.differences import Difference
+
+Phase = Literal["start", "training", "evaluation", "order of examples"]
+
+PROVEN, CLEARED = SURE + 2, 0
+HASHED = ("set", "hash")
+# By the phase in which the difference arises: causes that it speaks for, and causes that it speaks against.
+EVIDENCE: dict[Phase, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "start": (("torch", "tensorflow"), ("loader", "dropout", "workers", "evaluation", "kernels")),
+    "training": (("loader", "dropout", "workers"), ("torch", "tensorflow", "evaluation")),
+    "evaluation": (("evaluation", "files", "parallel"), ("torch", "tensorflow", "workers")),
+    "order of examples": (("set", "files", "parallel"), ("torch", "tensorflow", "dropout", "evaluation", "kernels")),
+}
+
+
+class Diagnosis(NamedTuple):
+    """Likely places, possible places, and causes of which the program's text shows nothing."""
+
+    phase: Phase | None
+    hash_seed: bool | None
+    likely: list[Suspect]
+    possible: list[Suspect]
+    unseen: list[str]
+
+
+def phase(difference: Difference) -> Phase | None:
+    """When two runs parted, if their outcomes show it."""
+    if difference.reordered:
+        return "order of examples"
+    if difference.epoch == 0:
+        return "start"
+    if difference.n_tensors and not difference.tensors and not difference.column:
+        return "evaluation"
+    if difference.started_equal or (difference.epoch or 0) > 1:
+        return "training"
+    return None
+
+
+def worth_an_experiment(found: Sequence[Suspect]) -> bool:
+    """Whether two more runs, with a fixed hash seed, may settle what the text alone does not."""
+    return any(one.cause in HASHED for one in found) or not any(one.weight >= SURE for one in found)
+
+
+def diagnose(found: Sequence[Suspect], difference: Difference, hash_seed: bool | None) -> Diagnosis:
+    """Weigh suspicions; `hash_seed` is whether a fixed hash seed makes runs equal, if that was tried."""
+    when = phase(difference)
+    weighed = ranked([one._replace(weight=_weight(one, when, hash_seed)) for one in found])
+    seen = {one.cause for one in weighed}
+    return Diagnosis(
+        when,
+        hash_seed,
+        [one for one in weighed if one.weight >= LIKELY],
+        [one for one in weighed if one.weight == POSSIBLE],
+        [cause for cause in CAUSES if cause not in seen and not (hash_seed and cause not in HASHED)],
+    )
+
+
+def _weight(one: Suspect, when: Phase | None, hash_seed: bool | None) -> int:
+    if hash_seed:
+        # Draws that nothing seeds would not be equal.
+        return PROVEN if one.cause in HASHED else CLEARED
+    if one.cause in HASHED and hash_seed is False:
+        return POSSIBLE
+    for_it, against = EVIDENCE[when] if when else ((), ())
+    if one.cause in against:
+        return POSSIBLE
+    return one.weight + (one.cause in for_it)

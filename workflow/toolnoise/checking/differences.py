@@ -1,0 +1,132 @@
+"""The differences between the outcomes of two runs of a program, bit for bit."""
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from toolnoise.checking.outcome import EPOCH, History, Outcome
+from toolnoise.study.outcome_files import GROUPS, HISTORY, LABELS, LOGITS, METRIC, PREDICTIONS
+
+# Columns of a history with times, which differ between any two runs.
+TIMED = re.compile(
+    r"(^|[^a-z])(times?|seconds|secs?|s|ms|duration|elapsed|speed|throughput|per_sec\w*|date|timestamp)($|[^a-z])"
+)
+
+
+class Difference(NamedTuple):
+    """What differs, by files; numbers are None where an outcome has no such file or where it does not differ.
+
+    `changed` of `examples` predictions differ, `largest` is the largest difference of a logit or a value, `tensors` are
+    the names of those that differ, `n_tensors` all there are. `epoch` and `column` are the first in which histories
+    differ. `started_equal` is the verdict on row 0 of the histories, if they have it. `reordered` is true if both runs
+    have the same labels and results, in another order.
+    """
+
+    files: list[str]
+    changed: int | None
+    examples: int | None
+    largest: float | None
+    metrics: dict[str, tuple[float | None, float | None]]
+    tensors: list[str]
+    n_tensors: int
+    epoch: int | None
+    column: str | None
+    started_equal: bool | None
+    reordered: bool
+
+
+def between(one: Outcome, other: Outcome) -> Difference:
+    """All that differs; `files` is empty if nothing does."""
+    arrays = {
+        name: (getattr(one, kind), getattr(other, kind))
+        for name, kind in ((LOGITS, "logits"), (PREDICTIONS, "predictions"), (LABELS, "labels"))
+    }
+    files = [name for name, pair in arrays.items() if not _equal(*pair)]
+    metrics = _metrics(one.metric or {}, other.metric or {})
+    tensors = _unequal(one.weights or {}, other.weights or {})
+    epoch, column = _first(one.history, other.history)
+    files += [METRIC] if metrics else []
+    files += ["weights"] if tensors or (one.weights is None) != (other.weights is None) else []
+    files += [HISTORY] if column else []
+    files += [GROUPS] if _unequal(one.groups, other.groups) else []
+    answers = one.answers, other.answers
+    comparable = answers[0] is not None and answers[1] is not None and len(answers[0]) == len(answers[1])
+    return Difference(
+        files,
+        int(np.count_nonzero(answers[0] != answers[1])) if comparable else None,
+        len(answers[0]) if comparable else None,
+        _largest(one, other),
+        metrics,
+        tensors,
+        len({**(one.weights or {}), **(other.weights or {})}),
+        epoch,
+        column,
+        _started_equal(one.history, other.history, epoch),
+        LABELS in files and _sorted_equal(one, other),
+    )
+
+
+def timed(history: History) -> list[str]:
+    """The columns that are not compared."""
+    return [column for column in history.columns if TIMED.search(column.lower())]
+
+
+def _equal(one: np.ndarray | None, other: np.ndarray | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return (one.dtype, one.shape) == (other.dtype, other.shape) and one.tobytes() == other.tobytes()
+
+
+def _unequal(one: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray]) -> list[str]:
+    return [name for name in {**one, **other} if not _equal(one.get(name), other.get(name))]
+
+
+def _metrics(one: Mapping[str, float], other: Mapping[str, float]) -> dict[str, tuple[float | None, float | None]]:
+    return {name: (one.get(name), other.get(name)) for name in {**one, **other} if one.get(name) != other.get(name)}
+
+
+def _largest(one: Outcome, other: Outcome) -> float | None:
+    pairs = ((one.logits, other.logits), (one.predictions, other.predictions))
+    for a, b in pairs:
+        if a is not None and b is not None and a.shape == b.shape and a.dtype.kind == "f":
+            return float(np.abs(a.astype(np.float64) - b).max())
+    return None
+
+
+def _first(one: History | None, other: History | None) -> tuple[int | None, str | None]:
+    """The first epoch and the first column in it that differ."""
+    if one is None or other is None:
+        return None, None if one is other else EPOCH
+    if one.columns != other.columns:
+        different = [
+            name for name in (*one.columns, *other.columns) if (name in one.columns) != (name in other.columns)
+        ]
+        return None, (different or one.columns)[0]
+    left_out = timed(one)
+    for a, b in zip(one.rows, other.rows, strict=False):
+        for column, mine, others in zip(one.columns, a, b, strict=True):
+            if mine != others and column not in left_out:
+                return int(a[0]), column
+    if len(one.rows) != len(other.rows):
+        longer = max(one.rows, other.rows, key=len)
+        return int(longer[min(len(one.rows), len(other.rows))][0]), EPOCH
+    return None, None
+
+
+def _started_equal(one: History | None, other: History | None, epoch: int | None) -> bool | None:
+    both = [history for history in (one, other) if history and history.rows and history.rows[0][0] == "0"]
+    return epoch != 0 if len(both) == 2 else None
+
+
+def _sorted_equal(one: Outcome, other: Outcome) -> bool:
+    """Whether both have the same examples, by label and result, whatever their order."""
+    rows = []
+    for outcome in (one, other):
+        values = outcome.logits if outcome.predictions is None else outcome.predictions
+        if values is None or outcome.labels is None:
+            return False
+        values = values.reshape(len(values), -1)
+        rows.append(sorted(zip(outcome.labels.tolist(), map(bytes, np.ascontiguousarray(values)), strict=True)))
+    return rows[0] == rows[1]

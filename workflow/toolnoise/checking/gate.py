@@ -1,0 +1,63 @@
+"""The control gate of training programs: what two runs with equal seeds left must be equal bit for bit.
+
+If it is not, the log says in words what differs, since when, and what was probably forgotten.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from toolnoise.base import command_line, files
+from toolnoise.base.errors import BadInput
+from toolnoise.checking import diagnosis, differences, program_text, reasons, suspects
+from toolnoise.checking.outcome import History, Outcome
+from toolnoise.training import runs
+from toolnoise.training.runs import Run
+
+DIGESTS = ("weights_sha256", "tensors_sha256")
+
+
+def check(cell: Sequence[str], command: str, records: list[str], out: str | Path) -> None:
+    """Write the gate's verdict on a control cell, or fail with one line after a page of reasons."""
+    replicates = [runs.read(record) for record in records]
+    first, *others = map(outcome_of, replicates)
+    for run, other in zip(replicates[1:], others, strict=True):
+        difference = differences.between(first, other)
+        if difference.files:
+            text = program_text.sources(command_line.words(command), Path())
+            why = diagnosis.diagnose(suspects.suspects(text), difference, None)
+            print("\n".join(reasons.different(difference, why)), flush=True)
+            found = f"equal seeds give other {', '.join(difference.files)}; the lines above say more"
+            wanted = "replicates must be bit-equal; without Control in the grid nothing is gated"
+            raise BadInput("/".join(cell), f"seeds {replicates[0].seed} and {run.seed}", found, wanted)
+    files.write_json(
+        out,
+        {
+            "cell": "/".join(cell),
+            "seeds": [run.seed for run in replicates],
+            # A single run has no other to compare with; no verdict is not a pass.
+            "bit_equal": True if others else None,
+            "weights_sha256": replicates[0].history()[-1]["weights_sha256"],
+        },
+    )
+
+
+def outcome_of(run: Run) -> Outcome:
+    """What the program left in a run, as it was read then."""
+    left, rows = run.outcome(), run.history()
+    columns = [column for column in rows[0] if column not in DIGESTS]
+    return Outcome(
+        run.folder,
+        left.get("logits"),
+        left.get("predictions"),
+        {name: float(value) for name, value in _named(left, "metric/").items()} or None,
+        left.get("labels"),
+        run.weights() or None,
+        History(columns, [[row[column] for column in columns] for row in rows]),
+        _named(left, "group/"),
+    )
+
+
+def _named(left: dict[str, np.ndarray], start: str) -> dict[str, np.ndarray]:
+    return {name.removeprefix(start): values for name, values in left.items() if name.startswith(start)}

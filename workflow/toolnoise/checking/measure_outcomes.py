@@ -1,0 +1,97 @@
+"""The measures of a cell whose runs are those of a training program that leaves no logits.
+
+Predicted classes have all measures that need no scores. Values have no churn: its place is taken by the mean absolute
+difference between runs. A metric alone has a mean and an SD.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from toolnoise.base import metric_files, shapes
+from toolnoise.base.errors import BadInput
+from toolnoise.base.shapes import TEXT
+from toolnoise.checking import values
+from toolnoise.datasets import prepared
+from toolnoise.dumps import stacks
+from toolnoise.dumps.stacks import Predictions
+from toolnoise.measures import draws, noise
+from toolnoise.measures.noise import Noise
+from toolnoise.measures.reading import TrainedVectors, finished_runs, predictions_of
+from toolnoise.metrics.per_run import RUNS
+from toolnoise.metrics.stability import STABILITY
+from toolnoise.metrics.weights import apart
+from toolnoise.study import programs
+
+
+def measure(
+    cell: Sequence[str],
+    study_seed: int,
+    outcome: str,
+    data: str | Path,
+    logits: str | Path,
+    index: str | Path,
+    records: list[str],
+    out: str | Path,
+    out_runs: str | Path,
+) -> None:
+    """Write the measures of one cell from what its runs left."""
+    if outcome == programs.CLASSES:
+        found = noise.measured(cell, study_seed, *predictions_of(data, logits, index), records)
+    else:
+        dump, stream = stacks.read_predictions(logits, index), noise.bootstrap(study_seed, cell)
+        vectors = TrainedVectors(finished_runs(records, dump))
+        if outcome == programs.VALUES:
+            found = _of_values(cell, dump, data, vectors, stream)
+        else:
+            found = _of_metrics(cell, dump, _names(index, dump), vectors, stream)
+    metric_files.write(out, STABILITY, found.stability)
+    metric_files.write(out_runs, RUNS, found.runs)
+
+
+def _of_values(cell: Sequence[str], dump: Predictions, data: str | Path, vectors: TrainedVectors, stream: int) -> Noise:
+    stored, stack = prepared.targets(data), noise.stack_of(dump)
+    labels = stored["test_labels"].astype(np.float64)
+    if stack.shape[1] != len(labels):
+        raise BadInput(data, "test_labels", f"found {len(labels)}", f"the {stack.shape[1]} examples of the dump")
+    groups: Mapping[str, np.ndarray] = {"all": np.ones(len(labels), bool)}
+    if "groups" in stored:
+        groups |= dict(zip(map(str, stored["groups"]), stored["test_groups"].T, strict=True))
+    together = draws.grouped(noise.drawn(dump))
+    weights = [apart(vectors.of(some)) for some in together.groups]
+    of_draws = [
+        values.stability(noise.some_of(stack, some), labels, groups, of_draw, stream)
+        for some, of_draw in zip(together.groups, weights, strict=True)
+    ]
+    each = [
+        (metric, group, found)
+        for group, member in groups.items()
+        for metric, found in values.errors(stack[:, member], labels[member]).items()
+    ]
+    each += draws.distances(together, weights)
+    return noise.as_rows(cell, dump, together, draws.over_draws(of_draws), each, [])
+
+
+def _names(index: str | Path, dump: Predictions) -> list[str]:
+    """The names of the metrics in a dump."""
+    names = shapes.read(index, {"metrics": [TEXT]}, "the index that dump-outcomes wrote")["metrics"]
+    if [len(names)] != list(noise.stack_of(dump).shape[1:]) or len(set(names)) < len(names):
+        raise BadInput(index, "metrics", f"found {len(names)}", "a name of its own for each metric of the dump")
+    return names
+
+
+def _of_metrics(
+    cell: Sequence[str], dump: Predictions, names: Sequence[str], vectors: TrainedVectors, stream: int
+) -> Noise:
+    stack, together = noise.stack_of(dump), draws.grouped(noise.drawn(dump))
+    each = dict(zip(names, stack.T, strict=True))
+
+    weights = [apart(vectors.of(some)) for some in together.groups]
+    of_draws = [
+        values.of_metrics({name: found[some] for name, found in each.items()}, of_draw, stream)
+        for some, of_draw in zip(together.groups, weights, strict=True)
+    ]
+    found = draws.over_draws(of_draws, values.declared_as(names))
+    of_each = [(name, "all", of_runs) for name, of_runs in each.items()] + draws.distances(together, weights)
+    return noise.as_rows(cell, dump, together, found, of_each, [])

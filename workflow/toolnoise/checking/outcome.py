@@ -1,0 +1,175 @@
+"""The contract's second half: what a training program of others leaves in its folder. docs/outside.md explains it.
+
+An outcome is read strictly: a file that breaks the contract is refused in one line. What may be left out is None.
+"""
+
+import csv
+import json
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from toolnoise.base.errors import BadInput
+from toolnoise.base.files import readable
+from toolnoise.checking import tensors
+from toolnoise.study.outcome_files import GROUPS, HISTORY, LABELS, LOGITS, METRIC, PREDICTIONS, RESULTS, WEIGHTS
+
+# It becomes the name of an array in an archive: neither signs of control nor halves of a pair.
+METRIC_NAME = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,200}")
+MOST_TEXT = 1 << 26  # bytes
+EPOCH = "epoch"
+
+
+class History(NamedTuple):
+    """The table of a training's epochs, as text; the first column is the epoch, 0 before training."""
+
+    columns: list[str]
+    rows: list[list[str]]
+
+
+class Outcome(NamedTuple):
+    """What one run left: one of logits, [N, C], predictions, [N], and a metric; the rest may be missing."""
+
+    folder: Path
+    logits: np.ndarray | None
+    predictions: np.ndarray | None
+    metric: dict[str, float] | None
+    labels: np.ndarray | None
+    weights: dict[str, np.ndarray] | None
+    history: History | None
+    groups: dict[str, np.ndarray]
+
+    @property
+    def answers(self) -> np.ndarray | None:
+        """Each example's predicted class, or predicted value in regression."""
+        return self.predictions if self.logits is None else self.logits.argmax(axis=1)
+
+
+def read(folder: str | Path) -> Outcome:
+    """What a program left in its folder."""
+    folder = Path(folder)
+    result = _one_of(folder, RESULTS)
+    if result is None:
+        raise BadInput(folder, "", "the program left no result", f"one of {', '.join(RESULTS)}")
+    values = None if result.name == METRIC else tensors.read_npy(result)
+    labels = _array(folder / LABELS)
+    if labels is None and values is not None:
+        raise BadInput(folder / LABELS, "", "no such file", f"the labels of the examples of {result.name}")
+    if result.name == LOGITS:
+        _require(values.ndim == 2 and values.shape[1] > 1, result, values, "examples x classes, two classes or more")
+        _require(values.dtype == np.float32, result, values, "float32")
+    if result.name == PREDICTIONS:
+        _require(values.ndim == 1, result, values, "one number per example")
+        _require(values.dtype.kind in "iuf", result, values, "integers (classes) or floats (regression)")
+    if values is not None:
+        _require_finite(result, values)
+        _require(len(values) > 0, result, values, "at least one example")
+    if labels is not None:
+        _check_labels(folder / LABELS, labels, result, values)
+    weights = _one_of(folder, WEIGHTS)
+    groups = folder / GROUPS
+    return Outcome(
+        folder,
+        values if result.name == LOGITS else None,
+        values if result.name == PREDICTIONS else None,
+        _metric(result) if result.name == METRIC else None,
+        labels,
+        tensors.READERS[weights.suffix](weights) if weights else None,
+        _history(folder / HISTORY) if (folder / HISTORY).is_file() else None,
+        _groups(groups, labels) if groups.is_file() else {},
+    )
+
+
+def _one_of(folder: Path, names: tuple[str, ...]) -> Path | None:
+    there = [name for name in names if (folder / name).is_file()]
+    if len(there) > 1:
+        raise BadInput(folder, "", f"found {' and '.join(there)}", f"only one of {', '.join(names)}")
+    return folder / there[0] if there else None
+
+
+def _array(path: Path) -> np.ndarray | None:
+    return tensors.read_npy(path) if path.is_file() else None
+
+
+def _check_labels(path: Path, labels: np.ndarray, result: Path, values: np.ndarray | None) -> None:
+    _require(labels.ndim == 1 and len(labels) > 0, path, labels, "one label per example")
+    _require_finite(path, labels)
+    if values is None:
+        return
+    if len(labels) != len(values):
+        raise BadInput(path, "", f"found {len(labels)} labels", f"{len(values)}, the examples of {result.name}")
+    if values.ndim == 1 and values.dtype.kind == "f":
+        _require(labels.dtype.kind in "iuf", path, labels, "numbers")
+        return
+    _require(labels.dtype.kind in "iu", path, labels, "integers from 0: the classes")
+    allowed = f"0 to {values.shape[1] - 1}, the classes of {result.name}" if values.ndim == 2 else "0 or more"
+    if labels.min() < 0 or (values.ndim == 2 and labels.max() >= values.shape[1]):
+        raise BadInput(path, "", f"found labels from {labels.min()} to {labels.max()}", allowed)
+
+
+def _groups(path: Path, labels: np.ndarray | None) -> dict[str, np.ndarray]:
+    found = tensors.read_npz(path)
+    if labels is None:
+        raise BadInput(path, "", f"groups of examples without {LABELS}", "both, or neither")
+    for name, members in found.items():
+        allowed = f"a boolean for each of the {len(labels)} examples"
+        _require(members.dtype == bool and members.shape == labels.shape, path, members, allowed, name)
+    return found
+
+
+def _metric(path: Path) -> dict[str, float]:
+    with readable(path, "a JSON file"):
+        # An integer too large for a float becomes infinite, and is refused as such.
+        found = json.loads(_text(path), parse_int=float)
+    if not isinstance(found, dict) or not found:
+        raise BadInput(path, "", "found no object with names", 'such as {"accuracy": 0.93}')
+    for name, value in found.items():
+        if not METRIC_NAME.fullmatch(name):
+            raise BadInput(path, "", f"found the name {name[:60]!r}", "1 to 200 signs that can be printed")
+        if not isinstance(value, float) or not np.isfinite(value):
+            raise BadInput(path, name, f"found {value!r}", "a finite number")
+    return found
+
+
+def _history(path: Path) -> History:
+    with readable(path, "a CSV file"):
+        columns, *rows = _table(_text(path))
+    if not columns or columns[0] != EPOCH:
+        raise BadInput(path, "", f"found {(columns or ['nothing'])[0]!r} as the first column", f"{EPOCH!r}")
+    if len(set(columns)) < len(columns):
+        raise BadInput(path, "", "a column stands twice", "a name of its own for each")
+    before = -1
+    for number, row in enumerate(rows, 2):
+        if len(row) != len(columns):
+            raise BadInput(path, f"line {number}", f"found {len(row)} fields", f"{len(columns)}, as in the first line")
+        if not re.fullmatch("[0-9]{1,18}", row[0]) or int(row[0]) <= before:
+            raise BadInput(path, f"line {number}", f"found epoch {row[0]!r}", "whole numbers that rise, one row each")
+        before = int(row[0])
+    return History(columns, rows)
+
+
+def _table(text: str) -> list[list[str]]:
+    try:
+        return list(csv.reader(text.splitlines(), strict=True))
+    except csv.Error as error:
+        raise ValueError(error) from None
+
+
+def _text(path: Path) -> str:
+    size = path.stat().st_size
+    if size > MOST_TEXT:
+        raise BadInput(path, "", f"found {size} bytes", f"at most {MOST_TEXT}")
+    return path.read_text("utf-8")
+
+
+def _require_finite(path: Path, values: np.ndarray) -> None:
+    wrong = values.size - int(np.count_nonzero(np.isfinite(values)))
+    if wrong:
+        raise BadInput(path, "", f"{wrong} of {values.size} values are not finite", "finite numbers")
+
+
+def _require(holds: bool, path: Path, values: np.ndarray, allowed: str, key: str = "") -> None:
+    if not holds:
+        raise BadInput(path, key, f"found {values.dtype} of shape {values.shape}", allowed)

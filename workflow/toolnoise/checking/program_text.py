@@ -1,0 +1,113 @@
+"""The source text of a program, as far as its command line names it: scripts, modules, `-c`, and what they import here.
+
+Nothing is imported or run. Modules of installed packages are left out.
+"""
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from toolnoise.base import syntax
+from toolnoise.base.noise_sources import ALGORITHMIC
+
+MOST_FILES, MOST_BYTES = 200, 1 << 20
+# The variables in which a program finds its seeds begin with it.
+SEED = "TOOLNOISE_SEED_"
+# How programs use toolnoise's own helpers, by the source whose seed these read.
+HELPED = re.compile(r"^\s*(from|import) toolnoise\b", re.MULTILINE)
+HELPERS = {
+    "init": r"\bseeds\.init\b",
+    "shuffle": r"\bseeds\.(shuffle|loader)\b|\barguments\(",
+    "augment": r"\bseeds\.augment\b",
+    "dropout": r"\bseeds\.dropout\b|\bSources\(",
+}
+
+
+class Source(NamedTuple):
+    """One file of a program: its name as a person would write it, its lines and its syntax tree."""
+
+    file: str
+    lines: list[str]
+    tree: ast.Module
+
+
+def sources(words: Sequence[str], folder: Path) -> list[Source]:
+    """The files of the program that a command starts in a folder, the first one first."""
+    found: dict[Path, Source] = {}
+    for number, word in enumerate(words):
+        before = words[number - 1] if number else ""
+        if before == "-c" and (code := _parsed("-c", word)):
+            found[Path("-c")] = code
+        elif before == "-m":
+            _follow(folder, word, folder, found)
+        elif word.endswith(".py"):
+            _read(folder / word, folder, found)
+    return list(found.values())
+
+
+def _read(path: Path, folder: Path, found: dict[Path, Source]) -> None:
+    path = path.resolve()
+    if path in found or len(found) == MOST_FILES or not path.is_file() or path.stat().st_size > MOST_BYTES:
+        return
+    name = path.relative_to(folder.resolve()).as_posix() if path.is_relative_to(folder.resolve()) else str(path)
+    try:
+        source = _parsed(name, path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError):
+        return
+    if source is None:
+        return
+    found[path] = source
+    for base, module in _imported(source.tree, path.parent, (path.parent, folder)):
+        _follow(base, module, folder, found)
+
+
+def _parsed(file: str, text: str) -> Source | None:
+    try:
+        return Source(file, text.splitlines(), syntax.tree(text))
+    except syntax.UNREADABLE:
+        return None
+
+
+def _imported(tree: ast.Module, own: Path, bases: Sequence[Path]) -> Iterator[tuple[Path, str]]:
+    """Each imported module, with each folder in which it may lie."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names, where = [alias.name for alias in node.names], bases
+        elif isinstance(node, ast.ImportFrom):
+            module = node.module or ""
+            names = [module, *(f"{module}.{alias.name}".lstrip(".") for alias in node.names)]
+            where = [own, *own.parents][node.level - 1 : node.level] if node.level else bases
+        else:
+            continue
+        yield from ((base, name) for name in names if name for base in where)
+
+
+def _follow(base: Path, module: str, folder: Path, found: dict[Path, Source]) -> None:
+    path = base.joinpath(*module.split("."))
+    for candidate in (path.with_suffix(".py"), path / "__init__.py", path / "__main__.py"):
+        if "site-packages" not in candidate.parts:
+            _read(candidate, folder, found)
+
+
+def seeds_read(program: Sequence[Source]) -> tuple[str, ...]:
+    """The sources of noise whose seeds a program's text reads, from their variables or by toolnoise's helpers."""
+    texts = ["\n".join(source.lines) for source in program]
+    return tuple(
+        source
+        for source in ALGORITHMIC
+        if any(
+            f"{SEED}{source.upper()}" in text or (HELPED.search(text) and re.search(HELPERS[source], text))
+            for text in texts
+        )
+    )
+
+
+def reads(program: Sequence[Source], name: str) -> bool:
+    """Whether a program uses an attribute or a variable of this name, such as `args.seed`."""
+    return any(
+        name in (getattr(node, "attr", None), getattr(node, "id", None), getattr(node, "arg", None))
+        for source in program
+        for node in ast.walk(source.tree)
+    )

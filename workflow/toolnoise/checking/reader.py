@@ -1,0 +1,131 @@
+"""What a program's text says of its calls: their full names, what contains them, which values are sets or times."""
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+
+from toolnoise.checking.program_text import Source
+
+CLOCKS = re.compile(
+    r"(time\.(time|time_ns|perf_counter|perf_counter_ns|monotonic|monotonic_ns)|datetime\.(datetime\.)?(now|utcnow|today)"
+    r"|uuid\.uuid[14]|os\.(getpid|urandom|getrandom)|secrets\.\w+|id)$"
+)
+# Where the order of what is iterated over does not matter.
+ORDERLESS = ("sorted", "len", "sum", "min", "max", "any", "all", "set", "frozenset", "bool", "isinstance")
+SEEDLIKE = re.compile(r"seed|rng|random|prng|generator", re.IGNORECASE)
+
+
+class Reader:
+    """A file with the full names of what it calls, and what contains each node."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.nodes = list(ast.walk(source.tree))
+        self.above = {child: node for node in self.nodes for child in ast.iter_child_nodes(node)}
+        self.aliases = dict(_aliases(self.nodes))
+        self.calls = [(node, self.name(node.func)) for node in self.nodes if isinstance(node, ast.Call)]
+        self.sets: set[str] = set()
+        values = self._assigned()
+        self.sets = {name for name, value in values.items() if self.is_set(value)}
+        self.clocked = {name for name, value in values.items() if any(map(self.is_clock, ast.walk(value)))}
+
+    def _assigned(self) -> dict[str, ast.AST]:
+        """What each name was last given, by line."""
+        given = [node for node in self.nodes if isinstance(node, ast.Assign)]
+        given.sort(key=lambda node: node.lineno)
+        return {one.id: node.value for node in given for one in node.targets if isinstance(one, ast.Name)}
+
+    def name(self, node: ast.AST) -> str:
+        """The full name of what is called: numpy.random.rand for np.random.rand; .item for a method of anything."""
+        if isinstance(node, ast.Name):
+            return self.aliases.get(node.id, node.id)
+        return f"{self.name(node.value)}.{node.attr}" if isinstance(node, ast.Attribute) else ""
+
+    def keywords(self, call: ast.Call) -> dict[str | None, ast.AST]:
+        """The keyword arguments of a call; **rest stands under None."""
+        return {one.arg: one.value for one in call.keywords}
+
+    def parents(self, node: ast.AST) -> Iterator[ast.AST]:
+        """What contains a node, from the inside out."""
+        while node in self.above:
+            node = self.above[node]
+            yield node
+
+    def function(self, node: ast.AST) -> ast.AST | None:
+        """The innermost function that a node is in, if it is in one."""
+        inside = (above for above in self.parents(node) if isinstance(above, ast.FunctionDef | ast.AsyncFunctionDef))
+        return next(inside, None)
+
+    def is_set(self, node: ast.AST) -> bool:
+        """Whether an expression is a set for sure. One of plain numbers has the same order in every process."""
+        if isinstance(node, ast.Set):
+            return any(not isinstance(one, ast.Constant) or isinstance(one.value, str | bytes) for one in node.elts)
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub | ast.BitOr | ast.BitAnd | ast.BitXor):
+            return self.is_set(node.left) or self.is_set(node.right)
+        if isinstance(node, ast.Name):
+            return node.id in self.sets
+        called = isinstance(node, ast.Call) and self.name(node.func) in ("set", "frozenset") and node.args
+        if called and isinstance(node.args[0], ast.Call) and self.name(node.args[0].func) == "range":
+            return False
+        return bool(called) or isinstance(node, ast.SetComp)
+
+    def is_clock(self, node: ast.AST) -> bool:
+        """Whether a value differs between any two processes: a time, a number of the process, the system's entropy."""
+        return isinstance(node, ast.Call) and bool(CLOCKS.fullmatch(self.name(node.func)))
+
+    def scope(self, node: ast.AST) -> ast.With | None:
+        """The innermost with-block that has a generator of its own, if a node is in one."""
+        return next((above for above in self.parents(node) if isinstance(above, ast.With) and self.forks(above)), None)
+
+    def forks(self, block: ast.With) -> bool:
+        """Whether a with-block has a state of its own for PyTorch's global generator."""
+        names = [self.name(getattr(item.context_expr, "func", item.context_expr)) for item in block.items]
+        return any(re.search(r"(fork_rng|seeds?\.\w+)$", name) for name in names)
+
+    def in_seed(self, node: ast.AST) -> bool:
+        """Whether a value goes into a seed: an argument of a seeding call, or assigned to a name like one."""
+        for above in self.parents(node):
+            if isinstance(above, ast.Call) and node is not above.func and SEEDLIKE.search(self.name(above.func)):
+                return True
+            if isinstance(above, ast.keyword) and above.arg and SEEDLIKE.search(above.arg):
+                return True
+            if isinstance(above, ast.Assign | ast.AnnAssign):
+                targets = above.targets if isinstance(above, ast.Assign) else [above.target]
+                return any(SEEDLIKE.search(ast.unparse(target)) for target in targets)
+            if isinstance(above, ast.stmt):
+                return False
+        return False
+
+    def iterates_over_set(self, node: ast.AST) -> bool:
+        """Whether a loop or comprehension goes through a set, and its order matters."""
+        if not (isinstance(node, ast.For | ast.comprehension) and self.is_set(node.iter)):
+            return False
+        whole = node if isinstance(node, ast.For) else self.above[node]
+        return not isinstance(whole, ast.SetComp) and not self.is_orderless(whole)
+
+    def is_orderless(self, node: ast.AST) -> bool:
+        """Whether a value goes straight into a function for which its order does not matter."""
+        above = self.above.get(node)
+        return isinstance(above, ast.Call) and self.name(above.func) in ORDERLESS
+
+
+def is_none(node: ast.AST | None) -> bool:
+    """Whether an argument is left out, or is None."""
+    return node is None or (isinstance(node, ast.Constant) and node.value is None)
+
+
+def is_off(node: ast.AST | None) -> bool:
+    """Whether an argument is left out, or is None, False or 0."""
+    return node is None or (isinstance(node, ast.Constant) and not node.value)
+
+
+def _aliases(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, str]]:
+    """The full names of what a file imports, by the names that it gives them."""
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                # `import a.b` binds a, `import a.b as c` binds a.b.
+                whole = alias.name if alias.asname else alias.name.partition(".")[0]
+                yield alias.asname or whole, whole
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield from ((alias.asname or alias.name, f"{node.module}.{alias.name}") for alias in node.names)

@@ -1,0 +1,78 @@
+"""What differs between two runs of a program, and what was probably forgotten, in a person's words."""
+
+from collections.abc import Iterable, Sequence
+
+from toolnoise.checking.causes import CAUSES, Suspect
+from toolnoise.checking.diagnosis import Diagnosis
+from toolnoise.checking.differences import Difference
+
+MOST_PLACES = 3
+PHASES = {
+    "start": "The runs differ before training (row 0 of history.csv): in the initial weights, or in the data.",
+    "training": "The runs start alike: they part in training.",
+    "evaluation": "The weights are equal: the runs part in the evaluation.",
+    "order of examples": "Both runs have the same examples with the same results, in another order.",
+}
+HASH_SEED = {
+    True: "By experiment: with PYTHONHASHSEED=0 two runs are equal. The hash seed is the cause.",
+    False: "By experiment: with PYTHONHASHSEED=0 two runs differ, too. The hash seed is not the only cause.",
+}
+
+
+def different(difference: Difference, why: Diagnosis) -> list[str]:
+    """What differs between two runs that should be equal, and what was probably forgotten."""
+    lines = [f"Not reproducible: two runs with equal seeds differ in {', '.join(difference.files)}."]
+    lines += [f"  {part}" for part in _parts(difference)]
+    lines += [PHASES[why.phase]] if why.phase else []
+    lines += [HASH_SEED[why.hash_seed]] if why.hash_seed is not None else []
+    lines += ["", "Likely:", *_causes(why.likely)] if why.likely else []
+    lines += ["", "Possible:", *_causes(why.possible)] if why.possible else []
+    return [*lines, *_unseen(why)]
+
+
+def _unseen(why: Diagnosis) -> list[str]:
+    """Causes that the text does not show: a checklist where it shows nothing likely."""
+    if why.likely or not why.unseen:
+        return []
+    return ["", "The text of the program shows no likely cause. Often forgotten:"] + [
+        f"  {CAUSES[cause].says}: {CAUSES[cause].remedy}" for cause in why.unseen
+    ]
+
+
+def _causes(places: Sequence[Suspect]) -> Iterable[str]:
+    for cause in dict.fromkeys(one.cause for one in places):
+        mine = [one for one in places if one.cause == cause]
+        yield from (f"  {one.file}:{one.line}: {one.code}" for one in mine[:MOST_PLACES])
+        if len(mine) > MOST_PLACES:
+            yield f"  and {len(mine) - MOST_PLACES} more places"
+        yield f"    {CAUSES[cause].says}: {CAUSES[cause].remedy}"
+
+
+def _parts(changed: Difference) -> list[str]:
+    """What differs between two runs, in a person's words."""
+    found = []
+    if changed.examples:
+        found.append(f"predictions: {share(changed)}")
+    if changed.largest is not None:
+        found.append(f"largest difference of a logit or value: {number(changed.largest)}")
+    found += [f"{name}: {number(a)} and {number(b)}" for name, (a, b) in changed.metrics.items()]
+    if changed.tensors:
+        found.append(
+            f"weights: {len(changed.tensors)} of {changed.n_tensors} tensors, the first is {changed.tensors[0]}"
+        )
+    if changed.column:
+        where = "the columns" if changed.epoch is None else f"epoch {changed.epoch}"
+        found.append(f"history: first in {where}, column {changed.column}")
+    return found
+
+
+def share(changed: Difference) -> str:
+    """How many predictions differ."""
+    if not changed.examples:
+        return ""
+    return f"{changed.changed} of {changed.examples} ({100 * changed.changed / changed.examples:.3g} %)"
+
+
+def number(value: float | None) -> str:
+    """A number, or that there is none."""
+    return "missing" if value is None else f"{value:.3g}"

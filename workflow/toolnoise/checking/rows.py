@@ -1,0 +1,162 @@
+"""The jobs of training programs of others: each run, what it leaves, its gate and its measures."""
+
+from toolnoise.steps.reads import (
+    A_CELL,
+    DATA,
+    DUMP,
+    ENSEMBLES,
+    RUN,
+    RUN_FILES,
+    RUNS,
+    STABILITY,
+    TRAINED,
+    WEIGHTS,
+    cell_of_spec,
+    cell_stated,
+    control_of,
+    control_of_cell,
+    datasets,
+    dump_of,
+    measured,
+    records_of,
+    run_of_spec,
+    runs_of,
+    same,
+    spec,
+    training_minutes,
+)
+from toolnoise.steps.step import Needs, Outside, Read, Record, Step, Where, Work, Write
+from toolnoise.study import layout, programs
+from toolnoise.study.cells import Cell, Control, Dataset, Training
+from toolnoise.study.study import Study
+
+
+def _programmed(study: Study) -> list[Cell]:
+    return [cell for cell in study.cells if study.is_program(cell)]
+
+
+def _leaving(study: Study, *, logits: bool) -> list[Cell]:
+    found = {cell: programs.outcome(study.config, cell.model) for cell in _programmed(study)}
+    return [cell for cell, outcome in found.items() if (outcome == programs.LOGITS) == logits]
+
+
+def _adopted(study: Study, *, wanted: bool) -> list[Cell]:
+    models = study.config["models"]
+    return [cell for cell in _programmed(study) if ("adopted" in models[cell.model]) == wanted]
+
+
+def _first_outcome(study: Study, place: Dataset) -> str:
+    """The run that brings a data set: one of Control, if there is one, since nothing else runs before its gate."""
+    cells = [cell for cell in study.cells if cell.dataset == place.dataset]
+    first = next((cell for cell in cells if cell.variant == "control"), cells[0])
+    return study.runs(layout.RECORD, first)[0]
+
+
+def _gate_of(study: Study, run: Training) -> list[str]:
+    """The verdict on the control cell, if the study has one and the run is not one of its own."""
+    control = Control(*run[:3])
+    gated = run.variant != control.cell.variant and control.cell in study.seeds
+    return [study.path(layout.GATE, control)] if gated else []
+
+
+ROWS = {
+    "run-program": Step(
+        "run_program",
+        "run a training program of others once",
+        where=Where(
+            Training,
+            lambda study: runs_of(study, _adopted(study, wanted=False)),
+            "grid",
+            "model/dataset/hardware/variant of a training program, and one of its seeds",
+            stated=run_of_spec,
+        ),
+        parameters=lambda study, run: spec(study, run.cell, run.seed) | {"study": study.name},
+        reads={"gate": Read(_gate_of, several=True, optional=True)},
+        writes=RUN,
+        work=Work("toolnoise.checking.run_program:train", aside=("checkpoint",)),
+        needs=Needs(tooling=lambda run: run.hardware, minutes=training_minutes),
+        record=Record("record", "runs of programs"),
+    ),
+    "adopt-run": Step(
+        "adopt_run",
+        "take a run as it is that was there before the study",
+        where=Where(
+            Training,
+            lambda study: runs_of(study, _adopted(study, wanted=True)),
+            "grid",
+            "model/dataset/hardware/variant of adopted runs, and one of their seeds",
+            stated=run_of_spec,
+        ),
+        parameters=lambda study, run: spec(study, run.cell, run.seed),
+        reads={},
+        writes=RUN,
+        work=Work("toolnoise.checking.adopted:adopt"),
+        record=Record("record", "adopted runs"),
+        outside=Outside("toolnoise.checking.adopted:files_of"),
+        unrepeatable="how it was made is not known here",
+    ),
+    "gather-labels": Step(
+        "gather_labels",
+        "write the test set that the runs of a training program bring",
+        where=Where(
+            Dataset, lambda study: datasets(study, of_programs=True), "datasets", "a data set with reader: outcome"
+        ),
+        parameters=lambda _, place: place._asdict(),
+        reads={"record": Read(_first_outcome, WEIGHTS)},
+        writes={"out": Write(layout.DATA)},
+        work=Work("toolnoise.checking.labels:write"),
+    ),
+    "dump-outcomes": Step(
+        "dump_outcomes",
+        "dump what the runs of a training program left",
+        where=Where(Cell, _programmed, *A_CELL, stated=cell_of_spec),
+        parameters=spec,
+        reads=TRAINED,
+        writes=DUMP,
+        work=Work("toolnoise.checking.dump:dump"),
+        record=Record("index", "dumps of outcomes"),
+    ),
+    "check-program": Step(
+        "check_program",
+        "compare what control runs of a training program left, bit for bit",
+        where=Where(
+            Control,
+            lambda study: (Control(*cell[:3]) for cell in study.controls if study.is_program(cell)),
+            "grid",
+            "a training program with the variant control",
+            stated=control_of_cell,
+        ),
+        parameters=lambda study, place: {
+            "cell": list(place.cell),
+            "command": study.config["models"][place.model].get("command", ""),
+        },
+        reads={"records": records_of(control_of, RUN_FILES)},
+        writes={"out": Write(layout.GATE)},
+        work=Work("toolnoise.checking.gate:check"),
+    ),
+    "measure-program": Step(
+        "measure_program",
+        "measure a cell of a training program",
+        where=Where(Cell, lambda study: _leaving(study, logits=True), *A_CELL, stated=cell_stated),
+        parameters=measured,
+        reads=DATA | dump_of(same),
+        writes={
+            "out": STABILITY,
+            "out-runs": RUNS,
+            "out-ensembles": ENSEMBLES,
+        },
+        work=Work("toolnoise.checking.measure:measure"),
+    ),
+    "measure-outcomes": Step(
+        "measure_outcomes",
+        "measure a cell of a training program that leaves classes, values or a metric",
+        where=Where(Cell, lambda study: _leaving(study, logits=False), *A_CELL, stated=cell_stated),
+        parameters=lambda study, cell: measured(study, cell) | {"outcome": programs.outcome(study.config, cell.model)},
+        reads=DATA | dump_of(same),
+        writes={
+            "out": STABILITY,
+            "out-runs": RUNS,
+        },
+        work=Work("toolnoise.checking.measure_outcomes:measure"),
+    ),
+}

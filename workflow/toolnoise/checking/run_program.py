@@ -1,0 +1,226 @@
+"""A run of a study whose training is a program of others: started with its seeds; its outcome becomes a run's files.
+
+The program's folders are beside the run's checkpoint: its outcome is new in each attempt, its own checkpoints survive.
+What it leaves besides weights is in `weights.npz`, too, each array under its name and ":".
+"""
+
+import csv
+import hashlib
+import io
+import json
+import os
+import re
+import shutil
+import signal
+import stat
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from toolnoise.base import arrays, command_line, files, scratch
+from toolnoise.base.errors import BadInput
+from toolnoise.base.timings import Timings
+from toolnoise.checking import contract, launch, outcome
+from toolnoise.checking.outcome import EPOCH, Outcome
+from toolnoise.checking.redaction import Redaction
+from toolnoise.engines import accelerators, environment
+from toolnoise.engines import command as engine
+from toolnoise.study import outcome_files, programs
+from toolnoise.training.loop import TENSOR_DIGITS
+from toolnoise.training.runs import OUTCOME, weight_digests
+
+# Which of its tensors a program trains, it does not say. These are statistics by name, in PyTorch and in Keras.
+STATISTICS = ("running_mean", "running_var", "moving_mean", "moving_variance")
+FRAMEWORKS = "torch|tensorflow|keras|jax|jaxlib|flax|numpy|scikit-learn|lightning|pytorch-lightning|transformers|timm"
+# What a program's folder has: what it leaves, what it keeps for itself, its job, its output.
+OUT, KEPT, JOB, LOG = "out", "checkpoint", "job.json", "program.log"
+OWN = {OUT, KEPT, JOB, LOG}
+_PACKAGES = """
+import importlib.metadata as m, json, sys
+found = {(d.metadata["Name"] or "").lower().replace("_", "-"): d.version for d in m.distributions()}
+print(json.dumps([sys.version.split()[0], sorted(found.items())]))
+"""
+
+
+def train(
+    spec: dict[str, Any],
+    study: str,
+    weights: str,
+    history: str,
+    record: str,
+    checkpoint: str,
+    gate: Sequence[str] = (),  # noqa: ARG001 (only the order of jobs follows from it)
+) -> dict[str, Any]:
+    """Run the program that `spec` names; write what it left as a run's files; return what was observed.
+
+    Where the study has Control, its `gate` is passed before anything may vary.
+    """
+    timings, model = Timings(), spec["model"]
+    folder = folder_of(checkpoint)
+    out, kept, job_file = folder / OUT, folder / KEPT, folder / JOB
+    shutil.rmtree(out, ignore_errors=True)
+    for needed in (out, kept):
+        needed.mkdir(parents=True, exist_ok=True)
+    job = contract.job(spec, study, out, kept)
+    files.write_json(job_file, job)
+    observed = _observed(spec)
+    variables = contract.variables(job, job_file) | observed["variables"] | engine.path(spec["hardware"])
+    words = command_line.words(model["command"])
+    if job["deterministic"] and "deterministic" in model:
+        words += command_line.words(model["deterministic"])
+    secret = command_line.variables(words, f"models.{model['name']}.command")
+    limit = model["limit"] * 60 if "limit" in model else None
+    environment.forget_numerical()
+    with timings.measure("training"):
+        _launch(command_line.filled(words, contract.values(job) | secret), variables, folder, limit, secret)
+    for text in (out / outcome_files.HISTORY, out / outcome_files.METRIC):
+        # Before it is read: an error would quote it.
+        if text.is_file() and text.stat().st_size <= outcome.MOST_TEXT:
+            Redaction(secret).require_absent(text, text.read_bytes())
+    left = outcome.read(out)
+    Redaction(secret).require_absent(out, "\n".join([*(left.weights or {}), *left.groups]).encode())
+    require_kind(left, model["outcome"])
+    write(left, spec, weights, history, record, observed, timings)
+    shutil.rmtree(out)
+    return observed
+
+
+def folder_of(checkpoint: str) -> Path:
+    """The folder that a program has beside its run's checkpoint: it is emptied, so nothing else may be in it."""
+    path = Path(checkpoint)
+    if path.suffix != ".npz":
+        raise BadInput("command line", "--checkpoint", f"found {checkpoint!r}", "a file whose name ends in .npz")
+    folder = path.with_suffix("")
+    there = {one.name for one in folder.iterdir() if not scratch.is_scratch(one.name)} if folder.is_dir() else set()
+    if not there <= OWN:
+        raise BadInput(folder, "", "has other files than a training program's", "another --checkpoint, or remove it")
+    return folder
+
+
+def _launch(
+    words: list[str], variables: dict[str, str], folder: Path, limit: float | None, secret: dict[str, str]
+) -> None:
+    """Run the program, with its output where this process has its own."""
+    own = os.fstat(1)
+    log = Path("/proc/self/fd/1")
+    if stat.S_ISREG(own.st_mode) and log.exists():
+        # Snakemake's log: it can be read while the program runs.
+        launch.run(words, variables, log.readlink(), limit=limit, hidden=secret)
+        return
+    log = folder / LOG
+    log.unlink(missing_ok=True)
+    try:
+        launch.run(words, variables, log, limit=limit, hidden=secret)
+    finally:
+        if log.exists():
+            print(log.read_text(errors="replace"), end="", flush=True)
+
+
+def _observed(spec: dict[str, Any]) -> dict[str, Any]:
+    """The machine, the packages of the program's interpreter, and what is set for its libraries."""
+    tooling = spec["hardware"]
+    on_cpu = tooling["accelerator"] == "cpu"
+    python, packages = _packages(tooling, command_line.words(spec["model"]["command"])[0])
+    listed = "".join(f"{name}=={version}\n" for name, version in packages)
+    return {
+        **environment.machine(),
+        **({"python": python} if python else {}),
+        **({"device": "cpu"} if on_cpu else _gpu(tooling)),
+        "variables": engine.variables(tooling),
+        "versions": {name: version for name, version in packages if re.fullmatch(FRAMEWORKS, name)},
+        "packages_sha256": hashlib.sha256(listed.encode()).hexdigest() if packages else "",
+    }
+
+
+def _gpu(tooling: dict[str, Any]) -> dict[str, str]:
+    """The GPU that a program finds first; one that the tooling does not name is refused."""
+    present = accelerators.gpus()
+    chosen = present[accelerators.choose(tooling, [gpu.name for gpu in present])]
+    return {"device": chosen.name, "driver": chosen.driver}
+
+
+def _packages(tooling: Mapping[str, Any], program: str) -> tuple[str, list[tuple[str, str]]]:
+    """The version of the interpreter that the program is for, and the packages it has, if it is Python."""
+    variables = {**os.environ, **engine.path(tooling)}
+    python = program if Path(program).name.startswith("python") else "python"
+    found = shutil.which(python, path=variables["PATH"])
+    if not found:
+        return "", []
+    try:
+        done = subprocess.run([found, "-c", _PACKAGES], env=variables, capture_output=True, text=True)
+        if done.returncode < 0:
+            killed = f"was killed by {signal.Signals(-done.returncode).name} while it listed its packages"
+            raise BadInput(found, "", killed, "type the same command again")
+        version, packages = json.loads(done.stdout)
+    except (OSError, ValueError):
+        return "", []
+    return version, [(name, number) for name, number in packages]
+
+
+def require_kind(left: Outcome, wanted: str) -> None:
+    """Refuse an outcome of another kind than the study declares."""
+    if left.logits is not None:
+        found = programs.LOGITS
+    elif left.predictions is not None:
+        found = programs.VALUES if left.predictions.dtype.kind == "f" else programs.CLASSES
+    else:
+        found = programs.METRIC
+    if found != wanted:
+        raise BadInput(left.folder, "outcome", f"the program left {found}", f"{wanted}, as models.*.outcome says")
+
+
+def write(
+    left: Outcome,
+    spec: dict[str, Any],
+    weights: str,
+    history: str,
+    record: str,
+    observed: dict[str, Any],
+    timings: Timings,
+) -> None:
+    """Write what a program left as the files of a run."""
+    tensors = dict(left.weights or {})
+    for name in tensors:
+        if name.endswith(("/", OUTCOME)):
+            raise BadInput(left.folder, name, "a tensor's name ends with / or :", "another name")
+    whole, digests = weight_digests(tensors)
+    rows = _rows(left, whole, digests)
+    arrays.write_npz(weights, {**tensors, **_besides(left)})
+    files.write_text(history, rows)
+    epochs = rows.count("\n") - 1
+    trained = [name for name, values in tensors.items() if values.dtype.kind == "f" and not name.endswith(STATISTICS)]
+    files.write_json(
+        record,
+        {
+            "spec": spec,
+            "status": "completed",
+            "epochs": epochs,
+            "trainable": trained,
+            "observed": observed,
+            "seconds": dict(timings),
+        },
+    )
+
+
+def _besides(left: Outcome) -> dict[str, np.ndarray]:
+    """What a program left besides its weights, as arrays."""
+    found = {"logits": left.logits, "predictions": left.predictions, "labels": left.labels}
+    found |= {f"group/{name}": members for name, members in left.groups.items()}
+    found |= {f"metric/{name}": np.float64(value) for name, value in (left.metric or {}).items()}
+    return {name + OUTCOME: np.asarray(values) for name, values in found.items() if values is not None}
+
+
+def _rows(left: Outcome, whole: str, digests: list[str]) -> str:
+    """The program's history, with the digests of the weights at its end; one row where it left none."""
+    columns, rows = left.history or ([EPOCH], [["1"]])
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([*columns, "weights_sha256", "tensors_sha256"])
+    for number, row in enumerate(rows or [["1", *[""] * (len(columns) - 1)]], 1):
+        last = number == max(1, len(rows))
+        marks = [whole, " ".join(one[:TENSOR_DIGITS] for one in digests)] if last else ["", ""]
+        writer.writerow([*row, *marks])
+    return out.getvalue()

@@ -1,0 +1,412 @@
+"""Predictions from any source, in files: predicted classes, scores, or right and wrong, of one run or several; labels.
+
+A file is `.npy`, `.npz` or CSV, recognised by its first bytes; nothing is ever unpickled. `readings` says what it has;
+here it is brought into the order of the labels, and what cannot be true of them is refused. Scores that are never
+negative and sum to 1 are probabilities, others logits; what is neither has no cross-entropy. An `.npz` has one array or
+one with a name of `STACKS`, or else an array for each run; those named as labels are labels.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from toolnoise.base import arrays, files
+from toolnoise.base.errors import BadInput
+from toolnoise.base.files import readable
+from toolnoise.base.printing import escaped
+from toolnoise.comparison import csv_columns, readings
+from toolnoise.comparison.readings import Reading
+from toolnoise.dumps import stacks
+from toolnoise.metrics.accuracy import predictions
+from toolnoise.metrics.entropy import cross_entropies
+from toolnoise.metrics.probabilities import Kind, kind
+from toolnoise.stats.draws import Drawn
+from toolnoise.study import programs
+
+MOST_CLASSES = np.float64(2**31)  # in half precision, which labels may have, a number of Python overflows
+# An array of an .npz with one of these names has all runs; the others are then not read.
+STACKS = ("logits", "probabilities", "predictions", "scores", "correct")
+
+
+class Labels(NamedTuple):
+    """The classes of the examples, [N], in a file; None in one of right and wrong answers, which need no labels.
+
+    `ids` identify the examples if the file does. Of classes that are texts, `codes` has the numbers, and is given those
+    of further classes as runs predict them. `alone` says that the file has nothing else.
+    """
+
+    source: str
+    classes: np.ndarray | None
+    examples: int | None
+    ids: np.ndarray | None = None
+    codes: dict[str, int] | None = None
+    alone: bool = True
+
+
+class Answers(NamedTuple):
+    """Predicted classes of each run, [S, N]; with scores, also cross-entropies, [S], and the number of classes.
+
+    `drawn` has the draws of each run if they are known, `bits` a digest of the scores of each run if there are scores.
+    `rights` says that the classes are 1 for right and 0 for wrong answers. `ids` identify the examples, `numbers` the
+    runs, if the file does; `scores` are those of the file.
+    """
+
+    file: str
+    predicted: np.ndarray
+    entropies: np.ndarray | None
+    classes: int | None
+    missing: int = 0
+    drawn: Sequence[Drawn] | None = None
+    bits: Sequence[str] | None = None
+    notes: Sequence[str] = ()
+    rights: bool = False
+    ids: np.ndarray | None = None
+    numbers: Sequence[int] | None = None
+    scores: np.ndarray | None = None
+
+
+def read_labels(path: str) -> Labels:
+    """The labels in a file of one column or row, in a column of labels, or of the test set in a study's data."""
+    if zipped(path):
+        names = arrays.npz_names(path)
+        if "test_labels" in names:
+            from toolnoise.datasets import prepared
+
+            classes = prepared.load(path).test.labels
+            return Labels(path, classes, len(classes))
+    elif not _is_array(path):
+        return _labels_of_table(path, csv_columns.read(path, None))
+    found = _labelled(path)
+    if max(found.shape) != found.size:
+        raise BadInput(path, "", f"found shape {found.shape}", "one label per example")
+    alone = not zipped(path) or len(arrays.npz_names(path)) == 1
+    return Labels(path, _classes(path, found.ravel(), "label"), found.size, alone=alone)
+
+
+def _labels_of_table(path: str, table: csv_columns.Table) -> Labels:
+    if not table.names:
+        values, ids, alone = readings.stacked(path, table, range(len(table.columns))), None, True
+        if max(values.shape) != values.size:
+            raise BadInput(path, "", f"found shape {values.shape}", "one label per example")
+        values = values.ravel()
+    else:
+        rows, ids, _ = readings.layout(path, table)
+        own = readings.labels_in(path, table, rows)
+        alone = own is None
+        if own is None:
+            left = [name for name in table.names if readings.role_of(name) not in ("run", "example", "index", "aside")]
+            if len(left) != 1:
+                raise BadInput(path, "", f"found the columns {', '.join(table.names)}", "labels in a column label")
+            own = left[0], readings.stacked(path, table, [table.names.index(left[0])])[rows[0], 0]
+        values = own[1]
+    codes = None
+    if values.dtype.kind == "U":
+        names, values = np.unique(values, return_inverse=True)
+        codes = {str(name): place for place, name in enumerate(names)}
+    return Labels(path, _classes(path, values, "label"), len(values), ids, codes, alone)
+
+
+def numbers(path: str) -> np.ndarray:
+    """The numbers in a file of one column or row, [N], finite."""
+    if _is_array(path) or zipped(path):
+        found = _labelled(path)
+    else:
+        table = csv_columns.read(path, None)
+        found = readings.stacked(path, table, range(len(table.columns)))
+        _require_array(path, found, 2)
+    if max(found.shape) != found.size:
+        raise BadInput(path, "", f"found shape {found.shape}", "one number per example")
+    _require_numbers(path, found)
+    return found.ravel()
+
+
+def labels_of(path: str) -> Labels:
+    """The labels that a file of predictions has itself, or that the study of a dump has; none for right and wrong."""
+    if _is_dump(Path(path)):
+        _, dataset, _, _, study = [*Path(path).resolve().parents, *[Path("/")] * 5][:5]
+        data = study / "data" / f"{dataset.name}.npz"
+        if data.is_file():
+            _require_classes(path)
+            return read_labels(str(data))
+        raise BadInput("command line", "--labels", f"{path} is not a dump of a study", "a file with the labels")
+    if zipped(path):
+        if any(readings.role_of(name) == "label" for name in arrays.npz_names(path)):
+            return read_labels(path)
+    elif not _is_array(path):
+        table = csv_columns.read(path, None)
+        if any(readings.role_of(name) == "label" for name in table.names):
+            return _labels_of_table(path, table)
+    found, _ = _reading(path, Labels("", None, None))
+    if found.what != "rights":
+        raise BadInput(
+            "command line", "--labels", f"{path} has no labels, and is no dump of a study", "a file with the labels"
+        )
+    return Labels(path, None, found.values.shape[1], found.ids, alone=False)
+
+
+def read(path: str, labels: Labels) -> Answers:
+    """The predictions in a file for the examples with these labels."""
+    if _is_dump(Path(path)):
+        reading, missing, drawn = _dumped(path, labels)
+        name = "logits"
+    else:
+        (reading, name), missing, drawn = _reading(path, labels), 0, None
+    values, own, ids = reading.values, reading.labels, reading.ids
+    if ids is not None and labels.ids is not None:
+        order = readings.matching(ids, labels.ids)
+        if order is None:
+            raise BadInput(
+                path, "", f"found other examples than in {labels.source}", "the same, once each, by their ids"
+            )
+        values, own, ids = values[:, order], None if own is None else own[order], labels.ids
+    about = {"missing": missing, "drawn": drawn, "ids": ids, "numbers": reading.runs}
+    # A dump says itself what it has.
+    said = (f"read {escaped(' '.join(reading.how.split()))}",) if reading.how else ()
+    if reading.what == "rights":
+        return Answers(path, values.astype(np.int64), None, None, notes=said, rights=True, **about)
+    if labels.classes is None:
+        allowed = "--labels with a file of them: the first file has right and wrong answers alone"
+        raise BadInput(path, "", f"found {reading.what}, and no labels", allowed)
+    if own is not None:
+        _require_labels_of_its_own(path, own, labels)
+    if reading.what == "scores":
+        answers = _scored(path, name, values, labels)
+        return answers._replace(notes=(*said, *answers.notes), **about)
+    predicted = _coded(path, values, labels, "class")
+    _require_labels_among(path, predicted, labels)
+    return Answers(path, predicted, None, None, notes=said, **about)
+
+
+def _dumped(path: str, labels: Labels) -> tuple[Reading, int, list[Drawn]]:
+    """The finished runs of a study's dump, how many diverged, and the draws of the others."""
+    _require_classes(path)
+    dump = stacks.read_predictions(path, Path(path).with_suffix(".json"))
+    missing, kept = sum(dump.diverged), dump.finished
+    values = dump.logits[kept] if missing else dump.logits
+    _require_array(path, values, 3)
+    _require_numbers(path, values)
+    known = readings.known_of(path, "", labels.classes, labels.examples, labels.source)
+    known.require_examples(values.shape[1], f"shape {values.shape}")
+    drawn = [run for run, finished in zip(dump.drawn, kept, strict=True) if finished]
+    return Reading(values, "scores" if values.ndim == 3 else "classes", ""), missing, drawn
+
+
+def _reading(path: str, labels: Labels) -> tuple[Reading, str]:
+    """How a file is read, and the name of its array if it has one of STACKS in an .npz."""
+    known = (labels.classes, labels.examples, labels.source)
+    if not _is_array(path) and not zipped(path):
+        table = csv_columns.read(path, labels.examples)
+        return readings.of_table(readings.known_of(path, "", *known), table), ""
+    own = None
+    if zipped(path):
+        found = arrays.read_npz(path)
+        beside = [array for name, array in found.items() if readings.role_of(name) == "label" and array.ndim == 1]
+        own = next((array for array in beside if array.dtype.kind in "biuf"), None)
+        runs = _runs_of(path, found)
+        for array in runs.values():
+            _require_array(path, array, 3)
+            _require_numbers(path, array)
+        name = next(iter(runs))
+        about = readings.known_of(path, name, *known)
+        if len(runs) > 1:
+            return readings.of_arrays(about, runs)._replace(labels=own), ""
+        values = runs[name]
+        return readings.of_array(about, values)._replace(labels=own), name
+    values = arrays.read_npy(path)
+    _require_array(path, values, 3)
+    _require_numbers(path, values)
+    return readings.of_array(readings.known_of(path, "", *known), values), ""
+
+
+def _scored(path: str, name: str, values: np.ndarray, labels: Labels) -> Answers:
+    """The answers of scores, [S, N, C]."""
+    if labels.codes is not None:
+        raise BadInput(
+            labels.source, "", "found texts as labels", f"whole numbers: the places of the classes in {path}"
+        )
+    classes = values.shape[2]
+    _require_labels(labels.source, labels.classes, classes, path)
+    entropies, notes = _entropies(values, labels.classes, _kind(path, name, values))
+    bits = [hashlib.sha256(np.ascontiguousarray(run)).hexdigest() for run in values]
+    return Answers(path, predictions(values), entropies, classes, bits=bits, notes=notes, scores=values)
+
+
+def require_same_classes(one: Answers, other: Answers) -> None:
+    """Refuse two files whose classes do not match."""
+    for known, asked in ((one, other), (other, one)):
+        if known.classes and asked.classes not in (None, known.classes):
+            raise BadInput(asked.file, "", f"found {asked.classes} classes", f"the {known.classes} of {known.file}")
+        if known.classes and not asked.rights and asked.predicted.max() >= known.classes:
+            raise BadInput(
+                asked.file, "", f"found class {asked.predicted.max()}", f"the {known.classes} of {known.file}"
+            )
+
+
+def zipped(path: str) -> bool:
+    """Whether a file is a zip archive, like a study's data."""
+    return _begins(path, b"PK\x03\x04")
+
+
+def _begins(path: str | Path, mark: bytes) -> bool:
+    with readable(path, "a .npy or CSV file"), Path(path).open("rb") as file:
+        return file.read(len(mark)) == mark
+
+
+def _is_dump(path: Path) -> bool:
+    """Whether it is a dump that predict wrote, judged by the index next to it."""
+    index = path.with_suffix(".json")
+    about = files.read_json(index) if path.suffix == ".npy" and index.is_file() else None
+    return isinstance(about, dict) and {"spec", "seeds", "diverged", "shape"} <= about.keys()
+
+
+def _require_classes(dump: str) -> None:
+    """Refuse what a training program has left if it is neither classes nor scores."""
+    left = files.read_json(Path(dump).with_suffix(".json")).get("outcome", programs.LOGITS)
+    if left not in programs.CLASSIFYING:
+        allowed = "classes or scores; means and SDs of other outcomes are in metrics/stability.csv"
+        raise BadInput(dump, "", f"found an outcome of kind {left}", allowed)
+
+
+def _is_array(path: str) -> bool:
+    """Whether a file is an .npy, which no other file may claim to be."""
+    if _begins(path, b"\x93NUMPY"):
+        return True
+    if Path(path).suffix in (".npy", ".npz") and not zipped(path):
+        raise BadInput(path, "", "not a NumPy array", "a .npy file that numpy.save wrote, or CSV")
+    return False
+
+
+def _labelled(path: str) -> np.ndarray:
+    """The array in an .npy, or in an .npz the only one or the one with the name of labels."""
+    if zipped(path):
+        arrays_found = arrays.read_npz(path)
+        mine = [name for name in arrays_found if readings.role_of(name) == "label"] or list(arrays_found)
+        if len(mine) != 1:
+            raise BadInput(path, "", f"found {_shapes(arrays_found)}", "one array, or one named labels")
+        found = arrays_found[mine[0]]
+    else:
+        found = arrays.read_npy(path)
+    _require_array(path, found, 2)
+    return found
+
+
+def _runs_of(path: str, found: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The one array of an .npz that has predictions, or an array for each run."""
+    stack = [name for name in found if name in STACKS]
+    runs = {name: array for name, array in found.items() if readings.role_of(name) not in ("label", "example", "index")}
+    if len(stack) == 1 or len(runs) == 1:
+        name = (stack or list(runs))[0]
+        return {name: found[name]}
+    shapes = {array.shape for array in runs.values()}
+    if stack or len(shapes) != 1 or len(shapes.pop()) not in (1, 2):
+        wanted = f"one array named {' or '.join(STACKS)}, or an array of one shape for each run"
+        raise BadInput(path, "", f"found {_shapes(found)}", wanted)
+    return runs
+
+
+def _shapes(found: dict[str, np.ndarray]) -> str:
+    return ", ".join(f"{name} of shape {array.shape}" for name, array in found.items()) or "no array"
+
+
+def _require_array(path: str, found: np.ndarray, most: int) -> None:
+    if found.dtype.kind not in "biuf" or found.ndim not in range(1, most + 1):
+        raise BadInput(path, "", f"found {found.dtype} of shape {found.shape}", f"numbers in 1 to {most} dimensions")
+    if 0 in found.shape:
+        raise BadInput(path, "", f"found shape {found.shape}", "at least one run and one example")
+
+
+def _require_numbers(path: str, values: np.ndarray) -> None:
+    for place, part in enumerate(values):
+        if not np.isfinite(part).all():
+            where = (place, *np.argwhere(~np.isfinite(part))[0]) if part.ndim else (place,)
+            raise BadInput(path, f"[{', '.join(map(str, where))}]", f"found {values[where]}", "finite numbers")
+
+
+def _classes(path: str, values: np.ndarray, what: str) -> np.ndarray:
+    """Numbers as classes, if they are valid classes."""
+    _require_numbers(path, values)
+    wrong = (values < 0) | (values >= MOST_CLASSES)
+    if values.dtype.kind == "f":
+        wrong |= np.mod(values, 1) != 0
+    if wrong.any():
+        where = tuple(np.argwhere(wrong)[0])
+        place = f"[{', '.join(map(str, where))}]"
+        raise BadInput(path, place, f"found {values[where]}", f"expected a {what}: 0, 1, ...")
+    return values.astype(np.int64)
+
+
+def _coded(path: str, values: np.ndarray, labels: Labels, what: str) -> np.ndarray:
+    """Classes as numbers: those of the labels if they are texts."""
+    texts = values.dtype.kind == "U"
+    if texts != (labels.codes is not None):
+        found = repr(readings.a_text(values)) if texts else values.flat[0]
+        kinds = f"found the {what} {found}, and {'numbers' if texts else 'texts'} as labels in {labels.source}"
+        raise BadInput(path, "", kinds, "texts in both, or numbers")
+    if not texts:
+        return _classes(path, values, what)
+    names, places = np.unique(values, return_inverse=True)
+    codes = [labels.codes.setdefault(str(name), len(labels.codes)) for name in names]
+    return np.array(codes, np.int64)[places].reshape(values.shape)
+
+
+def _require_labels_of_its_own(path: str, own: np.ndarray, labels: Labels) -> None:
+    """Refuse a file whose own labels are not those of the examples."""
+    found = _coded(path, own, labels, "label")
+    if found.shape != labels.classes.shape or (found != labels.classes).any():
+        raise BadInput(
+            path, "", f"found other labels in it than in {labels.source}", "the same labels, in the same order"
+        )
+
+
+def _require_labels_among(path: str, predicted: np.ndarray, labels: Labels) -> None:
+    """Refuse predicted classes that are counted or named otherwise than the labels.
+
+    No label is predicted; or all classes lie to one side, and more answers are right if the labels are moved there.
+    """
+    seen, truth = np.unique(predicted), np.unique(labels.classes)
+    step = int(seen[0]) - int(truth[0])
+    apart = not np.isin(truth, seen).any()
+    moved = labels.codes is None and step * (int(seen[-1]) - int(truth[-1])) > 0
+    if moved and not apart:
+        moved = np.count_nonzero(predicted == labels.classes + step) > np.count_nonzero(predicted == labels.classes)
+    if not (apart or moved):
+        return
+    if labels.codes is None:
+        found = f"found classes {seen[0]} to {seen[-1]} for labels {truth[0]} to {truth[-1]} of {labels.source}"
+    else:
+        names = {code: name for name, code in labels.codes.items()}
+        found = f"found classes such as {names[seen[0]][:40]!r} for labels such as {names[truth[0]][:40]!r}"
+    raise BadInput(path, "", found, "classes counted from the same number" if moved else "classes that are labels")
+
+
+def _require_labels(source: str, labels: np.ndarray, classes: int, path: str) -> None:
+    if classes < 2:
+        raise BadInput(path, "", "found scores of 1 class", "a score of each class, 2 or more")
+    if labels.max() >= classes:
+        place = int(np.argmax(labels))
+        raise BadInput(source, f"[{place}]", f"found {labels[place]}", f"0 to {classes - 1}, the classes of {path}")
+
+
+def _kind(path: str, name: str, values: np.ndarray) -> Kind:
+    """The kind of the scores of all runs, which the name of their array must not contradict."""
+    kinds = {kind(run) for run in values}
+    found: Kind = kinds.pop() if len(kinds) == 1 else "neither"
+    if (name == "logits" and found == "probabilities") or (name == "probabilities" and found != "probabilities"):
+        raise BadInput(path, name, f"found {found.replace('neither', 'scores whose sums are not 1')}", name)
+    return found
+
+
+def _entropies(values: np.ndarray, labels: np.ndarray, scores: Kind) -> tuple[np.ndarray | None, tuple[str, ...]]:
+    """The cross-entropy of each run, and what was done to get it; None where there is none."""
+    if scores == "neither":
+        return None, ("no cross-entropy, since the scores are neither logits nor probabilities that sum to 1",)
+    if scores == "logits":
+        return np.concatenate([cross_entropies(run[np.newaxis], labels) for run in values]), ()
+    with np.errstate(divide="ignore"):
+        found = np.array([cross_entropies(np.log(run[np.newaxis].astype(float)), labels)[0] for run in values])
+    if not np.isfinite(found).all():
+        return None, ("no cross-entropy, since the probability of a label is exactly 0",)
+    return found, ("cross-entropy of probabilities as they are, not of their softmax",)

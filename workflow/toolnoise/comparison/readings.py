@@ -1,0 +1,508 @@
+"""How an array or a table of predictions is read: as predicted classes, as scores, or as right and wrong answers.
+
+Names decide first, then values, then the shape, for N examples. Whatever these leave open is refused in one line with
+both readings. Whole numbers are scores only where a name says so.
+
+| columns | values | reading |
+|---|---|---|
+| `pred` | whole numbers, texts, True and False | predicted classes of one run; with a column `run`, of each run |
+| `correct` | 0 and 1, True and False | right or wrong, in the same way |
+| `pred_0`, `correct_0`, `seed0` ... | the same | predicted classes, or right and wrong, a column a run |
+| `score_0`, `prob_cat` ... | numbers | scores of one run, a column a class; with a column `run`, of each run |
+| `pred_0` ..., others, none | fractions, N lines | scores, a column a class |
+| another one | whole numbers, texts | predicted classes, as in `pred` |
+| others | whole numbers, N lines | refused: a column a run, or a class |
+| none; 0, 1 ... | whole numbers, N x run or run x N | predicted classes; N x N is refused |
+| none named `pred`, `correct` | True and False | right and wrong; refused if there are labels |
+| none named `pred`, `correct` | 0 and 1, 3 or more classes in labels | refused: right and wrong, or classes |
+| no `run` in a name | whole numbers that may be one-hot, percent, votes or rounded logits | refused: runs, or scores |
+
+A column `example` identifies lines: 0 to N-1 and 1 to N are places among the labels, others stay in the order of the
+first run's lines. A column `label` has labels. Columns that are not read are named. An array of an .npz counts as a
+column by its name, and a nameless one by the words of the file's (`a_correct.npy`).
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple, NoReturn
+
+import numpy as np
+
+from toolnoise.base.errors import BadInput
+from toolnoise.comparison.csv_columns import Table, is_number
+
+# Names of columns as their letters and digits alone, by role.
+EXACT = {
+    "run": {
+        "run",
+        "runid",
+        "seed",
+        "seedid",
+        "randomseed",
+        "rngseed",
+        "replicate",
+        "replica",
+        "rep",
+        "repeat",
+        "trial",
+    },
+    "example": {"example", "exampleid", "id", "questionid", "qid", "question", "sample", "sampleid", "item", "itemid"}
+    | {"instance", "instanceid", "image", "imageid", "docid", "uid", "rowid", "filename", "file", "path"},
+    "index": {"", "unnamed0", "index", "idx"},
+    "pred": {"pred", "preds", "prediction", "predictions", "predicted", "ypred", "yhat", "predlabel", "predclass"}
+    | {"predictedlabel", "predictedclass", "argmax"},
+    "correct": {"correct", "iscorrect", "correctness", "right", "isright", "hit", "acc", "accuracy", "exactmatch"},
+    "label": {"label", "labels", "target", "targets", "y", "ytrue", "true", "truth", "groundtruth", "gt", "gold"}
+    | {"goldlabel", "truelabel", "trueclass", "actual", "expected", "reference"},
+    "aside": {
+        "loss",
+        "nll",
+        "entropy",
+        "crossentropy",
+        "perplexity",
+        "margin",
+        "confidence",
+        "maxprob",
+        "time",
+        "epoch",
+    }
+    | {"step", "weight", "split", "fold"},
+}
+# Words within other names, and in names of files and arrays; the first that is met decides.
+WORDS = {
+    "score": {
+        "score",
+        "scores",
+        "logit",
+        "logits",
+        "prob",
+        "probs",
+        "proba",
+        "probability",
+        "probabilities",
+        "softmax",
+    },
+    "correct": {"correct", "correctness"},
+    "pred": {"pred", "preds", "prediction", "predictions", "predicted", "yhat"},
+}
+# Words that say so only beside another: class_0, p(cat).
+SCORES_OF = {"class", "p"}
+# Words that name a run beside a number.
+RUNS = {"run", "seed", "rep", "replicate", "replica", "repeat", "trial", "model", "member", "net", "network", "init"}
+RUNS |= {"training", "attempt", "rng", "start"}
+LEFT = ("number", "other")
+NAMES = "predictions in a column pred, or a column a run (seed0, ...) or a class (score_0, ...)"
+
+What = Literal["classes", "scores", "rights"]
+
+
+class Reading(NamedTuple):
+    """Runs as they stand in a file: [S, N] classes or rights, or [S, N, C] scores; `how` says so for people.
+
+    `ids` identify the examples, and `labels` are the file's own, both [N]; `runs` are the numbers that name the runs.
+    """
+
+    values: np.ndarray
+    what: What
+    how: str
+    ids: np.ndarray | None = None
+    labels: np.ndarray | None = None
+    runs: list[int] | None = None
+
+
+class Known(NamedTuple):
+    """What is known before the values are looked at: the file, its role by names, and the labels, if there are any."""
+
+    path: str
+    role: str
+    labels: np.ndarray | None
+    examples: int | None
+    source: str
+
+    @property
+    def classes(self) -> int:
+        """The number of different labels; 0 without labels."""
+        return 0 if self.labels is None else len(np.unique(self.labels))
+
+    def refuse(self, found: str, allowed: str) -> NoReturn:
+        """Refuse the file."""
+        raise BadInput(self.path, "", found, allowed)
+
+    def require_examples(self, examples: int, found: str) -> None:
+        """Refuse another number of examples than there are labels."""
+        n = self.examples
+        if n not in (None, examples):
+            allowed = f"{n} or run x {n} classes, or {n} x class or run x {n} x class scores"
+            self.refuse(f"found {found} for the {n} labels of {self.source}", allowed)
+
+
+def known_of(path: str, name: str, labels: np.ndarray | None, examples: int | None, source: str) -> Known:
+    """What is known of an array, or of a file of one without a name."""
+    return Known(path, _role_of_words(_words(name or Path(path).stem)), labels, examples, source)
+
+
+def role_of(name: str) -> str:
+    """The role of a column or an array by its name."""
+    words = _words(name)
+    if name and not words:
+        return "other"
+    for role, names in EXACT.items():
+        if "".join(words) in names:
+            return role
+    numbered = not RUNS.isdisjoint(words) and any(word.isdigit() for word in words)
+    role = _role_of_words(words)
+    if role == "score":
+        return "score by run" if numbered else "score"
+    if role or numbered:
+        return f"{role} by run"
+    if len(words) > 1 and not SCORES_OF.isdisjoint(words):
+        return "score"
+    return "number" if len(words) == 1 and words[0].isdigit() else "other"
+
+
+def _words(name: str) -> list[str]:
+    return re.findall("[a-z]+|[0-9]+", name.lower())
+
+
+def _role_of_words(words: Sequence[str]) -> str:
+    return next((role for role, mine in WORDS.items() if not mine.isdisjoint(words)), "")
+
+
+def of_array(known: Known, values: np.ndarray, called: str = "") -> Reading:
+    """The reading of an array of one to three dimensions, which people know by its shape if it is not called."""
+    shape, examples = values.shape, known.examples
+    called = (
+        called or f"{' x '.join(map(str, shape))} {'values' if len(shape) > 1 else 'value' + 's' * (shape[0] != 1)}"
+    )
+    if values.ndim == 3:
+        known.require_examples(shape[1], f"shape {shape}")
+        return _scores(known, values, called)
+    if values.ndim == 1 or 1 in shape:
+        known.require_examples(values.size, f"shape {shape}")
+        return _answers(known, values.reshape(1, -1), called)
+    lines, columns = shape
+    if examples is not None and examples not in shape:
+        known.require_examples(-1, f"shape {shape}")
+    of_classes = known.role == "score" or (known.role != "correct" and not is_whole(values))
+    if of_classes and examples in (None, lines):
+        return _scores(known, values[np.newaxis], called)
+    if examples is None and known.role != "correct" and values.dtype.kind != "b":
+        return _answers(known, values, called)
+    if examples is None or lines == columns:
+        known.refuse(
+            f"found {lines} x {columns} whole numbers or booleans: a run in each line, or in each column",
+            "names in a first line of CSV (seed0, ...), or an .npz with an array for each run",
+        )
+    if columns == examples:
+        return _answers(known, values, called)
+    if not known.role:
+        _require_no_scores(known, values)
+    if known.labels is not None and lines > known.labels.max() + 1 and any(map(_are_places, values.T)):
+        known.refuse(
+            f"found {columns} columns without names, one of which counts the lines", f"names (id), and {NAMES}"
+        )
+    return _answers(known, values.T, called)
+
+
+def of_arrays(known: Known, runs: Mapping[str, np.ndarray]) -> Reading:
+    """The reading of an array for each run, of equal shapes in one or two dimensions."""
+    values, called = np.stack(list(runs.values())), _listed("array", list(runs))
+    known.require_examples(values.shape[1], f"shape {values.shape[1:]}")
+    return _scores(known, values, called) if values.ndim == 3 else _answers(known, values, called)
+
+
+def _scores(known: Known, values: np.ndarray, called: str) -> Reading:
+    """Scores of each run, [S, N, C]."""
+    runs, examples, classes = values.shape
+    if known.role == "correct" or values.dtype.kind not in "iuf":
+        found = f"found {_count(classes, 'value')} of {values.dtype} for each example and run"
+        known.refuse(found, "a class, or right or wrong; or scores, which are numbers")
+    return Reading(values, "scores", f"{called} as {_count(runs, 'run')} of {examples} x {classes} scores")
+
+
+def _answers(known: Known, values: np.ndarray, called: str) -> Reading:
+    """One answer of each run to each example, [S, N]: a class, or right or wrong."""
+    runs, examples = values.shape
+    how = f"{called} as {_count(runs, 'run')} of {examples}"
+    if _are_rights(known, values):
+        return Reading(values, "rights", f"{how} right or wrong answers (churn counts changes between right and wrong)")
+    return Reading(values, "classes", f"{how} predicted classes")
+
+
+def _are_rights(known: Known, values: np.ndarray) -> bool:
+    boolean = values.dtype.kind == "b"
+    binary = boolean or (values.dtype.kind != "U" and bool(((values == 0) | (values == 1)).all()))
+    if known.role == "correct":
+        if not binary:
+            known.refuse("found more than right and wrong in what is named correct", "0 and 1, or True and False")
+        return True
+    if boolean and known.labels is None:
+        return known.role != "pred"
+    named = known.role == "pred"
+    both = binary and values.any() and not values.all()
+    if (boolean and not (named and known.classes < 3)) or (both and not named and known.classes > 2):
+        found = "True and False" if boolean else "0 and 1"
+        known.refuse(
+            f"found only {found}, with labels of {_count(known.classes, 'class', 'es')}: right and wrong, or classes",
+            "name it correct (correct_0, ...; a_correct.npy), or pred if it has predicted classes",
+        )
+    return False
+
+
+def _require_no_scores(known: Known, values: np.ndarray) -> None:
+    """Refuse whole numbers, N x k, that may be scores: one-hot, percent, votes, rounded logits."""
+    if values.dtype.kind in "bU":
+        return
+    columns, sums = values.shape[1], values.sum(axis=1, dtype=np.float64)
+    never_agree = bool((values.min(axis=1) != values.max(axis=1)).all())
+    classes = 0 if known.labels is None else known.labels.max() + 1
+    if (never_agree and np.ptp(sums) == 0) or values.min() < 0 or columns == classes <= values.max():
+        _refuse_runs_or_classes(known, f"{columns} columns")
+
+
+def _refuse_runs_or_classes(known: Known, called: str) -> NoReturn:
+    known.refuse(
+        f"found {called} of whole numbers: predicted classes, a run in each, or scores, a class in each",
+        "names in a first line of CSV (seed0, ... or score_0, ...), or an .npz with an array predictions or scores",
+    )
+
+
+def is_whole(values: np.ndarray) -> bool:
+    """Whether no value has a fraction."""
+    # Scores have one in their first lines.
+    return values.dtype.kind != "f" or not (np.mod(values[:8], 1).any() or np.mod(values, 1).any())
+
+
+def of_table(known: Known, table: Table) -> Reading:
+    """The reading of a table."""
+    if not table.names:
+        every = stacked(known.path, table, range(len(table.columns)))
+        return of_array(known, every, _count(len(table.columns), "column"))
+    roles = [role_of(name) for name in table.names]
+    role, places = _content(known, table.names, roles)
+    names, values = [table.names[place] for place in places], stacked(known.path, table, places)
+    kind = role.split(" ")[0]
+    known = known._replace(role=kind if kind in WORDS else known.role)
+    rest = [
+        name
+        for place, (name, of) in enumerate(zip(table.names, roles, strict=True))
+        if place not in places and of not in ("run", "example", "index", "label")
+    ]
+    found = _of_columns(known, role, names, values, table)
+    known.require_examples(found.values.shape[1], f"{_count(found.values.shape[1], 'example')}")
+    return found._replace(how=found.how + (f"; not read: {_short(rest)}" if rest else ""))
+
+
+def _content(known: Known, names: Sequence[str], roles: Sequence[str]) -> tuple[str, list[int]]:
+    """The columns that have predictions, by place, and their role."""
+    for role in ("pred", "pred by run", "correct", "correct by run", " by run", "score", "score by run"):
+        places = [place for place, one in enumerate(roles) if one == role]
+        if not places:
+            continue
+        mine = _short([names[place] for place in places])
+        if role in ("pred", "correct") and len(places) > 1:
+            known.refuse(
+                f"found {_count(len(places), 'column')} of predictions: {mine}", "one of them, or a column a run"
+            )
+        if role == "score by run":
+            known.refuse(
+                f"found one score of each run: {mine}", "predicted classes, or a column a class in a file a run"
+            )
+        return role, places
+    places = [place for place, one in enumerate(roles) if one in LEFT]
+    if not places:
+        known.refuse(f"found no predictions among the columns {_short(names)}", NAMES)
+    return "number" if all(roles[place] == "number" for place in places) else "other", places
+
+
+def _of_columns(known: Known, role: str, names: list[str], values: np.ndarray, table: Table) -> Reading:
+    """The reading of the columns that have predictions."""
+    lines, columns = values.shape
+    runs_in = _named(table, "run")
+    if columns > 1 and role in LEFT and lines != known.examples == columns:
+        # A line a run: the columns are examples.
+        examples = _by_number(names) if _are_places(_numbers(names)) else range(columns)
+        return _answers(known, values[:, list(examples)], _count(lines, "line"))
+    rows, ids, runs = layout(known.path, table)
+    called = _listed("column", names) + (f" by {' and '.join(runs_in)}" if runs_in else "")
+    if columns == 1 and role != "score":
+        found = _answers(known, values[rows][..., 0], called)
+    elif role == "score" or (role in (*LEFT, "pred by run") and (known.role == "score" or not is_whole(values))):
+        found = _scores(known, values[:, _class_order(known, role, names)][rows], called)
+    elif runs_in:
+        found = f"found {_listed('column', names)} of whole numbers beside {runs_in[0]}: scores, or more runs"
+        known.refuse(found, "one column pred, or columns score_0, score_1, ...")
+    else:
+        found, runs = _a_column_a_run(known, role, names, values[rows[0]], called)
+    own = labels_in(known.path, table, rows)
+    how = f"{found.how}; labels: the column {own[0]}" if own else found.how
+    return found._replace(how=how, ids=ids, labels=own[1] if own else None, runs=runs)
+
+
+def _a_column_a_run(
+    known: Known, role: str, names: list[str], values: np.ndarray, called: str
+) -> tuple[Reading, list[int] | None]:
+    """The reading of columns, [N, S], of which each is a run unless names leave that open; and the runs' numbers."""
+    if values.dtype.kind == "f" and not is_whole(values):
+        where = names[np.argwhere(np.mod(values, 1))[0][1]]
+        known.refuse(
+            f"found fractions in {where}, a column of a run", "predicted classes; scores in a file for each run"
+        )
+    if role == "number":
+        return of_array(known, values, called), None
+    if role == "other" and known.role not in ("pred", "correct"):
+        _refuse_runs_or_classes(known, called)
+    if role == "pred by run" and all(RUNS.isdisjoint(_words(name)) for name in names):
+        _require_no_scores(known, values)
+    order, numbers = _by_number(names), _numbers(names)
+    return _answers(known, values.T[order], called), numbers and sorted(numbers)
+
+
+def _class_order(known: Known, role: str, names: Sequence[str]) -> list[int]:
+    """The columns of scores in the order of their classes: other programs write prob_10 before prob_2."""
+    numbers = _numbers(names)
+    if not _are_places(numbers):
+        return list(range(len(names)))
+    if role == "score" and 0 not in numbers and known.labels is not None and known.labels.min() > 0:
+        known.refuse(
+            f"found scores {names[0]} to {names[-1]}, of classes from 1", "score_0, ... if class 0 is the first"
+        )
+    return _by_number(names)
+
+
+def _numbers(names: Sequence[str]) -> list[int] | None:
+    """The last number in each name, if each has another."""
+    found = [re.findall("[0-9]+", name)[-1:] for name in names]
+    numbers = [int(one[0][:18]) for one in found if one]
+    return numbers if len(set(numbers)) == len(names) else None
+
+
+def _by_number(names: Sequence[str]) -> list[int]:
+    numbers = _numbers(names)
+    return list(range(len(names))) if numbers is None else np.argsort(numbers).tolist()
+
+
+def _are_places(numbers: Sequence[float] | np.ndarray | None) -> bool:
+    """Whether these are 0 to N-1 or 1 to N, in any order."""
+    ordered = np.sort(np.asarray([] if numbers is None else numbers))
+    if ordered.dtype.kind not in "iuf" or not len(ordered) or ordered[0] not in (0, 1):
+        return False
+    return bool((ordered - ordered[0] == np.arange(len(ordered))).all())
+
+
+def _named(table: Table, role: str) -> list[str]:
+    return [name for name in table.names if role_of(name) == role]
+
+
+def _column(path: str, table: Table, name: str) -> np.ndarray:
+    return stacked(path, table, [table.names.index(name)])[:, 0]
+
+
+def stacked(path: str, table: Table, places: Sequence[int]) -> np.ndarray:
+    """Columns as one array, [lines, columns], of one kind and without gaps."""
+    columns = [table.columns[place] for place in places]
+    names = [table.names[place] if table.names else str(place + 1) for place in places]
+    for name, column in zip(names, columns, strict=True):
+        texts = column.dtype.kind == "U"
+        gaps = column == "" if texts else ~np.isfinite(column)
+        if gaps.any():
+            line = int(gaps.argmax())
+            found, wanted = ("nothing", "a value") if texts else (column[line], "finite numbers")
+            raise BadInput(path, f"row {line + 1}, column {name}", f"found {found}", wanted)
+    texts = [column.dtype.kind == "U" for column in columns]
+    if any(texts) and not all(texts):
+        text, other = texts.index(True), names[texts.index(False)]
+        found = f"found {a_text(columns[text])!r} in column {names[text]}, and numbers in column {other}"
+        raise BadInput(path, "", found, "name the column of predictions pred")
+    return np.stack(columns, axis=1)
+
+
+def a_text(values: np.ndarray) -> str:
+    """The start of a text for which values are no numbers."""
+    return next((str(value) for value in values.flat if not is_number(value)), str(values.flat[0]))[:40]
+
+
+def layout(path: str, table: Table) -> tuple[np.ndarray, np.ndarray | None, list[int] | None]:
+    """The lines of each run, [S, N], with the same example in each column; the examples; the numbers of the runs."""
+    lines, names = len(table.columns[0]), _named(table, "run")
+    run = np.zeros(lines, np.intp)
+    numbers = None
+    if names:
+        keys = np.array(
+            ["/".join(key) for key in zip(*(_keys(_column(path, table, name)) for name in names), strict=True)]
+        )
+        found, run, counts = np.unique(keys, return_inverse=True, return_counts=True)
+        if len(set(counts)) > 1:
+            few, many = counts.argmin(), counts.argmax()
+            said = f"{counts[few]} examples in run {found[few]}, {counts[many]} in run {found[many]}"
+            raise BadInput(path, names[0], said, "the same examples in each run")
+        order, numbers = _by_number(found.tolist()), _numbers(found.tolist())
+        run, numbers = np.argsort(order)[run], numbers and sorted(numbers)
+    rows = np.argsort(run, kind="stable").reshape(run.max() + 1, -1)
+    for name in (*_named(table, "example"), *_named(table, "index")):
+        ids = _column(path, table, name)
+        placed = _placed(rows, ids)
+        if role_of(name) == "index":
+            # An index counts lines, also those of all runs, unless it is that of shuffled examples.
+            if placed is not None and _are_places(ids[placed[0]]):
+                return placed, None, numbers
+        elif placed is not None:
+            return placed, ids[placed[0]], numbers
+        elif name == _named(table, "example")[-1]:
+            found = "differs between runs, or repeats within one"
+            wanted = "the same examples in each run" if names else "each example once, or a column run or seed"
+            raise BadInput(path, name, found, wanted)
+    return rows, None, numbers
+
+
+def _placed(rows: np.ndarray, ids: np.ndarray) -> np.ndarray | None:
+    """Each run's lines in one order of examples; None if the runs do not have the same examples once each."""
+    sorts = np.argsort(ids[rows], axis=1, kind="stable")
+    placed = np.take_along_axis(rows, sorts, axis=1)
+    known = ids[placed]
+    if (known != known[0]).any() or (known[0][1:] == known[0][:-1]).any():
+        return None
+    return placed if _are_places(known[0]) else placed[:, np.argsort(sorts[0])]
+
+
+def labels_in(path: str, table: Table, rows: np.ndarray) -> tuple[str, np.ndarray] | None:
+    """The column of labels, with its name, as [N] for these lines of each run, [S, N]."""
+    names = _named(table, "label")
+    columns = [_column(path, table, name)[rows] for name in names]
+    for name, column in zip(names, columns, strict=True):
+        if (column != column[0]).any():
+            raise BadInput(path, name, "found two labels of one example", "the same in each run")
+        if not np.array_equal(column[0], columns[0][0]):
+            raise BadInput(path, name, f"differs from {names[0]}", "one column of labels")
+    return (names[0], columns[0][0]) if names else None
+
+
+def matching(ids: np.ndarray, wanted: np.ndarray) -> np.ndarray | None:
+    """The order in which examples are the wanted ones; None if they are not the same."""
+    mine, theirs = np.array(_keys(ids)), np.array(_keys(wanted))
+    if _are_places(ids) and _are_places(wanted) and len(ids) == len(wanted):
+        return np.arange(len(ids))
+    order, other = np.argsort(mine), np.argsort(theirs)
+    if not np.array_equal(mine[order], theirs[other]):
+        return None
+    return order[np.argsort(other)]
+
+
+def _keys(values: np.ndarray) -> list[str]:
+    """Texts that identify values, whole numbers without a fraction."""
+    return [f"{value:.17g}" for value in values] if values.dtype.kind == "f" else [str(value) for value in values]
+
+
+def _count(number: int, noun: str, plural: str = "s") -> str:
+    return f"{number} {noun}{'' if number == 1 else plural}"
+
+
+def _listed(noun: str, names: Sequence[str]) -> str:
+    if len(names) == 1:
+        return f"the {noun} {names[0]}"
+    return f"{len(names)} {noun}s {names[0]} to {names[-1]}"
+
+
+def _short(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) < 7 else f"{', '.join(names[:5])} ... {names[-1]}"

@@ -1,0 +1,43 @@
+"""`toolnoise adopt`: a study of runs that are already there."""
+
+import argparse
+
+from toolnoise.commands.verb import STUDY, Verb
+
+
+def _run(options: argparse.Namespace) -> None:
+    from toolnoise.comparison import adopt
+
+    columns = adopt.Columns(options.arm_column, options.seed_column, tuple(options.metric or ()))
+    print(adopt.adopt(options.found, options.name, options.labels, columns, values=options.values))
+
+
+VERB = Verb(
+    group=STUDY,
+    says="make a study of runs that are already there, from any program",
+    example="toolnoise adopt 'runs/{arm}/seed{seed}/preds.npy' --labels y.npy --name mine",
+    run=_run,
+    arguments={
+        "FOUND": {
+            "help": "a CSV with a run in each row (columns file, arm, seed), or a quoted pattern with {arm} and {seed}"
+        },
+        "--name": {
+            "required": True,
+            "metavar": "NAME",
+            "help": "the study's name: writes NAME.yaml and adopted/NAME",
+        },
+        "--labels": {"metavar": "FILE", "help": "the labels of all runs, unless the CSV has a column `labels`"},
+        "--values": {"action": "store_true", "help": "predictions are numbers (regression), not classes"},
+        "--metric": {
+            "action": "append",
+            "metavar": "COLUMN",
+            "help": "take this number from the CSV instead of predictions; repeat for each",
+        },
+        "--arm-column": {"default": "arm", "metavar": "COLUMN", "help": "the column that names a run's arm (arm)"},
+        "--seed-column": {
+            "default": "seed",
+            "metavar": "COLUMN",
+            "help": "the column with a run's seed (seed)",
+        },
+    },
+)

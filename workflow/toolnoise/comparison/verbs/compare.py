@@ -1,0 +1,50 @@
+"""`toolnoise compare`: whether one method is better than another, by their predictions."""
+
+import argparse
+
+from toolnoise.base.errors import BadInput
+from toolnoise.commands.verb import AS_JSON, GAIN, Verb, show
+
+
+def _run(options: argparse.Namespace) -> None:
+    from toolnoise.comparison import arms, compare, comparison, prediction_files
+
+    given = options.arm or [[one] for one in options.arms]
+    if (options.arm and options.arms) or len(given) < 2:
+        found = "found both ARMS and --arm" if options.arm and options.arms else f"found {len(given)}"
+        raise BadInput("command line", "ARMS", found, "two or more arms: each a name in ARMS, or each an --arm")
+    labels = prediction_files.read_labels(options.labels) if options.labels else arms.labels_of(given[0])
+    found = [arms.read(one, labels) for one in given]
+    arms.require_comparable(found, options.paired, options.same_start)
+    judged, right = arms.right_or_wrong(found, labels)
+    assumption = "paired" if options.paired else "same start" if options.same_start else "independent"
+    compared = comparison.compare_all(judged, right, assumption)
+    show(compare.as_json(compared) if options.json else compare.as_text(compared))
+
+
+VERB = Verb(
+    group=GAIN,
+    says="compare the predictions of two or more methods, from a study or from anywhere",
+    example="toolnoise compare a.npy b.npy --labels y.npy",
+    run=_run,
+    arguments={
+        "ARMS": {
+            "nargs": "*",
+            "help": "A, then each method to replace it: predicted classes or scores, .npy, .npz or CSV, of shape N, "
+            "run x N, N x class or run x N x class; or a folder or a quoted pattern ('a/*.npy') of one file a run",
+        },
+        "--arm": {
+            "action": "append",
+            "nargs": "+",
+            "metavar": "FILE",
+            "help": "instead of ARMS, once per method: a file, or one file a run (--arm a/*.npy --arm b/*.npy)",
+        },
+        "--labels": {
+            "help": "the N labels, .npy, .npz or CSV; may be left out if A is a study's dump, or has labels itself",
+            "metavar": "FILE",
+        },
+        "--paired": {"action": "store_true", "help": "run s of every method has the same start and order"},
+        "--same-start": {"action": "store_true", "help": "all runs of all methods start from the same weights"},
+        **AS_JSON,
+    },
+)

@@ -1,0 +1,142 @@
+"""Where two trainings first differ: in the digests of their histories, their final weights and their predictions."""
+
+from typing import Any
+
+import numpy as np
+
+from toolnoise.base.errors import BadInput
+from toolnoise.metrics import accuracy
+from toolnoise.metrics.churn import paired_churn
+from toolnoise.metrics.weights import paired_l2, unit
+from toolnoise.training.runs import Run
+
+# The columns of a history that are an epoch's outcome; seconds are not.
+OUTCOME = ("train_loss", "train_accuracy", "test_loss", "test_accuracy", "learning_rate", "weights_sha256")
+
+
+def parting(one: Run, other: Run) -> dict[str, Any]:
+    """The differences between two runs: the first epochs that differ, and the distances at the end."""
+    runs = one, other
+    weights = tuple(run.weights() for run in runs)
+    histories = tuple(run.history() for run in runs)
+    epoch = _first(*histories, "weights_sha256")
+    found = {
+        "initial_equal": _initial(one, other),
+        "emulated_noise": [run.record.get("emulated_noise") for run in runs],
+        "moved_bit": [run.record.get("moved_bit") for run in runs],
+        "draws_differ_from_epoch": _first(*histories, "draws_sha256"),
+        "weights_differ_from_epoch": epoch,
+        "tensors_that_differ_then": _tensors(runs, weights, histories, epoch) if epoch else [],
+        "history_differs_from_epoch": _first(*histories, *OUTCOME),
+        "epochs": [len(history) for history in histories],
+        "status": [run.record["status"] for run in runs],
+        "weights_bit_equal": list(weights[0]) == list(weights[1])
+        and all(bit_equal(weights[0][name], weights[1][name]) for name in weights[0]),
+        "test_accuracy": _ends(histories, "test_accuracy"),
+        "test_loss": _ends(histories, "test_loss"),
+        "train_loss": _ends(histories, "train_loss"),
+    }
+    found["history_equal"] = found["history_differs_from_epoch"] is None and len(set(found["epochs"])) == 1
+    return found | _distances(runs, weights)
+
+
+def flips(one: np.ndarray, other: np.ndarray, labels: np.ndarray | None) -> dict[str, Any]:
+    """Churn between two runs' logits (example x class), and the examples that they classify differently."""
+    a, b = (accuracy.predictions(logits[np.newaxis]) for logits in (one, other))
+    found = {
+        "examples": a.shape[1],
+        "logits_bit_equal": bit_equal(one, other),
+        "churn": float(paired_churn(a, b)[0]),
+        "differ": np.flatnonzero(a[0] != b[0]).tolist(),
+    }
+    if labels is not None:
+        right = [predicted[0] == labels for predicted in (a, b)]
+        found["accuracy"] = [float(accuracy.accuracies(predicted, labels)[0]) for predicted in (a, b)]
+        found["a_right_b_wrong"] = np.flatnonzero(right[0] & ~right[1]).tolist()
+        found["a_wrong_b_right"] = np.flatnonzero(~right[0] & right[1]).tolist()
+        found["both_wrong_differently"] = np.flatnonzero(~right[0] & ~right[1] & (a[0] != b[0])).tolist()
+    return found
+
+
+def bit_equal(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two arrays have the same bits: zeros have signs, and identical NaNs count as equal."""
+    return one.shape == other.shape and one.dtype == other.dtype and np.array_equal(as_bytes(one), as_bytes(other))
+
+
+def as_bytes(array: np.ndarray) -> np.ndarray:
+    """The bytes of an array, in its order."""
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+
+def _initial(one: Run, other: Run) -> bool | None:
+    digests = [run.record.get("initial_sha256") for run in (one, other)]
+    return None if None in digests else digests[0] == digests[1]
+
+
+def _first(one: list[dict[str, str]], other: list[dict[str, str]], *columns: str) -> int | None:
+    """The first epoch, of those in both, in which a column differs."""
+    pairs = enumerate(zip(one, other, strict=False), 1)
+    return next((epoch for epoch, (a, b) in pairs if any(a.get(name) != b.get(name) for name in columns)), None)
+
+
+def _tensors(
+    runs: tuple[Run, ...],
+    weights: tuple[dict[str, np.ndarray], ...],
+    histories: tuple[list[dict[str, str]], ...],
+    at: int,
+) -> list[str]:
+    """The tensors whose digests differ after an epoch, in the order of the layers."""
+    digests = []
+    for run, tensors, history in zip(runs, weights, histories, strict=True):
+        listed = history[at - 1]["tensors_sha256"].split()
+        if len(listed) != len(tensors):
+            found = f"epoch {at} has {len(listed)} digests"
+            raise BadInput(run.folder / "history.csv", "tensors_sha256", found, f"{len(tensors)}, as weights.npz has")
+        digests.append(dict(zip(tensors, listed, strict=True)))
+    names = dict.fromkeys((*digests[0], *digests[1]))
+    return [name for name in names if digests[0].get(name) != digests[1].get(name)]
+
+
+def _ends(histories: tuple[list[dict[str, str]], ...], column: str) -> list[float | None]:
+    return [_number(history[-1].get(column)) for history in histories]
+
+
+def _number(text: str | float | None) -> float | None:
+    """A finite number, or None: JSON has no NaN."""
+    try:
+        value = float(text)
+    except (TypeError, ValueError):
+        return None
+    return value if np.isfinite(value) else None
+
+
+def _distances(runs: tuple[Run, ...], weights: tuple[dict[str, np.ndarray], ...]) -> dict[str, Any]:
+    """The distance between all trained weights, and per tensor relative to the norm of the first run's."""
+    one, other = weights
+    shared = [
+        name
+        for name in one
+        if name in other
+        and one[name].shape == other[name].shape
+        and one[name].dtype.kind == other[name].dtype.kind == "f"
+    ]
+    tensors = []
+    with np.errstate(over="ignore", invalid="ignore"):
+        for name in shared:
+            a, b = (tensor[name].reshape(1, -1) for tensor in weights)
+            distance, norm = float(paired_l2(a, b)[0]), float(paired_l2(a, np.zeros_like(a))[0])
+            relative = 0.0 if distance == 0 else distance / norm if norm else np.inf
+            tensors.append((name, relative, distance))
+        found: dict[str, Any] = {"l2_unit": None, "l2_raw": None}
+        trained = [run.record["trainable"] for run in runs]
+        if trained[0] == trained[1] and set(trained[0]) <= set(shared):
+            a, b = (run.trained_vector()[np.newaxis] for run in runs)
+            found = {"l2_unit": _number(paired_l2(unit(a), unit(b))[0]), "l2_raw": _number(paired_l2(a, b)[0])}
+    # NaN sorts as farther than any number.
+    tensors.sort(key=lambda row: -np.nan_to_num(row[1], nan=np.inf, posinf=np.inf))
+    found["tensors"] = [
+        {"tensor": name, "relative_l2": _number(relative), "l2": _number(distance)}
+        for name, relative, distance in tensors
+    ]
+    found["tensors_not_shared"] = [name for name in dict.fromkeys((*one, *other)) if name not in shared]
+    return found

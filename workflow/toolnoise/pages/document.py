@@ -1,0 +1,61 @@
+"""An HTML page that opens from disk: one template, one style, one script, one block of data, and data files beside it.
+
+It is a study's page, or an audit's alone: what the block has decides which views there are.
+
+No data can run as code. The block is plain ASCII JSON without `<`, `>` and `&`. A data file is one call of the page's
+function `part` with the JSON as a string, so that it loads from `file://`, where a page may fetch nothing. The page's
+policy allows only its own script and style, by their SHA-256, and no address. A page with data files lets that script
+load further scripts (`strict-dynamic`), and nothing else can; it may show pictures that lie beside it or in its data.
+"""
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from toolnoise.pages.packing import packed
+
+WEB = Path(__file__).parent / "web"
+# The script's files, in the order in which they are joined.
+SCRIPTS = (
+    *("unpacking", "statement-index", "elements", "lineage", "statement-views"),
+    *("tooltips", "charts", "tables", "study-views", "run-views", "navigation"),
+)
+
+
+def document(block: Mapping[str, Any], parts: bool = True) -> str:
+    """The page, as HTML; with `parts`, it may load data files, and pictures from beside it or in them."""
+    style, script = _text("page.css"), '"use strict";\n' + "\n".join(_text(f"{name}.js") for name in SCRIPTS)
+    further, pictures = (" 'strict-dynamic'", "img-src 'self' data:; ") if parts else ("", "")
+    policy = (
+        f"default-src 'none'; script-src {_digest(script)}{further}; style-src {_digest(style)}; {pictures}"
+        "base-uri 'none'; form-action 'none'"
+    )
+    # In one pass, so that inserted text is never searched for placeholders.
+    found = {"policy": policy, "style": style, "data": escaped(packed(block)), "script": script}
+    return re.sub(r"\{(policy|style|data|script)\}", lambda place: found[place[1]], _text("page.html"))
+
+
+def escaped(value: object) -> str:
+    """JSON that is safe in a script element: it can neither end the element nor begin another."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    for sign in "<>&":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text
+
+
+def part(name: str, value: object) -> str:
+    """A data file. JSON in a string, because `__proto__` is a key in JSON and no key in JavaScript."""
+    quoted = (escaped(one).replace("\\", "\\\\").replace("'", "\\'") for one in (name, packed(value)))
+    return "part({});\n".format(", ".join(f"'{text}'" for text in quoted))
+
+
+def _text(name: str) -> str:
+    return (WEB / name).read_text("utf-8")
+
+
+def _digest(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -1,0 +1,145 @@
+"""The page of a study: index.html with what everybody sees first, and a data file with the tables.
+
+The first view has the findings, the cells and the figures. Other jobs write what a cell, a comparison of cells and the
+audit show: data files that the page loads when somebody asks for them. In the results folder, the page shows the
+figures that lie there.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from toolnoise.base import program
+from toolnoise.base.files import write_text
+from toolnoise.measures import control_gate
+from toolnoise.metrics import declared
+from toolnoise.pages import findings, tables
+from toolnoise.pages.document import document, part
+from toolnoise.study import analyses
+from toolnoise.study.cells import Cell
+
+# Metric files that have a place of their own on the page, or one row per step.
+NO_TABLE = ("stability", "runs", "convergence", "growth", "counts")
+STABILITY = "metrics/stability.csv"
+
+
+class Page(NamedTuple):
+    """What a page is made from.
+
+    `cells` are [model, dataset, hardware, variant, seeds], `emulated` the toolings whose noise is emulated, `metrics`
+    the metric files of the whole study, each [kind, file]. A figure has its name, whether it is a picture, its files,
+    each [format, file], its data, its notebook and the file of its caption. `files` are those that are there, by their
+    places in the study: an unfinished study, or one of older code, lacks some.
+    """
+
+    study: str
+    cells: Sequence[Sequence[Any]]
+    emulated: Sequence[str]
+    figures: Sequence[Mapping[str, Any]]
+    metrics: Sequence[Sequence[str]]
+    files: Mapping[str, Path]
+
+    @property
+    def seeds(self) -> dict[Cell, Sequence[int]]:
+        """The seeds of each cell."""
+        return {Cell(*names): seeds for *names, seeds in self.cells}
+
+    @property
+    def shown(self) -> list[Mapping[str, Any]]:
+        """The figures and tables that are there."""
+        return [one for one in self.figures if {one["notebook"], *dict(one["files"]).values()} <= self.files.keys()]
+
+
+def show(shows: Sequence[str], gates: Sequence[str], out: str | Path, out_tables: str | Path, **about: Any) -> None:
+    """Write the page of a study: `shows` are its figures and metric files, `gates` the verdicts on control cells."""
+    within = f"results/{about['study']}/"
+    page = Page(**about, files={name.removeprefix(within): Path(name) for name in (*shows, *gates)})
+    # All is made before anything is written: a file that is refused leaves the old page as it was.
+    made = {
+        out_tables: part("tables", all_tables(page)),
+        out: document(first(page, f"../../logs/{page.study}")),
+    }
+    for path, text in made.items():
+        write_text(path, text)
+
+
+def first(page: Page, logs: str) -> dict[str, Any]:
+    """The block of index.html: what the first view shows."""
+    found = findings.cells(str(page.files[STABILITY])) if STABILITY in page.files else {}
+    seeds, gates = page.seeds, _gates(page)
+    block = {
+        "study": page.study,
+        "findings": list(findings.sentences(found, gates, page.emulated)),
+        "facts": list(_facts(page, found)),
+        "emulated": list(page.emulated),
+        "measures": {name: list(one) for name, one in declared.labels().items()},
+        "of_runs": {name: list(one) for name, one in declared.OF_RUNS.items()},
+        "usual": list(declared.USUAL),
+        "cells": [
+            {
+                "cell": list(cell),
+                "seeds": list(seeds[cell]),
+                "equal": gates.get(cell),
+                "values": {
+                    name: [*map(tables.number, rows[name][:3]), *rows[name][3:]]
+                    for name in declared.labels()
+                    if name in rows
+                },
+            }
+            for cell, rows in found.items()
+            if cell in seeds
+        ],
+        "figures": [_figure(one, page.study) for one in page.shown],
+        "logs": logs,
+    }
+    for module in analyses.adding("page"):
+        block |= module.shown(page.files)
+    return block
+
+
+def all_tables(page: Page) -> dict[str, Any]:
+    """Every table of a notebook, and the metric files that have no other place on the page."""
+    rendered = {
+        one["name"]: tables.rendered(page.files[dict(one["files"])["html"]]) for one in page.shown if not one["picture"]
+    }
+    return rendered | {
+        f"metrics-{kind}": tables.measured(page.files[name], name)
+        for kind, name in page.metrics
+        if kind not in NO_TABLE and name in page.files
+    }
+
+
+def caption(file: str, study: str) -> str:
+    """The caption in a file of the repository, without the marks of reStructuredText and with the study's name."""
+    text = program.path_of(file).read_text("utf-8")
+    text = text.replace('{{ snakemake.config["study"] }}', study)
+    text = re.sub(r"`([^`<]+) <[^>]+>`_", r"\1", text)
+    return " ".join(re.sub(r"``|(?<!\w)\*|\*(?!\w)", "", text).split())
+
+
+def _figure(one: Mapping[str, Any], study: str) -> dict[str, Any]:
+    shown = {key: one[key] for key in ("name", "picture", "data", "notebook")}
+    return shown | {"files": dict(one["files"]), "caption": caption(one["caption"], study)}
+
+
+def _gates(page: Page) -> dict[Cell, bool | None]:
+    """The verdicts on the control cells that have one."""
+    files = {cell: "/".join(("control", *cell[:3])) + ".json" for cell in page.seeds if cell.variant == "control"}
+    return {cell: control_gate.verdict(page.files[name]) for cell, name in files.items() if name in page.files}
+
+
+def _facts(page: Page, found: Mapping[Cell, findings.Rows]) -> Iterator[tuple[str, list[str] | None]]:
+    """How much ran, where, and what is emulated: each a label and its lines. Where it ran, the statements say."""
+    planned = sum(map(len, page.seeds.values()))
+    means = [next(iter(rows.values())) for rows in found.values()]
+    finished, missing = sum(row[3] for row in means), sum(row[4] for row in means)
+    lost = f", {missing} missing (diverged)" if missing else ", none missing"
+    yield "Runs", [f"{finished} of {planned} runs in {len(found)} cells{lost}"]
+    absent = [one["name"] for one in page.figures if one not in page.shown]
+    if absent:
+        yield "Not made yet", [", ".join(absent)]
+    yield "Ran on", None
+    emulated = [name for name in page.emulated if any(cell.hardware == name for cell in page.seeds)]
+    if emulated:
+        yield "Emulated", [f"implementation noise on {', '.join(emulated)}: each batch is added up in another order"]

@@ -1,0 +1,254 @@
+// The views of a cell, of a run, and of two runs side by side.
+
+const PANELS = [
+  ["train_loss", "Training loss", true],
+  ["test_loss", "Test loss", true],
+  ["train_accuracy", "Training accuracy", false],
+  ["test_accuracy", "Test accuracy", false],
+];
+
+// What a training program of others wrote into its history is drawn as it is.
+const panelsOf = ({ curves: drawn }) => {
+  const known = PANELS.filter(([curve]) => curve in drawn);
+  return known.length ? known : Object.keys(drawn).map((curve) => [curve, curve, false]);
+};
+
+function cellView(key) {
+  const found = cells.get(key);
+  if (!found) return [heading("No cell of this name")];
+  const { cell } = found;
+  return [
+    heading(cellName(cell)),
+    later(`cells/${key}`, (part) => [
+      el("p", { class: "soft" }, part.says),
+      el("div", { class: "plots" }, dotPlots(cell, part)),
+      card("Histories", panels(part, [])),
+      card("Runs", runTable(cell, part)),
+      card("Where runs part", partingList(cell, part)),
+      card("Measures", measureTable(part)),
+      card("Compare with", el("ul", { class: "plain rows" }, neighbours(cell).map((other) => el("li", null, el("a", { href: `#compare?${queryText(new Map([["a", key], ["b", cellKey(other)]]))}` }, cellName(other)))))),
+      card("Spec", opening("What every run of this cell has in common", () => tree(asPairs(part.spec)))),
+    ]),
+    card("Statements", el("ul", { class: "plain rows" }, [`metrics/cells/${key}.csv`, `predictions/${key}.npy`].map((file) => el("li", null, fileLink(file))))),
+  ];
+}
+
+// The cells that differ from one in a single name.
+const neighbours = (cell) =>
+  S.cells.map((one) => one.cell).filter((other) => other[1] === cell[1] && other.filter((name, place) => name !== cell[place]).length === 1);
+
+function dotPlots(cell, part) {
+  return Object.entries(S.of_runs).filter(([name]) => name in part.values).map(([name, [label, unit, scale, digits]]) => {
+    const runs = Object.entries(part.values[name]).map(([seed, value]) => ({
+      seed,
+      value: value === null ? null : value * scale,
+      shown: `${decimal(value, scale, digits)} ${unit}`,
+      href: runAddress(cell, seed),
+    }));
+    const of = name === "churn" ? part.measures.churn : part.measures[`${name}_mean`];
+    const mean = of ? of.slice(0, 3).map((one) => (one === null ? null : one * scale)) : null;
+    return dots({ label: `${label} by run`, unit, runs, mean });
+  });
+}
+
+const linesOf = (part, curve, also = []) => [
+  ...part.runs.map((run, place) => ({ seed: run.seed, name: `run ${run.seed}`, values: part.curves[curve][place] })),
+  ...also,
+];
+function panels(part, lit, further = () => []) {
+  const thinned = Math.max(...part.runs.map(({ epochs }) => epochs), 0) > part.epochs.length;
+  return [
+    el("div", { class: "plots four" }, panelsOf(part).map(([curve, label, logarithmic]) => curves({ label: `${label}${logarithmic ? ", logarithmic" : ""}`, epochs: part.epochs, lines: linesOf(part, curve, further(curve)), lit, logarithmic }))),
+    thinned && el("p", { class: "soft" }, `${part.epochs.length} of ${Math.max(...part.runs.map(({ epochs }) => epochs))} epochs are drawn.`),
+    el("p", { class: "soft" }, "Losses have 3 digits here, other values 4. history.csv has every epoch and all digits."),
+    opening("The curves as a table", () => historyTable(part, lit)),
+  ];
+}
+
+function historyTable(part, lit) {
+  const runs = part.runs.map((run, place) => [run, place]).filter(([run]) => !lit.length || lit.includes(run.seed));
+  const rows = runs.flatMap(([run, place]) =>
+    part.epochs.slice(0, run.epochs).map((epoch, at) => [String(run.seed), epoch, ...panelsOf(part).map(([curve]) => part.curves[curve][place][at])]),
+  );
+  const columns = [
+    { label: "Run", kind: "name" },
+    { label: "Epoch", kind: "plain" },
+    ...panelsOf(part).map(([, label]) => ({ label, kind: "plain" })),
+  ];
+  return tableView({ title: "Histories", columns, rows }, new Map(), () => {});
+}
+
+// Whether the cell has several draws of what it fixes.
+const hasDraws = (part) => part.runs.some(({ draw }) => draw !== null);
+
+function runTable(cell, part) {
+  const rates = Object.entries(S.of_runs).filter(([name]) => name in part.values);
+  const columns = [
+    { key: "run", label: "Run", kind: "plain" },
+    hasDraws(part) && { label: "Draw", kind: "plain" },
+    { label: "Status", kind: "name" },
+    ...rates.map(([name, [label, unit]]) => ({ key: name, label, unit, kind: "plain" })),
+    { label: "Epochs", kind: "plain" },
+    { label: "Seconds", kind: "plain" },
+    { label: "Initial weights", kind: "name" },
+  ].filter(Boolean);
+  const rows = part.runs.map((run) => [run.seed, ...(hasDraws(part) ? [run.draw] : []), run.status, ...rates.map(([name, [, , scale]]) => scaled(part.values[name][run.seed], scale)), run.epochs, run.seconds, run.initial]);
+  return tableView({ title: `Runs of ${cellName(cell)}`, columns, rows }, new Map(), () => {}, (row, { key }) => (key === "run" || key in S.of_runs ? runAddress(cell, row[0]) : null));
+}
+const scaled = (value, scale) => (value === null || value === undefined ? null : Number((value * scale).toPrecision(5)));
+
+function measureTable(part) {
+  const rows = Object.entries(part.measures).map(([name, value]) => [name, value]);
+  const columns = [{ label: "Measure", kind: "name" }, { label: "Value", kind: "number", digits: 5 }];
+  return opening(`All ${rows.length} measures of this cell, over all examples`, () => tableView({ title: "Measures", columns, rows }, new Map(), () => {}));
+}
+
+// Where two runs part: what toolnoise diff answers
+
+function partingList(cell, part) {
+  if (!part.partings.length) return el("p", { class: "soft" }, part.runs.length > 1 ? "Not computed beforehand." : "The cell has one run.");
+  return listed(
+    part.partings,
+    (one) => el("li", null, el("a", { href: besideAddress(cell, one.seeds[0], cell, one.seeds[1]) }, `Runs ${one.seeds.join(" and ")}`), ": ", inShort(one)),
+    null,
+    20,
+  );
+}
+const besideAddress = (one, seed, other, otherSeed) => address(`beside/${cellKey(one)}/${seed}/${cellKey(other)}/${otherSeed}`);
+function inShort(found) {
+  if (found.not_compared) return found.not_compared;
+  if (found.equal) return "bit-equal";
+  const from = found.weights_from ? `weights differ from epoch ${found.weights_from} on` : "weights are equal in every epoch";
+  return `${from}${found.churn === null ? "" : `; they disagree on ${decimal(found.churn, 100, 2)} % of the test examples`}`;
+}
+
+const since = (epoch) => (epoch ? `differ from epoch ${epoch} on` : "the same in every epoch");
+const FLIPS = { a_right_b_wrong: "A right, B wrong", a_wrong_b_right: "A wrong, B right", both_wrong_differently: "Both wrong, differently" };
+function partingOf(found, part) {
+  if (found.not_compared) return el("p", null, shown(found.not_compared));
+  if (found.equal) return el("p", null, "Bit-equal: weights, history except times, predictions.");
+  const more = found.n_tensors > found.tensors.length ? ` and ${found.n_tensors - found.tensors.length} more` : "";
+  return el(
+    "dl",
+    null,
+    pair("Initial weights", found.initial_equal === null ? "not known for both" : found.initial_equal ? "the same" : "differ"),
+    pair("Draws", since(found.draws_from)),
+    pair("Weights", since(found.weights_from), found.weights_from ? `, in ${some(found.n_tensors, ["tensor", "tensors"])}: ${found.tensors.join(", ")}${more}` : ""),
+    found.l2_unit !== null && pair("Distance at the end", `${short(found.l2_unit)} (L2 of unit-norm weights)`),
+    found.churn !== null && pair("Churn", `${decimal(found.churn, 100, 2)} %`),
+    Object.entries(FLIPS).filter(([kind]) => Object.hasOwn(found.flips, kind)).map(([kind, label]) => {
+      const number = found.flips[kind];
+      const examples = part.examples.filter(([place, its]) => its === kind && part.partings[place] === found);
+      const first = number > examples.length ? `; the first ${examples.length}` : "";
+      return pair(label, `${some(number, ["example", "examples"])}${first}${number ? ":" : ""}`, el("div", { class: "examples" }, examples.map((one) => exampleOf(one, part))));
+    }),
+  );
+}
+
+// A test example by its number, as a picture where there is one, with its label and what the two runs predict.
+function exampleOf([, , number, label, a, b], part) {
+  const picture = part.pictures[number];
+  return el(
+    "figure",
+    null,
+    picture && el("img", { src: `data:image/png;base64,${picture}`, alt: `Test example ${number}` }),
+    el("figcaption", null, `Example ${number}`, el("br"), "Label: ", shown(label), el("br"), "A: ", shown(a), ", B: ", shown(b)),
+  );
+}
+
+// A run
+
+function runView(key, seed) {
+  const found = cells.get(key);
+  if (!found || !found.seeds.includes(seed)) return [heading("No run of this name")];
+  const { cell } = found;
+  const folder = `runs/${key}/${seed}/`;
+  return [
+    heading(`Run ${seed} of ${cellName(cell)}`),
+    el("p", null, el("a", { href: cellAddress(cell) }, "All runs of this cell")),
+    later(`cells/${key}`, (part) => {
+      const run = part.runs.find((one) => one.seed === seed);
+      if (!run) return el("p", null, "This run has no record.");
+      return [
+        card("Outcome", el("dl", null, outcome(run, part)), S.logs && el("p", null, el("a", { href: `${S.logs}/train/${key}/${seed}.log` }, "Log"), el("span", { class: "soft" }, " (beside the results, where they were made)"))),
+        card("Histories", el("p", { class: "soft" }, "This run in colour, the cell's other runs in grey."), panels(part, [seed])),
+        card("Beside another run", chooser(cell, seed)),
+        card("Spec", opening("Spec", () => tree(asPairs({ ...part.spec, seed })))),
+      ];
+    }),
+    el("h2", null, "Statement and lineage"),
+    later("statements", () => artifactView(`file/${folder}weights.npz`).slice(1)),
+  ];
+}
+
+function outcome(run, part) {
+  return [
+    pair("Status", run.status),
+    Object.entries(S.of_runs).filter(([name]) => name in part.values).map(([name, [label, unit, scale, digits]]) => pair(label, `${decimal(part.values[name][run.seed], scale, digits)} ${unit}`)),
+    pair("Epochs", String(run.epochs)),
+    pair("Seconds", short(run.seconds)),
+    pair("Initial weights", el("code", null, run.initial)),
+    run.emulated && pair("Emulated noise", shown(typeof run.emulated === "string" ? run.emulated : JSON.stringify(run.emulated))),
+    run.moved_bit && pair("Moved bit", shown(JSON.stringify(run.moved_bit))),
+    run.resumed.length > 0 && pair("Resumed after epoch", run.resumed.join(", ")),
+  ];
+}
+
+function chooser(cell, seed) {
+  const others = [...cells.get(cellKey(cell)).seeds.filter((one) => one !== seed).map((one) => [cell, one])];
+  for (const other of neighbours(cell)) for (const one of cells.get(cellKey(other)).seeds) others.push([other, one]);
+  const go = (event) => event.target.value && (location.hash = event.target.value.slice(1));
+  const group = (label, some) => some.length > 0 && el("optgroup", { label }, some.map(([other, one]) => el("option", { value: besideAddress(cell, seed, other, one) }, `${other === cell ? "" : `${cellName(other)}, `}run ${one}`)));
+  return el("label", null, "B ", el("select", { onchange: go }, el("option", { value: "" }, "choose a run"), group("of the same cell", others.filter(([other]) => other === cell)), group("of another cell", others.filter(([other]) => other !== cell))));
+}
+
+function besideView(oneKey, seed, otherKey, otherSeed) {
+  const [one, other] = [cells.get(oneKey), cells.get(otherKey)];
+  if (!one?.seeds.includes(seed) || !other?.seeds.includes(otherSeed)) return [heading("No two runs of these names")];
+  return [
+    heading("Two runs side by side"),
+    el("p", null, el("strong", null, "A: "), el("a", { href: runAddress(one.cell, seed) }, `run ${seed} of ${cellName(one.cell)}`)),
+    el("p", null, el("strong", null, "B: "), el("a", { href: runAddress(other.cell, otherSeed) }, `run ${otherSeed} of ${cellName(other.cell)}`)),
+    later(`cells/${oneKey}`, (mine) => later(`cells/${otherKey}`, (theirs) => sideBySide(one.cell, seed, mine, other.cell, otherSeed, theirs))),
+  ];
+}
+
+function sideBySide(cell, seed, mine, otherCell, otherSeed, theirs) {
+  const [a, b] = [mine.runs.find((run) => run.seed === seed), theirs.runs.find((run) => run.seed === otherSeed)];
+  if (!a || !b) return el("p", null, "One of the runs has no record.");
+  const known = mine === theirs && mine.partings.find(({ seeds }) => seeds.includes(seed) && seeds.includes(otherSeed));
+  const folder = (key, number) => `results/${S.study}/runs/${cellKey(key)}/${number}`;
+  const place = theirs.runs.indexOf(b);
+  const outcomes = (run, part) => el("dl", null, outcome(run, part));
+  const turned = known && known.seeds[0] !== seed;
+  const curve = (name) => ({ seed: "B", name: `B, run ${otherSeed}`, values: theirs.curves[name]?.[place] ?? [] });
+  const only = { ...mine, runs: [a], curves: Object.fromEntries(panelsOf(mine).map(([name]) => [name, [mine.curves[name][mine.runs.indexOf(a)]]])) };
+  const epochs = mine.epochs.length >= theirs.epochs.length ? mine.epochs : theirs.epochs;
+  return [
+    card(
+      "Where they part",
+      known ? [turned && el("p", { class: "soft" }, "Computed with A and B exchanged."), partingOf(known, mine)] : partedByDigests(a, b, mine.epochs, theirs.epochs),
+      el("p", { class: "soft" }, "In full: ", el("code", null, `toolnoise diff ${folder(cell, seed)} ${folder(otherCell, otherSeed)}`)),
+    ),
+    card("Histories", el("p", { class: "legend" }, el("span", { class: "key lit0" }), " A ", el("span", { class: "key lit1" }), " B"), panels({ ...only, epochs }, [seed, "B"], (name) => [curve(name)])),
+    el("div", { class: "two" }, card("A", outcomes(a, mine)), card("B", outcomes(b, theirs))),
+  ];
+}
+
+// The first epoch whose digests of the weights differ, of those that the page has.
+function partedByDigests(a, b, epochs, others) {
+  if (epochs.join() !== others.join() && a.epochs !== b.epochs) return el("p", null, `A has ${a.epochs} epochs, B ${b.epochs}.`);
+  const digests = (run) => run.weights.match(/.{6}/g) || [];
+  const at = digests(a).findIndex((digest, place) => digest !== digests(b)[place]);
+  const whole = digests(a).length === a.epochs;
+  if (at < 0) return el("p", null, "The weights have equal digests in every epoch that is drawn.");
+  const first = whole || at === 0 ? `from epoch ${epochs[at]} on` : `from epoch ${epochs[at - 1] + 1} to ${epochs[at]} on`;
+  return el("p", null, `Initial weights ${a.initial === b.initial ? "the same" : "differ"}; weights differ ${first}.`);
+}
+
+// A JSON value in the form that `tree` draws.
+function asPairs(value) {
+  if (Array.isArray(value)) return value.map(asPairs);
+  if (value === null || typeof value !== "object") return value === true ? "yes" : value === false ? "no" : value;
+  return Object.entries(value).map(([key, one]) => ({ key, value: asPairs(one) }));
+}

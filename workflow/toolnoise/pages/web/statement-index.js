@@ -1,0 +1,114 @@
+// The statements of an audit, and an index of the links between artifacts and jobs.
+
+let D = null;
+const FILE = "file";
+
+// The names of a verb's outputs (singular, plural) and their stage of the study, in the order of the list of artifacts.
+const MADE = {
+  "write-audit": ["audit of the page", "audits of the page", "showing"],
+  "write-page": ["page", "pages", "showing"],
+  "compare-cells": ["comparison of cells", "comparisons of cells", "showing"],
+  "show-cell": ["cell's part of the page", "cells' parts of the page", "showing"],
+  report: ["report", "reports", "showing"],
+  render: ["figure or table", "figures and tables", "showing"],
+  collect: ["collected table", "collected tables", "measuring"],
+  measure: ["cell's metrics", "cells' metrics", "measuring"],
+  "measure-remedies": ["cell's remedies", "cells' remedies", "measuring"],
+  "measure-ratios": ["task's ratios", "tasks' ratios", "measuring"],
+  "measure-pair": ["pair's metrics", "pairs' metrics", "measuring"],
+  "measure-overhead": ["network's overhead", "networks' overheads", "measuring"],
+  "check-control": ["control verdict", "control verdicts", "measuring"],
+  predict: ["dump of predictions", "dumps of predictions", "training"],
+  remedy: ["dump of remedied predictions", "dumps of remedied predictions", "training"],
+  train: ["run", "runs", "training"],
+  "check-model": ["check of a model", "checks of models", "training"],
+  profile: ["profile", "profiles", "training"],
+  "measure-speed": ["timing", "timings", "training"],
+  count: ["count of examples", "counts of examples", "data"],
+  prepare: ["prepared data set", "prepared data sets", "data"],
+  fetch: ["list of data files", "lists of data files", "data"],
+  configure: ["study file", "study files", "data"],
+};
+const KINDS = {
+  source: ["external file", "external files"],
+  package: ["package file", "package files"],
+  code: ["module", "modules"],
+  resource: ["file of the repository", "files of the repository"],
+  lock: ["lock file", "lock files"],
+  commit: ["commit", "commits"],
+  missing: ["input without a statement", "inputs without a statement"],
+};
+
+// Verbs and kinds come from statements, so one may have the name of a property that every object has.
+const made = (job) =>
+  Object.hasOwn(MADE, job[VERB]) ? MADE[job[VERB]] : [`output of ${job[VERB]}`, `outputs of ${job[VERB]}`, ""];
+const kindName = (kind) =>
+  Object.hasOwn(KINDS, kind) ? KINDS[kind] : [kind || "file without a kind", `of kind "${kind}"`];
+const BY = ["code", "resource", "lock", "commit"];
+const origins = (by) => Object.keys(by).filter((kind) => !BY.includes(kind));
+
+const thing = (number) => ({
+  name: D.things.names[number],
+  sha: D.things.sha256[number],
+  size: D.things.sizes[number],
+  kind: D.kinds[D.things.kinds[number]],
+  uri: D.things.uris[number] || "",
+});
+function value(number) {
+  const packed = D.values[number];
+  if (Array.isArray(packed)) return packed.map(value);
+  if (packed === null || typeof packed !== "object") return packed;
+  return Object.entries(packed).map(([key, number]) => ({ key, value: value(number) }));
+}
+const [VERB, STARTED, FINISHED, OUTPUTS, INPUTS, MADE_BY, PARAMETERS, OBSERVED, VERSIONS, PATH, CHANGES] =
+  Array(11).keys();
+const all = (roles) => Object.values(roles).flat();
+const added = (map, key, item) => (map.has(key) ? map.get(key).push(item) : map.set(key, [item]));
+const nameOf = (number) => D.things.names[number];
+const keyOf = (number) => `${D.kinds[D.things.kinds[number]]}/${nameOf(number)}`;
+
+const known = new Map(); // kind/name -> things; several if statements disagree about the bytes
+const makers = new Map(); // name of a file -> jobs whose statements list it as an output
+const users = new Map(); // kind/name -> jobs whose statements list it as an input; without the kinds in BY
+const usersOfCode = new Map(); // number of a shared list of dependencies -> jobs
+const statements = new Map(); // path of a statement -> job
+const onDisk = new Map(); // name of a file -> its size
+const accused = new Map(); // name -> findings
+const stale = new Map(); // name -> the files that have changed since
+const halved = new Map(); // what an address makes of a name that is not Unicode -> the name
+let names = [];
+let searchable = [];
+
+// Once, before any view of statements is drawn.
+function index(block) {
+  D = block;
+  // A file is a name and a size, or the number of the thing that has both.
+  for (const one of D.files) {
+    const [name, size] = Array.isArray(one) ? one : [nameOf(one), thing(one).size];
+    onDisk.set(name, size);
+  }
+  D.things.names.forEach((_, number) => added(known, keyOf(number), number));
+  D.jobs.forEach((job, number) => {
+    statements.set(job[PATH], number);
+    new Set(all(job[OUTPUTS]).map(nameOf)).forEach((name) => added(makers, name, number));
+    new Set(all(job[INPUTS]).map(keyOf)).forEach((key) => added(users, key, number));
+    added(usersOfCode, job[MADE_BY], number);
+  });
+  D.madeBy.forEach((list, number) => {
+    for (const kind of origins(list))
+      for (const each of list[kind]) for (const job of usersOfCode.get(number) || []) added(users, keyOf(each), job);
+  });
+  for (const [changed, those] of D.stale) for (const name of those) stale.set(name, changed);
+  for (const [rule, found] of D.findings) for (const [name, what] of found) added(accused, name, { rule, what });
+  names = [...new Set([...onDisk.keys(), ...makers.keys()])].sort();
+  searchable = [...new Set([...names.map((name) => `${FILE}/${name}`), ...known.keys()])];
+  for (const key of searchable) if (!key.isWellFormed()) halved.set(key.toWellFormed(), key);
+}
+
+// Every job uses code, so the users of a module are looked up on demand.
+function usersOf(key) {
+  const kind = key.slice(0, key.indexOf("/"));
+  if (!BY.includes(kind)) return users.get(key) || [];
+  const uses = (list) => (list[kind] || []).some((each) => keyOf(each) === key);
+  return D.madeBy.flatMap((list, number) => (uses(list) ? usersOfCode.get(number) || [] : []));
+}

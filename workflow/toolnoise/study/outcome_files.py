@@ -1,0 +1,7 @@
+"""The files in which a training program of others leaves its outcome, by name; docs/outside.md explains them."""
+
+LOGITS, PREDICTIONS, METRIC = "logits.npy", "predictions.npy", "metric.json"
+RESULTS = (LOGITS, PREDICTIONS, METRIC)
+LABELS, HISTORY, GROUPS = "labels.npy", "history.csv", "groups.npz"
+WEIGHTS = ("weights.safetensors", "weights.npz")
+FILES = (*RESULTS, LABELS, *WEIGHTS, HISTORY, GROUPS)

@@ -1,1 +1,0 @@
-"""Timing: training steps by kernel, speed probes, and run times."""

@@ -1,0 +1,100 @@
+"""The audit's part of a study's page, which the last job of a study writes: its statement is the root.
+
+It audits all that came before, the page among it. The verdict and what ran where are a data file that the page loads at
+once, and the statements one that it loads when somebody asks for them.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from toolnoise.base.files import read_bytes, write_text
+from toolnoise.pages.document import part
+from toolnoise.record import envelope, tree
+from toolnoise.record.tree import Results, Tree
+from toolnoise.steps import STEPS
+from toolnoise.study.cells import Training
+from toolnoise.verify.audit import examine
+from toolnoise.verify.audit.examine import Audit
+from toolnoise.verify.page import statements
+from toolnoise.verify.signing import AllowedSigners
+
+
+def show(study: str, page: str, parts: Sequence[str], out: str | Path, out_statements: str | Path) -> None:
+    """Audit a study and write the audit's part of its page; `page` and `parts` are the rest of it."""
+    del page, parts
+    root = Path(tree.RESULTS) / study
+    audit = audited(tree.load_study(root), {str(out), str(out_statements)})
+    shown = part("statements", statements.data(audit, strict=False)), part("audit", verdict(audit))
+    for path, text in zip((out_statements, out), shown, strict=True):
+        write_text(path, text)
+
+
+def audited(found: Tree, own: set[str], signers: AllowedSigners | None = None) -> Audit:
+    """The audit of a study without the files that show it, by their names: while they are made, they are not there."""
+    audit = examine.examine(Results(found.root, (_without(found, own),), ()), signers=signers)
+    return audit._replace(findings=tuple(one for one in audit.findings if one.artifact not in own))
+
+
+def verdict(audit: Audit, signers: AllowedSigners | None = None) -> dict[str, Any]:
+    """What the first view says of an audit."""
+    (found,) = audit.results.trees
+    return {
+        "clean": audit.is_clean(False),
+        "slim": audit.slim,
+        "findings": len(audit.findings),
+        "stale": len(audit.stale),
+        "says": [str(audit.coverage), *audit.notes, _signed(audit, found, signers)],
+        "ran_on": list(_machines(found)),
+        "left_out": [],
+    }
+
+
+def _signed(audit: Audit, found: Tree, signers: AllowedSigners | None) -> str:
+    """How many statements are signed; whose signatures are valid is known only with a list of people."""
+    paths = [found.root / one.path for one in found.statements]
+    if signers:
+        valid = ", ".join(f"{count} by {name}" for name, count in audit.signers.items())
+        return f"Signatures verified: {valid or 'none'} of {len(paths)} statements"
+    signed = sum(bool(envelope.unpack(read_bytes(path), path).signatures) for path in paths)
+    return (
+        f"{signed} of {len(paths)} statements are signed; the signatures were not verified here"
+        if signed
+        else "Not signed: no statement has a signature"
+    )
+
+
+def _machines(found: Tree) -> Iterator[str]:
+    """Each tooling with the number of its runs, what computed them and on how many machines."""
+    seen: dict[str, list[Mapping[str, Any]]] = {}
+    for stated in found.statements:
+        if STEPS[stated.statement.verb].where.place is Training:
+            name = stated.statement.parameters["spec"]["hardware"]["name"]
+            seen.setdefault(name, []).append(stated.statement.observed)
+    for name, observed in seen.items():
+        devices = sorted({str(one.get("cpu") if one.get("device") == "cpu" else one.get("device")) for one in observed})
+        hosts = {str(one.get("host")) for one in observed}
+        frameworks = sorted({_framework(one) for one in observed})
+        machines = f"{len(hosts)} machine{'s' if len(hosts) > 1 else ''}"
+        yield f"{name}: {len(observed)} runs on {', '.join(devices)}; {', '.join(frameworks)}; {machines}"
+
+
+def _framework(observed: Mapping[str, Any]) -> str:
+    versions = observed.get("versions") or {}
+    return next((f"{name} {versions[name]}" for name in ("tensorflow", "jax", "torch") if name in versions), "NumPy")
+
+
+def _without(found: Tree, own: set[str]) -> Tree:
+    """The results without some files and their statements."""
+    paths = {path for name in own if (path := found.inside(name))}
+    kept = tuple(
+        one for one in found.statements if not paths & {found.inside(each.name) for each in one.statement.outputs}
+    )
+    gone = paths | {one.path for one in found.statements if one not in kept}
+    return replace(
+        found,
+        files={path: size for path, size in found.files.items() if path not in gone},
+        statements=kept,
+        producers={path: made for path, made in found.producers.items() if path not in paths},
+    )

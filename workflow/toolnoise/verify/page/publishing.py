@@ -1,0 +1,131 @@
+"""A study's page in a folder of its own, to send or to publish: made anew from results, with all that it links to."""
+
+import shutil
+from collections.abc import Callable, Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from toolnoise import steps
+from toolnoise.base.errors import BadInput
+from toolnoise.base.files import filling, read_bytes, write_text
+from toolnoise.pages import cells, study
+from toolnoise.pages.document import document, part
+from toolnoise.pages.study import Page
+from toolnoise.record import tree
+from toolnoise.record.tree import Tree
+from toolnoise.steps import PAGE, STEPS
+from toolnoise.study import layout
+from toolnoise.study.cells import Cell, Whole
+from toolnoise.training import runs
+from toolnoise.verify import anonymous
+from toolnoise.verify.page import of_study, statements
+from toolnoise.verify.share import unsafe
+from toolnoise.verify.signing import AllowedSigners
+
+# The verdicts on the cells whose dumps there are, with the files of data sets.
+Compare = Callable[[Iterable[Cell], Mapping[Cell, str], Mapping[str, str]], Iterable[dict[str, Any]]]
+
+
+def publish(
+    results: str | Path,
+    out: str | Path,
+    compare: Compare,
+    hide: bool = False,
+    signers: AllowedSigners | None = None,
+    no_credentials: Collection[str] = (),
+) -> tuple[int, list[str]]:
+    """Write a study's page into a folder of its own, with what it links to; the number of files, and those left out.
+
+    With `hide`, no host, user, path of a machine or credential is in it; a file that names one is left out.
+    """
+    root, out = Path(results).absolute(), Path(out)
+    if out.resolve().is_relative_to(root.resolve()):
+        raise BadInput("command line", "--out", f"{out} lies in the results", "a folder outside of them")
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise BadInput("command line", "--out", f"{out} is not empty", "a new folder")
+    found = tree.load_study(root)
+    if found.study is None:
+        raise BadInput(root, "", "has no study.json that can be read", "the results folder of one study")
+    own = {name for name, _ in steps.outputs_at(steps.ROOT, found.study, Whole())}
+    # In earlier results the page's own job showed the statements.
+    if made := found.producer(found.study.path(layout.STATEMENTS)):
+        own |= {one.name for one in made.statement.outputs}
+    audit = of_study.audited(found, own, signers)
+    (kept,) = audit.results.trees
+    if not hide:
+        unsafe.refuse(((path, root / path) for path in kept.files), no_credentials)
+    names = anonymous.secrets(kept) if hide else set()
+    plain: Callable[[Any], Any] = (lambda value: anonymous.without(value, names)) if hide else lambda value: value
+    page = Page(**STEPS[PAGE].parameters(found.study, Whole()), files={path: root / path for path in kept.files})
+    with filling(out) as folder:
+        copied, left_out = _copied(page, found, folder, names if hide else None)
+        verdict = of_study.verdict(audit, signers) | {"left_out": left_out}
+        if found.top:
+            # The audit in the results cannot have the digest of its own statement.
+            verdict["says"].append(f"Root of the statements: {found.top.sha256}")
+        parts = {
+            "audit": verdict,
+            "statements": statements.data(audit, strict=False),
+            "tables": study.all_tables(page),
+            "compared": _compared(found, compare),
+        }
+        parts |= {cells.name(cell): block for cell in found.study.cells if (block := _cell(found, cell))}
+        for name, block in parts.items():
+            write_text(folder / f"page/{name}.js", part(name, plain(block)))
+        write_text(folder / "index.html", document(plain(study.first(page, ""))))
+        if hide:
+            made = (path for path in folder.rglob("*") if path.is_file())
+            unsafe.refuse(((path.relative_to(folder).as_posix(), path) for path in made), no_credentials)
+    return copied + 1 + len(parts), left_out
+
+
+def _compared(found: Tree, compare: Compare) -> list[dict[str, Any]]:
+    """The verdicts on all pairs of cells that make sense, with the names that files have in the results."""
+    dumps = {cell: found.study.path(layout.LOGITS, cell) for cell in found.study.cells}
+    sets = {dataset: found.study.path(layout.DATA, dataset=dataset) for dataset in found.study.datasets}
+    logits, data = (
+        {key: str(found.root / found.inside(name)) for key, name in some.items() if found.inside(name) in found.files}
+        for some in (dumps, sets)
+    )
+    named = f"{found.root}/"
+    return [
+        one | {"text": str(one["text"]).replace(named, f"{tree.RESULTS}/{found.study.name}/")}
+        for one in compare(found.study.cells, logits, data)
+    ]
+
+
+def _cell(found: Tree, cell: Cell) -> dict[str, Any] | None:
+    """A cell's part, from what is there; None without any run. Its job has the same from the files that it is given."""
+    given = STEPS["show-cell"].given(found.study, cell)
+
+    def path(name: str) -> Path:
+        return found.root / found.inside(name)
+
+    records = [runs.read(path(name)) for name in given["records"] if path(name).is_file()]
+    metrics, values = path(given["metrics"]), path(given["values"])
+    logits, index, data = path(given["logits"]), path(given["index"]), path(given["data"])
+    if not records or not (metrics.is_file() and values.is_file()):
+        return None
+    points = STEPS["show-cell"].parameters(found.study, cell)["points"]
+    block = cells.about(records, points, metrics, values)
+    if not all(path.is_file() for path in (logits, index, data, *(run.folder / "weights.npz" for run in records))):
+        return block | {"partings": [], "examples": [], "pictures": {}}
+    return block | cells.compared(records, points, data, logits, index)
+
+
+def _copied(page: Page, found: Tree, out: Path, names: set[str] | None) -> tuple[int, list[str]]:
+    """Copy what the page links to; with `names`, nothing that has one of them. The number copied, and what was not."""
+    wanted: dict[str, None] = {}
+    for figure in page.shown:
+        wanted |= dict.fromkeys([*dict(figure["files"]).values(), *figure["data"], figure["notebook"]])
+    wanted |= dict.fromkeys(str(found.inside(name)) for name in steps.summaries(found.study))
+    copied, left_out = 0, []
+    for name in wanted:
+        source = found.root / name
+        if not source.is_file() or (names is not None and anonymous.names_somebody(read_bytes(source), names)):
+            left_out.append(name)
+            continue
+        (out / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, out / name)
+        copied += 1
+    return copied, left_out

@@ -1,0 +1,51 @@
+"""The signatures that a verb requires: its arguments, and the keys that they name."""
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING
+
+from toolnoise.base.errors import BadInput
+
+if TYPE_CHECKING:
+    from toolnoise.verify.signing import AllowedSigners
+
+STATEMENTS = {
+    "--require-signatures": {
+        "metavar": "ALLOWED_SIGNERS",
+        "help": "reject statements that none of these people signed; a file as in ssh-keygen(1)",
+    }
+}
+ROOT = {
+    "--require-signature": {
+        "metavar": "KEY",
+        "help": "require a signature of this public key on the root, the page's statement, which names all others",
+    }
+}
+REVOKED = {
+    "--revoked-keys": {
+        "metavar": "FILE",
+        "help": "reject signatures by these keys: public keys, one on each line, or a list from `ssh-keygen -k`",
+    }
+}
+NOT_BEFORE = {
+    "--not-before": {
+        "metavar": "DATE_OR_COMMIT",
+        "help": "reject a root that is older: made before this date (UTC unless it has an offset), or by a commit that "
+        "does not descend from this one",
+    }
+}
+
+
+@contextmanager
+def required(options: argparse.Namespace) -> "Iterator[tuple[AllowedSigners | None, AllowedSigners | None]]":
+    """Those who must have signed the statements, and the one who must have signed the root."""
+    from toolnoise.verify import signing
+
+    listed, key, revoked = options.require_signatures, vars(options).get("require_signature"), options.revoked_keys
+    if revoked and not (listed or key):
+        wanted = "--require-signatures or --require-signature beside it"
+        raise BadInput("command line", "--revoked-keys", "no signature is required", wanted)
+    signers = signing.AllowedSigners(listed, revoked) if listed else None
+    with signing.only(key, revoked) if key else nullcontext() as owner:
+        yield signers, owner

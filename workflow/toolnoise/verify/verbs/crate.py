@@ -1,0 +1,34 @@
+"""`toolnoise crate`: a study as a research object."""
+
+import argparse
+from pathlib import Path
+
+from toolnoise.commands.verb import ANONYMOUS, NO_CREDENTIAL, OF_ONE_STUDY, SHARE, Verb
+
+
+def _run(options: argparse.Namespace) -> None:
+    from toolnoise.verify import anonymous, crate
+
+    made = crate.export(
+        Path(options.results), Path(options.out), options.embed, options.anonymous, options.no_credential
+    )
+    print(f"{options.out}: {made.jobs} jobs, {made.packed} files packed, {made.referenced} referenced only")
+    if made.left_out:
+        print(f"left out, because they name somebody: {', '.join(made.left_out)}")
+    if options.anonymous:
+        print(f"{options.out} is {anonymous.SAYS}")
+
+
+VERB = Verb(
+    group=SHARE,
+    says="export a study as a Workflow Run RO-Crate",
+    example="toolnoise crate results/demo --out demo-crate.zip",
+    run=_run,
+    arguments={
+        **OF_ONE_STUDY,
+        "--out": {"required": True, "help": "a new folder, or a .zip file", "metavar": "FOLDER_OR_ZIP"},
+        "--embed": {"action": "store_true", "help": "pack large files, too"},
+        **ANONYMOUS,
+        **NO_CREDENTIAL,
+    },
+)
