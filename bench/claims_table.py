@@ -1,9 +1,9 @@
 """The papers' claims with their tests and verdicts, as the Markdown table of docs/claims.md.
 
-    .venv/bin/python bench/claims_table.py [--write] results/demo evidence/gpu-h100
+    .venv/bin/python bench/claims_table.py [--write] results/demo evidence/gpu-h100.tar.xz
 
-With --write, it takes the place of the one that is there. Each folder is a finished study: its claims are judged again
-from its metric files, with the registry and the statistics of this code. The published numbers come first.
+With --write, it takes the place of the one that is there. Each folder or archive is a finished study: its claims are
+judged again from its metric files, with the registry and the statistics of this code. The published numbers come first.
 """
 
 import argparse
@@ -20,6 +20,7 @@ from toolnoise.analyses.claims.effects import Side
 from toolnoise.analyses.claims.judging import ABSENT, CERTAIN, CLAIMS, OPEN, WHOLE
 from toolnoise.base import program
 from toolnoise.figures.style import variant_name
+from toolnoise.record import unpacked
 from toolnoise.steps import whole
 from toolnoise.study import config, grid
 
@@ -72,10 +73,11 @@ def table(roots: Sequence[Path]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("study", type=Path, nargs="*", help="the folder of a finished study")
+    parser.add_argument("study", type=Path, nargs="*", help="the folder or archive of a finished study")
     parser.add_argument("--write", action="store_true", help="put the table into docs/claims.md")
     options = parser.parse_args()
-    found = table(options.study)
+    with unpacked.opened(*options.study) as roots:
+        found = table(roots)
     if not options.write:
         print(found)
         return

@@ -3,19 +3,21 @@
     .venv/bin/python bench/gallery.py [STUDY ...] [--only KIND ...]
 
 Each kind is drawn from the first of the studies that has it, from its metric files under results/STUDY or, if that is
-not there, evidence/STUDY: nothing is trained or measured. Without arguments, every picture of docs/ is drawn: those of
-the gallery and those of other pages. A study without metric files is named, and its pictures stay as they are; a kind
-that none of the studies can feed has no picture. `docs/gallery/drawn-by.json` keeps the digest
-of the code that drew each picture of the gallery, which tests/unit/test_gallery.py compares with the code that is
-there. `bench/titles.py` prints what the titles say beside the numbers behind them.
+not there, evidence/STUDY.tar.xz: nothing is trained or measured. Without arguments, every picture of docs/ is drawn:
+those of the gallery and those of other pages. A study without metric files is named, and its pictures stay as they
+are; a kind that none of the studies can feed has no picture. `docs/gallery/drawn-by.json` keeps the digest of the code
+that drew each picture of the gallery, which tests/unit/test_gallery.py compares with the code that is there.
+`bench/titles.py` prints what the titles say beside the numbers behind them.
 """
 
 import argparse
+import atexit
+import functools
 import hashlib
 import json
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +26,7 @@ from PIL import Image
 from toolnoise.base import code_digest, code_text, program
 from toolnoise.base.files import write_text
 from toolnoise.figures import render
+from toolnoise.record import unpacked
 from toolnoise.steps import whole
 from toolnoise.study import catalogue, grid
 from toolnoise.study.cells import Shown
@@ -31,7 +34,7 @@ from toolnoise.study.figure import Figure
 from toolnoise.study.study import Study
 
 STUDIES = ("demo", "frameworks-small", "rarity-unlike", "growth-small", "sources-small", "atlas-small")
-FOLDERS = ("results", "evidence")
+RESULTS, KEPT = "results", "evidence/{}.tar.xz"
 DOCS = program.ROOT / "docs"
 # Pictures of other pages: the study and its figure.
 ELSEWHERE = {
@@ -90,20 +93,25 @@ def is_drawing(name: str) -> bool:
     return "/figures/" in name or name.endswith("/draw.py")
 
 
-def folder_of(name: str) -> str:
-    """The folder of a study's results: that of what has run here, or of what is kept."""
-    here, kept = FOLDERS
-    return here if Path(here, name, "study.json").exists() else kept
+@functools.cache
+def folder_of(name: str) -> Path:
+    """The folder of a study's results: that of what has run here or, until this program ends, of what is kept."""
+    here, kept = Path(RESULTS, name), Path(KEPT.format(name))
+    if not kept.exists() or (here / "study.json").exists():
+        return here
+    reading = ExitStack()
+    atexit.register(reading.close)
+    return reading.enter_context(unpacked.opened(kept))[0]
 
 
 def has_metrics(name: str) -> bool:
     """Whether there are metric files of a study."""
-    return Path(folder_of(name), name, "study.json").exists()
+    return (folder_of(name) / "study.json").exists()
 
 
 def found(name: str) -> Study:
     """A study with its metric files."""
-    return grid.load(Path(folder_of(name), name, "study.json"))
+    return grid.load(folder_of(name) / "study.json")
 
 
 def planned(name: str) -> tuple[str, ...]:
@@ -117,8 +125,8 @@ def planned(name: str) -> tuple[str, ...]:
 def drawn(study: Study, figure: Figure) -> Iterator[Path]:
     """A figure of a study, drawn from its metric files: the path of its PNG."""
     drawing = whole.ROWS["render"].parameters(study, Shown(figure.name))
-    folder, shown = folder_of(study.name), whole.shown(study, figure).items()
-    read = [[kind, *(file.replace(FOLDERS[0], folder, 1) for file in files)] for kind, files in shown]
+    there, shown = str(folder_of(study.name).parent), whole.shown(study, figure).items()
+    read = [[kind, *(file.replace(RESULTS, there, 1) for file in files)] for kind, files in shown]
     with tempfile.TemporaryDirectory() as scratch:
         files = [f"{scratch}/figure.{suffix}" for suffix in catalogue.KINDS[figure.notebook].formats]
         render.render(read=read, out=files, executed=f"{scratch}/figure.ipynb", **drawing)

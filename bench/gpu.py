@@ -36,11 +36,11 @@ from toolnoise.base.files import sha256  # noqa: E402
 from toolnoise.base.printing import size, span  # noqa: E402
 from toolnoise.datasets import sources  # noqa: E402
 from toolnoise.engines import serving  # noqa: E402
-from toolnoise.record import recorder, repository, statements  # noqa: E402
+from toolnoise.record import archive, recorder, repository, statements  # noqa: E402
 from toolnoise.steps import STEPS, Job  # noqa: E402
 from toolnoise.study import config, layout  # noqa: E402
 from toolnoise.study import grid as studies  # noqa: E402
-from toolnoise.verify.share import archive, sharing  # noqa: E402
+from toolnoise.verify.share import sharing  # noqa: E402
 
 STUDY = ROOT / "workflow/studies/gpu.yaml"
 # The parts in order, each with the verbs whose outputs it needs.

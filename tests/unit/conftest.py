@@ -1,6 +1,8 @@
 """What the unit tests share: a small study, specs and files of its runs, and a check that bad input is one line."""
 
 import copy
+import functools
+from contextlib import ExitStack
 
 import numpy as np
 import pytest
@@ -9,6 +11,8 @@ from hypothesis import settings
 from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import SOURCES
+from toolnoise.base.program import ROOT
+from toolnoise.record import unpacked
 from toolnoise.study import config, grid
 from toolnoise.study.cells import Cell
 from toolnoise.study.variants import VARIANTS
@@ -116,3 +120,10 @@ def make_dump(tmp_path):
         return paths
 
     return make
+
+
+@pytest.fixture(scope="session")
+def evidence():
+    """The folder of a study of `evidence/`: its archive is unpacked once, when the first test asks for it."""
+    with ExitStack() as stack:
+        yield functools.cache(lambda name: stack.enter_context(unpacked.opened(ROOT / f"evidence/{name}.tar.xz"))[0])

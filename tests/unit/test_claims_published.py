@@ -18,7 +18,7 @@ from toolnoise.study import config, grid, published
 
 CLAIMED = [{"name": name, **claim} for name, claim in config.registered("claims").items()]
 BY_NAME = {claim["name"]: claim for claim in CLAIMED}
-EVIDENCE = sorted(path_of("evidence").glob("*/study.json"))
+EVIDENCE = sorted(path.name.removesuffix(".tar.xz") for path in path_of("evidence").glob("*.tar.xz"))
 
 
 @pytest.fixture(scope="module")
@@ -164,19 +164,19 @@ def test_no_two_claims_compare_the_same_arms_and_disagree():
     require_one_verdict_for_one_contrast(CLAIMED, judging.by_publication())
 
 
-@pytest.mark.parametrize("path", EVIDENCE, ids=lambda path: path.parent.name)
-def test_nor_do_they_on_finished_studies(path):
-    study = grid.load(path)
-    files = {kind: path.parent / "metrics" / Path(name).name for kind, name in steps.collected(study).items()}
+@pytest.mark.parametrize("name", EVIDENCE)
+def test_nor_do_they_on_finished_studies(name, evidence):
+    folder = evidence(name)
+    study = grid.load(folder / "study.json")
+    files = {kind: folder / "metrics" / Path(name).name for kind, name in steps.collected(study).items()}
     read = judging.read_tables({kind: files[kind] for kind in JUDGED if kind in files}, JUDGED)
     assert len(read) >= 3
     require_one_verdict_for_one_contrast(steps.claims(study), judging.by_study(read, steps.toolings(study)))
 
 
-def test_a_study_without_single_sources_asks_two_papers_the_same():
+def test_a_study_without_single_sources_asks_two_papers_the_same(evidence):
     """On such a study the SD of all sources over one alone is that of ALGO+IMPL over IMPL."""
-    path = path_of("evidence/gpu-h100/study.json")
-    read = judging.read_tables({"runs": [path.parent / "metrics/runs.csv"]}, JUDGED)
+    read = judging.read_tables({"runs": [evidence("gpu-h100") / "metrics/runs.csv"]}, JUDGED)
     rows = judging.verdicts(CLAIMED, judging.by_study(read, {}))
     found = pd.DataFrame(rows, columns=list(CLAIMS)).query("part == 'all'").set_index("claim")
     one, other = (found.loc[name] for name in ("sd-without-algo", "all-like-impl-sd"))

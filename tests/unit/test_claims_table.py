@@ -35,10 +35,10 @@ def test_the_page_has_every_claim_its_section_our_test_and_the_verdict_on_the_pa
     )
 
 
-def test_the_page_and_the_command_have_the_same_verdicts_on_a_finished_study(bench):
+def test_the_page_and_the_command_have_the_same_verdicts_on_a_finished_study(bench, evidence):
     (line,) = [
         line
-        for line in bench.table([ROOT / "evidence/gpu-h100"]).splitlines()
+        for line in bench.table([evidence("gpu-h100")]).splitlines()
         if "Batch normalisation lowers churn (s" in line
     ]
     assert re.search(r"\*\*supported\*\*: 0\.8\d+ \(0\.7\d+ to 0\.8\d+\) \|$", line)

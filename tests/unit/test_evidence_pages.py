@@ -1,12 +1,17 @@
-"""Each interval that a page gives of a study stands in the metric files of `evidence/`, as it is rounded there."""
+"""Pages against `evidence/`: their intervals are in its metric files, and its archives are as its own pages say."""
 
 import re
+import subprocess
+from collections import Counter
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from toolnoise.base.files import sha256
 from toolnoise.base.program import ROOT
+from toolnoise.record import tree
+from toolnoise.verify.audit import examine
 
 MINUS = "\N{MINUS SIGN}"
 NUMBER = rf"[-{MINUS}]?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?"
@@ -62,10 +67,10 @@ def stands(match, known):
 
 
 @pytest.mark.parametrize(("page", "first", "last", "studies", "others"), PAGES, ids=[page[0] for page in PAGES])
-def test_every_interval_of_a_page_is_in_its_evidence(page, first, last, studies, others):
+def test_every_interval_of_a_page_is_in_its_evidence(page, first, last, studies, others, evidence):
     text = (ROOT / f"docs/{page}.md").read_text("utf-8")
     part = text[text.index(first) : text.index(last) if last else None]
-    known = np.concatenate([intervals(ROOT / "evidence" / study) for study in studies])
+    known = np.concatenate([intervals(evidence(study)) for study in studies])
     given = [*INTERVAL.finditer(re.sub(r"\s+", " ", part))]
     assert len(given) > 5
     assert [match[0] for match in given if not stands(match, known)] == others
@@ -75,3 +80,26 @@ def test_an_interval_that_is_off_by_its_last_digit_is_found():
     known = np.array([[0.204095, 0.185911, 0.224058]])
     assert stands(INTERVAL.search("20.4 % (18.6 to 22.4)"), known)
     assert not stands(INTERVAL.search("20.4 % (18.5 to 22.4)"), known)
+
+
+ARCHIVES = sorted((ROOT / "evidence").glob("*.tar.xz"))
+ASKED = ["git", "-C", str(ROOT), "rev-parse", "--is-shallow-repository"]
+
+
+def test_the_archives_have_the_digests_that_are_listed():
+    text = (ROOT / "evidence/README.md").read_text("utf-8")
+    assert dict(re.findall(r"^\| `(\S+)` \| `(\S+)` \|$", text, re.MULTILINE)) == {
+        path.name: sha256(path) for path in ARCHIVES
+    }
+
+
+@pytest.mark.parametrize("name", [path.name.removesuffix(".tar.xz") for path in ARCHIVES])
+def test_the_audit_of_an_archive_finds_what_its_page_says(name, evidence):
+    if subprocess.run(ASKED, capture_output=True, text=True).stdout != "false\n":
+        pytest.skip("without the history, an audit finds that commits are unknown")
+    (row,) = re.findall(rf"^\| `{name}` \|.*\| (.*) \|$", (ROOT / "docs/evidence.md").read_text("utf-8"), re.MULTILINE)
+    found = examine.examine(tree.load(evidence(name)), 1)
+    counts = Counter(one.rule for one in found.findings)
+    assert counts == {rule: int(count) for rule, count in re.findall(r"`([\w-]+)` (\d+)", row)}
+    assert (row == "clean") == (not counts)
+    assert found.unstated == []

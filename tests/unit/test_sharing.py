@@ -18,7 +18,7 @@ import pytest
 
 from toolnoise import steps
 from toolnoise.base import code_digest, files
-from toolnoise.record import statements, tree
+from toolnoise.record import archive, statements, tree
 from toolnoise.record.statements import CODE, INPUT, RESOURCE, SOURCE, Artifact, Statement
 from toolnoise.steps import STEPS
 from toolnoise.study import config
@@ -26,7 +26,7 @@ from toolnoise.study import grid as studies
 from toolnoise.verify import signing
 from toolnoise.verify.audit import examine
 from toolnoise.verify.audit.rules import RULES, replay
-from toolnoise.verify.share import archive, exporting, importing, sharing
+from toolnoise.verify.share import exporting, importing, sharing
 
 NOON = datetime(2026, 1, 31, 12)
 DATA = "results/shared/data/digits.npz"

@@ -11,9 +11,8 @@ import tarfile
 import pytest
 import yaml
 
-from toolnoise.record import statements
+from toolnoise.record import archive, statements
 from toolnoise.study import grid as studies
-from toolnoise.verify.share import archive
 
 pytestmark = pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="jax is not installed")
 

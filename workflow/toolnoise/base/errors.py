@@ -13,6 +13,7 @@ from typing import NoReturn
 
 from toolnoise.base import faults
 from toolnoise.base.printing import escaped
+from toolnoise.base.standing import as_given
 
 INTERRUPTED = 130
 # Of what was found, in letters.
@@ -27,7 +28,7 @@ class BadInput(Exception):  # noqa: N818 (it names the input, not the program's 
         where = f"{file}: {key}" if key else f"{file}"
         found = found if len(found) <= LONGEST else f"{found[:LONGEST]}..."
         line = f"{where}: {found}" + (f"; {allowed}" if allowed else "")
-        super().__init__(" ".join(line.split()))
+        super().__init__(as_given(" ".join(line.split())))
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from typing import Any
 from toolnoise.base import metric_files
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.printing import aligned
+from toolnoise.base.standing import as_given
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.measures import control_gate
 from toolnoise.study import analyses, layout
@@ -30,7 +31,7 @@ def as_text(study: Study) -> str:
     adopted = [name for name, model in study.config["models"].items() if "adopted" in model]
     if adopted:
         lines.append(f"adopted, how they were made is not known here: {', '.join(adopted)}")
-    lines.append(f"the page: {study.path(layout.PAGE)}")
+    lines.append(f"the page: {as_given(study.path(layout.PAGE))}")
     for analysis in analyses.adding("summary_lines"):
         lines += analysis.lines(study)
     return "\n".join(lines)
@@ -41,7 +42,7 @@ def as_json(study: Study) -> dict[str, Any]:
     values = {
         "cells": list(_cells(study)),
         "emulated": list(study.emulated()),
-        "page": study.path(layout.PAGE),
+        "page": as_given(study.path(layout.PAGE)),
     }
     for analysis in analyses.adding("summary_lines"):
         values |= analysis.values(study)

@@ -23,6 +23,9 @@ AS_JSON = {"--json": {"action": "store_true", "help": "print JSON"}}
 RESULTS = {
     "RESULTS": {"nargs": "?", "default": "results", "help": "a results folder, or one study's folder in it (results)"}
 }
+RESULTS_OR_ARCHIVE = {
+    "RESULTS": RESULTS["RESULTS"] | {"help": "a results folder, or the folder or archive of one study (results)"}
+}
 OF_ONE_STUDY = {"RESULTS": {"help": "a study's results folder, such as results/demo"}}
 ANONYMOUS = {
     "--anonymous": {

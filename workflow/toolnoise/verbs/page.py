@@ -2,17 +2,18 @@
 
 import argparse
 
-from toolnoise.commands.verb import ANONYMOUS, NO_CREDENTIAL, OF_ONE_STUDY, SHARE, Verb
+from toolnoise.commands.verb import ANONYMOUS, NO_CREDENTIAL, SHARE, Verb
 from toolnoise.verify import required_signatures
 
 
 def _run(options: argparse.Namespace) -> None:
     from toolnoise.comparison import cells
+    from toolnoise.record import unpacked
     from toolnoise.verify.page import publishing
 
-    with required_signatures.required(options) as (signers, _):
+    with unpacked.opened(options.results) as (results,), required_signatures.required(options) as (signers, _):
         written, left_out = publishing.publish(
-            options.results, options.out, cells.compared, options.anonymous, signers, options.no_credential
+            results, options.out, cells.compared, options.anonymous, signers, options.no_credential
         )
     named = f"; left out, because they name somebody or are not there: {', '.join(left_out)}" if left_out else ""
     print(f"{options.out}/index.html: {written} files{named}")
@@ -24,7 +25,7 @@ VERB = Verb(
     example="toolnoise page results/demo --out demo-page",
     run=_run,
     arguments={
-        **OF_ONE_STUDY,
+        "RESULTS": {"help": "a study's results folder, such as results/demo, or its archive"},
         "--out": {"required": True, "metavar": "FOLDER", "help": "a new folder"},
         **ANONYMOUS,
         **NO_CREDENTIAL,

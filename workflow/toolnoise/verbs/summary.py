@@ -4,19 +4,22 @@ import argparse
 import dataclasses
 from pathlib import Path
 
-from toolnoise.commands.verb import AS_JSON, OF_THIS_FOLDER, STUDY, Verb, show
+from toolnoise.commands.verb import AS_JSON, STUDY, Verb, show
 
 
 def _run(options: argparse.Namespace) -> None:
     from toolnoise.commands import summary
-    from toolnoise.study import here, layout
+    from toolnoise.record import unpacked
+    from toolnoise.study import grid, here, layout
 
-    file, study = here.loaded(options.study)
-    kept = Path(file)
-    if kept.name == Path(layout.STUDY).name and kept.with_name("metrics").is_dir():
-        # Its results lie beside it, wherever they were put; a file that somebody wrote may have that name, too.
-        study = dataclasses.replace(study, folder=str(kept.parent))
-    show(summary.as_json(study) if options.json else summary.as_text(study))
+    name = Path(layout.STUDY).name
+    with unpacked.opened(options.study or here.to_read("--study")) as (file,):
+        kept = file / name if file.is_dir() else file
+        study = grid.load(kept)
+        if kept.name == name and kept.with_name("metrics").is_dir():
+            # Its results lie beside it, wherever they were put; a file that somebody wrote may have that name, too.
+            study = dataclasses.replace(study, folder=str(kept.parent))
+        show(summary.as_json(study) if options.json else summary.as_text(study))
 
 
 VERB = Verb(
@@ -24,5 +27,11 @@ VERB = Verb(
     says="print a study's results, one line per cell",
     example="toolnoise summary",
     run=_run,
-    arguments=OF_THIS_FOLDER | AS_JSON,
+    arguments={
+        "--study": {
+            "help": "a configuration, or a study's results folder or archive (the only study of this folder)",
+            "metavar": "PLACE",
+        },
+        **AS_JSON,
+    },
 )

@@ -10,12 +10,13 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 
 from toolnoise.base.files import LARGEST_TEXT
+from toolnoise.base.standing import as_given
 from toolnoise.record.tree import RESULTS, open_plain
 
 
 def folder(root: Path) -> Path | None:
     """The folder that a study ran in, or None: it has results/<study>, or the audit runs in it."""
-    place = root.resolve().parent
+    place = Path(as_given(root)).resolve().parent
     return place.parent if place.name == RESULTS or place.parent == Path.cwd() else None
 
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from toolnoise.base import command_words
 from toolnoise.base.printing import aligned, size
 from toolnoise.base.progress import progress
+from toolnoise.base.standing import as_given
 from toolnoise.record import left_out
 from toolnoise.record.tree import Results, Tree, open_plain, shown
 from toolnoise.verify import anonymous
@@ -164,7 +165,7 @@ def examine(
 def as_json(found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> dict[str, Any]:
     """The audit as plain values."""
     return {
-        "results": str(found.results.root),
+        "results": as_given(found.results.root),
         "clean": found.is_clean(strict),
         "verdict": found.verdict(strict),
         "strict": strict,
@@ -172,7 +173,7 @@ def as_json(found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> dict[s
         "studies": [
             {
                 "study": one.name,
-                "folder": str(one.root),
+                "folder": as_given(one.root),
                 "statements": len(one.statements),
                 "coverage": _coverage(one)._asdict(),
             }

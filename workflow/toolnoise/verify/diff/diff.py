@@ -14,6 +14,7 @@ import numpy as np
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.progress import progress
+from toolnoise.base.standing import as_given
 from toolnoise.datasets import prepared
 from toolnoise.dumps import stacks
 from toolnoise.measures import two_runs
@@ -49,7 +50,7 @@ def diff(one: str | Path, other: str | Path) -> dict[str, Any]:
         raise BadInput(other, "", f"a {kinds[1][0]}, and {one} is a {kinds[0][0]}", WANTED)
     (kind, a), (_, b) = kinds
     found = {RUN: _runs, CELL: _cells, TREE: _results}[kind](a, b)
-    return {"kind": kind, "a": str(one), "b": str(other), **found}
+    return {"kind": kind, "a": as_given(one), "b": as_given(other), **found}
 
 
 def _kind(path: str | Path) -> tuple[str, Path]:

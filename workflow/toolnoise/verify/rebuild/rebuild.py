@@ -21,6 +21,7 @@ from toolnoise import streams
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
+from toolnoise.base.standing import as_given
 from toolnoise.datasets import fetching, sources
 from toolnoise.engines import environment, serving
 from toolnoise.measures import two_runs
@@ -160,7 +161,7 @@ def _lay_out(made: Made, scratch: Path, again: dict[str, Path]) -> Path:
 
     `again` has the folders of the jobs that were rebuilt because their outputs are left out here.
     """
-    statement, user = made.statement, made.tree.root.parent.parent
+    statement, user = made.statement, Path(as_given(made.tree.root)).absolute().parent.parent
     own = list(checkout.own_modules(statement, user))
     read = [Path(os.path.normpath(source["path"])) for source in _sources(statement)]
     climbing = max((path.parts.count("..") for path in read), default=0)

@@ -43,7 +43,7 @@ class Made(NamedTuple):
         return verb
 
 
-def of(paths: Iterable[str]) -> list[Made]:
+def of(paths: Iterable[str | Path]) -> list[Made]:
     """The jobs that made these files, or everything in these folders."""
     trees: dict[Path, Tree] = {}
     found: dict[Path, Made] = {}
@@ -74,7 +74,7 @@ def kinds(jobs: Iterable[Made]) -> str:
     return ", ".join(f"{count} {kind}" for kind, count in Counter(made.kind for made in jobs).items())
 
 
-def _of(path: str, trees: dict[Path, Tree]) -> list[Made]:
+def _of(path: str | Path, trees: dict[Path, Tree]) -> list[Made]:
     place = Path(path).absolute()
     root = next((folder for folder in (place, *place.parents) if (folder / FOLDER).is_dir()), None)
     if root is None:

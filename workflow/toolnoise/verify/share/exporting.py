@@ -9,15 +9,15 @@ from toolnoise import steps
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.progress import progress
-from toolnoise.record import statements, tree
+from toolnoise.record import archive, statements, tree
+from toolnoise.record.archive import Member
 from toolnoise.record.statements import Artifact
 from toolnoise.record.tree import Tree
 from toolnoise.steps import Job
 from toolnoise.study import grid as studies
 from toolnoise.study import layout
 from toolnoise.study.study import Study
-from toolnoise.verify.share import archive, sharing, unsafe
-from toolnoise.verify.share.archive import Member
+from toolnoise.verify.share import sharing, unsafe
 from toolnoise.verify.share.sharing import Counts
 from toolnoise.verify.signing import AllowedSigners
 

@@ -9,7 +9,6 @@ replaces another.
 import base64
 import hashlib
 import os
-import re
 import shutil
 import time
 from collections import Counter
@@ -23,16 +22,16 @@ from toolnoise.base import code_digest, faults, files, scratch, session
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
 from toolnoise.base.progress import progress
-from toolnoise.record import envelope, statements, tree
+from toolnoise.record import archive, envelope, statements, tree
+from toolnoise.record.archive import Member
 from toolnoise.record.statements import CODE, COMMIT, RESOURCE, Artifact, Statement
 from toolnoise.record.tree import RESULTS, is_root, shown
 from toolnoise.steps import STEPS, Job
-from toolnoise.study import config, layout
 from toolnoise.study import grid as studies
+from toolnoise.study import layout
 from toolnoise.study.study import Study
 from toolnoise.verify.audit.rules.replay import TooOld
-from toolnoise.verify.share import archive, sharing
-from toolnoise.verify.share.archive import Member
+from toolnoise.verify.share import sharing
 from toolnoise.verify.share.sharing import Counts
 from toolnoise.verify.signing import AllowedSigners
 
@@ -293,10 +292,10 @@ def _counted(chunks: Iterator[bytes], done: Callable[[int], object]) -> Iterator
 def _study_named_in(file: str | Path) -> str:
     with closing(archive.read(file)) as members:
         first = next(members, None)
-    parts = PurePosixPath(first.name if first else "").parts
-    if len(parts) < 3 or parts[0] != RESULTS or not re.search(config.schema()["$defs"]["name"]["pattern"], parts[1]):
+    study = archive.study_of(first.name) if first else None
+    if study is None:
         raise BadInput(file, shown(first.name) if first else "", "belongs to no study", archive.WANTED)
-    return parts[1]
+    return study
 
 
 @contextmanager

@@ -1,27 +1,30 @@
 """A slim copy of a study's results: without what is large or a repetition, which its audit knows by its digests.
 
 The statements of all files are in it, so whatever was left out can be made again and compared (`toolnoise rebuild`).
+The copy is a folder or an archive. A copy of a slim copy that leaves out no more has the same bytes.
 """
 
 import shutil
-from collections.abc import Collection
+import tempfile
+from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 from toolnoise.base import files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
-from toolnoise.record import left_out, recorder, tree
+from toolnoise.record import archive, left_out, recorder, tree
+from toolnoise.record.archive import Member
 from toolnoise.record.statements import Artifact, Statement
 from toolnoise.record.tree import Tree
 from toolnoise.verify.share import unsafe
 
 
 def copy(results: str | Path, out: str | Path, no_credentials: Collection[str] = ()) -> tuple[int, int]:
-    """Copy a study's results; return the numbers of copied files and of those left out."""
-    place = Path(out)
+    """Copy a study's results to a folder or an archive; return the numbers of copied files and of those left out."""
+    place, packed = Path(out), str(out).endswith(tuple(archive.PACKED))
     if place.exists():
-        raise BadInput("command line", "--out", f"{out} exists", "expected: a new folder")
+        raise BadInput("command line", "--out", f"{out} exists", f"expected: a new {'archive' if packed else 'folder'}")
     loaded = tree.load(results)
     if len(loaded.trees) != 1:
         raise BadInput(results, "", f"has {len(loaded.trees)} studies", "the results folder of one study")
@@ -40,14 +43,36 @@ def copy(results: str | Path, out: str | Path, no_credentials: Collection[str] =
             )
         if path in study.files and left_out.kind(path):
             lacking[path] = stated
-    kept = [path for path in study.files if path not in lacking and path not in (left_out.FILE, left_out.STATEMENT)]
+    known = _is_stated(study, lacking)
+    own = () if known else (left_out.FILE, left_out.STATEMENT)
+    kept = [path for path in study.files if path not in lacking and path not in own]
     unsafe.refuse(((path, study.root / path) for path in kept), no_credentials)
-    with files.filling(place) as scratch:
+    with tempfile.TemporaryDirectory() if packed else files.filling(place) as folder:
+        made = Path(folder)
         for path in kept:
-            (scratch / path).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(study.root / path, scratch / path)
-        _state(study, lacking, scratch)
+            (made / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(study.root / path, made / path)
+        if not known:
+            _state(study, lacking, made)
+        if packed:
+            archive.write(place, _members(made, study))
     return len(kept), len(lacking)
+
+
+def _members(folder: Path, study: Tree) -> Iterator[Member]:
+    inside = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    for path in inside:
+        content = (folder / path).read_bytes()
+        yield Member(study.named(path), len(content), iter([content]))
+
+
+def _is_stated(study: Tree, lacking: dict[str, str]) -> bool:
+    """Whether the list that is there says what is left out, and its statement is of it and of the root."""
+    if not (study.listed and study.list_stated) or lacking != study.left_out:
+        return False
+    statement = study.list_stated.statement
+    listed = Artifact(study.named(left_out.FILE), study.listed.sha256, study.listed.size, "list")
+    return statement.outputs == (listed,) and statement.chain == study.chain
 
 
 def _state(study: Tree, lacking: dict[str, str], out: Path) -> None:

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from toolnoise.base.errors import BadInput
-from toolnoise.commands.verb import AS_JSON, RESULTS, VERIFY, Verb, show
+from toolnoise.commands.verb import AS_JSON, RESULTS_OR_ARCHIVE, VERIFY, Verb, show
 from toolnoise.verify import required_signatures
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ MOST_HOURS = 24
 
 def _run(options: argparse.Namespace) -> None:
     from toolnoise.base import scratch
-    from toolnoise.record import tree
+    from toolnoise.record import tree, unpacked
     from toolnoise.verify.audit import cache, examine, repair
     from toolnoise.verify.audit.rules import ROOT_SIGNED, RULES, SIGNED, model, replay, rule
     from toolnoise.verify.rebuild import recompute
@@ -47,7 +47,11 @@ def _run(options: argparse.Namespace) -> None:
             given = {"rules": rules, "signers": signers, "key": key, "cache": known}
             return examine.examine(found, options.processes, **given, skew=options.clock_skew)
 
-    with required_signatures.required(options) as required:
+    changing = {"--clean": options.clean, "--repair": options.repair, "--cache": options.cache}
+    for option in filter(changing.get, changing):
+        if unpacked.archive_of(options.results):
+            raise BadInput("command line", option, f"{options.results} is an archive", "a results folder")
+    with unpacked.opened(options.results) as (options.results,), required_signatures.required(options) as required:
         if options.clean:
             for one in tree.load(options.results).trees:
                 for path in scratch.clean(one.root) if one.study or one.statements else []:
@@ -56,11 +60,11 @@ def _run(options: argparse.Namespace) -> None:
         if options.repair and not found.is_clean(strict=False):
             repair.run(found)
             found = examined(*required)
-    if options.html:
-        from toolnoise.verify.page import statements
+        if options.html:
+            from toolnoise.verify.page import statements
 
-        statements.write(options.html, found, options.strict, rules)
-    show((examine.as_json if options.json else examine.as_text)(found, options.strict, rules))
+            statements.write(options.html, found, options.strict, rules)
+        show((examine.as_json if options.json else examine.as_text)(found, options.strict, rules))
     sys.exit(0 if found.is_clean(options.strict) else 1)
 
 
@@ -80,7 +84,7 @@ VERB = Verb(
     example="toolnoise audit results/demo --html audit.html",
     run=_run,
     arguments={
-        **RESULTS,
+        **RESULTS_OR_ARCHIVE,
         "--strict": {"action": "store_true", "help": "report stale results, made by other code, as findings too"},
         "--recompute": {
             "action": "store_true",

@@ -7,9 +7,11 @@ from toolnoise.commands.verb import AS_JSON, VERIFY, Verb, show
 
 
 def _run(options: argparse.Namespace) -> None:
+    from toolnoise.record import unpacked
     from toolnoise.verify.diff import diff, report
 
-    found = diff.diff(options.a, options.b)
+    with unpacked.opened(options.a, options.b) as pair:
+        found = diff.diff(*pair)
     show(found if options.json else report.as_text(found))
     sys.stdout.flush()
     sys.exit(0 if found["equal"] else 1)
@@ -21,7 +23,7 @@ VERB = Verb(
     example="toolnoise diff results/demo/runs/smallcnn/digits/cpu/impl/1 results/demo/runs/smallcnn/digits/cpu/impl/2",
     run=_run,
     arguments={
-        "A": {"help": "a run, a cell, a study's results or a results folder"},
+        "A": {"help": "a run, a cell, a study's results or archive, or a results folder"},
         "B": {"help": "another of the same kind"},
         **AS_JSON,
     },

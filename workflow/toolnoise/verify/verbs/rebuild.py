@@ -8,18 +8,20 @@ from toolnoise.commands.verb import VERIFY, Verb
 
 
 def _run(options: argparse.Namespace) -> None:
+    from toolnoise.record import unpacked
     from toolnoise.verify.rebuild import rebuild, sampling
 
     if not options.runs and options.sample is None:
         raise BadInput("command line", "RUNS", "nothing to rebuild", "runs or other files of results, or --sample N")
-    jobs = sampling.of(options.runs or ["results"])
-    if options.sample is not None:
-        if options.sample < 1:
-            raise BadInput("command line", "--sample", f"found {options.sample}", "at least 1")
-        count = len(jobs)
-        jobs = sampling.sample(jobs, options.sample, options.seed, rebuild.UNREPEATABLE)
-        print(f"sampled {len(jobs)} of {count} jobs (seed {options.seed}): {sampling.kinds(jobs)}", flush=True)
-    sys.exit(rebuild.report(rebuild.rebuild(jobs, options.keep)))
+    with unpacked.opened(*(options.runs or ["results"])) as paths:
+        jobs = sampling.of(paths)
+        if options.sample is not None:
+            if options.sample < 1:
+                raise BadInput("command line", "--sample", f"found {options.sample}", "at least 1")
+            count = len(jobs)
+            jobs = sampling.sample(jobs, options.sample, options.seed, rebuild.UNREPEATABLE)
+            print(f"sampled {len(jobs)} of {count} jobs (seed {options.seed}): {sampling.kinds(jobs)}", flush=True)
+        sys.exit(rebuild.report(rebuild.rebuild(jobs, options.keep)))
 
 
 VERB = Verb(
@@ -28,7 +30,7 @@ VERB = Verb(
     example="toolnoise rebuild --sample 5",
     run=_run,
     arguments={
-        "RUNS": {"nargs": "*", "help": "runs, other result files, or folders of them"},
+        "RUNS": {"nargs": "*", "help": "runs, other result files, or folders or archives of them"},
         "--sample": {"type": int, "metavar": "N", "help": "rebuild N random jobs of RUNS, or of results"},
         "--seed": {"type": int, "default": 0, "metavar": "K", "help": "seed of the sample (0)"},
         "--keep": {"action": "store_true", "help": "keep the rebuilt files and print their folder"},

@@ -2,20 +2,30 @@
 
 import argparse
 
-from toolnoise.commands.verb import NO_CREDENTIAL, RESULTS, SHARE, Verb
+from toolnoise.commands.verb import NO_CREDENTIAL, RESULTS_OR_ARCHIVE, SHARE, Verb
 
 
 def _run(options: argparse.Namespace) -> None:
+    from toolnoise.record import unpacked
     from toolnoise.verify.share import slim
 
-    copied, left_out = slim.copy(options.results, options.out, options.no_credential)
+    with unpacked.opened(options.results) as (results,):
+        copied, left_out = slim.copy(results, options.out, options.no_credential)
     print(f"{options.out}: {copied} files copied, {left_out} left out")
 
 
 VERB = Verb(
     group=SHARE,
     says="copy a study's results without weights, dumps, data and notebooks; the audit knows these by their digests",
-    example="toolnoise slim results/demo --out demo-slim",
+    example="toolnoise slim results/demo --out demo.tar.xz",
     run=_run,
-    arguments={**RESULTS, "--out": {"required": True}, **NO_CREDENTIAL},
+    arguments={
+        **RESULTS_OR_ARCHIVE,
+        "--out": {
+            "required": True,
+            "metavar": "PLACE",
+            "help": "a new folder or archive (.tar, .tar.gz or .tar.xz)",
+        },
+        **NO_CREDENTIAL,
+    },
 )

@@ -1,0 +1,226 @@
+"""An archive in the place of a results folder: what is refused, what it is called, and that nothing of it stays."""
+
+import json
+import lzma
+import tarfile
+import tempfile
+from types import SimpleNamespace
+
+import pytest
+
+from toolnoise import cli
+from toolnoise.base import files
+from toolnoise.base.errors import BadInput
+from toolnoise.base.program import ROOT
+from toolnoise.base.standing import as_given
+from toolnoise.record import archive, tree, unpacked
+from toolnoise.verify.audit import beside
+from toolnoise.verify.rebuild import rebuild
+from toolnoise.verify.share import slim
+
+PLAIN = "results/mine/study.json"
+PACKED = ROOT / "evidence/outside-small.tar.xz"
+
+
+@pytest.fixture
+def room(tmp_path, monkeypatch):
+    """Where archives are unpacked."""
+    room = tmp_path / "room"
+    room.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(room))
+    return room
+
+
+@pytest.fixture
+def packed(tmp_path):
+    """Write an archive of these files, in their order; each may have what no archive of ours has."""
+
+    def write(*members, name="mine.tar.xz", **about):
+        path = tmp_path / name
+        with lzma.open(path, "wb") as file:
+            for member in members:
+                info = tarfile.TarInfo(member)
+                info.size = 2
+                for key, value in about.items():
+                    setattr(info, key, value)
+                file.write(info.tobuf(tarfile.USTAR_FORMAT))
+                file.write(b"{}".ljust(tarfile.BLOCKSIZE, b"\0") if info.size else b"")
+            file.write(bytes(2 * tarfile.BLOCKSIZE))
+        return path
+
+    return write
+
+
+def read(path):
+    with unpacked.opened(path) as (folder,):
+        return sorted(one.relative_to(folder).as_posix() for one in folder.rglob("*") if one.is_file())
+
+
+def test_an_archive_is_unpacked_for_as_long_as_it_is_read(packed, room):
+    path = packed(PLAIN, "results/mine/metrics/runs.csv")
+    with unpacked.opened(path, path / "metrics", room) as (folder, inside, other):
+        assert (folder / "study.json").read_text() == "{}"
+        assert inside == folder / "metrics"
+        assert other == room
+        assert len(list(room.iterdir())) == 1
+        assert (as_given(folder), as_given(f"{inside}: odd")) == (str(path), f"{path / 'metrics'}: odd")
+    assert as_given(folder) == str(folder)
+    assert list(room.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("/results/mine/a", "is not of the study"),
+        ("results/../../a", "is not of the study"),
+        ("results/other/a", "is not of the study"),
+        ("results/mine", "is not of the study"),
+        ("a", "is not of the study"),
+        ("results/mine/../../../a", "is no plain name"),
+        ("results/mine/./a", "is no plain name"),
+        ("results/mine//a", "is no plain name"),
+        ("results/mine/b\\a", "is no plain name"),
+        (PLAIN, "comes twice"),
+        (f"{PLAIN}/a", "a file is in the way"),
+    ],
+)
+def test_a_name_that_leads_elsewhere_or_comes_twice_is_refused(name, says, packed, room, tmp_path):
+    path = packed(PLAIN, name)
+    before = sorted(tmp_path.rglob("*"))
+    assert room in before
+    with pytest.raises(BadInput, match=says) as caught:
+        read(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.DIRTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE])
+def test_what_is_no_plain_file_is_refused(kind, packed, room):
+    path = packed("results/mine/a", type=kind, linkname="/etc/passwd", size=0)
+    with pytest.raises(BadInput, match="a link, a folder, a device or the like"):
+        read(path)
+    assert list(room.iterdir()) == []
+
+
+def test_what_would_fill_the_disk_is_refused_before_it_is_written(packed, room, monkeypatch):
+    many = packed(*(f"results/mine/{number}" for number in range(9)))
+    monkeypatch.setattr(files, "LARGEST_UNPACKED", 8 * unpacked.LEAST)
+    monkeypatch.setattr(files, "LARGEST_RATIO", 1)
+    with pytest.raises(BadInput, match=f"{many}: unpacks to {9 * unpacked.LEAST} bytes or more; at most"):
+        read(many)
+    huge = packed(PLAIN, name="huge.tar.xz", size=(8 << 30) - 1)
+    with pytest.raises(BadInput, match=f"{huge}: unpacks to {(8 << 30) - 1} bytes or more; at most"):
+        read(huge)
+    monkeypatch.setattr(files, "LARGEST_UNPACKED", 1 << 62)
+    monkeypatch.setattr(unpacked.shutil, "disk_usage", lambda _: SimpleNamespace(free=0))
+    with pytest.raises(BadInput, match=f"{huge}: {PLAIN}: has .* bytes; 0 are free"):
+        read(huge)
+    assert list(room.iterdir()) == []
+
+
+@pytest.mark.parametrize(("cut", "says"), [(0.5, "early|ended"), (0, "ends early|empty|file")])
+def test_a_damaged_archive_is_refused_with_its_name(cut, says, packed, room):
+    path = packed(PLAIN)
+    path.write_bytes(path.read_bytes()[: int(cut * path.stat().st_size)])
+    with pytest.raises(BadInput, match=says) as caught:
+        read(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert list(room.iterdir()) == []
+
+
+def test_an_archive_of_nothing_is_refused(packed):
+    with pytest.raises(BadInput, match="is empty"):
+        read(packed())
+
+
+def test_a_folder_with_the_name_of_an_archive_is_a_folder(tmp_path):
+    (tmp_path / "mine.tar").mkdir()
+    with unpacked.opened(tmp_path / "mine.tar", tmp_path / "none.tar.xz") as paths:
+        assert paths == [tmp_path / "mine.tar", tmp_path / "none.tar.xz"]
+
+
+def test_messages_name_the_archive_and_what_lies_beside_it_is_beside_the_results(packed, monkeypatch):
+    path = packed(PLAIN, "results/mine/statements/a.intoto.json", "results/mine/run.json")
+    monkeypatch.chdir(path.parent.parent)
+    with unpacked.opened(path) as (folder,):
+        found = tree.load(folder).trees[0]
+        assert found.name == "mine"
+        (error,) = found.unreadable.values()
+        assert str(error).startswith(f"{path}/statements/a.intoto.json: ")
+        assert found.why.startswith(f"{path}/study.json: ")
+        assert beside.folder(folder) == path.parent.parent
+
+
+def test_the_same_results_are_packed_to_the_same_bytes_whenever_and_wherever(evidence, tmp_path):
+    folder = tmp_path / "copy"
+    slim.copy(evidence("outside-small"), folder)
+    for path in folder.rglob("*"):
+        path.chmod(0o700)
+    assert slim.copy(folder, tmp_path / "again.tar")[1] == 77
+    assert (tmp_path / "again.tar").read_bytes() == lzma.decompress(PACKED.read_bytes())
+    with pytest.raises(BadInput, match="exists; expected: a new archive"):
+        slim.copy(folder, tmp_path / "again.tar")
+
+
+def test_the_same_files_are_compressed_to_the_same_bytes(tmp_path):
+    for name in ("a.tar.xz", "b.tar.xz"):
+        archive.write(tmp_path / name, [archive.Member(PLAIN, 2, iter([b"{}"]))])
+    assert (tmp_path / "a.tar.xz").read_bytes() == (tmp_path / "b.tar.xz").read_bytes()
+    assert read(tmp_path / "a.tar.xz") == ["study.json"]
+
+
+@pytest.fixture
+def said(capsys):
+    """What a verb prints, and its exit code."""
+
+    def say(*words):
+        code = 0
+        try:
+            cli.main([str(word) for word in words])
+        except SystemExit as ended:
+            code = ended.code
+        return capsys.readouterr().out, code
+
+    return say
+
+
+def test_a_summary_a_page_and_a_diff_of_an_archive_are_those_of_its_folder(said, evidence, tmp_path):
+    folder = evidence("outside-small")
+    text, _ = said("summary", "--study", PACKED, "--json")
+    assert json.loads(text)["page"] == f"{PACKED}/index.html"
+    of_folder, _ = said("summary", "--study", folder / "study.json", "--json")
+    assert json.loads(text)["cells"] == json.loads(of_folder)["cells"]
+    text, code = said("diff", PACKED, folder, "--json")
+    assert (code, json.loads(text)["a"]) == (0, str(PACKED))
+    assert said("page", PACKED, "--out", tmp_path / "page")[1] == 0
+    assert (tmp_path / "page/metrics/stability.csv").read_bytes() == (folder / "metrics/stability.csv").read_bytes()
+
+
+def test_an_audit_names_the_files_of_an_archive(said, packed, room):
+    path = packed(PLAIN, "results/mine/statements/a.intoto.json")
+    text, code = said("audit", path, "--json")
+    found = json.loads(text)
+    assert (code, found["results"], found["studies"][0]["folder"]) == (1, str(path), str(path))
+    of = {(one["rule"], one["artifact"]): one["what"] for one in found["findings"]}
+    assert f"{path}/study.json: " in of["study-is-complete", PLAIN]
+    assert f"{path}/statements/a.intoto.json: " in " ".join(of.values())
+    assert str(room) not in text
+    assert list(room.iterdir()) == []
+
+
+def test_a_rebuild_finds_its_job_in_an_archive(said, room, monkeypatch):
+    asked = []
+    monkeypatch.setattr(rebuild, "rebuild", lambda jobs, _: asked.extend(jobs) or [])
+    assert said("rebuild", PACKED / "metrics/stability.csv", PACKED / "metrics/runs.csv") == ("\n", 0)
+    assert [one.called for one in asked] == [
+        f"collect results/outside-small/metrics/{name}.csv" for name in ("stability", "runs")
+    ]
+    assert len({one.tree.root for one in asked}) == 1
+    assert list(room.iterdir()) == []
+
+
+@pytest.mark.parametrize("option", ["--clean", "--repair", "--cache"])
+def test_an_audit_changes_no_archive(option, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["audit", str(PACKED), option])
+    assert capsys.readouterr().err == (f"toolnoise: command line: {option}: {PACKED} is an archive; a results folder\n")
