@@ -12,7 +12,9 @@ ROOT = Path(__file__).parents[2]
 def load(name):
     spec = importlib.util.spec_from_file_location(name, ROOT / f"bench/{name}.py")
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ROOT / "bench")
+        spec.loader.exec_module(module)
     return module
 
 

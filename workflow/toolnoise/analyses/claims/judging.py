@@ -216,7 +216,7 @@ def _note(claim: Claim, side: Side, shown: Shown, each: Sequence[Shown]) -> str:
     fixed = [part for part in each if part.contrast is not None and part.contrast.fixed]
     if fixed:
         where = f"in {len(fixed)} of {len(each)} parts, " if len(fixed) < len(each) else ""
-        notes.append(f"{where}for shown draw of what the runs share")
+        notes.append(f"{where}for one draw of what the runs share")
     if "hardware" in claim["of"]:
         notes += filter(None, [stand_for_accelerators(names_of(shown.subjects), side.toolings)])
     if shown.name == WHOLE and claim["note"]:
@@ -233,7 +233,7 @@ def _not_estimated(shown: Shown) -> str:
         return "too few runs"
     if len(arms) > 1 and all(arm.value == arms[0].value and arm.moves == arms[0].moves for arm in arms):
         return "the runs of both sides have equal values"
-    return "no values of single runs, or a value of 0 without shown of them"
+    return "no values of single runs, or a value of 0 without one of them"
 
 
 def _by_size(claim: Claim, tables: Mapping[str, Any]) -> Bounds:
