@@ -268,10 +268,12 @@ def test_a_deleted_statement_is_found(kind, folders):
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_artifact_that_another_takes_the_place_of_is_found(kind, folders):
     study, artifact = KINDS[kind]
-    listed = [one for of, one in KINDS.values() if of == study]
-    other = listed[listed.index(artifact) - 1]
-    swap(folders[study].path(artifact), folders[study].path(other))
-    assert_found(folders[study], "digests-match", artifact, other)
+    folder, listed = folders[study], [path for of, path in KINDS.values() if of == study]
+    content = folder.original[artifact]
+    # Of a study with one cell, a table of the study may be that of the cell.
+    other = next(path for path in listed if folder.original[path] != content)
+    swap(folder.path(artifact), folder.path(other))
+    assert_found(folder, "digests-match", artifact, other)
 
 
 # What finds an artifact whose statement was rewritten to fit: what was made from the old one, unless named here.
@@ -1290,7 +1292,7 @@ def test_the_verb_says_clean_and_finds_harm_by_its_exit_code(small_study, tmp_pa
     copied = shutil.copytree(small_study, tmp_path / "copy")
     done = toolnoise(copied, "audit")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "100 % of 152 files" in done.stdout
+    assert "100 % of 153 files" in done.stdout
     assert done.stdout.endswith("\nclean\n")
     (copied / "results/small/index.html").write_text("")
     done = toolnoise(copied, "audit", "results/small", "--json")
@@ -1307,7 +1309,7 @@ def test_the_target_prints_and_fails_as_the_verb_does(small_study, tmp_path, sna
     copied = shutil.copytree(small_study, tmp_path / "copy")
     done = snakemake(copied, "audit")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "100 % of 152 files" in (copied / "logs/small/audit.log").read_text()
+    assert "100 % of 153 files" in (copied / "logs/small/audit.log").read_text()
     (copied / "results/small/index.html").write_text("")
     done = snakemake(copied, "audit")
     assert done.returncode == 1
