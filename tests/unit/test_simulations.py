@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[2]
+# Minutes of simulated studies.
+pytestmark = pytest.mark.slow
 
 
 def load(name):
