@@ -46,8 +46,8 @@ def receive(connection: socket.socket) -> tuple[Message | None, list[int]]:
     """The next message with its open files; no message if the other side has ended."""
     line, streams = b"", []
     while not line.endswith(b"\n"):
-        part, some, *_ = socket.recv_fds(connection, 2**16, len(STREAMS))
-        streams += some
+        part, more, *_ = socket.recv_fds(connection, 2**16, len(STREAMS))
+        streams += more
         if not part:
             return None, streams
         line += part

@@ -56,8 +56,8 @@ def main() -> None:
 def _files() -> Files:
     """The files of this program and the folders of all packages, each with what changes when it is changed."""
     folders = [Path(folder) for folder in sys.path if folder.endswith("-packages")]
-    own = (*program.PACKAGE.rglob("*.py"), *map(program.path_of, program.registries()))
-    stats = {path: path.stat() for path in (*own, *folders)}
+    sources = (*program.PACKAGE.rglob("*.py"), *map(program.path_of, program.registries()))
+    stats = {path: path.stat() for path in (*sources, *folders)}
     return {path: (stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns) for path, stat in stats.items()}
 
 
@@ -107,8 +107,8 @@ def _serve(listener: socket.socket, files: Files) -> None:
             server = os.getpid()
             process = os.fork() if job else None
             if process == 0:
-                for one in (listener, *(child.connection for child in children)):
-                    one.close()
+                for sock in (listener, *(child.connection for child in children)):
+                    sock.close()
                 for child in children:
                     os.close(child.descriptor)
                 return _become(job, streams, connection, server)

@@ -79,7 +79,7 @@ class Suspect(NamedTuple):
     weight: int
 
 
-def ranked(found: Iterable[Suspect]) -> list[Suspect]:
+def ranked(suspects: Iterable[Suspect]) -> list[Suspect]:
     """The heaviest first; among equals, the cause that is more often forgotten."""
     order = list(CAUSES)
-    return sorted(found, key=lambda one: (-one.weight, order.index(one.cause), one.file, one.line))
+    return sorted(suspects, key=lambda each: (-each.weight, order.index(each.cause), each.file, each.line))

@@ -86,20 +86,20 @@ def command(words: Sequence[str], sources: str | None, deterministic: str, limit
 def check(checked: Command, folder: Path) -> Checked:
     """Run a command as often as its verdict needs, with all that its runs leave in a folder."""
     runs = _Runs(checked, folder)
-    one, other = runs.run("control-1"), runs.run("control-2")
-    difference = differences.between(one, other)
+    control, other = runs.run("control-1"), runs.run("control-2")
+    difference = differences.between(control, other)
     text = program_text.sources(checked.words, Path())
-    found = suspects.suspects(text)
+    suspected = suspects.suspects(text)
     seeds, ignored, why = {}, [], None
     if difference.files:
-        why = diagnosis.diagnose(found, difference, _hash_seed(runs, found))
+        why = diagnosis.diagnose(suspected, difference, _hash_seed(runs, suspected))
     else:
         for source in checked.sources:
-            seeds[source] = differences.between(one, runs.run(source, source))
+            seeds[source] = differences.between(control, runs.run(source, source))
         unused = [source for source, changed in seeds.items() if not changed.files]
-        ignored = [Ignored(source, *_lost(source, checked.words, text, found)) for source in unused]
-    left = [name for name in outcome_files.FILES if (one.folder / name).is_file()]
-    not_compared = differences.timed(one.history) if one.history else []
+        ignored = [Ignored(source, *_lost(source, checked.words, text, suspected)) for source in unused]
+    left = [name for name in outcome_files.FILES if (control.folder / name).is_file()]
+    not_compared = differences.timed(control.history) if control.history else []
     return Checked(checked.words, left, not_compared, runs.seconds, difference, why, seeds, ignored)
 
 
@@ -122,33 +122,33 @@ class _Runs:
             "variant": {"name": varying or "control", "varying": [varying] if varying else []},
             "seed": 1,
         }
-        mine = contract.job(spec, "check", out, checkpoint)
-        files.write_json(job.with_suffix(".json"), mine)
-        variables = {**contract.variables(mine, job.with_suffix(".json")), **(more or {})}
+        task = contract.job(spec, "check", out, checkpoint)
+        files.write_json(job.with_suffix(".json"), task)
+        variables = {**contract.variables(task, job.with_suffix(".json")), **(more or {})}
         if self.seconds:
             # Seeds from the clock often have whole seconds, and must show.
             time.sleep(1)
         started = time.monotonic()
-        words = command_words.filled(self.checked.words, contract.values(mine) | self.secret)
+        words = command_words.filled(self.checked.words, contract.values(task) | self.secret)
         launch.run(words, variables, log, limit=self.checked.limit, hidden=self.secret)
         self.seconds.append(time.monotonic() - started)
         print(f"{name}: {span(self.seconds[-1])}", file=sys.stderr, flush=True)
         return outcome.read(out)
 
 
-def _hash_seed(runs: _Runs, found: Sequence[Suspect]) -> bool | None:
+def _hash_seed(runs: _Runs, suspected: Sequence[Suspect]) -> bool | None:
     """Whether two runs are equal once the hash seed is; None if it is fixed already, or needs no experiment."""
-    if os.environ.get(HASH_SEED, "random") != "random" or not diagnosis.worth_an_experiment(found):
+    if os.environ.get(HASH_SEED, "random") != "random" or not diagnosis.worth_an_experiment(suspected):
         return None
-    one, other = (runs.run(f"hash-seed-{number}", more={HASH_SEED: "0"}) for number in (1, 2))
-    return not differences.between(one, other).files
+    first, other = (runs.run(f"hash-seed-{number}", more={HASH_SEED: "0"}) for number in (1, 2))
+    return not differences.between(first, other).files
 
 
 def _lost(
-    source: str, words: Sequence[str], text: Sequence[Source], found: Sequence[Suspect]
+    source: str, words: Sequence[str], text: Sequence[Source], suspected: Sequence[Suspect]
 ) -> tuple[str, list[Suspect]]:
     """Why a seed counts for nothing, and the places that should use it."""
-    places = [one for one in found if CAUSES[one.cause].source == source]
+    places = [suspect for suspect in suspected if CAUSES[suspect.cause].source == source]
     if source not in command_words.placeholders(words) and source not in program_text.seeds_read(text):
         return f"the command has no {{{source}}}, and its text does not read {contract.SEED}{source.upper()}", places
     option = _option(source, words)

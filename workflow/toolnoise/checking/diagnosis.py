@@ -46,32 +46,32 @@ def phase(difference: Difference) -> Phase | None:
     return None
 
 
-def worth_an_experiment(found: Sequence[Suspect]) -> bool:
+def worth_an_experiment(suspects: Sequence[Suspect]) -> bool:
     """Whether two more runs, with a fixed hash seed, may settle what the text alone does not."""
-    return any(one.cause in HASHED for one in found) or not any(one.weight >= SURE for one in found)
+    return any(each.cause in HASHED for each in suspects) or not any(each.weight >= SURE for each in suspects)
 
 
-def diagnose(found: Sequence[Suspect], difference: Difference, hash_seed: bool | None) -> Diagnosis:
+def diagnose(suspects: Sequence[Suspect], difference: Difference, hash_seed: bool | None) -> Diagnosis:
     """Weigh suspicions; `hash_seed` is whether a fixed hash seed makes runs equal, if that was tried."""
     when = phase(difference)
-    weighed = ranked([one._replace(weight=_weight(one, when, hash_seed)) for one in found])
-    seen = {one.cause for one in weighed}
+    weighed = ranked([suspect._replace(weight=_weight(suspect, when, hash_seed)) for suspect in suspects])
+    seen = {suspect.cause for suspect in weighed}
     return Diagnosis(
         when,
         hash_seed,
-        [one for one in weighed if one.weight >= LIKELY],
-        [one for one in weighed if one.weight == POSSIBLE],
+        [suspect for suspect in weighed if suspect.weight >= LIKELY],
+        [suspect for suspect in weighed if suspect.weight == POSSIBLE],
         [cause for cause in CAUSES if cause not in seen and not (hash_seed and cause not in HASHED)],
     )
 
 
-def _weight(one: Suspect, when: Phase | None, hash_seed: bool | None) -> int:
+def _weight(suspect: Suspect, when: Phase | None, hash_seed: bool | None) -> int:
     if hash_seed:
         # Draws that nothing seeds would not be equal.
-        return PROVEN if one.cause in HASHED else CLEARED
-    if one.cause in HASHED and hash_seed is False:
+        return PROVEN if suspect.cause in HASHED else CLEARED
+    if suspect.cause in HASHED and hash_seed is False:
         return POSSIBLE
     for_it, against = EVIDENCE[when] if when else ((), ())
-    if one.cause in against:
+    if suspect.cause in against:
         return POSSIBLE
-    return one.weight + (one.cause in for_it)
+    return suspect.weight + (suspect.cause in for_it)

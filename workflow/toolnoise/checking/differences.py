@@ -37,34 +37,34 @@ class Difference(NamedTuple):
     reordered: bool
 
 
-def between(one: Outcome, other: Outcome) -> Difference:
+def between(outcome: Outcome, other: Outcome) -> Difference:
     """All that differs; `files` is empty if nothing does."""
     arrays = {
-        name: (getattr(one, kind), getattr(other, kind))
+        name: (getattr(outcome, kind), getattr(other, kind))
         for name, kind in ((LOGITS, "logits"), (PREDICTIONS, "predictions"), (LABELS, "labels"))
     }
     files = [name for name, pair in arrays.items() if not _equal(*pair)]
-    metrics = _metrics(one.metric or {}, other.metric or {})
-    tensors = _unequal(one.weights or {}, other.weights or {})
-    epoch, column = _first(one.history, other.history)
+    metrics = _metrics(outcome.metric or {}, other.metric or {})
+    tensors = _unequal(outcome.weights or {}, other.weights or {})
+    epoch, column = _first(outcome.history, other.history)
     files += [METRIC] if metrics else []
-    files += ["weights"] if tensors or (one.weights is None) != (other.weights is None) else []
+    files += ["weights"] if tensors or (outcome.weights is None) != (other.weights is None) else []
     files += [HISTORY] if column else []
-    files += [GROUPS] if _unequal(one.groups, other.groups) else []
-    answers = one.answers, other.answers
+    files += [GROUPS] if _unequal(outcome.groups, other.groups) else []
+    answers = outcome.answers, other.answers
     comparable = answers[0] is not None and answers[1] is not None and len(answers[0]) == len(answers[1])
     return Difference(
         files,
         int(np.count_nonzero(answers[0] != answers[1])) if comparable else None,
         len(answers[0]) if comparable else None,
-        _largest(one, other),
+        _largest(outcome, other),
         metrics,
         tensors,
-        len({**(one.weights or {}), **(other.weights or {})}),
+        len({**(outcome.weights or {}), **(other.weights or {})}),
         epoch,
         column,
-        _started_equal(one.history, other.history, epoch),
-        LABELS in files and _sorted_equal(one, other),
+        _started_equal(outcome.history, other.history, epoch),
+        LABELS in files and _sorted_equal(outcome, other),
     )
 
 
@@ -73,57 +73,57 @@ def timed(history: History) -> list[str]:
     return [column for column in history.columns if TIMED.search(column.lower())]
 
 
-def _equal(one: np.ndarray | None, other: np.ndarray | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    return (one.dtype, one.shape) == (other.dtype, other.shape) and one.tobytes() == other.tobytes()
+def _equal(array: np.ndarray | None, other: np.ndarray | None) -> bool:
+    if array is None or other is None:
+        return array is other
+    return (array.dtype, array.shape) == (other.dtype, other.shape) and array.tobytes() == other.tobytes()
 
 
-def _unequal(one: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray]) -> list[str]:
-    return [name for name in {**one, **other} if not _equal(one.get(name), other.get(name))]
+def _unequal(arrays: Mapping[str, np.ndarray], other: Mapping[str, np.ndarray]) -> list[str]:
+    return [name for name in {**arrays, **other} if not _equal(arrays.get(name), other.get(name))]
 
 
-def _metrics(one: Mapping[str, float], other: Mapping[str, float]) -> dict[str, tuple[float | None, float | None]]:
-    return {name: (one.get(name), other.get(name)) for name in {**one, **other} if one.get(name) != other.get(name)}
+def _metrics(a: Mapping[str, float], b: Mapping[str, float]) -> dict[str, tuple[float | None, float | None]]:
+    return {name: (a.get(name), b.get(name)) for name in {**a, **b} if a.get(name) != b.get(name)}
 
 
-def _largest(one: Outcome, other: Outcome) -> float | None:
-    pairs = ((one.logits, other.logits), (one.predictions, other.predictions))
+def _largest(outcome: Outcome, other: Outcome) -> float | None:
+    pairs = ((outcome.logits, other.logits), (outcome.predictions, other.predictions))
     for a, b in pairs:
         if a is not None and b is not None and a.shape == b.shape and a.dtype.kind == "f":
             return float(np.abs(a.astype(np.float64) - b).max())
     return None
 
 
-def _first(one: History | None, other: History | None) -> tuple[int | None, str | None]:
+def _first(history: History | None, other: History | None) -> tuple[int | None, str | None]:
     """The first epoch and the first column in it that differ."""
-    if one is None or other is None:
-        return None, None if one is other else EPOCH
-    if one.columns != other.columns:
+    if history is None or other is None:
+        return None, None if history is other else EPOCH
+    if history.columns != other.columns:
         different = [
-            name for name in (*one.columns, *other.columns) if (name in one.columns) != (name in other.columns)
+            name for name in (*history.columns, *other.columns) if (name in history.columns) != (name in other.columns)
         ]
-        return None, (different or one.columns)[0]
-    left_out = timed(one)
-    for a, b in zip(one.rows, other.rows, strict=False):
-        for column, mine, others in zip(one.columns, a, b, strict=True):
-            if mine != others and column not in left_out:
+        return None, (different or history.columns)[0]
+    left_out = timed(history)
+    for a, b in zip(history.rows, other.rows, strict=False):
+        for column, value, others in zip(history.columns, a, b, strict=True):
+            if value != others and column not in left_out:
                 return int(a[0]), column
-    if len(one.rows) != len(other.rows):
-        longer = max(one.rows, other.rows, key=len)
-        return int(longer[min(len(one.rows), len(other.rows))][0]), EPOCH
+    if len(history.rows) != len(other.rows):
+        longer = max(history.rows, other.rows, key=len)
+        return int(longer[min(len(history.rows), len(other.rows))][0]), EPOCH
     return None, None
 
 
-def _started_equal(one: History | None, other: History | None, epoch: int | None) -> bool | None:
-    both = [history for history in (one, other) if history and history.rows and history.rows[0][0] == "0"]
+def _started_equal(first: History | None, other: History | None, epoch: int | None) -> bool | None:
+    both = [history for history in (first, other) if history and history.rows and history.rows[0][0] == "0"]
     return epoch != 0 if len(both) == 2 else None
 
 
-def _sorted_equal(one: Outcome, other: Outcome) -> bool:
+def _sorted_equal(first: Outcome, other: Outcome) -> bool:
     """Whether both have the same examples, by label and result, whatever their order."""
     rows = []
-    for outcome in (one, other):
+    for outcome in (first, other):
         values = outcome.logits if outcome.predictions is None else outcome.predictions
         if values is None or outcome.labels is None:
             return False

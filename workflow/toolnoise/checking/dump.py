@@ -34,17 +34,17 @@ def dump(
     for run in cell:
         left = run.outcome()
         test_set.require_same(run, left, labels)
-        mine, layer = _layer(kind, left)
-        if layers and (layer.shape != layers[0].shape or mine != names):
-            found = f"found {kind} of shape {layer.shape} {' '.join(mine)}".rstrip()
-            raise BadInput(run.folder / "weights.npz", "", found, f"{layers[0].shape} {' '.join(names)}, as other runs")
-        names = mine
+        metrics, layer = _layer(kind, left)
+        if layers and (layer.shape != layers[0].shape or metrics != names):
+            what = f"found {kind} of shape {layer.shape} {' '.join(metrics)}".rstrip()
+            raise BadInput(run.folder / "weights.npz", "", what, f"{layers[0].shape} {' '.join(names)}, as other runs")
+        names = metrics
         layers.append(layer)
     stack = np.stack(layers)
     arrays.write_npy(logits, stack)
     observed = environment.machine()
-    found = about(spec, cell, stack.shape, observed, Timings())
-    files.write_json(index, found | {"outcome": kind, "metrics": names})
+    entry = about(spec, cell, stack.shape, observed, Timings())
+    files.write_json(index, entry | {"outcome": kind, "metrics": names})
     return observed
 
 

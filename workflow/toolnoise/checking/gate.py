@@ -28,9 +28,9 @@ def check(cell: Sequence[str], command: str, records: list[str], out: str | Path
             text = program_text.sources(command_words.words(command), Path())
             why = diagnosis.diagnose(suspects.suspects(text), difference, None)
             print("\n".join(reasons.different(difference, why)), flush=True)
-            found = f"equal seeds give other {', '.join(difference.files)}; the lines above say more"
+            what = f"equal seeds give other {', '.join(difference.files)}; the lines above say more"
             wanted = "replicates must be bit-equal; without Control in the grid nothing is gated"
-            raise BadInput("/".join(cell), f"seeds {replicates[0].seed} and {run.seed}", found, wanted)
+            raise BadInput("/".join(cell), f"seeds {replicates[0].seed} and {run.seed}", what, wanted)
     files.write_json(
         out,
         {

@@ -64,26 +64,26 @@ def write(kind: str | None) -> str:
         raise BadInput("command line", "KIND", f"found {kind!r}", f"allowed: {', '.join(KINDS)}")
     if Path(FILE).exists():
         raise BadInput(FILE, "", "exists already, and nothing is written over it", "toolnoise run, or another folder")
-    texts = [one for path in sorted(Path().glob("*.py")) for one in program_text.sources([path.name], Path())[:1]]
+    texts = [text for path in sorted(Path().glob("*.py")) for text in program_text.sources([path.name], Path())[:1]]
     builders = list(_builders(texts))
     kind = kind or ("builder" if builders else "command")
-    found, values = _of_builders(builders) if kind == "builder" else _of_program(_programs(texts))
+    summary, values = _of_builders(builders) if kind == "builder" else _of_program(_programs(texts))
     template = Template((TEMPLATES / f"{kind}.yaml").read_text("utf-8"))
     with Path(FILE).open("x", encoding="utf-8") as file:
-        file.write(template.substitute(values, study=_name(Path.cwd().name), found=found))
-    return f"{FILE}: a study of a {kind}. {found}\nRead it, then: toolnoise run -n"
+        file.write(template.substitute(values, study=_name(Path.cwd().name), found=summary))
+    return f"{FILE}: a study of a {kind}. {summary}\nRead it, then: toolnoise run -n"
 
 
 def _of_program(programs: Sequence[Program]) -> tuple[str, dict[str, str]]:
-    likely = [one for one in programs if one.file.startswith("train")] or programs
+    likely = [program for program in programs if program.file.startswith("train")] or programs
     if likely:
-        chosen, others = likely[0], [one.file for one in programs if one != likely[0]]
-        found = f"Found {chosen.file}" + (f"; {', '.join(others)} may be meant instead." if others else ".")
+        chosen, others = likely[0], [program.file for program in programs if program != likely[0]]
+        summary = f"Found {chosen.file}" + (f"; {', '.join(others)} may be meant instead." if others else ".")
     else:
         chosen = Program("train.py", {"init": "--seed", "shuffle": "--data-seed", "out": "--out"}, ALGORITHMIC, False)
-        found = "No program with seeds was found here: this is an example, to be changed."
+        summary = "No program with seeds was found here: this is an example, to be changed."
     key = f'deterministic: "{DETERMINISTIC}"'
-    return found, {
+    return summary, {
         "command": json.dumps(chosen.command),
         "sources": ", ".join(chosen.sources),
         "deterministic": f"    {key}" if chosen.deterministic else f"    # {key}",
@@ -92,17 +92,17 @@ def _of_program(programs: Sequence[Program]) -> tuple[str, dict[str, str]]:
 
 def _of_builders(builders: Sequence[str]) -> tuple[str, dict[str, str]]:
     if builders:
-        found = f"Found {', '.join(builders)}."
+        summary = f"Found {', '.join(builders)}."
     else:
         builders = ["my_model:build"]
-        found = "No function that returns a Keras model was found here: this is an example, to be changed."
+        summary = "No function that returns a Keras model was found here: this is an example, to be changed."
     names = ["mine"] if len(builders) == 1 else [_name(builder.removesuffix(":build")) for builder in builders]
     entries = [
         f'  {name}: {{ builder: "{builder}", options: {{}} }}' for name, builder in zip(names, builders, strict=True)
     ]
     data, dataset, entry = _data()
     framework = next(filter(importlib.util.find_spec, FRAMEWORKS), FRAMEWORKS[0])
-    return found, {
+    return summary, {
         "models": "\n".join(entries),
         "names": ", ".join(names),
         "data": data,
@@ -169,7 +169,7 @@ def _is_model(value: ast.expr | None) -> bool:
 
 def _programs(texts: Iterable[Source]) -> list[Program]:
     """Every program that takes a seed."""
-    return [one for text in texts if (one := _program(text)).sources]
+    return [program for text in texts if (program := _program(text)).sources]
 
 
 def _program(text: Source) -> Program:

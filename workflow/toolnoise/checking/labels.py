@@ -16,25 +16,25 @@ def write(dataset: str, record: str, out: str | Path) -> None:  # noqa: ARG001 (
     """Write the labels, classes and sub-groups of one run as the data set of all; a metric alone has none of them."""
     left = runs.read(record).outcome()
     labels = left.get(LABELS, np.empty(0, np.int32))
-    found = {"test_labels": labels}
+    stored = {"test_labels": labels}
     if labels.dtype.kind in "iu" and len(labels):
         count = left["logits"].shape[1] if "logits" in left else _classes(left["predictions"], labels)
-        found = {"test_labels": labels.astype(np.int32), "classes": np.array([str(one) for one in range(count)])}
+        stored = {"test_labels": labels.astype(np.int32), "classes": np.array([str(code) for code in range(count)])}
     groups = {name.removeprefix(GROUP): values for name, values in left.items() if name.startswith(GROUP)}
     if groups:
-        found |= {"groups": np.array(list(groups)), "test_groups": np.stack(list(groups.values()), axis=1)}
-    arrays.write_npz(out, found)
+        stored |= {"groups": np.array(list(groups)), "test_groups": np.stack(list(groups.values()), axis=1)}
+    arrays.write_npz(out, stored)
 
 
 def require_same(run: Run, left: dict[str, np.ndarray], labels: np.ndarray) -> None:
     """Refuse a run with other labels than the data set: its predictions are for other examples."""
-    mine = left.get(LABELS, np.empty(0, np.int32))
-    if mine.shape != labels.shape or not np.array_equal(mine, labels):
-        found = f"found other labels than the study's, of shape {mine.shape}"
+    given = left.get(LABELS, np.empty(0, np.int32))
+    if given.shape != labels.shape or not np.array_equal(given, labels):
+        what = f"found other labels than the study's, of shape {given.shape}"
         allowed = (
             "the same examples in the same order in every run; other examples are another data set, reader: outcome"
         )
-        raise BadInput(run.folder / "weights.npz", LABELS, found, allowed)
+        raise BadInput(run.folder / "weights.npz", LABELS, what, allowed)
 
 
 def _classes(predictions: np.ndarray, labels: np.ndarray) -> int:

@@ -26,7 +26,7 @@ def measure(
     out_ensembles: str | Path,
 ) -> None:
     """Write the measures of one cell."""
-    found = noise.measured(cell, study_seed, *predictions_of(data, logits, index), records)
-    metric_files.write(out, STABILITY, found.stability)
-    metric_files.write(out_runs, RUNS, found.runs)
-    metric_files.write(out_ensembles, ENSEMBLES, found.ensembles)
+    rows = noise.measured(cell, study_seed, *predictions_of(data, logits, index), records)
+    metric_files.write(out, STABILITY, rows.stability)
+    metric_files.write(out_runs, RUNS, rows.runs)
+    metric_files.write(out_ensembles, ENSEMBLES, rows.ensembles)

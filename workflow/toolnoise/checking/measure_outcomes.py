@@ -38,16 +38,16 @@ def measure(
 ) -> None:
     """Write the measures of one cell from what its runs left."""
     if outcome == programs.CLASSES:
-        found = noise.measured(cell, study_seed, *predictions_of(data, logits, index), records)
+        rows = noise.measured(cell, study_seed, *predictions_of(data, logits, index), records)
     else:
         dump, stream = stacks.read_predictions(logits, index), noise.bootstrap(study_seed, cell)
         vectors = TrainedVectors(finished_runs(records, dump))
         if outcome == programs.VALUES:
-            found = _of_values(cell, dump, data, vectors, stream)
+            rows = _of_values(cell, dump, data, vectors, stream)
         else:
-            found = _of_metrics(cell, dump, _names(index, dump), vectors, stream)
-    metric_files.write(out, STABILITY, found.stability)
-    metric_files.write(out_runs, RUNS, found.runs)
+            rows = _of_metrics(cell, dump, _names(index, dump), vectors, stream)
+    metric_files.write(out, STABILITY, rows.stability)
+    metric_files.write(out_runs, RUNS, rows.runs)
 
 
 def _of_values(cell: Sequence[str], dump: Predictions, data: str | Path, vectors: TrainedVectors, stream: int) -> Noise:
@@ -59,15 +59,15 @@ def _of_values(cell: Sequence[str], dump: Predictions, data: str | Path, vectors
     if "groups" in stored:
         groups |= dict(zip(map(str, stored["groups"]), stored["test_groups"].T, strict=True))
     together = by_draw.grouped(noise.drawn(dump))
-    weights = [apart(vectors.of(some)) for some in together.groups]
+    weights = [apart(vectors.of(chosen)) for chosen in together.groups]
     of_draws = [
-        values.stability(noise.some_of(stack, some), labels, groups, of_draw, stream)
-        for some, of_draw in zip(together.groups, weights, strict=True)
+        values.stability(noise.some_of(stack, chosen), labels, groups, of_draw, stream)
+        for chosen, of_draw in zip(together.groups, weights, strict=True)
     ]
     each = [
-        (metric, group, found)
+        (metric, group, errors)
         for group, member in groups.items()
-        for metric, found in values.errors(stack[:, member], labels[member]).items()
+        for metric, errors in values.errors(stack[:, member], labels[member]).items()
     ]
     each += by_draw.distances(together, weights)
     return noise.as_rows(cell, dump, together, by_draw.over_draws(of_draws), each, [])
@@ -87,11 +87,11 @@ def _of_metrics(
     stack, together = noise.stack_of(dump), by_draw.grouped(noise.drawn(dump))
     each = dict(zip(names, stack.T, strict=True))
 
-    weights = [apart(vectors.of(some)) for some in together.groups]
+    weights = [apart(vectors.of(chosen)) for chosen in together.groups]
     of_draws = [
-        values.of_metrics({name: found[some] for name, found in each.items()}, of_draw, stream)
-        for some, of_draw in zip(together.groups, weights, strict=True)
+        values.of_metrics({name: of_runs[chosen] for name, of_runs in each.items()}, of_draw, stream)
+        for chosen, of_draw in zip(together.groups, weights, strict=True)
     ]
-    found = by_draw.over_draws(of_draws, values.declared_as(names))
+    rows = by_draw.over_draws(of_draws, values.declared_as(names))
     of_each = [(name, "all", of_runs) for name, of_runs in each.items()] + by_draw.distances(together, weights)
-    return noise.as_rows(cell, dump, together, found, of_each, [])
+    return noise.as_rows(cell, dump, together, rows, of_each, [])

@@ -83,10 +83,10 @@ def read(folder: str | Path) -> Outcome:
 
 
 def _one_of(folder: Path, names: tuple[str, ...]) -> Path | None:
-    there = [name for name in names if (folder / name).is_file()]
-    if len(there) > 1:
-        raise BadInput(folder, "", f"found {' and '.join(there)}", f"only one of {', '.join(names)}")
-    return folder / there[0] if there else None
+    present = [name for name in names if (folder / name).is_file()]
+    if len(present) > 1:
+        raise BadInput(folder, "", f"found {' and '.join(present)}", f"only one of {', '.join(names)}")
+    return folder / present[0] if present else None
 
 
 def _array(path: Path) -> np.ndarray | None:
@@ -110,27 +110,27 @@ def _check_labels(path: Path, labels: np.ndarray, result: Path, values: np.ndarr
 
 
 def _groups(path: Path, labels: np.ndarray | None) -> dict[str, np.ndarray]:
-    found = tensors.read_npz(path)
+    groups = tensors.read_npz(path)
     if labels is None:
         raise BadInput(path, "", f"groups of examples without {LABELS}", "both, or neither")
-    for name, members in found.items():
+    for name, members in groups.items():
         allowed = f"a boolean for each of the {len(labels)} examples"
         _require(members.dtype == bool and members.shape == labels.shape, path, members, allowed, name)
-    return found
+    return groups
 
 
 def _metric(path: Path) -> dict[str, float]:
     with readable(path, "a JSON file"):
         # An integer too large for a float becomes infinite, and is refused as such.
-        found = json.loads(_text(path), parse_int=float)
-    if not isinstance(found, dict) or not found:
+        values = json.loads(_text(path), parse_int=float)
+    if not isinstance(values, dict) or not values:
         raise BadInput(path, "", "found no object with names", 'such as {"accuracy": 0.93}')
-    for name, value in found.items():
+    for name, value in values.items():
         if not METRIC_NAME.fullmatch(name):
             raise BadInput(path, "", f"found the name {name[:60]!r}", "1 to 200 signs that can be printed")
         if not isinstance(value, float) or not np.isfinite(value):
             raise BadInput(path, name, f"found {value!r}", "a finite number")
-    return found
+    return values
 
 
 def _history(path: Path) -> History:

@@ -35,21 +35,21 @@ class Source(NamedTuple):
 
 def sources(words: Sequence[str], folder: Path) -> list[Source]:
     """The files of the program that a command starts in a folder, the first one first."""
-    found: dict[Path, Source] = {}
+    parsed: dict[Path, Source] = {}
     for number, word in enumerate(words):
         before = words[number - 1] if number else ""
         if before == "-c" and (code := _parsed("-c", word)):
-            found[Path("-c")] = code
+            parsed[Path("-c")] = code
         elif before == "-m":
-            _follow(folder, word, folder, found)
+            _follow(folder, word, folder, parsed)
         elif word.endswith(".py"):
-            _read(folder / word, folder, found)
-    return list(found.values())
+            _read(folder / word, folder, parsed)
+    return list(parsed.values())
 
 
-def _read(path: Path, folder: Path, found: dict[Path, Source]) -> None:
+def _read(path: Path, folder: Path, parsed: dict[Path, Source]) -> None:
     path = path.resolve()
-    if path in found or len(found) == MOST_FILES or not path.is_file() or path.stat().st_size > MOST_BYTES:
+    if path in parsed or len(parsed) == MOST_FILES or not path.is_file() or path.stat().st_size > MOST_BYTES:
         return
     name = path.relative_to(folder.resolve()).as_posix() if path.is_relative_to(folder.resolve()) else str(path)
     try:
@@ -58,9 +58,9 @@ def _read(path: Path, folder: Path, found: dict[Path, Source]) -> None:
         return
     if source is None:
         return
-    found[path] = source
+    parsed[path] = source
     for base, module in _imported(source.tree, path.parent, (path.parent, folder)):
-        _follow(base, module, folder, found)
+        _follow(base, module, folder, parsed)
 
 
 def _parsed(file: str, text: str) -> Source | None:
@@ -70,7 +70,7 @@ def _parsed(file: str, text: str) -> Source | None:
         return None
 
 
-def _imported(tree: ast.Module, own: Path, bases: Sequence[Path]) -> Iterator[tuple[Path, str]]:
+def _imported(tree: ast.Module, home: Path, bases: Sequence[Path]) -> Iterator[tuple[Path, str]]:
     """Each imported module, with each folder in which it may lie."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -78,17 +78,17 @@ def _imported(tree: ast.Module, own: Path, bases: Sequence[Path]) -> Iterator[tu
         elif isinstance(node, ast.ImportFrom):
             module = node.module or ""
             names = [module, *(f"{module}.{alias.name}".lstrip(".") for alias in node.names)]
-            where = [own, *own.parents][node.level - 1 : node.level] if node.level else bases
+            where = [home, *home.parents][node.level - 1 : node.level] if node.level else bases
         else:
             continue
         yield from ((base, name) for name in names if name for base in where)
 
 
-def _follow(base: Path, module: str, folder: Path, found: dict[Path, Source]) -> None:
+def _follow(base: Path, module: str, folder: Path, parsed: dict[Path, Source]) -> None:
     path = base.joinpath(*module.split("."))
     for candidate in (path.with_suffix(".py"), path / "__init__.py", path / "__main__.py"):
         if "site-packages" not in candidate.parts:
-            _read(candidate, folder, found)
+            _read(candidate, folder, parsed)
 
 
 def seeds_read(program: Sequence[Source]) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ class Reader:
         """What each name was last given, by line."""
         given = [node for node in self.nodes if isinstance(node, ast.Assign)]
         given.sort(key=lambda node: node.lineno)
-        return {one.id: node.value for node in given for one in node.targets if isinstance(one, ast.Name)}
+        return {target.id: node.value for node in given for target in node.targets if isinstance(target, ast.Name)}
 
     def name(self, node: ast.AST) -> str:
         """The full name of what is called: numpy.random.rand for np.random.rand; .item for a method of anything."""
@@ -43,7 +43,7 @@ class Reader:
 
     def keywords(self, call: ast.Call) -> dict[str | None, ast.AST]:
         """The keyword arguments of a call; **rest stands under None."""
-        return {one.arg: one.value for one in call.keywords}
+        return {keyword.arg: keyword.value for keyword in call.keywords}
 
     def parents(self, node: ast.AST) -> Iterator[ast.AST]:
         """What contains a node, from the inside out."""
@@ -59,7 +59,7 @@ class Reader:
     def is_set(self, node: ast.AST) -> bool:
         """Whether an expression is a set for sure. One of plain numbers has the same order in every process."""
         if isinstance(node, ast.Set):
-            return any(not isinstance(one, ast.Constant) or isinstance(one.value, str | bytes) for one in node.elts)
+            return any(not isinstance(item, ast.Constant) or isinstance(item.value, str | bytes) for item in node.elts)
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub | ast.BitOr | ast.BitAnd | ast.BitXor):
             return self.is_set(node.left) or self.is_set(node.right)
         if isinstance(node, ast.Name):

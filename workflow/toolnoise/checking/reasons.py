@@ -40,30 +40,30 @@ def _unseen(why: Diagnosis) -> list[str]:
 
 
 def _causes(places: Sequence[Suspect]) -> Iterable[str]:
-    for cause in dict.fromkeys(one.cause for one in places):
-        mine = [one for one in places if one.cause == cause]
-        yield from (f"  {one.file}:{one.line}: {one.code}" for one in mine[:MOST_PLACES])
-        if len(mine) > MOST_PLACES:
-            yield f"  and {len(mine) - MOST_PLACES} more places"
+    for cause in dict.fromkeys(place.cause for place in places):
+        alike = [place for place in places if place.cause == cause]
+        yield from (f"  {place.file}:{place.line}: {place.code}" for place in alike[:MOST_PLACES])
+        if len(alike) > MOST_PLACES:
+            yield f"  and {len(alike) - MOST_PLACES} more places"
         yield f"    {CAUSES[cause].says}: {CAUSES[cause].remedy}"
 
 
 def _parts(changed: Difference) -> list[str]:
     """What differs between two runs, in a person's words."""
-    found = []
+    parts = []
     if changed.examples:
-        found.append(f"predictions: {share(changed)}")
+        parts.append(f"predictions: {share(changed)}")
     if changed.largest is not None:
-        found.append(f"largest difference of a logit or value: {number(changed.largest)}")
-    found += [f"{name}: {number(a)} and {number(b)}" for name, (a, b) in changed.metrics.items()]
+        parts.append(f"largest difference of a logit or value: {number(changed.largest)}")
+    parts += [f"{name}: {number(a)} and {number(b)}" for name, (a, b) in changed.metrics.items()]
     if changed.tensors:
-        found.append(
+        parts.append(
             f"weights: {len(changed.tensors)} of {changed.n_tensors} tensors, the first is {changed.tensors[0]}"
         )
     if changed.column:
         where = "the columns" if changed.epoch is None else f"epoch {changed.epoch}"
-        found.append(f"history: first in {where}, column {changed.column}")
-    return found
+        parts.append(f"history: first in {where}, column {changed.column}")
+    return parts
 
 
 def share(changed: Difference) -> str:

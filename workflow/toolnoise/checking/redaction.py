@@ -29,11 +29,11 @@ class Redaction:
 
     def __init__(self, values: Mapping[str, str]) -> None:
         """Hide these values; without any, nothing is changed and no pipe is made."""
-        self.names = {one: f"{{{name}}}".encode() for name, value in values.items() for one in _spellings(value)}
+        self.names = {form: f"{{{name}}}".encode() for name, value in values.items() for form in _spellings(value)}
         # The longest first: one may be the beginning of another.
         spelled = sorted(self.names, key=len, reverse=True)
         self.pattern = re.compile(b"|".join(map(re.escape, spelled))) if spelled else None
-        self.first = {one[0] for one in spelled}
+        self.first = {form[0] for form in spelled}
 
     def text(self, text: str) -> str:
         """A text without the values."""
@@ -42,9 +42,9 @@ class Redaction:
 
     def require_absent(self, where: Path, content: bytes) -> None:
         """Refuse an outcome that has a value in it: it is kept, and may be shared."""
-        if self.pattern and (one := self.pattern.search(content)):
-            found = f"the program wrote the value of {self.names[one[0]].decode()} into it"
-            raise BadInput(where, "", found, "an outcome without values that the study does not record")
+        if self.pattern and (match := self.pattern.search(content)):
+            what = f"the program wrote the value of {self.names[match[0]].decode()} into it"
+            raise BadInput(where, "", what, "an outcome without values that the study does not record")
 
     @contextmanager
     def into(self, log: int) -> Iterator[int]:
@@ -86,7 +86,7 @@ class Redaction:
         longest = max(map(len, self.names))
         start = max(0, len(content) - longest + 1)
         ends = (content[at:] for at in range(start, len(content)) if content[at] in self.first)
-        held = next((one for one in ends if any(name.startswith(one) for name in self.names)), b"")
+        held = next((end for end in ends if any(name.startswith(end) for name in self.names)), b"")
         at = len(content) - len(held)
         # A value that begins before it may end in it.
         for match in self.pattern.finditer(content):
@@ -111,5 +111,5 @@ def _spellings(value: str) -> set[bytes]:
     spelled = [json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], repr(value)[1:-1]]
     spelled += [quote(plain), quote(plain, safe=""), quote_plus(plain), html.escape(value)]
     lines = [line for line in value.splitlines() if len(line) >= LINE]
-    texts = (one.encode(errors="surrogateescape") for one in (*spelled, *lines))
+    texts = (text.encode(errors="surrogateescape") for text in (*spelled, *lines))
     return {plain, base64.b64encode(plain), *texts}

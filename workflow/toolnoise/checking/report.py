@@ -10,60 +10,60 @@ from toolnoise.checking.differences import Difference
 from toolnoise.study.outcome_files import LOGITS
 
 
-def as_json(found: Checked) -> dict[str, Any]:
+def as_json(checked: Checked) -> dict[str, Any]:
     """The verdict for programs."""
-    why = found.diagnosis
+    why = checked.diagnosis
     return {
-        "command": found.words,
-        "passed": found.passed,
-        "reproducible": found.reproducible,
-        "difference": found.difference._asdict() if found.difference.files else None,
+        "command": checked.words,
+        "passed": checked.passed,
+        "reproducible": checked.reproducible,
+        "difference": checked.difference._asdict() if checked.difference.files else None,
         "phase": why.phase if why else None,
         "equal_with_fixed_hash_seed": why.hash_seed if why else None,
-        "likely": [_place(one) for one in why.likely] if why else [],
-        "possible": [_place(one) for one in why.possible] if why else [],
+        "likely": [_place(suspect) for suspect in why.likely] if why else [],
+        "possible": [_place(suspect) for suspect in why.possible] if why else [],
         "seeds": {
-            source: changed._asdict() | {"counts": bool(changed.files)} for source, changed in found.seeds.items()
+            source: changed._asdict() | {"counts": bool(changed.files)} for source, changed in checked.seeds.items()
         },
-        "ignored": [{**one._asdict(), "places": [_place(place) for place in one.places]} for one in found.ignored],
-        "left": found.left,
-        "not_compared": found.not_compared,
-        "seconds": found.seconds,
+        "ignored": [{**row._asdict(), "places": [_place(place) for place in row.places]} for row in checked.ignored],
+        "left": checked.left,
+        "not_compared": checked.not_compared,
+        "seconds": checked.seconds,
     }
 
 
-def as_text(found: Checked) -> str:
+def as_text(checked: Checked) -> str:
     """The verdict for people."""
-    lines = _reproducible(found) if found.reproducible else _different(found)
-    if found.not_compared:
-        lines.append(f"Not compared, since they are times: {', '.join(found.not_compared)} of history.csv.")
+    lines = _reproducible(checked) if checked.reproducible else _different(checked)
+    if checked.not_compared:
+        lines.append(f"Not compared, since they are times: {', '.join(checked.not_compared)} of history.csv.")
     return "\n".join(lines)
 
 
-def _reproducible(found: Checked) -> list[str]:
-    lines = [f"Reproducible: two runs with equal seeds are equal bit for bit ({', '.join(found.left)})."]
-    if not found.seeds:
+def _reproducible(checked: Checked) -> list[str]:
+    lines = [f"Reproducible: two runs with equal seeds are equal bit for bit ({', '.join(checked.left)})."]
+    if not checked.seeds:
         return lines
     rows = [("seed", "predictions", "largest difference", "from epoch")]
-    rows += [(source, *_changes(changed)) for source, changed in found.seeds.items()]
+    rows += [(source, *_changes(changed)) for source, changed in checked.seeds.items()]
     lines += ["", "Another seed changes:", *aligned(rows), ""]
-    for one in found.ignored:
-        lines += _ignored(one)
-    if not found.ignored:
+    for row in checked.ignored:
+        lines += _ignored(row)
+    if not checked.ignored:
         lines.append("Every declared seed counts.")
-    elif LOGITS not in found.left and not any(name.startswith("weights") for name in found.left):
+    elif LOGITS not in checked.left and not any(name.startswith("weights") for name in checked.left):
         lines.append(f"Without {LOGITS} or weights, a small change may not show.")
     return lines
 
 
-def _different(found: Checked) -> list[str]:
-    lines = reasons.different(found.difference, found.diagnosis)
+def _different(checked: Checked) -> list[str]:
+    lines = reasons.different(checked.difference, checked.diagnosis)
     return [*lines, "", "The seeds of sources are tested once two equal runs are equal."]
 
 
-def _ignored(one: Ignored) -> list[str]:
-    lines = [f"{one.source} is ignored: {one.why}. Leave it out of --sources if the program has no such noise."]
-    return [*lines, *(f"  {place.file}:{place.line}: {place.code}" for place in one.places[: reasons.MOST_PLACES])]
+def _ignored(row: Ignored) -> list[str]:
+    lines = [f"{row.source} is ignored: {row.why}. Leave it out of --sources if the program has no such noise."]
+    return [*lines, *(f"  {place.file}:{place.line}: {place.code}" for place in row.places[: reasons.MOST_PLACES])]
 
 
 def _changes(changed: Difference) -> tuple[str, str, str]:
@@ -81,6 +81,6 @@ def _changes(changed: Difference) -> tuple[str, str, str]:
     )
 
 
-def _place(one: Suspect) -> dict[str, Any]:
-    about = CAUSES[one.cause]
-    return {**one._asdict(), "says": about.says, "remedy": about.remedy, "source": about.source}
+def _place(suspect: Suspect) -> dict[str, Any]:
+    about = CAUSES[suspect.cause]
+    return {**suspect._asdict(), "says": about.says, "remedy": about.remedy, "source": about.source}

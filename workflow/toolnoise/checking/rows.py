@@ -36,8 +36,8 @@ def _programmed(study: Study) -> list[Cell]:
 
 
 def _leaving(study: Study, *, logits: bool) -> list[Cell]:
-    found = {cell: programs.outcome(study.config, cell.model) for cell in _programmed(study)}
-    return [cell for cell, outcome in found.items() if (outcome == programs.LOGITS) == logits]
+    kinds = {cell: programs.outcome(study.config, cell.model) for cell in _programmed(study)}
+    return [cell for cell, outcome in kinds.items() if (outcome == programs.LOGITS) == logits]
 
 
 def _adopted(study: Study, *, wanted: bool) -> list[Cell]:

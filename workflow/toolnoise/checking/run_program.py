@@ -94,8 +94,8 @@ def folder_of(checkpoint: str) -> Path:
     if path.suffix != ".npz":
         raise BadInput("command line", "--checkpoint", f"found {checkpoint!r}", "a file whose name ends in .npz")
     folder = path.with_suffix("")
-    there = {one.name for one in folder.iterdir() if not scratch.is_scratch(one.name)} if folder.is_dir() else set()
-    if not there <= OWN:
+    left = {file.name for file in folder.iterdir() if not scratch.is_scratch(file.name)} if folder.is_dir() else set()
+    if not left <= OWN:
         raise BadInput(folder, "", "has other files than a training program's", "another --checkpoint, or remove it")
     return folder
 
@@ -104,9 +104,9 @@ def _launch(
     words: list[str], variables: dict[str, str], folder: Path, limit: float | None, secret: dict[str, str]
 ) -> None:
     """Run the program, with its output where this process has its own."""
-    own = os.fstat(1)
+    output = os.fstat(1)
     log = Path("/proc/self/fd/1")
-    if stat.S_ISREG(own.st_mode) and log.exists():
+    if stat.S_ISREG(output.st_mode) and log.exists():
         # Snakemake's log: it can be read while the program runs.
         launch.run(words, variables, log.readlink(), limit=limit, hidden=secret)
         return
@@ -146,14 +146,14 @@ def _packages(tooling: Mapping[str, Any], program: str) -> tuple[str, list[tuple
     """The version of the interpreter that the program is for, and the packages it has, if it is Python."""
     variables = {**os.environ, **engine.path(tooling)}
     python = program if Path(program).name.startswith("python") else "python"
-    found = shutil.which(python, path=variables["PATH"])
-    if not found:
+    interpreter = shutil.which(python, path=variables["PATH"])
+    if not interpreter:
         return "", []
     try:
-        done = subprocess.run([found, "-c", _PACKAGES], env=variables, capture_output=True, text=True)
+        done = subprocess.run([interpreter, "-c", _PACKAGES], env=variables, capture_output=True, text=True)
         if done.returncode < 0:
             killed = f"was killed by {signal.Signals(-done.returncode).name} while it listed its packages"
-            raise BadInput(found, "", killed, "type the same command again")
+            raise BadInput(interpreter, "", killed, "type the same command again")
         version, packages = json.loads(done.stdout)
     except (OSError, ValueError):
         return "", []
@@ -163,13 +163,13 @@ def _packages(tooling: Mapping[str, Any], program: str) -> tuple[str, list[tuple
 def require_kind(left: Outcome, wanted: str) -> None:
     """Refuse an outcome of another kind than the study declares."""
     if left.logits is not None:
-        found = programs.LOGITS
+        kind = programs.LOGITS
     elif left.predictions is not None:
-        found = programs.VALUES if left.predictions.dtype.kind == "f" else programs.CLASSES
+        kind = programs.VALUES if left.predictions.dtype.kind == "f" else programs.CLASSES
     else:
-        found = programs.METRIC
-    if found != wanted:
-        raise BadInput(left.folder, "outcome", f"the program left {found}", f"{wanted}, as models.*.outcome says")
+        kind = programs.METRIC
+    if kind != wanted:
+        raise BadInput(left.folder, "outcome", f"the program left {kind}", f"{wanted}, as models.*.outcome says")
 
 
 def write(
@@ -207,10 +207,10 @@ def write(
 
 def _besides(left: Outcome) -> dict[str, np.ndarray]:
     """What a program left besides its weights, as arrays."""
-    found = {"logits": left.logits, "predictions": left.predictions, "labels": left.labels}
-    found |= {f"group/{name}": members for name, members in left.groups.items()}
-    found |= {f"metric/{name}": np.float64(value) for name, value in (left.metric or {}).items()}
-    return {name + OUTCOME: np.asarray(values) for name, values in found.items() if values is not None}
+    named = {"logits": left.logits, "predictions": left.predictions, "labels": left.labels}
+    named |= {f"group/{name}": members for name, members in left.groups.items()}
+    named |= {f"metric/{name}": np.float64(value) for name, value in (left.metric or {}).items()}
+    return {name + OUTCOME: np.asarray(values) for name, values in named.items() if values is not None}
 
 
 def _rows(left: Outcome, whole: str, digests: list[str]) -> str:
@@ -221,6 +221,6 @@ def _rows(left: Outcome, whole: str, digests: list[str]) -> str:
     writer.writerow([*columns, "weights_sha256", "tensors_sha256"])
     for number, row in enumerate(rows or [["1", *[""] * (len(columns) - 1)]], 1):
         last = number == max(1, len(rows))
-        marks = [whole, " ".join(one[:TENSOR_DIGITS] for one in digests)] if last else ["", ""]
+        marks = [whole, " ".join(digest[:TENSOR_DIGITS] for digest in digests)] if last else ["", ""]
         writer.writerow([*row, *marks])
     return out.getvalue()

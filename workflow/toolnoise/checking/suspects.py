@@ -64,7 +64,7 @@ class _Facts:
             for reader in readers
             for node in reader.nodes
             if isinstance(node, ast.ClassDef)
-            and any(isinstance(one, ast.Call) and LAYERS.fullmatch(reader.name(one.func)) for one in ast.walk(node))
+            and any(isinstance(part, ast.Call) and LAYERS.fullmatch(reader.name(part.func)) for part in ast.walk(node))
         }
         self.scoped: set[str] = set()
         self.trains_in_scope = self.evaluates = self.on_gpu = False
@@ -88,12 +88,12 @@ class _Facts:
         """Whether all that seeds PyTorch stands behind a call: in its function, or in functions called there alone."""
         here = reader.function(call)
 
-        def is_behind(other: Reader, one: ast.Call) -> bool:
-            return other is reader and reader.function(one) is here and one.lineno > call.lineno
+        def is_behind(other: Reader, node: ast.Call) -> bool:
+            return other is reader and reader.function(node) is here and node.lineno > call.lineno
 
         def seeds_behind(other: Reader, start: ast.Call) -> bool:
             callers = self.calls.get(getattr(other.function(start), "name", ""), [])
-            return is_behind(other, start) or (bool(callers) and all(is_behind(*one) for one in callers))
+            return is_behind(other, start) or (bool(callers) and all(is_behind(*caller) for caller in callers))
 
         return bool(self.starts) and all(seeds_behind(*start) for start in self.starts)
 
@@ -109,7 +109,7 @@ def _draws(reader: Reader, facts: _Facts) -> _Found:
     """Draws from generators that nothing seeds."""
     for call, name in reader.calls:
         module, _, last = name.rpartition(".")
-        given = [*call.args, *(one.value for one in call.keywords)]
+        given = [*call.args, *(keyword.value for keyword in call.keywords)]
         unseeded = is_none(given[0] if given else None)
         if module in OWN:
             kind, objects = OWN[module]
@@ -194,10 +194,10 @@ def suspects(program: Sequence[Source]) -> list[Suspect]:
     """All suspicions about a program, by weight and likelihood; one for each cause and line."""
     readers = [Reader(source) for source in program]
     facts = _Facts(readers)
-    found: dict[tuple[str, str, int], Suspect] = {}
+    by_place: dict[tuple[str, str, int], Suspect] = {}
     for reader in readers:
-        for cause, node, weight in (one for rule in RULES for one in rule(reader, facts)):
+        for cause, node, weight in (hit for rule in RULES for hit in rule(reader, facts)):
             place = (cause, reader.source.file, node.lineno)
-            if place not in found or found[place].weight < weight:
-                found[place] = Suspect(*place, reader.source.lines[node.lineno - 1].strip(), weight)
-    return ranked(found.values())
+            if place not in by_place or by_place[place].weight < weight:
+                by_place[place] = Suspect(*place, reader.source.lines[node.lineno - 1].strip(), weight)
+    return ranked(by_place.values())

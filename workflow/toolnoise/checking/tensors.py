@@ -50,15 +50,15 @@ def read_npz(path: Path) -> dict[str, np.ndarray]:
         size = sum(member.file_size for member in members)
         if size > MOST_COPIED:
             raise BadInput(path, "", f"found {size} bytes of arrays", f"at most {MOST_COPIED}; or .safetensors")
-        found = {}
+        arrays = {}
         for member in members:
             with archive.open(member) as file:
                 shape, fortran, dtype = _npy_header(file, member.file_size)
                 values = np.frombuffer(_exactly(file, math.prod(shape) * dtype.itemsize), dtype)
                 # What is left is nothing, but only at its end is a member's checksum compared.
                 file.read(1)
-            found[member.filename.removesuffix(".npy")] = values.reshape(shape, order="F" if fortran else "C")
-        return found
+            arrays[member.filename.removesuffix(".npy")] = values.reshape(shape, order="F" if fortran else "C")
+        return arrays
 
 
 def read_safetensors(path: Path) -> dict[str, np.ndarray]:
@@ -73,9 +73,9 @@ def read_safetensors(path: Path) -> dict[str, np.ndarray]:
         if not isinstance(header, dict):
             raise ValueError("the header is no object")
         header.pop("__metadata__", None)
-        entries = sorted(((name, _entry(name, one)) for name, one in header.items()), key=lambda one: one[1][2:])
+        entries = sorted(((name, _entry(name, item)) for name, item in header.items()), key=lambda item: item[1][2:])
         data = np.memmap(path, np.uint8, "r", 8 + length) if size > 8 + length else np.zeros(0, np.uint8)
-        found, at = {}, 0
+        tensors, at = {}, 0
         for name, (kind, shape, begin, end) in entries:
             dtype = np.dtype(_TYPES[kind])
             # Tensors lie one after the other: no byte belongs to two of them, and none to no one.
@@ -83,11 +83,11 @@ def read_safetensors(path: Path) -> dict[str, np.ndarray]:
                 raise ValueError(f"tensor {name} of {kind} {shape} lies at bytes {begin} to {end}")
             # A copy is aligned; a slice of the file need not be.
             values = np.frombuffer(data[begin:end].tobytes(), dtype).reshape(shape)
-            found[name] = (values.astype("<u4") << 16).view("<f4") if kind == "BF16" else values
+            tensors[name] = (values.astype("<u4") << 16).view("<f4") if kind == "BF16" else values
             at = end
         if at != len(data):
             raise ValueError(f"{len(data) - at} bytes belong to no tensor")
-        return found
+        return tensors
 
 
 READERS: Mapping[str, Any] = {".npy": read_npy, ".npz": read_npz, ".safetensors": read_safetensors}
@@ -102,9 +102,9 @@ def _npy_header(file: IO[bytes], size: int) -> tuple[tuple[int, ...], bool, np.d
     shape, fortran, dtype = read(file, max_header_size=10_000)
     if dtype.hasobject or dtype.names or dtype.kind not in "biuf":
         raise ValueError(f"found {dtype}, expected numbers")
-    claimed, there = math.prod(shape) * dtype.itemsize, size - file.tell()
-    if claimed != there:
-        raise ValueError(f"shape {shape} of {dtype} needs {claimed} bytes, found {there}")
+    claimed, left = math.prod(shape) * dtype.itemsize, size - file.tell()
+    if claimed != left:
+        raise ValueError(f"shape {shape} of {dtype} needs {claimed} bytes, found {left}")
     return shape, fortran, dtype
 
 
@@ -125,7 +125,7 @@ def _entry(name: str, entry: Any) -> tuple[str, tuple[int, ...], int, int]:
 
 def _exactly(file: IO[bytes], count: int) -> bytes:
     """So many bytes of a file; the count is bounded before, since Python allocates it."""
-    found = file.read(count)
-    if len(found) != count:
-        raise EOFError(f"{count} bytes expected, {len(found)} found")
-    return found
+    content = file.read(count)
+    if len(content) != count:
+        raise EOFError(f"{count} bytes expected, {len(content)} found")
+    return content

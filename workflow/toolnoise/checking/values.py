@@ -25,7 +25,7 @@ def errors(predicted: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
 def pairwise_difference(predicted: np.ndarray) -> np.ndarray:
     """The mean absolute difference between the values of each two runs, [S, S]."""
     return np.array(
-        [np.abs(predicted - one).mean(axis=1) if one.size else np.full(len(predicted), np.nan) for one in predicted]
+        [np.abs(predicted - run).mean(axis=1) if run.size else np.full(len(predicted), np.nan) for run in predicted]
     )
 
 
@@ -36,28 +36,28 @@ def stability(
     equal = bit_equal(predicted) and weights.equal
     rows: list[Row] = []
     for group, member in groups.items():
-        some = predicted[:, member]
-        for metric, of_runs in errors(some, labels[member]).items():
+        chosen = predicted[:, member]
+        for metric, of_runs in errors(chosen, labels[member]).items():
             rows += _spread(metric, group, of_runs, equal, stream)
 
-        def of(runs: slice, some: np.ndarray = some) -> list[Pairs]:
-            return [Pairs.of(pairwise_difference(some[runs]))]
+        def of(runs: slice, chosen: np.ndarray = chosen) -> list[Pairs]:
+            return [Pairs.of(pairwise_difference(chosen[runs]))]
 
-        difference = pairwise_jackknife(*within_blocks(len(some), of))
+        difference = pairwise_jackknife(*within_blocks(len(chosen), of))
         rows.append(("mean_absolute_difference", group, difference))
     return bounded([*rows, *distances(weights)])
 
 
-def of_metrics(found: Mapping[str, np.ndarray], weights: Apart, stream: int) -> list[Row]:
+def of_metrics(by_name: Mapping[str, np.ndarray], weights: Apart, stream: int) -> list[Row]:
     """Mean and SD of each metric, by its name, from its value in each run [S]."""
-    equal = bit_equal(np.stack(list(found.values()), axis=1)) and weights.equal
-    rows = [row for name, of_runs in found.items() for row in _spread(name, "all", of_runs, equal, stream)]
+    equal = bit_equal(np.stack(list(by_name.values()), axis=1)) and weights.equal
+    rows = [row for name, of_runs in by_name.items() for row in _spread(name, "all", of_runs, equal, stream)]
     return [*rows, *distances(weights)]
 
 
 def declared_as(names: Iterable[str]) -> dict[str, Metric]:
     """The declarations of the rows of metrics with these names, of which nothing is known, and of distances."""
-    return dict(METRICS) | {metric: one for name in names for metric, one in spread(name, ANY).items()}
+    return dict(METRICS) | {metric: declared for name in names for metric, declared in spread(name, ANY).items()}
 
 
 def _spread(metric: str, group: str, of_runs: np.ndarray, equal: bool, stream: int) -> list[Row]:

@@ -60,22 +60,22 @@ def adopt(given: str, name: str, labels: str | None, columns: Columns, *, values
     """
     config.complete(name, config.schema()["$defs"]["name"], "command line: --name")
     study, folder = Path(f"{name}.yaml"), Path("adopted") / name
-    for there in (study, folder):
-        if there.exists():
-            raise BadInput(there, "", "is already there", "another --name, or remove it first")
-    found = _numbered(list(_in_files(given) if FIELD.search(given) else _in_table(given, columns)))
+    for path in (study, folder):
+        if path.exists():
+            raise BadInput(path, "", "is already there", "another --name, or remove it first")
+    runs = _numbered(list(_in_files(given) if FIELD.search(given) else _in_table(given, columns)))
     # Everything is read before anything is written.
-    outcomes = [(run, _outcome(run, labels, values=values)) for run in found]
+    outcomes = [(run, _outcome(run, labels, values=values)) for run in runs]
     kinds = {kind for _, (kind, _) in outcomes}
     if len(kinds) > 1:
         raise BadInput(given, "", f"found {' and '.join(sorted(kinds))}", "one kind of outcome in a study")
     for run, (_, left) in outcomes:
         _write(folder / run.arm / str(run.number), run, left)
-    seeds = {arm: [run.number for run in found if run.arm == arm] for arm in dict.fromkeys(run.arm for run in found)}
+    seeds = {arm: [run.number for run in runs if run.arm == arm] for arm in dict.fromkeys(run.arm for run in runs)}
     files.write_text(study, _study(name, folder, seeds, kinds.pop()))
-    counts = ", ".join(f"{arm} {len(mine)}" for arm, mine in seeds.items())
-    renumbered = "" if all(run.seed in (None, run.number) for run in found) else f" {RENUMBERED}"
-    return f"{study}: {len(found)} runs ({counts}), copied to {folder}.{renumbered} Next: toolnoise run {study}"
+    counts = ", ".join(f"{arm} {len(numbers)}" for arm, numbers in seeds.items())
+    renumbered = "" if all(run.seed in (None, run.number) for run in runs) else f" {RENUMBERED}"
+    return f"{study}: {len(runs)} runs ({counts}), copied to {folder}.{renumbered} Next: toolnoise run {study}"
 
 
 def _in_files(pattern: str) -> Iterator[Found]:
@@ -128,17 +128,17 @@ def _in_table(path: str, columns: Columns) -> Iterator[Found]:
             yield Found(where, arm, seed, metrics=metrics)
         else:
             beside = Path(path).parent
-            mine = about.get(LABELS)
-            yield Found(where, arm, seed, str(beside / about[FILE]), str(beside / mine) if mine else "")
+            labels = about.get(LABELS)
+            yield Found(where, arm, seed, str(beside / about[FILE]), str(beside / labels) if labels else "")
 
 
-def _numbered(found: list[Found]) -> list[Found]:
+def _numbered(runs: list[Found]) -> list[Found]:
     """Runs with names that can be paths, and with the seed in the study that each gets.
 
     That is its own seed, or its place within its arm if no run has one, or the place of its seed among all seeds if one
     of these cannot be a study's.
     """
-    named = [run._replace(arm=_plain(run.arm)) for run in found]
+    named = [run._replace(arm=_plain(run.arm)) for run in runs]
     seeds = {run.seed for run in named}
     if None in seeds and len(seeds) > 1:
         odd = next(run for run in named if run.seed is None)
@@ -207,8 +207,8 @@ def _study(name: str, folder: Path, seeds: dict[str, list[int]], kind: str) -> s
     """The study file, with what a person would want to change in it explained."""
     models = {arm: {"adopted": str(folder / arm), "outcome": kind} for arm in seeds}
     blocks = [
-        {"models": [arm], "datasets": ["outcome"], "hardware": ["adopted"], "variants": ["algo_impl"], "seeds": mine}
-        for arm, mine in seeds.items()
+        {"models": [arm], "datasets": ["outcome"], "hardware": ["adopted"], "variants": ["algo_impl"], "seeds": each}
+        for arm, each in seeds.items()
     ]
     head = (
         f"# Runs that were there before this study, copied to {folder}: how they were made is not known here.\n"

@@ -34,29 +34,29 @@ def show(
 
 def pairs(cells: Sequence[Cell]) -> list[tuple[Cell, Cell]]:
     """The pairs that make sense, and of a large study the first of them."""
-    found: dict[str, list[tuple[Cell, Cell]]] = {name: [] for name in DIFFERENCES}
+    chosen: dict[str, list[tuple[Cell, Cell]]] = {name: [] for name in DIFFERENCES}
     groups: dict[tuple[str, ...], list[Cell]] = {}
     for cell in cells:
         for name in DIFFERENCES:
             groups.setdefault((name, *cell._replace(**{name: ""})), []).append(cell)
-    for (name, *_), mine in groups.items():
-        found[name] += itertools.combinations(mine, 2)
-    return list(itertools.chain(*found.values()))[:MOST]
+    for (name, *_), alike in groups.items():
+        chosen[name] += itertools.combinations(alike, 2)
+    return list(itertools.chain(*chosen.values()))[:MOST]
 
 
 def compared(cells: Sequence[Cell], logits: Mapping[Cell, str], data: Mapping[str, str]) -> Iterator[dict[str, object]]:
     """The verdict on each pair, from the cells' dumps and the files of their data sets; none on what cannot be read."""
     chosen = pairs(cells)
-    labels = {dataset: found for dataset, path in data.items() if (found := _labels(path)) is not None}
+    labels = {dataset: read for dataset, path in data.items() if (read := _labels(path)) is not None}
     answers = {
         cell: _answers(logits[cell], labels[cell.dataset], data[cell.dataset])
         for cell in dict.fromkeys(itertools.chain(*chosen))
         if cell in logits and cell.dataset in labels
     }
-    for one, other in chosen:
-        if answers.get(one) and answers.get(other):
-            found = comparison.compare_all([answers[one], answers[other]], labels[one.dataset])
-            yield {"a": list(one), "b": list(other), "text": compare.as_text(found)}
+    for first, other in chosen:
+        if answers.get(first) and answers.get(other):
+            verdict = comparison.compare_all([answers[first], answers[other]], labels[first.dataset])
+            yield {"a": list(first), "b": list(other), "text": compare.as_text(verdict)}
 
 
 def _labels(path: str) -> np.ndarray | None:

@@ -102,7 +102,7 @@ class Side(NamedTuple):
     contents: list[Hashable]
 
     @property
-    def own(self) -> np.ndarray:
+    def unit_of(self) -> np.ndarray:
         """The unit of each run, without regard to other arms."""
         return draws.merged(*draws.units(self.drawn), self.contents)
 
@@ -178,11 +178,11 @@ def _compare(a: Side, b: Side, assumption: Assumption) -> Comparison:
 
 
 def _arm(side: Side) -> Arm:
-    answers, own, units = side.answers, side.own, np.unique(side.own)
+    answers, unit_of, units = side.answers, side.unit_of, np.unique(side.unit_of)
     churn = pairwise_churn(answers.predicted)
-    scores = draws.unit_means(side.scores, own, units)
-    entropies = None if answers.entropies is None else draws.unit_means(answers.entropies, own, units)
-    variance = in_arm(_pair_means(_variances(side.scores), own, units), units)
+    scores = draws.unit_means(side.scores, unit_of, units)
+    entropies = None if answers.entropies is None else draws.unit_means(answers.entropies, unit_of, units)
+    variance = in_arm(_pair_means(_variances(side.scores), unit_of, units), units)
     step = 1 / side.right.shape[1]
     # Runs of a draw that are all equal bit by bit are equal for sure.
     step_of_draw = 0.0 if len(set(side.contents)) == len(units) else step
@@ -194,17 +194,17 @@ def _arm(side: Side) -> Arm:
         len(units),
         draws.shared(side.drawn) if len(units) == 1 else [],
         mean_t(scores, step).within(0, 1),
-        sd_chi2(side.scores, step) if len(units) == len(own) else pairs_of_units.root(variance),
+        sd_chi2(side.scores, step) if len(units) == len(unit_of) else pairs_of_units.root(variance),
         _sd_same_draw(side, step_of_draw),
         None if entropies is None else mean_t(entropies, np.nan).within(0, np.inf),
-        pairs_of_units.estimate(in_arm(_pair_means(churn, own, units), units)).within(0, 1),
-        mean_t(draws.same_unit_means(churn, own), step_of_draw).within(0, 1),
+        pairs_of_units.estimate(in_arm(_pair_means(churn, unit_of, units), units)).within(0, 1),
+        mean_t(draws.same_unit_means(churn, unit_of), step_of_draw).within(0, 1),
     )
 
 
 def _sd_same_draw(side: Side, step: float) -> Estimate:
     """The SD of runs of the same draw, from all draws that have several."""
-    of_draws = [side.scores[runs] for runs in draws.members(side.own) if len(runs) > 1]
+    of_draws = [side.scores[runs] for runs in draws.members(side.unit_of) if len(runs) > 1]
     freedom = sum(len(scores) - 1 for scores in of_draws)
     if not freedom:
         return UNDEFINED
@@ -221,8 +221,8 @@ def _unit_means(plan: Design, a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray,
     return draws.unit_means(a, plan.a, plan.units_a), draws.unit_means(b, plan.b, plan.units_b)
 
 
-def _pair_means(matrix: np.ndarray, own: np.ndarray, units: np.ndarray) -> np.ndarray:
-    return draws.pair_means(matrix, own, own, units, units)
+def _pair_means(matrix: np.ndarray, unit_of: np.ndarray, units: np.ndarray) -> np.ndarray:
+    return draws.pair_means(matrix, unit_of, unit_of, units, units)
 
 
 def _in_arms(plan: Design, a: np.ndarray, b: np.ndarray) -> tuple[Statistic, Statistic]:

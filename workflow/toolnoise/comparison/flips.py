@@ -24,6 +24,6 @@ def cross_churn(predicted_a: np.ndarray, predicted_b: np.ndarray) -> np.ndarray:
     return different / predicted_a.shape[1]
 
 
-def _together(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+def _together(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     # Integers below 2^53, so a matrix product counts exactly.
-    return one.astype(np.float64) @ other.T.astype(np.float64) / one.shape[1]
+    return a.astype(np.float64) @ b.T.astype(np.float64) / a.shape[1]

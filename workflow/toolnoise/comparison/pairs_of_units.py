@@ -56,19 +56,19 @@ def between_arms(matrix: np.ndarray, units_a: np.ndarray, units_b: np.ndarray) -
     return Statistic(float(value), units, in_a + 2 * in_b, kept, without - value, pairs)
 
 
-def estimate(found: Statistic) -> Estimate:
+def estimate(stat: Statistic) -> Estimate:
     """The value with the jackknife's interval; for several sets of units, with Satterthwaite's degrees of freedom.
 
     There is no interval if a value without a unit is undefined, or if all pairs of units agree: that may be luck.
     """
-    sets = [found.arms == arm for arm in np.unique(found.arms)]
-    squares = np.array([np.sum(found.kept[chosen] * found.changes[chosen] ** 2) for chosen in sets])
-    freedoms = np.array([found.kept[chosen].sum() for chosen in sets])
-    error = float(np.sqrt(np.maximum(squares.sum(), np.sum(found.pairs**2))))
+    sets = [stat.arms == arm for arm in np.unique(stat.arms)]
+    squares = np.array([np.sum(stat.kept[chosen] * stat.changes[chosen] ** 2) for chosen in sets])
+    freedoms = np.array([stat.kept[chosen].sum() for chosen in sets])
+    error = float(np.sqrt(np.maximum(squares.sum(), np.sum(stat.pairs**2))))
     if not ROUNDING < error < np.inf:
-        return Estimate(found.value, np.nan, np.nan)
+        return Estimate(stat.value, np.nan, np.nan)
     parts = squares if squares.sum() > ROUNDING**2 else np.ones(len(sets))
-    return t_interval(found.value, error, parts.sum() ** 2 / np.sum(parts**2 / freedoms))
+    return t_interval(stat.value, error, parts.sum() ** 2 / np.sum(parts**2 / freedoms))
 
 
 def difference(a: Statistic, b: Statistic) -> Estimate:
@@ -76,10 +76,10 @@ def difference(a: Statistic, b: Statistic) -> Estimate:
     return estimate(_less(b, a))
 
 
-def root(found: Statistic) -> Estimate:
+def root(stat: Statistic) -> Estimate:
     """The square root, with the interval of its logarithm: an SD from a variance."""
-    half = estimate(_logarithm(found, 0.5))
-    return Estimate(float(np.sqrt(found.value)), *np.exp(half[1:]).tolist())
+    half = estimate(_logarithm(stat, 0.5))
+    return Estimate(float(np.sqrt(stat.value)), *np.exp(half[1:]).tolist())
 
 
 def ratio(a: Statistic, b: Statistic, power: float = 1.0) -> Estimate:
@@ -91,12 +91,12 @@ def ratio(a: Statistic, b: Statistic, power: float = 1.0) -> Estimate:
         return Estimate(*np.exp(logarithm).tolist())
 
 
-def _logarithm(found: Statistic, power: float) -> Statistic:
+def _logarithm(stat: Statistic, power: float) -> Statistic:
     """The logarithm of a value to a power; without a unit, relative to the mean over units."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        value, without = (power * np.log(part) for part in (np.float64(found.value), found.value + found.changes))
-        return found._replace(
-            value=float(value), changes=without - without.mean(), pairs=power / np.float64(found.value) * found.pairs
+        value, without = (power * np.log(part) for part in (np.float64(stat.value), stat.value + stat.changes))
+        return stat._replace(
+            value=float(value), changes=without - without.mean(), pairs=power / np.float64(stat.value) * stat.pairs
         )
 
 
@@ -104,11 +104,11 @@ def _less(b: Statistic, a: Statistic) -> Statistic:
     """The difference of values of two arms; a unit of both is left out of both at once."""
     units, in_a, in_b = _together(a.units, b.units)
     changes, kept, pairs = np.zeros(len(units)), np.zeros(len(units)), np.zeros((len(units), len(units)))
-    for sign, found in ((1, b), (-1, a)):
-        place = np.searchsorted(units, found.units)
-        changes[place] += sign * found.changes
-        kept[place] = np.maximum(kept[place], found.kept)
-        pairs[np.ix_(place, place)] += sign * found.pairs
+    for sign, arm in ((1, b), (-1, a)):
+        place = np.searchsorted(units, arm.units)
+        changes[place] += sign * arm.changes
+        kept[place] = np.maximum(kept[place], arm.kept)
+        pairs[np.ix_(place, place)] += sign * arm.pairs
     return Statistic(b.value - a.value, units, in_a + 2 * in_b, kept, changes, pairs)
 
 

@@ -74,8 +74,8 @@ def partly_paired_difference(a: np.ndarray, b: np.ndarray, pairs: int, step: flo
     groups = [(parts_a[pairs:], kept_a[-1]), (parts_b[pairs:], kept_b[-1])]
     if pairs:
         groups.append((parts_b[:pairs] - parts_a[:pairs], _kept_of_pairs(a, b, shares_a, shares_b, weight, pairs)))
-    found = [(np.sum(parts**2) / kept, len(parts) * kept) for parts, kept in groups if len(parts)]
-    variances, freedoms = np.transpose(found)
+    terms = [(np.sum(parts**2) / kept, len(parts) * kept) for parts, kept in groups if len(parts)]
+    variances, freedoms = np.transpose(terms)
     difference, variance = float(mean_b - mean_a), float(variances.sum())
     if variance == 0:
         return equal_arms(difference, step / min(len(a), len(b)))

@@ -79,11 +79,11 @@ def read_labels(path: str) -> Labels:
             return Labels(path, classes, len(classes))
     elif not _is_array(path):
         return _labels_of_table(path, csv_columns.read(path, None))
-    found = _labelled(path)
-    if max(found.shape) != found.size:
-        raise BadInput(path, "", f"found shape {found.shape}", "one label per example")
+    array = _labelled(path)
+    if max(array.shape) != array.size:
+        raise BadInput(path, "", f"found shape {array.shape}", "one label per example")
     alone = not zipped(path) or len(arrays.npz_names(path)) == 1
-    return Labels(path, _classes(path, found.ravel(), "label"), found.size, alone=alone)
+    return Labels(path, _classes(path, array.ravel(), "label"), array.size, alone=alone)
 
 
 def _labels_of_table(path: str, table: csv_columns.Table) -> Labels:
@@ -94,14 +94,14 @@ def _labels_of_table(path: str, table: csv_columns.Table) -> Labels:
         values = values.ravel()
     else:
         rows, ids, _ = readings.layout(path, table)
-        own = readings.labels_in(path, table, rows)
-        alone = own is None
-        if own is None:
+        column = readings.labels_in(path, table, rows)
+        alone = column is None
+        if column is None:
             left = [name for name in table.names if readings.role_of(name) not in ("run", "example", "index", "aside")]
             if len(left) != 1:
                 raise BadInput(path, "", f"found the columns {', '.join(table.names)}", "labels in a column label")
-            own = left[0], readings.stacked(path, table, [table.names.index(left[0])])[rows[0], 0]
-        values = own[1]
+            column = left[0], readings.stacked(path, table, [table.names.index(left[0])])[rows[0], 0]
+        values = column[1]
     codes = None
     if values.dtype.kind == "U":
         names, values = np.unique(values, return_inverse=True)
@@ -112,15 +112,15 @@ def _labels_of_table(path: str, table: csv_columns.Table) -> Labels:
 def numbers(path: str) -> np.ndarray:
     """The numbers in a file of one column or row, [N], finite."""
     if _is_array(path) or zipped(path):
-        found = _labelled(path)
+        array = _labelled(path)
     else:
         table = csv_columns.read(path, None)
-        found = readings.stacked(path, table, range(len(table.columns)))
-        _require_array(path, found, 2)
-    if max(found.shape) != found.size:
-        raise BadInput(path, "", f"found shape {found.shape}", "one number per example")
-    _require_numbers(path, found)
-    return found.ravel()
+        array = readings.stacked(path, table, range(len(table.columns)))
+        _require_array(path, array, 2)
+    if max(array.shape) != array.size:
+        raise BadInput(path, "", f"found shape {array.shape}", "one number per example")
+    _require_numbers(path, array)
+    return array.ravel()
 
 
 def labels_of(path: str) -> Labels:
@@ -139,12 +139,12 @@ def labels_of(path: str) -> Labels:
         table = csv_columns.read(path, None)
         if any(readings.role_of(name) == "label" for name in table.names):
             return _labels_of_table(path, table)
-    found, _ = _reading(path, Labels("", None, None))
-    if found.what != "rights":
+    reading, _ = _reading(path, Labels("", None, None))
+    if reading.what != "rights":
         raise BadInput(
             "command line", "--labels", f"{path} has no labels, and is no dump of a study", "a file with the labels"
         )
-    return Labels(path, None, found.values.shape[1], found.ids, alone=False)
+    return Labels(path, None, reading.values.shape[1], reading.ids, alone=False)
 
 
 def read(path: str, labels: Labels) -> Answers:
@@ -154,14 +154,14 @@ def read(path: str, labels: Labels) -> Answers:
         name = "logits"
     else:
         (reading, name), missing, drawn = _reading(path, labels), 0, None
-    values, own, ids = reading.values, reading.labels, reading.ids
+    values, given, ids = reading.values, reading.labels, reading.ids
     if ids is not None and labels.ids is not None:
         order = readings.matching(ids, labels.ids)
         if order is None:
             raise BadInput(
                 path, "", f"found other examples than in {labels.source}", "the same, once each, by their ids"
             )
-        values, own, ids = values[:, order], None if own is None else own[order], labels.ids
+        values, given, ids = values[:, order], None if given is None else given[order], labels.ids
     about = {"missing": missing, "drawn": drawn, "ids": ids, "numbers": reading.runs}
     # A dump says itself what it has.
     said = (f"read {escaped(' '.join(reading.how.split()))}",) if reading.how else ()
@@ -170,8 +170,8 @@ def read(path: str, labels: Labels) -> Answers:
     if labels.classes is None:
         allowed = "--labels with a file of them: the first file has right and wrong answers alone"
         raise BadInput(path, "", f"found {reading.what}, and no labels", allowed)
-    if own is not None:
-        _require_labels_of_its_own(path, own, labels)
+    if given is not None:
+        _require_labels_of_its_own(path, given, labels)
     if reading.what == "scores":
         answers = _scored(path, name, values, labels)
         return answers._replace(notes=(*said, *answers.notes), **about)
@@ -200,21 +200,21 @@ def _reading(path: str, labels: Labels) -> tuple[Reading, str]:
     if not _is_array(path) and not zipped(path):
         table = csv_columns.read(path, labels.examples)
         return readings.of_table(readings.known_of(path, "", *known), table), ""
-    own = None
+    given = None
     if zipped(path):
-        found = arrays.read_npz(path)
-        beside = [array for name, array in found.items() if readings.role_of(name) == "label" and array.ndim == 1]
-        own = next((array for array in beside if array.dtype.kind in "biuf"), None)
-        runs = _runs_of(path, found)
+        named = arrays.read_npz(path)
+        beside = [array for name, array in named.items() if readings.role_of(name) == "label" and array.ndim == 1]
+        given = next((array for array in beside if array.dtype.kind in "biuf"), None)
+        runs = _runs_of(path, named)
         for array in runs.values():
             _require_array(path, array, 3)
             _require_numbers(path, array)
         name = next(iter(runs))
         about = readings.known_of(path, name, *known)
         if len(runs) > 1:
-            return readings.of_arrays(about, runs)._replace(labels=own), ""
+            return readings.of_arrays(about, runs)._replace(labels=given), ""
         values = runs[name]
-        return readings.of_array(about, values)._replace(labels=own), name
+        return readings.of_array(about, values)._replace(labels=given), name
     values = arrays.read_npy(path)
     _require_array(path, values, 3)
     _require_numbers(path, values)
@@ -234,9 +234,9 @@ def _scored(path: str, name: str, values: np.ndarray, labels: Labels) -> Answers
     return Answers(path, predictions(values), entropies, classes, bits=bits, notes=notes, scores=values)
 
 
-def require_same_classes(one: Answers, other: Answers) -> None:
+def require_same_classes(answers: Answers, other: Answers) -> None:
     """Refuse two files whose classes do not match."""
-    for known, asked in ((one, other), (other, one)):
+    for known, asked in ((answers, other), (other, answers)):
         if known.classes and asked.classes not in (None, known.classes):
             raise BadInput(asked.file, "", f"found {asked.classes} classes", f"the {known.classes} of {known.file}")
         if known.classes and not asked.rights and asked.predicted.max() >= known.classes:
@@ -282,40 +282,40 @@ def _is_array(path: str) -> bool:
 def _labelled(path: str) -> np.ndarray:
     """The array in an .npy, or in an .npz the only one or the one with the name of labels."""
     if zipped(path):
-        arrays_found = arrays.read_npz(path)
-        mine = [name for name in arrays_found if readings.role_of(name) == "label"] or list(arrays_found)
-        if len(mine) != 1:
-            raise BadInput(path, "", f"found {_shapes(arrays_found)}", "one array, or one named labels")
-        found = arrays_found[mine[0]]
+        named = arrays.read_npz(path)
+        names = [name for name in named if readings.role_of(name) == "label"] or list(named)
+        if len(names) != 1:
+            raise BadInput(path, "", f"found {_shapes(named)}", "one array, or one named labels")
+        array = named[names[0]]
     else:
-        found = arrays.read_npy(path)
-    _require_array(path, found, 2)
-    return found
+        array = arrays.read_npy(path)
+    _require_array(path, array, 2)
+    return array
 
 
-def _runs_of(path: str, found: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+def _runs_of(path: str, named: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The one array of an .npz that has predictions, or an array for each run."""
-    stack = [name for name in found if name in STACKS]
-    runs = {name: array for name, array in found.items() if readings.role_of(name) not in ("label", "example", "index")}
+    stack = [name for name in named if name in STACKS]
+    runs = {name: array for name, array in named.items() if readings.role_of(name) not in ("label", "example", "index")}
     if len(stack) == 1 or len(runs) == 1:
         name = (stack or list(runs))[0]
-        return {name: found[name]}
+        return {name: named[name]}
     shapes = {array.shape for array in runs.values()}
     if stack or len(shapes) != 1 or len(shapes.pop()) not in (1, 2):
         wanted = f"one array named {' or '.join(STACKS)}, or an array of one shape for each run"
-        raise BadInput(path, "", f"found {_shapes(found)}", wanted)
+        raise BadInput(path, "", f"found {_shapes(named)}", wanted)
     return runs
 
 
-def _shapes(found: dict[str, np.ndarray]) -> str:
-    return ", ".join(f"{name} of shape {array.shape}" for name, array in found.items()) or "no array"
+def _shapes(named: dict[str, np.ndarray]) -> str:
+    return ", ".join(f"{name} of shape {array.shape}" for name, array in named.items()) or "no array"
 
 
-def _require_array(path: str, found: np.ndarray, most: int) -> None:
-    if found.dtype.kind not in "biuf" or found.ndim not in range(1, most + 1):
-        raise BadInput(path, "", f"found {found.dtype} of shape {found.shape}", f"numbers in 1 to {most} dimensions")
-    if 0 in found.shape:
-        raise BadInput(path, "", f"found shape {found.shape}", "at least one run and one example")
+def _require_array(path: str, array: np.ndarray, most: int) -> None:
+    if array.dtype.kind not in "biuf" or array.ndim not in range(1, most + 1):
+        raise BadInput(path, "", f"found {array.dtype} of shape {array.shape}", f"numbers in 1 to {most} dimensions")
+    if 0 in array.shape:
+        raise BadInput(path, "", f"found shape {array.shape}", "at least one run and one example")
 
 
 def _require_numbers(path: str, values: np.ndarray) -> None:
@@ -342,8 +342,8 @@ def _coded(path: str, values: np.ndarray, labels: Labels, what: str) -> np.ndarr
     """Classes as numbers: those of the labels if they are texts."""
     texts = values.dtype.kind == "U"
     if texts != (labels.codes is not None):
-        found = repr(readings.a_text(values)) if texts else values.flat[0]
-        kinds = f"found the {what} {found}, and {'numbers' if texts else 'texts'} as labels in {labels.source}"
+        value = repr(readings.a_text(values)) if texts else values.flat[0]
+        kinds = f"found the {what} {value}, and {'numbers' if texts else 'texts'} as labels in {labels.source}"
         raise BadInput(path, "", kinds, "texts in both, or numbers")
     if not texts:
         return _classes(path, values, what)
@@ -352,10 +352,10 @@ def _coded(path: str, values: np.ndarray, labels: Labels, what: str) -> np.ndarr
     return np.array(codes, np.int64)[places].reshape(values.shape)
 
 
-def _require_labels_of_its_own(path: str, own: np.ndarray, labels: Labels) -> None:
+def _require_labels_of_its_own(path: str, given: np.ndarray, labels: Labels) -> None:
     """Refuse a file whose own labels are not those of the examples."""
-    found = _coded(path, own, labels, "label")
-    if found.shape != labels.classes.shape or (found != labels.classes).any():
+    codes = _coded(path, given, labels, "label")
+    if codes.shape != labels.classes.shape or (codes != labels.classes).any():
         raise BadInput(
             path, "", f"found other labels in it than in {labels.source}", "the same labels, in the same order"
         )
@@ -375,11 +375,11 @@ def _require_labels_among(path: str, predicted: np.ndarray, labels: Labels) -> N
     if not (apart or moved):
         return
     if labels.codes is None:
-        found = f"found classes {seen[0]} to {seen[-1]} for labels {truth[0]} to {truth[-1]} of {labels.source}"
+        what = f"found classes {seen[0]} to {seen[-1]} for labels {truth[0]} to {truth[-1]} of {labels.source}"
     else:
         names = {code: name for name, code in labels.codes.items()}
-        found = f"found classes such as {names[seen[0]][:40]!r} for labels such as {names[truth[0]][:40]!r}"
-    raise BadInput(path, "", found, "classes counted from the same number" if moved else "classes that are labels")
+        what = f"found classes such as {names[seen[0]][:40]!r} for labels such as {names[truth[0]][:40]!r}"
+    raise BadInput(path, "", what, "classes counted from the same number" if moved else "classes that are labels")
 
 
 def _require_labels(source: str, labels: np.ndarray, classes: int, path: str) -> None:
@@ -393,10 +393,10 @@ def _require_labels(source: str, labels: np.ndarray, classes: int, path: str) ->
 def _kind(path: str, name: str, values: np.ndarray) -> Kind:
     """The kind of the scores of all runs, which the name of their array must not contradict."""
     kinds = {kind(run) for run in values}
-    found: Kind = kinds.pop() if len(kinds) == 1 else "neither"
-    if (name == "logits" and found == "probabilities") or (name == "probabilities" and found != "probabilities"):
-        raise BadInput(path, name, f"found {found.replace('neither', 'scores whose sums are not 1')}", name)
-    return found
+    of_all: Kind = kinds.pop() if len(kinds) == 1 else "neither"
+    if (name == "logits" and of_all == "probabilities") or (name == "probabilities" and of_all != "probabilities"):
+        raise BadInput(path, name, f"found {of_all.replace('neither', 'scores whose sums are not 1')}", name)
+    return of_all
 
 
 def _entropies(values: np.ndarray, labels: np.ndarray, scores: Kind) -> tuple[np.ndarray | None, tuple[str, ...]]:
@@ -406,7 +406,7 @@ def _entropies(values: np.ndarray, labels: np.ndarray, scores: Kind) -> tuple[np
     if scores == "logits":
         return np.concatenate([cross_entropies(run[np.newaxis], labels) for run in values]), ()
     with np.errstate(divide="ignore"):
-        found = np.array([cross_entropies(np.log(run[np.newaxis].astype(float)), labels)[0] for run in values])
-    if not np.isfinite(found).all():
+        entropies = np.array([cross_entropies(np.log(run[np.newaxis].astype(float)), labels)[0] for run in values])
+    if not np.isfinite(entropies).all():
         return None, ("no cross-entropy, since the probability of a label is exactly 0",)
-    return found, ("cross-entropy of probabilities as they are, not of their softmax",)
+    return entropies, ("cross-entropy of probabilities as they are, not of their softmax",)

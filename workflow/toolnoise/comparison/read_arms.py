@@ -80,14 +80,14 @@ def read(given: Sequence[str], labels: Labels) -> Answers:
     )
 
 
-def _require_same_question(one: Answers, other: Answers) -> None:
+def _require_same_question(arm: Answers, other: Answers) -> None:
     """Refuse runs that choose among other classes, or whose examples have other names."""
-    prediction_files.require_same_classes(one, other)
-    if one.ids is not None and other.ids is not None:
-        order = readings.matching(other.ids, one.ids)
+    prediction_files.require_same_classes(arm, other)
+    if arm.ids is not None and other.ids is not None:
+        order = readings.matching(other.ids, arm.ids)
         if order is None or (order != np.arange(len(order))).any():
             allowed = "the same order, or --labels with a column of the examples, or a column of labels in each file"
-            raise BadInput(other.file, "", f"found other examples than in {one.file}, or in another order", allowed)
+            raise BadInput(other.file, "", f"found other examples than in {arm.file}, or in another order", allowed)
 
 
 def right_or_wrong(arms: Sequence[Answers], labels: Labels) -> tuple[Sequence[Answers], np.ndarray]:
@@ -113,8 +113,8 @@ def require_comparable(arms: Sequence[Answers], paired: bool, same_start: bool) 
         raise BadInput("command line", "ARMS", f"found {len(arms)} arms", f"at most {len(NAMES)}")
     counts = [len(arm.predicted) for arm in arms]
     if len(arms) > 2 and max(counts) == 1:
-        found = f"found {len(arms)} methods of one run each"
-        raise BadInput("command line", "ARMS", found, "quote the pattern: 'a/*.npy', or --arm a/*.npy --arm b/*.npy")
+        what = f"found {len(arms)} methods of one run each"
+        raise BadInput("command line", "ARMS", what, "quote the pattern: 'a/*.npy', or --arm a/*.npy --arm b/*.npy")
     if paired and same_start:
         raise BadInput("command line", "--paired", "found --same-start, too", "one of them")
     known = next((arm.file for arm in arms if arm.drawn is not None), None)
@@ -126,10 +126,10 @@ def require_comparable(arms: Sequence[Answers], paired: bool, same_start: bool) 
     numbered = [arm for arm in arms if arm.numbers]
     for arm in numbered if paired else ():
         if arm.numbers != numbered[0].numbers:
-            found = (
+            what = (
                 f"found runs {_shown(numbered[0].numbers)} in {numbered[0].file}, {_shown(arm.numbers)} in {arm.file}"
             )
-            raise BadInput("command line", "--paired", found, "the same runs in each arm")
+            raise BadInput("command line", "--paired", what, "the same runs in each arm")
 
 
 def _shown(numbers: Sequence[int]) -> str:

@@ -125,16 +125,16 @@ class Known(NamedTuple):
         """The number of different labels; 0 without labels."""
         return 0 if self.labels is None else len(np.unique(self.labels))
 
-    def refuse(self, found: str, allowed: str) -> NoReturn:
+    def refuse(self, what: str, allowed: str) -> NoReturn:
         """Refuse the file."""
-        raise BadInput(self.path, "", found, allowed)
+        raise BadInput(self.path, "", what, allowed)
 
-    def require_examples(self, examples: int, found: str) -> None:
+    def require_examples(self, examples: int, what: str) -> None:
         """Refuse another number of examples than there are labels."""
         n = self.examples
         if n not in (None, examples):
             allowed = f"{n} or run x {n} classes, or {n} x class or run x {n} x class scores"
-            self.refuse(f"found {found} for the {n} labels of {self.source}", allowed)
+            self.refuse(f"found {what} for the {n} labels of {self.source}", allowed)
 
 
 def known_of(path: str, name: str, labels: np.ndarray | None, examples: int | None, source: str) -> Known:
@@ -166,7 +166,7 @@ def _words(name: str) -> list[str]:
 
 
 def _role_of_words(words: Sequence[str]) -> str:
-    return next((role for role, mine in WORDS.items() if not mine.isdisjoint(words)), "")
+    return next((role for role, of_role in WORDS.items() if not of_role.isdisjoint(words)), "")
 
 
 def of_array(known: Known, values: np.ndarray, called: str = "") -> Reading:
@@ -216,8 +216,8 @@ def _scores(known: Known, values: np.ndarray, called: str) -> Reading:
     """Scores of each run, [S, N, C]."""
     runs, examples, classes = values.shape
     if known.role == "correct" or values.dtype.kind not in "iuf":
-        found = f"found {_count(classes, 'value')} of {values.dtype} for each example and run"
-        known.refuse(found, "a class, or right or wrong; or scores, which are numbers")
+        what = f"found {_count(classes, 'value')} of {values.dtype} for each example and run"
+        known.refuse(what, "a class, or right or wrong; or scores, which are numbers")
     return Reading(values, "scores", f"{called} as {_count(runs, 'run')} of {examples} x {classes} scores")
 
 
@@ -242,9 +242,9 @@ def _are_rights(known: Known, values: np.ndarray) -> bool:
     named = known.role == "pred"
     both = binary and values.any() and not values.all()
     if (boolean and not (named and known.classes < 3)) or (both and not named and known.classes > 2):
-        found = "True and False" if boolean else "0 and 1"
+        what = "True and False" if boolean else "0 and 1"
         known.refuse(
-            f"found only {found}, with labels of {_count(known.classes, 'class', 'es')}: right and wrong, or classes",
+            f"found only {what}, with labels of {_count(known.classes, 'class', 'es')}: right and wrong, or classes",
             "name it correct (correct_0, ...; a_correct.npy), or pred if it has predicted classes",
         )
     return False
@@ -289,28 +289,28 @@ def of_table(known: Known, table: Table) -> Reading:
         for place, (name, of) in enumerate(zip(table.names, roles, strict=True))
         if place not in places and of not in ("run", "example", "index", "label")
     ]
-    found = _of_columns(known, role, names, values, table)
-    known.require_examples(found.values.shape[1], f"{_count(found.values.shape[1], 'example')}")
-    return found._replace(how=found.how + (f"; not read: {_short(rest)}" if rest else ""))
+    reading = _of_columns(known, role, names, values, table)
+    known.require_examples(reading.values.shape[1], f"{_count(reading.values.shape[1], 'example')}")
+    return reading._replace(how=reading.how + (f"; not read: {_short(rest)}" if rest else ""))
 
 
 def _content(known: Known, names: Sequence[str], roles: Sequence[str]) -> tuple[str, list[int]]:
     """The columns that have predictions, by place, and their role."""
     for role in ("pred", "pred by run", "correct", "correct by run", " by run", "score", "score by run"):
-        places = [place for place, one in enumerate(roles) if one == role]
+        places = [place for place, each in enumerate(roles) if each == role]
         if not places:
             continue
-        mine = _short([names[place] for place in places])
+        shown = _short([names[place] for place in places])
         if role in ("pred", "correct") and len(places) > 1:
             known.refuse(
-                f"found {_count(len(places), 'column')} of predictions: {mine}", "one of them, or a column a run"
+                f"found {_count(len(places), 'column')} of predictions: {shown}", "one of them, or a column a run"
             )
         if role == "score by run":
             known.refuse(
-                f"found one score of each run: {mine}", "predicted classes, or a column a class in a file a run"
+                f"found one score of each run: {shown}", "predicted classes, or a column a class in a file a run"
             )
         return role, places
-    places = [place for place, one in enumerate(roles) if one in LEFT]
+    places = [place for place, each in enumerate(roles) if each in LEFT]
     if not places:
         known.refuse(f"found no predictions among the columns {_short(names)}", NAMES)
     return "number" if all(roles[place] == "number" for place in places) else "other", places
@@ -327,17 +327,17 @@ def _of_columns(known: Known, role: str, names: list[str], values: np.ndarray, t
     rows, ids, runs = layout(known.path, table)
     called = _listed("column", names) + (f" by {' and '.join(runs_in)}" if runs_in else "")
     if columns == 1 and role != "score":
-        found = _answers(known, values[rows][..., 0], called)
+        reading = _answers(known, values[rows][..., 0], called)
     elif role == "score" or (role in (*LEFT, "pred by run") and (known.role == "score" or not is_whole(values))):
-        found = _scores(known, values[:, _class_order(known, role, names)][rows], called)
+        reading = _scores(known, values[:, _class_order(known, role, names)][rows], called)
     elif runs_in:
-        found = f"found {_listed('column', names)} of whole numbers beside {runs_in[0]}: scores, or more runs"
-        known.refuse(found, "one column pred, or columns score_0, score_1, ...")
+        what = f"found {_listed('column', names)} of whole numbers beside {runs_in[0]}: scores, or more runs"
+        known.refuse(what, "one column pred, or columns score_0, score_1, ...")
     else:
-        found, runs = _a_column_a_run(known, role, names, values[rows[0]], called)
-    own = labels_in(known.path, table, rows)
-    how = f"{found.how}; labels: the column {own[0]}" if own else found.how
-    return found._replace(how=how, ids=ids, labels=own[1] if own else None, runs=runs)
+        reading, runs = _a_column_a_run(known, role, names, values[rows[0]], called)
+    given = labels_in(known.path, table, rows)
+    how = f"{reading.how}; labels: the column {given[0]}" if given else reading.how
+    return reading._replace(how=how, ids=ids, labels=given[1] if given else None, runs=runs)
 
 
 def _a_column_a_run(
@@ -373,8 +373,8 @@ def _class_order(known: Known, role: str, names: Sequence[str]) -> list[int]:
 
 def _numbers(names: Sequence[str]) -> list[int] | None:
     """The last number in each name, if each has another."""
-    found = [re.findall("[0-9]+", name)[-1:] for name in names]
-    numbers = [int(one[0][:18]) for one in found if one]
+    digits = [re.findall("[0-9]+", name)[-1:] for name in names]
+    numbers = [int(last[0][:18]) for last in digits if last]
     return numbers if len(set(numbers)) == len(names) else None
 
 
@@ -408,13 +408,13 @@ def stacked(path: str, table: Table, places: Sequence[int]) -> np.ndarray:
         gaps = column == "" if texts else ~np.isfinite(column)
         if gaps.any():
             line = int(gaps.argmax())
-            found, wanted = ("nothing", "a value") if texts else (column[line], "finite numbers")
-            raise BadInput(path, f"row {line + 1}, column {name}", f"found {found}", wanted)
+            what, wanted = ("nothing", "a value") if texts else (column[line], "finite numbers")
+            raise BadInput(path, f"row {line + 1}, column {name}", f"found {what}", wanted)
     texts = [column.dtype.kind == "U" for column in columns]
     if any(texts) and not all(texts):
         text, other = texts.index(True), names[texts.index(False)]
-        found = f"found {a_text(columns[text])!r} in column {names[text]}, and numbers in column {other}"
-        raise BadInput(path, "", found, "name the column of predictions pred")
+        what = f"found {a_text(columns[text])!r} in column {names[text]}, and numbers in column {other}"
+        raise BadInput(path, "", what, "name the column of predictions pred")
     return np.stack(columns, axis=1)
 
 
@@ -432,12 +432,12 @@ def layout(path: str, table: Table) -> tuple[np.ndarray, np.ndarray | None, list
         keys = np.array(
             ["/".join(key) for key in zip(*(_keys(_column(path, table, name)) for name in names), strict=True)]
         )
-        found, run, counts = np.unique(keys, return_inverse=True, return_counts=True)
+        distinct, run, counts = np.unique(keys, return_inverse=True, return_counts=True)
         if len(set(counts)) > 1:
             few, many = counts.argmin(), counts.argmax()
-            said = f"{counts[few]} examples in run {found[few]}, {counts[many]} in run {found[many]}"
+            said = f"{counts[few]} examples in run {distinct[few]}, {counts[many]} in run {distinct[many]}"
             raise BadInput(path, names[0], said, "the same examples in each run")
-        order, numbers = _by_number(found.tolist()), _numbers(found.tolist())
+        order, numbers = _by_number(distinct.tolist()), _numbers(distinct.tolist())
         run, numbers = np.argsort(order)[run], numbers and sorted(numbers)
     rows = np.argsort(run, kind="stable").reshape(run.max() + 1, -1)
     for name in (*_named(table, "example"), *_named(table, "index")):
@@ -450,9 +450,9 @@ def layout(path: str, table: Table) -> tuple[np.ndarray, np.ndarray | None, list
         elif placed is not None:
             return placed, ids[placed[0]], numbers
         elif name == _named(table, "example")[-1]:
-            found = "differs between runs, or repeats within one"
+            what = "differs between runs, or repeats within one"
             wanted = "the same examples in each run" if names else "each example once, or a column run or seed"
-            raise BadInput(path, name, found, wanted)
+            raise BadInput(path, name, what, wanted)
     return rows, None, numbers
 
 
@@ -480,11 +480,11 @@ def labels_in(path: str, table: Table, rows: np.ndarray) -> tuple[str, np.ndarra
 
 def matching(ids: np.ndarray, wanted: np.ndarray) -> np.ndarray | None:
     """The order in which examples are the wanted ones; None if they are not the same."""
-    mine, theirs = np.array(_keys(ids)), np.array(_keys(wanted))
+    keys, theirs = np.array(_keys(ids)), np.array(_keys(wanted))
     if _are_places(ids) and _are_places(wanted) and len(ids) == len(wanted):
         return np.arange(len(ids))
-    order, other = np.argsort(mine), np.argsort(theirs)
-    if not np.array_equal(mine[order], theirs[other]):
+    order, other = np.argsort(keys), np.argsort(theirs)
+    if not np.array_equal(keys[order], theirs[other]):
         return None
     return order[np.argsort(other)]
 

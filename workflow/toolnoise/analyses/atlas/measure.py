@@ -40,46 +40,46 @@ def measure(
     """
     if len(logits) != len(cells):
         raise BadInput("command line", "--logits", f"found {len(logits)}", f"{len(cells)}, one for each cell")
-    found: dict[str, dict[Draw, tuple[np.ndarray, Run]]] = {}
+    toolings: dict[str, dict[Draw, tuple[np.ndarray, Run]]] = {}
     left = list(records)
     planned: set[Draw] = set()
     for (hardware, variant), path in zip(cells, logits, strict=True):
-        dump, own = stacks.read_predictions(path, Path(path).with_suffix(".json")), found.setdefault(hardware, {})
-        mine, left = left[: len(dump.seeds)], left[len(dump.seeds) :]
-        if len(mine) < len(dump.seeds):
+        dump, draws = stacks.read_predictions(path, Path(path).with_suffix(".json")), toolings.setdefault(hardware, {})
+        paths, left = left[: len(dump.seeds)], left[len(dump.seeds) :]
+        if len(paths) < len(dump.seeds):
             raise BadInput("command line", "--records", f"found {len(records)}", f"one for each run of {path}, too")
-        for place, (seed, record) in enumerate(zip(dump.seeds, mine, strict=True)):
+        for place, (seed, record) in enumerate(zip(dump.seeds, paths, strict=True)):
             draw = (variant, 1 if variant == CONTROL else seed)
             planned.add(draw)
-            if dump.finished[place] and draw not in own:
-                own[draw] = np.array(dump.logits[place]), runs.read(record)
+            if dump.finished[place] and draw not in draws:
+                draws[draw] = np.array(dump.logits[place]), runs.read(record)
     if left:
         raise BadInput("command line", "--records", f"found {len(records)}", f"{len(records) - len(left)}")
-    shared = [draw for draw in sorted(planned) if all(draw in own for own in found.values())]
+    shared = [draw for draw in sorted(planned) if all(draw in draws for draws in toolings.values())]
     if not shared:
         raise BadInput(out, "", "no draw has finished on every tooling", "one draw or more")
     missing = len(planned) - len(shared)
-    parts = [_part(own[shared[0]][1]) for own in found.values()]
-    stack = [[own[draw] for draw in shared] for own in found.values()]
-    values = _alike([[scores for scores, _ in own] for own in stack], stack)
-    vectors = _alike([[run.trained_vector() for _, run in own] for own in stack], stack)
-    digests = np.array([[_digest(*one) for one in own] for own in stack])
-    histories = _alike([[_of_epochs(run) for _, run in own] for own in stack], stack)
-    units = np.array([unit(own) for own in vectors])
+    parts = [_part(draws[shared[0]][1]) for draws in toolings.values()]
+    stack = [[draws[draw] for draw in shared] for draws in toolings.values()]
+    values = _alike([[scores for scores, _ in drawn] for drawn in stack], stack)
+    vectors = _alike([[run.trained_vector() for _, run in drawn] for drawn in stack], stack)
+    digests = np.array([[_digest(*pair) for pair in drawn] for drawn in stack])
+    histories = _alike([[_of_epochs(run) for _, run in drawn] for drawn in stack], stack)
+    units = np.array([unit(block) for block in vectors])
     measured = {
-        "churn": atlas.distances(pairwise_churn, np.array([predictions(own) for own in values]), 1),
+        "churn": atlas.distances(pairwise_churn, np.array([predictions(block) for block in values]), 1),
         "l2_unit": atlas.distances(pairwise_l2, units, 2),
         "logits_relative_difference": atlas.distances(atlas.relative, values, 2),
     }
     alike, first = atlas.equal(digests), atlas.partings(histories)
-    task, names = (model, dataset), list(found)
+    task, names = (model, dataset), list(toolings)
     metric_files.write(
         out,
         ATLAS,
         [
-            (*task, names[one], names[other], metric, group, *estimate, count, missing)
-            for one, other in combinations(range(len(names)), 2)
-            for (metric, group, estimate), count in atlas.pair(measured, alike, first, one, other)
+            (*task, names[tooling], names[other], metric, group, *estimate, count, missing)
+            for tooling, other in combinations(range(len(names)), 2)
+            for (metric, group, estimate), count in atlas.pair(measured, alike, first, tooling, other)
         ],
     )
     metric_files.write(
@@ -90,7 +90,7 @@ def measure(
             for factor, metric, pairs, estimate in atlas.factors(parts, measured, alike)
         ],
     )
-    spec = [own[shared[0]][1].record["spec"]["hardware"] for own in found.values()]
+    spec = [draws[shared[0]][1].record["spec"]["hardware"] for draws in toolings.values()]
     metric_files.write(
         out_toolings,
         ATLAS_TOOLINGS,
@@ -104,11 +104,11 @@ def measure(
 def _alike(parts: list[list[np.ndarray]], stack: list[list[tuple[np.ndarray, Run]]]) -> np.ndarray:
     """What was read of each run, tooling x draw, as one array; runs of one task have it in one shape."""
     first = parts[0][0].shape
-    for own, of_runs in zip(parts, stack, strict=True):
-        for part, (_, run) in zip(own, of_runs, strict=True):
+    for row, of_runs in zip(parts, stack, strict=True):
+        for part, (_, run) in zip(row, of_runs, strict=True):
             if part.shape != first:
-                found = f"found logits, weights or epochs of shape {part.shape}"
-                raise BadInput(run.folder, "", found, f"{first}, as those of {stack[0][0][1].folder}")
+                what = f"found logits, weights or epochs of shape {part.shape}"
+                raise BadInput(run.folder, "", what, f"{first}, as those of {stack[0][0][1].folder}")
     return np.array(parts)
 
 

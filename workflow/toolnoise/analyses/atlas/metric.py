@@ -50,7 +50,7 @@ class Distances(NamedTuple):
 def distances(of: Callable[[np.ndarray], np.ndarray], values: np.ndarray, power: int) -> Distances:
     """Distances of values [T, D, ...] by a function that gives the distance between every two of the first axis."""
     return Distances(
-        np.stack([of(values[:, draw]) for draw in range(values.shape[1])]), np.stack([of(own) for own in values]), power
+        np.stack([of(values[:, draw]) for draw in range(values.shape[1])]), np.stack([of(row) for row in values]), power
     )
 
 
@@ -58,39 +58,39 @@ def relative(logits: np.ndarray) -> np.ndarray:
     """The mean over examples of the distance between logits of every two runs [S, N, C], relative to their lengths."""
     values = logits.astype(np.float64)
     lengths = np.square(values).sum(axis=2)
-    found = np.zeros((len(values), len(values)))
-    for run, one in enumerate(values):
-        apart = np.linalg.norm(values[run + 1 :] - one, axis=2)
+    matrix = np.zeros((len(values), len(values)))
+    for run, scores in enumerate(values):
+        apart = np.linalg.norm(values[run + 1 :] - scores, axis=2)
         both = np.sqrt((lengths[run + 1 :] + lengths[run]) / 2)
-        found[run, run + 1 :] = np.divide(apart, both, out=np.zeros_like(apart), where=both > 0).mean(axis=1)
-    return found + found.T
+        matrix[run, run + 1 :] = np.divide(apart, both, out=np.zeros_like(apart), where=both > 0).mean(axis=1)
+    return matrix + matrix.T
 
 
 def equal(digests: np.ndarray) -> np.ndarray:
     """Which toolings have equal bits in each draw, [D, T, T], from digests of runs [T, D]."""
-    return np.stack([own[:, np.newaxis] == own for own in digests.T])
+    return np.stack([draw[:, np.newaxis] == draw for draw in digests.T])
 
 
 def partings(histories: np.ndarray) -> np.ndarray:
     """The first epoch after which weights differ, [D, T, T]; NaN if they never do; from digests [T, D, E]."""
     toolings, draws = histories.shape[:2]
-    found = np.full((draws, toolings, toolings), np.nan)
-    for one in range(toolings):
-        for other in range(one):
-            first = first_epochs(histories[one].T, histories[other].T)
-            found[:, one, other] = found[:, other, one] = first
-    return found
+    epochs = np.full((draws, toolings, toolings), np.nan)
+    for tooling in range(toolings):
+        for other in range(tooling):
+            first = first_epochs(histories[tooling].T, histories[other].T)
+            epochs[:, tooling, other] = epochs[:, other, tooling] = first
+    return epochs
 
 
 def pair(
-    measured: dict[str, Distances], alike: np.ndarray, first: np.ndarray, one: int, other: int
+    measured: dict[str, Distances], alike: np.ndarray, first: np.ndarray, tooling: int, other: int
 ) -> list[tuple[Row, int]]:
     """The rows of two toolings, each with the number of its draws."""
-    both, apart = alike[:, one, other], first[:, one, other]
+    both, apart = alike[:, tooling, other], first[:, tooling, other]
     parted, count = apart[~np.isnan(apart)], len(both)
     rows = [
-        ((metric, "all", _over(found.toolings[:, one, other], both.all()).within(0, np.inf)), count)
-        for metric, found in measured.items()
+        ((metric, "all", _over(gaps.toolings[:, tooling, other], both.all()).within(0, np.inf)), count)
+        for metric, gaps in measured.items()
     ]
     rows.append((("bit_equal", "all", wilson(int(both.sum()), count)), count))
     rows.append((("first_epoch", "all", mean_t(parted).within(1, np.inf)), len(parted)))
@@ -104,26 +104,26 @@ def factors(
     draws, everything = len(alike), np.triu(np.ones(alike.shape[1:], bool), 1)
     chosen = {factor: np.broadcast_to(everything & differs_only(parts, factor), alike.shape) for factor in FACTORS}
     chosen |= {ANY: np.broadcast_to(everything, alike.shape), DIFFERENT: everything & ~alike}
-    for metric, found in measured.items():
-        seeds = _of_seeds(found.draws)
-        for factor, some in chosen.items():
-            if not some.any():
+    for metric, gaps in measured.items():
+        seeds = _of_seeds(gaps.draws)
+        for factor, picked in chosen.items():
+            if not picked.any():
                 continue
-            pairs = int(some.any(axis=0).sum())
-            sums, counts = (np.where(some, found.toolings, 0).sum(axis=(1, 2)), some.sum(axis=(1, 2)))
+            pairs = int(picked.any(axis=0).sum())
+            sums, counts = (np.where(picked, gaps.toolings, 0).sum(axis=(1, 2)), picked.sum(axis=(1, 2)))
             means = np.divide(sums, counts, out=np.full(draws, np.nan), where=counts > 0)
             means = means[counts > 0]
             yield factor, metric, pairs, _over(means, not sums.any()).within(0, np.inf)
             yield factor, f"{metric}_to_seeds", pairs, ratio(_of_pairs(sums, counts), seeds)
         yield SEED, metric, len(parts), Estimate(seeds.value, np.nan, np.nan)
-        for factor, (shares, chance) in explained(parts, found.toolings**found.power).items():
+        for factor, (shares, chance) in explained(parts, gaps.toolings**gaps.power).items():
             pairs = int(chosen[factor][0].sum())
             yield factor, f"{metric}_explained", pairs, mean_t(shares).within(0, 1)
             yield factor, f"{metric}_explained_by_chance", pairs, Estimate(chance, np.nan, np.nan)
-    for factor, some in chosen.items():
-        if factor != DIFFERENT and some.any():
-            shares = np.array([alike[draw][some[draw]].mean() for draw in range(draws)])
-            yield factor, "bit_equal", int(some[0].sum()), mean_t(shares).within(0, 1)
+    for factor, picked in chosen.items():
+        if factor != DIFFERENT and picked.any():
+            shares = np.array([alike[draw][picked[draw]].mean() for draw in range(draws)])
+            yield factor, "bit_equal", int(picked[0].sum()), mean_t(shares).within(0, 1)
 
 
 def differs_only(parts: Sequence[Part], factor: str) -> np.ndarray:
@@ -131,7 +131,7 @@ def differs_only(parts: Sequence[Part], factor: str) -> np.ndarray:
 
     Two frameworks never have a version in common, nor all kernels: they may differ in these, too.
     """
-    differ = np.array([[[a != b for a, b in zip(one, other, strict=True)] for other in parts] for one in parts])
+    differ = np.array([[[a != b for a, b in zip(part, other, strict=True)] for other in parts] for part in parts])
     free = ("framework", "version", "kernels") if factor == "framework" else (factor,)
     rest = [place for place, name in enumerate(Part._fields) if name not in free]
     return differ[..., Part._fields.index(factor)] & ~differ[..., rest].any(axis=-1)
@@ -147,11 +147,11 @@ def explained(parts: Sequence[Part], squares: np.ndarray) -> dict[str, tuple[np.
     centre = np.eye(count) - 1 / count
     scatter = -0.5 * centre @ squares @ centre
     totals = np.trace(scatter, axis1=1, axis2=2)
-    design, before, found = np.ones((count, 1)), 1, {}
+    design, before, by_factor = np.ones((count, 1)), 1, {}
     kept = np.full((count, count), 1 / count)
     for factor in FACTORS:
         labels = [(part.framework, getattr(part, factor)) for part in parts]
-        columns = [[float(label == one) for one in dict.fromkeys(labels)] for label in labels]
+        columns = [[float(label == kind) for kind in dict.fromkeys(labels)] for label in labels]
         design = np.hstack([design, np.array(columns)])
         basis, sizes, _ = np.linalg.svd(design, full_matrices=False)
         basis = basis[:, sizes > 1e-9 * sizes[0]]
@@ -159,15 +159,15 @@ def explained(parts: Sequence[Part], squares: np.ndarray) -> dict[str, tuple[np.
         if rank > before:
             of_factor = np.einsum("ij,dji->d", onto - kept, scatter)
             shares = np.divide(of_factor, totals, out=np.zeros(len(totals)), where=totals > 0)
-            found[factor] = shares, (rank - before) / (count - 1)
+            by_factor[factor] = shares, (rank - before) / (count - 1)
         kept, before = onto, rank
-    return found
+    return by_factor
 
 
 def _over(values: np.ndarray, bit_equal: bool) -> Estimate:
-    found = mean_t(values)
+    mean = mean_t(values)
     # Equal values of runs that differ are luck: an interval without a width would claim too much.
-    return Estimate(found.value, np.nan, np.nan) if found.low == found.high and not bit_equal else found
+    return Estimate(mean.value, np.nan, np.nan) if mean.low == mean.high and not bit_equal else mean
 
 
 def _of_seeds(within: np.ndarray) -> Arm:

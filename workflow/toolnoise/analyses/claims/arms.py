@@ -53,14 +53,14 @@ def of_study(measure: str, tables: Tables) -> Arms:
 def _by_the_papers_names(arms: Arms) -> Arms:
     """The same arms, with the authors' own ALGO as `algo` where a task has no other."""
     named = {(subject, subject._replace(variant=of_paper(subject.variant))): arm for subject, arm in arms.items()}
-    return {own if named_so != own and named_so in arms else named_so: arm for (own, named_so), arm in named.items()}
+    return {key if named_so != key and named_so in arms else named_so: arm for (key, named_so), arm in named.items()}
 
 
 def of_published(measure: str, numbers: Sequence[Number]) -> Arms:
     """The arms of a measure among published numbers; the same subject in several items is a mistake of the claim."""
-    mine = {_subject(number): number for number in numbers if number.metric == measure}
+    chosen = {_subject(number): number for number in numbers if number.metric == measure}
     sds = {_subject(number): number for number in numbers if number.metric == f"{measure.removesuffix('_mean')}_sd"}
-    return {subject: _published(number, sds.get(subject)) for subject, number in mine.items()}
+    return {subject: _published(number, sds.get(subject)) for subject, number in chosen.items()}
 
 
 def sizes_by_null(metric: str, stability: pd.DataFrame | None) -> dict[Subject, float]:
@@ -94,11 +94,11 @@ def _of_runs(metric: str, statistic: str, runs: pd.DataFrame | None) -> Iterator
             draw = {source: getattr(row, source) for source in SOURCES}
             drawn.setdefault(subject, []).append({source: None if is_ == OWN else is_ for source, is_ in draw.items()})
     # If all runs of a cell share a draw, they are independent given that draw, and the arm holds for it alone.
-    free = {subject: mine for subject, mine in drawn.items() if len(set(draws.units(mine)[0])) > 1}
+    free = {subject: each for subject, each in drawn.items() if len(set(draws.units(each)[0])) > 1}
     labels = dict(zip(free, draws.units(*free.values()), strict=True)) if free else {}
-    for subject, mine in values.items():
-        its = labels[subject].tolist() if subject in free else [(subject, run) for run in range(len(mine))]
-        yield subject, of_runs(np.array(mine), its, statistic)._replace(fixed=subject not in free)
+    for subject, numbers in values.items():
+        units = labels[subject].tolist() if subject in free else [(subject, run) for run in range(len(numbers))]
+        yield subject, of_runs(np.array(numbers), units, statistic)._replace(fixed=subject not in free)
 
 
 def _of_excess(rate: str, runs: pd.DataFrame | None) -> Iterator[tuple[Subject, Arm]]:
@@ -137,11 +137,11 @@ def _of_kernels(table: pd.DataFrame | None) -> Iterator[tuple[Subject, Arm]]:
     """The share of the longest kernel in each mode, which stands for the variant; its error is that of both times."""
     if table is None:
         return
-    for (model, hardware, mode), its in table.groupby(["model", "hardware", "mode"], sort=False):
-        first = its["rank"] == "1"
-        errors = (its["ci_high"] - its["value"]) / stats.t.ppf(1 - TAIL, its["n_runs"] - 1)
-        longest, rest = (float(its["value"][which].sum()) for which in (first, ~first))
-        runs = int(its["n_runs"].min())
+    for (model, hardware, mode), times in table.groupby(["model", "hardware", "mode"], sort=False):
+        first = times["rank"] == "1"
+        errors = (times["ci_high"] - times["value"]) / stats.t.ppf(1 - TAIL, times["n_runs"] - 1)
+        longest, rest = (float(times["value"][which].sum()) for which in (first, ~first))
+        runs = int(times["n_runs"].min())
         if longest > 0 and runs > 1:
             squares = (errors[first].sum() / longest) ** 2, (errors[~first].pow(2).sum()) / rest**2 if rest else 0.0
             share = longest / (longest + rest)

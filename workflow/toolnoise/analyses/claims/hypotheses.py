@@ -38,7 +38,7 @@ def adjusted(papers: Sequence[str], tested: Sequence[Hashable | None], pvalues: 
     """p-values by Holm within each paper, each hypothesis once; one of several papers has its largest. None is NaN."""
     largest: dict[Hashable, float] = {}
     for paper in dict.fromkeys(papers):
-        family = {key: pvalue for its, key, pvalue in zip(papers, tested, pvalues, strict=True) if key and its == paper}
+        family = {key: pvalue for who, key, pvalue in zip(papers, tested, pvalues, strict=True) if key and who == paper}
         for key, pvalue in zip(family, holm(np.array(list(family.values()))), strict=True):
             largest[key] = max(largest.get(key, 0.0), float(pvalue))
     return [largest[key] if key else np.nan for key in tested]

@@ -90,9 +90,9 @@ def by_publication() -> Side:
     numbers = [number for path in NUMBERS for number in published.read(path)]
 
     def arms(claim: Claim) -> Arms:
-        its = claim.get("published", {})
-        mine = [number for number in numbers if _item(number) in its.get("items", ())]
-        return of_published(its.get("measure", claim["measure"]), mine)
+        given = claim.get("published", {})
+        chosen = [number for number in numbers if _item(number) in given.get("items", ())]
+        return of_published(given.get("measure", claim["measure"]), chosen)
 
     counts = [number for number in numbers if (number.metric, number.split, number.label) == ("count", "train", "1")]
     sizes = {(number.dataset, number.group): number.amount for number in counts}
@@ -104,8 +104,8 @@ def by_study(tables: Tables, toolings: Toolings) -> Side:
     sizes: Sizes = {}
     if "counts" in tables:
         counts = tables["counts"]
-        mine = counts[(counts["split"] == "train") & (counts["label"] == "1")]
-        sizes = {(row.dataset, row.group): row.n for row in mine.rename(columns={"count": "n"}).itertuples()}
+        train = counts[(counts["split"] == "train") & (counts["label"] == "1")]
+        sizes = {(row.dataset, row.group): row.n for row in train.rename(columns={"count": "n"}).itertuples()}
     arms = functools.cache(lambda measure: of_study(measure, tables))
     return Side(STUDY, lambda claim: arms(claim["measure"]), sizes, lambda claim: _by_size(claim, tables), toolings)
 
@@ -130,8 +130,8 @@ def verdicts(claims: Sequence[Claim], side: Side) -> Iterator[tuple[Any, ...]]:
             continue
         yield _row(claim, side, whole, pvalue, LEVEL / families[key], each)
         within = holm(np.array([_smallest(part) for part in each]))
-        for part, its in zip(each, within, strict=True):
-            yield _row(claim, side, part, its, LEVEL / len(each), [part])
+        for part, of_part in zip(each, within, strict=True):
+            yield _row(claim, side, part, of_part, LEVEL / len(each), [part])
 
 
 def _tested(claim: Claim, result: Examined, side: Side) -> Hashable | None:
@@ -193,8 +193,8 @@ def _needed(claim: Claim, shown: Shown, each: Sequence[Shown], level: float) -> 
         return "", math.nan
     agrees = shown.finding.agrees
     several = [shown] if shown.name != WHOLE or claim["parts"] == "pooled" else list(each)
-    mine = [part for part in several if part.finding and part.finding.agrees == agrees]
-    tested = [_as_tested(part) for part in mine]
+    agreeing = [part for part in several if part.finding and part.finding.agrees == agrees]
+    tested = [_as_tested(part) for part in agreeing]
     units = needed.units_needed(tested, level, all_of_them=agrees != (claim["parts"] == "any"))
     return ("", units) if math.isnan(units) else ("support" if agrees else "refute", needed.rounded(units))
 

@@ -19,7 +19,7 @@ def _claims(path: Path) -> Iterator[dict[str, Any]]:
     whole = judging.read(path)
     whole = whole[whole["part"] == WHOLE]
     published = whole[whole["side"] == PUBLISHED].set_index("claim")
-    for paper, mine in whole[whole["side"] == STUDY].groupby("paper", sort=False):
+    for paper, rows in whole[whole["side"] == STUDY].groupby("paper", sort=False):
         yield {
             "paper": paper,
             "claims": [
@@ -31,6 +31,6 @@ def _claims(path: Path) -> Iterator[dict[str, Any]]:
                     if row.claim in published.index
                     else "",
                 }
-                for row in mine.itertuples()
+                for row in rows.itertuples()
             ],
         }

@@ -45,8 +45,8 @@ def parts(claim: Claim, arms: Arms, sizes: Mapping[tuple[str, str], float]) -> l
     if claim["test"] == "trend":
         return list(_trends(claim, subjects, arms, sizes))
     if "over" not in claim:
-        mine = [subject for subject in subjects if _fits(subject, claim["of"], subject)]
-        return [Part(_name(one, ()), ((1, arms[one]),), ((one,),)) for one in mine]
+        fitting = [subject for subject in subjects if _fits(subject, claim["of"], subject)]
+        return [Part(_name(subject, ()), ((1, arms[subject]),), ((subject,),)) for subject in fitting]
     return list(_pairs(claim, subjects, arms))
 
 
@@ -63,26 +63,26 @@ def _pairs(claim: Claim, subjects: list[Subject], arms: Arms) -> Iterator[Part]:
     for subject in subjects:
         alike.setdefault(tuple(getattr(subject, key) for key in kept), []).append(subject)
     power = 2 if claim["measure"].endswith("_sd") else 1
-    for mine in alike.values():
-        fitting = [[one for one in mine if _fits(one, side, one)] for side in sides]
-        for one, *others in itertools.product(mine, *fitting):
-            if one in others or not _fits(one, claim["of"], others[0]):
+    for group in alike.values():
+        fitting = [[subject for subject in group if _fits(subject, side, subject)] for side in sides]
+        for subject, *others in itertools.product(group, *fitting):
+            if subject in others or not _fits(subject, claim["of"], others[0]):
                 continue
-            if not all(_agree(one, other, claim["of"], side) for other, side in zip(others, sides, strict=True)):
+            if not all(_agree(subject, other, claim["of"], side) for other, side in zip(others, sides, strict=True)):
                 continue
-            both = frozenset((one, *others)) if claim["of"] == claim.get("over") else (one, *others)
+            both = frozenset((subject, *others)) if claim["of"] == claim.get("over") else (subject, *others)
             if both in seen:
                 continue
             seen.add(both)
             if claim["combined"] == "largest":
                 others = [max(others, key=lambda other: arms[other].value)]
-            terms = (1, arms[one]), (-1, together([arms[other] for other in others], power))
-            yield Part(_name(one, tuple(others)), terms, ((one,), tuple(others)))
+            terms = (1, arms[subject]), (-1, together([arms[other] for other in others], power))
+            yield Part(_name(subject, tuple(others)), terms, ((subject,), tuple(others)))
 
 
-def _agree(one: Subject, other: Subject, of: Mapping[str, Any], over: Mapping[str, Any]) -> bool:
+def _agree(a: Subject, b: Subject, of: Mapping[str, Any], over: Mapping[str, Any]) -> bool:
     """Whether two subjects are equal in each key that neither side names."""
-    return all(getattr(one, key) == getattr(other, key) for key in Subject._fields if key not in of and key not in over)
+    return all(getattr(a, key) == getattr(b, key) for key in Subject._fields if key not in of and key not in over)
 
 
 def _trends(
@@ -117,7 +117,7 @@ def _fits(subject: Subject, selector: Mapping[str, Any], other: Subject) -> bool
 
 def _is(key: str, value: str, wanted: str | list[str], other: Subject) -> bool:
     if isinstance(wanted, list):
-        return any(_is(key, value, one, other) for one in wanted)
+        return any(_is(key, value, pattern, other) for pattern in wanted)
     if wanted == "any":
         return True
     if key == "group" and wanted in PARTS:
@@ -125,16 +125,16 @@ def _is(key: str, value: str, wanted: str | list[str], other: Subject) -> bool:
     return fnmatch.fnmatchcase(value, wanted.replace("{model}", other.model))
 
 
-def _name(one: Subject, others: tuple[Subject, ...]) -> str:
+def _name(first: Subject, others: tuple[Subject, ...]) -> str:
     """The place of a part, and how its sides differ."""
-    same = [value for key, value in one._asdict().items() if all(getattr(other, key) == value for other in others)]
+    same = [value for key, value in first._asdict().items() if all(getattr(other, key) == value for other in others)]
     place = "/".join(value for value in same if value and value != "all")
     if not others:
         return place
-    sides = [_differing(subject, one, others) for subject in (one, *others)]
+    sides = [_differing(subject, first, others) for subject in (first, *others)]
     return f"{place}: {sides[0]} over {' and '.join(sides[1:])}"
 
 
-def _differing(subject: Subject, one: Subject, others: tuple[Subject, ...]) -> str:
-    keys = [key for key in Subject._fields if any(getattr(other, key) != getattr(one, key) for other in others)]
+def _differing(subject: Subject, first: Subject, others: tuple[Subject, ...]) -> str:
+    keys = [key for key in Subject._fields if any(getattr(other, key) != getattr(first, key) for other in others)]
     return "/".join(getattr(subject, key) or "none" for key in keys)

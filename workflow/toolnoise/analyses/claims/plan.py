@@ -37,8 +37,8 @@ def require_possible(claims: Mapping[str, Mapping[str, Any]], taken: Container[s
                 wanted = f"test: {' or '.join(kind for kind, keys in REQUIRED.items() if other in keys)}"
                 raise BadInput(file, f"{key}.{other}", f"found it with test {test!r}", wanted)
         if "direction" in claim and claim["direction"] not in DIRECTIONS[test]:
-            found = f"found {claim['direction']!r} with test {test!r}"
-            raise BadInput(file, f"{key}.direction", found, f"allowed: {', '.join(DIRECTIONS[test])}")
+            what = f"found {claim['direction']!r} with test {test!r}"
+            raise BadInput(file, f"{key}.direction", what, f"allowed: {', '.join(DIRECTIONS[test])}")
         if claim.get("margin", 2) <= 1 and not claim["measure"].endswith("_mean"):
             wanted = "allowed: the factor within which quantities count as equal, above 1"
             raise BadInput(file, f"{key}.margin", f"found {claim['margin']}", wanted)

@@ -27,8 +27,8 @@ def needed(row: Any) -> str:
 
 def counts(verdicts: pd.DataFrame) -> dict[str, int]:
     """How many claims as a whole have each verdict, in the order of verdicts; what cannot fail is no verdict."""
-    found = verdicts["verdict"].value_counts()
-    return {name: int(found[name]) for name in ORDER if name in found and name != CERTAIN}
+    by_name = verdicts["verdict"].value_counts()
+    return {name: int(by_name[name]) for name in ORDER if name in by_name and name != CERTAIN}
 
 
 def paragraphs(verdicts: pd.DataFrame) -> Iterator[str]:
@@ -36,11 +36,11 @@ def paragraphs(verdicts: pd.DataFrame) -> Iterator[str]:
     whole = verdicts[verdicts["part"] == WHOLE]
     here = whole[whole["side"] == STUDY].set_index("claim")
     published = whole[whole["side"] == PUBLISHED].set_index("claim")
-    for paper, mine in here.groupby("paper", sort=False):
-        certain = int((mine["verdict"] == CERTAIN).sum())
+    for paper, rows in here.groupby("paper", sort=False):
+        certain = int((rows["verdict"] == CERTAIN).sum())
         apart = f" (and {certain} that cannot fail)" if certain else ""
-        yield f"{paper}: {', '.join(f'{count} {name}' for name, count in counts(mine).items()) or 'none judged'}{apart}"
-        for row in mine.sort_values("verdict", key=lambda names: names.map(ORDER.index), kind="stable").itertuples():
+        yield f"{paper}: {', '.join(f'{count} {name}' for name, count in counts(rows).items()) or 'none judged'}{apart}"
+        for row in rows.sort_values("verdict", key=lambda names: names.map(ORDER.index), kind="stable").itertuples():
             yield f"  {row.says} ({row.source})."
             yield f"    {sentence(row)} Published: {sentence(published.loc[row.Index], short=True)}"
 

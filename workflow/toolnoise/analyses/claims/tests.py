@@ -25,31 +25,31 @@ class Finding(NamedTuple):
         return min(1.0, 2 * self.supports), min(1.0, 2 * self.refutes)
 
 
-def above(found: Contrast, bound: float) -> Finding:
+def above(effect: Contrast, bound: float) -> Finding:
     """The effect is above a bound."""
-    return Finding(found.above(bound), found.below(bound), found.value > bound, (abs(found.value - bound),))
+    return Finding(effect.above(bound), effect.below(bound), effect.value > bound, (abs(effect.value - bound),))
 
 
-def below(found: Contrast, bound: float) -> Finding:
+def below(effect: Contrast, bound: float) -> Finding:
     """The effect is below a bound."""
-    return Finding(found.below(bound), found.above(bound), found.value < bound, (abs(found.value - bound),))
+    return Finding(effect.below(bound), effect.above(bound), effect.value < bound, (abs(effect.value - bound),))
 
 
-def equal(found: Contrast, margin: float) -> Finding:
+def equal(effect: Contrast, margin: float) -> Finding:
     """The effect is within a margin to both sides: two one-sided tests; outside is either side."""
-    inside = float(np.maximum(found.below(margin), found.above(-margin)))
-    outside = float(np.minimum(found.above(margin), found.below(-margin)))
-    agrees, size = abs(found.value) < margin, abs(found.value)
+    inside = float(np.maximum(effect.below(margin), effect.above(-margin)))
+    outside = float(np.minimum(effect.above(margin), effect.below(-margin)))
+    agrees, size = abs(effect.value) < margin, abs(effect.value)
     return Finding(inside, outside, agrees, (margin - size, margin + size) if agrees else (size - margin,))
 
 
-def different(found: Contrast, margin: float) -> Finding:
+def different(effect: Contrast, margin: float) -> Finding:
     """The effect is not zero; it is refuted by an effect within a margin."""
-    apart = min(1.0, 2 * min(found.above(0), found.below(0)))
-    within = equal(found, margin)
+    apart = min(1.0, 2 * min(effect.above(0), effect.below(0)))
+    within = equal(effect, margin)
     # Either direction counts, so the p-value for it is two-sided already.
     agrees = apart / 2 < within.supports
-    return Finding(apart / 2, within.supports, agrees, (abs(found.value),) if agrees else within.distances)
+    return Finding(apart / 2, within.supports, agrees, (abs(effect.value),) if agrees else within.distances)
 
 
 class Combined(NamedTuple):
@@ -62,10 +62,10 @@ class Combined(NamedTuple):
 
 def every(findings: list[Finding]) -> Combined:
     """Each part must agree: the weakest decides for the claim, and the worst against it, as one of several."""
-    weakest = int(np.argmax([one.supports for one in findings]))
-    worst = int(np.argmin([one.refutes for one in findings]))
+    weakest = int(np.argmax([part.supports for part in findings]))
+    worst = int(np.argmin([part.refutes for part in findings]))
     refutes = min(1.0, len(findings) * findings[worst].refutes)
-    agrees = all(one.agrees for one in findings)
+    agrees = all(part.agrees for part in findings)
     for_it = findings[weakest].supports < refutes
     return Combined(
         Finding(findings[weakest].supports, refutes, agrees),
@@ -76,7 +76,7 @@ def every(findings: list[Finding]) -> Combined:
 
 def some(findings: list[Finding]) -> Combined:
     """One part must agree: the best decides for the claim, as one of several, and the most doubtful against it."""
-    against = every([one._replace(supports=one.refutes, refutes=one.supports) for one in findings])
+    against = every([part._replace(supports=part.refutes, refutes=part.supports) for part in findings])
     finding = against.finding
-    agrees = any(one.agrees for one in findings)
+    agrees = any(part.agrees for part in findings)
     return against._replace(finding=Finding(finding.refutes, finding.supports, agrees))

@@ -15,6 +15,6 @@ def of(entry: dict[str, Any], registry: dict[str, Any]) -> list[str]:
     from toolnoise.datasets import group_shares, official
 
     if "classes" in entry:
-        folders = [folder for mine in entry["classes"].values() for folder in mine]
+        folders = [folder for of_class in entry["classes"].values() for folder in of_class]
         return list(group_shares.classes_of(folders, entry, "study"))
     return list(NAMES.get(official.name_of(entry, registry) or "", ()))

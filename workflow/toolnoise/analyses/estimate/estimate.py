@@ -133,31 +133,31 @@ def _spec(study: Study, cell: Cell) -> dict[str, Any]:
     return study.spec(cell, study.seeds[cell][0])
 
 
-def _task(study: Study, cells: tuple[Cell, ...], found: Pace | None) -> Workload:
+def _task(study: Study, cells: tuple[Cell, ...], pace: Pace | None) -> Workload:
     first, left, seconds = cells[0], 0, 0.0
     recipe = _spec(study, first)["recipe"]
     # A training program of others has no recipe.
-    epochs = recipe.get("epochs", found.epochs if found else 0)
+    epochs = recipe.get("epochs", pace.epochs if pace else 0)
     for cell in cells:
         unfinished = len(unfinished_seeds(study, cell))
         left += unfinished
-        if found:
-            seconds += unfinished * found.run(epochs)
+        if pace:
+            seconds += unfinished * pace.run(epochs)
             for dump in _dumps(study, cell):
                 if unfinished or not Path(study.path(dump.pattern, cell)).exists():
-                    seconds += found.predictions(len(study.seeds[cell]) * dump.passes)
+                    seconds += pace.predictions(len(study.seeds[cell]) * dump.passes)
             # Runs trained on another tooling and predicted on this one.
             for pair in study.exchanged:
                 trained, here = pair.cells
                 if here == cell and (unfinished or not Path(study.path(layout.EXCHANGED, pair)).exists()):
-                    seconds += found.predictions(len(study.seeds[trained]))
+                    seconds += pace.predictions(len(study.seeds[trained]))
     return Workload(
         *(first.hardware, first.model, first.dataset, is_deterministic(first)),
         runs=_runs(study, cells),
         left=left,
-        seconds_a_run=found.run(epochs) if found else None,
-        seconds_left=seconds if found else None,
-        measured=found.source if found else "nothing",
+        seconds_a_run=pace.run(epochs) if pace else None,
+        seconds_left=seconds if pace else None,
+        measured=pace.source if pace else "nothing",
     )
 
 
@@ -169,19 +169,19 @@ def _dumps(study: Study, cell: Cell) -> list[Dump]:
 
 def _profiles(study: Study, hardware: str, mode: str) -> Workload:
     """The measurements of the cost of determinism on a tooling in a mode, all networks together."""
-    mine = [profile for profile in study.profiles if (profile.hardware, profile.mode) == (hardware, mode)]
-    networks = dict.fromkeys(profile.model for profile in mine)
+    profiles = [profile for profile in study.profiles if (profile.hardware, profile.mode) == (hardware, mode)]
+    networks = dict.fromkeys(profile.model for profile in profiles)
     each = {model: run_time.profiling(study.profile_spec(Profile(model, hardware, mode, 1))) for model in networks}
     left = [
         profile
-        for profile in mine
+        for profile in profiles
         if not runs.is_measured(study.path(layout.PROFILE_RECORD, profile), study.profile_spec(profile))
     ]
     known = [seconds for seconds in each.values() if seconds is not None]
     whole = len(known) == len(each)
     return Workload(
         *(hardware, f"{len(networks)} networks", "-", mode == "deterministic"),
-        runs=len(mine),
+        runs=len(profiles),
         left=len(left),
         seconds_a_run=sum(known) / len(known) if whole else None,
         seconds_left=sum(each[profile.model] for profile in left) if whole else None,
@@ -232,7 +232,7 @@ def _disk(study: Study, paces: dict[Cell, Pace | None]) -> Disk:
     """Disk space: weights as large as a measured or built network's, per cycle; the rest from the size of the data."""
     weights = predictions = data = 0
     unknown = []
-    known = {cell[:2]: found.weight_bytes for cell, found in paces.items() if found and found.weight_bytes}
+    known = {cell[:2]: pace.weight_bytes for cell, pace in paces.items() if pace and pace.weight_bytes}
     for name in study.datasets:
         path = Path(study.path(layout.DATA, dataset=name))
         dataset = (
@@ -292,17 +292,17 @@ def _engine() -> engines.Engine:
     raise ModuleNotFoundError("no framework is installed")
 
 
-def as_json(found: StudyCost) -> dict[str, Any]:
+def as_json(cost: StudyCost) -> dict[str, Any]:
     """The estimate as plain values; unknown values are null."""
     return {
-        "jobs": found.jobs,
-        "tasks": [task._asdict() for task in found.tasks],
-        "hardware": [tooling._asdict() for tooling in found.hardware],
-        "disk_bytes": found.disk._asdict(),
+        "jobs": cost.jobs,
+        "tasks": [task._asdict() for task in cost.tasks],
+        "hardware": [tooling._asdict() for tooling in cost.hardware],
+        "disk_bytes": cost.disk._asdict(),
     }
 
 
-def as_text(found: StudyCost, file: str) -> str:
+def as_text(cost: StudyCost, file: str) -> str:
     """The estimate, for a person; `file` is the study's file."""
     heading = ("hardware", "model", "data set", "deterministic", "runs", "left", "a run", "all left", "measured from")
     rows = [
@@ -316,15 +316,15 @@ def as_text(found: StudyCost, file: str) -> str:
                 task.measured,
             ),
         )
-        for task in found.tasks
+        for task in cost.tasks
     ]
     lines = [
-        *[", ".join(f"{kind}: {count}" for kind, count in found.jobs.items()), ""],
+        *[", ".join(f"{kind}: {count}" for kind, count in cost.jobs.items()), ""],
         *[*aligned([heading, *rows]), ""],
-        *map(_tooling_text, found.hardware),
-        _disk_text(found.disk),
+        *map(_tooling_text, cost.hardware),
+        _disk_text(cost.disk),
     ]
-    if any(tooling.unknown for tooling in found.hardware):
+    if any(tooling.unknown for tooling in cost.hardware):
         here = f"toolnoise estimate --measure --study {file}"
         lines.append(f"to time the unknown runs: `snakemake speed`, a short job on each tooling, or here `{here}`")
     return "\n".join(lines)

@@ -68,13 +68,13 @@ def find(spec: dict[str, Any]) -> Pace | None:
 def profiling(spec: dict[str, Any]) -> float | None:
     """Seconds of a measurement of the cost of determinism like the one that `spec` describes, if one is finished."""
     names = {"model": spec["model"]["name"], "hardware": spec["hardware"]["name"], "mode": spec["variant"]["name"]}
-    found = []
+    totals = []
     for path in sorted(Path().glob(layout.PROFILE_RECORD.format(study="*", repeat="*", **names))):
         with contextlib.suppress(BadInput, KeyError, TypeError):
             record = shapes.read(path, PROFILED, "the record that profile wrote")
             if {**record["spec"], "seed": 0} == {**spec, "seed": 0}:
-                found.append(sum(record["seconds"].values()))
-    return median(found) if found else None
+                totals.append(sum(record["seconds"].values()))
+    return median(totals) if totals else None
 
 
 def _pace(records: list[dict[str, Any]], weight_bytes: int, source: str) -> Pace:

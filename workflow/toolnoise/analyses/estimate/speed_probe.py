@@ -31,11 +31,11 @@ def measure(spec: dict[str, Any], data: str | Path, out: str | Path) -> dict[str
         parameters = build_model(engine, spec, dataset)
         engine.compile(spec["recipe"], dataset.train)
     engine.restore(initial_state(parameters, spec))
-    train, some = dataset.train, dataset.test.first(EVALUATED)
+    train, test = dataset.train, dataset.test.first(EVALUATED)
     step_seconds, timed = _time_steps(engine, plan_epoch(spec, len(train.labels), 0, train.margin))
-    engine.logits(some)
+    engine.logits(test)
     with timings.measure("evaluation"):
-        engine.logits(some)
+        engine.logits(test)
     with timings.measure("digests"):
         weights = engine.weights()
         weight_digests(weights)
@@ -48,7 +48,7 @@ def measure(spec: dict[str, Any], data: str | Path, out: str | Path) -> dict[str
                 "start_up": timings["start_up"],
                 "compile": timings["compile"],
                 "training": step_seconds * steps,
-                "evaluation": timings["evaluation"] * len(dataset.test.labels) / len(some.labels),
+                "evaluation": timings["evaluation"] * len(dataset.test.labels) / len(test.labels),
                 "digests": timings["digests"],
             },
             "epochs": 1,

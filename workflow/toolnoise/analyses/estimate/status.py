@@ -89,12 +89,12 @@ class Status(NamedTuple):
 
 def require_here(file: str | Path, study: Study) -> None:
     """Refuse a study whose results lie in another folder, above its study.json or beside its file, and not here."""
-    path, own = Path(file).absolute(), Path(study.path(layout.STUDY))
-    if (path.name, path.parent.parent.name) == (own.name, own.parts[0]):
+    path, stored = Path(file).absolute(), Path(study.path(layout.STUDY))
+    if (path.name, path.parent.parent.name) == (stored.name, stored.parts[0]):
         places = [path.parents[2]]
     else:
-        mine = own.exists() or path.parent.resolve() == Path.cwd()
-        places = [] if mine else [place for place in path.parents if (place / own).exists()]
+        is_here = stored.exists() or path.parent.resolve() == Path.cwd()
+        places = [] if is_here else [place for place in path.parents if (place / stored).exists()]
     for place in places:
         if place.resolve() != Path.cwd():
             raise BadInput(file, "", "the results lie in another folder", f"type this in {place.resolve()}")
@@ -105,20 +105,20 @@ def status(study: Study) -> Status:
     workers = _workers()
     cells, running = [], 0
     trainings: dict[Cell, list[At]] = {cell: [] for cell in study.cells}
-    found: dict[str, dict[Place, At]] = {}
+    by_verb: dict[str, dict[Place, At]] = {}
     failures = []
     # Those that a whole study does not need, too: somebody may have asked for one, and it may have failed.
     for verb in (verb for verb in STEPS if verb != steps.CONFIGURE):
-        found[verb] = {}
+        by_verb[verb] = {}
         for place, job in _jobs(study, verb):
             trains = STEPS[verb].where.place is Training
             at = _train_at(study, place, job, workers) if trains else _at(job, workers)
             if trains:
                 trainings[place.cell].append(at)
-            found[verb][place] = at
+            by_verb[verb][place] = at
             if at.state == "failed":
                 failures.append((job, at.line))
-    dumps, measures = (dict(ChainMap(*(found[verb] for verb in verbs))) for verbs in (DUMPS, MEASURES))
+    dumps, measures = (dict(ChainMap(*(by_verb[verb] for verb in verbs))) for verbs in (DUMPS, MEASURES))
     for cell, ats in trainings.items():
         counts = Counter(at.state for at in ats)
         running += counts["running"]
@@ -135,56 +135,56 @@ def status(study: Study) -> Status:
     return Status(cells, failures, running, workers.snakemake, session.is_locked(), page)
 
 
-def as_json(found: Status) -> dict[str, Any]:
+def as_json(now: Status) -> dict[str, Any]:
     """The status as plain values; unknown times are null."""
     return {
-        "cells": [{**cell._asdict(), "cell": cell.cell._asdict()} for cell in found.cells],
+        "cells": [{**cell._asdict(), "cell": cell.cell._asdict()} for cell in now.cells],
         "failures": [
-            {"rule": job.rule, "result": job.result, "log": job.log, "line": line} for job, line in found.failures
+            {"rule": job.rule, "result": job.result, "log": job.log, "line": line} for job, line in now.failures
         ],
-        "running": found.running,
-        "snakemake": found.snakemake,
-        "locked": found.locked,
-        "page": found.page,
+        "running": now.running,
+        "snakemake": now.snakemake,
+        "locked": now.locked,
+        "page": now.page,
     }
 
 
-def as_text(study: Study, found: Status) -> str:
+def as_text(study: Study, now: Status) -> str:
     """The status, for a person."""
     heading = ("model", "data set", "hardware", "variant", *STATES, "predictions", "metrics", "time left")
     rows = [
         (
-            *one.cell,
-            *(str(one.runs[state] or "-") for state in STATES),
-            *(one.predictions, one.metrics),
-            "unknown" if one.seconds_left is None else span(one.seconds_left) if one.seconds_left else "-",
+            *cell.cell,
+            *(str(cell.runs[state] or "-") for state in STATES),
+            *(cell.predictions, cell.metrics),
+            "unknown" if cell.seconds_left is None else span(cell.seconds_left) if cell.seconds_left else "-",
         )
-        for one in found.cells
+        for cell in now.cells
     ]
     lines = [*aligned([heading, *rows]), ""]
-    lines += [f"failed: {job.result}: {line} ({job.log})" for job, line in found.failures[:FAILURES_SHOWN]]
-    if len(found.failures) > FAILURES_SHOWN:
-        lines.append(f"failed: {len(found.failures) - FAILURES_SHOWN} more jobs")
-    lines.append(_overall(found))
-    if found.snakemake:
+    lines += [f"failed: {job.result}: {line} ({job.log})" for job, line in now.failures[:FAILURES_SHOWN]]
+    if len(now.failures) > FAILURES_SHOWN:
+        lines.append(f"failed: {len(now.failures) - FAILURES_SHOWN} more jobs")
+    lines.append(_overall(now))
+    if now.snakemake:
         lines.append("Snakemake is running in this folder")
-    elif found.locked:
+    elif now.locked:
         lines.append("the folder is locked, but no Snakemake runs here: it runs elsewhere, or was killed (--unlock)")
-    if found.page:
+    if now.page:
         lines.append(f"the page: {study.path(layout.PAGE)}")
     return "\n".join(lines)
 
 
-def _overall(found: Status) -> str:
-    done = sum(one.runs["done"] for one in found.cells)
-    total = sum(sum(one.runs.values()) for one in found.cells)
-    known = sum(one.seconds_left or 0.0 for one in found.cells)
-    unknown = sum(1 for one in found.cells if one.seconds_left is None)
+def _overall(now: Status) -> str:
+    done = sum(cell.runs["done"] for cell in now.cells)
+    total = sum(sum(cell.runs.values()) for cell in now.cells)
+    known = sum(cell.seconds_left or 0.0 for cell in now.cells)
+    unknown = sum(1 for cell in now.cells if cell.seconds_left is None)
     parts = [f"{done} of {total} runs are done"]
-    if found.failures:
-        parts.append(f"{len(found.failures)} jobs have failed")
+    if now.failures:
+        parts.append(f"{len(now.failures)} jobs have failed")
     if known:
-        at_once = f" (about {span(known / found.running)} with {found.running} at a time)" if found.running else ""
+        at_once = f" (about {span(known / now.running)} with {now.running} at a time)" if now.running else ""
         parts.append(f"{span(known)} of training left{at_once}")
     if unknown:
         parts.append(f"time unknown for {unknown} cells: no run like these has finished or was timed")
@@ -230,11 +230,11 @@ def _at(job: Watched, workers: Workers) -> At:
 
 def _seconds_left(study: Study, cell: Cell, unfinished: list[At]) -> float | None:
     spec = study.spec(cell, study.seeds[cell][0])
-    found = run_time.find(spec) if unfinished else None
-    if unfinished and not found:
+    pace = run_time.find(spec) if unfinished else None
+    if unfinished and not pace:
         return None
-    epochs = spec["recipe"].get("epochs", found.epochs) if found else 0
-    return sum(found.run(epochs) - at.epoch * found.epoch for at in unfinished)
+    epochs = spec["recipe"].get("epochs", pace.epochs) if pace else 0
+    return sum(pace.run(epochs) - at.epoch * pace.epoch for at in unfinished)
 
 
 def _workers() -> Workers:

@@ -36,14 +36,14 @@ def cross_tooling(
     # Units differ in their bits, unless both toolings give the same bits to each.
     equal = bit_equal((logits_a, logits_b)) and bit_equal((vectors_a, vectors_b))
     of_rates, of_values = rate_step(len(labels), equal), value_step(equal)
-    found = {
+    gaps = {
         "churn": (paired_churn(predicted_a, predicted_b), of_rates, 0, 1),
         "l2_unit": (paired_l2(unit(vectors_a), unit(vectors_b)), of_values, 0, np.inf),
         "l2_raw": (paired_l2(vectors_a, vectors_b), of_values, 0, np.inf),
         "accuracy_difference": (accuracies(predicted_b, labels) - accuracies(predicted_a, labels), of_rates, -1, 1),
     }
     return [
-        (metric, "all", _over(units, values, step).within(*bounds)) for metric, (values, step, *bounds) in found.items()
+        (metric, "all", _over(units, values, step).within(*bounds)) for metric, (values, step, *bounds) in gaps.items()
     ]
 
 

@@ -41,26 +41,26 @@ def measure(
     Each tooling contributes the dump of its runs, the dump of the same runs on the other tooling, and the runs.
     """
     pair, dumps = Pair(*pair), (exchanged, other_exchanged)
-    own, there = ([_dump(path) for path in paths] for paths in ((logits, other_logits), dumps))
-    for home, away, path in zip(own, there, dumps, strict=True):
-        if (home.seeds, home.logits.shape) != (away.seeds, away.logits.shape):
-            found = f"found the seeds {away.seeds} and logits of shape {away.logits.shape}"
-            raise BadInput(path, "", found, f"{home.seeds} and {home.logits.shape}, as on the training tooling")
-    one, other = own
-    if one.logits.shape[1:] != other.logits.shape[1:]:
+    home, away = ([_dump(path) for path in paths] for paths in ((logits, other_logits), dumps))
+    for dump, moved, path in zip(home, away, dumps, strict=True):
+        if (dump.seeds, dump.logits.shape) != (moved.seeds, moved.logits.shape):
+            odd = f"found the seeds {moved.seeds} and logits of shape {moved.logits.shape}"
+            raise BadInput(path, "", odd, f"{dump.seeds} and {dump.logits.shape}, as on the training tooling")
+    first, other = home
+    if first.logits.shape[1:] != other.logits.shape[1:]:
         raise BadInput(other_logits, "", f"found logits of shape {other.logits.shape[1:]}", f"those of {logits}")
-    shared = [seed for seed in one.seeds if seed in other.seeds]
-    places = [np.array([dump.seeds.index(seed) for seed in shared], int) for dump in own]
-    finished = one.finished[places[0]] & other.finished[places[1]]
+    shared = [seed for seed in first.seeds if seed in other.seeds]
+    places = [np.array([dump.seeds.index(seed) for seed in shared], int) for dump in home]
+    finished = first.finished[places[0]] & other.finished[places[1]]
     # If nothing may vary, replicates are bit-equal, as the control gate has checked: they count as one run.
     over, most = (RUNS, None) if variant(pair.variant).varying else (EXAMPLES, 1)
     kept = [place[finished][:most] for place in places]
-    missing, examples = int((~finished).sum()), one.logits.shape[1]
-    both = [Predicted(*(dump.logits[place] for dump in dumps)) for *dumps, place in zip(own, there, kept, strict=True)]
+    missing, examples = int((~finished).sum()), first.logits.shape[1]
+    both = [Predicted(*(dump.logits[place] for dump in dumps)) for *dumps, place in zip(home, away, kept, strict=True)]
     rows = [(pair, *row) for row in frameworks.total(*both, over)]
     for way, predicted in zip((pair, pair.reversed), both, strict=True):
         rows += [(way, *row) for row in frameworks.inference(predicted, over)]
-    trained = [runs_at(*each) for each in zip((records, other_records), own, kept, strict=True)]
+    trained = [runs_at(*each) for each in zip((records, other_records), home, kept, strict=True)]
     parts = _partings(list(zip(*trained, strict=True)))
     counts = (len(kept[0]), missing)
     metric_files.write(
@@ -110,16 +110,16 @@ def _apart(distances: np.ndarray) -> tuple[str, Estimate, int]:
     return "relative_l2", mean_t(distances, value_step(not distances.any())).within(0, 2), len(distances)
 
 
-def _compared(one: Run, other: Run) -> tuple[list[str], np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def _compared(first: Run, other: Run) -> tuple[list[str], np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """The tensors of two runs, the first epochs where tensors and course differ, and both relative distances."""
-    weights = one.weights(), other.weights()
+    weights = first.weights(), other.weights()
     shapes = [[(name, tensor.shape) for name, tensor in tensors.items()] for tensors in weights]
     if shapes[0] != shapes[1]:
         odd = sorted(set(shapes[0]) ^ set(shapes[1]))
-        found = "found another shape, or none" if odd else "found them in another order"
-        wanted = f"the tensors of {one.folder / 'weights.npz'}"
-        raise BadInput(other.folder / "weights.npz", odd[0][0] if odd else "", found, wanted)
-    histories = [_from_history(run, len(weights[0])) for run in (one, other)]
+        what = "found another shape, or none" if odd else "found them in another order"
+        wanted = f"the tensors of {first.folder / 'weights.npz'}"
+        raise BadInput(other.folder / "weights.npz", odd[0][0] if odd else "", what, wanted)
+    histories = [_from_history(run, len(weights[0])) for run in (first, other)]
     digests = frameworks.first_epochs(*(digests for digests, _ in histories))
     courses = [np.array(course) for _, course in histories]
     pairs = zip(*(tensors.values() for tensors in weights), strict=True)
@@ -140,7 +140,7 @@ def _from_history(run: Run, tensors: int) -> tuple[list[list[str]], list[list[fl
     for row in run.history():
         digests.append(row["tensors_sha256"].split())
         if len(digests[-1]) != tensors:
-            found = f"epoch {row['epoch']} has {len(digests[-1])} digests"
-            raise BadInput(path, "tensors_sha256", found, f"{tensors}, as weights.npz has")
+            what = f"epoch {row['epoch']} has {len(digests[-1])} digests"
+            raise BadInput(path, "tensors_sha256", what, f"{tensors}, as weights.npz has")
         course.append([float(row[name]) for name in COURSE])
     return digests, course

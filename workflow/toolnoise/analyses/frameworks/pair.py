@@ -25,18 +25,18 @@ def measure(
     out: str | Path,
 ) -> None:
     """Write the differences between run s on one tooling and run s on the other; `n_runs` is the number of units."""
-    one, dataset = predictions_of(data, logits, index)
+    first, dataset = predictions_of(data, logits, index)
     other, _ = predictions_of(data, other_logits, other_index)
-    shared = [seed for seed in one.seeds if seed in other.seeds]
-    places = [[dump.seeds.index(seed) for seed in shared] for dump in (one, other)]
-    finished = one.finished[places[0]] & other.finished[places[1]]
-    found, vectors = [], []
-    for dump, place, paths in zip((one, other), places, (records, other_records), strict=True):
+    shared = [seed for seed in first.seeds if seed in other.seeds]
+    places = [[dump.seeds.index(seed) for seed in shared] for dump in (first, other)]
+    finished = first.finished[places[0]] & other.finished[places[1]]
+    scores, vectors = [], []
+    for dump, place, paths in zip((first, other), places, (records, other_records), strict=True):
         kept = np.array(place, int)[finished]
-        found.append(dump.logits[kept])
+        scores.append(dump.logits[kept])
         vectors.append(TrainedVectors(runs_at(paths, dump, kept))[:])
-    units = _units([one.drawn[place] for place in np.array(places[0], int)[finished]], *found, *vectors)
-    rows = cross_tooling(*found, dataset.test.labels, *vectors, units)
+    units = _units([first.drawn[place] for place in np.array(places[0], int)[finished]], *scores, *vectors)
+    rows = cross_tooling(*scores, dataset.test.labels, *vectors, units)
     count = len(units), counts(finished)[1]
     metric_files.write(out, CROSS_TOOLING, [(*pair, *names, *estimate, *count) for *names, estimate in rows])
 

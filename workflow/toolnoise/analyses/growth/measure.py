@@ -27,9 +27,9 @@ def measure(
 
     `references` has each cell with its reference; runs are compared that share every algorithmic draw.
     """
-    found = _by_cell(records)
+    by_cell = _by_cell(records)
     pairs = [(Cell(*cell), Cell(*reference)) for cell, reference in references]
-    courses = {cell: _courses(found[cell], found[reference]) for cell, reference in pairs}
+    courses = {cell: _courses(by_cell[cell], by_cell[reference]) for cell, reference in pairs}
     fits = {cell: {start: growth.fit(course) for start, course in of_cell.items()} for cell, of_cell in courses.items()}
     rows, fit_rows = [], []
     for cell, reference in pairs:
@@ -37,8 +37,8 @@ def measure(
             place = "/".join((model, dataset, hardware))
             raise BadInput(place, "seeds", f"no finished run of {cell} and {reference} from one start", "equal seeds")
         names = *cell, reference.hardware, reference.variant
-        missing = len(found[cell]) - len(courses[cell])
-        examples = len(next(run for runs in found[cell].values() for run in runs).recorded()[0]["logits"])
+        missing = len(by_cell[cell]) - len(courses[cell])
+        examples = len(next(run for runs in by_cell[cell].values() for run in runs).recorded()[0]["logits"])
         rows += [
             (*names, step, metric, "all", *estimate, count, missing)
             for step, metric, estimate, count in growth.levels(list(courses[cell].values()), examples)
@@ -52,30 +52,30 @@ def measure(
 
 def _by_cell(records: list[str]) -> dict[Cell, Starts]:
     """The runs of each cell by their start, which is the replicate of every algorithmic source."""
-    found: dict[Cell, Starts] = {}
+    by_cell: dict[Cell, Starts] = {}
     for record in records:
         run = runs.read(record)
         spec = run.record["spec"]
         cell = Cell(*(spec[part]["name"] for part in Cell._fields))
         start = tuple(replicate(source, spec) for source in ALGORITHMIC)
-        found.setdefault(cell, {}).setdefault(start, []).append(run)
-    return found
+        by_cell.setdefault(cell, {}).setdefault(start, []).append(run)
+    return by_cell
 
 
-def _courses(mine: Starts, references: Starts) -> dict[Start, Course]:
+def _courses(starts: Starts, references: Starts) -> dict[Start, Course]:
     """The course of each start that the cell and its reference have finished runs of."""
-    found = {}
-    for start, several in mine.items():
+    courses = {}
+    for start, several in starts.items():
         reference = next((run for run in references.get(start, ()) if not run.diverged), None)
         finished = [run for run in several if not run.diverged]
         if reference and finished:
-            found[start] = growth.mean_course([_course(reference, run) for run in finished])
-    return found
+            courses[start] = growth.mean_course([_course(reference, run) for run in finished])
+    return courses
 
 
-def _course(one: Run, other: Run) -> Course:
-    recorded = [run.recorded() for run in (one, other)]
+def _course(first: Run, other: Run) -> Course:
+    recorded = [run.recorded() for run in (first, other)]
     if list(recorded[0]) != list(recorded[1]) or not recorded[0]:
         place = other.folder / "run.json"
         raise BadInput(place, "recorded_steps", f"found {list(recorded[1])}", f"{list(recorded[0])}, as its reference")
-    return growth.course(*recorded, one.record["trainable"])
+    return growth.course(*recorded, first.record["trainable"])

@@ -64,47 +64,47 @@ class Course(NamedTuple):
 
 
 def course(
-    one: Mapping[int, Mapping[str, np.ndarray]], other: Mapping[int, Mapping[str, np.ndarray]], trained: Sequence[str]
+    first: Mapping[int, Mapping[str, np.ndarray]], other: Mapping[int, Mapping[str, np.ndarray]], trained: Sequence[str]
 ) -> Course:
     """The course of two runs, from what each recorded: by step, its tensors and its `logits`."""
-    starts = [_vector(run[0], trained) for run in (one, other)]
-    found = {name: np.zeros(len(one)) for name in (*DISTANCES, CHURN)}
-    for place, step in enumerate(one):
-        vectors = [_vector(run[step], trained) for run in (one, other)]
-        logits = [run[step]["logits"] for run in (one, other)]
-        found["l2_unit"][place] = paired_l2(*(unit(vector[np.newaxis]) for vector in vectors))[0]
-        found["movement"][place] = _relative(*(vector - start for vector, start in zip(vectors, starts, strict=True)))
-        found["logits"][place] = _relative(*logits)
-        found[CHURN][place] = np.mean(logits[0].argmax(axis=1) != logits[1].argmax(axis=1))
-    return Course(np.array(list(one)), found)
+    starts = [_vector(run[0], trained) for run in (first, other)]
+    apart = {name: np.zeros(len(first)) for name in (*DISTANCES, CHURN)}
+    for place, step in enumerate(first):
+        vectors = [_vector(run[step], trained) for run in (first, other)]
+        logits = [run[step]["logits"] for run in (first, other)]
+        apart["l2_unit"][place] = paired_l2(*(unit(vector[np.newaxis]) for vector in vectors))[0]
+        apart["movement"][place] = _relative(*(vector - start for vector, start in zip(vectors, starts, strict=True)))
+        apart["logits"][place] = _relative(*logits)
+        apart[CHURN][place] = np.mean(logits[0].argmax(axis=1) != logits[1].argmax(axis=1))
+    return Course(np.array(list(first)), apart)
 
 
 def mean_course(courses: Sequence[Course]) -> Course:
     """The mean over several runs of one start."""
     first = courses[0]
     return first._replace(
-        distances={name: np.mean([one.distances[name] for one in courses], axis=0) for name in first.distances}
+        distances={name: np.mean([curve.distances[name] for curve in courses], axis=0) for name in first.distances}
     )
 
 
-def parted(one: Course) -> bool:
+def parted(curve: Course) -> bool:
     """Whether a recorded logit has ever differed: a moved bit may be rounded away, or reach no output."""
-    return bool(one.distances["logits"].any())
+    return bool(curve.distances["logits"].any())
 
 
 def levels(courses: Sequence[Course], examples: int) -> Iterator[tuple[int, str, Estimate, int]]:
     """The distances of a cell after each step, over its starts, each with its number of starts."""
     rate_step = 1 / examples if any(map(parted, courses)) else 0.0
     for place, step in enumerate(courses[0].steps):
-        apart = [one for one in courses if one.distances["logits"][: place + 1].any()]
+        apart = [curve for curve in courses if curve.distances["logits"][: place + 1].any()]
         yield int(step), "parted", wilson(len(apart), len(courses)), len(courses)
         for name in DISTANCES:
-            yield int(step), name, *_geometric([one.distances[name][place] for one in apart])
-        churns = np.array([one.distances[CHURN][place] for one in courses])
+            yield int(step), name, *_geometric([curve.distances[name][place] for curve in apart])
+        churns = np.array([curve.distances[CHURN][place] for curve in courses])
         yield int(step), CHURN, mean_t(churns, rate_step).within(0, 1), len(courses)
 
 
-def fit(one: Course) -> dict[str, float]:
+def fit(curve: Course) -> dict[str, float]:
     """What describes the course of one start.
 
     `rate` is the slope of the power (doublings of the distance per doubling of the steps), `rate_exponential` that of
@@ -114,9 +114,9 @@ def fit(one: Course) -> dict[str, float]:
     distance after one step, and names with `_last` are distances at the end. `grown` is 1 if the last distance exceeds
     GROWN, and `grown_last` is that distance then. If the runs never part, what has no value is NaN.
     """
-    steps, distances = one.steps[1:], one.distances["l2_unit"][1:]
-    seen, last = distances > 0, {f"{name}_last": float(values[-1]) for name, values in one.distances.items()}
-    if not parted(one) or seen.sum() < FEWEST:
+    steps, distances = curve.steps[1:], curve.distances["l2_unit"][1:]
+    seen, last = distances > 0, {f"{name}_last": float(values[-1]) for name, values in curve.distances.items()}
+    if not parted(curve) or seen.sum() < FEWEST:
         return dict.fromkeys(FITS, np.nan) | {"grown": 0.0, f"{CHURN}_last": last[f"{CHURN}_last"]}
     steps, logs = steps[seen].astype(np.float64), np.log2(distances[seen])
     rate, misfit = _line(np.log2(steps), logs)
@@ -139,22 +139,22 @@ def fit(one: Course) -> dict[str, float]:
 
 def fits(of_starts: Sequence[Mapping[str, float]], examples: float) -> Iterator[tuple[str, Estimate, int]]:
     """The mean of each fit over the starts of a cell, and how much better the power fits than the exponential."""
-    if np.isnan([one["first"] for one in of_starts]).all():
+    if np.isnan([of_start["first"] for of_start in of_starts]).all():
         # Runs that never part have no churn for sure.
         examples = np.inf
     for name in FITS:
-        values = np.array([one[name] for one in of_starts])
+        values = np.array([of_start[name] for of_start in of_starts])
         if name == "grown":
             yield name, wilson(int(values.sum()), len(values)), len(values)
         else:
-            found, count = _mean(name, _scaled(name, values), examples)
-            yield name, found.within(*RANGES.get(name, (-np.inf, np.inf))), count
-    better = [one["misfit_exponential"] - one["misfit"] for one in of_starts]
+            mean, count = _mean(name, _scaled(name, values), examples)
+            yield name, mean.within(*RANGES.get(name, (-np.inf, np.inf))), count
+    better = [of_start["misfit_exponential"] - of_start["misfit"] for of_start in of_starts]
     yield "misfit_exponential_minus_power", *_mean("misfit", np.array(better), examples)
 
 
 def beside(
-    mine: Mapping[Start, Mapping[str, float]], toolings: Sequence[Mapping[Start, Mapping[str, float]]], examples: int
+    of_cell: Mapping[Start, Mapping[str, float]], toolings: Sequence[Mapping[Start, Mapping[str, float]]], examples: int
 ) -> Iterator[tuple[str, Estimate, int]]:
     """The fits of a cell against the median of toolings, start by start: ratios of distances, differences of the rest.
 
@@ -162,13 +162,13 @@ def beside(
     """
     for name in COMPARED:
         apart = []
-        for start, found in mine.items():
+        for start, fitted in of_cell.items():
             theirs = _scaled(name, np.array([tooling[start][name] for tooling in toolings if start in tooling]))
             theirs = theirs[~np.isnan(theirs)]
-            apart.append(_scaled(name, np.array(found[name])) - np.median(theirs) if len(theirs) else np.nan)
+            apart.append(_scaled(name, np.array(fitted[name])) - np.median(theirs) if len(theirs) else np.nan)
         how = "over" if name in LEVELS else "minus"
-        found, count = _mean(name, np.array(apart), examples)
-        yield f"{name}_{how}_toolings", (found.within(-1, 1) if name in SHARES else found), count
+        mean, count = _mean(name, np.array(apart), examples)
+        yield f"{name}_{how}_toolings", (mean.within(-1, 1) if name in SHARES else mean), count
 
 
 def _line(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
@@ -187,16 +187,16 @@ def _mean(name: str, values: np.ndarray, examples: float) -> tuple[Estimate, int
     """The mean of scaled values over the starts that have one, in the unit of the fit, and their number."""
     values = values[~np.isnan(values)]
     # Equal shares in all starts do not make a share certain.
-    found = mean_t(values, {"grown": 1.0, f"{CHURN}_last": 1 / examples}.get(name, 0.0))
-    return (Estimate(*np.exp(found).tolist()) if name in LEVELS else found), len(values)
+    mean = mean_t(values, {"grown": 1.0, f"{CHURN}_last": 1 / examples}.get(name, 0.0))
+    return (Estimate(*np.exp(mean).tolist()) if name in LEVELS else mean), len(values)
 
 
 def _geometric(values: Sequence[float]) -> tuple[Estimate, int]:
     """The geometric mean of distances, over those that are not 0, and their number; 0 if all are."""
-    some = np.array([value for value in values if value > 0])
-    if not len(some):
+    positive = np.array([value for value in values if value > 0])
+    if not len(positive):
         return Estimate(0.0, 0.0, 0.0), 0
-    return Estimate(*np.exp(mean_t(np.log(some))).tolist()).within(0, FARTHEST), len(some)
+    return Estimate(*np.exp(mean_t(np.log(positive))).tolist()).within(0, FARTHEST), len(positive)
 
 
 def _vector(tensors: Mapping[str, np.ndarray], trained: Sequence[str]) -> np.ndarray:

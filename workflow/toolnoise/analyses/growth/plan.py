@@ -18,11 +18,11 @@ REFERENCES = ("algo", "control")
 
 def places(cells: Iterable[Cell]) -> dict[tuple[str, str], Variants]:
     """Each task on its reference tooling."""
-    found: dict[tuple[str, str], Variants] = {}
+    tasks: dict[tuple[str, str], Variants] = {}
     for cell in cells:
         if cell.variant in REFERENCES:
-            found.setdefault(cell.task, Variants(*cell[:3]))
-    return found
+            tasks.setdefault(cell.task, Variants(*cell[:3]))
+    return tasks
 
 
 def references(place: Variants, cells: Collection[Cell], drawn: Collection[Cell]) -> Iterator[tuple[Cell, Cell]]:
@@ -47,9 +47,9 @@ def _reference(cell: Cell, hardware: str, has_draws: bool) -> Cell | None:
 
 def growing(study: Study) -> dict[Variants, tuple[tuple[Cell, Cell], ...]]:
     """The cells of each task on its reference tooling that are compared step by step, each with its reference."""
-    found = {
+    by_place = {
         place: tuple(references(place, study.seeds, study.draws))
         for task, place in places(study.seeds).items()
         if task in study.recipe_of and records_steps(study.config["recipes"][study.recipe_of[task]])
     }
-    return {place: pairs for place, pairs in found.items() if pairs}
+    return {place: pairs for place, pairs in by_place.items() if pairs}

@@ -50,14 +50,14 @@ def rows(
     _, name, hardware, variant = cell
     about |= {"dataset": name, "hardware": hardware, "variant": variant, "n_missing": len(missing)}
     given = predictions(logits), dataset.test.labels, len(dataset.classes), histories
-    found = Found([], [])
+    tables = Found([], [])
     for criterion in block["criteria"]:
         whole = about | identical(*given, criterion, weak)
-        found.cell.append([whole[column] for column in IDENTICAL])
-        each = [{"try": run.seed} | one for run, one in zip(measured, each_run(*given, criterion, weak), strict=True)]
+        tables.cell.append([whole[column] for column in IDENTICAL])
+        each = [{"try": run.seed} | row for run, row in zip(measured, each_run(*given, criterion, weak), strict=True)]
         each += [_empty(run.seed, criterion) for run in missing]
-        found.runs.extend([(about | one)[column] for column in CONVERGENCE] for one in each)
-    return found
+        tables.runs.extend([(about | row)[column] for column in CONVERGENCE] for row in each)
+    return tables
 
 
 def _empty(seed: int, criterion: str) -> dict[str, metric_files.Value]:

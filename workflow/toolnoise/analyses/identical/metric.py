@@ -145,17 +145,17 @@ class Weak(NamedTuple):
         sign = "" if self.reference == "zero" else f" {'-' if self.margin < 0 else '+'} "
         return f"accuracy below {what}{sign}{abs(self.margin) if what else self.margin:g}"
 
-    def among(self, found: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    def among(self, reached: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """Mark the weak runs among those with these accuracies, [S]."""
-        if not len(found):
+        if not len(reached):
             return np.zeros(0, bool)
         references = {
             "zero": 0.0,
             "chance": np.bincount(labels).max() / len(labels),
-            "median": np.median(found),
-            "best": found.max(),
+            "median": np.median(reached),
+            "best": reached.max(),
         }
-        return found < references[self.reference] + self.margin
+        return reached < references[self.reference] + self.margin
 
 
 NONE_WEAK = Weak("zero", 0.0)
@@ -241,27 +241,27 @@ def _spread(name: str, values: np.ndarray, epoch: str = "") -> dict[str, float]:
     }
 
 
-def _labels(found: np.ndarray, labels: np.ndarray) -> dict[str, str | int | float]:
+def _labels(by_class: np.ndarray, labels: np.ndarray) -> dict[str, str | int | float]:
     """The class with the largest accuracy range over runs, [S, C], the class with the largest SD, and their sizes."""
-    sizes = np.bincount(labels, minlength=found.shape[1])
+    sizes = np.bincount(labels, minlength=by_class.shape[1])
     # Ties go to the first class. A class without examples has no accuracy and is never chosen.
-    there = np.flatnonzero(sizes)
-    if not len(found):
+    present = np.flatnonzero(sizes)
+    if not len(by_class):
         nothing = dict.fromkeys(("max_per_label_acc_diff", "max_label_accuracy", "min_label_accuracy"), np.nan)
         return {"max_diff_label": "", **nothing, "no_samples_max_diff": 0} | _largest_sd("", np.nan, 0)
-    gaps = found[:, there].max(axis=0) - found[:, there].min(axis=0)
-    widest = there[np.argmax(gaps)]
+    gaps = by_class[:, present].max(axis=0) - by_class[:, present].min(axis=0)
+    widest = present[np.argmax(gaps)]
     measured = {
         "max_diff_label": str(widest),
         "max_per_label_acc_diff": float(gaps.max()),
-        "max_label_accuracy": float(found[:, widest].max()),
-        "min_label_accuracy": float(found[:, widest].min()),
+        "max_label_accuracy": float(by_class[:, widest].max()),
+        "min_label_accuracy": float(by_class[:, widest].min()),
         "no_samples_max_diff": int(sizes[widest]),
     }
-    if len(found) < 2:
+    if len(by_class) < 2:
         return measured | _largest_sd("", np.nan, 0)
-    spreads = standard_deviation(found[:, there].T)
-    noisiest = there[np.argmax(spreads)]
+    spreads = standard_deviation(by_class[:, present].T)
+    noisiest = present[np.argmax(spreads)]
     return measured | _largest_sd(str(noisiest), float(spreads.max()), int(sizes[noisiest]))
 
 

@@ -62,43 +62,43 @@ def mann_whitney(a: np.ndarray, b: np.ndarray) -> float:
 
 def tests(rows: Iterable[Mapping[str, Any]]) -> list[Tested]:
     """Every comparison of their analysis that these rows of `CONVERGENCE` have the runs for."""
-    found: dict[Arm, list[Mapping[str, Any]]] = {}
+    arms: dict[Arm, list[Mapping[str, Any]]] = {}
     for row in rows:
         if row["status"] == COUNTED and row["variant"] in (FIXED, DEFAULT):
-            found.setdefault(Arm(*(row[name] for name in Arm._fields)), []).append(row)
-    return list(_tests(found))
+            arms.setdefault(Arm(*(row[name] for name in Arm._fields)), []).append(row)
+    return list(_tests(arms))
 
 
-def _tests(found: Mapping[Arm, Sequence[Mapping[str, Any]]]) -> Iterator[Tested]:
-    criteria = list(dict.fromkeys(arm.stopping_type for arm in found))
+def _tests(arms: Mapping[Arm, Sequence[Mapping[str, Any]]]) -> Iterator[Tested]:
+    criteria = list(dict.fromkeys(arm.stopping_type for arm in arms))
     accuracies, convergence = ("accuracy", "class_accuracy"), ("convergent", "convergent_epoch")
     # The accuracies are those at the end of training, whatever the criterion.
-    once = [arm for arm in found if arm.stopping_type == (LOWEST_LOSS if LOWEST_LOSS in criteria else criteria[0])]
+    once = [arm for arm in arms if arm.stopping_type == (LOWEST_LOSS if LOWEST_LOSS in criteria else criteria[0])]
     fixed = [arm for arm in once if arm.variant == FIXED]
     for arm in fixed:
-        if (other := arm._replace(variant=DEFAULT)) in found:
-            yield from _compared("seeds", found, arm, other, accuracies, ranks=False)
-    for one, other in itertools.combinations(fixed, 2):
-        if one.hardware == other.hardware:
-            yield from _compared("networks", found, one, other, accuracies, ranks=False)
-    for arm in found:
-        if arm.stopping_type == LOWEST_LOSS and (other := arm._replace(stopping_type=BEST_ACCURACY)) in found:
-            yield from _compared("criteria", found, arm, other, convergence)
-    for one, other in itertools.combinations(fixed, 2):
-        if one._replace(hardware=other.hardware) == other:
-            yield from _compared("toolings", found, one, other, ("accuracy", "convergent_epoch"))
+        if (other := arm._replace(variant=DEFAULT)) in arms:
+            yield from _compared("seeds", arms, arm, other, accuracies, ranks=False)
+    for arm, other in itertools.combinations(fixed, 2):
+        if arm.hardware == other.hardware:
+            yield from _compared("networks", arms, arm, other, accuracies, ranks=False)
+    for arm in arms:
+        if arm.stopping_type == LOWEST_LOSS and (other := arm._replace(stopping_type=BEST_ACCURACY)) in arms:
+            yield from _compared("criteria", arms, arm, other, convergence)
+    for arm, other in itertools.combinations(fixed, 2):
+        if arm._replace(hardware=other.hardware) == other:
+            yield from _compared("toolings", arms, arm, other, ("accuracy", "convergent_epoch"))
 
 
 def _compared(
     comparison: str,
-    found: Mapping[Arm, Sequence[Mapping[str, Any]]],
-    one: Arm,
+    arms: Mapping[Arm, Sequence[Mapping[str, Any]]],
+    first: Arm,
     other: Arm,
     quantities: Sequence[str],
     ranks: bool = True,
 ) -> Iterator[Tested]:
     for quantity in quantities:
-        values = (np.array([row[quantity] for row in found[arm]], float) for arm in (one, other))
+        values = (np.array([row[quantity] for row in arms[arm]], float) for arm in (first, other))
         a, b = (arm[~np.isnan(arm)] for arm in values)
         whole = mann_whitney(a, b) if ranks else np.nan
-        yield Tested(comparison, quantity, one, other, len(a), len(b), levene(a, b), whole)
+        yield Tested(comparison, quantity, first, other, len(a), len(b), levene(a, b), whole)

@@ -69,7 +69,7 @@ def dump(
 def gram(activations: np.ndarray) -> np.ndarray:
     """The Gram matrix of activations [example, number] with centred columns, float32."""
     examples, columns = activations.shape
-    found = np.zeros((examples, examples))
+    total = np.zeros((examples, examples))
     step = max(1, BLOCK // examples)
     # A layer whose values overflowed has a matrix of NaN, and no CKA.
     with np.errstate(invalid="ignore", over="ignore"):
@@ -79,8 +79,8 @@ def gram(activations: np.ndarray) -> np.ndarray:
             # cannot.
             block -= block[:1].copy()
             block -= block.mean(axis=0)
-            found += block @ block.T
-        return found.astype(np.float32)
+            total += block @ block.T
+        return total.astype(np.float32)
 
 
 def _grams(engine: Engine, split: Split, sizes: dict[str, int]) -> Iterator[np.ndarray]:

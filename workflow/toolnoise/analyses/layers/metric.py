@@ -24,8 +24,8 @@ def layers(names: Sequence[str], grams: np.ndarray) -> list[tuple[str, str, Esti
     for place, name in enumerate(names):
 
         def of(runs: slice, place: int = place) -> list[Pairs]:
-            some = grams[runs, place]
-            return [Pairs.of(1 - pairwise_gram_cka(some, debiased=debiased)) for debiased in (False, True)]
+            block = grams[runs, place]
+            return [Pairs.of(1 - pairwise_gram_cka(block, debiased=debiased)) for debiased in (False, True)]
 
         plain, debiased = map(pairwise_similarity, within_blocks(len(grams), of))
         rows.append((name, "cka", plain.within(0, 1)))
@@ -45,8 +45,8 @@ def pairwise_gram_cka(grams: np.ndarray, debiased: bool = False) -> np.ndarray:
             # Matrix products and einsum round a sum differently by position: equal runs would not have exactly 1.
             products[run, run:] = (flat[run:] * flat[run]).sum(axis=1)
         alone = np.diag(products)
-        found = np.triu(np.where(alone * alone[:, np.newaxis] > 0, products, np.nan) / np.sqrt(np.outer(alone, alone)))
-    return found + np.triu(found, 1).T
+        upper = np.triu(np.where(alone * alone[:, np.newaxis] > 0, products, np.nan) / np.sqrt(np.outer(alone, alone)))
+    return upper + np.triu(upper, 1).T
 
 
 def _centred(grams: np.ndarray) -> np.ndarray:

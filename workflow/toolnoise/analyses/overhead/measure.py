@@ -32,14 +32,14 @@ def measure(
     `overhead` is the study's settings for it.
     """
     subject = model, hardware
-    found = dict(_read_cost(record) for record in records)
+    by_profile = dict(_read_cost(record) for record in records)
     repeats = range(1, overhead["repeats"] + 1)
-    for profile in found:
+    for profile in by_profile:
         if profile[:2] != subject or profile.mode not in MODES or profile.repeat not in repeats:
             what = f"{'/'.join(map(str, profile))} is not one of its measurements"
             raise BadInput("study", "overhead", what, f"records of {' on '.join(subject)}")
-    whole = [repeat for repeat in repeats if all((*subject, mode, repeat) in found for mode in MODES)]
-    runs = {mode: [found[*subject, mode, repeat] for repeat in whole] for mode in MODES}
+    whole = [repeat for repeat in repeats if all((*subject, mode, repeat) in by_profile for mode in MODES)]
+    runs = {mode: [by_profile[*subject, mode, repeat] for repeat in whole] for mode in MODES}
     counts = (len(whole), len(repeats) - len(whole))
     about = (*subject, accelerator, *(overhead[key] for key in CONDITIONS))
     metric_files.write(

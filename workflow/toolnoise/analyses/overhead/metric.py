@@ -51,11 +51,11 @@ def costs(default: Sequence[Cost], deterministic: Sequence[Cost]) -> list[tuple[
     """Seconds per step in both modes and their ratio, in kernels and by the wall clock."""
     rows = []
     for metric, attribute in (("kernel", "kernels"), ("wall", "wall")):
-        one, other = (np.array([getattr(run, attribute) for run in runs]) for runs in (default, deterministic))
+        plain, other = (np.array([getattr(run, attribute) for run in runs]) for runs in (default, deterministic))
         rows += [
-            (f"{metric}_seconds_default", mean_t(one).within(0, np.inf)),
+            (f"{metric}_seconds_default", mean_t(plain).within(0, np.inf)),
             (f"{metric}_seconds_deterministic", mean_t(other).within(0, np.inf)),
-            (f"{metric}_ratio", ratio_of_means(other, one)),
+            (f"{metric}_ratio", ratio_of_means(other, plain)),
         ]
     return rows
 

@@ -37,9 +37,9 @@ def profile(spec: dict[str, Any], out: str | Path, record: str | Path) -> dict[s
     with timings.measure("steps"):
         engine.epoch(plan)
     with timings.measure("profile"):
-        found = engine.profile(plan)
-    total = sum(kernel.microseconds for kernel in found)
-    metric_files.write(out, PROFILE, [(*kernel, kernel.microseconds / total) for kernel in found])
+        kernels = engine.profile(plan)
+    total = sum(kernel.microseconds for kernel in kernels)
+    metric_files.write(out, PROFILE, [(*kernel, kernel.microseconds / total) for kernel in kernels])
     files.write_json(
         record,
         {

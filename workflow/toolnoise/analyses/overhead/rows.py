@@ -19,8 +19,8 @@ def _profile(parameters: Parameters) -> Profile:
 
 def _profiles(study: Study, network: Network) -> list[str]:
     """The records of all profiles of the network on the tooling, in either mode."""
-    mine = [profile for profile in study.profiles if (profile.model, profile.hardware) == network]
-    return [study.path(layout.PROFILE_RECORD, profile) for profile in mine]
+    chosen = [profile for profile in study.profiles if (profile.model, profile.hardware) == network]
+    return [study.path(layout.PROFILE_RECORD, profile) for profile in chosen]
 
 
 ROWS = {

@@ -39,12 +39,12 @@ TARGETS = {
 def by_target(figures: Iterable[Figure]) -> dict[str, tuple[Figure, ...]]:
     """The figures for each item of the paper: the item's own or, off the paper's grid, all of its kind."""
     papers = {name for names in TARGETS.values() for name in names}
-    found = {}
+    by_item = {}
     for target, names in TARGETS.items():
-        mine = tuple(figure for figure in figures if figure.notebook == _kind(target))
-        own = tuple(figure for figure in mine if figure.name in names)
-        found[target] = own if any(figure.name in papers for figure in mine) else mine
-    return found
+        of_kind = tuple(figure for figure in figures if figure.notebook == _kind(target))
+        named = tuple(figure for figure in of_kind if figure.name in names)
+        by_item[target] = named if any(figure.name in papers for figure in of_kind) else of_kind
+    return by_item
 
 
 def of_target(
@@ -55,16 +55,16 @@ def of_target(
     `written` is the study's configuration. If it leaves toolings out, the line says which of them the item needs, and
     which profiles have them.
     """
-    found = by_target(figures)[target]
-    if not found and "only" in written:
+    chosen = by_target(figures)[target]
+    if not chosen and "only" in written:
         _require_toolings(target, written, file)
-    if not found:
+    if not chosen:
         others = [figure.name for figure in figures if figure.notebook == _kind(target)]
         if others:
             missing = " or ".join(TARGETS[target])
             raise BadInput(file, target, f"the study has no {missing}", f"it has {', '.join(others)}")
         raise BadInput(file, target, f"the study has no {_kind(target)}", f"it needs {KINDS[_kind(target)].needs}")
-    return found
+    return chosen
 
 
 def refuse(name: str, file: str | Path) -> NoReturn:
@@ -77,9 +77,9 @@ def _require_toolings(target: str, written: Mapping[str, Any], file: str | Path)
     needed = dict.fromkeys(name for figure in _with(target, None, written, file) for name in figure.hardware)
     if needed:
         able = [name for name, only in _profiles(file) if _with(target, only, written, file)]
-        found = f"cannot be made on {', '.join(written['only'])} alone"
+        what = f"cannot be made on {', '.join(written['only'])} alone"
         where = f"{', '.join(needed)}; profiles with it: {', '.join(able) or 'none'}"
-        raise BadInput(file, target, found, f"the study has it on {where}")
+        raise BadInput(file, target, what, f"the study has it on {where}")
 
 
 def _with(target: str, only: list[str] | None, written: Mapping[str, Any], file: str | Path) -> tuple[Figure, ...]:

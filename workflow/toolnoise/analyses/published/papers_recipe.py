@@ -17,8 +17,8 @@ def differences(model: str, dataset: str, recipe: dict[str, Any]) -> list[str]:
     text, code = (known.get(config.recipe_for(family, model, dataset, known)) for family in (TEXT, CODE))
     if text is None or code is None:
         return []
-    found = [] if recipe["epochs"] in (text["epochs"], code["epochs"]) else [f"epochs ({recipe['epochs']})"]
-    rest, of_text, of_code = ({**one, "epochs": None} for one in (recipe, text, code))
+    changed = [] if recipe["epochs"] in (text["epochs"], code["epochs"]) else [f"epochs ({recipe['epochs']})"]
+    rest, of_text, of_code = ({**entry, "epochs": None} for entry in (recipe, text, code))
     if rest != of_code:
-        found.append("recipe of the text" if rest == of_text else "recipe")
-    return found
+        changed.append("recipe of the text" if rest == of_text else "recipe")
+    return changed

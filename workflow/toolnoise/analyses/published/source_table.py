@@ -32,7 +32,7 @@ def sources(config: Mapping[str, Any], recipe_of: Mapping[Task, str], cells: Col
     """The sources of these cells of networks that are built here; one bit only if a variant moves one."""
     recipes = {task: config["recipes"][name] for task, name in recipe_of.items()}
     tasks = list(dict.fromkeys(cell.task for cell in cells))
-    found = {name: [cell for cell in cells if name in variant(cell.variant).varying] for name in ORDER}
+    varied = {name: [cell for cell in cells if name in variant(cell.variant).varying] for name in ORDER}
     uses = {
         "init": [("the weights of every network", [])],
         "augment": _grouped(
@@ -41,12 +41,12 @@ def sources(config: Mapping[str, Any], recipe_of: Mapping[Task, str], cells: Col
         "shuffle": _grouped(((task, f"batches of {recipes[task]['batch_size']}") for task in tasks), tasks),
         "dropout": _grouped(((task, use) for task in tasks for use in _drops(config["models"][task[0]])), tasks),
         "impl": _of_toolings(config, cells),
-        "bit": _moves(found["bit"]),
+        "bit": _moves(varied["bit"]),
     }
     return [
-        Source(name, uses[name], list(dict.fromkeys(cell.variant for cell in found[name])))
+        Source(name, uses[name], list(dict.fromkeys(cell.variant for cell in varied[name])))
         for name in ORDER
-        if name != "bit" or found[name]
+        if name != "bit" or varied[name]
     ]
 
 
@@ -77,18 +77,18 @@ def _moves(cells: Iterable[Cell]) -> Uses:
     return [(f"after epoch {epoch}" if epoch else "before the first epoch", []) for epoch in after]
 
 
-def _grouped(found: Iterable[tuple[Task, str]], tasks: Collection[Task]) -> Uses:
+def _grouped(uses: Iterable[tuple[Task, str]], tasks: Collection[Task]) -> Uses:
     """Each use with its tasks; a data set stands for all tasks on it."""
     by_use: dict[str, list[Task]] = {}
-    for task, use in found:
+    for task, use in uses:
         by_use.setdefault(use, []).append(task)
-    return [(use, [] if len(mine) == len(tasks) else list(_named(mine, tasks))) for use, mine in by_use.items()]
+    return [(use, [] if len(of_use) == len(tasks) else list(_named(of_use, tasks))) for use, of_use in by_use.items()]
 
 
-def _named(mine: Collection[Task], tasks: Collection[Task]) -> Iterator[str]:
-    for dataset in dict.fromkeys(dataset for _, dataset in mine):
+def _named(chosen: Collection[Task], tasks: Collection[Task]) -> Iterator[str]:
+    for dataset in dict.fromkeys(dataset for _, dataset in chosen):
         on_it = [task for task in tasks if task[1] == dataset]
-        if all(task in mine for task in on_it):
+        if all(task in chosen for task in on_it):
             yield dataset
         else:
-            yield from (f"{model}/{dataset}" for model, other in mine if other == dataset)
+            yield from (f"{model}/{dataset}" for model, other in chosen if other == dataset)

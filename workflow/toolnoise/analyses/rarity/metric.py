@@ -22,11 +22,11 @@ SMALLEST = 8  # examples of a part: with fewer, a rate has few values
 
 def sizes(examples: int) -> list[int]:
     """The number of examples, its half, and so on."""
-    found = [examples] if examples else []
+    halves = [examples] if examples else []
     while examples // 2 >= SMALLEST:
         examples //= 2
-        found.append(examples)
-    return found
+        halves.append(examples)
+    return halves
 
 
 def sd_by_size(wrong: np.ndarray, groups: Sequence[np.ndarray]) -> Iterator[tuple[str, int, Estimate]]:

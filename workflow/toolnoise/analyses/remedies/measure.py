@@ -32,20 +32,20 @@ def measure(
     dump, dataset = predictions_of(data, logits, index)
     stream = streams.key(study_seed, streams.ANALYSIS, 0, "bootstrap", *cell)
     labels, finished = dataset.test.labels, dump.finished
-    found = {SINGLE: remedies.measure(dump.logits[finished], labels)}
+    by_remedy = {SINGLE: remedies.measure(dump.logits[finished], labels)}
     for path in remedied:
         stack = stacks.read_remedied(path, Path(path).with_suffix(".json"))
         if stack.logits.shape[1:] != dump.logits.shape or stack.seeds != dump.seeds:
             raise BadInput(path, "", f"found runs {stack.seeds}, each {stack.logits.shape[2:]}", f"those of {logits}")
         for name, of_runs in zip(stack.remedies, stack.logits, strict=True):
             print(f"measuring {name}", flush=True)
-            found[name] = remedies.measure(of_runs[finished], labels)
-    before = found[SINGLE]
+            by_remedy[name] = remedies.measure(of_runs[finished], labels)
+    before = by_remedy[SINGLE]
     for path in single:
         other, _ = predictions_of(data, path, Path(path).with_suffix(".json"))
         before = remedies.measure(other.logits[other.finished], labels)
     rows = []
-    for name, measured in found.items():
+    for name, measured in by_remedy.items():
         rows += [(name, *row) for row in measured.rows(stream)]
         if measured is not before:
             reduced = remedies.reduction(before, measured, same_runs=not single)

@@ -76,7 +76,7 @@ class Measured(NamedTuple):
 
     def rows(self, stream: int) -> list[Row]:
         """Each measure with its interval, as in a cell's stability."""
-        found = [
+        estimates = [
             ("churn", pairwise_jackknife(self.churn)),
             ("correlation_pearson", pairwise_similarity(self.pearson)),
             ("correlation_spearman", pairwise_similarity(self.spearman)),
@@ -87,7 +87,7 @@ class Measured(NamedTuple):
         rows = [
             *spread_rows("accuracy", "all", self.accuracies, steps[0], stream),
             *spread_rows("cross_entropy", "all", self.cross_entropies, steps[1], stream),
-            *((metric, "all", estimate) for metric, estimate in found),
+            *((metric, "all", estimate) for metric, estimate in estimates),
         ]
         return bounded(with_width(rows, self.equal))
 

@@ -64,8 +64,8 @@ def remedy(name: str) -> Remedy:
 def passes(names: Iterable[str], cycles: int) -> int:
     """The number of passes over the test set that these remedies need, for a run with this number of cycles."""
     wanted = [remedy(name) for name in names]
-    every = set().union(*(one.views for one in wanted if one.all_snapshots))
-    return (cycles - 1) * len(every) + len(every.union(*(one.views for one in wanted)))
+    every = set().union(*(each.views for each in wanted if each.all_snapshots))
+    return (cycles - 1) * len(every) + len(every.union(*(each.views for each in wanted)))
 
 
 def applied(study: Study, cell: Cell) -> tuple[str, ...]:

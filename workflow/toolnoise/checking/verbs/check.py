@@ -16,15 +16,15 @@ def _run(options: argparse.Namespace) -> None:
     command = check.command(words, options.sources, options.deterministic, options.limit)
     folder = Path(tempfile.mkdtemp(prefix="toolnoise-check-"))
     try:
-        found = check.check(command, folder)
-        show(report.as_json(found) if options.json else report.as_text(found))
+        checked = check.check(command, folder)
+        show(report.as_json(checked) if options.json else report.as_text(checked))
         sys.stdout.flush()
     finally:
         if options.keep:
             print(f"outcomes and logs: {folder}", file=sys.stderr)
         else:
             shutil.rmtree(folder, ignore_errors=True)
-    sys.exit(0 if found.passed else 1)
+    sys.exit(0 if checked.passed else 1)
 
 
 VERB = Verb(

@@ -9,14 +9,14 @@ from toolnoise.commands.verb import AS_JSON, GAIN, Verb, show
 def _run(options: argparse.Namespace) -> None:
     from toolnoise.comparison import compare, comparison, prediction_files, read_arms
 
-    given = options.arm or [[one] for one in options.arms]
+    given = options.arm or [[path] for path in options.arms]
     if (options.arm and options.arms) or len(given) < 2:
-        found = "found both ARMS and --arm" if options.arm and options.arms else f"found {len(given)}"
-        raise BadInput("command line", "ARMS", found, "two or more arms: each a name in ARMS, or each an --arm")
+        what = "found both ARMS and --arm" if options.arm and options.arms else f"found {len(given)}"
+        raise BadInput("command line", "ARMS", what, "two or more arms: each a name in ARMS, or each an --arm")
     labels = prediction_files.read_labels(options.labels) if options.labels else read_arms.labels_of(given[0])
-    found = [read_arms.read(one, labels) for one in given]
-    read_arms.require_comparable(found, options.paired, options.same_start)
-    judged, right = read_arms.right_or_wrong(found, labels)
+    arms = [read_arms.read(arm, labels) for arm in given]
+    read_arms.require_comparable(arms, options.paired, options.same_start)
+    judged, right = read_arms.right_or_wrong(arms, labels)
     assumption = "paired" if options.paired else "same start" if options.same_start else "independent"
     compared = comparison.compare_all(judged, right, assumption)
     show(compare.as_json(compared) if options.json else compare.as_text(compared))

@@ -12,12 +12,12 @@ def _run(options: argparse.Namespace) -> None:
     wanted = {name: getattr(options, name) for name in Cell._fields}
     spread = sample_size.spread_of(options.pilot, wanted, options.sd, options.sd_runs)
     claims = (options.gain, options.ratio, options.margin)
-    found = sample_size.plan(spread, *claims, options.runs, options.level, options.power)
+    planned = sample_size.plan(spread, *claims, options.runs, options.level, options.power)
     if options.figure:
         from toolnoise.comparison import power_curves
 
-        power_curves.draw(found, options.figure)
-    show(sample_size.as_json(found) if options.json else sample_size.as_text(found))
+        power_curves.draw(planned, options.figure)
+    show(sample_size.as_json(planned) if options.json else sample_size.as_text(planned))
 
 
 VERB = Verb(

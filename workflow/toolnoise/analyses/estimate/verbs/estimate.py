@@ -12,8 +12,8 @@ def _run(options: argparse.Namespace) -> None:
     file, study = here.loaded(options.study)
     if options.measure:
         estimate.measure(study, file)
-    found = estimate.estimate(study)
-    show(estimate.as_json(found) if options.json else estimate.as_text(found, file))
+    cost = estimate.estimate(study)
+    show(estimate.as_json(cost) if options.json else estimate.as_text(cost, file))
 
 
 VERB = Verb(

@@ -11,8 +11,8 @@ def _run(options: argparse.Namespace) -> None:
 
     file, study = here.loaded(options.study)
     status.require_here(file, study)
-    found = status.status(study)
-    show(status.as_json(found) if options.json else status.as_text(study, found))
+    now = status.status(study)
+    show(status.as_json(now) if options.json else status.as_text(study, now))
 
 
 VERB = Verb(
