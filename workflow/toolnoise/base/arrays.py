@@ -157,8 +157,8 @@ def _view(whole: np.ndarray, file: IO[bytes], member: _Member) -> np.ndarray:
     file.seek(member.info.header_offset + 26)
     start = member.info.header_offset + 30 + sum(struct.unpack("<HH", file.read(4))) + member.header
     size = math.prod(member.shape) * member.dtype.itemsize
-    found = whole[start : start + size].view(member.dtype)
-    return np.asarray(found.reshape(member.shape, order="F" if member.fortran else "C"))
+    array = whole[start : start + size].view(member.dtype)
+    return np.asarray(array.reshape(member.shape, order="F" if member.fortran else "C"))
 
 
 def unpack(file: IO[bytes]) -> dict[str, np.ndarray]:

@@ -59,11 +59,11 @@ def is_docstring(path: Path) -> bool:
 
 def _bindings(imports: Iterable[code_text.Import]) -> list[str]:
     """What imports bind, with the key of each module."""
-    found = set()
+    modules = set()
     for place, alias, module, name in imports:
         path = _followed(module)
-        found.add(f"{place} {alias} {name} {key(path) if path else ''}")
-    return sorted(found)
+        modules.add(f"{place} {alias} {name} {key(path) if path else ''}")
+    return sorted(modules)
 
 
 def _key_of_file(file: str) -> str:
@@ -113,12 +113,12 @@ def sources(*modules: str, files: tuple[str, ...] = ()) -> dict[str, str]:
 @functools.cache
 def _paths(*modules: str) -> dict[Path, str]:
     """The SHA-256 of the source of these modules and of all that they import."""
-    found: dict[Path, str] = {}
+    digests: dict[Path, str] = {}
     for module in modules:
         if path := source_of(module):
             # A script finds the modules of its own folder, too.
-            _follow(path, found, path.parent if module.endswith(SCRIPT) else None)
-    return found
+            _follow(path, digests, path.parent if module.endswith(SCRIPT) else None)
+    return digests
 
 
 def source_of(module: str) -> Path | None:
@@ -144,8 +144,8 @@ def name_of(path: Path) -> str:
 def _followed(module: str) -> Path | None:
     """The source of a module whose imports are followed: of this package or of the study's folder."""
     # An installed package lies among others, which are not followed.
-    own = module.partition(".")[0] == program.PACKAGE.name
-    return _source(module, (program.PACKAGE.parent if own else Path.cwd(),))
+    internal = module.partition(".")[0] == program.PACKAGE.name
+    return _source(module, (program.PACKAGE.parent if internal else Path.cwd(),))
 
 
 def _follow(path: Path, found: dict[Path, str], beside: Path | None) -> None:

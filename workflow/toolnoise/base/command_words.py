@@ -51,7 +51,7 @@ def variable_names(*texts: str) -> list[str]:
 
 def variables(words: Sequence[str], where: str = "command") -> dict[str, str]:
     """The variables of the environment that a command names, by placeholder; one that cannot be used is refused."""
-    found = {}
+    values = {}
     for placeholder in variable_names(*words):
         name = placeholder.removeprefix(VARIABLE)
         value = os.environ.get(name)
@@ -62,8 +62,8 @@ def variables(words: Sequence[str], where: str = "command") -> dict[str, str]:
         if len(value) < SHORTEST:
             allowed = f"at least {SHORTEST} characters; what is no secret belongs into the command itself"
             raise BadInput(where, f"{{{placeholder}}}", f"the variable {name} has {len(value)} characters", allowed)
-        found[placeholder] = value
-    return found
+        values[placeholder] = value
+    return values
 
 
 def filled(words: Sequence[str], values: Mapping[str, Any]) -> list[str]:

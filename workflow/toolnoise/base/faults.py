@@ -84,10 +84,10 @@ def at(path: Path, scratch: str = "") -> Iterator[None]:
 
 def _behind(error: BaseException) -> BaseException:
     """The fault because of which a library has ended in an error of its own, or else the error."""
-    one: BaseException | None = error
-    while one and not (isinstance(one, OSError) and one.errno in DECISIVE):
-        one = one.__context__
-    return one or error
+    cause: BaseException | None = error
+    while cause and not (isinstance(cause, OSError) and cause.errno in DECISIVE):
+        cause = cause.__context__
+    return cause or error
 
 
 def _place(error: OSError) -> str:
@@ -105,8 +105,8 @@ def _extra_of(module: str) -> str:
         wanted = metadata.requires("toolnoise") or []
     except metadata.PackageNotFoundError:
         return ""
-    found = (re.search(r"""extra == ["']([\w-]+)""", line) for line in wanted if re.match(rf"{name}\b(?!-)", line))
-    return next((extra[1] for extra in found if extra), "")
+    extras = (re.search(r"""extra == ["']([\w-]+)""", line) for line in wanted if re.match(rf"{name}\b(?!-)", line))
+    return next((extra[1] for extra in extras if extra), "")
 
 
 def _available() -> str:

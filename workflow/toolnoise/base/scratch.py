@@ -109,20 +109,20 @@ def is_scratch(name: str) -> bool:
 def remove_abandoned(path: Path) -> None:
     """Remove the scratch files of one output whose writers have ended."""
     start = f".{path.name}."
-    for one in list(path.parent.iterdir()) if path.parent.is_dir() else []:
-        if one.name.startswith(start) and is_scratch(one.name) and not one.name.endswith(LOCK):
-            _remove(one)
+    for path_beside in list(path.parent.iterdir()) if path.parent.is_dir() else []:
+        if path_beside.name.startswith(start) and is_scratch(path_beside.name) and not path_beside.name.endswith(LOCK):
+            _remove(path_beside)
 
 
 def clean(root: Path) -> list[Path]:
     """Remove all scratch below a folder whose writers have ended; returns what was removed."""
-    found = [
+    paths = [
         Path(place, name)
         for place, folders, names in os.walk(root)
         for name in (*folders, *names)
         if is_scratch(name) and (name in names or name.startswith(FOLDER))
     ]
-    return [one for one in sorted(found) if _remove(one)]
+    return [one for one in sorted(paths) if _remove(one)]
 
 
 def _made(path: Path) -> tuple[Path, int]:

@@ -85,10 +85,10 @@ def take_over(outputs: Sequence[str], *, local: bool) -> None:
     jobs go to a queue, this process's record says so from now on.
     """
     with scratch.claim(FOLDER / "records", wait=True):
-        mine, others = set(outputs), [one for one in _records(Path()) if one.path.absolute() not in _own]
-        for one in others:
-            if one.held and (both := mine.intersection(_outputs(one.path))):
-                maker = f"process {one.about['process']} on {one.about['host']} is making {min(both)}"
+        mine, others = set(outputs), [record for record in _records(Path()) if record.path.absolute() not in _own]
+        for record in others:
+            if record.held and (both := mine.intersection(_outputs(record.path))):
+                maker = f"process {record.about['process']} on {record.about['host']} is making {min(both)}"
                 raise BadInput(FOLDER, "", maker, "wait until it has ended")
         if _own:
             about, since = json.loads(_own[-1].read_text()), _own[-1].stat().st_mtime_ns
@@ -98,11 +98,11 @@ def take_over(outputs: Sequence[str], *, local: bool) -> None:
             _own[-1].write_text(json.dumps(about) + "\n" + "\n".join(outputs))
             # It stays older than this process's lock.
             os.utime(_own[-1], ns=(since, since))
-    ended = [one for one in others if one.ended]
-    if local and ended and _end_jobs({one.path.name for one in ended}):
+    ended = [record for record in others if record.ended]
+    if local and ended and _end_jobs({record.path.name for record in ended}):
         _say("jobs of a Snakemake that was killed here were still running; they are ended and made again")
-    for one in ended:
-        one.path.unlink(missing_ok=True)
+    for record in ended:
+        record.path.unlink(missing_ok=True)
     if local and _own:
         os.environ[VARIABLE] = _own[-1].name
     with suppress(ValueError):  # not in the main thread
@@ -142,11 +142,11 @@ def _outputs(record: Path) -> list[str]:
 
 def _locked(folder: Path = Path()) -> list[list[Path]]:
     """Snakemake's locks, those of one process together."""
-    found: dict[str, list[Path]] = {}
+    locks: dict[str, list[Path]] = {}
     with suppress(FileNotFoundError):
         for path in sorted((folder / LOCKS).iterdir()):
-            found.setdefault(path.name.partition(".")[0], []).append(path)
-    return list(found.values())
+            locks.setdefault(path.name.partition(".")[0], []).append(path)
+    return list(locks.values())
 
 
 def _is_left(lock: list[Path]) -> bool:
@@ -198,11 +198,11 @@ def _end_jobs(records: set[str]) -> bool:
     """End the processes that have inherited the name of one of these records; whether there were any."""
     import psutil
 
-    mine = {process.pid for process in (psutil.Process(), *psutil.Process().parents())}
+    pids = {process.pid for process in (psutil.Process(), *psutil.Process().parents())}
     found = []
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):
-            if process.pid not in mine and process.environ().get(VARIABLE) in records:
+            if process.pid not in pids and process.environ().get(VARIABLE) in records:
                 found.append(process)
     for process in found:
         with suppress(psutil.Error):

@@ -68,8 +68,8 @@ def _inputs(step: Step) -> list[str]:
     # A function with a docstring asks more of a study than paths.
     told = {option: read.at.__doc__ for option, read in step.reads.items()}
     named = step._replace(reads={option: read for option, read in step.reads.items() if not told[option]})
-    found = followed(named, named.given(_AnyStudy(), place))
-    lines = [f"{name}={_quoted(value)}" for name, value in found.items()]
+    values = followed(named, named.given(_AnyStudy(), place))
+    lines = [f"{name}={_quoted(value)}" for name, value in values.items()]
     for option, says in told.items():
         lines += [f"# {says}", f"{option.replace('-', '_')}=..."] if says else []
     return lines

@@ -60,8 +60,8 @@ def command(profile: str | None, words: Sequence[str]) -> tuple[str, list[str]]:
         raise BadInput(snakemake, "", "no such program", "Snakemake; pip install 'toolnoise[run]'")
     folder = _folder(profile)
     settings = _settings(folder)
-    own = settings.get("configfile", "")
-    study, further = _study(words, _shown(Path(os.path.realpath(folder / own))) if own else here.DEFAULT)
+    path = settings.get("configfile", "")
+    study, further = _study(words, _shown(Path(os.path.realpath(folder / path))) if path else here.DEFAULT)
     chosen = [] if _names(words, "--configfile", "--configfiles") else ["--configfile", study]
     if "config" in settings and study and not _names(words, "--config", "-C"):
         chosen = [*_only(settings["config"], study), *chosen]

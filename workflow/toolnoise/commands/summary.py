@@ -50,10 +50,10 @@ def as_json(study: Study) -> dict[str, Any]:
 
 
 def _cells(study: Study) -> Iterator[dict[str, Any]]:
-    found = metric_files.read([study.path(layout.COLLECTED, file="stability")] if study.cells else [], STABILITY)
-    found = found[found["group"] == "all"]
-    values = {Cell(*row[:4]): {} for row in found.itertuples(index=False)}
-    for row in found.itertuples(index=False):
+    table = metric_files.read([study.path(layout.COLLECTED, file="stability")] if study.cells else [], STABILITY)
+    table = table[table["group"] == "all"]
+    values = {Cell(*row[:4]): {} for row in table.itertuples(index=False)}
+    for row in table.itertuples(index=False):
         values[Cell(*row[:4])][row.metric] = row
     for cell, metrics in values.items():
         numbers = {name: _value(metrics, name) for name in SHOWN}

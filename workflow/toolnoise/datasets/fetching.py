@@ -157,8 +157,8 @@ class _Resuming:
         return 0
 
     def _continue(self, url: str) -> None:
-        there = self._size()
-        headers = {"Accept-Encoding": "identity", **({"Range": f"bytes={there}-"} if there else {})}
+        size = self._size()
+        headers = {"Accept-Encoding": "identity", **({"Range": f"bytes={size}-"} if size else {})}
         with (
             _Secure() as session,
             session.get(url, headers=headers, stream=True, timeout=TIMEOUT) as answer,
@@ -168,16 +168,16 @@ class _Resuming:
                 return
             answer.raise_for_status()
             # A server without support for ranges sends everything again.
-            goes_on = answer.headers.get("Content-Range", "").startswith(f"bytes {there}-")
-            there = there if goes_on else 0
+            goes_on = answer.headers.get("Content-Range", "").startswith(f"bytes {size}-")
+            size = size if goes_on else 0
             length = answer.headers.get("Content-Length")
-            self._answered(url, answer, there + int(length) if length else None)
+            self._answered(url, answer, size + int(length) if length else None)
             free = shutil.disk_usage(self.part.parent).free
             if length and int(length) > free:
                 raise BadInput(url, "", f"the file has {int(length)} bytes more", f"{free} are free here")
             with (
                 self.part.open("ab" if goes_on else "wb") as file,
-                progress(f"downloading {url}", there + int(length) if length else None, "B", there) as bar,
+                progress(f"downloading {url}", size + int(length) if length else None, "B", size) as bar,
             ):
                 for block in answer.iter_content(NETWORK_BLOCK):
                     if not length and file.tell() > MOST_UNANNOUNCED:

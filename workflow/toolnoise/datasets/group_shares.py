@@ -31,16 +31,16 @@ def classes_of(folders: Sequence[str], entry: Mapping[str, Any], source: str) ->
 
 def training_set(files: Files, classes: Classes, entry: Mapping[str, Any], source: str) -> Files:
     """The training examples: all of these classes, or `train_examples` of which the group has `group_share`."""
-    of_class = [_of(files, mine) for mine in classes.values()]
+    of_class = [_of(files, folders) for folders in classes.values()]
     available = sum(map(len, of_class))
     total, group = entry.get("train_examples", available), entry.get("group")
     if total > available:
         raise BadInput(source, "train_examples", f"found {total}", f"allowed: {available} or fewer")
     ends = [round(total * end / available) for end in np.cumsum([0, *map(len, of_class)]).tolist()]
     chosen: Files = []
-    for name, mine, size in zip(classes, of_class, np.diff(ends).tolist(), strict=True):
+    for name, folders, size in zip(classes, of_class, np.diff(ends).tolist(), strict=True):
         if "group_share" in entry and group in classes[name]:
-            members, others = _of(mine, [group]), [file for file in mine if file[0] != group]
+            members, others = _of(folders, [group]), [file for file in folders if file[0] != group]
             wanted = round(entry["group_share"] * total)
             least, most = max(1, size - len(others)), min(len(members), size)
             if not least <= wanted <= most:
@@ -49,20 +49,20 @@ def training_set(files: Files, classes: Classes, entry: Mapping[str, Any], sourc
                 raise BadInput(source, "group_share", found, allowed)
             chosen += _first(members, wanted, "train", group) + _first(others, size - wanted, "train", name)
         else:
-            chosen += _first(mine, size, "train", name)
+            chosen += _first(folders, size, "train", name)
     return sorted(chosen)
 
 
 def test_set(files: Files, classes: Classes, entry: Mapping[str, Any], source: str) -> Files:
     """The test examples: all of these classes, but of the group only `group_test_examples`."""
-    mine = _of(files, [folder for folders in classes.values() for folder in folders])
+    files_of = _of(files, [folder for folders in classes.values() for folder in folders])
     if "group_test_examples" not in entry:
-        return mine
+        return files_of
     group, wanted = entry["group"], entry["group_test_examples"]
-    members = _of(mine, [group])
+    members = _of(files_of, [group])
     if wanted > len(members):
         raise BadInput(source, "group_test_examples", f"found {wanted}", f"allowed: 1 to {len(members)}")
-    others = [file for file in mine if file[0] != group]
+    others = [file for file in files_of if file[0] != group]
     return sorted([*others, *_first(members, wanted, "test", group)])
 
 

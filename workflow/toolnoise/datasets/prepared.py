@@ -150,16 +150,16 @@ def load(path: str | Path, normalise: str = "unit") -> Data:
         raise BadInput(path, "maximum", f"found {maximum}", "1 or more")
     if not 0 <= margin < min(arrays["train_images"].shape[1:3]):
         raise BadInput(path, "margin", f"found {margin}", "less than the size of the images")
-    found = arrays["train_images"].shape[-1]
-    if normalise in CHANNELS and found != (wanted := len(CHANNELS[normalise][0])):
-        raise BadInput(path, "train_images", f"found {found} channels", f"normalise: {normalise} is for {wanted}")
+    channels = arrays["train_images"].shape[-1]
+    if normalise in CHANNELS and channels != (wanted := len(CHANNELS[normalise][0])):
+        raise BadInput(path, "train_images", f"found {channels} channels", f"normalise: {normalise} is for {wanted}")
     splits = {}
     for part in PARTS:
         images, labels = arrays[f"{part}_images"], _classes(path, f"{part}_labels", arrays[f"{part}_labels"])
         member = arrays.get(f"{part}_groups", np.zeros((len(labels), 0), bool))
         if member.shape != (len(labels), len(groups)) or member.dtype != bool:
-            found = f"found {member.dtype} of shape {member.shape}"
-            raise BadInput(path, f"{part}_groups", found, f"yes or no for each example and group {groups}")
+            channels = f"found {member.dtype} of shape {member.shape}"
+            raise BadInput(path, f"{part}_groups", channels, f"yes or no for each example and group {groups}")
         checks = arrays.get(f"{part}_checks")
         if streamed and (checks is None or len(checks) != len(labels)):
             raise BadInput(path, f"{part}_checks", "missing or too short", "a CRC-32 of each image")
@@ -170,13 +170,13 @@ def load(path: str | Path, normalise: str = "unit") -> Data:
 
 def targets(path: str | Path) -> dict[str, np.ndarray]:
     """The labels of the test examples, classes or numbers, as `test_labels`, and what else is stored of them."""
-    found = _stored(path, npz_names(path))
-    labels = found.get("test_labels")
+    members = _stored(path, npz_names(path))
+    labels = members.get("test_labels")
     if labels is None:
         raise BadInput(path, "test_labels", "no such array", "prepared data")
-    if "groups" in found and found.get("test_groups", np.empty(0)).shape != (len(labels), len(found["groups"])):
+    if "groups" in members and members.get("test_groups", np.empty(0)).shape != (len(labels), len(members["groups"])):
         raise BadInput(path, "test_groups", "missing, or of another shape", "yes or no for each example and group")
-    return found | {"test_labels": _classes(path, "test_labels", labels)}
+    return members | {"test_labels": _classes(path, "test_labels", labels)}
 
 
 def _classes(path: str | Path, name: str, labels: np.ndarray) -> np.ndarray:
@@ -189,9 +189,9 @@ def _classes(path: str | Path, name: str, labels: np.ndarray) -> np.ndarray:
 
 
 def _stored(path: str | Path, mapped: Collection[str]) -> dict[str, np.ndarray]:
-    found = read_npz(path, mapped)
-    require_kinds(path, found, ARRAYS)
-    return found
+    arrays = read_npz(path, mapped)
+    require_kinds(path, arrays, ARRAYS)
+    return arrays
 
 
 def _of_labels(path: str | Path, arrays: Mapping[str, np.ndarray]) -> Data:

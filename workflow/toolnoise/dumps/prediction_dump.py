@@ -80,8 +80,8 @@ def dump(
                 network.take(run.weights(), run)
                 layer[...] = network.engine.logits(test)
     elsewhere = {"trained_on": trained_on} if trained_on else {}
-    found = about(spec, cell, shape, network.observed, timings, network.unused(spec["recipe"]))
-    files.write_json(index, found | elsewhere)
+    entry = about(spec, cell, shape, network.observed, timings, network.unused(spec["recipe"]))
+    files.write_json(index, entry | elsewhere)
     return network.observed
 
 

@@ -66,27 +66,27 @@ class Representations(NamedTuple):
 
 def read_predictions(logits: str | Path, index: str | Path) -> Predictions:
     """Read a dump and check that it is whole and fits its index."""
-    stack, found = _read_stack(logits, index, {"seeds": 0, "diverged": 0}, "predict", PREDICTED)
+    stack, entry = _read_stack(logits, index, {"seeds": 0, "diverged": 0}, "predict", PREDICTED)
     if stack.dtype == np.float32:
-        _require_logits(logits, stack, found["diverged"])
+        _require_logits(logits, stack, entry["diverged"])
     elif not np.isfinite(stack).all():
         raise BadInput(logits, "", "found infinite or undefined numbers", "finite ones, as dump-outcomes writes them")
-    return Predictions(stack, found["seeds"], found["diverged"], _drawn(index, found))
+    return Predictions(stack, entry["seeds"], entry["diverged"], _drawn(index, entry))
 
 
 def read_remedied(logits: str | Path, index: str | Path) -> Remedied:
     """Read a dump and check that it is whole and fits its index."""
     axes = {"remedies": 0, "seeds": 1, "diverged": 1}
-    stack, found = _read_stack(logits, index, axes, "remedy", {"remedies": [TEXT]})
-    _require_logits(logits, np.moveaxis(stack, 1, 0), found["diverged"])
-    return Remedied(stack, found["remedies"], found["seeds"], found["diverged"])
+    stack, entry = _read_stack(logits, index, axes, "remedy", {"remedies": [TEXT]})
+    _require_logits(logits, np.moveaxis(stack, 1, 0), entry["diverged"])
+    return Remedied(stack, entry["remedies"], entry["seeds"], entry["diverged"])
 
 
 def read_layers(grams: str | Path, index: str | Path) -> Representations:
     """Read a dump and check that it is whole and fits its index."""
     axes = {"layers": 1, "seeds": 0, "diverged": 0}
-    stack, found = _read_stack(grams, index, axes, "dump-layers", {"layers": [TEXT]})
-    return Representations(stack, found["layers"], found["seeds"], found["diverged"])
+    stack, entry = _read_stack(grams, index, axes, "dump-layers", {"layers": [TEXT]})
+    return Representations(stack, entry["layers"], entry["seeds"], entry["diverged"])
 
 
 def _drawn(index: str | Path, found: dict[str, Any]) -> list[Drawn]:
@@ -120,16 +120,16 @@ def _read_stack(
     logits: str | Path, index: str | Path, axes: dict[str, int], verb: str, further: Shape
 ) -> tuple[np.ndarray, dict[str, Any]]:
     """Read a verb's dump and its index, whose lists name the entries along these axes of the dump."""
-    found = shapes.read(index, {**INDEX, **further}, f"the index that {verb} wrote")
+    entry = shapes.read(index, {**INDEX, **further}, f"the index that {verb} wrote")
     stack = arrays.read_npy(logits)
-    kind = KINDS.get(str(found.get("outcome")), np.float32)
-    if list(stack.shape) != found["shape"] or stack.dtype != kind:
+    kind = KINDS.get(str(entry.get("outcome")), np.float32)
+    if list(stack.shape) != entry["shape"] or stack.dtype != kind:
         stored = f"found {stack.dtype} of shape {stack.shape}"
         raise BadInput(
-            logits, "", stored, f"{np.dtype(kind)} of shape {tuple(found['shape'])}, as {Path(index).name} says"
+            logits, "", stored, f"{np.dtype(kind)} of shape {tuple(entry['shape'])}, as {Path(index).name} says"
         )
     for key, axis in axes.items():
-        if len(found[key]) != stack.shape[axis]:
+        if len(entry[key]) != stack.shape[axis]:
             what = "runs" if key in ("seeds", "diverged") else key
-            raise BadInput(index, key, f"found {len(found[key])}", f"one for each of the {stack.shape[axis]} {what}")
-    return stack, found
+            raise BadInput(index, key, f"found {len(entry[key])}", f"one for each of the {stack.shape[axis]} {what}")
+    return stack, entry

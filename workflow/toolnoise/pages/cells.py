@@ -58,8 +58,8 @@ def show(
     out: str | Path,
 ) -> None:
     """Write a cell's part of the page."""
-    found = [runs.read(record) for record in records]
-    block = about(found, points, metrics, values) | compared(found, points, data, logits, index)
+    read = [runs.read(record) for record in records]
+    block = about(read, points, metrics, values) | compared(read, points, data, logits, index)
     write_text(out, part(name(cell), block))
 
 

@@ -35,8 +35,8 @@ def document(block: Mapping[str, Any], parts: bool = True) -> str:
         "base-uri 'none'; form-action 'none'"
     )
     # In one pass, so that inserted text is never searched for placeholders.
-    found = {"policy": policy, "style": style, "data": escaped(packed(block)), "script": script}
-    return re.sub(r"\{(policy|style|data|script)\}", lambda place: found[place[1]], _text("page.html"))
+    blanks = {"policy": policy, "style": style, "data": escaped(packed(block)), "script": script}
+    return re.sub(r"\{(policy|style|data|script)\}", lambda place: blanks[place[1]], _text("page.html"))
 
 
 def escaped(value: object) -> str:

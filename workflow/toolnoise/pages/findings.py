@@ -27,12 +27,12 @@ Rows = Mapping[str, tuple[float, float, float, int, int]]
 
 def cells(stability: str) -> dict[Cell, Rows]:
     """The measures of every cell over all examples."""
-    found = metric_files.read(stability, STABILITY)
+    table = metric_files.read(stability, STABILITY)
     return {
         Cell(*cell): {
             row.metric: (row.value, row.ci_low, row.ci_high, row.n_runs, row.n_missing) for row in rows.itertuples()
         }
-        for cell, rows in found[found["group"] == "all"].groupby(list(Cell._fields), sort=False)
+        for cell, rows in table[table["group"] == "all"].groupby(list(Cell._fields), sort=False)
     }
 
 

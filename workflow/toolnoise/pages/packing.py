@@ -59,15 +59,15 @@ def _same(items: Sequence[Any]) -> bool:
 
 def _table(items: Sequence[Any]) -> Any:
     """Rows by columns. Where there are rows of several forms, each form has a table; None is that of all the rest."""
-    found = [_form(one, len(items)) for one in items]
-    often = {form for form, count in Counter(found).items() if form is not None and count >= FEW}
+    forms = [_form(one, len(items)) for one in items]
+    often = {form for form, count in Counter(forms).items() if form is not None and count >= FEW}
     if not often:
         return [packed(one) for one in items]
     rows: dict[Any, list[Any]] = {}
-    for one, form in zip(items, found, strict=True):
+    for one, form in zip(items, forms, strict=True):
         rows.setdefault(form if form in often else None, []).append(one)
     places = {form: number for number, form in enumerate(rows)}
-    numbers = [places[form if form in often else None] for form in found]
+    numbers = [places[form if form in often else None] for form in forms]
     return {ROWS: [packed(numbers), [[form, _columns(form, mine)] for form, mine in rows.items()]]}
 
 
@@ -104,16 +104,16 @@ def _scalars(items: Sequence[Any]) -> Any:
 
 def _steps(numbers: Iterable[int]) -> list[Any]:
     """Numbers; several in equal steps are [start, step, count]."""
-    found: list[list[int]] = []
+    groups: list[list[int]] = []
     for number in numbers:
-        last = found[-1] if found else None
+        last = groups[-1] if groups else None
         if last and (last[2] == 1 or number == last[0] + last[1] * last[2]):
             last[1] = (number - last[0]) // last[2]
             last[2] += 1
         else:
-            found.append([number, 0, 1])
+            groups.append([number, 0, 1])
     kept: list[Any] = []
-    for start, step, count in found:
+    for start, step, count in groups:
         kept += [[start, step, count]] if count >= FEW else [start + step * place for place in range(count)]
     return kept
 

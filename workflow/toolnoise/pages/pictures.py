@@ -20,13 +20,13 @@ def drawn(split: Split, examples: Iterable[int], most: int) -> dict[str, str]:
     small = 1 < height <= LARGEST and 1 < width <= LARGEST and channels in CHANNELS
     if split.streamed or not small or split.pixels.dtype != np.uint8:
         return {}
-    found: dict[str, str] = {}
+    pictures: dict[str, str] = {}
     for example in dict.fromkeys(examples):
         text = _png(split, example)
         if (most := most - len(text)) < 0:
             break
-        found[str(example)] = text
-    return found
+        pictures[str(example)] = text
+    return pictures
 
 
 def _png(split: Split, example: int) -> str:

@@ -59,15 +59,15 @@ class _Rendered(HTMLParser):
 
 def rendered(path: Path) -> dict[str, Any]:
     """A table of a notebook, from its HTML."""
-    found = _Rendered()
+    parser = _Rendered()
     with files.readable(path, "a table as HTML"):
-        found.feed(files.read_text(path))
-    found.close()
+        parser.feed(files.read_text(path))
+    parser.close()
     return {
-        "title": found.title,
-        "columns": found.columns,
-        "rows": [row for row in found.rows if row],
-        "notes": found.notes,
+        "title": parser.title,
+        "columns": parser.columns,
+        "rows": [row for row in parser.rows if row],
+        "notes": parser.notes,
     }
 
 

@@ -116,8 +116,8 @@ def _chunks(tar: IO[bytes], size: int, path: str | Path) -> Iterator[bytes]:
 
 def _exactly(tar: IO[bytes], count: int, path: str | Path) -> bytes:
     with readable(path, WANTED):
-        found = tar.read(count)
+        content = tar.read(count)
         # An uncompressed file returns fewer bytes only at its end.
-        if len(found) < count:
+        if len(content) < count:
             raise EOFError("it ends early")
-    return found
+    return content

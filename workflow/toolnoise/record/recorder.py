@@ -175,13 +175,13 @@ def _write(
 def _chain(own: Path) -> dict[str, str]:
     """The digest of every other statement of the study, by name: what the root vouches for."""
     folder = next((place for place in own.parents if place.name == FOLDER), None)
-    found = {}
+    digests = {}
     for path in sorted(folder.rglob(f"*{SUFFIX}")) if folder else ():
         # One that cannot be read is a finding of the audit.
         with contextlib.suppress(BadInput, OSError), tree.open_plain(path) as file:
-            found[path.as_posix()] = envelope.unpack(file.readall(), path).sha256()
-    found.pop(own.as_posix(), None)
-    return found
+            digests[path.as_posix()] = envelope.unpack(file.readall(), path).sha256()
+    digests.pop(own.as_posix(), None)
+    return digests
 
 
 def _sources(records: Iterable[dict[str, Any]]) -> Iterator[Artifact]:
@@ -223,8 +223,8 @@ def _relative(path: str) -> str:
 
 def _stat(path: str) -> tuple[int, int]:
     with files.readable(path, "a file"):
-        found = Path(path).stat()
-        return found.st_size, found.st_mtime_ns
+        status = Path(path).stat()
+        return status.st_size, status.st_mtime_ns
 
 
 def _now() -> datetime:

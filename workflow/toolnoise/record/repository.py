@@ -69,10 +69,10 @@ def commit() -> Commit | None:
     folder, sha = top.said.decode().split("\n")[:2]
     if Path(folder).resolve() != ROOT.resolve():
         return None
-    found = _asked("diff", "HEAD", "--binary", "--no-color", "--no-ext-diff", "--no-textconv")
-    if found.why:
-        return Commit(sha, UNKNOWN, found.why)
-    return Commit(sha, hashlib.sha256(found.said).hexdigest() if found.said else None)
+    diff = _asked("diff", "HEAD", "--binary", "--no-color", "--no-ext-diff", "--no-textconv")
+    if diff.why:
+        return Commit(sha, UNKNOWN, diff.why)
+    return Commit(sha, hashlib.sha256(diff.said).hexdigest() if diff.said else None)
 
 
 def refresh() -> None:
@@ -81,9 +81,9 @@ def refresh() -> None:
     If git does not answer, say so here, once for all jobs.
     """
     _git("status", "--porcelain", "--untracked-files=no")
-    if (found := commit()) and found.why:
-        lost = "what differs from the commit" if found.sha else "the commit"
-        told = f"git does not tell {lost} of this program ({found.why}): results will say that it is unknown"
+    if (revision := commit()) and revision.why:
+        lost = "what differs from the commit" if revision.sha else "the commit"
+        told = f"git does not tell {lost} of this program ({revision.why}): results will say that it is unknown"
         print(f"toolnoise: warning: {escaped(told)}", file=sys.stderr, flush=True)
 
 
@@ -97,8 +97,8 @@ def packed() -> Commit | None:
         sha, files = about["commit"], dict(about["files"])
     except (KeyError, TypeError, ValueError):
         raise BadInput(PACKED, "", "lacks a commit or its files", "a file from bench/gpu.py pack") from None
-    there = {name: sha256(path_of(name)) if path_of(name).is_file() else None for name in files}
-    changed = {name: digest for name, digest in there.items() if digest != files[name]}
+    digests = {name: sha256(path_of(name)) if path_of(name).is_file() else None for name in files}
+    changed = {name: digest for name, digest in digests.items() if digest != files[name]}
     return Commit(sha, canonical_sha256(changed) if changed else None)
 
 
@@ -122,8 +122,8 @@ def committed(sha: str) -> datetime | None:
 
 def named(revision: str) -> str | None:
     """The commit that a revision of this repository, such as a tag or the start of its digest, names."""
-    found = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
-    return found.decode().strip() if found else None
+    answer = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+    return answer.decode().strip() if answer else None
 
 
 def descends(sha: str, ancestor: str) -> bool:
@@ -187,18 +187,18 @@ def lock(parameters: Mapping[str, Any]) -> str | None:
 @functools.cache
 def _lock(engine: str) -> str | None:
     here = {package: public(version) for package, version in versions(*DECISIVE).items()}
-    there = (name for name in LOCKS if path_of(name).exists())
-    return next((name for name in there if _fits(here, path_of(name).read_text("utf-8"), engine)), None)
+    locks = (name for name in LOCKS if path_of(name).exists())
+    return next((name for name in locks if _fits(here, path_of(name).read_text("utf-8"), engine)), None)
 
 
 def _fits(here: dict[str, str], lock: str, engine: str) -> bool:
     """Whether all frameworks of a lock file are installed, and what is installed is as it pins it."""
     pinned, further = pins(_ELSEWHERE.sub("", lock)), set[str]()
     for other, packages in FRAMEWORKS.items():
-        mine = {package: version for package, version in pinned.items() if package in packages}
-        if not mine.items() <= here.items():
+        chosen = {package: version for package, version in pinned.items() if package in packages}
+        if not chosen.items() <= here.items():
             return False
-        if not mine and engine not in (other, programs.ENGINE):
+        if not chosen and engine not in (other, programs.ENGINE):
             further |= packages
     return {package: version for package, version in here.items() if package not in further}.items() <= pinned.items()
 
@@ -234,5 +234,5 @@ def _asked(*arguments: str, given: bytes | None = None) -> Answer:
 
 
 def _git(*arguments: str, given: bytes | None = None) -> bytes | None:
-    found = _asked(*arguments, given=given)
-    return None if found.why else found.said
+    answer = _asked(*arguments, given=given)
+    return None if answer.why else answer.said

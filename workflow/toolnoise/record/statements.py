@@ -89,24 +89,24 @@ class Statement(NamedTuple):
 
     def as_json(self) -> dict[str, Any]:
         """The statement as JSON values."""
-        dependencies = [one.descriptor() for one in self.dependencies]
-        for one in dependencies:
-            if one.get("annotations", {}).get("kind") == COMMIT:
+        dependencies = [artifact.descriptor() for artifact in self.dependencies]
+        for artifact in dependencies:
+            if artifact.get("annotations", {}).get("kind") == COMMIT:
                 unknown = self.changes == UNKNOWN
-                one["annotations"] |= {"dirty": UNKNOWN if unknown else self.changes is not None}
+                artifact["annotations"] |= {"dirty": UNKNOWN if unknown else self.changes is not None}
                 if self.changes and not unknown:
-                    one["annotations"]["diff_sha256"] = self.changes
+                    artifact["annotations"]["diff_sha256"] = self.changes
         occasion: dict[str, Any] = {
             "startedOn": self.started.strftime(TIME),
             "finishedOn": self.finished.strftime(TIME),
         }
         for key, value in ((PROCESS, self.process), (RESUMED, self.resumed), (ANONYMISED, self.anonymised)):
             occasion |= {key: value} if value else {}
-        if self.changes == UNKNOWN and not any(one.kind == COMMIT for one in self.dependencies):
+        if self.changes == UNKNOWN and not any(artifact.kind == COMMIT for artifact in self.dependencies):
             occasion[COMMIT_IS] = UNKNOWN
         return {
             "_type": TYPE,
-            "subject": [one.descriptor() for one in self.outputs],
+            "subject": [artifact.descriptor() for artifact in self.outputs],
             "predicateType": PREDICATE,
             "predicate": {
                 "buildDefinition": {

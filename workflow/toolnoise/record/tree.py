@@ -71,9 +71,9 @@ class Tree:
     @property
     def artifacts(self) -> dict[str, int]:
         """The files that should have a statement, with their sizes."""
-        found = {path: size for path, size in self.files.items() if _is_artifact(path)}
-        found.pop(MODEL_SIGNATURE, None)
-        return found
+        sizes = {path: size for path, size in self.files.items() if _is_artifact(path)}
+        sizes.pop(MODEL_SIGNATURE, None)
+        return sizes
 
     @property
     def all_stated(self) -> tuple[Stated, ...]:
@@ -100,8 +100,8 @@ class Tree:
     def producer(self, name: str) -> Stated | None:
         """The statement that has an artifact, by its name in statements, as an output."""
         path = self.inside(name)
-        found = self.producers.get(path, ()) if path is not None else ()
-        return found[0] if found else None
+        makers = self.producers.get(path, ()) if path is not None else ()
+        return makers[0] if makers else None
 
     @property
     def top(self) -> Stated | None:
@@ -109,8 +109,8 @@ class Tree:
 
         In earlier results the job of the page made that part, too; in still earlier ones it had no digests.
         """
-        found = (self.producer(shown.format(study=self.name)) for shown in (layout.AUDITED, layout.PAGE))
-        return next((one for one in found if one and is_root(one.statement)), None)
+        roots = (self.producer(shown.format(study=self.name)) for shown in (layout.AUDITED, layout.PAGE))
+        return next((one for one in roots if one and is_root(one.statement)), None)
 
     @property
     def chain(self) -> dict[str, str]:
@@ -162,13 +162,13 @@ def load_study(root: Path) -> Tree:
     seen: dict[Artifact, Artifact] = {}
     for path in sorted(path for path in files if path.startswith(f"{FOLDER}/")):
         try:
-            one = read_statement(root, path, files[path])
-            stated.append(one._replace(statement=_shared(one.statement, seen)))
+            statement = read_statement(root, path, files[path])
+            stated.append(statement._replace(statement=_shared(statement.statement, seen)))
         except BadInput as error:
             unreadable[path] = error
     name = study.name if study else root.resolve().name
-    of_list = next((one for one in stated if one.path == left_out.STATEMENT), None)
-    stated = [one for one in stated if one is not of_list]
+    of_list = next((statement for statement in stated if statement.path == left_out.STATEMENT), None)
+    stated = [statement for statement in stated if statement is not of_list]
     lacking, listed = _left_out(root, files, strange)
     made = _producers(name, stated)
     return Tree(name, root, files, strange, tuple(stated), unreadable, made, study, why, lacking, listed, of_list)
@@ -259,14 +259,14 @@ def _left_out(root: Path, files: dict[str, int], strange: dict[str, str]) -> tup
     if left_out.FILE not in files:
         return {}, None
     try:
-        found, digest = read_json(root / left_out.FILE), sha256(root / left_out.FILE)
+        listed, digest = read_json(root / left_out.FILE), sha256(root / left_out.FILE)
     except (BadInput, RecursionError):
-        found = digest = ""
-    if not isinstance(found, dict) or not all(isinstance(one, str) for one in found.values()):
+        listed = digest = ""
+    if not isinstance(listed, dict) or not all(isinstance(one, str) for one in listed.values()):
         strange[left_out.FILE] = "no list of files with their digests"
-        found = {}
-    lacking = {path: one for path, one in found.items() if path not in files and left_out.kind(path)}
-    return lacking, Listed(digest, files[left_out.FILE], tuple(path for path in found if not left_out.kind(path)))
+        listed = {}
+    lacking = {path: one for path, one in listed.items() if path not in files and left_out.kind(path)}
+    return lacking, Listed(digest, files[left_out.FILE], tuple(path for path in listed if not left_out.kind(path)))
 
 
 def read_statement(root: Path, path: str, size: int) -> Stated:

@@ -164,15 +164,15 @@ def inputs(step: Step, given: Files) -> Iterator[tuple[str, str]]:
 
 def followed(step: Step, given: Files) -> dict[str, Any]:
     """The inputs as Snakemake follows them: the index beside a dump is one; a run's files go with its record."""
-    found = {}
+    named = {}
     for option, read in step.reads.items():
         name, value = option.replace("-", "_"), given[option]
-        found[name] = value
+        named[name] = value
         suffixes = tuple(suffix for suffix in read.beside if suffix.startswith("."))
         if suffixes:
             paths = value if isinstance(value, list) else [value]
-            found[f"{name}_beside"] = [other for path in paths for other in _beside(path, suffixes)]
-    return found
+            named[f"{name}_beside"] = [other for path in paths for other in _beside(path, suffixes)]
+    return named
 
 
 def _beside(path: str, beside: tuple[str, ...]) -> Iterator[str]:

@@ -17,19 +17,19 @@ from toolnoise.study.study import Study
 
 def metric_files(study: Study, figure: Figure | None = None) -> dict[str, list[str]]:
     """The metric files of every part of the study, or of what a figure shows, by kind."""
-    found: dict[str, list[str]] = {}
+    by_kind: dict[str, list[str]] = {}
     for step in PARTS.values():
         for write in step.writes.values():
             if write.metric:
                 places = [place for place in step.where.all(study) if figure is None or figure.shows(place)]
-                found.setdefault(write.metric, []).extend(study.path(write.pattern, place) for place in places)
-    return found
+                by_kind.setdefault(write.metric, []).extend(study.path(write.pattern, place) for place in places)
+    return by_kind
 
 
 def collected(study: Study) -> dict[str, str]:
     """The metric files of the study as a whole, by kind."""
-    there = (kind for kind, files in metric_files(study).items() if files)
-    return {kind: study.path(layout.COLLECTED, file=layout.FILE_OF.get(kind, kind)) for kind in there}
+    kinds = (kind for kind, files in metric_files(study).items() if files)
+    return {kind: study.path(layout.COLLECTED, file=layout.FILE_OF.get(kind, kind)) for kind in kinds}
 
 
 def summaries(study: Study) -> list[str]:
@@ -104,10 +104,10 @@ def toolings(study: Study) -> dict[str, dict[str, Any]]:
 
 def shown(study: Study, figure: Figure) -> dict[str, list[str]]:
     """The metric files that a figure is rendered from, by kind."""
-    kind, found = KINDS[figure.notebook], metric_files(study, figure)
+    kind, by_kind = KINDS[figure.notebook], metric_files(study, figure)
     # Verdicts are on the study as a whole, whatever a figure shows of it.
-    found["claims"] = [study.path(layout.CLAIMS)]
-    return {name: found[name] for name in (*kind.reads, *(name for name in kind.also if name in collected(study)))}
+    by_kind["claims"] = [study.path(layout.CLAIMS)]
+    return {name: by_kind[name] for name in (*kind.reads, *(name for name in kind.also if name in collected(study)))}
 
 
 def _shown(study: Study, place: Shown) -> list[list[str]]:
@@ -191,10 +191,10 @@ def _check_rendered(parameters: Parameters, files: Files) -> None:
     if {f"{out[0].rpartition('.')[0]}.{suffix}" for suffix in kind.formats} != set(out):
         wanted = f"one path with each of {', '.join(kind.formats)}"
         raise BadInput("command line", "--out", f"found {', '.join(out)}", wanted)
-    found = [name for name, *_ in files["read"]]
-    if not set(kind.reads) <= set(found) <= {*kind.reads, *kind.also}:
+    names = [name for name, *_ in files["read"]]
+    if not set(kind.reads) <= set(names) <= {*kind.reads, *kind.also}:
         wanted = f"it reads {', '.join(kind.reads)}" + (f", and may read {', '.join(kind.also)}" if kind.also else "")
-        raise BadInput("command line", "--read", f"{parameters['figure']} given {', '.join(found)}", wanted)
+        raise BadInput("command line", "--read", f"{parameters['figure']} given {', '.join(names)}", wanted)
 
 
 # The kinds of metric files that claims are judged on, with where their columns are defined.

@@ -21,9 +21,9 @@ def comparisons(place: Variants, cells: Collection[Cell]) -> Iterator[tuple[Cell
 
     So the ratios of a model need no run of the same model with batch normalisation.
     """
-    mine = [cell for cell in cells if cell[:3] == place]
+    beside = [cell for cell in cells if cell[:3] == place]
     for variants in DENOMINATORS:
-        whole = next((cell for cell in (Cell(*place, variant) for variant in variants) if cell in mine), None)
+        whole = next((cell for cell in (Cell(*place, variant) for variant in variants) if cell in beside), None)
         if whole:
-            yield from ((cell, whole) for cell in mine if cell != whole)
-    yield from ((with_batch_norm(cell), cell) for cell in cells if with_batch_norm(cell) in mine)
+            yield from ((cell, whole) for cell in beside if cell != whole)
+    yield from ((with_batch_norm(cell), cell) for cell in cells if with_batch_norm(cell) in beside)

@@ -159,8 +159,8 @@ class Grid:
         """Cells that are put into a ratio."""
         cells = self.usual
         pairs = (both for place in _places(cells) for both in comparisons(place, cells))
-        found = {cell for both in pairs for cell in both}
-        return [cell for cell in cells if cell in found]
+        cells_of = {cell for both in pairs for cell in both}
+        return [cell for cell in cells if cell in cells_of]
 
     @property
     def costed(self) -> list[Cell | Network]:
@@ -200,6 +200,6 @@ def _several(
     cells: Iterable[Cell], part: Callable[[Cell], tuple[str, ...]], wanted: Callable[[tuple[str, ...]], bool]
 ) -> set[tuple[str, ...]]:
     """The parts of a study with at least two of the wanted variants."""
-    found = {(part(cell), cell.variant) for cell in cells if wanted(variant(cell.variant).varying)}
-    counts = Counter(place for place, _ in found)
+    parts = {(part(cell), cell.variant) for cell in cells if wanted(variant(cell.variant).varying)}
+    counts = Counter(place for place, _ in parts)
     return {place for place, count in counts.items() if count > 1}

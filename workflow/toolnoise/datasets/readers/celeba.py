@@ -41,13 +41,13 @@ def read(name: str, entry: dict[str, Any], threads: int) -> Iterator[Raw]:
     parts = read_faces(attributes, partition, entry["target"], groups)
     decoder = Decoder(name, entry, threads, whole)
     with opened(images) as members:
-        found = {member.rpartition("/")[2]: member for member in members}
+        by_name = {member.rpartition("/")[2]: member for member in members}
         for faces in parts.values():
             for face in faces.names:
-                if face not in found:
+                if face not in by_name:
                     raise BadInput(images, face, "no such image", f"every image of {attributes.name}")
         train, test = (
-            Part(decoder.decode(members, [found[face] for face in faces.names]), faces.labels, faces.groups)
+            Part(decoder.decode(members, [by_name[face] for face in faces.names]), faces.labels, faces.groups)
             for faces in parts.values()
         )
         classes = [f"{NOT}{entry['target']}", entry["target"]]

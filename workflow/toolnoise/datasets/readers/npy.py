@@ -14,5 +14,5 @@ from toolnoise.datasets.sources import path_of
 def read(name: str, entry: dict[str, Any], _threads: int) -> Iterator[Raw]:
     """Read the folder; classes are numbered if there is no classes.npy."""
     path = path_of(name, entry, "a folder with " + ", ".join(f"{array}.npy" for array in ARRAYS))
-    there = [array for array in (*ARRAYS, "classes") if (path / f"{array}.npy").exists()]
-    yield raw_of(path, {array: read_npy(path / f"{array}.npy") for array in there})
+    arrays = [array for array in (*ARRAYS, "classes") if (path / f"{array}.npy").exists()]
+    yield raw_of(path, {array: read_npy(path / f"{array}.npy") for array in arrays})
