@@ -38,9 +38,9 @@ def training_set(files: Files, classes: Classes, entry: Mapping[str, Any], sourc
         raise BadInput(source, "train_examples", f"found {total}", f"allowed: {available} or fewer")
     ends = [round(total * end / available) for end in np.cumsum([0, *map(len, of_class)]).tolist()]
     chosen: Files = []
-    for name, folders, size in zip(classes, of_class, np.diff(ends).tolist(), strict=True):
+    for name, class_files, size in zip(classes, of_class, np.diff(ends).tolist(), strict=True):
         if "group_share" in entry and group in classes[name]:
-            members, others = _of(folders, [group]), [file for file in folders if file[0] != group]
+            members, others = _of(class_files, [group]), [file for file in class_files if file[0] != group]
             wanted = round(entry["group_share"] * total)
             least, most = max(1, size - len(others)), min(len(members), size)
             if not least <= wanted <= most:
@@ -49,20 +49,20 @@ def training_set(files: Files, classes: Classes, entry: Mapping[str, Any], sourc
                 raise BadInput(source, "group_share", found, allowed)
             chosen += _first(members, wanted, "train", group) + _first(others, size - wanted, "train", name)
         else:
-            chosen += _first(folders, size, "train", name)
+            chosen += _first(class_files, size, "train", name)
     return sorted(chosen)
 
 
 def test_set(files: Files, classes: Classes, entry: Mapping[str, Any], source: str) -> Files:
     """The test examples: all of these classes, but of the group only `group_test_examples`."""
-    files_of = _of(files, [folder for folders in classes.values() for folder in folders])
+    class_files = _of(files, [folder for folders in classes.values() for folder in folders])
     if "group_test_examples" not in entry:
-        return files_of
+        return class_files
     group, wanted = entry["group"], entry["group_test_examples"]
-    members = _of(files_of, [group])
+    members = _of(class_files, [group])
     if wanted > len(members):
         raise BadInput(source, "group_test_examples", f"found {wanted}", f"allowed: 1 to {len(members)}")
-    others = [file for file in files_of if file[0] != group]
+    others = [file for file in class_files if file[0] != group]
     return sorted([*others, *_first(members, wanted, "test", group)])
 
 

@@ -158,8 +158,8 @@ def load(path: str | Path, normalise: str = "unit") -> Data:
         images, labels = arrays[f"{part}_images"], _classes(path, f"{part}_labels", arrays[f"{part}_labels"])
         member = arrays.get(f"{part}_groups", np.zeros((len(labels), 0), bool))
         if member.shape != (len(labels), len(groups)) or member.dtype != bool:
-            channels = f"found {member.dtype} of shape {member.shape}"
-            raise BadInput(path, f"{part}_groups", channels, f"yes or no for each example and group {groups}")
+            stored = f"found {member.dtype} of shape {member.shape}"
+            raise BadInput(path, f"{part}_groups", stored, f"yes or no for each example and group {groups}")
         checks = arrays.get(f"{part}_checks")
         if streamed and (checks is None or len(checks) != len(labels)):
             raise BadInput(path, f"{part}_checks", "missing or too short", "a CRC-32 of each image")
