@@ -83,7 +83,7 @@ def _all_rows(paths: Iterable[str | Path], columns: Columns) -> list[list[Value]
     """The rows of several files; no two of them differ in their numbers alone."""
     named = [place for place, kind in enumerate(columns.values()) if kind is not float]
     seen: set[tuple[Value, ...]] = set()
-    tables = []
+    every_row = []
     for path in paths:
         for row in _rows(path, columns):
             key = tuple(row[place] for place in named)
@@ -91,8 +91,8 @@ def _all_rows(paths: Iterable[str | Path], columns: Columns) -> list[list[Value]
                 what = "/".join(str(part) for part in key if part != "")
                 raise BadInput(path, "", f"found {what} twice in this or the files beside it", "each row once")
             seen.add(key)
-            tables.append(row)
-    return tables
+            every_row.append(row)
+    return every_row
 
 
 def _rows(path: str | Path, columns: Columns) -> list[list[Value]]:
