@@ -142,7 +142,7 @@ def _page(study: Study, _: Whole) -> Parameters:
                     [suffix, f"{study.path(layout.FIGURE, figure=one.name)[start:]}.{suffix}"]
                     for suffix in KINDS[one.notebook].formats
                 ],
-                "data": [files[kind][start:] for kind in shown(study, one)],
+                "data": [files[kind][start:] for kind in shown(study, one) if kind in files],
                 "notebook": study.path(layout.NOTEBOOK, figure=one.name)[start:],
             }
             for one in figures
