@@ -90,6 +90,7 @@ def test_a_program_does_not_outlive_a_process_that_is_killed(tmp_path):
     mine.kill()
     mine.wait()
     wait_for(lambda: has_ended((tmp_path / "pids").read_text()))
+    assert has_ended((tmp_path / "pids").read_text())
 
 
 def test_an_interpreter_that_is_killed_while_it_lists_its_packages_has_no_empty_list(tmp_path, monkeypatch, refused):

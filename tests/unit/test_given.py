@@ -44,8 +44,10 @@ def test_the_snakefile_of_the_folder_is_found_as_snakemake_finds_it(folder, refu
 
 
 @pytest.mark.parametrize("words", [["--mode", "subprocess"], ["--mode=remote"], ["--configfile"]], ids=str)
-def test_jobs_read_nothing_again_and_what_snakemake_refuses_is_left_to_it(words):
-    given.require_readable([*OWN, "--configfile", "bad.yaml", *words])
+def test_jobs_read_nothing_again_and_what_snakemake_refuses_is_left_to_it(words, refused):
+    start = [*OWN, "--configfile", "bad.yaml"]
+    assert "found 010" in refused(given.require_readable, start)
+    given.require_readable([*start, *words])
 
 
 def test_values_are_read_as_they_are_written():

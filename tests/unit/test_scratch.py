@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -67,6 +68,29 @@ def test_clean_removes_what_nobody_holds_wherever_it_lies(held, tmp_path):
     assert here(tmp_path) == ["runs"]
     assert here(deep) == sorted([".hidden", os.path.basename(alive)])  # noqa: PTH119
     assert scratch.clean(tmp_path) == []
+
+
+@pytest.mark.parametrize("how", ["file", "folder", "claim"])
+def test_what_is_seen_late_is_made_once(how, tmp_path, monkeypatch):
+    """On a network file system `stat` may not find a new file yet."""
+    stat = Path.stat
+
+    def late(path, **options):
+        if scratch.is_scratch(path.name):
+            raise FileNotFoundError
+        return stat(path, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "stat", late)
+        # One that is tried again without end would fill the disk.
+        made = iter(range(3))
+        for name in ("mkstemp", "mkdtemp"):
+            real = getattr(scratch.tempfile, name)
+            patch.setattr(scratch.tempfile, name, lambda real=real, **options: (next(made), real(**options))[1])
+        opened = os.open
+        patch.setattr(scratch.os, "open", lambda *given, **options: (next(made), opened(*given, **options))[1])
+        with getattr(scratch, how)(tmp_path if how == "folder" else tmp_path / "out.csv"):
+            assert len(list(tmp_path.iterdir())) == 1
 
 
 def test_an_output_is_made_by_one_process_at_a_time(held, tmp_path):

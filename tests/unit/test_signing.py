@@ -450,6 +450,7 @@ def test_ssh_keygen_ends_with_a_signing_that_is_killed(number, asking, results, 
         child = psutil.Process(int(asking.read_text()))
         signing_process.send_signal(number)
     until(lambda: not child.is_running())
+    assert signing_process.returncode == -number
 
 
 # The root: the page's statement, which names the others

@@ -142,10 +142,12 @@ def hold(handle: int, path: Path, how: int = fcntl.LOCK_EX) -> bool:
     except OSError:
         # A file system without locks.
         return True
+    held = os.fstat(handle)
     try:
-        return os.path.samestat(os.fstat(handle), path.stat())
+        return os.path.samestat(held, path.stat())
     except FileNotFoundError:
-        return False
+        # On a network a new file may be seen late; what was taken away has no name left.
+        return held.st_nlink > 0
 
 
 def _remove(path: Path) -> bool:

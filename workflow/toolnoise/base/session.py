@@ -65,11 +65,15 @@ def begin(results: str) -> None:
                     _unlock(place)
             _write(results)
     except OSError:
-        # Snakemake makes this folder next, and would end in a traceback.
-        LOCKS.mkdir(parents=True, exist_ok=True)
+        require_folder()
     with suppress(ValueError):  # not in the main thread
         _end_in_order_on_hangup()
     _end_without_a_word_on_interrupt()
+
+
+def require_folder() -> None:
+    """Refuse a place where Snakemake's folder cannot be: it makes it next, even in a dry run, or ends in a traceback."""
+    LOCKS.mkdir(parents=True, exist_ok=True)
 
 
 def is_locked(folder: Path = Path()) -> bool:
