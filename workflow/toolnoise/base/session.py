@@ -72,7 +72,7 @@ def begin(results: str) -> None:
 
 
 def require_folder() -> None:
-    """Refuse a place where Snakemake's folder cannot be: it makes it next, even in a dry run, or ends in a traceback."""
+    """Make the folder that Snakemake makes next, even in a dry run; it would end in a traceback if it could not."""
     LOCKS.mkdir(parents=True, exist_ok=True)
 
 
