@@ -33,7 +33,7 @@ def export(
 ) -> Counts:
     """Write the archive of a study, given by its configuration or its results folder, and a list of those who sign."""
     listed = _listed(signers) if signers else None
-    here, study = _found(Path(what))
+    here, study = _loaded(Path(what))
     for name in hardware or ():
         if name not in study.config["hardware"]:
             allowed = f"allowed: {', '.join(study.config['hardware'])}"
@@ -41,14 +41,14 @@ def export(
     jobs = list(steps.jobs(study))
     wanted = [job for job in jobs if sharing.travels(job) and (predictions or job.verb not in sharing.DUMPS)]
     wanted = [job for job in wanted if hardware is None or sharing.hardware(job) in hardware]
-    found = {job.outputs[0][0]: (job, content) for job in wanted if (content := _as_expected(here, job)) is not None}
-    if not found:
+    finished = {job.outputs[0][0]: (job, content) for job in wanted if (content := _as_expected(here, job)) is not None}
+    if not finished:
         raise BadInput(what, "", "has nothing to export", "a study with finished runs")
     owed: dict[str, Artifact] = {}
-    for name, (_, content) in found.items():
+    for name, (_, content) in finished.items():
         owed |= {output.name: output for output in statements.parse(content, name).outputs}
-    contents = {sharing.statement_name(job): content for job, content in found.values()}
-    read = {name for job, _ in found.values() for name, _ in job.inputs}
+    contents = {sharing.statement_name(job): content for job, content in finished.values()}
+    read = {name for job, _ in finished.values() for name, _ in job.inputs}
     for job in jobs:
         if (
             job.verb in sharing.STATED
@@ -61,11 +61,11 @@ def export(
     unsafe.refuse([*contents.items(), *((name, _place(here, name)) for name in owed)], no_credentials)
     with progress("exporting", sum(output.size or 0 for output in owed.values()), "B") as shown:
         archive.write(out, _members(here, contents, listed, owed, shown.update))
-    missing = sum(job.needed for job in wanted) - sum(job.needed for job, _ in found.values())
-    return Counts(Counter(job.verb for job, _ in found.values()), missing)
+    missing = sum(job.needed for job in wanted) - sum(job.needed for job, _ in finished.values())
+    return Counts(Counter(job.verb for job, _ in finished.values()), missing)
 
 
-def _found(what: Path) -> tuple[Tree, Study]:
+def _loaded(what: Path) -> tuple[Tree, Study]:
     study = studies.load(what / tree.STUDY_FILE if what.is_dir() else what)
     root = results_of(what, study)
     if not root.is_dir():
