@@ -12,7 +12,7 @@ def results_are_reproduced(evidence: Evidence) -> Found:
     # Imported here: an audit without this rule does without what jobs need.
     from toolnoise.verify.rebuild import rebuild
 
-    jobs = [Made(evidence.tree, one.path, one.statement) for one in evidence.tree.statements]
+    jobs = [Made(evidence.tree, stated.path, stated.statement) for stated in evidence.tree.statements]
     cheap = [made for made in jobs if _is_cheap(made) and made.statement.verb not in rebuild.UNREPEATABLE]
     for outcome in rebuild.rebuild(cheap, keep=False):
         if outcome.verdict in (rebuild.DIFFERS, rebuild.LACKING):
