@@ -55,18 +55,18 @@ def sha256_of_all(
     waiting, one_at_a_time = iter(list(paths)), threading.Lock()
 
     def hashed(path: Path, buffer: memoryview) -> Hashed:
-        found, stamp = _hashed(path, opened, buffer, done)
-        if not found.why:
+        result, stamp = _hashed(path, opened, buffer, done)
+        if not result.why:
             with one_at_a_time:
-                each(path, found, stamp)
-        return found
+                each(path, result, stamp)
+        return result
 
     def work(_number: int) -> list[tuple[str, Hashed]]:
         buffer = memoryview(bytearray(BLOCK))
         return [(name, hashed(path, buffer)) for name, path in _drawn(waiting)]
 
     with ThreadPoolExecutor(threads) as pool:
-        return {name: found for share in pool.map(work, range(threads)) for name, found in share}
+        return {name: result for share in pool.map(work, range(threads)) for name, result in share}
 
 
 def _drawn(waiting: Iterator[tuple[str, Path]]) -> Iterator[tuple[str, Path]]:

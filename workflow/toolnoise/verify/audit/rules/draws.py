@@ -57,19 +57,19 @@ def control_is_bit_equal(evidence: Evidence) -> Found:
     study = evidence.tree.study
     runs = {(*run.task, run.spec["hardware"]["name"], run.spec["seed"]): run for run in evidence.runs[0] if _fixed(run)}
     for cell in study.controls if study else ():
-        found = [runs[*cell[:3], seed] for seed in study.seeds[cell] if (*cell[:3], seed) in runs]
-        yield from guarded(study.path(layout.GATE, cell), lambda cell=cell, found=found: _equal(evidence, cell, found))
+        alike = [runs[*cell[:3], seed] for seed in study.seeds[cell] if (*cell[:3], seed) in runs]
+        yield from guarded(study.path(layout.GATE, cell), lambda cell=cell, alike=alike: _equal(evidence, cell, alike))
 
 
 def _equal(evidence: Evidence, cell: Cell, runs: list[RunFacts]) -> Found:
     study, hashed, left_out = evidence.tree.study, evidence.hashed, evidence.tree.left_out
     for run in runs[1:]:
         pairs = enumerate(itertools.zip_longest(runs[0].epochs, run.epochs), 1)
-        parted = next((epoch for epoch, (one, other) in pairs if one != other), None)
+        parted = next((epoch for epoch, (row, other_row) in pairs if row != other_row), None)
         if parted:
             yield run.name, f"differs from {runs[0].name} from epoch {parted} on"
-        one, other = (f"{of.path}/weights.npz" for of in (run, runs[0]))
-        if hashed.get(one) != hashed.get(other) or left_out.get(one) != left_out.get(other):
+        weights, first_weights = (f"{of.path}/weights.npz" for of in (run, runs[0]))
+        if hashed.get(weights) != hashed.get(first_weights) or left_out.get(weights) != left_out.get(first_weights):
             yield run.name, f"has different weights than {runs[0].name}"
     logits = study.path(layout.LOGITS, cell)
     if evidence.tree.inside(logits) in evidence.tree.files:
@@ -96,8 +96,8 @@ def _gate(evidence: Evidence, study: Study, cell: Cell, runs: list[RunFacts]) ->
         yield name, "the gate's verdict does not follow from its runs"
 
 
-def _same_bytes(one: np.ndarray, other: np.ndarray) -> bool:
-    return np.array_equal(np.ascontiguousarray(one).view(np.uint8), np.ascontiguousarray(other).view(np.uint8))
+def _same_bytes(array_a: np.ndarray, array_b: np.ndarray) -> bool:
+    return np.array_equal(np.ascontiguousarray(array_a).view(np.uint8), np.ascontiguousarray(array_b).view(np.uint8))
 
 
 def _groups(evidence: Evidence, key: Any) -> Iterator[tuple[Any, list[RunFacts]]]:

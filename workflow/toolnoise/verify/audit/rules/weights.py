@@ -63,8 +63,8 @@ def _snapshots(evidence: Evidence, name: str, run: RunFacts) -> Found:
 def _recorded(evidence: Evidence, name: str, run: RunFacts) -> Found:
     if not records_steps(run.spec["recipe"]):
         return
-    found = evidence.whole(run)
-    recorded, about = found.recorded(), found.record
+    trained = evidence.whole(run)
+    recorded, about = trained.recorded(), trained.record
     if about["recorded_steps"] != list(recorded):
         yield run.name, "has recorded_steps that are not those of its recipe"
     ends = {about["steps_per_epoch"] * epoch: digest for epoch, digest in enumerate(run.weights, 1)}
