@@ -78,6 +78,7 @@ class Evidence:
     root_verdict: Verdict | None = None
     cache: Cache | None = None
     skew: timedelta = CLOCKS
+    _seen: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict, init=False, repr=False)
 
     @functools.cached_property
     def jobs(self) -> dict[str, Job]:
@@ -141,10 +142,6 @@ class Evidence:
                 except (BadInput, *ODD) as error:
                     damaged.append((record, reason(error)))
         return facts, damaged
-
-    @functools.cached_property
-    def _seen(self) -> dict[tuple[str, ...], tuple[str, ...]]:
-        return {}
 
     def weights(self, run: RunFacts) -> list[dict[str, np.ndarray]]:
         """A run's weights after each cycle, mapped into memory."""

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -51,7 +51,7 @@ def sha256_of_all(
     called with the digest of each file that could be read and its stamp, None if that changed meanwhile; no two calls
     at a time.
     """
-    # All threads draw from one iterator, so none is idle while files are left.
+    # All threads draw from one iterator, so none is idle; a list's gives each item to only one thread.
     waiting, one_at_a_time = iter(list(paths)), threading.Lock()
 
     def hashed(path: Path, buffer: memoryview) -> Hashed:
@@ -63,15 +63,10 @@ def sha256_of_all(
 
     def work(_number: int) -> list[tuple[str, Hashed]]:
         buffer = memoryview(bytearray(BLOCK))
-        return [(name, hashed(path, buffer)) for name, path in _drawn(waiting)]
+        return [(name, hashed(path, buffer)) for name, path in waiting]
 
     with ThreadPoolExecutor(threads) as pool:
         return {name: result for share in pool.map(work, range(threads)) for name, result in share}
-
-
-def _drawn(waiting: Iterator[tuple[str, Path]]) -> Iterator[tuple[str, Path]]:
-    # A list's iterator gives each item to only one thread.
-    yield from waiting
 
 
 def _hashed(

@@ -83,11 +83,8 @@ class Contents:
     def statement(self, path: str) -> Content:
         """A statement of the study."""
         with files.readable(self.tree.root / path, "a statement"), open_plain(self.tree.root / path) as file:
-            digest, size = hashlib.sha256(), 0
-            while chunk := file.read(CHUNK):
-                digest.update(chunk)
-                size += len(chunk)
-        return Content(self.tree.root / path, digest.hexdigest(), size)
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            return Content(self.tree.root / path, digest, file.tell())
 
     def _used(self, name: str) -> bytes:
         committed = repository.show(self.commit, name) if self.commit else None

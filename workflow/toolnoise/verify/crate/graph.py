@@ -9,8 +9,7 @@ import hashlib
 import itertools
 import json
 import math
-from collections.abc import Iterable, Iterator
-from datetime import datetime
+from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -138,7 +137,7 @@ def _job(graph: Graph, tree: Tree, contents: Contents, made: Stated, agents: lis
         f"#job/{quote(path)}",
         "CreateAction",
         name=f"{verb} {shown(path)}",
-        description=_says(verb),
+        description=STEPS[verb].says,
         actionStatus="http://schema.org/CompletedActionStatus",
         instrument={"@id": tool},
         **_times([statement]),
@@ -175,7 +174,7 @@ def _tool(graph: Graph, statement: Statement) -> str:
         f"#verb/{verb}",
         "SoftwareApplication",
         name=f"toolnoise {verb}",
-        description=_says(verb),
+        description=STEPS[verb].says,
         softwareVersion=statement.versions.get("toolnoise", "unknown"),
         url={"@id": README},
     )
@@ -298,6 +297,8 @@ def _run(graph: Graph, stated: tuple[Stated, ...], agents: list[str]) -> None:
 
 def _readme(graph: Graph, tree: Tree, owners: Credits) -> None:
     names = ", ".join(author.name for author in owners.authors)
+    # In a copy without names, what its reader can no longer check.
+    hidden = f"\nThese results are {anonymous.SAYS}.\n" if tree.anonymised else ""
     content = in_memory(
         f"""# {shown(tree.name)}: a study of toolnoise
 
@@ -308,28 +309,15 @@ read and wrote, with size and SHA-256, its code, and its machine. The workflow i
 Every job's own statement is in results/{shown(tree.name)}/{FOLDER}/, as an in-toto Statement.
 
 A file whose id begins with #file/ is not in this crate: only its name, its size and its SHA-256 are.
-{_hidden(tree)}""".encode()
+{hidden}""".encode()
     )
     graph.pack(README, "File", content, about={"@id": "./"})
 
 
-def _hidden(tree: Tree) -> str:
-    """In a copy without names, what its reader can no longer check."""
-    return f"\nThese results are {anonymous.SAYS}.\n" if tree.anonymised else ""
-
-
-def _times(statements: Iterable[Statement]) -> Entity:
-    statements = list(statements)
+def _times(statements: Sequence[Statement]) -> Entity:
     first, last = min(done.started for done in statements), max(done.finished for done in statements)
-    return {"startTime": _time(first), "endTime": _time(last)}
-
-
-def _time(moment: datetime) -> str:
-    return f"{moment.isoformat(timespec='milliseconds')}+00:00"
-
-
-def _says(verb: str) -> str:
-    return STEPS[verb].says
+    moments = {"startTime": first, "endTime": last}
+    return {name: f"{moment.isoformat(timespec='milliseconds')}+00:00" for name, moment in moments.items()}
 
 
 def _commit(statement: Statement) -> Artifact | None:

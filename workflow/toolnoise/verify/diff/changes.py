@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -128,22 +128,11 @@ def _first_element(array_a: np.ndarray, array_b: np.ndarray) -> str:
 
 def _first_byte(path_a: Path, path_b: Path) -> int | None:
     """The first byte that differs; None if none does."""
-    with (
-        readable(path_a, "a file"),
-        path_a.open("rb") as file_a,
-        readable(path_b, "a file"),
-        path_b.open("rb") as file_b,
-    ):
-        return _first_difference(file_a, file_b)
-
-
-def _first_difference(file_a: BinaryIO, file_b: BinaryIO) -> int | None:
     place = 0
-    while True:
-        a, b = file_a.read(BLOCK), file_b.read(BLOCK)
-        if a != b:
-            pairs = zip(a, b, strict=False)
-            return place + next((index for index, (x, y) in enumerate(pairs) if x != y), min(len(a), len(b)))
-        if not a:
-            return None
-        place += len(a)
+    with readable(path_a, "a file"), path_a.open("rb") as in_a, readable(path_b, "a file"), path_b.open("rb") as in_b:
+        while (a := in_a.read(BLOCK)) == (b := in_b.read(BLOCK)):
+            if not a:
+                return None
+            place += len(a)
+    pairs = enumerate(zip(a, b, strict=False))
+    return place + next((index for index, (x, y) in pairs if x != y), min(len(a), len(b)))

@@ -177,7 +177,8 @@ def _lay_out(made: Made, scratch: Path, again: dict[str, Path]) -> Path:
         _link(folder / _place(needed.name), source)
     for needed in statement.dependencies:
         if needed.kind == SOURCE:
-            _verify_source(needed, user / needed.name)
+            fetched = fetching.verified({"path": str(user / needed.name)})
+            _require(needed, fetched["sha256"], "a source")
         elif needed.kind == PACKAGE:
             _verify(needed, _installed(needed))
     for path in read:
@@ -232,15 +233,12 @@ def _link(place: Path, source: Path) -> None:
 
 def _verify(needed: Artifact, path: Path) -> None:
     with files.readable(path, "an input of the job"):
-        digest = sha256(path)
-    if digest != needed.sha256:
-        raise Lacking(f"an input has changed: {needed.name} is {digest[:12]} and was {needed.sha256[:12]}")
+        _require(needed, sha256(path), "an input")
 
 
-def _verify_source(needed: Artifact, path: Path) -> None:
-    digest = fetching.verified({"path": str(path)})["sha256"]
+def _require(needed: Artifact, digest: str, what: str) -> None:
     if digest != needed.sha256:
-        raise Lacking(f"a source has changed: {needed.name} is {digest[:12]} and was {needed.sha256[:12]}")
+        raise Lacking(f"{what} has changed: {needed.name} is {digest[:12]} and was {needed.sha256[:12]}")
 
 
 def _installed(needed: Artifact) -> Path:
@@ -359,15 +357,12 @@ def _then_and_now(statement: Statement, scratch: Path, code: checkout.Code) -> l
     observed = scratch / "observed.json"
     now = files.read_json(observed) if observed.exists() else None
     now = now or {**recorder.machine(), "variables": _recorded(statement)}
+    lock = next((needed.name for needed in statement.dependencies if needed.kind == LOCK), None)
     pairs = [
         ("", statement.observed, now),
         ("programs", statement.versions, recorder.programs()),
-        ("lock", _lock(statement), repository.lock(statement.parameters)),
+        ("lock", lock, repository.lock(statement.parameters)),
     ]
     changed = [change for key, then, here in pairs for change in changes.changes(then, here, key)]
     lines = [f"then and now: {key}: {changes.shown(then)} -> {changes.shown(here)}" for key, then, here in changed]
     return [*(lines or ["then and now: no recorded difference"]), f"made by {code.called}"]
-
-
-def _lock(statement: Statement) -> str | None:
-    return next((dependency.name for dependency in statement.dependencies if dependency.kind == LOCK), None)

@@ -57,7 +57,8 @@ def export(
         ):
             contents[sharing.statement_name(job)] = content
     if here.top:
-        contents[here.named(here.top.path)] = _root(here.root / here.top.path)
+        # It has the digests of the others: with a signature on it, it vouches for them elsewhere, too.
+        contents[here.named(here.top.path)] = _statement(here.root / here.top.path)
     unsafe.refuse([*contents.items(), *((name, _place(here, name)) for name in owed)], no_credentials)
     with progress("exporting", sum(output.size or 0 for output in owed.values()), "B") as shown:
         archive.write(out, _members(here, contents, listed, owed, shown.update))
@@ -84,8 +85,7 @@ def _as_expected(here: Tree, job: Job) -> bytes | None:
     if stated is None or sharing.difference(stated.statement, job):
         return None
     path = here.root / stated.path
-    with files.readable(path, statements.WANTED), tree.open_plain(path) as file:
-        content = file.readall()
+    content = _statement(path)
     if statements.parse(content, path) != stated.statement:
         raise BadInput(path, "", "changed while it was read", "results that nothing writes to during the export")
     if any(output.size is None for output in stated.statement.outputs):
@@ -95,8 +95,7 @@ def _as_expected(here: Tree, job: Job) -> bytes | None:
     return content
 
 
-def _root(path: Path) -> bytes:
-    """The root, which has the digests of the others: with a signature on it, it vouches for them elsewhere, too."""
+def _statement(path: Path) -> bytes:
     with files.readable(path, statements.WANTED), tree.open_plain(path) as file:
         return file.readall()
 

@@ -89,10 +89,11 @@ def data_is_the_declared(evidence: Evidence, statement: Statement) -> Found:
             yield name, f"comes from a {file.name} that differs from the published one"
     yield from _as_fetched(evidence, statement, stated)
     embedded, packages = sources.bundled(entry), _of(statement, PACKAGE)
+    uri = f"pkg:pypi/{embedded[0]}@{repository.versions(embedded[0]).get(embedded[0])}" if embedded else ""
     if STEPS[job.verb].outside.packages and [file.name for file in packages] != ([embedded[1]] if embedded else []):
         yield name, f"comes from {', '.join(file.name for file in packages) or 'no package'}"
     for file in packages:
-        if embedded and file.uri == _uri(embedded[0]) and file.sha256 != _installed(*embedded):
+        if embedded and file.uri == uri and file.sha256 != sha256(repository.installed_file(*embedded)):
             yield name, f"comes from a {file.name} that differs from the one in {file.uri}"
 
 
@@ -149,11 +150,3 @@ def _fetched(source: sources.Source, file: Artifact) -> dict[str, Any]:
 
 def _of(statement: Statement, kind: str) -> list[Artifact]:
     return [artifact for artifact in statement.dependencies if artifact.kind == kind]
-
-
-def _uri(package: str) -> str:
-    return f"pkg:pypi/{package}@{repository.versions(package).get(package)}"
-
-
-def _installed(package: str, file: str) -> str:
-    return sha256(repository.installed_file(package, file))

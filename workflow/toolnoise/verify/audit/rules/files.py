@@ -63,10 +63,8 @@ def only_plain_files(evidence: Evidence) -> Found:
         yield tree.named(path), f"is {what}" if not what.startswith(("gone", "cannot")) else what
     for path in tree.files:
         if any(part.startswith(".") for part in path.split("/")):
-            yield (
-                tree.named(path),
-                "is hidden: left by an interrupted job (`toolnoise audit --clean` removes that), or put there",
-            )
+            left = "left by an interrupted job (`toolnoise audit --clean` removes that), or put there"
+            yield tree.named(path), f"is hidden: {left}"
 
 
 def nothing_else_is_there(evidence: Evidence) -> Found:

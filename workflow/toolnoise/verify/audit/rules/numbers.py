@@ -3,7 +3,6 @@
 `audit --recompute` performs the other jobs again, apart from training.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -60,7 +59,7 @@ def _accuracies(evidence: Evidence, logits: str, job: Job) -> Found:
     for name, role in job.inputs:
         named.setdefault(role, []).append(name)
     (data,) = named["data"]
-    stack, labels = arrays.read_npy(evidence.path(logits)), _labels(evidence.path(data))
+    stack, labels = arrays.read_npy(evidence.path(logits)), prepared.targets(evidence.path(data))["test_labels"]
     records = named["records"]
     if stack.ndim != 3 or stack.shape[:2] != (len(records), len(labels)):
         raise BadInput(logits, "shape", f"found {stack.shape}", f"{len(records)} runs x {len(labels)} examples")
@@ -78,7 +77,3 @@ def _accuracy(evidence: Evidence, record: str, layer: np.ndarray, labels: np.nda
     allowed = max(1, int(BORDERLINE * len(labels))) / len(labels)
     if not abs(told - computed) <= allowed * (1 + 1e-9):
         yield history, f"ends with a test accuracy of {told:.6g}; that of its logits is {computed:.6g}"
-
-
-def _labels(data: Path) -> Sequence[int]:
-    return prepared.targets(data)["test_labels"]

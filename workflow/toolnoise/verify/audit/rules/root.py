@@ -31,10 +31,7 @@ def root_is_signed(evidence: Evidence) -> Found:
     """The root is signed with the required key, and the digest that it records for each statement is right."""
     root = evidence.tree.top
     if root is None:
-        yield (
-            layout.AUDITED.format(study=evidence.tree.name),
-            "has no statement that names the others",
-        )
+        yield layout.AUDITED.format(study=evidence.tree.name), "has no statement that names the others"
         return
     if evidence.root_verdict is None or evidence.root_verdict.why:
         yield at(root), evidence.root_verdict.why if evidence.root_verdict else "its signature is not checked"
