@@ -6,6 +6,7 @@ files are not trusted: if one makes Python raise, `each` reports that as a findi
 
 import csv
 import functools
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -219,16 +220,12 @@ def reason(error: Exception) -> str:
 def differences(value: Any, expected: Any, at: str = "") -> list[str]:
     """The keys under which two JSON values differ, such as `recipe.epochs`; an empty list if they are equal."""
     if isinstance(value, dict) and isinstance(expected, dict):
-        keys = sorted(value.keys() | expected.keys())
-        return [
-            key
-            for name in keys
-            for key in (
-                differences(value[name], expected[name], f"{at}.{name}".lstrip("."))
-                if name in value and name in expected
-                else [f"{at}.{name}".lstrip(".")]
-            )
-        ]
+        keys = {name: f"{at}.{name}".lstrip(".") for name in sorted(value.keys() | expected.keys())}
+        shared = value.keys() & expected.keys()
+        below = (
+            differences(value[name], expected[name], keys[name]) if name in shared else [keys[name]] for name in keys
+        )
+        return list(itertools.chain.from_iterable(below))
     # In JSON, 1 and true are different values.
     return [] if type(value) is type(expected) and value == expected else [at or "all"]
 

@@ -135,16 +135,10 @@ def _flips(predictions: dict[str, Any]) -> Iterator[str]:
 def _cell(compared: dict[str, Any]) -> Iterator[str]:
     rows = []
     for run in compared["runs"]:
-        parted, predictions = run["parting"], run["predictions"]
-        rows.append(
-            (
-                str(run["seeds"][0]),
-                "bit-equal" if run["equal"] else _since(parted["weights_differ_from_epoch"]),
-                _ends(parted["test_accuracy"]),
-                _number(predictions.get("churn")),
-                _number(parted["l2_unit"]),
-            )
-        )
+        parted, churn = run["parting"], run["predictions"].get("churn")
+        weights = "bit-equal" if run["equal"] else _since(parted["weights_differ_from_epoch"])
+        accuracy, distance = _ends(parted["test_accuracy"]), _number(parted["l2_unit"])
+        rows.append((str(run["seeds"][0]), weights, accuracy, _number(churn), distance))
     if rows:
         yield from aligned([("seed", "weights", "test accuracy", "churn", "l2_unit"), *rows])
         yield ""
@@ -197,8 +191,7 @@ def _row(cell: dict[str, Any]) -> tuple[str, ...]:
 
 def _only(compared: dict[str, Any], what: str) -> Iterator[str]:
     for side in "ab":
-        names = compared[f"only_{side}"]
-        if names:
+        if names := compared[f"only_{side}"]:
             yield f"only in {side.upper()}: {len(names)} {what}{'s' if len(names) > 1 else ''}: {_some(names)}"
 
 

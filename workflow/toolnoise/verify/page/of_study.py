@@ -58,11 +58,9 @@ def _signed(audit: Audit, study: Tree, signers: AllowedSigners | None) -> str:
         valid = ", ".join(f"{count} by {name}" for name, count in audit.signers.items())
         return f"Signatures verified: {valid or 'none'} of {len(paths)} statements"
     signed = sum(bool(envelope.unpack(read_bytes(path), path).signatures) for path in paths)
-    return (
-        f"{signed} of {len(paths)} statements are signed; the signatures were not verified here"
-        if signed
-        else "Not signed: no statement has a signature"
-    )
+    if not signed:
+        return "Not signed: no statement has a signature"
+    return f"{signed} of {len(paths)} statements are signed; the signatures were not verified here"
 
 
 def _machines(study: Tree) -> Iterator[str]:

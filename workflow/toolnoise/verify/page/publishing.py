@@ -83,18 +83,15 @@ def _compared(loaded: Tree, compare: Compare) -> list[dict[str, Any]]:
     """The verdicts on all pairs of cells that make sense, with the names that files have in the results."""
     dumps = {cell: loaded.study.path(layout.LOGITS, cell) for cell in loaded.study.cells}
     sets = {dataset: loaded.study.path(layout.DATA, dataset=dataset) for dataset in loaded.study.datasets}
-    logits, data = (
-        {
-            key: str(loaded.root / loaded.inside(name))
-            for key, name in names.items()
-            if loaded.inside(name) in loaded.files
-        }
-        for names in (dumps, sets)
-    )
+
+    def present(names: Mapping[Any, str]) -> dict[Any, str]:
+        paths = ((key, loaded.inside(name)) for key, name in names.items())
+        return {key: str(loaded.root / path) for key, path in paths if path in loaded.files}
+
     named = f"{loaded.root}/"
     return [
         comparison | {"text": str(comparison["text"]).replace(named, f"{tree.RESULTS}/{loaded.study.name}/")}
-        for comparison in compare(loaded.study.cells, logits, data)
+        for comparison in compare(loaded.study.cells, present(dumps), present(sets))
     ]
 
 
@@ -123,7 +120,7 @@ def _copied(page: Page, loaded: Tree, out: Path, names: set[str] | None) -> tupl
     for figure in page.shown:
         wanted |= dict.fromkeys([*dict(figure["files"]).values(), *figure["data"], figure["notebook"]])
     wanted |= dict.fromkeys(str(loaded.inside(name)) for name in steps.summaries(loaded.study))
-    copied, left_out = 0, []
+    left_out = []
     for name in wanted:
         source = loaded.root / name
         if not source.is_file() or (names is not None and anonymous.names_somebody(read_bytes(source), names)):
@@ -131,5 +128,4 @@ def _copied(page: Page, loaded: Tree, out: Path, names: set[str] | None) -> tupl
             continue
         (out / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, out / name)
-        copied += 1
-    return copied, left_out
+    return len(wanted) - len(left_out), left_out

@@ -130,11 +130,9 @@ class _Packed:
         others: dict[str, list[int]] = {}
         for output in statement.outputs:
             outputs.setdefault(output.role, []).append(self._thing(tree, output, before))
-        for dependency in statement.dependencies:
-            if dependency.kind == INPUT:
-                inputs.setdefault(dependency.role, []).append(self._thing(tree, dependency, before))
-            else:
-                others.setdefault(dependency.kind, []).append(self._thing(tree, dependency, before))
+        for needed in statement.dependencies:
+            group, key = (inputs, needed.role) if needed.kind == INPUT else (others, needed.kind)
+            group.setdefault(key, []).append(self._thing(tree, needed, before))
         return [
             statement.verb,
             statement.started.strftime(TIME),

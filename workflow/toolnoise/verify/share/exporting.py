@@ -50,11 +50,7 @@ def export(
     contents = {sharing.statement_name(job): content for job, content in finished.values()}
     read = {name for job, _ in finished.values() for name, _ in job.inputs}
     for job in jobs:
-        if (
-            job.verb in sharing.STATED
-            and job.outputs[0][0] in read
-            and (content := _as_expected(here, job)) is not None
-        ):
+        if job.verb in sharing.STATED and job.outputs[0][0] in read and (content := _as_expected(here, job)):
             contents[sharing.statement_name(job)] = content
     if here.top:
         # It has the digests of the others: with a signature on it, it vouches for them elsewhere, too.

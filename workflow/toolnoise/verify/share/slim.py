@@ -38,9 +38,8 @@ def copy(results: str | Path, out: str | Path, no_credentials: Collection[str] =
     for path, makers in study.producers.items():
         stated = next(output.sha256 for output in makers[0].statement.outputs if study.inside(output.name) == path)
         if path in study.files and sha256(study.root / path) != stated:
-            raise BadInput(
-                study.root / path, "", "differs from its statement", "unchanged results: see toolnoise audit"
-            )
+            wanted = "unchanged results: see toolnoise audit"
+            raise BadInput(study.root / path, "", "differs from its statement", wanted)
         if path in study.files and left_out.kind(path):
             lacking[path] = stated
     known = _is_stated(study, lacking)
@@ -60,8 +59,7 @@ def copy(results: str | Path, out: str | Path, no_credentials: Collection[str] =
 
 
 def _members(folder: Path, study: Tree) -> Iterator[Member]:
-    inside = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    for path in inside:
+    for path in sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()):
         content = (folder / path).read_bytes()
         yield Member(study.named(path), len(content), iter([content]))
 

@@ -37,10 +37,8 @@ def refuse(contents: Iterable[tuple[str, Path | bytes]], allowed: Collection[str
         name, key, says = min(first, key=lambda place: (place[1].startswith("line "), len(place[0])))
         what = f"looks like a credential ({shown(says)}), in {len(first)} place{'s' * (len(first) > 1)}"
         what += f"; {len(others)} other text{'s' * (len(others) > 1)} too" if others else ""
-        wanted = (
-            f"files without credentials (page, crate and export --anonymous hide them); {ARGUMENT} TEXT if it is none"
-        )
-        raise BadInput(shown(name), shown(key), what, wanted)
+        wanted = "files without credentials (page, crate and export --anonymous hide them)"
+        raise BadInput(shown(name), shown(key), what, f"{wanted}; {ARGUMENT} TEXT if it is none")
 
 
 def _hits(name: str, content: Path | bytes, allowed: Collection[str]) -> Iterator[tuple[str, Found]]:
@@ -74,9 +72,8 @@ def _read(name: str, content: Path | bytes, allowed: Collection[str]) -> bytes:
             return beginning
         if size > files.LARGEST_TEXT:
             what = f"has {size} bytes, too many to be searched for credentials"
-            raise BadInput(
-                shown(name), "", what, f"at most {files.LARGEST_TEXT}; {ARGUMENT} {shown(name)} if it has none"
-            )
+            wanted = f"at most {files.LARGEST_TEXT}; {ARGUMENT} {shown(name)} if it has none"
+            raise BadInput(shown(name), "", what, wanted)
         return beginning + file.readall()
 
 
