@@ -64,18 +64,18 @@ def show(
 
 
 def compared(
-    found: Sequence[Run], points: int, data: str | Path, logits: str | Path, index: str | Path
+    cell_runs: Sequence[Run], points: int, data: str | Path, logits: str | Path, index: str | Path
 ) -> dict[str, Any]:
     """Where runs part, some of the examples that flip, and pictures of those."""
     scores = layers(logits, index)
     known = prepared.load(data) if scores else None
     parted, examples = [], []
-    for place, (one, other) in enumerate(pairs(found)):
+    for place, (run_a, run_b) in enumerate(pairs(cell_runs)):
         flips: dict[str, Any] = {}
-        if known and one.seed in scores and other.seed in scores:
-            flips = two_runs.flips(scores[one.seed], scores[other.seed], known.test.labels)
-            examples += [[place, *row] for row in flipped(flips, known, scores[one.seed], scores[other.seed])]
-        parted.append({"seeds": [one.seed, other.seed], **parting(one, other, flips)})
+        if known and run_a.seed in scores and run_b.seed in scores:
+            flips = two_runs.flips(scores[run_a.seed], scores[run_b.seed], known.test.labels)
+            examples += [[place, *row] for row in flipped(flips, known, scores[run_a.seed], scores[run_b.seed])]
+        parted.append({"seeds": [run_a.seed, run_b.seed], **parting(run_a, run_b, flips)})
     named = [example for _, _, example, *_ in examples]
     return {
         "partings": parted,
@@ -89,25 +89,25 @@ def most_drawn(points: int) -> int:
     return MOST_DRAWN * points**2 // MOST_POINTS**2
 
 
-def pairs(found: Sequence[Run]) -> list[tuple[Run, Run]]:
+def pairs(cell_runs: Sequence[Run]) -> list[tuple[Run, Run]]:
     """The pairs of runs that are compared beforehand, each of one draw of what the cell fixes."""
-    of_draws = draws(found).values()
-    if len(found) <= ALL_PAIRS:
+    of_draws = draws(cell_runs).values()
+    if len(cell_runs) <= ALL_PAIRS:
         return [pair for runs in of_draws for pair in itertools.combinations(runs, 2)]
     return [(runs[0], other) for runs in of_draws for other in runs[1:]]
 
 
-def draws(found: Sequence[Run]) -> dict[int | None, list[Run]]:
+def draws(cell_runs: Sequence[Run]) -> dict[int | None, list[Run]]:
     """The runs by their draw of what the cell fixes; None where it has one."""
     by_draw: dict[int | None, list[Run]] = {}
-    for run in found:
+    for run in cell_runs:
         by_draw.setdefault(run.record["spec"].get("draw"), []).append(run)
     return by_draw
 
 
-def says(found: Sequence[Run]) -> str:
+def says(cell_runs: Sequence[Run]) -> str:
     """What varies between a cell's runs."""
-    runs, by_draw = f"{len(found)} run{'' if len(found) == 1 else 's'}", draws(found)
+    runs, by_draw = f"{len(cell_runs)} run{'' if len(cell_runs) == 1 else 's'}", draws(cell_runs)
     if None in by_draw:
         return f"{runs}; only what the variant names varies between them."
     sizes = sorted({len(of_draw) for of_draw in by_draw.values()})
@@ -132,19 +132,19 @@ def name(cell: Sequence[str]) -> str:
     return "/".join(("cells", *cell))
 
 
-def about(found: Sequence[Run], points: int, metrics: str | Path, values: str | Path) -> dict[str, Any]:
+def about(cell_runs: Sequence[Run], points: int, metrics: str | Path, values: str | Path) -> dict[str, Any]:
     """Everything but the partings of runs."""
-    tables = [run.history() for run in found]
+    tables = [run.history() for run in cell_runs]
     at = thinned(max(map(len, tables), default=0), points)
     measured = metric_files.read(metrics, STABILITY)
     of_runs = metric_files.read(values, RUNS)
     single = of_runs[of_runs["group"] == "all"]
-    spec = found[0].record["spec"]
+    spec = cell_runs[0].record["spec"]
     return {
-        "says": says(found),
+        "says": says(cell_runs),
         "spec": {key: value for key, value in spec.items() if key not in ("seed", "draw")},
         "epochs": at,
-        "runs": [_run(run, rows, at) for run, rows in zip(found, tables, strict=True)],
+        "runs": [_run(run, rows, at) for run, rows in zip(cell_runs, tables, strict=True)],
         "curves": {
             curve: [
                 [number(rows[epoch - 1][curve], DRAWN.get(curve, OTHERS)) for epoch in at if epoch <= len(rows)]
@@ -180,7 +180,7 @@ def _is_number(text: str) -> bool:
 
 def thinned(epochs: int, points: int) -> list[int]:
     """At most `points` of so many epochs, the first and the last among them."""
-    return sorted({round(float(one)) for one in np.linspace(1, epochs, min(points, epochs))}) if epochs else []
+    return sorted({round(float(epoch)) for epoch in np.linspace(1, epochs, min(points, epochs))}) if epochs else []
 
 
 def _run(run: Run, rows: Sequence[Mapping[str, str]], at: Sequence[int]) -> dict[str, Any]:
@@ -201,17 +201,17 @@ def _run(run: Run, rows: Sequence[Mapping[str, str]], at: Sequence[int]) -> dict
 
 def flipped(flips: Mapping[str, Any], data: Data, *logits: np.ndarray) -> Iterator[list[Any]]:
     """The first examples of each kind of flip: kind, number, label, and the classes that the two runs predict."""
-    said = [accuracy.predictions(one[np.newaxis])[0] for one in logits]
+    said = [accuracy.predictions(of_run[np.newaxis])[0] for of_run in logits]
     for kind in FLIPS:
         for example in flips[kind][:LISTED]:
-            classes = (data.test.labels[example], *(one[example] for one in said))
+            classes = (data.test.labels[example], *(of_run[example] for of_run in said))
             yield [kind, example, *(data.classes[each] for each in classes)]
 
 
-def parting(one: Run, other: Run, flips: Mapping[str, Any]) -> dict[str, Any]:
+def parting(run_a: Run, run_b: Run, flips: Mapping[str, Any]) -> dict[str, Any]:
     """What the page says of two runs, in the words' order of `toolnoise diff`."""
     try:
-        parted = two_runs.parting(one, other)
+        parted = two_runs.parting(run_a, run_b)
     except BadInput as error:
         return {"not_compared": str(error)}
     tensors = parted["tensors_that_differ_then"]

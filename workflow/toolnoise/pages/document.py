@@ -29,9 +29,9 @@ SCRIPTS = (
 def document(block: Mapping[str, Any], parts: bool = True) -> str:
     """The page, as HTML; with `parts`, it may load data files, and pictures from beside it or in them."""
     style, script = _text("page.css"), '"use strict";\n' + "\n".join(_text(f"{name}.js") for name in SCRIPTS)
-    further, pictures = (" 'strict-dynamic'", "img-src 'self' data:; ") if parts else ("", "")
+    strict_dynamic, pictures = (" 'strict-dynamic'", "img-src 'self' data:; ") if parts else ("", "")
     policy = (
-        f"default-src 'none'; script-src {_digest(script)}{further}; style-src {_digest(style)}; {pictures}"
+        f"default-src 'none'; script-src {_digest(script)}{strict_dynamic}; style-src {_digest(style)}; {pictures}"
         "base-uri 'none'; form-action 'none'"
     )
     # In one pass, so that inserted text is never searched for placeholders.
@@ -49,7 +49,7 @@ def escaped(value: object) -> str:
 
 def part(name: str, value: object) -> str:
     """A data file. JSON in a string, because `__proto__` is a key in JSON and no key in JavaScript."""
-    quoted = (escaped(one).replace("\\", "\\\\").replace("'", "\\'") for one in (name, packed(value)))
+    quoted = (escaped(text).replace("\\", "\\\\").replace("'", "\\'") for text in (name, packed(value)))
     return "part({});\n".format(", ".join(f"'{text}'" for text in quoted))
 
 

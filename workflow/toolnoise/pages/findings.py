@@ -37,23 +37,23 @@ def cells(stability: str) -> dict[Cell, Rows]:
 
 
 def sentences(
-    found: Mapping[Cell, Rows], bit_equal: Mapping[Cell, bool | None], emulated: Sequence[str]
+    rows_by_cell: Mapping[Cell, Rows], bit_equal: Mapping[Cell, bool | None], emulated: Sequence[str]
 ) -> Iterator[dict[str, object]]:
     """One sentence per variant, each with the cell that its numbers come from."""
     by_variant: dict[str, list[Cell]] = {}
-    for cell in found:
+    for cell in rows_by_cell:
         by_variant.setdefault(cell.variant, []).append(cell)
-    for variant, mine in by_variant.items():
-        says = _nothing(mine, bit_equal) if variant == CONTROL else _changes(mine, found, emulated)
-        yield {"variant": variant, "cell": list(mine[0]), "says": says}
+    for variant, of_variant in by_variant.items():
+        says = _nothing(of_variant, bit_equal) if variant == CONTROL else _changes(of_variant, rows_by_cell, emulated)
+        yield {"variant": variant, "cell": list(of_variant[0]), "says": says}
 
 
-def _changes(mine: Sequence[Cell], found: Mapping[Cell, Rows], emulated: Sequence[str]) -> str:
-    first = mine[0]
+def _changes(of_variant: Sequence[Cell], rows_by_cell: Mapping[Cell, Rows], emulated: Sequence[str]) -> str:
+    first = of_variant[0]
     subject = SUBJECTS.get(first.variant, f"Training again with {first.variant} free")
     if first.hardware in emulated and "impl" in first.variant:
         subject = f"{subject.removesuffix(')')}, emulated)"
-    rows = found[first]
+    rows = rows_by_cell[first]
     if "churn" not in rows:
         return _spreads(subject, first, rows)
     churn, sd = rows["churn"], rows["accuracy_sd"]
@@ -63,7 +63,8 @@ def _changes(mine: Sequence[Cell], found: Mapping[Cell, Rows], emulated: Sequenc
         return f"{subject}: too few runs to say what it changes ({where}; {runs})."
     changed = f"changes {_percent(churn[0])} % of predictions{_interval(churn)}"
     spread = "" if math.isnan(sd[0]) else f" and spreads accuracy by an SD of {_percent(sd[0])} points{_interval(sd)}"
-    others = [found[cell]["churn"][0] for cell in mine if not math.isnan(found[cell].get("churn", UNKNOWN)[0])]
+    churns = (rows_by_cell[cell].get("churn", UNKNOWN)[0] for cell in of_variant)
+    others = [share for share in churns if not math.isnan(share)]
     # A range is no interval: it says what the other cells of the variant show.
     over = (
         f" Churn over all {len(others)} such cells: {_percent(min(others))} to {_percent(max(others))} %."
@@ -83,8 +84,8 @@ def _spreads(subject: str, cell: Cell, rows: Rows) -> str:
     return f"{subject}: {words} {value:.3g}{over}: {cell.model} on {cell.dataset}, {cell.hardware}, {count} runs."
 
 
-def _nothing(mine: Sequence[Cell], bit_equal: Mapping[Cell, bool | None]) -> str:
-    checked = [cell for cell in mine if bit_equal.get(cell) is not None]
+def _nothing(of_variant: Sequence[Cell], bit_equal: Mapping[Cell, bool | None]) -> str:
+    checked = [cell for cell in of_variant if bit_equal.get(cell) is not None]
     equal = sum(bool(bit_equal[cell]) for cell in checked)
     if not checked:
         return "Under Control, nothing was checked: no cell has two runs."

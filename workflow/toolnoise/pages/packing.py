@@ -37,38 +37,38 @@ def packed(value: Any) -> Any:
     if not isinstance(value, (list, tuple)):
         return value
     if len(value) < FEW:
-        return [packed(one) for one in value]
-    if len({json.dumps(one) for one in itertools.islice(value, FEW)}) == 1 and _same(value):
+        return [packed(item) for item in value]
+    if len({json.dumps(item) for item in itertools.islice(value, FEW)}) == 1 and _same(value):
         return {SAME: [packed(value[0]), len(value)]}
-    return _table(value) if any(isinstance(one, HOLDERS) for one in value) else _scalars(value)
+    return _table(value) if any(isinstance(item, HOLDERS) for item in value) else _scalars(value)
 
 
 def _object(value: Mapping[Any, Any]) -> Any:
     """An object; one with values of one form is a table of them, by key."""
-    forms = {_form(one, len(value)) for one in value.values()}
+    forms = {_form(item, len(value)) for item in value.values()}
     if any(str(key).startswith("$") for key in value) or (len(value) >= FEW and len(forms) == 1 and forms != {None}):
         return {PAIRS: [packed(list(map(str, value))), packed(list(value.values()))]}
-    return {key: packed(one) for key, one in value.items()}
+    return {key: packed(item) for key, item in value.items()}
 
 
 def _same(items: Sequence[Any]) -> bool:
     # As text, because 1, 1.0 and True are equal.
     first = json.dumps(items[0])
-    return all(json.dumps(one) == first for one in items)
+    return all(json.dumps(item) == first for item in items)
 
 
 def _table(items: Sequence[Any]) -> Any:
     """Rows by columns. Where there are rows of several forms, each form has a table; None is that of all the rest."""
-    forms = [_form(one, len(items)) for one in items]
+    forms = [_form(item, len(items)) for item in items]
     often = {form for form, count in Counter(forms).items() if form is not None and count >= FEW}
     if not often:
-        return [packed(one) for one in items]
+        return [packed(item) for item in items]
     rows: dict[Any, list[Any]] = {}
-    for one, form in zip(items, forms, strict=True):
-        rows.setdefault(form if form in often else None, []).append(one)
+    for item, form in zip(items, forms, strict=True):
+        rows.setdefault(form if form in often else None, []).append(item)
     places = {form: number for number, form in enumerate(rows)}
     numbers = [places[form if form in often else None] for form in forms]
-    return {ROWS: [packed(numbers), [[form, _columns(form, mine)] for form, mine in rows.items()]]}
+    return {ROWS: [packed(numbers), [[form, _columns(form, of_form)] for form, of_form in rows.items()]]}
 
 
 def _form(item: Any, rows: int) -> tuple[str, ...] | int | None:
@@ -80,24 +80,24 @@ def _form(item: Any, rows: int) -> tuple[str, ...] | int | None:
 
 def _columns(form: tuple[str, ...] | int | None, rows: Sequence[Any]) -> Any:
     if form is None:
-        return [packed(one) for one in rows] if any(isinstance(one, HOLDERS) for one in rows) else packed(rows)
-    values = (one.values() if isinstance(one, dict) else one for one in rows)
+        return [packed(row) for row in rows] if any(isinstance(row, HOLDERS) for row in rows) else packed(rows)
+    values = (row.values() if isinstance(row, dict) else row for row in rows)
     return [packed(column) for column in zip(*values, strict=True)]
 
 
 def _scalars(items: Sequence[Any]) -> Any:
     """A list of numbers, texts and the like."""
-    if all(type(one) is int for one in items):
+    if all(type(item) is int for item in items):
         steps = _steps(items)
         return {STEPS: steps} if len(steps) < len(items) else list(items)
     places: dict[tuple[type, Any], int] = {}
-    numbers = [places.setdefault((type(one), one), len(places)) for one in items]
+    numbers = [places.setdefault((type(item), item), len(places)) for item in items]
     forms: list[Any] = [list(items)]
     if len(places) <= len(items) / 2:
         forms.append({CHOSEN: [packed([value for _, value in places]), packed(numbers)]})
-    elif all(isinstance(one, str) for one in items):
+    elif all(isinstance(item, str) for item in items):
         forms += _digests(items) if all(map(DIGEST.fullmatch, items)) else _names(items)
-    elif all(type(one) in (int, float) for one in items):
+    elif all(type(item) in (int, float) for item in items):
         forms += _fixed(items)
     return min(forms, key=lambda form: len(json.dumps(form, separators=(",", ":"))))
 
@@ -133,9 +133,9 @@ def _digests(items: Sequence[str]) -> Iterator[Any]:
     yield {HEX: [packed(list(map(len, items))), base64.b64encode(bytes.fromhex("".join(items))).decode()]}
 
 
-def _shared(one: str, other: str) -> int:
-    differs = (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
-    common = one[: next(differs, min(len(one), len(other)))]
+def _shared(before: str, name: str) -> int:
+    differs = (place for place, (a, b) in enumerate(zip(before, name, strict=False)) if a != b)
+    common = before[: next(differs, min(len(before), len(name)))]
     return max(common.rfind(end) for end in ENDS) + 1
 
 
@@ -146,5 +146,5 @@ def _fixed(numbers: Sequence[float]) -> Iterator[Any]:
         return
     digits = max(len(text.partition(".")[2]) for text in texts)
     whole = [round(number * 10**digits) for number in numbers]
-    if digits <= DECIMALS and all(abs(one) < EXACT for one in whole):
+    if digits <= DECIMALS and all(abs(number) < EXACT for number in whole):
         yield {FIXED: [digits, whole]}

@@ -48,7 +48,8 @@ class Page(NamedTuple):
     @property
     def shown(self) -> list[Mapping[str, Any]]:
         """The figures and tables that are there."""
-        return [one for one in self.figures if {one["notebook"], *dict(one["files"]).values()} <= self.files.keys()]
+        present = self.files.keys()
+        return [item for item in self.figures if {item["notebook"], *dict(item["files"]).values()} <= present]
 
 
 def show(shows: Sequence[str], gates: Sequence[str], out: str | Path, out_tables: str | Path, **about: Any) -> None:
@@ -66,15 +67,15 @@ def show(shows: Sequence[str], gates: Sequence[str], out: str | Path, out_tables
 
 def first(page: Page, logs: str) -> dict[str, Any]:
     """The block of index.html: what the first view shows."""
-    found = findings.cells(str(page.files[STABILITY])) if STABILITY in page.files else {}
+    rows_by_cell = findings.cells(str(page.files[STABILITY])) if STABILITY in page.files else {}
     seeds, gates = page.seeds, _gates(page)
     block = {
         "study": page.study,
-        "findings": list(findings.sentences(found, gates, page.emulated)),
-        "facts": list(_facts(page, found)),
+        "findings": list(findings.sentences(rows_by_cell, gates, page.emulated)),
+        "facts": list(_facts(page, rows_by_cell)),
         "emulated": list(page.emulated),
-        "measures": {name: list(one) for name, one in declared.labels().items()},
-        "of_runs": {name: list(one) for name, one in declared.OF_RUNS.items()},
+        "measures": {name: list(label) for name, label in declared.labels().items()},
+        "of_runs": {name: list(label) for name, label in declared.OF_RUNS.items()},
         "usual": list(declared.USUAL),
         "cells": [
             {
@@ -87,10 +88,10 @@ def first(page: Page, logs: str) -> dict[str, Any]:
                     if name in rows
                 },
             }
-            for cell, rows in found.items()
+            for cell, rows in rows_by_cell.items()
             if cell in seeds
         ],
-        "figures": [_figure(one, page.study) for one in page.shown],
+        "figures": [_figure(figure, page.study) for figure in page.shown],
         "logs": logs,
     }
     for module in analyses.adding("page"):
@@ -101,7 +102,9 @@ def first(page: Page, logs: str) -> dict[str, Any]:
 def all_tables(page: Page) -> dict[str, Any]:
     """Every table of a notebook, and the metric files that have no other place on the page."""
     rendered = {
-        one["name"]: tables.rendered(page.files[dict(one["files"])["html"]]) for one in page.shown if not one["picture"]
+        table["name"]: tables.rendered(page.files[dict(table["files"])["html"]])
+        for table in page.shown
+        if not table["picture"]
     }
     return rendered | {
         f"metrics-{kind}": tables.measured(page.files[name], name)
@@ -118,9 +121,9 @@ def caption(file: str, study: str) -> str:
     return " ".join(re.sub(r"``|(?<!\w)\*|\*(?!\w)", "", text).split())
 
 
-def _figure(one: Mapping[str, Any], study: str) -> dict[str, Any]:
-    shown = {key: one[key] for key in ("name", "picture", "data", "notebook")}
-    return shown | {"files": dict(one["files"]), "caption": caption(one["caption"], study)}
+def _figure(figure: Mapping[str, Any], study: str) -> dict[str, Any]:
+    shown = {key: figure[key] for key in ("name", "picture", "data", "notebook")}
+    return shown | {"files": dict(figure["files"]), "caption": caption(figure["caption"], study)}
 
 
 def _gates(page: Page) -> dict[Cell, bool | None]:
@@ -129,14 +132,14 @@ def _gates(page: Page) -> dict[Cell, bool | None]:
     return {cell: control_gate.verdict(page.files[name]) for cell, name in files.items() if name in page.files}
 
 
-def _facts(page: Page, found: Mapping[Cell, findings.Rows]) -> Iterator[tuple[str, list[str] | None]]:
+def _facts(page: Page, rows_by_cell: Mapping[Cell, findings.Rows]) -> Iterator[tuple[str, list[str] | None]]:
     """How much ran, where, and what is emulated: each a label and its lines. Where it ran, the statements say."""
     planned = sum(map(len, page.seeds.values()))
-    means = [next(iter(rows.values())) for rows in found.values()]
+    means = [next(iter(rows.values())) for rows in rows_by_cell.values()]
     finished, missing = sum(row[3] for row in means), sum(row[4] for row in means)
     lost = f", {missing} missing (diverged)" if missing else ", none missing"
-    yield "Runs", [f"{finished} of {planned} runs in {len(found)} cells{lost}"]
-    absent = [one["name"] for one in page.figures if one not in page.shown]
+    yield "Runs", [f"{finished} of {planned} runs in {len(rows_by_cell)} cells{lost}"]
+    absent = [figure["name"] for figure in page.figures if figure not in page.shown]
     if absent:
         yield "Not made yet", [", ".join(absent)]
     yield "Ran on", None

@@ -84,7 +84,7 @@ def measured(path: Path, title: str) -> dict[str, Any]:
             else:
                 more += 1
     estimated = set(ESTIMATE) <= set(header)
-    names = [one for one in header if not (estimated and one in ESTIMATE)]
+    names = [column for column in header if not (estimated and column in ESTIMATE)]
     numbers = {name: all(_is_number(row[name]) for row in rows) for name in names}
     columns = [{"label": name, "kind": "plain" if numbers[name] else "name"} for name in names]
     table = [[_number(row[name]) if numbers[name] else row[name] for name in names] for row in rows]

@@ -28,32 +28,32 @@ COMMON = {"root", "user", "localhost", "cpu", "gpu", ""}
 
 def secrets(tree: Tree) -> set[str]:
     """The names that identify somebody: of hosts and jobs in the statements, and of this machine and its user."""
-    found = {socket.gethostname(), socket.gethostname().partition(".")[0], _user(), Path.home().name}
+    names = {socket.gethostname(), socket.gethostname().partition(".")[0], _user(), Path.home().name}
     for stated in tree.statements:
         for key in KEYS:
-            found |= set(_texts(stated.statement.observed.get(key)))
+            names |= set(_texts(stated.statement.observed.get(key)))
     # A number, such as that of a job, names nobody.
-    return {name for name in found - COMMON if len(name) > 1 and any(sign.isalpha() for sign in name)}
+    return {name for name in names - COMMON if len(name) > 1 and any(sign.isalpha() for sign in name)}
 
 
 def without(value: Any, names: Collection[str]) -> Any:
     """The same value without these names, paths of a machine, credentials, and the keys that have the first."""
     pattern = re.compile("|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in sorted(names, key=len, reverse=True)))
 
-    def text(one: str) -> str:
-        hidden = PATH.sub(LEFT_OUT, credentials.hidden(ACCOUNT.sub("", one), LEFT_OUT))
+    def text(plain_text: str) -> str:
+        hidden = PATH.sub(LEFT_OUT, credentials.hidden(ACCOUNT.sub("", plain_text), LEFT_OUT))
         return pattern.sub(LEFT_OUT, hidden) if names else hidden
 
-    def plain(one: Any) -> Any:
-        if isinstance(one, str):
-            return text(one)
-        if isinstance(one, dict):
+    def plain(part: Any) -> Any:
+        if isinstance(part, str):
+            return text(part)
+        if isinstance(part, dict):
             return {
                 text(str(key)): LEFT_OUT if credentials.holds(str(key), each) else plain(each)
-                for key, each in one.items()
+                for key, each in part.items()
                 if key not in KEYS
             }
-        return [plain(each) for each in one] if isinstance(one, (list, tuple)) else one
+        return [plain(each) for each in part] if isinstance(part, (list, tuple)) else part
 
     return plain(value)
 
@@ -64,7 +64,7 @@ def names_somebody(content: bytes, names: Collection[str]) -> bool:
         text = content.decode()
     except UnicodeDecodeError:
         # Between its texts a picture has every short name somewhere.
-        text = "\n".join(one.decode() for one in TEXTS.findall(content))
+        text = "\n".join(match.decode() for match in TEXTS.findall(content))
     if HOME.search(text) or ACCOUNT.search(text) or credentials.found(text):
         return True
     return any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) for name in names)

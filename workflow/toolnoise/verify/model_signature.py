@@ -54,26 +54,26 @@ class Bundle(NamedTuple):
     digest: str
     digests: dict[str, str]
 
-    def differences(self, found: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    def differences(self, present: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         """The files, of these digests by path, that are not as they were signed."""
-        for path in dict.fromkeys((*found, *self.digests)):
+        for path in dict.fromkeys((*present, *self.digests)):
             if path not in self.digests:
                 yield path, f"is not in the signature {self.path.name}"
-            elif path not in found:
+            elif path not in present:
                 yield path, f"is missing, and in the signature {self.path.name}"
-            elif found[path] != self.digests[path]:
-                yield path, f"its SHA-256 is {found[path]}; signed in {self.path.name}: {self.digests[path]}"
+            elif present[path] != self.digests[path]:
+                yield path, f"its SHA-256 is {present[path]}; signed in {self.path.name}: {self.digests[path]}"
 
 
 def sign(folder: str | Path, key: str | Path) -> int:
     """Sign the files of each study in a results folder; returns the number of files."""
     hashing, public = _public(key, "-pubout", "-in", key)
-    found = tree.load(folder).trees
-    for one in found:
-        for path, what in one.strange.items():
-            raise BadInput(one.root / path, "", f"is {what}", "plain files")
-    for one in found:
-        payload = json.dumps(_statement(one.root.resolve().name, digests(one)), indent=2).encode()
+    studies = tree.load(folder).trees
+    for study in studies:
+        for path, what in study.strange.items():
+            raise BadInput(study.root / path, "", f"is {what}", "plain files")
+    for study in studies:
+        payload = json.dumps(_statement(study.root.resolve().name, digests(study)), indent=2).encode()
         with tempfile.TemporaryDirectory() as place:
             Path(place, "message").write_bytes(Envelope(payload).signed_bytes())
             command = ("dgst", f"-{hashing}", "-sign", key, "-out", Path(place, "sig"), Path(place, "message"))
@@ -83,8 +83,8 @@ def sign(folder: str | Path, key: str | Path) -> int:
             signed = Envelope(payload, (Signature("", Path(place, "sig").read_bytes()),))
         material = {"publicKey": {"hint": hashlib.sha256(public).hexdigest()}, "tlogEntries": []}
         value = {"mediaType": BUNDLE, "verificationMaterial": material, "dsseEnvelope": signed.as_json()}
-        files.write_json(one.root / MODEL_SIGNATURE, value)
-    return sum(len(one.files) - (MODEL_SIGNATURE in one.files) for one in found)
+        files.write_json(study.root / MODEL_SIGNATURE, value)
+    return sum(len(study.files) - (MODEL_SIGNATURE in study.files) for study in studies)
 
 
 def digests(of: Tree, known: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -109,14 +109,14 @@ def read(path: str | Path) -> Bundle:
         about = files.parse_json(signed.payload.decode())
     shapes.require(about, SHAPE, path, WANTED)
     resources = about["predicate"]["resources"]
-    names = [one["name"] for one in resources]
+    names = [resource["name"] for resource in resources]
     for name in names:
         if PurePosixPath(name).as_posix() != name or name.startswith("/") or ".." in name.split("/"):
             raise BadInput(path, "resources", f"found the name {name!r}", "paths below the folder")
-    whole = hashlib.sha256(b"".join(bytes.fromhex(one["digest"]) for one in resources)).hexdigest()
-    if len(set(names)) < len(names) or [one["digest"]["sha256"] for one in about["subject"]] != [whole]:
+    whole = hashlib.sha256(b"".join(bytes.fromhex(resource["digest"]) for resource in resources)).hexdigest()
+    if len(set(names)) < len(names) or [resource["digest"]["sha256"] for resource in about["subject"]] != [whole]:
         raise BadInput(path, "subject", "is not the digest of the files that it names", WANTED)
-    return Bundle(path, content, signed, whole, {one["name"]: one["digest"] for one in resources})
+    return Bundle(path, content, signed, whole, {resource["name"]: resource["digest"] for resource in resources})
 
 
 def verifier(signer: str) -> Callable[[Bundle], str]:
@@ -180,9 +180,8 @@ def _ran(program: str, *arguments: object) -> subprocess.CompletedProcess[bytes]
 
 def _program(name: str) -> str:
     # What pip has installed beside this program is not always on the path.
-    found = shutil.which(name, path=os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")]))
-    if found is None:
-        raise BadInput(
-            name, "", "is not installed", "pip install sigstore" if name == "sigstore" else "it comes with OpenSSL"
-        )
-    return found
+    folders = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+    if program := shutil.which(name, path=folders):
+        return program
+    wanted = "pip install sigstore" if name == "sigstore" else "it comes with OpenSSL"
+    raise BadInput(name, "", "is not installed", wanted)

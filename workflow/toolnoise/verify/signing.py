@@ -73,7 +73,7 @@ class Allowed(NamedTuple):
     def negates(self) -> bool:
         """Whether the line excludes somebody: `*,!bob@example.org ssh-ed25519 AAAA...`."""
         quoted, plain = re.match(r'\s*(?:"([^"]*)"|(\S+))', self.line).groups()
-        return any(one.lstrip().startswith("!") for one in (quoted or plain).split(","))
+        return any(pattern.lstrip().startswith("!") for pattern in (quoted or plain).split(","))
 
 
 def sign(folder: str | Path, key: str | Path, *, root: bool = False) -> tuple[int, int]:
@@ -88,15 +88,15 @@ def sign(folder: str | Path, key: str | Path, *, root: bool = False) -> tuple[in
         for start in range(0, len(paths), AT_ONCE):
             opened = {path: _read(path) for path in paths[start : start + AT_ONCE]}
             bare = {
-                path: one
-                for path, one in opened.items()
-                if fingerprint not in {_signer(signature.blob).key for signature in one.signatures}
+                path: as_read
+                for path, as_read in opened.items()
+                if fingerprint not in {_signer(signature.blob).key for signature in as_read.signatures}
             }
             shown.update(len(opened) - len(bare))
-            for (path, one), blob in zip(bare.items(), _signatures(bare.values(), key), strict=True):
-                more = one._replace(signatures=(*one.signatures, Signature(fingerprint, blob)))
+            for (path, as_read), blob in zip(bare.items(), _signatures(bare.values(), key), strict=True):
+                more = as_read._replace(signatures=(*as_read.signatures, Signature(fingerprint, blob)))
                 # A job may have been run again in the meantime.
-                if _read(path) != one:
+                if _read(path) != as_read:
                     raise BadInput(path, "", "changed while it was signed", "a study that is not running")
                 files.write_json(path, more.as_json())
                 shown.update()
@@ -132,26 +132,26 @@ class AllowedSigners:
     def check(self, path: str | Path, statement: Statement | None) -> Verdict:
         """Whether an allowed signer signed this statement, which was read from this file before."""
         try:
-            one = _read(Path(path))
-            if statement != statements.parse(one.payload, path):
+            signed = _read(Path(path))
+            if statement != statements.parse(signed.payload, path):
                 # The verdict holds for the statement that was read, even if the file server shows another one now.
                 return Verdict((), "changed since it was read")
         except BadInput as error:
             return Verdict((), str(error))
-        if not one.signatures:
+        if not signed.signatures:
             return Verdict((), "is not signed")
-        verdicts = [self._verify(signature, one.signed_bytes()) for signature in one.signatures]
+        verdicts = [self._verify(signature, signed.signed_bytes()) for signature in signed.signatures]
         principals = dict.fromkeys(name for verdict in verdicts for name in verdict.principals)
         return Verdict(tuple(principals), "" if principals else "; ".join(verdict.why for verdict in verdicts))
 
     def check_all(self, read: Mapping[Path, Statement]) -> dict[Path, Verdict]:
         """The same for many statements, with one process per core."""
-        found = {}
+        verdicts = {}
         with ThreadPoolExecutor(os.cpu_count()) as pool, progress("verifying", len(read), "statement") as shown:
             for path, verdict in zip(read, pool.map(self.check, read, read.values()), strict=True):
-                found[path] = verdict
+                verdicts[path] = verdict
                 shown.update()
-        return found
+        return verdicts
 
     def _verify(self, signature: Signature, message: bytes) -> Verdict:
         signer = _signer(signature.blob)
@@ -165,9 +165,9 @@ class AllowedSigners:
             # The lines of a key are looked up once per key, not once per signature.
             if signer.key not in self._allowed:
                 self._allowed[signer.key] = tuple(self._find(signer, place))
-            for one in self._allowed[signer.key]:
-                Path(place, "allowed").write_text(one.line)
-                verdict = self._owner(one, signer.key, message, place)
+            for allowed in self._allowed[signer.key]:
+                Path(place, "allowed").write_text(allowed.line)
+                verdict = self._owner(allowed, signer.key, message, place)
                 if verdict.principals:
                     return verdict
                 why = verdict.why
@@ -226,15 +226,15 @@ def _revoking(path: str | Path) -> Path:
 
 
 def _statements(folder: str | Path, *, root: bool) -> Iterator[Path]:
-    for one in tree.load(folder).trees:
+    for study in tree.load(folder).trees:
         # Of a signing that was killed.
-        scratch.clean(one.root / FOLDER)
-    for one in tree.load(folder).trees:
-        for error in one.unreadable.values():
+        scratch.clean(study.root / FOLDER)
+    for study in tree.load(folder).trees:
+        for error in study.unreadable.values():
             raise error
-        if root and one.top is None:
-            raise BadInput(one.root, "", "no statement names the others", "a study whose page has been made")
-        yield from (one.root / stated.path for stated in ([one.top] if root else one.all_stated))
+        if root and study.top is None:
+            raise BadInput(study.root, "", "no statement names the others", "a study whose page has been made")
+        yield from (study.root / stated.path for stated in ([study.top] if root else study.all_stated))
 
 
 def _read(path: Path) -> Envelope:
@@ -242,13 +242,13 @@ def _read(path: Path) -> Envelope:
         return envelope.unpack(file.readall(), path)
 
 
-def _signatures(some: Iterable[Envelope], key: str | Path) -> Iterator[bytes]:
+def _signatures(envelopes: Iterable[Envelope], key: str | Path) -> Iterator[bytes]:
     """One signature for each, made by one process."""
     with tempfile.TemporaryDirectory() as place:
         names = []
-        for number, one in enumerate(some):
+        for number, bare in enumerate(envelopes):
             names.append(str(number))
-            Path(place, names[-1]).write_bytes(one.signed_bytes())
+            Path(place, names[-1]).write_bytes(bare.signed_bytes())
         if not names:
             return
         # Its input is the terminal, if there is one, so that it can ask for a passphrase.
@@ -284,8 +284,8 @@ def _field(data: bytes) -> tuple[bytes, bytes]:
 
 def _fingerprint(key: str | Path) -> str:
     # ssh-keygen also opens the other half of a pair.
-    for one in (str(key), str(key).removesuffix(".pub"), f"{key}.pub"):
-        files.require_plain(one)
+    for path in (str(key), str(key).removesuffix(".pub"), f"{key}.pub"):
+        files.require_plain(path)
     done = _ssh_keygen("-l", "-E", "sha256", "-f", Path(key).absolute())
     words = done.stdout.decode(errors="replace").split()
     if done.returncode or len(words) < 2 or not words[1].startswith("SHA256:"):

@@ -9,20 +9,20 @@ function ticks(low, high, wanted) {
   const rough = (high - low) / wanted;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((each) => each * power).find((each) => each >= rough);
-  const found = [];
-  for (let number = Math.ceil(low / step); number * step <= high + step * 1e-9; number++) found.push(number * step);
-  return found;
+  const marks = [];
+  for (let number = Math.ceil(low / step); number * step <= high + step * 1e-9; number++) marks.push(number * step);
+  return marks;
 }
 
 // The same on a logarithmic axis, whose ends are powers of ten.
 function logTicks(low, high) {
-  const found = [];
+  const marks = [];
   for (let power = Math.floor(low); power <= high; power++)
     for (const each of high - low > 2 ? [1] : [1, 2, 5]) {
       const at = Math.log10(each) + power;
-      if (at >= low && at <= high) found.push(Number(`${each}e${power}`));
+      if (at >= low && at <= high) marks.push(Number(`${each}e${power}`));
     }
-  return found;
+  return marks;
 }
 
 const short = (number) => {
@@ -47,7 +47,7 @@ const speaking = (node, text) => {
 function dots({ label, unit, runs, mean }) {
   const [left, right, height, line] = [26, WIDTH - 26, 86, 34];
   const known = runs.filter(({ value }) => value !== null);
-  const [low, high] = spread([...known.map(({ value }) => value), ...(mean || []).filter((one) => one !== null)]);
+  const [low, high] = spread([...known.map(({ value }) => value), ...(mean || []).filter((value) => value !== null)]);
   const x = (value) => left + ((value - low) / (high - low)) * (right - left);
   const svg = svgEl("svg", { viewBox: `0 0 ${WIDTH} ${height}`, class: "chart", role: "group", "aria-label": label });
   for (const tick of ticks(low, high, 6))
@@ -81,16 +81,16 @@ function dots({ label, unit, runs, mean }) {
 // One line per run over epochs, and its values where the pointer is. Runs in `lit` stand out; the others are grey.
 function curves({ label, epochs, lines, lit, logarithmic }) {
   const [left, right, top, bottom, height] = [56, WIDTH - 20, 10, 176, 206];
-  const canBeDrawn = (one) => one !== null && (!logarithmic || one > 0);
+  const canBeDrawn = (value) => value !== null && (!logarithmic || value > 0);
   const values = lines.flatMap(({ values }) => values.filter(canBeDrawn));
-  const title = `${label} by epoch, ${some(lines.length, ["run", "runs"])}`;
+  const title = `${label} by epoch, ${countOf(lines.length, ["run", "runs"])}`;
   // The arrow keys are the chart's own, as in an application.
   const about = values.length
     ? { role: "application", tabindex: 0, "aria-label": `${title}; arrow keys tell the values` }
     : { role: "img", "aria-label": `${title}: no finite value` };
   const svg = svgEl("svg", { viewBox: `0 0 ${WIDTH} ${height}`, class: "chart", ...about });
   if (values.length) {
-    const scaled = logarithmic ? Math.log10 : (one) => one;
+    const scaled = logarithmic ? Math.log10 : (value) => value;
     const [low, high] = spread(values.map(scaled));
     const last = epochs[epochs.length - 1];
     const x = (epoch) => left + (last > 1 ? (epoch - 1) / (last - 1) : 0.5) * (right - left);
@@ -101,9 +101,9 @@ function curves({ label, epochs, lines, lit, logarithmic }) {
         svgEl("line", { x1: left, x2: right, y1: y(tick), y2: y(tick), class: "grid" }),
         svgText(left - 6, y(tick) + 4, short(tick), { class: "tick", "text-anchor": "end" }),
       );
-    for (const tick of ticks(1, last, 7).filter((one) => Number.isInteger(one) && one >= 1))
+    for (const tick of ticks(1, last, 7).filter((tick) => Number.isInteger(tick) && tick >= 1))
       svg.append(svgText(x(tick), bottom + 18, String(tick), { class: "tick", "text-anchor": "middle" }));
-    const order = [...lines].sort((one, other) => lit.indexOf(one.seed) - lit.indexOf(other.seed));
+    const order = [...lines].sort((a, b) => lit.indexOf(a.seed) - lit.indexOf(b.seed));
     const drawn = order.map(({ seed, name, values }) => {
       const look = lit.includes(seed) ? `curve lit${lit.indexOf(seed)}` : "curve";
       const known = values.flatMap((value, place) => (canBeDrawn(value) ? [place] : []));

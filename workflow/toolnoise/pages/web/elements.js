@@ -32,7 +32,7 @@ function shown(text) {
 const breakable = (text) => text.split(/(?<=\/)/).flatMap((part, place) => (place ? [el("wbr"), part] : [part]));
 
 const count = (number) => number.toLocaleString("en");
-const some = (number, [one, many]) => `${count(number)} ${number === 1 ? one : many}`;
+const countOf = (number, [single, many]) => `${count(number)} ${number === 1 ? single : many}`;
 const stage = (job) => made(job)[2];
 function bytes(size) {
   if (size === null || size === undefined) return "size unknown";

@@ -25,7 +25,7 @@ function lineage(key, number) {
 
 function walk(from, next) {
   const seen = new Set(from);
-  for (const one of seen) next(one).forEach((other) => seen.add(other));
+  for (const item of seen) next(item).forEach((reached) => seen.add(reached));
   return seen;
 }
 
@@ -116,7 +116,7 @@ function sorted(start, neighbours) {
 }
 
 function draw(nodes, edges, key) {
-  const levels = [...new Set([...nodes.values()].map((node) => node.layer ?? 0))].sort((one, other) => one - other);
+  const levels = [...new Set([...nodes.values()].map((node) => node.layer ?? 0))].sort((a, b) => a - b);
   const boxes = new Map();
   const graph = el("div", { class: "lineage" });
   for (const level of levels) {
@@ -146,7 +146,7 @@ function madeBy(jobs) {
   const lists = [...new Set([...jobs].map((job) => D.jobs[job][MADE_BY]))].map((number) => D.madeBy[number]);
   const kinds = BY.map((kind) => [kind, [...new Set(lists.flatMap((list) => list[kind] || []).map(keyOf))].sort()]);
   const versions = (key) => known.get(key).map((number) => [" ", digest(thing(number).sha)]);
-  const row = (key) => el("li", null, link(key), aside(versions(key)));
+  const row = (key) => el("li", null, link(key), sideNote(versions(key)));
   return (
     lists.length > 0 &&
     el(
@@ -156,7 +156,7 @@ function madeBy(jobs) {
       kinds
         .filter(([, keys]) => keys.length)
         .map(([kind, keys]) =>
-          opening(some(keys.length, kindName(kind)), () => listed(keys, row, { class: "plain rows" })),
+          opening(countOf(keys.length, kindName(kind)), () => listed(keys, row, { class: "plain rows" })),
         ),
     )
   );
@@ -169,7 +169,7 @@ function nodeBox(node, chosen) {
     const body =
       keys.length === 1
         ? [el("span", { class: "what" }, kindName(node.end)[0]), link(keys[0])]
-        : opening(some(keys.length, kindName(node.end)), several);
+        : opening(countOf(keys.length, kindName(node.end)), several);
     return el("li", { class: `node${node.end === "missing" ? " alarm" : ""}` }, body);
   }
   if (node.layer === 0) {
@@ -181,7 +181,7 @@ function nodeBox(node, chosen) {
       el("span", { class: "name", "aria-current": "true" }, shown(chosen.slice(chosen.indexOf("/") + 1))),
     );
   }
-  const byName = (one, other) => isAccused(other) - isAccused(one) || (first(one) < first(other) ? -1 : 1);
+  const byName = (a, b) => isAccused(b) - isAccused(a) || (first(a) < first(b) ? -1 : 1);
   const jobs = node.items.map((number) => D.jobs[number]).sort(byName);
   const wrong = jobs.filter(isAccused).length;
   const look = `node ${stage(jobs[0])}${wrong ? " alarm" : ""}`;
@@ -191,7 +191,7 @@ function nodeBox(node, chosen) {
   return el(
     "li",
     { class: look },
-    opening([some(jobs.length, made(jobs[0])), faulty(wrong)], () =>
+    opening([countOf(jobs.length, made(jobs[0])), faulty(wrong)], () =>
       listed(jobs, (job) => el("li", null, row(job)), null),
     ),
   );

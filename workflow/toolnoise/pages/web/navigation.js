@@ -25,8 +25,8 @@ function viewOf(path, state, change) {
   };
   const draw = () => statementView(path, state);
   if (!S.study) return draw();
-  const mine = Object.hasOwn(views, kind) && views[kind]();
-  return mine && (path || !state.has("q")) ? mine : [mine, later("statements", draw)];
+  const view = Object.hasOwn(views, kind) && views[kind]();
+  return view && (path || !state.has("q")) ? view : [view, later("statements", draw)];
 }
 function statementView(path, state) {
   if (path && !(S.study && path === "audit")) return artifactView(keyAt(path));
@@ -74,10 +74,10 @@ function settle(moved, path, state) {
 
 search.form.addEventListener("submit", (event) => event.preventDefault());
 search.addEventListener("input", () => {
-  const there = `#?q=${encodeURIComponent(search.value)}`;
+  const searchHash = `#?q=${encodeURIComponent(search.value)}`;
   // One history entry per search, not per letter.
-  if (location.hash.startsWith("#?q=")) history.replaceState(null, "", there);
-  else history.pushState(null, "", there);
+  if (location.hash.startsWith("#?q=")) history.replaceState(null, "", searchHash);
+  else history.pushState(null, "", searchHash);
   show(false);
 });
 document.querySelector(".skip").addEventListener("click", (event) => {

@@ -14,9 +14,9 @@ const panelsOf = ({ curves: drawn }) => {
 };
 
 function cellView(key) {
-  const found = cells.get(key);
-  if (!found) return [heading("No cell of this name")];
-  const { cell } = found;
+  const entry = cells.get(key);
+  if (!entry) return [heading("No cell of this name")];
+  const { cell } = entry;
   return [
     heading(cellName(cell)),
     later(`cells/${key}`, (part) => [
@@ -35,7 +35,7 @@ function cellView(key) {
 
 // The cells that differ from one in a single name.
 const neighbours = (cell) =>
-  S.cells.map((one) => one.cell).filter((other) => other[1] === cell[1] && other.filter((name, place) => name !== cell[place]).length === 1);
+  S.cells.map((entry) => entry.cell).filter((other) => other[1] === cell[1] && other.filter((name, place) => name !== cell[place]).length === 1);
 
 function dotPlots(cell, part) {
   return Object.entries(S.of_runs).filter(([name]) => name in part.values).map(([name, [label, unit, scale, digits]]) => {
@@ -46,19 +46,19 @@ function dotPlots(cell, part) {
       href: runAddress(cell, seed),
     }));
     const of = name === "churn" ? part.measures.churn : part.measures[`${name}_mean`];
-    const mean = of ? of.slice(0, 3).map((one) => (one === null ? null : one * scale)) : null;
+    const mean = of ? of.slice(0, 3).map((value) => (value === null ? null : value * scale)) : null;
     return dots({ label: `${label} by run`, unit, runs, mean });
   });
 }
 
-const linesOf = (part, curve, also = []) => [
+const linesOf = (part, curve, extra = []) => [
   ...part.runs.map((run, place) => ({ seed: run.seed, name: `run ${run.seed}`, values: part.curves[curve][place] })),
-  ...also,
+  ...extra,
 ];
-function panels(part, lit, further = () => []) {
+function panels(part, lit, extraLines = () => []) {
   const thinned = Math.max(...part.runs.map(({ epochs }) => epochs), 0) > part.epochs.length;
   return [
-    el("div", { class: "plots four" }, panelsOf(part).map(([curve, label, logarithmic]) => curves({ label: `${label}${logarithmic ? ", logarithmic" : ""}`, epochs: part.epochs, lines: linesOf(part, curve, further(curve)), lit, logarithmic }))),
+    el("div", { class: "plots four" }, panelsOf(part).map(([curve, label, logarithmic]) => curves({ label: `${label}${logarithmic ? ", logarithmic" : ""}`, epochs: part.epochs, lines: linesOf(part, curve, extraLines(curve)), lit, logarithmic }))),
     thinned && el("p", { class: "soft" }, `${part.epochs.length} of ${Math.max(...part.runs.map(({ epochs }) => epochs))} epochs are drawn.`),
     el("p", { class: "soft" }, "Losses have 3 digits here, other values 4. history.csv has every epoch and all digits."),
     opening("The curves as a table", () => historyTable(part, lit)),
@@ -109,38 +109,38 @@ function partingList(cell, part) {
   if (!part.partings.length) return el("p", { class: "soft" }, part.runs.length > 1 ? "Not computed beforehand." : "The cell has one run.");
   return listed(
     part.partings,
-    (one) => el("li", null, el("a", { href: besideAddress(cell, one.seeds[0], cell, one.seeds[1]) }, `Runs ${one.seeds.join(" and ")}`), ": ", inShort(one)),
+    (parted) => el("li", null, el("a", { href: besideAddress(cell, parted.seeds[0], cell, parted.seeds[1]) }, `Runs ${parted.seeds.join(" and ")}`), ": ", inShort(parted)),
     null,
     20,
   );
 }
-const besideAddress = (one, seed, other, otherSeed) => address(`beside/${cellKey(one)}/${seed}/${cellKey(other)}/${otherSeed}`);
-function inShort(found) {
-  if (found.not_compared) return found.not_compared;
-  if (found.equal) return "bit-equal";
-  const from = found.weights_from ? `weights differ from epoch ${found.weights_from} on` : "weights are equal in every epoch";
-  return `${from}${found.churn === null ? "" : `; they disagree on ${decimal(found.churn, 100, 2)} % of the test examples`}`;
+const besideAddress = (cell, seed, otherCell, otherSeed) => address(`beside/${cellKey(cell)}/${seed}/${cellKey(otherCell)}/${otherSeed}`);
+function inShort(parted) {
+  if (parted.not_compared) return parted.not_compared;
+  if (parted.equal) return "bit-equal";
+  const from = parted.weights_from ? `weights differ from epoch ${parted.weights_from} on` : "weights are equal in every epoch";
+  return `${from}${parted.churn === null ? "" : `; they disagree on ${decimal(parted.churn, 100, 2)} % of the test examples`}`;
 }
 
 const since = (epoch) => (epoch ? `differ from epoch ${epoch} on` : "the same in every epoch");
 const FLIPS = { a_right_b_wrong: "A right, B wrong", a_wrong_b_right: "A wrong, B right", both_wrong_differently: "Both wrong, differently" };
-function partingOf(found, part) {
-  if (found.not_compared) return el("p", null, shown(found.not_compared));
-  if (found.equal) return el("p", null, "Bit-equal: weights, history except times, predictions.");
-  const more = found.n_tensors > found.tensors.length ? ` and ${found.n_tensors - found.tensors.length} more` : "";
+function partingOf(parted, part) {
+  if (parted.not_compared) return el("p", null, shown(parted.not_compared));
+  if (parted.equal) return el("p", null, "Bit-equal: weights, history except times, predictions.");
+  const more = parted.n_tensors > parted.tensors.length ? ` and ${parted.n_tensors - parted.tensors.length} more` : "";
   return el(
     "dl",
     null,
-    pair("Initial weights", found.initial_equal === null ? "not known for both" : found.initial_equal ? "the same" : "differ"),
-    pair("Draws", since(found.draws_from)),
-    pair("Weights", since(found.weights_from), found.weights_from ? `, in ${some(found.n_tensors, ["tensor", "tensors"])}: ${found.tensors.join(", ")}${more}` : ""),
-    found.l2_unit !== null && pair("Distance at the end", `${short(found.l2_unit)} (L2 of unit-norm weights)`),
-    found.churn !== null && pair("Churn", `${decimal(found.churn, 100, 2)} %`),
-    Object.entries(FLIPS).filter(([kind]) => Object.hasOwn(found.flips, kind)).map(([kind, label]) => {
-      const number = found.flips[kind];
-      const examples = part.examples.filter(([place, its]) => its === kind && part.partings[place] === found);
+    pair("Initial weights", parted.initial_equal === null ? "not known for both" : parted.initial_equal ? "the same" : "differ"),
+    pair("Draws", since(parted.draws_from)),
+    pair("Weights", since(parted.weights_from), parted.weights_from ? `, in ${countOf(parted.n_tensors, ["tensor", "tensors"])}: ${parted.tensors.join(", ")}${more}` : ""),
+    parted.l2_unit !== null && pair("Distance at the end", `${short(parted.l2_unit)} (L2 of unit-norm weights)`),
+    parted.churn !== null && pair("Churn", `${decimal(parted.churn, 100, 2)} %`),
+    Object.entries(FLIPS).filter(([kind]) => Object.hasOwn(parted.flips, kind)).map(([kind, label]) => {
+      const number = parted.flips[kind];
+      const examples = part.examples.filter(([place, flip]) => flip === kind && part.partings[place] === parted);
       const first = number > examples.length ? `; the first ${examples.length}` : "";
-      return pair(label, `${some(number, ["example", "examples"])}${first}${number ? ":" : ""}`, el("div", { class: "examples" }, examples.map((one) => exampleOf(one, part))));
+      return pair(label, `${countOf(number, ["example", "examples"])}${first}${number ? ":" : ""}`, el("div", { class: "examples" }, examples.map((example) => exampleOf(example, part))));
     }),
   );
 }
@@ -159,15 +159,15 @@ function exampleOf([, , number, label, a, b], part) {
 // A run
 
 function runView(key, seed) {
-  const found = cells.get(key);
-  if (!found || !found.seeds.includes(seed)) return [heading("No run of this name")];
-  const { cell } = found;
+  const entry = cells.get(key);
+  if (!entry || !entry.seeds.includes(seed)) return [heading("No run of this name")];
+  const { cell } = entry;
   const folder = `runs/${key}/${seed}/`;
   return [
     heading(`Run ${seed} of ${cellName(cell)}`),
     el("p", null, el("a", { href: cellAddress(cell) }, "All runs of this cell")),
     later(`cells/${key}`, (part) => {
-      const run = part.runs.find((one) => one.seed === seed);
+      const run = part.runs.find((run) => run.seed === seed);
       if (!run) return el("p", null, "This run has no record.");
       return [
         card("Outcome", el("dl", null, outcome(run, part)), S.logs && el("p", null, el("a", { href: `${S.logs}/train/${key}/${seed}.log` }, "Log"), el("span", { class: "soft" }, " (beside the results, where they were made)"))),
@@ -195,43 +195,43 @@ function outcome(run, part) {
 }
 
 function chooser(cell, seed) {
-  const others = [...cells.get(cellKey(cell)).seeds.filter((one) => one !== seed).map((one) => [cell, one])];
-  for (const other of neighbours(cell)) for (const one of cells.get(cellKey(other)).seeds) others.push([other, one]);
+  const others = [...cells.get(cellKey(cell)).seeds.filter((number) => number !== seed).map((number) => [cell, number])];
+  for (const other of neighbours(cell)) for (const number of cells.get(cellKey(other)).seeds) others.push([other, number]);
   const go = (event) => event.target.value && (location.hash = event.target.value.slice(1));
-  const group = (label, some) => some.length > 0 && el("optgroup", { label }, some.map(([other, one]) => el("option", { value: besideAddress(cell, seed, other, one) }, `${other === cell ? "" : `${cellName(other)}, `}run ${one}`)));
+  const group = (label, choices) => choices.length > 0 && el("optgroup", { label }, choices.map(([other, number]) => el("option", { value: besideAddress(cell, seed, other, number) }, `${other === cell ? "" : `${cellName(other)}, `}run ${number}`)));
   return el("label", null, "B ", el("select", { onchange: go }, el("option", { value: "" }, "choose a run"), group("of the same cell", others.filter(([other]) => other === cell)), group("of another cell", others.filter(([other]) => other !== cell))));
 }
 
-function besideView(oneKey, seed, otherKey, otherSeed) {
-  const [one, other] = [cells.get(oneKey), cells.get(otherKey)];
-  if (!one?.seeds.includes(seed) || !other?.seeds.includes(otherSeed)) return [heading("No two runs of these names")];
+function besideView(keyA, seed, keyB, otherSeed) {
+  const [entryA, entryB] = [cells.get(keyA), cells.get(keyB)];
+  if (!entryA?.seeds.includes(seed) || !entryB?.seeds.includes(otherSeed)) return [heading("No two runs of these names")];
   return [
     heading("Two runs side by side"),
-    el("p", null, el("strong", null, "A: "), el("a", { href: runAddress(one.cell, seed) }, `run ${seed} of ${cellName(one.cell)}`)),
-    el("p", null, el("strong", null, "B: "), el("a", { href: runAddress(other.cell, otherSeed) }, `run ${otherSeed} of ${cellName(other.cell)}`)),
-    later(`cells/${oneKey}`, (mine) => later(`cells/${otherKey}`, (theirs) => sideBySide(one.cell, seed, mine, other.cell, otherSeed, theirs))),
+    el("p", null, el("strong", null, "A: "), el("a", { href: runAddress(entryA.cell, seed) }, `run ${seed} of ${cellName(entryA.cell)}`)),
+    el("p", null, el("strong", null, "B: "), el("a", { href: runAddress(entryB.cell, otherSeed) }, `run ${otherSeed} of ${cellName(entryB.cell)}`)),
+    later(`cells/${keyA}`, (partA) => later(`cells/${keyB}`, (partB) => sideBySide(entryA.cell, seed, partA, entryB.cell, otherSeed, partB))),
   ];
 }
 
-function sideBySide(cell, seed, mine, otherCell, otherSeed, theirs) {
-  const [a, b] = [mine.runs.find((run) => run.seed === seed), theirs.runs.find((run) => run.seed === otherSeed)];
+function sideBySide(cell, seed, partA, otherCell, otherSeed, partB) {
+  const [a, b] = [partA.runs.find((run) => run.seed === seed), partB.runs.find((run) => run.seed === otherSeed)];
   if (!a || !b) return el("p", null, "One of the runs has no record.");
-  const known = mine === theirs && mine.partings.find(({ seeds }) => seeds.includes(seed) && seeds.includes(otherSeed));
+  const known = partA === partB && partA.partings.find(({ seeds }) => seeds.includes(seed) && seeds.includes(otherSeed));
   const folder = (key, number) => `results/${S.study}/runs/${cellKey(key)}/${number}`;
-  const place = theirs.runs.indexOf(b);
+  const place = partB.runs.indexOf(b);
   const outcomes = (run, part) => el("dl", null, outcome(run, part));
   const turned = known && known.seeds[0] !== seed;
-  const curve = (name) => ({ seed: "B", name: `B, run ${otherSeed}`, values: theirs.curves[name]?.[place] ?? [] });
-  const only = { ...mine, runs: [a], curves: Object.fromEntries(panelsOf(mine).map(([name]) => [name, [mine.curves[name][mine.runs.indexOf(a)]]])) };
-  const epochs = mine.epochs.length >= theirs.epochs.length ? mine.epochs : theirs.epochs;
+  const curve = (name) => ({ seed: "B", name: `B, run ${otherSeed}`, values: partB.curves[name]?.[place] ?? [] });
+  const only = { ...partA, runs: [a], curves: Object.fromEntries(panelsOf(partA).map(([name]) => [name, [partA.curves[name][partA.runs.indexOf(a)]]])) };
+  const epochs = partA.epochs.length >= partB.epochs.length ? partA.epochs : partB.epochs;
   return [
     card(
       "Where they part",
-      known ? [turned && el("p", { class: "soft" }, "Computed with A and B exchanged."), partingOf(known, mine)] : partedByDigests(a, b, mine.epochs, theirs.epochs),
+      known ? [turned && el("p", { class: "soft" }, "Computed with A and B exchanged."), partingOf(known, partA)] : partedByDigests(a, b, partA.epochs, partB.epochs),
       el("p", { class: "soft" }, "In full: ", el("code", null, `toolnoise diff ${folder(cell, seed)} ${folder(otherCell, otherSeed)}`)),
     ),
     card("Histories", el("p", { class: "legend" }, el("span", { class: "key lit0" }), " A ", el("span", { class: "key lit1" }), " B"), panels({ ...only, epochs }, [seed, "B"], (name) => [curve(name)])),
-    el("div", { class: "two" }, card("A", outcomes(a, mine)), card("B", outcomes(b, theirs))),
+    el("div", { class: "two" }, card("A", outcomes(a, partA)), card("B", outcomes(b, partB))),
   ];
 }
 
@@ -250,5 +250,5 @@ function partedByDigests(a, b, epochs, others) {
 function asPairs(value) {
   if (Array.isArray(value)) return value.map(asPairs);
   if (value === null || typeof value !== "object") return value === true ? "yes" : value === false ? "no" : value;
-  return Object.entries(value).map(([key, one]) => ({ key, value: asPairs(one) }));
+  return Object.entries(value).map(([key, part]) => ({ key, value: asPairs(part) }));
 }

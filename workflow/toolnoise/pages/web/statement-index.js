@@ -83,8 +83,8 @@ let searchable = [];
 function index(block) {
   D = block;
   // A file is a name and a size, or the number of the thing that has both.
-  for (const one of D.files) {
-    const [name, size] = Array.isArray(one) ? one : [nameOf(one), thing(one).size];
+  for (const file of D.files) {
+    const [name, size] = Array.isArray(file) ? file : [nameOf(file), thing(file).size];
     onDisk.set(name, size);
   }
   D.things.names.forEach((_, number) => added(known, keyOf(number), number));
@@ -99,7 +99,7 @@ function index(block) {
       for (const each of list[kind]) for (const job of usersOfCode.get(number) || []) added(users, keyOf(each), job);
   });
   for (const [changed, those] of D.stale) for (const name of those) stale.set(name, changed);
-  for (const [rule, found] of D.findings) for (const [name, what] of found) added(accused, name, { rule, what });
+  for (const [rule, entries] of D.findings) for (const [name, what] of entries) added(accused, name, { rule, what });
   names = [...new Set([...onDisk.keys(), ...makers.keys()])].sort();
   searchable = [...new Set([...names.map((name) => `${FILE}/${name}`), ...known.keys()])];
   for (const key of searchable) if (!key.isWellFormed()) halved.set(key.toWellFormed(), key);

@@ -3,10 +3,10 @@
 // The first view
 
 function overview() {
-  const found = D.findings.reduce((sum, [, list]) => sum + list.length, 0);
-  const results = some(stale.size, ["result is", "results are"]);
-  const verdict = found
-    ? `Not clean: ${some(found, ["finding", "findings"])} under ${some(D.findings.length, ["rule", "rules"])}`
+  const total = D.findings.reduce((sum, [, list]) => sum + list.length, 0);
+  const results = countOf(stale.size, ["result is", "results are"]);
+  const verdict = total
+    ? `Not clean: ${countOf(total, ["finding", "findings"])} under ${countOf(D.findings.length, ["rule", "rules"])}`
     : D.clean
       ? `Clean: no findings${D.slim}`
       : `Not clean: ${results} stale${D.slim}`;
@@ -25,7 +25,7 @@ function overview() {
         el("p", { class: "said" }, `${results} stale: made by a different version of the code`),
         el("p", null, el("a", { href: "#?stale" }, "Stale results and changed files")),
       ),
-    found > 0 &&
+    total > 0 &&
       card(
         "Findings",
         D.findings.map(([rule, list]) => [
@@ -68,23 +68,23 @@ function shelves() {
   const unstated = names.filter((name) => !makers.has(name));
   return [
     order.map((verb) => {
-      const jobs = byVerb.get(verb).sort((one, other) => (first(one) < first(other) ? -1 : 1));
+      const jobs = byVerb.get(verb).sort((a, b) => (first(a) < first(b) ? -1 : 1));
       return opening(
-        [some(jobs.length, made(jobs[0])), faulty(jobs.filter(isAccused).length)],
+        [countOf(jobs.length, made(jobs[0])), faulty(jobs.filter(isAccused).length)],
         () => listed(jobs, shelf, { class: "plain rows" }),
         { open: verb === "render" },
       );
     }),
     unstated.length > 0 &&
-      opening(some(unstated.length, ["file without a statement", "files without a statement"]), () =>
-        listed(unstated, (name) => el("li", null, fileLink(name), aside(bytes(onDisk.get(name)))), {
+      opening(countOf(unstated.length, ["file without a statement", "files without a statement"]), () =>
+        listed(unstated, (name) => el("li", null, fileLink(name), sideNote(bytes(onDisk.get(name)))), {
           class: "plain rows",
         }),
       ),
   ];
 }
 
-const aside = (...text) => el("span", { class: "aside" }, text);
+const sideNote = (...text) => el("span", { class: "aside" }, text);
 function shelf(job) {
   const outputs = [...new Set(all(job[OUTPUTS]).map(nameOf))];
   const folder = outputs[0].slice(0, outputs[0].lastIndexOf("/") + 1);
@@ -97,7 +97,7 @@ function shelf(job) {
     fileLink(outputs[0]),
     outputs.slice(1).map((name) => fileLink(name, shown(short(name)))),
     faulty(isAccused(job) ? 1 : 0),
-    aside(seconds(job)),
+    sideNote(seconds(job)),
   );
 }
 
@@ -112,9 +112,9 @@ function staleView() {
     ),
     D.stale.map(([changed, names]) =>
       card(
-        some(names.length, ["result", "results"]),
+        countOf(names.length, ["result", "results"]),
         opening(
-          `${some(changed.length, ["file has", "files have"])} changed since`,
+          `${countOf(changed.length, ["file has", "files have"])} changed since`,
           () => listed(changed, (name) => el("li", null, el("code", { class: "name" }, shown(name)))),
           { open: changed.length <= 5 },
         ),
@@ -159,7 +159,7 @@ function searchView(asked) {
               null,
               link(key),
               kind !== FILE && el("span", { class: "soft" }, kind),
-              aside(number !== undefined ? digest(thing(number).sha) : ""),
+              sideNote(number !== undefined ? digest(thing(number).sha) : ""),
             );
           },
           { class: "plain rows" },
@@ -175,8 +175,8 @@ function artifactView(key) {
   const kind = key.slice(0, key.indexOf("/"));
   const name = key.slice(key.indexOf("/") + 1);
   const versions = known.get(key) || [];
-  const there = kind === FILE && onDisk.has(name);
-  if (!versions.length && !there)
+  const isHere = kind === FILE && onDisk.has(name);
+  if (!versions.length && !isHere)
     return [
       heading("No artifact of this name"),
       el("p", null, "No file and no statement here has the name ", el("code", { class: "name" }, shown(name)), "."),
@@ -188,7 +188,7 @@ function artifactView(key) {
   const findings = accused.get(name) || jobs.flatMap((number) => accused.get(D.jobs[number][PATH]) || []);
   return [
     heading(shown(name)),
-    el("p", null, marks(kind, there, jobs, findings)),
+    el("p", null, marks(kind, isHere, jobs, findings)),
     findings.length > 0 &&
       el(
         "div",
@@ -219,11 +219,11 @@ function artifactView(key) {
   ];
 }
 
-function marks(kind, there, jobs, findings) {
+function marks(kind, isHere, jobs, findings) {
   const about = [];
   if (kind !== FILE) about.push(["", kindName(kind)[0]]);
-  else if (!there) about.push(["bad", "not in the folder"]);
-  else if (findings.length) about.push(["bad", some(findings.length, ["finding", "findings"])]);
+  else if (!isHere) about.push(["bad", "not in the folder"]);
+  else if (findings.length) about.push(["bad", countOf(findings.length, ["finding", "findings"])]);
   else if (jobs.length === 1) about.push(["good", "no finding"]);
   if (kind === FILE && !jobs.length) about.push(["bad", "no statement"]);
   if (jobs.length > 1) about.push(["bad", `listed as an output by ${jobs.length} statements`]);
@@ -233,13 +233,13 @@ function marks(kind, there, jobs, findings) {
 // One line per version in the statements. More than one is a contradiction, made visible here.
 function identity(versions, kind, name) {
   const distinct = new Map(versions.map((number) => [thing(number).sha, thing(number)]));
-  const rows = [...distinct.values()].map((one) => [
-    pair(kind === "commit" ? "Commit" : "SHA-256", digest(one.sha, 64)),
-    one.size !== null && pair("Size", exactly(one.size)),
-    one.uri && pair("From", outside(one.uri)),
+  const rows = [...distinct.values()].map((version) => [
+    pair(kind === "commit" ? "Commit" : "SHA-256", digest(version.sha, 64)),
+    version.size !== null && pair("Size", exactly(version.size)),
+    version.uri && pair("From", outside(version.uri)),
   ]);
   const size = onDisk.get(name);
-  const differs = kind === FILE && size !== undefined && ![...distinct.values()].some((one) => one.size === size);
+  const differs = kind === FILE && size !== undefined && ![...distinct.values()].some((version) => version.size === size);
   return [rows, differs && pair("Size on disk", exactly(size))];
 }
 const exactly = (size) => (size < 1000 ? bytes(size) : `${bytes(size)} (${count(size)} bytes)`);
@@ -253,14 +253,14 @@ function outside(uri) {
 
 function usedBy(key) {
   const jobs = usersOf(key).map((number) => D.jobs[number]);
-  return card(`Used by ${some(jobs.length, ["job", "jobs"])}`, listed(jobs, shelf, { class: "plain rows" }));
+  return card(`Used by ${countOf(jobs.length, ["job", "jobs"])}`, listed(jobs, shelf, { class: "plain rows" }));
 }
 
 // A statement
 
 function statement(job) {
   const says = Object.hasOwn(D.says, job[VERB]) && D.says[job[VERB]];
-  const observed = new Map(value(job[OBSERVED]).map((one) => [one.key, one.value]));
+  const observed = new Map(value(job[OBSERVED]).map((item) => [item.key, item.value]));
   const inputs = Object.entries(job[INPUTS]);
   const by = D.madeBy[job[MADE_BY]];
   return card(
@@ -281,7 +281,7 @@ function statement(job) {
     el("h3", null, "Inputs"),
     !inputs.length && !origins(by).length && el("p", { class: "soft" }, "No files, only parameters."),
     inputs.map(([role, files]) => fileGroup(role, files, files.length <= 8)),
-    origins(by).map((kind) => fileGroup(some(by[kind].length, kindName(kind)), by[kind], by[kind].length <= 8)),
+    origins(by).map((kind) => fileGroup(countOf(by[kind].length, kindName(kind)), by[kind], by[kind].length <= 8)),
     el("h3", null, "Parameters"),
     tree(value(job[PARAMETERS])),
     el("h3", null, "Machine"),
@@ -289,7 +289,7 @@ function statement(job) {
     opening("All observations", () => tree(value(job[OBSERVED]))),
     el("h3", null, "Code"),
     BY.filter((kind) => by[kind] && kind !== "commit").map((kind) =>
-      fileGroup(some(by[kind].length, kindName(kind)), by[kind], false),
+      fileGroup(countOf(by[kind].length, kindName(kind)), by[kind], false),
     ),
     (by.commit || []).map((number) =>
       el(
@@ -315,41 +315,41 @@ function fileGroup(role, files, open) {
 }
 
 function fileRow(number) {
-  const one = thing(number);
-  const makersOf = one.kind === FILE ? makers.get(one.name) || [] : [];
-  const other =
+  const file = thing(number);
+  const makersOf = file.kind === FILE ? makers.get(file.name) || [] : [];
+  const differs =
     makersOf.length &&
     !makersOf.some((job) =>
-      all(D.jobs[job][OUTPUTS]).some((each) => nameOf(each) === one.name && thing(each).sha === one.sha),
+      all(D.jobs[job][OUTPUTS]).some((each) => nameOf(each) === file.name && thing(each).sha === file.sha),
     );
   return el(
     "li",
     null,
     link(keyOf(number)),
-    other && el("span", { class: "mark bad" }, "differs from its own statement"),
-    aside(one.size !== null && `${bytes(one.size)} · `, digest(one.sha)),
+    differs && el("span", { class: "mark bad" }, "differs from its own statement"),
+    sideNote(file.size !== null && `${bytes(file.size)} · `, digest(file.sha)),
   );
 }
 
 // Values of a statement as nested lists. An object is a list of {key, value}, so its keys never become properties.
 const isObject = (node) =>
   Array.isArray(node) && node.length > 0 && node[0] !== null && typeof node[0] === "object" && "key" in node[0];
-const isFlat = (node) => !Array.isArray(node) || (!isObject(node) && node.every((one) => !Array.isArray(one)));
+const isFlat = (node) => !Array.isArray(node) || (!isObject(node) && node.every((item) => !Array.isArray(item)));
 function tree(node, depth = 0) {
   if (node === "") return el("span", { class: "soft" }, "(empty)");
   if (!Array.isArray(node)) return el("span", null, shown(node === null ? "none" : node));
   if (!node.length) return el("span", { class: "soft" }, "none");
   if (isObject(node)) {
-    const inLine = depth > 0 && node.every((one) => isFlat(one.value));
+    const inLine = depth > 0 && node.every((item) => isFlat(item.value));
     return el(
       "dl",
       { class: inLine ? "pairs" : null },
-      node.map((one) => el("div", null, el("dt", null, shown(one.key)), el("dd", null, tree(one.value, depth + 1)))),
+      node.map((item) => el("div", null, el("dt", null, shown(item.key)), el("dd", null, tree(item.value, depth + 1)))),
     );
   }
   if (isFlat(node))
-    return el("span", null, node.map((one, place) => [place ? ", " : "", shown(one === null ? "none" : one)]));
-  return el("ul", null, node.map((one) => el("li", null, tree(one, depth + 1))));
+    return el("span", null, node.map((item, place) => [place ? ", " : "", shown(item === null ? "none" : item)]));
+  return el("ul", null, node.map((item) => el("li", null, tree(item, depth + 1))));
 }
 
 // What is shown of a machine; the keys in a statement are the same in small letters.
@@ -359,10 +359,10 @@ const SHOWN = [
 ];
 function machine(observed, versions) {
   const rows = SHOWN.map((label) => [label, observed.get(label.toLowerCase().replace(", ", "_"))]);
-  const found = rows.filter(([, value]) => value !== undefined && value !== null && value !== "" && value.length !== 0);
-  return el("dl", null, found.map(([label, value]) => pair(label, inline(value))), pair("Recorded by", inline(versions)));
+  const present = rows.filter(([, value]) => value !== undefined && value !== null && value !== "" && value.length !== 0);
+  return el("dl", null, present.map(([label, value]) => pair(label, inline(value))), pair("Recorded by", inline(versions)));
 }
 const inline = (node) =>
-  Array.isArray(node) && node.every((one) => one && "key" in Object(one) && !Array.isArray(one.value))
-    ? node.map((one, place) => [place ? ", " : "", shown(one.key), " ", shown(one.value)])
+  Array.isArray(node) && node.every((item) => item && "key" in Object(item) && !Array.isArray(item.value))
+    ? node.map((item, place) => [place ? ", " : "", shown(item.key), " ", shown(item.value)])
     : tree(node);

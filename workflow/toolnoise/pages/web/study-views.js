@@ -5,7 +5,7 @@ const S = { cells: [], claims: [], ...unpacked(JSON.parse(document.getElementByI
 const VARIANTS = { algo_impl: "ALGO+IMPL", algo: "ALGO", impl: "IMPL", control: "Control" };
 const variantName = (name) => (Object.hasOwn(VARIANTS, name) ? VARIANTS[name] : name);
 const cellKey = (cell) => cell.join("/");
-const cells = new Map(S.cells.map((one) => [cellKey(one.cell), one]));
+const cells = new Map(S.cells.map((entry) => [cellKey(entry.cell), entry]));
 const cellName = ([model, dataset, hardware, variant]) => `${model} on ${dataset}, ${hardware}, ${variantName(variant)}`;
 const cellAddress = (cell) => address(`cell/${cellKey(cell)}`);
 const runAddress = (cell, seed) => address(`run/${cellKey(cell)}/${seed}`);
@@ -76,11 +76,11 @@ function findingsView(state, change) {
 const line = (text) => el("p", null, shown(text));
 
 function auditLine({ clean, slim, findings, stale: old, says, left_out: absent }) {
-  const verdict = clean ? `Audit: clean${slim}` : `Audit: not clean, ${some(findings, ["finding", "findings"])}`;
+  const verdict = clean ? `Audit: clean${slim}` : `Audit: not clean, ${countOf(findings, ["finding", "findings"])}`;
   return el(
     "div",
     { class: `verdict ${clean ? "good" : "bad"}` },
-    el("p", { class: "said" }, el("a", { href: "#audit" }, verdict), old ? `; ${some(old, ["result is", "results are"])} stale: other code made them` : ""),
+    el("p", { class: "said" }, el("a", { href: "#audit" }, verdict), old ? `; ${countOf(old, ["result is", "results are"])} stale: other code made them` : ""),
     says.map((line) => el("p", null, shown(line))),
     absent.length > 0 && el("p", null, `Left out of this copy, because they name somebody or were not there: ${absent.join(", ")}`),
   );
@@ -139,7 +139,7 @@ function tablesView() {
       "Metric files",
       el("p", { class: "soft" }, "What every figure and table is drawn from. The cells' own measures are in the first table and on each cell's view."),
       later("tables", (all) =>
-        el("ul", { class: "plain rows" }, Object.entries(all).filter(([name]) => name.startsWith("metrics-")).map(([name, { title, rows }]) => el("li", null, el("a", { href: tableAddress(name) }, title), aside(some(rows.length, ["row", "rows"]))))),
+        el("ul", { class: "plain rows" }, Object.entries(all).filter(([name]) => name.startsWith("metrics-")).map(([name, { title, rows }]) => el("li", null, el("a", { href: tableAddress(name) }, title), sideNote(countOf(rows.length, ["row", "rows"]))))),
       ),
     ),
   ];
@@ -147,20 +147,20 @@ function tablesView() {
 
 // The cell of a row: the one whose names are among the row's names, if there is only one. A column may name a variant.
 function cellOfRow(row, column) {
-  const words = new Set(row.filter((one) => typeof one === "string").flatMap((one) => [one.replace("†", ""), ...one.replace("†", "").split(" / ")]));
-  const found = S.cells.filter(
+  const words = new Set(row.filter((text) => typeof text === "string").flatMap((text) => [text.replace("†", ""), ...text.replace("†", "").split(" / ")]));
+  const matching = S.cells.filter(
     ({ cell: [model, dataset, hardware, variant] }) =>
       words.has(model) && words.has(dataset) && words.has(hardware) && (column.label === variantName(variant) || words.has(variant) || words.has(variantName(variant))),
   );
-  return found.length === 1 ? cellAddress(found[0].cell) : null;
+  return matching.length === 1 ? cellAddress(matching[0].cell) : null;
 }
 
 // Table 2 as it is printed has n alone; the intervals of mean and SD are those of the cell.
 function withIntervals(table) {
   const detailed = (row, entry, column) => {
-    const found = entry && typeof entry === "object" && cellOfRow(row, column);
-    if (!found) return entry;
-    const { values } = cells.get(keyAt(found.slice("#cell/".length)));
+    const cellHash = entry && typeof entry === "object" && cellOfRow(row, column);
+    if (!cellHash) return entry;
+    const { values } = cells.get(keyAt(cellHash.slice("#cell/".length)));
     const interval = (name, label) => {
       const [, low, high] = values[name];
       return low === null ? [] : [`${label} ${decimal(low, 100, 2)} to ${decimal(high, 100, 2)}`];
@@ -171,7 +171,7 @@ function withIntervals(table) {
 }
 
 function tableFileView(name, state, change) {
-  const figure = S.figures.find((one) => one.name === name);
+  const figure = S.figures.find((drawn) => drawn.name === name);
   return [
     heading(figure ? name : ["Metric file ", name.replace("metrics-", "")]),
     figure && el("p", null, shown(figure.caption)),
@@ -212,7 +212,7 @@ function figureView(figure, title) {
 }
 const figuresView = () => [heading("Figures"), figureList(S.figures.filter(({ picture }) => picture))];
 function oneFigure(name) {
-  const figure = S.figures.find((one) => one.name === name);
+  const figure = S.figures.find((drawn) => drawn.name === name);
   if (!figure) return [heading("No figure of this name")];
   return [heading(name), figureView(figure, null)];
 }
@@ -223,7 +223,7 @@ function claimsView() {
   return [
     heading("Claims"),
     S.claims.length === 0 && el("p", null, "No verdicts yet."),
-    S.claims.map((one) => card([shown(one.paper), " ", el("span", { class: "soft" }, tally(one, 0).slice(one.paper.length + 2))], one.claims.map(({ says, verdict, here, published }) => el("div", { class: "claim" }, el("p", null, el("strong", null, `${says}.`), " ", el("span", { class: `mark ${verdict === "supported" ? "good" : verdict === "refuted" ? "bad" : ""}` }, verdict)), el("p", null, shown(here)), published && el("p", { class: "soft" }, "Published: ", shown(published)))))),
+    S.claims.map((claimed) => card([shown(claimed.paper), " ", el("span", { class: "soft" }, tally(claimed, 0).slice(claimed.paper.length + 2))], claimed.claims.map(({ says, verdict, here, published }) => el("div", { class: "claim" }, el("p", null, el("strong", null, `${says}.`), " ", el("span", { class: `mark ${verdict === "supported" ? "good" : verdict === "refuted" ? "bad" : ""}` }, verdict)), el("p", null, shown(here)), published && el("p", { class: "soft" }, "Published: ", shown(published)))))),
   ];
 }
 
@@ -238,16 +238,16 @@ function compareView(state) {
   const [a, b] = [state.get("a"), state.get("b")];
   return [
     heading("Is B better than A?"),
-    later("compared", (all) => el("p", { class: "soft" }, `Choose two cells. The verdict is that of toolnoise compare, computed beforehand for ${some(all.length, ["pair", "pairs"])}: those that differ in the variant, the model or the tooling alone.`)),
+    later("compared", (all) => el("p", { class: "soft" }, `Choose two cells. The verdict is that of toolnoise compare, computed beforehand for ${countOf(all.length, ["pair", "pairs"])}: those that differ in the variant, the model or the tooling alone.`)),
     el("div", { class: "tools" }, el("label", { for: "arm-a" }, "A"), el("select", { id: "arm-a", onchange: go("a") }, options(a)), el("label", { for: "arm-b" }, "B"), el("select", { id: "arm-b", onchange: go("b") }, options(b))),
     a && b && later("compared", (all) => verdictOn(a, b, all)),
   ];
 }
 
 function verdictOn(a, b, all) {
-  const found = all.find((one) => cellKey(one.a) === a && cellKey(one.b) === b);
-  if (found) return textOf(found);
-  const turned = all.find((one) => cellKey(one.a) === b && cellKey(one.b) === a);
+  const verdict = all.find((pair) => cellKey(pair.a) === a && cellKey(pair.b) === b);
+  if (verdict) return textOf(verdict);
+  const turned = all.find((pair) => cellKey(pair.a) === b && cellKey(pair.b) === a);
   if (turned)
     return [el("p", null, "Computed the other way round: here A is ", cellName(turned.a.slice()), "."), textOf(turned)];
   const dump = (key) => `results/${S.study}/predictions/${key}.npy`;

@@ -57,8 +57,8 @@ function tableView(table, state, change, leads = () => null) {
     const by = columns.find((column) => column.key === state.get("sort"));
     if (!by) return rows;
     const sign = state.get("down") ? -1 : 1;
-    const compare = (one, other) => (one < other ? -sign : one > other ? sign : 0);
-    return [...rows].sort((one, other) => compare(orderOf(by, one[by.place]), orderOf(by, other[by.place])));
+    const compare = (a, b) => (a < b ? -sign : a > b ? sign : 0);
+    return [...rows].sort((rowA, rowB) => compare(orderOf(by, rowA[by.place]), orderOf(by, rowB[by.place])));
   };
   const set = (key, value) => {
     if (value) state.set(key, value);
@@ -111,7 +111,7 @@ function tableView(table, state, change, leads = () => null) {
     const more = el("button", { type: "button", onclick: grow });
     grow();
     holder.replaceChildren(el("table", null, el("caption", { class: "hidden" }, table.title), el("thead", null, el("tr", null, here.map(head))), body), more);
-    counted.textContent = `${count(rows.length)} of ${some(table.rows.length, ["row", "rows"])}`;
+    counted.textContent = `${count(rows.length)} of ${countOf(table.rows.length, ["row", "rows"])}`;
   }
 
   const filterOf = ([column, values]) =>

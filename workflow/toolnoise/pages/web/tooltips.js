@@ -17,8 +17,8 @@ const hush = () => (told.hidden = true);
 
 for (const [on, off] of [["pointerover", "pointerout"], ["focusin", "focusout"]]) {
   document.addEventListener(on, ({ target }) => {
-    const found = target.closest?.("[data-told]");
-    if (found) tell(found.dataset.told, found.getBoundingClientRect());
+    const teller = target.closest?.("[data-told]");
+    if (teller) tell(teller.dataset.told, teller.getBoundingClientRect());
   });
   document.addEventListener(off, hush);
 }

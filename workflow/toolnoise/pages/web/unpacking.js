@@ -14,9 +14,9 @@ const UNPACK = {
     const value = unpacked(packed);
     return Array.from({ length: count }, () => value);
   },
-  $steps: (found) =>
-    found.flatMap((one) =>
-      Array.isArray(one) ? Array.from({ length: one[2] }, (_, place) => one[0] + one[1] * place) : [one],
+  $steps: (steps) =>
+    steps.flatMap((step) =>
+      Array.isArray(step) ? Array.from({ length: step[2] }, (_, place) => step[0] + step[1] * place) : [step],
     ),
   $chosen([values, places]) {
     const from = unpacked(values);
@@ -27,17 +27,17 @@ const UNPACK = {
     let before = "";
     return unpacked(rests).map((rest, place) => (before = before.slice(0, shared[place]) + rest));
   },
-  $fixed: ([digits, whole]) => whole.map((one) => one / 10 ** digits),
+  $fixed: ([digits, whole]) => whole.map((number) => number / 10 ** digits),
   $hex([lengths, text]) {
-    const digits = Array.from(atob(text), (one) => one.charCodeAt(0).toString(16).padStart(2, "0")).join("");
+    const digits = Array.from(atob(text), (byte) => byte.charCodeAt(0).toString(16).padStart(2, "0")).join("");
     let from = 0;
     return unpacked(lengths).map((length) => digits.slice(from, (from += length)));
   },
   $rows([numbers, tables]) {
     const rows = tables.map(([form, packed]) => {
-      const found = form === null ? unpacked(packed) : packed.map(unpacked);
-      if (form === null) return (place) => found[place];
-      const row = (place) => found.map((column) => column[place]);
+      const columns = form === null ? unpacked(packed) : packed.map(unpacked);
+      if (form === null) return (place) => columns[place];
+      const row = (place) => columns.map((column) => column[place]);
       return Array.isArray(form) ? (place) => keyed(form, row(place)) : row;
     });
     const taken = tables.map(() => 0);

@@ -26,8 +26,8 @@ def path(root: Path, name: str) -> Path | None:
     if place is None or inside.is_absolute() or ".." in inside.parts or not name.isprintable():
         return None
     # Not Path.resolve: of a circle of links it makes an error.
-    found = Path(os.path.realpath(place / inside))
-    return found if found.is_relative_to(place) else None
+    real_path = Path(os.path.realpath(place / inside))
+    return real_path if real_path.is_relative_to(place) else None
 
 
 def source_digest(where: Path) -> str | None:
@@ -51,8 +51,8 @@ def same(where: Path, sha256: str, size: int | None) -> bool | None:
 
 def digest(file: BinaryIO, size: int) -> str:
     """The digest of the next bytes of a file, of no more of them than its size was."""
-    found, left = hashlib.sha256(), size
+    hashed, left = hashlib.sha256(), size
     while left and (block := file.read(min(left, 1 << 20))):
-        found.update(block)
+        hashed.update(block)
         left -= len(block)
-    return found.hexdigest()
+    return hashed.hexdigest()

@@ -54,11 +54,11 @@ class Cache:
         self.used += 1
         return Hashed(known[1], known[0].size)
 
-    def keep(self, path: Path, found: Hashed, stamp: Stamp | None) -> None:
+    def keep(self, path: Path, hashed: Hashed, stamp: Stamp | None) -> None:
         """Remember the digest of a file with this stamp; None if it changed while it was read."""
         if stamp and max(stamp.mtime_ns, stamp.ctime_ns) < time.time_ns() - TICK:
-            self.files[str(path)] = stamp, found.sha256
-            self._write("file", str(path), [*stamp, found.sha256])
+            self.files[str(path)] = stamp, hashed.sha256
+            self._write("file", str(path), [*stamp, hashed.sha256])
 
     def weights_in(self, sha256: str) -> str | None:
         """The digest of the final weights in a file with this digest, if it is known."""

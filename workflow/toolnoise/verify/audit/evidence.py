@@ -6,6 +6,7 @@ files are not trusted: if one makes Python raise, `each` reports that as a findi
 
 import csv
 import functools
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -78,6 +79,7 @@ class Evidence:
     root_verdict: Verdict | None = None
     cache: Cache | None = None
     skew: timedelta = CLOCKS
+    _seen: dict[tuple[str, ...], tuple[str, ...]] = field(default_factory=dict, init=False, repr=False)
 
     @functools.cached_property
     def jobs(self) -> dict[str, Job]:
@@ -94,7 +96,7 @@ class Evidence:
     def output(self, name: str) -> Artifact | None:
         """An artifact as its producer's statement describes it."""
         made = self.tree.producer(name)
-        return next((one for one in made.statement.outputs if one.name == name), None) if made else None
+        return next((output for output in made.statement.outputs if output.name == name), None) if made else None
 
     def record(self, name: str) -> dict[str, Any]:
         """The JSON object in an artifact."""
@@ -109,8 +111,8 @@ class Evidence:
         path = self._there(record)
         folder = path.rpartition("/")[0]
         self._there(self.tree.named(f"{folder}/history.csv"))
-        found = runs.read(self.tree.root / path)
-        rows, about = found.history(), found.record
+        run = runs.read(self.tree.root / path)
+        rows, about = run.history(), run.record
         digests = {key: tuple(_text(row[key]) for row in rows) for key in ("weights_sha256", "draws_sha256")}
         return RunFacts(
             record,
@@ -131,19 +133,16 @@ class Evidence:
         facts, damaged = [], []
         for stated in self.tree.statements:
             if stated.statement.verb in DRAWN:
-                record = next((one.name for one in stated.statement.outputs if one.role == "record"), at(stated))
+                outputs = stated.statement.outputs
+                record = next((output.name for output in outputs if output.role == "record"), at(stated))
                 try:
-                    one = self.run(record)
+                    run = self.run(record)
                     # A run with impossible values is damaged, so it is not compared.
-                    _ = one.task, one.spec["variant"]["varying"], one.spec["recipe"]["batch_size"]
-                    facts.append(one)
+                    _ = run.task, run.spec["variant"]["varying"], run.spec["recipe"]["batch_size"]
+                    facts.append(run)
                 except (BadInput, *ODD) as error:
                     damaged.append((record, reason(error)))
         return facts, damaged
-
-    @functools.cached_property
-    def _seen(self) -> dict[tuple[str, ...], tuple[str, ...]]:
-        return {}
 
     def weights(self, run: RunFacts) -> list[dict[str, np.ndarray]]:
         """A run's weights after each cycle, mapped into memory."""
@@ -218,21 +217,17 @@ def reason(error: Exception) -> str:
     return str(error) if isinstance(error, BadInput) else f"cannot be checked ({type(error).__name__}: {error})"[:300]
 
 
-def differences(one: Any, other: Any, at: str = "") -> list[str]:
+def differences(value: Any, expected: Any, at: str = "") -> list[str]:
     """The keys under which two JSON values differ, such as `recipe.epochs`; an empty list if they are equal."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        keys = sorted(one.keys() | other.keys())
-        return [
-            key
-            for name in keys
-            for key in (
-                differences(one[name], other[name], f"{at}.{name}".lstrip("."))
-                if name in one and name in other
-                else [f"{at}.{name}".lstrip(".")]
-            )
-        ]
+    if isinstance(value, dict) and isinstance(expected, dict):
+        keys = {name: f"{at}.{name}".lstrip(".") for name in sorted(value.keys() | expected.keys())}
+        shared = value.keys() & expected.keys()
+        below = (
+            differences(value[name], expected[name], keys[name]) if name in shared else [keys[name]] for name in keys
+        )
+        return list(itertools.chain.from_iterable(below))
     # In JSON, 1 and true are different values.
-    return [] if type(one) is type(other) and one == other else [at or "all"]
+    return [] if type(value) is type(expected) and value == expected else [at or "all"]
 
 
 def at(stated: Stated) -> str:

@@ -69,41 +69,41 @@ class Audit(NamedTuple):
     def signers(self) -> Counter[str]:
         """The number of statements that each allowed signer signed, if signatures are required."""
         return Counter(
-            name for one in self.evidence for verdict in one.signatures.values() for name in verdict.principals
+            name for study in self.evidence for verdict in study.signatures.values() for name in verdict.principals
         )
 
     @property
     def coverage(self) -> Coverage:
         """The coverage of all studies together."""
-        of = [_coverage(one) for one in self.results.trees]
+        of = [_coverage(study) for study in self.results.trees]
         return Coverage(*(sum(numbers) for numbers in zip(*of, strict=True)))
 
     @property
     def signatures(self) -> str:
         """What is known of signatures: whether there are any, and whose they are if somebody asked for them."""
-        count = sum(bool(one.signatures) for tree in self.results.trees for one in tree.all_stated)
+        count = sum(bool(stated.signatures) for tree in self.results.trees for stated in tree.all_stated)
         of = f"on {count} of {sum(len(tree.all_stated) for tree in self.results.trees)} statements"
-        on_roots = [one.root_verdict for one in self.evidence if one.root_verdict]
-        if on_roots or any(one.signatures for one in self.evidence):
+        on_roots = [evidence.root_verdict for evidence in self.evidence if evidence.root_verdict]
+        if on_roots or any(evidence.signatures for evidence in self.evidence):
             names = dict.fromkeys([*self.signers, *(name for verdict in on_roots for name in verdict.principals)])
-            bad = any(one.rule in (SIGNED.name, ROOT_SIGNED.name) for one in self.findings)
+            bad = any(finding.rule in (SIGNED.name, ROOT_SIGNED.name) for finding in self.findings)
             return f"not good, {of}: see the findings" if bad else f"good, by {', '.join(map(shown, names))}"
         return f"present, not checked ({of})" if count else "none"
 
     @property
     def roots(self) -> list[str]:
         """For each study its root, or that it has none."""
-        return [line for one in self.evidence for line in (*root.lines(one), *model.lines(one))]
+        return [line for evidence in self.evidence for line in (*root.lines(evidence), *model.lines(evidence))]
 
     @property
     def unstated(self) -> list[str]:
         """The studies that are slim copies by a list without a statement."""
-        return [one.name for one in self.results.trees if one.left_out and not one.list_stated]
+        return [study.name for study in self.results.trees if study.left_out and not study.list_stated]
 
     @property
     def slim(self) -> str:
         """For the verdict: that these are slim copies, if they are, and what was left out of them."""
-        paths = [path for one in self.results.trees for path in one.left_out]
+        paths = [path for study in self.results.trees for path in study.left_out]
         how = ", by a list without a statement" if self.unstated else ""
         return f", as a slim copy: {left_out.counted(paths)} were left out{how}" if paths else ""
 
@@ -114,7 +114,7 @@ class Audit(NamedTuple):
     def verdict(self, strict: bool) -> str:
         """In one line."""
         if self.findings:
-            count, rules = len(self.findings), len({one.rule for one in self.findings})
+            count, rules = len(self.findings), len({finding.rule for finding in self.findings})
             return f"not clean: {count} finding{'s' * (count > 1)} under {rules} rule{'s' * (rules > 1)}"
         stale = f"; {len(self.stale)} results are stale: other code made them" if self.stale else ""
         return f"{'clean' if self.is_clean(strict) else 'not clean'}{self.slim}{stale}"
@@ -137,78 +137,78 @@ def examine(
     """
     now = now or datetime.now(UTC).replace(tzinfo=None)
     hashed = _hashed(results.trees, threads or cores(), cache)
-    signed = [_signatures(one, signers) if signers else {} for one in results.trees]
+    signed = [_signatures(study, signers) if signers else {} for study in results.trees]
     of_trees = zip(results.trees, hashed, signed, strict=True)
     evidence = tuple(
-        Evidence(one, digests, now, verdicts, cache=cache, skew=skew) for one, digests, verdicts in of_trees
+        Evidence(study, digests, now, verdicts, cache=cache, skew=skew) for study, digests, verdicts in of_trees
     )
-    for one in evidence if key else ():
-        if top := one.tree.top:
-            one.root_verdict = key.check(one.tree.root / top.path, top.statement)
+    for study in evidence if key else ():
+        if top := study.tree.top:
+            study.root_verdict = key.check(study.tree.root / top.path, top.statement)
     findings = [Finding(STRAY, name, "lies beside the studies and belongs to none") for name in results.strays]
-    for one in evidence:
+    for study in evidence:
         for rule in rules:
-            name = one.tree.named("study.json")
+            name = study.tree.named("study.json")
             # Each finding is reported once, even if the rule finds it more than once.
-            found = dict.fromkeys(guarded(name, lambda one=one, rule=rule: rule.check(one)))
-            findings += [Finding(rule.name, artifact, what) for artifact, what in found]
-    stale = tuple(found for one in evidence for found in origins.stale(one))
-    slim = [f"{one.name}: {len(one.left_out)} {LEFT}" for one in results.trees if one.left_out]
-    hidden = [f"{one.name}: {anonymous.SAYS}" for one in results.trees if one.anonymised]
-    open_values = [f"{one.name}: {line}" for one in results.trees for line in _unrecorded(one)]
+            problems = dict.fromkeys(guarded(name, lambda study=study, rule=rule: rule.check(study)))
+            findings += [Finding(rule.name, artifact, what) for artifact, what in problems]
+    stale = tuple(result for study in evidence for result in origins.stale(study))
+    slim = [f"{study.name}: {len(study.left_out)} {LEFT}" for study in results.trees if study.left_out]
+    hidden = [f"{study.name}: {anonymous.SAYS}" for study in results.trees if study.anonymised]
+    open_values = [f"{study.name}: {line}" for study in results.trees for line in _unrecorded(study)]
     cached = cache.used if cache else None
-    found = Audit(results, evidence, tuple(findings), stale, (), now, cached)
-    unstated = [f"{name}: {UNSTATED}" for name in found.unstated]
-    return found._replace(notes=(*slim, *unstated, *hidden, *open_values, *origins.notes()))
+    audit = Audit(results, evidence, tuple(findings), stale, (), now, cached)
+    unstated = [f"{name}: {UNSTATED}" for name in audit.unstated]
+    return audit._replace(notes=(*slim, *unstated, *hidden, *open_values, *origins.notes()))
 
 
-def as_json(found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> dict[str, Any]:
+def as_json(audit: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> dict[str, Any]:
     """The audit as plain values."""
     return {
-        "results": as_given(found.results.root),
-        "clean": found.is_clean(strict),
-        "verdict": found.verdict(strict),
+        "results": as_given(audit.results.root),
+        "clean": audit.is_clean(strict),
+        "verdict": audit.verdict(strict),
         "strict": strict,
-        "coverage": found.coverage._asdict(),
+        "coverage": audit.coverage._asdict(),
         "studies": [
             {
-                "study": one.name,
-                "folder": as_given(one.root),
-                "statements": len(one.statements),
-                "coverage": _coverage(one)._asdict(),
+                "study": study.name,
+                "folder": as_given(study.root),
+                "statements": len(study.statements),
+                "coverage": _coverage(study)._asdict(),
             }
-            for one in found.results.trees
+            for study in audit.results.trees
         ],
-        "rules": [{"rule": rule.name, "says": rule.says, "findings": _count(found, rule)} for rule in rules],
-        "findings": [one._asdict() for one in found.findings],
-        "signatures": found.signatures,
-        "signers": dict(found.signers),
-        "roots": {one.tree.name: top.sha256 if (top := one.tree.top) else None for one in found.evidence},
-        "stale": [one._asdict() for one in found.stale],
-        "notes": list(found.notes),
-        "from_cache": found.cached,
+        "rules": [{"rule": rule.name, "says": rule.says, "findings": _count(audit, rule)} for rule in rules],
+        "findings": [finding._asdict() for finding in audit.findings],
+        "signatures": audit.signatures,
+        "signers": dict(audit.signers),
+        "roots": {study.tree.name: top.sha256 if (top := study.tree.top) else None for study in audit.evidence},
+        "stale": [result._asdict() for result in audit.stale],
+        "notes": list(audit.notes),
+        "from_cache": audit.cached,
     }
 
 
-def as_text(found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> str:
+def as_text(audit: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> str:
     """The audit, for a person."""
-    rows = [(rule.name, str(_count(found, rule) or "-"), rule.says) for rule in rules]
+    rows = [(rule.name, str(_count(audit, rule) or "-"), rule.says) for rule in rules]
     lines = [*aligned([("rule", "findings", "promise"), *rows]), ""]
     for rule in rules:
-        of_rule = [one for one in found.findings if one.rule == rule.name]
-        lines += [f"{rule.name}: {shown(one.artifact)}: {shown(one.what)}" for one in of_rule[:SHOWN]]
+        of_rule = [finding for finding in audit.findings if finding.rule == rule.name]
+        lines += [f"{rule.name}: {shown(finding.artifact)}: {shown(finding.what)}" for finding in of_rule[:SHOWN]]
         if len(of_rule) > SHOWN:
             lines.append(f"{rule.name}: and {len(of_rule) - SHOWN} more")
-    lines += [""] if found.findings else []
-    lines += [f"note: {note}" for note in found.notes]
-    lines += _stale_lines(found.stale)
-    lines += [f"signed by {shown(name)}: {count} statements" for name, count in found.signers.items()]
-    lines += [*map(shown, found.roots), f"signatures: {found.signatures}"]
-    studies = ", ".join(shown(one.name) for one in found.results.trees)
-    lines.append(f"{studies}: {found.coverage}")
-    if found.cached is not None:
-        lines.append(f"{found.cached} of {found.coverage.files} digests are from the cache: these files were not read")
-    lines.append(found.verdict(strict))
+    lines += [""] if audit.findings else []
+    lines += [f"note: {note}" for note in audit.notes]
+    lines += _stale_lines(audit.stale)
+    lines += [f"signed by {shown(name)}: {count} statements" for name, count in audit.signers.items()]
+    lines += [*map(shown, audit.roots), f"signatures: {audit.signatures}"]
+    studies = ", ".join(shown(study.name) for study in audit.results.trees)
+    lines.append(f"{studies}: {audit.coverage}")
+    if audit.cached is not None:
+        lines.append(f"{audit.cached} of {audit.coverage.files} digests are from the cache: these files were not read")
+    lines.append(audit.verdict(strict))
     return "\n".join(lines)
 
 
@@ -220,8 +220,8 @@ def cores() -> int:
 def _stale_lines(stale: Sequence[Stale]) -> list[str]:
     if not stale:
         return []
-    changed = Counter(name for one in stale for name in one.changed)
-    lines = [f"stale: {shown(one.artifact)}" for one in stale[:SHOWN]]
+    changed = Counter(name for result in stale for name in result.changed)
+    lines = [f"stale: {shown(result.artifact)}" for result in stale[:SHOWN]]
     lines += [f"stale: and {len(stale) - SHOWN} more"] if len(stale) > SHOWN else []
     listed = ", ".join(f"{shown(name)} ({count})" for name, count in changed.most_common(10))
     return [*lines, f"changed since: {listed}{' and more' if len(changed) > 10 else ''}", ""]
@@ -241,12 +241,12 @@ def _unrecorded(tree: Tree) -> list[str]:
     return [f"the values of {listed} are not recorded, so runs with other values have equal specs"] if named else []
 
 
-def _count(found: Audit, rule: Rule) -> int:
-    return sum(one.rule == rule.name for one in found.findings)
+def _count(audit: Audit, rule: Rule) -> int:
+    return sum(finding.rule == rule.name for finding in audit.findings)
 
 
 def _signatures(tree: Tree, signers: AllowedSigners) -> dict[str, Verdict]:
-    verdicts = signers.check_all({tree.root / one.path: one.statement for one in tree.all_stated})
+    verdicts = signers.check_all({tree.root / stated.path: stated.statement for stated in tree.all_stated})
     return {path.relative_to(tree.root).as_posix(): verdict for path, verdict in verdicts.items()}
 
 
@@ -255,29 +255,24 @@ def _hashed(trees: Iterable[Tree], threads: int, cache: Cache | None) -> list[di
 
     A file that has another size than its statement says is not as stated: it is not read, however large it is.
     """
-    stated = [
-        {(one.inside(output.name), output.size) for made in one.statements for output in made.statement.outputs}
-        for one in trees
-    ]
-    sizes = [
-        (size, number, one.root, path)
-        for number, one in enumerate(trees)
-        for path, size in one.artifacts.items()
-        if (path, size) in stated[number]
-    ]
+    sizes = []
+    for number, study in enumerate(trees):
+        outputs = (output for made in study.statements for output in made.statement.outputs)
+        stated = {(study.inside(output.name), output.size) for output in outputs}
+        sizes += [(size, number, study.root, path) for path, size in study.artifacts.items() if (path, size) in stated]
     sizes.sort(reverse=True)
-    found, unknown = {}, []
+    digests, unknown = {}, []
     with progress("reading", sum(size for size, *_ in sizes), "B") as bar:
         for size, number, root, path in sizes:
             known = cache.digest(root / path) if cache else None
             if known:
-                found[number, path] = known
+                digests[number, path] = known
                 bar.update(size)
             else:
                 unknown.append(((number, path), root / path))
         keep = [cache.keep] if cache else []
-        found |= sha256_of_all(unknown, threads, open_plain, bar.update, *keep)
+        digests |= sha256_of_all(unknown, threads, open_plain, bar.update, *keep)
     hashed: list[dict[str, Hashed]] = [{} for _ in trees]
-    for (number, path), one in found.items():
-        hashed[number][path] = one
+    for (number, path), digest in digests.items():
+        hashed[number][path] = digest
     return hashed

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -51,27 +51,22 @@ def sha256_of_all(
     called with the digest of each file that could be read and its stamp, None if that changed meanwhile; no two calls
     at a time.
     """
-    # All threads draw from one iterator, so none is idle while files are left.
+    # All threads draw from one iterator, so none is idle; a list's gives each item to only one thread.
     waiting, one_at_a_time = iter(list(paths)), threading.Lock()
 
     def hashed(path: Path, buffer: memoryview) -> Hashed:
-        found, stamp = _hashed(path, opened, buffer, done)
-        if not found.why:
+        result, stamp = _hashed(path, opened, buffer, done)
+        if not result.why:
             with one_at_a_time:
-                each(path, found, stamp)
-        return found
+                each(path, result, stamp)
+        return result
 
     def work(_number: int) -> list[tuple[str, Hashed]]:
         buffer = memoryview(bytearray(BLOCK))
-        return [(name, hashed(path, buffer)) for name, path in _drawn(waiting)]
+        return [(name, hashed(path, buffer)) for name, path in waiting]
 
     with ThreadPoolExecutor(threads) as pool:
-        return {name: found for share in pool.map(work, range(threads)) for name, found in share}
-
-
-def _drawn(waiting: Iterator[tuple[str, Path]]) -> Iterator[tuple[str, Path]]:
-    # A list's iterator gives each item to only one thread.
-    yield from waiting
+        return {name: result for share in pool.map(work, range(threads)) for name, result in share}
 
 
 def _hashed(

@@ -23,8 +23,8 @@ def present(commit: str, name: str) -> tuple[str, ...] | None:
         return (name,) if _notebook(name, commit) else None
     if PurePosixPath(name).name == code_digest.PACKAGE_FILE and not then.does_something:
         return ()
-    found = [path for path in _here().get(then.digest, ()) if _binds_alike(then, _text_here(path), commit)]
-    return tuple(code_digest.name_of(path) for path in found) or None
+    paths = [path for path in _here().get(then.digest, ()) if _binds_alike(then, _text_here(path), commit)]
+    return tuple(code_digest.name_of(path) for path in paths) or None
 
 
 def _notebook(name: str, commit: str) -> bool:
@@ -41,7 +41,7 @@ def _alike(then: code_text.Text, now: code_text.Text, commit: str) -> bool:
 
 def _binds_alike(then: code_text.Text, now: code_text.Text, commit: str) -> bool:
     """Whether two texts bind the same names to the same things."""
-    old, new = ({(one.place, one.alias, one.name): one.module for one in text.imports} for text in (then, now))
+    old, new = ({(line.place, line.alias, line.name): line.module for line in text.imports} for text in (then, now))
     return old.keys() == new.keys() and all(_is_same(old[bound], new[bound], commit) for bound in old)
 
 
@@ -56,10 +56,10 @@ def _is_same(then: str, now: str, commit: str) -> bool:
 @functools.cache
 def _here() -> dict[str, list[Path]]:
     """The modules that are here, by the digest of their lines."""
-    found: dict[str, list[Path]] = {}
+    by_digest: dict[str, list[Path]] = {}
     for path in sorted(program.PACKAGE.rglob("*.py")):
-        found.setdefault(_text_here(path).digest, []).append(path)
-    return found
+        by_digest.setdefault(_text_here(path).digest, []).append(path)
+    return by_digest
 
 
 def _text_here(path: Path) -> code_text.Text:

@@ -31,22 +31,22 @@ RULES = (
 )
 
 
-def commands(found: Audit) -> list[list[str]]:
+def commands(audit: Audit) -> list[list[str]]:
     """For each study with such findings, the command that makes its files again."""
-    return [_command(one, targets) for one in found.evidence if (targets := _targets(one, found))]
+    return [_command(evidence, targets) for evidence in audit.evidence if (targets := _targets(evidence, audit))]
 
 
-def run(found: Audit) -> None:
+def run(audit: Audit) -> None:
     """Print these commands and run them."""
-    for command in commands(found):
+    for command in commands(audit):
         print(f"running: {tree.shown(shlex.join(command))}", file=sys.stderr, flush=True)
         # What it says goes where the audit's own remarks go.
         subprocess.run(command, stdout=sys.stderr, check=False)
 
 
-def _targets(evidence: Evidence, found: Audit) -> list[str]:
+def _targets(evidence: Evidence, audit: Audit) -> list[str]:
     """The last file of each job that must be performed again; all of its files are made then."""
-    wanted = {finding.artifact for finding in found.findings if finding.rule in RULES}
+    wanted = {finding.artifact for finding in audit.findings if finding.rule in RULES}
     return [
         job.outputs[-1][0]
         for first, job in evidence.jobs.items()

@@ -52,10 +52,10 @@ def export(
 
 def _export(study: Path, out: Path, embed: bool, anonymous: bool, no_credentials: Collection[str]) -> Export:
     tree = _finished(trees.load_study(study))
-    last = max((one.statement for one in tree.statements), key=lambda statement: statement.finished)
-    commit = next((one.sha256 for one in last.dependencies if one.kind == COMMIT), None)
-    own = tree.root.resolve().parent.parent / citation.NAME
-    cited = own if tree.root.resolve().parent.name == trees.RESULTS and own.exists() else ROOT / citation.NAME
+    last = max((stated.statement for stated in tree.statements), key=lambda statement: statement.finished)
+    commit = next((dependency.sha256 for dependency in last.dependencies if dependency.kind == COMMIT), None)
+    beside = tree.root.resolve().parent.parent / citation.NAME
+    cited = beside if tree.root.resolve().parent.name == trees.RESULTS and beside.exists() else ROOT / citation.NAME
     owners = citation.read(cited)
     if anonymous:
         owners = owners._replace(authors=(Author("Anonymous authors", is_group=True),))

@@ -39,7 +39,7 @@ def read(path: Path) -> Credits:
     licence = about.get("license")
     if not isinstance(licence, str) or not SPDX.fullmatch(licence):
         raise BadInput(path, "license", f"found {licence!r}", "an SPDX identifier, such as MIT or CC-BY-4.0")
-    return Credits(tuple(_author(one, path) for one in authors), licence)
+    return Credits(tuple(_author(author, path) for author in authors), licence)
 
 
 def _author(about: Any, path: Path) -> Author:

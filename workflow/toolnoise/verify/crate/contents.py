@@ -52,8 +52,8 @@ class Packed(File):
             digest.update(chunk)
             yield self.path, chunk
         if digest.hexdigest() != self.content.sha256:
-            found = f"has SHA-256 {digest.hexdigest()[:12]}…, not {self.content.sha256[:12]}…"
-            raise BadInput(self.content.at, "", found, "the digest in its statement; see `toolnoise audit`")
+            what = f"has SHA-256 {digest.hexdigest()[:12]}…, not {self.content.sha256[:12]}…"
+            raise BadInput(self.content.at, "", what, "the digest in its statement; see `toolnoise audit`")
 
 
 @dataclass(frozen=True)
@@ -83,21 +83,18 @@ class Contents:
     def statement(self, path: str) -> Content:
         """A statement of the study."""
         with files.readable(self.tree.root / path, "a statement"), open_plain(self.tree.root / path) as file:
-            digest, size = hashlib.sha256(), 0
-            while chunk := file.read(CHUNK):
-                digest.update(chunk)
-                size += len(chunk)
-        return Content(self.tree.root / path, digest.hexdigest(), size)
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            return Content(self.tree.root / path, digest, file.tell())
 
     def _used(self, name: str) -> bytes:
-        there = repository.show(self.commit, name) if self.commit else None
-        return there if there is not None else program.path_of(name).read_bytes()
+        committed = repository.show(self.commit, name) if self.commit else None
+        return committed if committed is not None else program.path_of(name).read_bytes()
 
     def _of_study(self, artifact: Artifact, path: str) -> Content | None:
         size = self.tree.files.get(path)
         if size is None and self.embed:
-            found = self.tree.strange.get(path, "no such file")
-            raise BadInput(self.tree.root / path, "", found, "the file in its statement, to pack it")
+            what = self.tree.strange.get(path, "no such file")
+            raise BadInput(self.tree.root / path, "", what, "the file in its statement, to pack it")
         if size is None or not (self.embed or size <= SMALL):
             return None
         return Content(self.tree.root / path, artifact.sha256, size)
@@ -113,9 +110,9 @@ class Contents:
         return _at(self.tree.root.resolve().parent.parent / artifact.name, artifact)
 
 
-def in_memory(found: bytes) -> Content:
+def in_memory(content: bytes) -> Content:
     """The content for these bytes."""
-    return Content(found, hashlib.sha256(found).hexdigest(), len(found))
+    return Content(content, hashlib.sha256(content).hexdigest(), len(content))
 
 
 def is_plain(name: str) -> bool:
@@ -134,9 +131,9 @@ def _at(path: Path, artifact: Artifact) -> Content | None:
         return None
 
 
-def _if_it_is(found: bytes | None, artifact: Artifact) -> Content | None:
-    content = None if found is None else in_memory(found)
-    return content if content and content.sha256 == artifact.sha256 else None
+def _if_it_is(content: bytes | None, artifact: Artifact) -> Content | None:
+    packed = None if content is None else in_memory(content)
+    return packed if packed and packed.sha256 == artifact.sha256 else None
 
 
 def _chunks(at: Path | bytes, size: int) -> Iterator[bytes]:

@@ -117,5 +117,5 @@ class Graph:
 
 def references(identifiers: Iterable[str]) -> Entity | list[Entity]:
     """The ids as a JSON-LD reference, or a list of them."""
-    references = [{"@id": one} for one in identifiers]
+    references = [{"@id": identifier} for identifier in identifiers]
     return references[0] if len(references) == 1 else references

@@ -9,8 +9,7 @@ import hashlib
 import itertools
 import json
 import math
-from collections.abc import Iterable, Iterator
-from datetime import datetime
+from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -40,11 +39,11 @@ TERMS = {name: f"https://w3id.org/ro/terms/workflow-run#{name}" for name in ("en
 def describe(tree: Tree, contents: Contents, owners: Credits, makers: Credits) -> Graph:
     """The graph of a study with its authors (`owners`) and the program's authors (`makers`)."""
     stated = tree.statements
-    for one in stated:
-        if one.statement.verb not in STEPS:
-            found, allowed = f"unknown verb {one.statement.verb!r}", f"allowed: {', '.join(STEPS)}"
-            raise BadInput(tree.root / one.path, "buildType", found, allowed)
-    by_age = sorted(stated, key=lambda one: (one.statement.finished, one.path), reverse=True)
+    for made in stated:
+        if made.statement.verb not in STEPS:
+            what, allowed = f"unknown verb {made.statement.verb!r}", f"allowed: {', '.join(STEPS)}"
+            raise BadInput(tree.root / made.path, "buildType", what, allowed)
+    by_age = sorted(stated, key=lambda made: (made.statement.finished, made.path), reverse=True)
     graph = Graph(by_age[0].statement.finished.date().isoformat())
     agents = _authors(graph, owners)
     _root(graph, tree, agents, _licence(graph, owners.licence))
@@ -53,9 +52,9 @@ def describe(tree: Tree, contents: Contents, owners: Credits, makers: Credits) -
     _workflow(graph, by_age[0].statement, used.pop(WORKFLOW), _authors(graph, makers), program)
     for name, content in used.items():
         graph.file(Artifact(name, content.sha256, content.size), content, **program)
-    _files(graph, contents, [one.statement for one in by_age], program)
-    for one in stated:
-        _job(graph, tree, contents, one, agents)
+    _files(graph, contents, [made.statement for made in by_age], program)
+    for made in stated:
+        _job(graph, tree, contents, made, agents)
     _run(graph, stated, agents)
     _readme(graph, tree, owners)
     return graph
@@ -66,9 +65,9 @@ def _files(graph: Graph, contents: Contents, statements: list[Statement], progra
     # Outputs before inputs, and the newest first.
     made = (output for statement in statements for output in statement.outputs)
     needed = (needed for statement in statements for needed in statement.dependencies if needed.kind != COMMIT)
-    for one in itertools.chain(made, needed):
-        if not graph.knows(one):
-            graph.file(one, contents.of(one), **(program if one.kind in PROGRAM else {}))
+    for artifact in itertools.chain(made, needed):
+        if not graph.knows(artifact):
+            graph.file(artifact, contents.of(artifact), **(program if artifact.kind in PROGRAM else {}))
 
 
 def _root(graph: Graph, tree: Tree, agents: list[str], licence: str) -> None:
@@ -130,15 +129,15 @@ def _workflow(graph: Graph, last: Statement, content: Content, authors: list[str
     graph.add(SNAKEMAKE, "SoftwareApplication", name="Snakemake", url=SNAKEMAKE, softwareVersion=version)
 
 
-def _job(graph: Graph, tree: Tree, contents: Contents, one: Stated, agents: list[str]) -> None:
-    statement, verb = one.statement, one.statement.verb
-    path = one.path.removeprefix(f"{FOLDER}/").removesuffix(SUFFIX)
+def _job(graph: Graph, tree: Tree, contents: Contents, made: Stated, agents: list[str]) -> None:
+    statement, verb = made.statement, made.statement.verb
+    path = made.path.removeprefix(f"{FOLDER}/").removesuffix(SUFFIX)
     tool, step = _tool(graph, statement), _step(graph, statement)
     job = graph.add(
         f"#job/{quote(path)}",
         "CreateAction",
         name=f"{verb} {shown(path)}",
-        description=_says(verb),
+        description=STEPS[verb].says,
         actionStatus="http://schema.org/CompletedActionStatus",
         instrument={"@id": tool},
         **_times([statement]),
@@ -166,7 +165,7 @@ def _job(graph: Graph, tree: Tree, contents: Contents, one: Stated, agents: list
         object={"@id": job},
     )
     graph.link("#run/snakemake", "object", control)
-    graph.link(_statement(graph, tree, contents, one.path), "about", job)
+    graph.link(_statement(graph, tree, contents, made.path), "about", job)
 
 
 def _tool(graph: Graph, statement: Statement) -> str:
@@ -175,7 +174,7 @@ def _tool(graph: Graph, statement: Statement) -> str:
         f"#verb/{verb}",
         "SoftwareApplication",
         name=f"toolnoise {verb}",
-        description=_says(verb),
+        description=STEPS[verb].says,
         softwareVersion=statement.versions.get("toolnoise", "unknown"),
         url={"@id": README},
     )
@@ -210,24 +209,24 @@ def _value(graph: Graph, scope: str, name: str, value: Any, parameter: str = "")
     """The entity of a named value; all users of the value share it."""
     text = json.dumps(value)
     key = quote(text) if len(text) <= 64 else hashlib.sha256(text.encode()).hexdigest()
-    found = graph.add(f"#value/{scope}/{quote(name, safe='')}/{key}", "PropertyValue", name=name, value=value)
+    entity = graph.add(f"#value/{scope}/{quote(name, safe='')}/{key}", "PropertyValue", name=name, value=value)
     if parameter:
         kinds = {bool: "Boolean", int: "Integer", float: "Float", str: "Text"}
         graph.type_parameter(parameter, kinds[type(value)])
-        graph.link(found, "exampleOfWork", parameter)
-    return found
+        graph.link(entity, "exampleOfWork", parameter)
+    return entity
 
 
 def _code(graph: Graph, verb: str, code: list[Artifact]) -> str:
     """The entity of a job's program files; all jobs with the same files share it."""
-    files = sorted(graph.known(one) for one in code)
+    files = sorted(graph.known(artifact) for artifact in code)
     main = f"workflow/{STEPS[verb].module.replace('.', '/')}.py"
-    entry = next((graph.known(one) for one in code if one.name == main), files[0])
+    entry = next((graph.known(artifact) for artifact in code if artifact.name == main), files[0])
     digest = hashlib.sha256("\n".join([entry, *files]).encode()).hexdigest()
-    found = graph.add(f"#code/{digest[:16]}", "Collection", name=f"code of {verb}", mainEntity={"@id": entry})
-    graph.link(found, "hasPart", *files)
-    graph.link("./", "mentions", found)
-    return found
+    collection = graph.add(f"#code/{digest[:16]}", "Collection", name=f"code of {verb}", mainEntity={"@id": entry})
+    graph.link(collection, "hasPart", *files)
+    graph.link("./", "mentions", collection)
+    return collection
 
 
 def _environment(graph: Graph, tool: str, job: str, statement: Statement) -> None:
@@ -263,8 +262,8 @@ def _statement(graph: Graph, tree: Tree, contents: Contents, path: str) -> str:
 
 def _run(graph: Graph, stated: tuple[Stated, ...], agents: list[str]) -> None:
     """Add the workflow as a whole: from the inputs that no job made to the outputs that no job read."""
-    statements = [one.statement for one in stated]
-    read = {(needed.name, needed.sha256) for one in statements for needed in one.dependencies}
+    statements = [made.statement for made in stated]
+    read = {(needed.name, needed.sha256) for statement in statements for needed in statement.dependencies}
     run = graph.add(
         "#run/workflow",
         "CreateAction",
@@ -285,12 +284,12 @@ def _run(graph: Graph, stated: tuple[Stated, ...], agents: list[str]) -> None:
     graph.link("./", "mentions", run, engine)
     graph.link(run, "agent", *agents)
     graph.link(engine, "agent", *agents)
-    for one in statements:
-        for needed in one.dependencies:
+    for statement in statements:
+        for needed in statement.dependencies:
             if needed.kind not in (INPUT, *PROGRAM, COMMIT):
                 graph.link(run, "object", _example(graph, WORKFLOW, "input", needed))
-        for output in one.outputs:
-            if one.verb == steps.CONFIGURE:
+        for output in statement.outputs:
+            if statement.verb == steps.CONFIGURE:
                 graph.link(run, "object", graph.known(output))
             elif (output.name, output.sha256) not in read:
                 graph.link(run, "result", _example(graph, WORKFLOW, "output", output))
@@ -298,6 +297,8 @@ def _run(graph: Graph, stated: tuple[Stated, ...], agents: list[str]) -> None:
 
 def _readme(graph: Graph, tree: Tree, owners: Credits) -> None:
     names = ", ".join(author.name for author in owners.authors)
+    # In a copy without names, what its reader can no longer check.
+    hidden = f"\nThese results are {anonymous.SAYS}.\n" if tree.anonymised else ""
     content = in_memory(
         f"""# {shown(tree.name)}: a study of toolnoise
 
@@ -308,32 +309,19 @@ read and wrote, with size and SHA-256, its code, and its machine. The workflow i
 Every job's own statement is in results/{shown(tree.name)}/{FOLDER}/, as an in-toto Statement.
 
 A file whose id begins with #file/ is not in this crate: only its name, its size and its SHA-256 are.
-{_hidden(tree)}""".encode()
+{hidden}""".encode()
     )
     graph.pack(README, "File", content, about={"@id": "./"})
 
 
-def _hidden(tree: Tree) -> str:
-    """In a copy without names, what its reader can no longer check."""
-    return f"\nThese results are {anonymous.SAYS}.\n" if tree.anonymised else ""
-
-
-def _times(statements: Iterable[Statement]) -> Entity:
-    statements = list(statements)
-    first, last = min(one.started for one in statements), max(one.finished for one in statements)
-    return {"startTime": _time(first), "endTime": _time(last)}
-
-
-def _time(moment: datetime) -> str:
-    return f"{moment.isoformat(timespec='milliseconds')}+00:00"
-
-
-def _says(verb: str) -> str:
-    return STEPS[verb].says
+def _times(statements: Sequence[Statement]) -> Entity:
+    first, last = min(done.started for done in statements), max(done.finished for done in statements)
+    moments = {"startTime": first, "endTime": last}
+    return {name: f"{moment.isoformat(timespec='milliseconds')}+00:00" for name, moment in moments.items()}
 
 
 def _commit(statement: Statement) -> Artifact | None:
-    return next((one for one in statement.dependencies if one.kind == COMMIT), None)
+    return next((dependency for dependency in statement.dependencies if dependency.kind == COMMIT), None)
 
 
 def _leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:

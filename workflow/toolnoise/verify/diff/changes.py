@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,30 +38,30 @@ class Change(NamedTuple):
     """A value that differs between two nested objects, by its dotted key; None if one has no such key."""
 
     key: str
-    one: Any
-    other: Any
+    value_a: Any
+    value_b: Any
 
 
-def compare(one: str | Path, other: str | Path) -> FileDifference:
+def compare(path_a: str | Path, path_b: str | Path) -> FileDifference:
     """Compare two files."""
-    one, other = Path(one), Path(other)
-    place = _first_byte(one, other)
+    path_a, path_b = Path(path_a), Path(path_b)
+    place = _first_byte(path_a, path_b)
     if place is None:
         return FileDifference(True)
     # For a damaged file, report the first byte that differs.
     try:
-        return _compared(one, other) or FileDifference(False, first=f"at byte {place}")
+        return _compared(path_a, path_b) or FileDifference(False, first=f"at byte {place}")
     except (BadInput, RecursionError):
         return FileDifference(False, first=f"at byte {place}")
 
 
-def changes(one: Any, other: Any, key: str = "") -> Iterator[Change]:
+def changes(value_a: Any, value_b: Any, key: str = "") -> Iterator[Change]:
     """The differences between two JSON-like values, in the order of the first one's keys."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        for name in dict.fromkeys((*one, *other)):
-            yield from changes(one.get(name), other.get(name), f"{key}.{name}" if key else str(name))
-    elif one != other or type(one) is not type(other):
-        yield Change(key, one, other)
+    if isinstance(value_a, dict) and isinstance(value_b, dict):
+        for name in dict.fromkeys((*value_a, *value_b)):
+            yield from changes(value_a.get(name), value_b.get(name), f"{key}.{name}" if key else str(name))
+    elif value_a != value_b or type(value_a) is not type(value_b):
+        yield Change(key, value_a, value_b)
 
 
 def shown(value: Any) -> str:
@@ -70,29 +70,29 @@ def shown(value: Any) -> str:
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
 
 
-def _compared(one: Path, other: Path) -> FileDifference | None:
-    if one.name == "history.csv":
-        return _compared_values(*(list(_history(path)) for path in (one, other)), "times")
-    if one.suffix == ".json":
-        return _compared_values(*(_without_occasion(read_json(path)) for path in (one, other)), "times and machine")
-    if one.suffix == ".npz":
-        return FileDifference(False, first=_first_array(read_npz(one), read_npz(other)))
-    if one.suffix == ".npy":
-        return FileDifference(False, first=_first_element(read_npy(one), read_npy(other)))
-    if one.suffix in TEXT:
-        with readable(one, "text"):
-            lines = [read_text(path).split("\n") for path in (one, other)]
+def _compared(path_a: Path, path_b: Path) -> FileDifference | None:
+    if path_a.name == "history.csv":
+        return _compared_values(*(list(_history(path)) for path in (path_a, path_b)), "times")
+    if path_a.suffix == ".json":
+        return _compared_values(*(_without_occasion(read_json(path)) for path in (path_a, path_b)), "times and machine")
+    if path_a.suffix == ".npz":
+        return FileDifference(False, first=_first_array(read_npz(path_a), read_npz(path_b)))
+    if path_a.suffix == ".npy":
+        return FileDifference(False, first=_first_element(read_npy(path_a), read_npy(path_b)))
+    if path_a.suffix in TEXT:
+        with readable(path_a, "text"):
+            lines = [read_text(path).split("\n") for path in (path_a, path_b)]
         pairs = enumerate(zip_longest(*lines), 1)
         return next((FileDifference(False, first=f"in line {number}") for number, (a, b) in pairs if a != b), None)
     return None
 
 
-def _compared_values(one: Any, other: Any, times: str) -> FileDifference:
-    if isinstance(one, list) and isinstance(other, list):
-        one, other = ({f"line {number}": row for number, row in enumerate(rows, 2)} for rows in (one, other))
-    change = next(changes(one, other), None)
+def _compared_values(value_a: Any, value_b: Any, times: str) -> FileDifference:
+    if isinstance(value_a, list) and isinstance(value_b, list):
+        value_a, value_b = ({f"line {line}": row for line, row in enumerate(rows, 2)} for rows in (value_a, value_b))
+    change = next(changes(value_a, value_b), None)
     if change:
-        return FileDifference(False, first=f"in {change.key}: {shown(change.one)} and {shown(change.other)}")
+        return FileDifference(False, first=f"in {change.key}: {shown(change.value_a)} and {shown(change.value_b)}")
     return FileDifference(True, but=times)
 
 
@@ -106,39 +106,33 @@ def _without_occasion(value: Any) -> Any:
     return {key: part for key, part in value.items() if key not in OCCASION} if isinstance(value, dict) else value
 
 
-def _first_array(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> str:
-    for name in dict.fromkeys((*one, *other)):
-        if name not in one or name not in other:
+def _first_array(arrays_a: dict[str, np.ndarray], arrays_b: dict[str, np.ndarray]) -> str:
+    for name in dict.fromkeys((*arrays_a, *arrays_b)):
+        if name not in arrays_a or name not in arrays_b:
             return f"in {name}, missing in one of them"
-        if not bit_equal(one[name], other[name]):
-            return f"in {name}, {_first_element(one[name], other[name])}"
+        if not bit_equal(arrays_a[name], arrays_b[name]):
+            return f"in {name}, {_first_element(arrays_a[name], arrays_b[name])}"
     return "in the packing of the arrays"
 
 
-def _first_element(one: np.ndarray, other: np.ndarray) -> str:
-    if one.shape != other.shape or one.dtype != other.dtype:
-        return f"{one.dtype} of shape {one.shape} and {other.dtype} of shape {other.shape}"
-    different = as_bytes(one) != as_bytes(other)
+def _first_element(array_a: np.ndarray, array_b: np.ndarray) -> str:
+    if array_a.shape != array_b.shape or array_a.dtype != array_b.dtype:
+        return f"{array_a.dtype} of shape {array_a.shape} and {array_b.dtype} of shape {array_b.shape}"
+    different = as_bytes(array_a) != as_bytes(array_b)
     if not different.any():
         return "in the header"
-    differ = np.flatnonzero(different.reshape(one.size, -1).any(axis=1))
-    place = tuple(int(index) for index in np.unravel_index(differ[0], one.shape))
-    return f"at {place}: {one[place]} and {other[place]} ({len(differ)} of {one.size} differ)"
+    differ = np.flatnonzero(different.reshape(array_a.size, -1).any(axis=1))
+    place = tuple(int(index) for index in np.unravel_index(differ[0], array_a.shape))
+    return f"at {place}: {array_a[place]} and {array_b[place]} ({len(differ)} of {array_a.size} differ)"
 
 
-def _first_byte(one: Path, other: Path) -> int | None:
+def _first_byte(path_a: Path, path_b: Path) -> int | None:
     """The first byte that differs; None if none does."""
-    with readable(one, "a file"), one.open("rb") as first, readable(other, "a file"), other.open("rb") as second:
-        return _first_difference(first, second)
-
-
-def _first_difference(one: BinaryIO, other: BinaryIO) -> int | None:
     place = 0
-    while True:
-        a, b = one.read(BLOCK), other.read(BLOCK)
-        if a != b:
-            pairs = zip(a, b, strict=False)
-            return place + next((index for index, (x, y) in enumerate(pairs) if x != y), min(len(a), len(b)))
-        if not a:
-            return None
-        place += len(a)
+    with readable(path_a, "a file"), path_a.open("rb") as in_a, readable(path_b, "a file"), path_b.open("rb") as in_b:
+        while (a := in_a.read(BLOCK)) == (b := in_b.read(BLOCK)):
+            if not a:
+                return None
+            place += len(a)
+    pairs = enumerate(zip(a, b, strict=False))
+    return place + next((index for index, (x, y) in pairs if x != y), min(len(a), len(b)))

@@ -43,14 +43,14 @@ class Dump(NamedTuple):
     why: str = ""
 
 
-def diff(one: str | Path, other: str | Path) -> dict[str, Any]:
+def diff(path_a: str | Path, path_b: str | Path) -> dict[str, Any]:
     """All differences between A (`one`) and B (`other`), as a JSON-like value whose `equal` is the verdict."""
-    kinds = [_kind(path) for path in (one, other)]
+    kinds = [_kind(path) for path in (path_a, path_b)]
     if kinds[0][0] != kinds[1][0]:
-        raise BadInput(other, "", f"a {kinds[1][0]}, and {one} is a {kinds[0][0]}", WANTED)
+        raise BadInput(path_b, "", f"a {kinds[1][0]}, and {path_a} is a {kinds[0][0]}", WANTED)
     (kind, a), (_, b) = kinds
-    found = {RUN: _runs, CELL: _cells, TREE: _results}[kind](a, b)
-    return {"kind": kind, "a": as_given(one), "b": as_given(other), **found}
+    differences = {RUN: _runs, CELL: _cells, TREE: _results}[kind](a, b)
+    return {"kind": kind, "a": as_given(path_a), "b": as_given(path_b), **differences}
 
 
 def _kind(path: str | Path) -> tuple[str, Path]:
@@ -70,8 +70,8 @@ def _kind(path: str | Path) -> tuple[str, Path]:
 def seeds_of(cell: Path) -> dict[int, Path]:
     """The folders of a cell's runs by seed."""
     with files.readable(cell, "a folder"):
-        found = [entry for entry in cell.iterdir() if entry.name.isdecimal() and (entry / "run.json").is_file()]
-    return {int(entry.name): entry for entry in sorted(found, key=lambda entry: int(entry.name))}
+        folders = [entry for entry in cell.iterdir() if entry.name.isdecimal() and (entry / "run.json").is_file()]
+    return {int(entry.name): entry for entry in sorted(folders, key=lambda entry: int(entry.name))}
 
 
 def study_of(cell: Path) -> Path | None:
@@ -83,13 +83,13 @@ def study_of(cell: Path) -> Path | None:
 # Runs
 
 
-def _runs(one: Path, other: Path) -> dict[str, Any]:
-    return compare_runs(one, other, (_dump(one.parent), _dump(other.parent)))
+def _runs(run_a: Path, run_b: Path) -> dict[str, Any]:
+    return compare_runs(run_a, run_b, (_dump(run_a.parent), _dump(run_b.parent)))
 
 
-def compare_runs(one: Path, other: Path, dumps: tuple[Dump, Dump]) -> dict[str, Any]:
+def compare_runs(run_a: Path, run_b: Path, dumps: tuple[Dump, Dump]) -> dict[str, Any]:
     """The differences between the runs in two folders; `dumps` are those of their cells."""
-    pair = tuple(runs.read(folder / "run.json") for folder in (one, other))
+    pair = tuple(runs.read(folder / "run.json") for folder in (run_a, run_b))
     made_of = [origins.of_run(run.record, _statement(run.folder)) for run in pair]
     parted = two_runs.parting(*pair)
     predictions = _predictions(pair, dumps)
@@ -146,12 +146,12 @@ def _predictions(pair: tuple[Run, Run], dumps: tuple[Dump, Dump]) -> dict[str, A
 # Cells
 
 
-def _cells(one: Path, other: Path) -> dict[str, Any]:
-    seeds = [seeds_of(cell) for cell in (one, other)]
+def _cells(cell_a: Path, cell_b: Path) -> dict[str, Any]:
+    seeds = [seeds_of(cell) for cell in (cell_a, cell_b)]
     shared = [seed for seed in seeds[0] if seed in seeds[1]]
-    dumps = _dump(one), _dump(other)
+    dumps = _dump(cell_a), _dump(cell_b)
     compared = [compare_runs(seeds[0][seed], seeds[1][seed], dumps) for seed in shared]
-    only = [[seed for seed in mine if seed not in shared] for mine in seeds]
+    only = [[seed for seed in of_cell if seed not in shared] for of_cell in seeds]
     return {
         "equal": all(run["equal"] for run in compared) and bool(shared) and not any(only),
         "seeds": {"shared": shared, "only_a": only[0], "only_b": only[1]},
@@ -181,8 +181,8 @@ def _summary(compared: list[dict[str, Any]]) -> dict[str, Any]:
         "runs": len(compared),
         "first_epoch_that_differs": min((epoch for epoch in parted if epoch), default=None),
         "metrics": {
-            metric: {"n_runs": len(found)} | _finite(mean_t(np.array(found)).within(*RANGES[metric])._asdict())
-            for metric, found in values.items()
+            metric: {"n_runs": len(numbers)} | _finite(mean_t(np.array(numbers)).within(*RANGES[metric])._asdict())
+            for metric, numbers in values.items()
         },
     }
 
@@ -194,20 +194,21 @@ def _finite(numbers: Mapping[str, float]) -> dict[str, float | None]:
 # Results
 
 
-def _results(one: Path, other: Path) -> dict[str, Any]:
-    loaded = [tree.load(folder) for folder in (one, other)]
-    by_name = [{found.root.name: found for found in results.trees} for results in loaded]
-    for folder, found in zip((one, other), by_name, strict=True):
-        if not any(study.statements or study.study or _cell_names(study) for study in found.values()):
+def _results(folder_a: Path, folder_b: Path) -> dict[str, Any]:
+    loaded = [tree.load(folder) for folder in (folder_a, folder_b)]
+    by_name = [{study.root.name: study for study in results.trees} for results in loaded]
+    for folder, trees in zip((folder_a, folder_b), by_name, strict=True):
+        if not any(study.statements or study.study or _cell_names(study) for study in trees.values()):
             raise BadInput(folder, "", "contains no results", WANTED)
-    if all(len(found) == 1 for found in by_name):
-        pairs = {"": tuple(found for trees in by_name for found in trees.values())}
+    if all(len(trees) == 1 for trees in by_name):
+        pairs = {"": tuple(study for trees in by_name for study in trees.values())}
         only: list[list[str]] = [[], []]
     else:
-        pairs = {name: (found, by_name[1][name]) for name, found in by_name[0].items() if name in by_name[1]}
-        only = [sorted(name for name in mine if name not in pairs) for mine in by_name]
+        pairs = {name: (study, by_name[1][name]) for name, study in by_name[0].items() if name in by_name[1]}
+        only = [sorted(trees.keys() - pairs.keys()) for trees in by_name]
         if not pairs:
-            raise BadInput(other, "", f"has no study in common with {one}", "results of at least one study in both")
+            what = f"has no study in common with {folder_a}"
+            raise BadInput(folder_b, "", what, "results of at least one study in both")
     studies = [{"name": name or pair[0].name, **_studies(*pair)} for name, pair in pairs.items()]
     return {
         "equal": all(study["equal"] for study in studies) and not any(only),
@@ -217,41 +218,41 @@ def _results(one: Path, other: Path) -> dict[str, Any]:
     }
 
 
-def _studies(one: Tree, other: Tree) -> dict[str, Any]:
-    timed = _timed(one) | _timed(other)
-    names = sorted({*one.artifacts, *other.artifacts})
-    found: dict[str, Any] = {name: [] for name in ("only_a", "only_b", "not_compared", "differ")}
+def _studies(study_a: Tree, study_b: Tree) -> dict[str, Any]:
+    timed = _timed(study_a) | _timed(study_b)
+    names = sorted({*study_a.artifacts, *study_b.artifacts})
+    listed: dict[str, Any] = {name: [] for name in ("only_a", "only_b", "not_compared", "differ")}
     same, but_for_times = set(), set()
     with progress("comparing files", len(names), "files") as bar:
         for name in names:
-            if name not in other.artifacts or name not in one.artifacts:
-                found["only_a" if name in one.artifacts else "only_b"].append(name)
+            if name not in study_b.artifacts or name not in study_a.artifacts:
+                listed["only_a" if name in study_a.artifacts else "only_b"].append(name)
             elif name in timed:
-                found["not_compared"].append(name)
+                listed["not_compared"].append(name)
             else:
-                compared = _compared(one.root / name, other.root / name)
+                compared = _compared(study_a.root / name, study_b.root / name)
                 if compared.same:
                     same.add(name)
                     but_for_times |= {name} if compared.but else set()
                 else:
-                    found["differ"].append({"path": name, "first": compared.first})
+                    listed["differ"].append({"path": name, "first": compared.first})
             bar.update()
-    strange = sorted({*one.strange, *other.strange})
-    cells = [_cell_of(one, other, cell, same) for cell in sorted({*_cell_names(one), *_cell_names(other)})]
+    strange = sorted({*study_a.strange, *study_b.strange})
+    cells = [_cell_of(study_a, study_b, cell, same) for cell in sorted({*_cell_names(study_a), *_cell_names(study_b)})]
     return {
-        "equal": not (found["differ"] or found["only_a"] or found["only_b"] or strange),
-        "made_from": _made_from(one, other),
+        "equal": not (listed["differ"] or listed["only_a"] or listed["only_b"] or strange),
+        "made_from": _made_from(study_a, study_b),
         "bit_equal": len(same),
         "but_for_times": len(but_for_times),
-        **found,
+        **listed,
         "no_plain_files": strange,
         "cells": cells,
     }
 
 
-def _compared(one: Path, other: Path) -> changes.FileDifference:
+def _compared(file_a: Path, file_b: Path) -> changes.FileDifference:
     try:
-        return changes.compare(one, other)
+        return changes.compare(file_a, file_b)
     except BadInput as error:
         return changes.FileDifference(False, first=str(error))
 
@@ -264,9 +265,9 @@ def _timed(study: Tree) -> set[str]:
         before = len(timed)
         for stated in study.statements:
             statement = stated.statement
-            inputs = {study.inside(one.name) for one in statement.inputs}
-            held = [one for one in statement.outputs if inputs & timed or _has_times(statement.verb, one.role)]
-            timed |= {path for one in held if (path := study.inside(one.name))}
+            inputs = {study.inside(artifact.name) for artifact in statement.inputs}
+            held = [made for made in statement.outputs if inputs & timed or _has_times(statement.verb, made.role)]
+            timed |= {path for made in held if (path := study.inside(made.name))}
     return timed
 
 
@@ -283,16 +284,16 @@ def _cell_names(study: Tree) -> list[str]:
     return list(dict.fromkeys("/".join(part[1:-2]) for part in parts if len(part) == CELL_DEPTH + 3))
 
 
-def _cell_of(one: Tree, other: Tree, cell: str, same: set[str]) -> dict[str, Any]:
+def _cell_of(study_a: Tree, study_b: Tree, cell: str, same: set[str]) -> dict[str, Any]:
     """One cell of two studies: which has it, whether all files are the same, and otherwise the differences."""
-    there = [cell in _cell_names(study) for study in (one, other)]
-    if not all(there):
-        return {"cell": cell, "only": "a" if there[0] else "b"}
-    mine = {path for study in (one, other) for path in study.files if _is_of(path, cell)}
-    if mine <= same:
+    has_it = [cell in _cell_names(study) for study in (study_a, study_b)]
+    if not all(has_it):
+        return {"cell": cell, "only": "a" if has_it[0] else "b"}
+    paths = {path for study in (study_a, study_b) for path in study.files if _is_of(path, cell)}
+    if paths <= same:
         return {"cell": cell, "equal": True}
     try:
-        compared = _cells(one.root / "runs" / cell, other.root / "runs" / cell)
+        compared = _cells(study_a.root / "runs" / cell, study_b.root / "runs" / cell)
     except BadInput as error:
         return {"cell": cell, "equal": False, "damaged": str(error)}
     return {"cell": cell, **{key: compared[key] for key in ("equal", "seeds", "summary")}}
@@ -302,19 +303,19 @@ def _is_of(path: str, cell: str) -> bool:
     return path.startswith(f"runs/{cell}/") or path in (f"predictions/{cell}.npy", f"predictions/{cell}.json")
 
 
-def _made_from(one: Tree, other: Tree) -> dict[str, list[dict[str, Any]] | None]:
+def _made_from(study_a: Tree, study_b: Tree) -> dict[str, list[dict[str, Any]] | None]:
     """The differences in origin between two studies: the studies themselves, and everything else job by job."""
-    found_of_jobs = []
-    for path, producers in one.producers.items():
-        if path in other.producers:
-            pair = producers[0].statement, other.producers[path][0].statement
+    of_jobs = []
+    for path, producers in study_a.producers.items():
+        if path in study_b.producers:
+            pair = producers[0].statement, study_b.producers[path][0].statement
             parts = origins.differences(*map(origins.of_statement, pair))
             if "entry" not in pair[0].parameters:
                 # The data of other jobs are outputs of earlier jobs.
                 parts["data"] = []
-            found_of_jobs.append(parts)
-    found = origins.merged(found_of_jobs)
-    paths = [study.root / tree.STUDY_FILE for study in (one, other)]
+            of_jobs.append(parts)
+    made_from = origins.merged(of_jobs)
+    paths = [study.root / tree.STUDY_FILE for study in (study_a, study_b)]
     if all(path.is_file() for path in paths):
-        found["spec"] = origins.rows(*map(files.read_json, paths))
-    return found
+        made_from["spec"] = origins.rows(*map(files.read_json, paths))
+    return made_from

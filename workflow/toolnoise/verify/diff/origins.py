@@ -7,17 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from toolnoise.base.files import canonical_sha256
-from toolnoise.record.statements import (
-    CODE,
-    COMMIT,
-    INPUT,
-    LOCK,
-    PACKAGE,
-    RESOURCE,
-    SOURCE,
-    Artifact,
-    Statement,
-)
+from toolnoise.record.statements import CODE, COMMIT, INPUT, LOCK, PACKAGE, RESOURCE, SOURCE, Artifact, Statement
 from toolnoise.verify.diff.changes import changes
 
 PARTS = ("spec", "code", "environment", "data", "lock")
@@ -33,13 +23,13 @@ def of_statement(statement: Statement) -> dict[str, Any]:
     return {
         "spec": parameters.get("spec", {key: value for key, value in parameters.items() if key != "keys"}),
         "code": {
-            "commit": {one.name: one.sha256 for one in _kinds(statement, COMMIT)} | {"changes": statement.changes},
-            "files": {one.name: one.sha256 for one in _kinds(statement, CODE, RESOURCE)},
+            "commit": _digests(_kinds(statement, COMMIT)) | {"changes": statement.changes},
+            "files": _digests(_kinds(statement, CODE, RESOURCE)),
         },
         "environment": {**statement.observed, "programs": statement.versions},
         # By role, because the names of inputs contain the study's name.
-        "data": _digests(_kinds(statement, SOURCE, PACKAGE), of_inputs=_kinds(statement, INPUT)),
-        "lock": {one.name: one.sha256 for one in _kinds(statement, LOCK)},
+        "data": _digests(_kinds(statement, SOURCE, PACKAGE)) | _by_role(_kinds(statement, INPUT)),
+        "lock": _digests(_kinds(statement, LOCK)),
     }
 
 
@@ -51,21 +41,22 @@ def of_run(record: dict[str, Any], statement: Statement | None) -> dict[str, Any
     return {**parts, "spec": record["spec"], "environment": environment, "data": data}
 
 
-def differences(one: dict[str, Any], other: dict[str, Any]) -> Differences:
+def differences(origins_a: dict[str, Any], origins_b: dict[str, Any]) -> Differences:
     """The differences by part; None for a part that is unknown for one of the two."""
-    return {part: None if None in (one[part], other[part]) else rows(one[part], other[part]) for part in PARTS}
+    pairs = {part: (origins_a[part], origins_b[part]) for part in PARTS}
+    return {part: None if None in pair else rows(*pair) for part, pair in pairs.items()}
 
 
-def rows(one: Any, other: Any) -> list[dict[str, Any]]:
+def rows(value_a: Any, value_b: Any) -> list[dict[str, Any]]:
     """The differences between two values, one row per dotted key."""
-    return [{"key": change.key, "a": change.one, "b": change.other} for change in changes(one, other)]
+    return [{"key": change.key, "a": change.value_a, "b": change.value_b} for change in changes(value_a, value_b)]
 
 
-def merged(found: Iterable[Differences]) -> Differences:
+def merged(pairs: Iterable[Differences]) -> Differences:
     """The differences of many pairs as those of one: each is listed once, without the places where the jobs ran."""
     parts: Differences = dict.fromkeys(PARTS)
     seen: set[str] = set()
-    for differing in found:
+    for differing in pairs:
         for part, differ in differing.items():
             if differ is None:
                 continue
@@ -79,12 +70,15 @@ def merged(found: Iterable[Differences]) -> Differences:
 
 
 def _kinds(statement: Statement, *kinds: str) -> list[Artifact]:
-    return [one for one in statement.dependencies if one.kind in kinds]
+    return [artifact for artifact in statement.dependencies if artifact.kind in kinds]
 
 
-def _digests(sources: list[Artifact], of_inputs: list[Artifact]) -> dict[str, str | list[str]]:
+def _digests(artifacts: list[Artifact]) -> dict[str, Any]:
+    return {artifact.name: artifact.sha256 for artifact in artifacts}
+
+
+def _by_role(inputs: list[Artifact]) -> dict[str, Any]:
     by_role: dict[str, list[str]] = {}
-    for one in of_inputs:
-        by_role.setdefault(one.role, []).append(one.sha256)
-    inputs = {role: found[0] if len(found) == 1 else found for role, found in by_role.items()}
-    return {one.name: one.sha256 for one in sources} | inputs
+    for artifact in inputs:
+        by_role.setdefault(artifact.role, []).append(artifact.sha256)
+    return {role: digests[0] if len(digests) == 1 else digests for role, digests in by_role.items()}

@@ -20,26 +20,26 @@ BIT_EQUAL = {
 }
 
 
-def as_text(found: dict[str, Any]) -> str:
+def as_text(compared: dict[str, Any]) -> str:
     """The differences between A and B."""
-    lines = [f"A  {printable(found['a'])}", f"B  {printable(found['b'])}", ""]
-    if found["kind"] == "run":
-        lines += [*_made_from(found["made_from"]), "", *_run(found)]
-    elif found["kind"] == "cell":
-        lines += [*_made_from(found["made_from"]), "", *_cell(found)]
+    lines = [f"A  {printable(compared['a'])}", f"B  {printable(compared['b'])}", ""]
+    if compared["kind"] == "run":
+        lines += [*_made_from(compared["made_from"]), "", *_run(compared)]
+    elif compared["kind"] == "cell":
+        lines += [*_made_from(compared["made_from"]), "", *_cell(compared)]
     else:
-        for study in found["studies"]:
+        for study in compared["studies"]:
             lines += [f"study {printable(study['name'])}", *_made_from(study["made_from"]), "", *_study(study), ""]
-        lines += [f"only in {side}: study {printable(name)}" for side in "ab" for name in found[f"only_{side}"]]
-    return "\n".join([*lines, "", _verdict(found)]).replace("\n\n\n", "\n\n")
+        lines += [f"only in {side}: study {printable(name)}" for side in "ab" for name in compared[f"only_{side}"]]
+    return "\n".join([*lines, "", _verdict(compared)]).replace("\n\n\n", "\n\n")
 
 
-def _verdict(found: dict[str, Any]) -> str:
-    if not found["equal"]:
+def _verdict(compared: dict[str, Any]) -> str:
+    if not compared["equal"]:
         return "they differ"
-    if found["kind"] != "run":
-        return BIT_EQUAL[found["kind"]]
-    why = found["predictions"].get("not_compared")
+    if compared["kind"] != "run":
+        return BIT_EQUAL[compared["kind"]]
+    why = compared["predictions"].get("not_compared")
     return BIT_EQUAL["run"] + (f"(predictions were not compared: {why})" if why else "predictions")
 
 
@@ -54,12 +54,12 @@ def _made_from(parts: dict[str, Any]) -> Iterator[str]:
                 yield f"{'' if number else part:<12} {printable(change['key'])}: {_change(change['a'], change['b'])}"
 
 
-def _change(one: Any, other: Any) -> str:
-    if isinstance(one, list) and isinstance(other, list) and all(isinstance(item, str) for item in (*one, *other)):
-        signs = [f"-{item}" for item in one if item not in other] + [f"+{item}" for item in other if item not in one]
+def _change(old: Any, new: Any) -> str:
+    if isinstance(old, list) and isinstance(new, list) and all(isinstance(item, str) for item in (*old, *new)):
+        signs = [f"-{item}" for item in old if item not in new] + [f"+{item}" for item in new if item not in old]
         if signs:
             return printable(" ".join(signs))
-    return printable(f"{_short(one)} -> {_short(other)}")
+    return printable(f"{_short(old)} -> {_short(new)}")
 
 
 def _short(value: Any) -> str:
@@ -67,8 +67,8 @@ def _short(value: Any) -> str:
     return text[:DIGITS] if re.fullmatch(r"[0-9a-f]{40,64}", text) else text
 
 
-def _run(found: dict[str, Any]) -> Iterator[str]:
-    parted, predictions = found["parting"], found["predictions"]
+def _run(compared: dict[str, Any]) -> Iterator[str]:
+    parted, predictions = compared["parting"], compared["predictions"]
     yield f"initial weights  {_yes(parted['initial_equal'])}"
     noise = ", including the emulated noise" if any(parted["emulated_noise"]) else ""
     yield f"draws            {_since(parted['draws_differ_from_epoch'])}{noise}"
@@ -132,24 +132,18 @@ def _flips(predictions: dict[str, Any]) -> Iterator[str]:
             yield f"  {'without labels':<24} {count:>5}  {_some(predictions['differ'])}"
 
 
-def _cell(found: dict[str, Any]) -> Iterator[str]:
+def _cell(compared: dict[str, Any]) -> Iterator[str]:
     rows = []
-    for run in found["runs"]:
-        parted, predictions = run["parting"], run["predictions"]
-        rows.append(
-            (
-                str(run["seeds"][0]),
-                "bit-equal" if run["equal"] else _since(parted["weights_differ_from_epoch"]),
-                _ends(parted["test_accuracy"]),
-                _number(predictions.get("churn")),
-                _number(parted["l2_unit"]),
-            )
-        )
+    for run in compared["runs"]:
+        parted, churn = run["parting"], run["predictions"].get("churn")
+        weights = "bit-equal" if run["equal"] else _since(parted["weights_differ_from_epoch"])
+        accuracy, distance = _ends(parted["test_accuracy"]), _number(parted["l2_unit"])
+        rows.append((str(run["seeds"][0]), weights, accuracy, _number(churn), distance))
     if rows:
         yield from aligned([("seed", "weights", "test accuracy", "churn", "l2_unit"), *rows])
         yield ""
-    yield from _only(found["seeds"], "seed")
-    yield from _summary(found["summary"])
+    yield from _only(compared["seeds"], "seed")
+    yield from _summary(compared["summary"])
 
 
 def _summary(summary: dict[str, Any]) -> Iterator[str]:
@@ -162,22 +156,22 @@ def _summary(summary: dict[str, Any]) -> Iterator[str]:
         yield from aligned([("mean of", "value", "95 %", "runs"), *rows])
 
 
-def _study(found: dict[str, Any]) -> Iterator[str]:
-    differ = [row["path"] for row in found["differ"]]
-    yield f"{found['bit_equal']} files equal, {found['but_for_times']} of them except times"
-    for row in found["differ"][:SHOWN]:
+def _study(compared: dict[str, Any]) -> Iterator[str]:
+    differ = [row["path"] for row in compared["differ"]]
+    yield f"{compared['bit_equal']} files equal, {compared['but_for_times']} of them except times"
+    for row in compared["differ"][:SHOWN]:
         yield f"differs: {printable(row['path'])}, {printable(row['first'])}"
     if len(differ) > SHOWN:
         yield f"... and {len(differ) - SHOWN} more differ"
-    yield from _only(found, "file")
-    if found["no_plain_files"]:
-        yield f"not plain files, not read: {_some(found['no_plain_files'])}"
-    if found["not_compared"]:
-        yield f"measured times, not compared: {_some(found['not_compared'])}"
-    damaged = [cell for cell in found["cells"] if "damaged" in cell]
+    yield from _only(compared, "file")
+    if compared["no_plain_files"]:
+        yield f"not plain files, not read: {_some(compared['no_plain_files'])}"
+    if compared["not_compared"]:
+        yield f"measured times, not compared: {_some(compared['not_compared'])}"
+    damaged = [cell for cell in compared["cells"] if "damaged" in cell]
     for cell in damaged:
         yield f"cannot be compared: {printable(cell['cell'])}: {printable(cell['damaged'])}"
-    rows = [_row(cell) for cell in found["cells"] if cell not in damaged]
+    rows = [_row(cell) for cell in compared["cells"] if cell not in damaged]
     if rows:
         yield ""
         yield from aligned([("cell", "runs", "first epoch", "churn", "l2_unit", "accuracy_difference"), *rows])
@@ -195,10 +189,9 @@ def _row(cell: dict[str, Any]) -> tuple[str, ...]:
     return name, equal, str(summary["first_epoch_that_differs"] or "none"), *metrics
 
 
-def _only(found: dict[str, Any], what: str) -> Iterator[str]:
+def _only(compared: dict[str, Any], what: str) -> Iterator[str]:
     for side in "ab":
-        names = found[f"only_{side}"]
-        if names:
+        if names := compared[f"only_{side}"]:
             yield f"only in {side.upper()}: {len(names)} {what}{'s' if len(names) > 1 else ''}: {_some(names)}"
 
 
@@ -216,9 +209,9 @@ def _yes(equal: bool | None) -> str:
 
 
 def _ends(values: Sequence[float | None]) -> str:
-    one, other = values
-    change = f" ({other - one:+.4g})" if None not in values and one != other else ""
-    return f"{_number(one)} -> {_number(other)}{change}"
+    value_a, value_b = values
+    change = f" ({value_b - value_a:+.4g})" if None not in values and value_a != value_b else ""
+    return f"{_number(value_a)} -> {_number(value_b)}{change}"
 
 
 def _number(value: float | None) -> str:

@@ -31,51 +31,49 @@ def show(study: str, page: str, parts: Sequence[str], out: str | Path, out_state
         write_text(path, text)
 
 
-def audited(found: Tree, own: set[str], signers: AllowedSigners | None = None) -> Audit:
+def audited(study: Tree, left_out: set[str], signers: AllowedSigners | None = None) -> Audit:
     """The audit of a study without the files that show it, by their names: while they are made, they are not there."""
-    audit = examine.examine(Results(found.root, (_without(found, own),), ()), signers=signers)
-    return audit._replace(findings=tuple(one for one in audit.findings if one.artifact not in own))
+    audit = examine.examine(Results(study.root, (_without(study, left_out),), ()), signers=signers)
+    return audit._replace(findings=tuple(finding for finding in audit.findings if finding.artifact not in left_out))
 
 
 def verdict(audit: Audit, signers: AllowedSigners | None = None) -> dict[str, Any]:
     """What the first view says of an audit."""
-    (found,) = audit.results.trees
+    (study,) = audit.results.trees
     return {
         "clean": audit.is_clean(False),
         "slim": audit.slim,
         "findings": len(audit.findings),
         "stale": len(audit.stale),
-        "says": [str(audit.coverage), *audit.notes, _signed(audit, found, signers)],
-        "ran_on": list(_machines(found)),
+        "says": [str(audit.coverage), *audit.notes, _signed(audit, study, signers)],
+        "ran_on": list(_machines(study)),
         "left_out": [],
     }
 
 
-def _signed(audit: Audit, found: Tree, signers: AllowedSigners | None) -> str:
+def _signed(audit: Audit, study: Tree, signers: AllowedSigners | None) -> str:
     """How many statements are signed; whose signatures are valid is known only with a list of people."""
-    paths = [found.root / one.path for one in found.statements]
+    paths = [study.root / stated.path for stated in study.statements]
     if signers:
         valid = ", ".join(f"{count} by {name}" for name, count in audit.signers.items())
         return f"Signatures verified: {valid or 'none'} of {len(paths)} statements"
     signed = sum(bool(envelope.unpack(read_bytes(path), path).signatures) for path in paths)
-    return (
-        f"{signed} of {len(paths)} statements are signed; the signatures were not verified here"
-        if signed
-        else "Not signed: no statement has a signature"
-    )
+    if not signed:
+        return "Not signed: no statement has a signature"
+    return f"{signed} of {len(paths)} statements are signed; the signatures were not verified here"
 
 
-def _machines(found: Tree) -> Iterator[str]:
+def _machines(study: Tree) -> Iterator[str]:
     """Each tooling with the number of its runs, what computed them and on how many machines."""
     seen: dict[str, list[Mapping[str, Any]]] = {}
-    for stated in found.statements:
+    for stated in study.statements:
         if STEPS[stated.statement.verb].where.place is Training:
             name = stated.statement.parameters["spec"]["hardware"]["name"]
             seen.setdefault(name, []).append(stated.statement.observed)
     for name, observed in seen.items():
-        devices = sorted({str(one.get("cpu") if one.get("device") == "cpu" else one.get("device")) for one in observed})
-        hosts = {str(one.get("host")) for one in observed}
-        frameworks = sorted({_framework(one) for one in observed})
+        devices = sorted({str(on.get("cpu" if on.get("device") == "cpu" else "device")) for on in observed})
+        hosts = {str(machine.get("host")) for machine in observed}
+        frameworks = sorted({_framework(machine) for machine in observed})
         machines = f"{len(hosts)} machine{'s' if len(hosts) > 1 else ''}"
         yield f"{name}: {len(observed)} runs on {', '.join(devices)}; {', '.join(frameworks)}; {machines}"
 
@@ -85,16 +83,18 @@ def _framework(observed: Mapping[str, Any]) -> str:
     return next((f"{name} {versions[name]}" for name in ("tensorflow", "jax", "torch") if name in versions), "NumPy")
 
 
-def _without(found: Tree, own: set[str]) -> Tree:
+def _without(study: Tree, names: set[str]) -> Tree:
     """The results without some files and their statements."""
-    paths = {path for name in own if (path := found.inside(name))}
+    paths = {path for name in names if (path := study.inside(name))}
     kept = tuple(
-        one for one in found.statements if not paths & {found.inside(each.name) for each in one.statement.outputs}
+        made
+        for made in study.statements
+        if not paths & {study.inside(output.name) for output in made.statement.outputs}
     )
-    gone = paths | {one.path for one in found.statements if one not in kept}
+    gone = paths | {stated.path for stated in study.statements if stated not in kept}
     return replace(
-        found,
-        files={path: size for path, size in found.files.items() if path not in gone},
+        study,
+        files={path: size for path, size in study.files.items() if path not in gone},
         statements=kept,
-        producers={path: made for path, made in found.producers.items() if path not in paths},
+        producers={path: made for path, made in study.producers.items() if path not in paths},
     )

@@ -43,33 +43,33 @@ def publish(
         raise BadInput("command line", "--out", f"{out} lies in the results", "a folder outside of them")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise BadInput("command line", "--out", f"{out} is not empty", "a new folder")
-    found = tree.load_study(root)
-    if found.study is None:
+    loaded = tree.load_study(root)
+    if loaded.study is None:
         raise BadInput(root, "", "has no study.json that can be read", "the results folder of one study")
-    own = {name for name, _ in steps.outputs_at(steps.ROOT, found.study, Whole())}
+    page_files = {name for name, _ in steps.outputs_at(steps.ROOT, loaded.study, Whole())}
     # In earlier results the page's own job showed the statements.
-    if made := found.producer(found.study.path(layout.STATEMENTS)):
-        own |= {one.name for one in made.statement.outputs}
-    audit = of_study.audited(found, own, signers)
+    if made := loaded.producer(loaded.study.path(layout.STATEMENTS)):
+        page_files |= {output.name for output in made.statement.outputs}
+    audit = of_study.audited(loaded, page_files, signers)
     (kept,) = audit.results.trees
     if not hide:
         unsafe.refuse(((path, root / path) for path in kept.files), no_credentials)
     names = anonymous.secrets(kept) if hide else set()
     plain: Callable[[Any], Any] = (lambda value: anonymous.without(value, names)) if hide else lambda value: value
-    page = Page(**STEPS[PAGE].parameters(found.study, Whole()), files={path: root / path for path in kept.files})
+    page = Page(**STEPS[PAGE].parameters(loaded.study, Whole()), files={path: root / path for path in kept.files})
     with filling(out) as folder:
-        copied, left_out = _copied(page, found, folder, names if hide else None)
+        copied, left_out = _copied(page, loaded, folder, names if hide else None)
         verdict = of_study.verdict(audit, signers) | {"left_out": left_out}
-        if found.top:
+        if loaded.top:
             # The audit in the results cannot have the digest of its own statement.
-            verdict["says"].append(f"Root of the statements: {found.top.sha256}")
+            verdict["says"].append(f"Root of the statements: {loaded.top.sha256}")
         parts = {
             "audit": verdict,
             "statements": statements.data(audit, strict=False),
             "tables": study.all_tables(page),
-            "compared": _compared(found, compare),
+            "compared": _compared(loaded, compare),
         }
-        parts |= {cells.name(cell): block for cell in found.study.cells if (block := _cell(found, cell))}
+        parts |= {cells.name(cell): block for cell in loaded.study.cells if (block := _cell(loaded, cell))}
         for name, block in parts.items():
             write_text(folder / f"page/{name}.js", part(name, plain(block)))
         write_text(folder / "index.html", document(plain(study.first(page, ""))))
@@ -79,53 +79,53 @@ def publish(
     return copied + 1 + len(parts), left_out
 
 
-def _compared(found: Tree, compare: Compare) -> list[dict[str, Any]]:
+def _compared(loaded: Tree, compare: Compare) -> list[dict[str, Any]]:
     """The verdicts on all pairs of cells that make sense, with the names that files have in the results."""
-    dumps = {cell: found.study.path(layout.LOGITS, cell) for cell in found.study.cells}
-    sets = {dataset: found.study.path(layout.DATA, dataset=dataset) for dataset in found.study.datasets}
-    logits, data = (
-        {key: str(found.root / found.inside(name)) for key, name in some.items() if found.inside(name) in found.files}
-        for some in (dumps, sets)
-    )
-    named = f"{found.root}/"
+    dumps = {cell: loaded.study.path(layout.LOGITS, cell) for cell in loaded.study.cells}
+    sets = {dataset: loaded.study.path(layout.DATA, dataset=dataset) for dataset in loaded.study.datasets}
+
+    def present(names: Mapping[Any, str]) -> dict[Any, str]:
+        paths = ((key, loaded.inside(name)) for key, name in names.items())
+        return {key: str(loaded.root / path) for key, path in paths if path in loaded.files}
+
+    named = f"{loaded.root}/"
     return [
-        one | {"text": str(one["text"]).replace(named, f"{tree.RESULTS}/{found.study.name}/")}
-        for one in compare(found.study.cells, logits, data)
+        comparison | {"text": str(comparison["text"]).replace(named, f"{tree.RESULTS}/{loaded.study.name}/")}
+        for comparison in compare(loaded.study.cells, present(dumps), present(sets))
     ]
 
 
-def _cell(found: Tree, cell: Cell) -> dict[str, Any] | None:
+def _cell(loaded: Tree, cell: Cell) -> dict[str, Any] | None:
     """A cell's part, from what is there; None without any run. Its job has the same from the files that it is given."""
-    given = STEPS["show-cell"].given(found.study, cell)
+    given = STEPS["show-cell"].given(loaded.study, cell)
 
     def path(name: str) -> Path:
-        return found.root / found.inside(name)
+        return loaded.root / loaded.inside(name)
 
     records = [runs.read(path(name)) for name in given["records"] if path(name).is_file()]
     metrics, values = path(given["metrics"]), path(given["values"])
     logits, index, data = path(given["logits"]), path(given["index"]), path(given["data"])
     if not records or not (metrics.is_file() and values.is_file()):
         return None
-    points = STEPS["show-cell"].parameters(found.study, cell)["points"]
+    points = STEPS["show-cell"].parameters(loaded.study, cell)["points"]
     block = cells.about(records, points, metrics, values)
     if not all(path.is_file() for path in (logits, index, data, *(run.folder / "weights.npz" for run in records))):
         return block | {"partings": [], "examples": [], "pictures": {}}
     return block | cells.compared(records, points, data, logits, index)
 
 
-def _copied(page: Page, found: Tree, out: Path, names: set[str] | None) -> tuple[int, list[str]]:
+def _copied(page: Page, loaded: Tree, out: Path, names: set[str] | None) -> tuple[int, list[str]]:
     """Copy what the page links to; with `names`, nothing that has one of them. The number copied, and what was not."""
     wanted: dict[str, None] = {}
     for figure in page.shown:
         wanted |= dict.fromkeys([*dict(figure["files"]).values(), *figure["data"], figure["notebook"]])
-    wanted |= dict.fromkeys(str(found.inside(name)) for name in steps.summaries(found.study))
-    copied, left_out = 0, []
+    wanted |= dict.fromkeys(str(loaded.inside(name)) for name in steps.summaries(loaded.study))
+    left_out = []
     for name in wanted:
-        source = found.root / name
+        source = loaded.root / name
         if not source.is_file() or (names is not None and anonymous.names_somebody(read_bytes(source), names)):
             left_out.append(name)
             continue
         (out / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, out / name)
-        copied += 1
-    return copied, left_out
+    return len(wanted) - len(left_out), left_out

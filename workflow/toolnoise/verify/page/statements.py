@@ -27,22 +27,22 @@ DEEPEST = 12
 EXACT = 2**53
 
 
-def write(path: str | Path, found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> None:
+def write(path: str | Path, audit: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> None:
     """Write the page of an audit."""
     # Among the results, the next audit would report the page.
-    if Path(path).resolve().is_relative_to(found.results.root.resolve()):
+    if Path(path).resolve().is_relative_to(audit.results.root.resolve()):
         raise BadInput("command line", "--html", f"{path} lies in the results", "a place outside the audited results")
     try:
-        write_text(path, document({"statements": data(found, strict, rules)}, parts=False))
+        write_text(path, document({"statements": data(audit, strict, rules)}, parts=False))
     except OSError as error:
         raise BadInput("command line", "--html", f"{path} cannot be written ({faults.called(error)})") from None
 
 
-def data(found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> dict[str, Any]:
+def data(audit: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> dict[str, Any]:
     """The page's data, each thing once."""
     packed = _Packed()
     # With several studies, each name begins with its study's folder.
-    trees = found.results.trees
+    trees = audit.results.trees
     names = [(tree, f"{tree.root.name}/" if len(trees) > 1 else "") for tree in trees]
     for tree, before in names:
         packed.add(tree, before)
@@ -52,17 +52,17 @@ def data(found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> dict[str,
         return next((before + path for before, path in inside if path is not None), artifact)
 
     findings: dict[str, list[tuple[str, str]]] = {}
-    for rule, artifact, what in found.findings:
+    for rule, artifact, what in audit.findings:
         findings.setdefault(rule, []).append((here(artifact), what))
     stale: dict[tuple[str, ...], list[str]] = {}
-    for artifact, changed in found.stale:
+    for artifact, changed in audit.stale:
         stale.setdefault(changed, []).append(here(artifact))
     verbs = {job[0] for job in packed.jobs}
     return {
         "title": f"results/{trees[0].name}" if len(trees) == 1 else f"{len(trees)} studies",
-        "clean": found.is_clean(strict),
-        "slim": found.slim,
-        "told": [str(found.coverage), *(f"Note: {note}" for note in found.notes), *_vouched(found), _audited(found)],
+        "clean": audit.is_clean(strict),
+        "slim": audit.slim,
+        "told": [str(audit.coverage), *(f"Note: {note}" for note in audit.notes), *_vouched(audit), _audited(audit)],
         "rules": {rule.name: rule.says for rule in rules},
         "findings": list(findings.items()),
         "stale": list(stale.items()),
@@ -71,18 +71,18 @@ def data(found: Audit, strict: bool, rules: Sequence[Rule] = RULES) -> dict[str,
     }
 
 
-def _vouched(found: Audit) -> list[str]:
+def _vouched(audit: Audit) -> list[str]:
     """Each study's root, and whose signatures there are."""
-    return [*(f"Chain of {line}" for line in found.roots), f"Signatures: {found.signatures}"]
+    return [*(f"Chain of {line}" for line in audit.roots), f"Signatures: {audit.signatures}"]
 
 
-def _audited(found: Audit) -> str:
+def _audited(audit: Audit) -> str:
     """The time of the audit and the program's version."""
     commit = repository.commit()
     changes = "" if not commit or not commit.changes else " with unknown changes" if commit.why else " with changes"
     at = f" at commit {commit.sha[:12] or 'unknown'}{changes}" if commit else ""
     version = repository.versions("toolnoise").get("toolnoise", "")
-    return f"Audited {found.now:%Y-%m-%d %H:%M} UTC by toolnoise {version}{at}"
+    return f"Audited {audit.now:%Y-%m-%d %H:%M} UTC by toolnoise {version}{at}"
 
 
 class _Packed:
@@ -109,7 +109,7 @@ class _Packed:
         stated = {(name, size): number for number, (name, _, size, *_) in enumerate(self._things)}
         names, digests, sizes, kinds, uris = zip(*self._things, strict=True) if self._things else ((),) * 5
         return {
-            "files": [stated.get(one, one) for one in self.files],
+            "files": [stated.get(file, file) for file in self.files],
             "things": {
                 "names": names,
                 "sha256": digests,
@@ -128,13 +128,11 @@ class _Packed:
         outputs: dict[str, list[int]] = {}
         inputs: dict[str, list[int]] = {}
         others: dict[str, list[int]] = {}
-        for one in statement.outputs:
-            outputs.setdefault(one.role, []).append(self._thing(tree, one, before))
-        for one in statement.dependencies:
-            if one.kind == INPUT:
-                inputs.setdefault(one.role, []).append(self._thing(tree, one, before))
-            else:
-                others.setdefault(one.kind, []).append(self._thing(tree, one, before))
+        for output in statement.outputs:
+            outputs.setdefault(output.role, []).append(self._thing(tree, output, before))
+        for needed in statement.dependencies:
+            group, key = (inputs, needed.role) if needed.kind == INPUT else (others, needed.kind)
+            group.setdefault(key, []).append(self._thing(tree, needed, before))
         return [
             statement.verb,
             statement.started.strftime(TIME),
@@ -149,13 +147,13 @@ class _Packed:
             None if statement.changes is None else str(statement.changes),
         ]
 
-    def _thing(self, tree: Tree, one: Artifact, before: str) -> int:
+    def _thing(self, tree: Tree, artifact: Artifact, before: str) -> int:
         """The index of a file with these bytes; all statements share it."""
-        inside = tree.inside(one.name)
-        name = one.name if inside is None else before + inside
-        kind = FILE if one.kind in ("", INPUT) else one.kind
+        inside = tree.inside(artifact.name)
+        name = artifact.name if inside is None else before + inside
+        kind = FILE if artifact.kind in ("", INPUT) else artifact.kind
         self._kinds.setdefault(kind, len(self._kinds))
-        return self._things.setdefault((name, one.sha256, one.size, kind, one.uri), len(self._things))
+        return self._things.setdefault((name, artifact.sha256, artifact.size, kind, artifact.uri), len(self._things))
 
     def _value(self, value: Any, depth: int = 0) -> int:
         """The index of a JSON value; objects and lists hold indices, so equal parts are kept once."""

@@ -33,21 +33,21 @@ class Own(NamedTuple):
 
 def package(statement: Statement, scratch: Path) -> Code:
     """The package as the statement records it: the present one if it matches, else written to `scratch`."""
-    recorded = [one for one in statement.dependencies if one.kind in (CODE, RESOURCE) and not _is_own(one)]
-    absent = [one for one in recorded if not _is(program.path_of(one.name), one)]
+    recorded = [file for file in statement.dependencies if file.kind in (CODE, RESOURCE) and not _is_own(file)]
+    absent = [file for file in recorded if not _is(program.path_of(file.name), file)]
     if not absent:
         return Code(PACKAGE.parent, "the code here")
     commit = _commit(statement)
-    at_commit = repository.files_of(commit, (one.name for one in recorded))
-    missing = [one.name for one in absent if at_commit.get(one.name) != one.sha256]
+    at_commit = repository.files_of(commit, (file.name for file in recorded))
+    missing = [file.name for file in absent if at_commit.get(file.name) != file.sha256]
     if missing:
         return Code(PACKAGE.parent, "", tuple(missing))
     repository.extract(commit, scratch)
-    for one in recorded:
+    for file in recorded:
         # Files that were changed when the job ran and have been committed since.
-        if at_commit.get(one.name) != one.sha256:
-            (scratch / one.name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(program.path_of(one.name), scratch / one.name)
+        if at_commit.get(file.name) != file.sha256:
+            (scratch / file.name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(program.path_of(file.name), scratch / file.name)
     return Code(scratch / WORKFLOW, f"the code of commit {commit[:12]}")
 
 
@@ -57,22 +57,22 @@ def own_modules(statement: Statement, folder: Path) -> Iterator[Own]:
     A module in the repository was recorded by its path there, any other by its path in the user's folder. All of them
     lie in the folder that the model's builder is imported from.
     """
-    recorded = [one for one in statement.dependencies if _is_own(one)]
+    recorded = [module for module in statement.dependencies if _is_own(module)]
     if not recorded:
         return
-    prefix = _folder_of(statement.parameters, [one.name for one in recorded])
-    for one in recorded:
-        place = one.name.removeprefix(prefix)
-        paths = (folder / place, folder / one.name, program.path_of(one.name))
-        found: Path | bytes | None = next((path for path in paths if _is(path, one)), None)
-        if found is None and (commit := _commit(statement)):
-            text = repository.show(commit, one.name)
-            found = text if text is not None and hashlib.sha256(text).hexdigest() == one.sha256 else None
-        yield Own(place, found)
+    prefix = _folder_of(statement.parameters, [module.name for module in recorded])
+    for module in recorded:
+        place = module.name.removeprefix(prefix)
+        paths = (folder / place, folder / module.name, program.path_of(module.name))
+        source: Path | bytes | None = next((path for path in paths if _is(path, module)), None)
+        if source is None and (commit := _commit(statement)):
+            text = repository.show(commit, module.name)
+            source = text if text is not None and hashlib.sha256(text).hexdigest() == module.sha256 else None
+        yield Own(place, source)
 
 
-def _is_own(one: Artifact) -> bool:
-    return one.kind == CODE and not one.name.startswith(f"{WORKFLOW}/")
+def _is_own(file: Artifact) -> bool:
+    return file.kind == CODE and not file.name.startswith(f"{WORKFLOW}/")
 
 
 def _folder_of(parameters: dict[str, Any], names: list[str]) -> str:
@@ -87,8 +87,8 @@ def _folder_of(parameters: dict[str, Any], names: list[str]) -> str:
 
 
 def _commit(statement: Statement) -> str:
-    return next((one.sha256 for one in statement.dependencies if one.kind == COMMIT), "")
+    return next((dependency.sha256 for dependency in statement.dependencies if dependency.kind == COMMIT), "")
 
 
-def _is(path: Path, one: Artifact) -> bool:
-    return path.is_file() and sha256(path) == one.sha256
+def _is(path: Path, file: Artifact) -> bool:
+    return path.is_file() and sha256(path) == file.sha256

@@ -96,8 +96,8 @@ def _rebuilt(made: Made, scratch: Path) -> Outcome:
     except (Lacking, BadInput) as error:
         return Outcome(made, LACKING, (str(error),))
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        found = f"its parameters are not those of a {statement.verb} job ({type(error).__name__}: {error})"
-        return Outcome(made, LACKING, (found,))
+        why = f"its parameters are not those of a {statement.verb} job ({type(error).__name__}: {error})"
+        return Outcome(made, LACKING, (why,))
     refused = _perform(statement, given, folder, scratch, code.folder)
     if refused:
         return Outcome(made, DIFFERS, (f"it fails now: {refused}", *_then_and_now(statement, scratch, code)))
@@ -114,7 +114,7 @@ def _code(statement: Statement, scratch: Path) -> checkout.Code:
 def why_not(statement: Statement) -> str:
     """Why a job cannot be replayed on this machine, or on any; empty if it can."""
     # In earlier results the job of the page wrote the audit's part, too.
-    shows_audit = any(one.role == "out-statements" for one in statement.outputs)
+    shows_audit = any(output.role == "out-statements" for output in statement.outputs)
     if why := UNREPEATABLE.get(ROOT if shows_audit else statement.verb):
         return why
     if statement.verb not in STEPS:
@@ -138,9 +138,9 @@ def why_not(statement: Statement) -> str:
 def _files(step: Step, statement: Statement) -> dict[str, Any]:
     """The files of a job by command-line option, from the roles of its inputs and outputs."""
     by_role: dict[str, list[str]] = {}
-    for one in (*statement.inputs, *statement.outputs):
-        _place(one.name)
-        by_role.setdefault(one.role, []).append(one.name)
+    for artifact in (*statement.inputs, *statement.outputs):
+        _place(artifact.name)
+        by_role.setdefault(artifact.role, []).append(artifact.name)
     given: dict[str, Any] = {name: ASIDE[name] for name in step.work.aside}
     for option in (*step.reads, *step.writes):
         if option == "read":
@@ -162,28 +162,29 @@ def _lay_out(made: Made, scratch: Path, again: dict[str, Path]) -> Path:
     `again` has the folders of the jobs that were rebuilt because their outputs are left out here.
     """
     statement, user = made.statement, Path(as_given(made.tree.root)).absolute().parent.parent
-    own = list(checkout.own_modules(statement, user))
+    own_modules = list(checkout.own_modules(statement, user))
     read = [Path(os.path.normpath(source["path"])) for source in _sources(statement)]
     climbing = max((path.parts.count("..") for path in read), default=0)
     folder = scratch.joinpath("work", *["work"] * climbing)
     folder.mkdir(parents=True)
-    for one in statement.inputs:
-        inside = made.tree.inside(one.name)
+    for needed in statement.inputs:
+        inside = made.tree.inside(needed.name)
         if inside in made.tree.left_out:
-            source = _made_again(made, one, scratch, again)
+            source = _made_again(made, needed, scratch, again)
         else:
-            source = user / one.name if inside is None else made.tree.root / inside
-        _verify(one, source)
-        _link(folder / _place(one.name), source)
-    for one in statement.dependencies:
-        if one.kind == SOURCE:
-            _verify_source(one, user / one.name)
-        elif one.kind == PACKAGE:
-            _verify(one, _installed(one))
+            source = user / needed.name if inside is None else made.tree.root / inside
+        _verify(needed, source)
+        _link(folder / _place(needed.name), source)
+    for needed in statement.dependencies:
+        if needed.kind == SOURCE:
+            fetched = fetching.verified({"path": str(user / needed.name)})
+            _require(needed, fetched["sha256"], "a source")
+        elif needed.kind == PACKAGE:
+            _verify(needed, _installed(needed))
     for path in read:
         if not path.is_absolute():
             _link(folder / path, user / path)
-    for module in own:
+    for module in own_modules:
         if module.source is None:
             raise Lacking(f"code that is neither here nor at its commit: {module.place}")
         place = folder / _place(module.place)
@@ -192,11 +193,11 @@ def _lay_out(made: Made, scratch: Path, again: dict[str, Path]) -> Path:
     return folder
 
 
-def _made_again(made: Made, one: Artifact, scratch: Path, again: dict[str, Path]) -> Path:
+def _made_again(made: Made, needed: Artifact, scratch: Path, again: dict[str, Path]) -> Path:
     """An input that is left out here, by the job that made it."""
-    stated = made.tree.producer(one.name)
+    stated = made.tree.producer(needed.name)
     if stated is None:
-        raise Lacking(f"no statement made the input {one.name}")
+        raise Lacking(f"no statement made the input {needed.name}")
     if stated.path not in again:
         maker, place = Made(made.tree, stated.path, stated.statement), scratch / f"input-{len(again)}"
         place.mkdir()
@@ -204,12 +205,12 @@ def _made_again(made: Made, one: Artifact, scratch: Path, again: dict[str, Path]
         again[stated.path] = place / "work"
         print(f"    first {maker.called}, which is left out here", file=sys.stderr, flush=True)
         if why := why_not(maker.statement):
-            raise Lacking(f"the input {one.name} cannot be made again: {why}")
+            raise Lacking(f"the input {needed.name} cannot be made again: {why}")
         given = _files(STEPS[maker.statement.verb], maker.statement)
         again[stated.path] = folder = _lay_out(maker, place, again)
         if refused := _perform(maker.statement, given, folder, place, _code(maker.statement, place).folder):
-            raise Lacking(f"the input {one.name} cannot be made again: {refused}")
-    return again[stated.path] / _place(one.name)
+            raise Lacking(f"the input {needed.name} cannot be made again: {refused}")
+    return again[stated.path] / _place(needed.name)
 
 
 def _sources(statement: Statement) -> list[dict[str, Any]]:
@@ -230,25 +231,22 @@ def _link(place: Path, source: Path) -> None:
         place.symlink_to(source)
 
 
-def _verify(one: Artifact, path: Path) -> None:
+def _verify(needed: Artifact, path: Path) -> None:
     with files.readable(path, "an input of the job"):
-        digest = sha256(path)
-    if digest != one.sha256:
-        raise Lacking(f"an input has changed: {one.name} is {digest[:12]} and was {one.sha256[:12]}")
+        _require(needed, sha256(path), "an input")
 
 
-def _verify_source(one: Artifact, path: Path) -> None:
-    digest = fetching.verified({"path": str(path)})["sha256"]
-    if digest != one.sha256:
-        raise Lacking(f"a source has changed: {one.name} is {digest[:12]} and was {one.sha256[:12]}")
+def _require(needed: Artifact, digest: str, what: str) -> None:
+    if digest != needed.sha256:
+        raise Lacking(f"{what} has changed: {needed.name} is {digest[:12]} and was {needed.sha256[:12]}")
 
 
-def _installed(one: Artifact) -> Path:
-    found = re.fullmatch(r"pkg:pypi/([A-Za-z0-9._-]+)@.+", one.uri)
-    if not found or not repository.versions(found[1]):
-        raise Lacking(f"no installed package has {one.name} ({one.uri})")
-    _place(one.name)
-    return repository.installed_file(found[1], one.name)
+def _installed(needed: Artifact) -> Path:
+    package = re.fullmatch(r"pkg:pypi/([A-Za-z0-9._-]+)@.+", needed.uri)
+    if not package or not repository.versions(package[1]):
+        raise Lacking(f"no installed package has {needed.name} ({needed.uri})")
+    _place(needed.name)
+    return repository.installed_file(package[1], needed.name)
 
 
 # Performing the job
@@ -300,14 +298,14 @@ def _recorded(statement: Statement) -> dict[str, str]:
 
 def _compared(made: Made, folder: Path, scratch: Path, code: checkout.Code) -> Outcome:
     differing, notes, equal, but_for_times = [], [], 0, 0
-    for one in made.statement.outputs:
-        same, remark = _output(made, one, folder / one.name)
+    for output in made.statement.outputs:
+        same, remark = _output(made, output, folder / output.name)
         if not same:
-            differing.append(f"{one.name}: {remark}")
+            differing.append(f"{output.name}: {remark}")
             continue
         equal += 1
         but_for_times += remark == "times"
-        notes += [f"{one.name}: {remark}"] if remark not in ("", "times") else []
+        notes += [f"{output.name}: {remark}"] if remark not in ("", "times") else []
     if differing:
         parted = _parted(made, folder)
         return Outcome(made, DIFFERS, (*differing, *parted, *notes, *_then_and_now(made.statement, scratch, code)))
@@ -316,15 +314,15 @@ def _compared(made: Made, folder: Path, scratch: Path, code: checkout.Code) -> O
     return Outcome(made, REPRODUCED, (f"{verdict}, by {code.called}", *notes))
 
 
-def _output(made: Made, one: Artifact, again: Path) -> tuple[bool, str]:
+def _output(made: Made, output: Artifact, again: Path) -> tuple[bool, str]:
     """Whether a rebuilt output is as stated, and a remark."""
     if not again.is_file():
         return False, "was not made"
-    inside = made.tree.inside(one.name)
+    inside = made.tree.inside(output.name)
     here = made.tree.root / inside if inside in made.tree.files else None
     digest = sha256(here) if here else None
-    if sha256(again) == one.sha256:
-        if digest == one.sha256:
+    if sha256(again) == output.sha256:
+        if digest == output.sha256:
             return True, ""
         if here is None:
             return True, "is not here; the rebuilt file is as stated"
@@ -333,7 +331,7 @@ def _output(made: Made, one: Artifact, again: Path) -> tuple[bool, str]:
     if here is None:
         return False, "the rebuilt file differs from the stated one, which is not here for a comparison"
     compared = changes.compare(here, again)
-    stated = digest == one.sha256
+    stated = digest == output.sha256
     if compared.same:
         return stated, "times" if stated else "rebuilt except times, but the file here is not as stated"
     return False, f"differs {compared.first}" + ("" if stated else "; the file here is not as stated either")
@@ -343,7 +341,7 @@ def _parted(made: Made, folder: Path) -> list[str]:
     """Where a training that differs first departed from the one here."""
     if STEPS[made.statement.verb].where.place is not Training:
         return []
-    record = next(one.name for one in made.statement.outputs if one.role == "record")
+    record = next(output.name for output in made.statement.outputs if output.role == "record")
     try:
         parted = two_runs.parting(read_run(made.tree.root / str(made.tree.inside(record))), read_run(folder / record))
     except BadInput as error:
@@ -359,15 +357,12 @@ def _then_and_now(statement: Statement, scratch: Path, code: checkout.Code) -> l
     observed = scratch / "observed.json"
     now = files.read_json(observed) if observed.exists() else None
     now = now or {**recorder.machine(), "variables": _recorded(statement)}
+    lock = next((needed.name for needed in statement.dependencies if needed.kind == LOCK), None)
     pairs = [
         ("", statement.observed, now),
         ("programs", statement.versions, recorder.programs()),
-        ("lock", _lock(statement), repository.lock(statement.parameters)),
+        ("lock", lock, repository.lock(statement.parameters)),
     ]
-    found = [change for key, then, here in pairs for change in changes.changes(then, here, key)]
-    lines = [f"then and now: {key}: {changes.shown(then)} -> {changes.shown(here)}" for key, then, here in found]
+    changed = [change for key, then, here in pairs for change in changes.changes(then, here, key)]
+    lines = [f"then and now: {key}: {changes.shown(then)} -> {changes.shown(here)}" for key, then, here in changed]
     return [*(lines or ["then and now: no recorded difference"]), f"made by {code.called}"]
-
-
-def _lock(statement: Statement) -> str | None:
-    return next((one.name for one in statement.dependencies if one.kind == LOCK), None)

@@ -37,7 +37,7 @@ class Made(NamedTuple):
         step = STEPS.get(verb)
         if step and step.where.place is Shown:
             pictures = (".png", ".pdf", ".svg")
-            return "picture" if any(one.name.endswith(pictures) for one in self.statement.outputs) else "table"
+            return "picture" if any(output.name.endswith(pictures) for output in self.statement.outputs) else "table"
         if step and step.record.drawn and "impl" in str(parameters.get("spec", {}).get("variant", {}).get("varying")):
             return "train with noise"
         return verb
@@ -46,11 +46,11 @@ class Made(NamedTuple):
 def of(paths: Iterable[str | Path]) -> list[Made]:
     """The jobs that made these files, or everything in these folders."""
     trees: dict[Path, Tree] = {}
-    found: dict[Path, Made] = {}
+    jobs: dict[Path, Made] = {}
     for path in paths:
         for made in _of(path, trees):
-            found.setdefault(made.tree.root / made.path, made)
-    return list(found.values())
+            jobs.setdefault(made.tree.root / made.path, made)
+    return list(jobs.values())
 
 
 def sample(jobs: list[Made], count: int, seed: int, leave_out: Iterable[str]) -> list[Made]:
@@ -81,26 +81,26 @@ def _of(path: str | Path, trees: dict[Path, Tree]) -> list[Made]:
         if not place.is_dir():
             raise BadInput(path, "", "lies in no study with statements", WANTED)
         studies = tree.load(place).trees
-        found = [made for study in studies for made in _made(study)]
+        jobs = [made for study in studies for made in _made(study)]
         unreadable = [error for study in studies for error in study.unreadable.values()]
     else:
         if root not in trees:
             trees[root] = tree.load_study(root)
         study = trees[root]
         inside = place.relative_to(root).as_posix()
-        found = [one for one in _made(study) if _states(one, inside)]
+        jobs = [made for made in _made(study) if _states(made, inside)]
         unreadable = [error for name, error in study.unreadable.items() if name == f"{FOLDER}/{inside}{SUFFIX}"]
-    if not found:
+    if not jobs:
         raise next(iter(unreadable), BadInput(path, "", "has no statement", WANTED))
-    return found
+    return jobs
 
 
 def _made(study: Tree) -> list[Made]:
-    return [Made(study, one.path, one.statement) for one in study.statements]
+    return [Made(study, stated.path, stated.statement) for stated in study.statements]
 
 
 def _states(made: Made, inside: str) -> bool:
     """Whether `inside` is the statement itself, one of its outputs, or a folder with one of its outputs."""
-    outputs = {made.tree.inside(one.name) for one in made.statement.outputs}
+    outputs = {made.tree.inside(output.name) for output in made.statement.outputs}
     below = "" if inside == "." else f"{inside}/"
     return made.path == inside or any(name and (name == inside or name.startswith(below)) for name in outputs)

@@ -52,21 +52,21 @@ def copied(results: Path) -> Iterator[Copy]:
 
 def _copy(study: Tree, out: Path) -> Copy:
     names = anonymous.secrets(study)
-    stated = {path: digest for one in study.statements for path, digest in _outputs(study, one).items()}
+    stated = {path: digest for made in study.statements for path, digest in _outputs(study, made).items()}
     digests: Digests = {}
     left_out = []
     for path in study.artifacts:
-        found = _written(study.root / path, out / path, names)
-        if found is None:
+        written = _written(study.root / path, out / path, names)
+        if written is None:
             left_out.append(path)
         elif path in stated:
-            digests[study.named(path), stated[path]] = found
+            digests[study.named(path), stated[path]] = written
     kept = 0
-    for one in study.statements:
-        outputs = _outputs(study, one)
+    for made in study.statements:
+        outputs = _outputs(study, made)
         # A job of which a file is missing is missing as a whole; the root has the digests of the originals.
-        if one.statement.chain is None and not outputs.keys() & left_out:
-            files.write_json(out / one.path, _anonymised(study.root / one.path, names, digests))
+        if made.statement.chain is None and not outputs.keys() & left_out:
+            files.write_json(out / made.path, _anonymised(study.root / made.path, names, digests))
             kept += 1
             continue
         for path in outputs:
@@ -75,9 +75,9 @@ def _copy(study: Tree, out: Path) -> Copy:
     return Copy(out, kept, tuple(left_out))
 
 
-def _outputs(study: Tree, one: Stated) -> dict[str, str]:
+def _outputs(study: Tree, made: Stated) -> dict[str, str]:
     """The files of a statement, by their places in the study, with their digests."""
-    outputs = ((study.inside(each.name), each.sha256) for each in one.statement.outputs)
+    outputs = ((study.inside(output.name), output.sha256) for output in made.statement.outputs)
     return {path: digest for path, digest in outputs if path is not None}
 
 
@@ -112,11 +112,11 @@ def _anonymised(path: Path, names: Collection[str], digests: Mapping[tuple[str, 
     """A statement without names, and with the digests of the copy's files."""
     statement = json.loads(envelope.unpack(path.read_bytes(), path).payload)
     definition = statement["predicate"]["buildDefinition"]
-    for one in (*statement["subject"], *definition["resolvedDependencies"]):
-        found = digests.get((one["name"], one["digest"].get("sha256", "")))
-        if found:
-            one["digest"]["sha256"], size = found
-            if "size" in one.get("annotations", {}):
-                one["annotations"]["size"] = size
+    for artifact in (*statement["subject"], *definition["resolvedDependencies"]):
+        written = digests.get((artifact["name"], artifact["digest"].get("sha256", "")))
+        if written:
+            artifact["digest"]["sha256"], size = written
+            if "size" in artifact.get("annotations", {}):
+                artifact["annotations"]["size"] = size
     statement["predicate"]["runDetails"]["metadata"][ANONYMISED] = True
     return anonymous.without(statement, names)

@@ -33,7 +33,7 @@ def export(
 ) -> Counts:
     """Write the archive of a study, given by its configuration or its results folder, and a list of those who sign."""
     listed = _listed(signers) if signers else None
-    here, study = _found(Path(what))
+    here, study = _loaded(Path(what))
     for name in hardware or ():
         if name not in study.config["hardware"]:
             allowed = f"allowed: {', '.join(study.config['hardware'])}"
@@ -41,31 +41,28 @@ def export(
     jobs = list(steps.jobs(study))
     wanted = [job for job in jobs if sharing.travels(job) and (predictions or job.verb not in sharing.DUMPS)]
     wanted = [job for job in wanted if hardware is None or sharing.hardware(job) in hardware]
-    found = {job.outputs[0][0]: (job, content) for job in wanted if (content := _as_expected(here, job)) is not None}
-    if not found:
+    finished = {job.outputs[0][0]: (job, content) for job in wanted if (content := _as_expected(here, job)) is not None}
+    if not finished:
         raise BadInput(what, "", "has nothing to export", "a study with finished runs")
     owed: dict[str, Artifact] = {}
-    for name, (_, content) in found.items():
+    for name, (_, content) in finished.items():
         owed |= {output.name: output for output in statements.parse(content, name).outputs}
-    contents = {sharing.statement_name(job): content for job, content in found.values()}
-    read = {name for job, _ in found.values() for name, _ in job.inputs}
+    contents = {sharing.statement_name(job): content for job, content in finished.values()}
+    read = {name for job, _ in finished.values() for name, _ in job.inputs}
     for job in jobs:
-        if (
-            job.verb in sharing.STATED
-            and job.outputs[0][0] in read
-            and (content := _as_expected(here, job)) is not None
-        ):
+        if job.verb in sharing.STATED and job.outputs[0][0] in read and (content := _as_expected(here, job)):
             contents[sharing.statement_name(job)] = content
     if here.top:
-        contents[here.named(here.top.path)] = _root(here.root / here.top.path)
+        # It has the digests of the others: with a signature on it, it vouches for them elsewhere, too.
+        contents[here.named(here.top.path)] = _statement(here.root / here.top.path)
     unsafe.refuse([*contents.items(), *((name, _place(here, name)) for name in owed)], no_credentials)
     with progress("exporting", sum(output.size or 0 for output in owed.values()), "B") as shown:
         archive.write(out, _members(here, contents, listed, owed, shown.update))
-    missing = sum(job.needed for job in wanted) - sum(job.needed for job, _ in found.values())
-    return Counts(Counter(job.verb for job, _ in found.values()), missing)
+    missing = sum(job.needed for job in wanted) - sum(job.needed for job, _ in finished.values())
+    return Counts(Counter(job.verb for job, _ in finished.values()), missing)
 
 
-def _found(what: Path) -> tuple[Tree, Study]:
+def _loaded(what: Path) -> tuple[Tree, Study]:
     study = studies.load(what / tree.STUDY_FILE if what.is_dir() else what)
     root = results_of(what, study)
     if not root.is_dir():
@@ -84,8 +81,7 @@ def _as_expected(here: Tree, job: Job) -> bytes | None:
     if stated is None or sharing.difference(stated.statement, job):
         return None
     path = here.root / stated.path
-    with files.readable(path, statements.WANTED), tree.open_plain(path) as file:
-        content = file.readall()
+    content = _statement(path)
     if statements.parse(content, path) != stated.statement:
         raise BadInput(path, "", "changed while it was read", "results that nothing writes to during the export")
     if any(output.size is None for output in stated.statement.outputs):
@@ -95,8 +91,7 @@ def _as_expected(here: Tree, job: Job) -> bytes | None:
     return content
 
 
-def _root(path: Path) -> bytes:
-    """The root, which has the digests of the others: with a signature on it, it vouches for them elsewhere, too."""
+def _statement(path: Path) -> bytes:
     with files.readable(path, statements.WANTED), tree.open_plain(path) as file:
         return file.readall()
 

@@ -94,10 +94,10 @@ class _Incoming:
         """Unpack the archive in the scratch folder, and refuse it if anything does not match."""
         with closing(archive.read(self.file)) as members:
             member = self._past_signers(self._read_statements(members), members)
-            for name, one in self.coming.items():
-                self._check_inputs(name, one.statement)
+            for name, coming in self.coming.items():
+                self._check_inputs(name, coming.statement)
                 if not other_code:
-                    self._check_code(name, one)
+                    self._check_code(name, coming)
             if signers:
                 self._check_signatures(signers)
             if key or age:
@@ -114,11 +114,11 @@ class _Incoming:
         `before` is called with the names of their outputs, so that an import that is killed meanwhile can be repeated.
         """
         placed, moves = [], []
-        for name, one in self.coming.items():
-            new = [output.name for output in one.statement.outputs if not os.path.lexists(self._target(output.name))]
+        for name, coming in self.coming.items():
+            new = [output.name for output in coming.statement.outputs if not os.path.lexists(self._target(output.name))]
             # A statement alone is missing if an import was killed just before it came.
             if new or not os.path.lexists(self._target(name)):
-                placed.append(one.job)
+                placed.append(coming.job)
                 # The statement last, as in the recorder: a stated result is complete.
                 moves += [(self.scratch / path, self._target(path)) for path in (*new, name)]
         # One time for all, not older than the inputs here: otherwise Snakemake, which compares times, would rerun jobs.
@@ -178,7 +178,7 @@ class _Incoming:
 
     def _check_inputs(self, name: str, statement: Statement) -> None:
         """Check that a job's inputs are in the archive or here."""
-        outputs = {output.name: output for one in self.coming.values() for output in one.statement.outputs}
+        outputs = {output.name: output for coming in self.coming.values() for output in coming.statement.outputs}
         for read in statement.inputs:
             if read.name not in outputs:
                 self._check_here(name, read)
@@ -193,21 +193,21 @@ class _Incoming:
                 raise BadInput(path, "", "no such file", f"prepare the data first: snakemake {wanted.name}")
             raise self._refusal(name, f"was made from {wanted.name}", "which must be here or in the archive")
         if self._digest(wanted.name) != wanted.sha256:
-            found = f"SHA-256 {self._digest(wanted.name)[:12]}..., but {wanted.sha256[:12]}... in {name}"
-            raise BadInput(path, "", found, "the same bytes here and there")
+            what = f"SHA-256 {self._digest(wanted.name)[:12]}..., but {wanted.sha256[:12]}... in {name}"
+            raise BadInput(path, "", what, "the same bytes here and there")
 
-    def _check_code(self, name: str, one: Coming) -> None:
-        job, parameters = STEPS[one.job.verb], one.job.parameters
-        here = code_digest.sources(*job.modules(parameters), files=job.work.files(parameters))
-        there = {read.name: read.sha256 for read in one.statement.dependencies if read.kind in (CODE, RESOURCE)}
-        for file in sorted(here.keys() | there.keys()):
-            if here.get(file) != there.get(file):
-                commits = [f"commit {read.sha256}" for read in one.statement.dependencies if read.kind == COMMIT]
+    def _check_code(self, name: str, coming: Coming) -> None:
+        job, parameters = STEPS[coming.job.verb], coming.job.parameters
+        present = code_digest.sources(*job.modules(parameters), files=job.work.files(parameters))
+        stated = {read.name: read.sha256 for read in coming.statement.dependencies if read.kind in (CODE, RESOURCE)}
+        for file in sorted(present.keys() | stated.keys()):
+            if present.get(file) != stated.get(file):
+                commits = [f"commit {read.sha256}" for read in coming.statement.dependencies if read.kind == COMMIT]
                 wanted = f"{commits[0] if commits else 'the same code'}, or --other-code"
                 raise self._refusal(name, f"was made by a {shown(file)} that differs from the one here", wanted)
 
     def _check_signatures(self, signers: AllowedSigners) -> None:
-        verdicts = signers.check_all({self.scratch / name: one.statement for name, one in self.coming.items()})
+        verdicts = signers.check_all({self.scratch / name: coming.statement for name, coming in self.coming.items()})
         for name, verdict in zip(self.coming, verdicts.values(), strict=True):
             if verdict.why:
                 raise self._refusal(name, verdict.why, "statements by allowed signers")
@@ -216,18 +216,18 @@ class _Incoming:
         """Check that the root is signed and not too old, as required, and that it has the digest of each statement."""
         if self.root is None:
             raise self._refusal("", "has no root", "an archive of a study whose page was made")
-        name, root = self.root
-        if key and (why := key.check(self.scratch / name, root).why):
-            raise self._refusal(name, why, "a root that is signed with the required key")
+        root_name, root = self.root
+        if key and (why := key.check(self.scratch / root_name, root).why):
+            raise self._refusal(root_name, why, "a root that is signed with the required key")
         if age and (older := age(root)):
-            raise self._refusal(name, *older)
-        for one in self.coming:
-            if (root.chain or {}).get(one) != self.coming[one].sha256:
-                raise self._refusal(one, "is not as the root names it", "statements under the root")
+            raise self._refusal(root_name, *older)
+        for name in self.coming:
+            if (root.chain or {}).get(name) != self.coming[name].sha256:
+                raise self._refusal(name, "is not as the root names it", "statements under the root")
 
     def _read_files(self, member: Member | None, members: Iterator[Member]) -> None:
         """Unpack the files in the statements, each with exactly its stated size."""
-        owed = {output.name: output for one in self.coming.values() for output in one.statement.outputs}
+        owed = {output.name: output for coming in self.coming.values() for output in coming.statement.outputs}
         for name, output in owed.items():
             if os.path.lexists(self._target(name)) and self._digest(name) != output.sha256:
                 raise BadInput(self._target(name), "", "is already here with different bytes", "an equal file, or none")
@@ -242,8 +242,8 @@ class _Incoming:
             while member:
                 output = owed.pop(member.name, None)
                 if output is None:
-                    found = "is not named by a statement in the archive, or occurs twice"
-                    raise self._refusal(member.name, found, archive.WANTED)
+                    what = "is not named by a statement in the archive, or occurs twice"
+                    raise self._refusal(member.name, what, archive.WANTED)
                 if member.size != output.size:
                     raise self._refusal(member.name, f"has {member.size} bytes", f"{output.size} in its statement")
                 if self._write(member.name, _counted(member.chunks, counter.update)) != output.sha256:
@@ -254,8 +254,8 @@ class _Incoming:
 
     def _records(self) -> Iterator[tuple[str, Job]]:
         """The records in the archive, with their jobs."""
-        for one in self.coming.values():
-            yield from ((name, one.job) for name, role in one.job.outputs if role == "record")
+        for coming in self.coming.values():
+            yield from ((name, coming.job) for name, role in coming.job.outputs if role == "record")
 
     def _write(self, name: str, chunks: Iterator[bytes] | list[bytes]) -> str:
         """Write a file of the scratch folder; returns its digest."""
@@ -303,13 +303,13 @@ def _refused_write_errors(into: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        found = f"cannot be written to ({faults.called(error)})"
-        raise BadInput(into, "", found, "a folder with room, on one file system") from None
+        what = f"cannot be written to ({faults.called(error)})"
+        raise BadInput(into, "", what, "a folder with room, on one file system") from None
 
 
-def _move(moves: list[tuple[Path, Path]], aside: Path) -> None:
+def _move(moves: list[tuple[Path, Path]], replaced: Path) -> None:
     """Move files to their places; after a failure, everything is as before."""
-    aside.mkdir()
+    replaced.mkdir()
     made: list[Path] = []
     moved: list[tuple[Path, Path, Path]] = []
     try:
@@ -317,7 +317,7 @@ def _move(moves: list[tuple[Path, Path]], aside: Path) -> None:
             absent = [folder for folder in target.parents if not folder.exists()]
             files.make_folder(target.parent)
             made += reversed(absent)
-            before = aside / str(number)
+            before = replaced / str(number)
             moved.append((source, target, before))
             if target.exists():
                 # An old statement whose files are gone.

@@ -56,8 +56,8 @@ def difference(statement: Statement, job: Job) -> str:
         return "verb"
     if statement.parameters != job.parameters:
         return "spec"
-    if tuple((one.name, one.role) for one in statement.outputs) != job.outputs:
+    if tuple((artifact.name, artifact.role) for artifact in statement.outputs) != job.outputs:
         return "list of outputs"
-    if tuple((one.name, one.role) for one in statement.inputs) != job.inputs:
+    if tuple((artifact.name, artifact.role) for artifact in statement.inputs) != job.inputs:
         return "list of inputs"
     return ""

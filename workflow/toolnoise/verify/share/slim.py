@@ -36,16 +36,15 @@ def copy(results: str | Path, out: str | Path, no_credentials: Collection[str] =
         raise BadInput(study.root / left_out.FILE, study.listed.refused[0], "may not be left out", wanted)
     lacking = dict(study.left_out)
     for path, makers in study.producers.items():
-        stated = next(one.sha256 for one in makers[0].statement.outputs if study.inside(one.name) == path)
+        stated = next(output.sha256 for output in makers[0].statement.outputs if study.inside(output.name) == path)
         if path in study.files and sha256(study.root / path) != stated:
-            raise BadInput(
-                study.root / path, "", "differs from its statement", "unchanged results: see toolnoise audit"
-            )
+            wanted = "unchanged results: see toolnoise audit"
+            raise BadInput(study.root / path, "", "differs from its statement", wanted)
         if path in study.files and left_out.kind(path):
             lacking[path] = stated
     known = _is_stated(study, lacking)
-    own = () if known else (left_out.FILE, left_out.STATEMENT)
-    kept = [path for path in study.files if path not in lacking and path not in own]
+    list_files = () if known else (left_out.FILE, left_out.STATEMENT)
+    kept = [path for path in study.files if path not in lacking and path not in list_files]
     unsafe.refuse(((path, study.root / path) for path in kept), no_credentials)
     with tempfile.TemporaryDirectory() if packed else files.filling(place) as folder:
         made = Path(folder)
@@ -60,8 +59,7 @@ def copy(results: str | Path, out: str | Path, no_credentials: Collection[str] =
 
 
 def _members(folder: Path, study: Tree) -> Iterator[Member]:
-    inside = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-    for path in inside:
+    for path in sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()):
         content = (folder / path).read_bytes()
         yield Member(study.named(path), len(content), iter([content]))
 

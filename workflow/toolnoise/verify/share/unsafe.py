@@ -28,22 +28,20 @@ def refuse(contents: Iterable[tuple[str, Path | bytes]], allowed: Collection[str
     """Refuse files, each with its name, if one has what looks like a credential; the texts `allowed` are none."""
     places: dict[str, list[tuple[str, str, str]]] = {}
     for name, content in contents:
-        for key, one in _found(name, content, allowed):
-            if not any(one.secret in text for text in allowed):
-                places.setdefault(one.secret, []).append((name, key, one.says))
+        for key, hit in _hits(name, content, allowed):
+            if not any(hit.secret in text for text in allowed):
+                places.setdefault(hit.secret, []).append((name, key, hit.says))
     if places:
         first, *others = places.values()
         # A key says more than a line, and study.json more than what was made from it.
         name, key, says = min(first, key=lambda place: (place[1].startswith("line "), len(place[0])))
-        found = f"looks like a credential ({shown(says)}), in {len(first)} place{'s' * (len(first) > 1)}"
-        found += f"; {len(others)} other text{'s' * (len(others) > 1)} too" if others else ""
-        wanted = (
-            f"files without credentials (page, crate and export --anonymous hide them); {ARGUMENT} TEXT if it is none"
-        )
-        raise BadInput(shown(name), shown(key), found, wanted)
+        what = f"looks like a credential ({shown(says)}), in {len(first)} place{'s' * (len(first) > 1)}"
+        what += f"; {len(others)} other text{'s' * (len(others) > 1)} too" if others else ""
+        wanted = "files without credentials (page, crate and export --anonymous hide them)"
+        raise BadInput(shown(name), shown(key), what, f"{wanted}; {ARGUMENT} TEXT if it is none")
 
 
-def _found(name: str, content: Path | bytes, allowed: Collection[str]) -> Iterator[tuple[str, Found]]:
+def _hits(name: str, content: Path | bytes, allowed: Collection[str]) -> Iterator[tuple[str, Found]]:
     """What looks like a credential in a file, each with its key or its line."""
     if name.endswith(NOT_SEARCHED):
         return
@@ -61,7 +59,7 @@ def _found(name: str, content: Path | bytes, allowed: Collection[str]) -> Iterat
     if values is not None:
         yield from credentials.found_in(values, "", code)
     else:
-        yield from ((f"line {1 + text.count(chr(10), 0, one.start)}", one) for one in hits)
+        yield from ((f"line {1 + text.count(chr(10), 0, hit.start)}", hit) for hit in hits)
 
 
 def _read(name: str, content: Path | bytes, allowed: Collection[str]) -> bytes:
@@ -73,10 +71,9 @@ def _read(name: str, content: Path | bytes, allowed: Collection[str]) -> bytes:
         if b"\0" in beginning or (size > files.LARGEST_TEXT and name in allowed):
             return beginning
         if size > files.LARGEST_TEXT:
-            found = f"has {size} bytes, too many to be searched for credentials"
-            raise BadInput(
-                shown(name), "", found, f"at most {files.LARGEST_TEXT}; {ARGUMENT} {shown(name)} if it has none"
-            )
+            what = f"has {size} bytes, too many to be searched for credentials"
+            wanted = f"at most {files.LARGEST_TEXT}; {ARGUMENT} {shown(name)} if it has none"
+            raise BadInput(shown(name), "", what, wanted)
         return beginning + file.readall()
 
 

@@ -7,17 +7,7 @@ from toolnoise.base.files import sha256
 from toolnoise.datasets import sources
 from toolnoise.datasets.sources import NOT_CHECKED
 from toolnoise.record import repository
-from toolnoise.record.statements import (
-    CODE,
-    COMMIT,
-    INPUT,
-    LOCK,
-    PACKAGE,
-    RESOURCE,
-    SOURCE,
-    Artifact,
-    Statement,
-)
+from toolnoise.record.statements import CODE, COMMIT, INPUT, LOCK, PACKAGE, RESOURCE, SOURCE, Artifact, Statement
 from toolnoise.steps import STEPS
 from toolnoise.study import layout
 from toolnoise.study.cells import Dataset, Training
@@ -33,12 +23,12 @@ REPOSITORY = (CODE, RESOURCE, LOCK, COMMIT)
 @each
 def inputs_are_what_was_made(evidence: Evidence, statement: Statement) -> Found:
     """Every input has the digest and the size in the statement of the job that made it."""
-    for one in statement.inputs:
-        made = evidence.output(one.name)
+    for needed in statement.inputs:
+        made = evidence.output(needed.name)
         if made is None:
-            yield statement.outputs[0].name, f"no statement made its input {one.name}"
-        elif (made.sha256, made.size) != (one.sha256, one.size):
-            yield one.name, f"differs from the file that {statement.outputs[0].name} was made from ({one.sha256})"
+            yield statement.outputs[0].name, f"no statement made its input {needed.name}"
+        elif (made.sha256, made.size) != (needed.sha256, needed.size):
+            yield needed.name, f"differs from the file that {statement.outputs[0].name} was made from ({needed.sha256})"
 
 
 @each
@@ -46,26 +36,26 @@ def inputs_are_the_jobs(evidence: Evidence, statement: Statement) -> Found:
     """Every job had the inputs that the study defines for it, with their roles and in their order."""
     # Other code may define others, so this asks nothing of a stale result.
     job = evidence.job(statement)
-    found = tuple((one.name, one.role) for one in statement.inputs)
+    stated = tuple((artifact.name, artifact.role) for artifact in statement.inputs)
     # Where the outcome cannot be made again, as of a report, the order does not matter.
     same = sorted if job and STEPS[job.verb].unrepeatable else tuple
-    if job and same(found) != same(job.inputs) and not changed_since(evidence, statement):
-        other = sorted(set(found) ^ set(job.inputs))
+    if job and same(stated) != same(job.inputs) and not changed_since(evidence, statement):
+        other = sorted(set(stated) ^ set(job.inputs))
         which = f"differs in {other[0][0]} ({other[0][1]})" if other else "has them in another order"
-        yield statement.outputs[0].name, f"was made from {len(found)} files, the study's job {which}"
+        yield statement.outputs[0].name, f"was made from {len(stated)} files, the study's job {which}"
 
 
 @each
 def chains_end_in_sources(evidence: Evidence, statement: Statement) -> Found:
     """Every chain ends in declared data, in a package's file or in the repository; none breaks off."""
     name, verb = statement.outputs[0].name, statement.verb
-    for one in statement.dependencies:
-        if one.kind not in (INPUT, *ENDS, *REPOSITORY):
-            yield name, f"was made from {one.name}, of unknown kind {one.kind!r}"
-        elif one.kind in ENDS and not _may_end(verb, one.kind):
-            yield name, f"a {verb} job cannot be made from a {one.kind}, such as {one.name}"
-        elif one.kind != INPUT and evidence.tree.inside(one.name) is not None:
-            yield name, f"calls {one.name}, a result, a {one.kind}"
+    for artifact in statement.dependencies:
+        if artifact.kind not in (INPUT, *ENDS, *REPOSITORY):
+            yield name, f"was made from {artifact.name}, of unknown kind {artifact.kind!r}"
+        elif artifact.kind in ENDS and not _may_end(verb, artifact.kind):
+            yield name, f"a {verb} job cannot be made from a {artifact.kind}, such as {artifact.name}"
+        elif artifact.kind != INPUT and evidence.tree.inside(artifact.name) is not None:
+            yield name, f"calls {artifact.name}, a result, a {artifact.kind}"
     needed = verb in STEPS and any(not read.optional for read in STEPS[verb].reads.values())
     if needed and not statement.inputs:
         yield name, f"a {verb} job without inputs"
@@ -91,35 +81,36 @@ def data_is_the_declared(evidence: Evidence, statement: Statement) -> Found:
     if len(declared) != len(stated):
         yield name, f"comes from {len(stated)} files; the study declares {len(declared)}"
         return
-    for source, one in zip(declared, stated, strict=True):
-        if source["path"] != one.name and not source["path"].endswith(f"/{one.name}"):
-            yield name, f"comes from {one.name}; the study declares {source['path']}"
+    for source, file in zip(declared, stated, strict=True):
+        if source["path"] != file.name and not source["path"].endswith(f"/{file.name}"):
+            yield name, f"comes from {file.name}; the study declares {source['path']}"
         published = source.get("checksum", "").removeprefix("sha256:").lower()
-        if source.get("checksum", "").startswith("sha256:") and published != one.sha256:
-            yield name, f"comes from a {one.name} that differs from the published one"
+        if source.get("checksum", "").startswith("sha256:") and published != file.sha256:
+            yield name, f"comes from a {file.name} that differs from the published one"
     yield from _as_fetched(evidence, statement, stated)
     embedded, packages = sources.bundled(entry), _of(statement, PACKAGE)
-    if STEPS[job.verb].outside.packages and [one.name for one in packages] != ([embedded[1]] if embedded else []):
-        yield name, f"comes from {', '.join(one.name for one in packages) or 'no package'}"
-    for one in packages:
-        if embedded and one.uri == _uri(embedded[0]) and one.sha256 != _installed(*embedded):
-            yield name, f"comes from a {one.name} that differs from the one in {one.uri}"
+    uri = f"pkg:pypi/{embedded[0]}@{repository.versions(embedded[0]).get(embedded[0])}" if embedded else ""
+    if STEPS[job.verb].outside.packages and [file.name for file in packages] != ([embedded[1]] if embedded else []):
+        yield name, f"comes from {', '.join(file.name for file in packages) or 'no package'}"
+    for file in packages:
+        if embedded and file.uri == uri and file.sha256 != sha256(repository.installed_file(*embedded)):
+            yield name, f"comes from a {file.name} that differs from the one in {file.uri}"
 
 
 def _as_adopted(evidence: Evidence, statement: Statement) -> Found:
     """The files that a run was adopted from, as far as they are beside the results."""
-    for one in _of(statement, SOURCE):
-        where = beside.path(evidence.tree.root, one.name)
-        if where and beside.same(where, one.sha256, one.size) is False:
-            yield statement.outputs[0].name, f"was adopted from another {one.name} than the one here, which differs"
+    for source in _of(statement, SOURCE):
+        where = beside.path(evidence.tree.root, source.name)
+        if where and beside.same(where, source.sha256, source.size) is False:
+            yield statement.outputs[0].name, f"was adopted from another {source.name} than the one here, which differs"
 
 
 def chains_have_no_circle(evidence: Evidence) -> Found:
     """No artifact is made from itself, directly or through others."""
     waits_for, needed_by, free = {}, {}, []
     for number, stated in enumerate(evidence.tree.statements):
-        makers = [evidence.tree.producer(one.name) for one in stated.statement.inputs]
-        numbers = {id(one.statement) for one in makers if one}
+        makers = [evidence.tree.producer(needed.name) for needed in stated.statement.inputs]
+        numbers = {id(maker.statement) for maker in makers if maker}
         waits_for[id(stated.statement)] = len(numbers)
         for other in numbers:
             needed_by.setdefault(other, []).append(number)
@@ -146,24 +137,16 @@ def _as_fetched(evidence: Evidence, statement: Statement, stated: list[Artifact]
     dataset = statement.parameters["dataset"]
     record = layout.SOURCES.format(study=evidence.tree.study.name, dataset=dataset)
     pairs = zip(sources.sources(statement.parameters["entry"]), stated, strict=True)
-    fetched = [_fetched(source, one) for source, one in pairs]
+    fetched = [_fetched(source, file) for source, file in pairs]
     if evidence.record(record) != {"dataset": dataset, "sources": fetched}:
         yield statement.outputs[0].name, f"comes from other files than {record} lists"
 
 
-def _fetched(source: sources.Source, one: Artifact) -> dict[str, Any]:
+def _fetched(source: sources.Source, file: Artifact) -> dict[str, Any]:
     """A file's entry in the record of fetching."""
     known = {key: source[key] for key in ("url", "page", "checksum") if source.get(key) not in (None, NOT_CHECKED)}
-    return {"path": str(Path(source["path"])), "bytes": one.size, "sha256": one.sha256, **known}
+    return {"path": str(Path(source["path"])), "bytes": file.size, "sha256": file.sha256, **known}
 
 
 def _of(statement: Statement, kind: str) -> list[Artifact]:
-    return [one for one in statement.dependencies if one.kind == kind]
-
-
-def _uri(package: str) -> str:
-    return f"pkg:pypi/{package}@{repository.versions(package).get(package)}"
-
-
-def _installed(package: str, file: str) -> str:
-    return sha256(repository.installed_file(package, file))
+    return [artifact for artifact in statement.dependencies if artifact.kind == kind]

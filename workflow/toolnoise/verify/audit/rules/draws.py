@@ -5,10 +5,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
-
 from toolnoise.base import arrays
 from toolnoise.base.noise_sources import replicate
+from toolnoise.measures.two_runs import bit_equal
 from toolnoise.study import layout
 from toolnoise.study.cells import Cell
 from toolnoise.study.study import Study
@@ -55,21 +54,22 @@ def draws_are_shared(evidence: Evidence) -> Found:
 def control_is_bit_equal(evidence: Evidence) -> Found:
     """Control runs are bit-equal: weights, histories and logits, in agreement with the gate's verdict."""
     study = evidence.tree.study
-    runs = {(*run.task, run.spec["hardware"]["name"], run.spec["seed"]): run for run in evidence.runs[0] if _fixed(run)}
+    controls = [run for run in evidence.runs[0] if run.spec["variant"]["name"] == "control"]
+    runs = {(*run.task, run.spec["hardware"]["name"], run.spec["seed"]): run for run in controls}
     for cell in study.controls if study else ():
-        found = [runs[*cell[:3], seed] for seed in study.seeds[cell] if (*cell[:3], seed) in runs]
-        yield from guarded(study.path(layout.GATE, cell), lambda cell=cell, found=found: _equal(evidence, cell, found))
+        alike = [runs[*cell[:3], seed] for seed in study.seeds[cell] if (*cell[:3], seed) in runs]
+        yield from guarded(study.path(layout.GATE, cell), lambda cell=cell, alike=alike: _equal(evidence, cell, alike))
 
 
 def _equal(evidence: Evidence, cell: Cell, runs: list[RunFacts]) -> Found:
     study, hashed, left_out = evidence.tree.study, evidence.hashed, evidence.tree.left_out
     for run in runs[1:]:
         pairs = enumerate(itertools.zip_longest(runs[0].epochs, run.epochs), 1)
-        parted = next((epoch for epoch, (one, other) in pairs if one != other), None)
+        parted = next((epoch for epoch, (row, other_row) in pairs if row != other_row), None)
         if parted:
             yield run.name, f"differs from {runs[0].name} from epoch {parted} on"
-        one, other = (f"{of.path}/weights.npz" for of in (run, runs[0]))
-        if hashed.get(one) != hashed.get(other) or left_out.get(one) != left_out.get(other):
+        weights, first_weights = (f"{of.path}/weights.npz" for of in (run, runs[0]))
+        if hashed.get(weights) != hashed.get(first_weights) or left_out.get(weights) != left_out.get(first_weights):
             yield run.name, f"has different weights than {runs[0].name}"
     logits = study.path(layout.LOGITS, cell)
     if evidence.tree.inside(logits) in evidence.tree.files:
@@ -77,7 +77,7 @@ def _equal(evidence: Evidence, cell: Cell, runs: list[RunFacts]) -> Found:
         if len(stack) != len(study.seeds[cell]):
             yield logits, f"has {len(stack)} runs; the study has {len(study.seeds[cell])}"
         for seed, layer in zip(study.seeds[cell][1:], stack[1:], strict=False):
-            if not _same_bytes(stack[0], layer):
+            if not bit_equal(stack[0], layer):
                 yield logits, f"has different logits for seeds {seed} and {study.seeds[cell][0]}"
     yield from _gate(evidence, study, cell, runs)
 
@@ -94,10 +94,6 @@ def _gate(evidence: Evidence, study: Study, cell: Cell, runs: list[RunFacts]) ->
     }
     if evidence.record(name) != wanted:
         yield name, "the gate's verdict does not follow from its runs"
-
-
-def _same_bytes(one: np.ndarray, other: np.ndarray) -> bool:
-    return np.array_equal(np.ascontiguousarray(one).view(np.uint8), np.ascontiguousarray(other).view(np.uint8))
 
 
 def _groups(evidence: Evidence, key: Any) -> Iterator[tuple[Any, list[RunFacts]]]:
@@ -128,7 +124,3 @@ def _drawn(run: RunFacts) -> tuple[Any, ...]:
     replicates = (replicate(source, run.spec) for source in ("shuffle", "augment", "dropout"))
     shape = (recipe["batch_size"], recipe["crop"], recipe["flip"])
     return (run.task[1], run.spec["study_seed"], *shape, *replicates, emulated)
-
-
-def _fixed(run: RunFacts) -> bool:
-    return run.spec["variant"]["name"] == "control"

@@ -20,40 +20,40 @@ def every_file_is_stated(evidence: Evidence) -> Found:
     for path in tree.artifacts:
         makers = tree.producers.get(path, ())
         if len(makers) != 1:
-            several = ", ".join(one.path for one in makers[:3])
-            found = f"is an output of {len(makers)} statements: {several}" if makers else "has no statement"
-            yield tree.named(path), found
+            several = ", ".join(maker.path for maker in makers[:3])
+            what = f"is an output of {len(makers)} statements: {several}" if makers else "has no statement"
+            yield tree.named(path), what
 
 
 @each
 def every_output_is_there(evidence: Evidence, statement: Statement) -> Found:
     """Every file in a statement exists, or is left out of a slim copy with the digest in its statement."""
-    for one in statement.outputs:
-        path = evidence.tree.inside(one.name)
+    for output in statement.outputs:
+        path = evidence.tree.inside(output.name)
         if path is None:
-            yield one.name, f"lies outside the study {evidence.tree.name!r}, whose statement names it"
+            yield output.name, f"lies outside the study {evidence.tree.name!r}, whose statement names it"
         elif evidence.tree.lacks(path):
-            yield one.name, "is stated but missing"
-        elif evidence.tree.left_out.get(path, one.sha256) != one.sha256:
-            yield one.name, f"is left out with the SHA-256 {evidence.tree.left_out[path]}; stated: {one.sha256}"
+            yield output.name, "is stated but missing"
+        elif evidence.tree.left_out.get(path, output.sha256) != output.sha256:
+            yield output.name, f"is left out with the SHA-256 {evidence.tree.left_out[path]}; stated: {output.sha256}"
 
 
 @each
 def digests_match(evidence: Evidence, statement: Statement) -> Found:
     """Every file has the size and the SHA-256 in its statement."""
-    for one in statement.outputs:
-        path = evidence.tree.inside(one.name)
+    for output in statement.outputs:
+        path = evidence.tree.inside(output.name)
         if path not in evidence.tree.files:
             continue
-        size, found = evidence.tree.files[path], evidence.hashed.get(path)
-        if size != one.size:
-            yield one.name, f"has {size} bytes; stated: {one.size}"
-        elif found is None or found.why:
-            yield one.name, f"cannot be read ({found.why if found else 'it is not hashed'})"
-        elif found.sha256 != one.sha256:
-            yield one.name, f"its SHA-256 is {found.sha256}; stated: {one.sha256}"
-        elif found.size != size:
-            yield one.name, "changed while the audit ran"
+        size, hashed = evidence.tree.files[path], evidence.hashed.get(path)
+        if size != output.size:
+            yield output.name, f"has {size} bytes; stated: {output.size}"
+        elif hashed is None or hashed.why:
+            yield output.name, f"cannot be read ({hashed.why if hashed else 'it is not hashed'})"
+        elif hashed.sha256 != output.sha256:
+            yield output.name, f"its SHA-256 is {hashed.sha256}; stated: {output.sha256}"
+        elif hashed.size != size:
+            yield output.name, "changed while the audit ran"
 
 
 def only_plain_files(evidence: Evidence) -> Found:
@@ -63,10 +63,8 @@ def only_plain_files(evidence: Evidence) -> Found:
         yield tree.named(path), f"is {what}" if not what.startswith(("gone", "cannot")) else what
     for path in tree.files:
         if any(part.startswith(".") for part in path.split("/")):
-            yield (
-                tree.named(path),
-                "is hidden: left by an interrupted job (`toolnoise audit --clean` removes that), or put there",
-            )
+            left = "left by an interrupted job (`toolnoise audit --clean` removes that), or put there"
+            yield tree.named(path), f"is hidden: {left}"
 
 
 def nothing_else_is_there(evidence: Evidence) -> Found:
@@ -83,9 +81,9 @@ def nothing_else_is_there(evidence: Evidence) -> Found:
     for path in tree.files:
         if path.startswith(f"{CHECKPOINTS}/") and tree.named(path) not in unfinished:
             yield tree.named(path), "is not a checkpoint of one of the study's runs"
-    for one in tree.statements:
-        if evidence.job(one.statement) is None:
-            yield at(one), f"states a {one.statement.verb} job that is not part of the study"
+    for stated in tree.statements:
+        if evidence.job(stated.statement) is None:
+            yield at(stated), f"states a {stated.statement.verb} job that is not part of the study"
 
 
 def no_checkpoint_is_left(evidence: Evidence) -> Found:
@@ -116,13 +114,13 @@ def _shown(evidence: Evidence) -> set[str] | None:
     page = evidence.tree.producer(evidence.tree.study.path(layout.PAGE))
     if page is None or not changed_since(evidence, page.statement):
         return None
-    return {one.name for one in page.statement.inputs}
+    return {figure.name for figure in page.statement.inputs}
 
 
 def statements_lie_in_place(evidence: Evidence) -> Found:
     """Every statement lies at the path that follows from its first output."""
-    for one in evidence.tree.statements:
-        yield from guarded(at(one), lambda one=one: _place(evidence, one))
+    for stated in evidence.tree.statements:
+        yield from guarded(at(stated), lambda stated=stated: _place(evidence, stated))
 
 
 def _place(evidence: Evidence, stated: Stated) -> Found:

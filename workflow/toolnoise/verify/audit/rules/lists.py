@@ -16,7 +16,7 @@ def only_what_slim_leaves_out_is(evidence: Evidence) -> Found:
         # Lists were without one once: the verdict says so.
         return
     statement = tree.list_stated.statement
-    stated = [(one.name, one.sha256, one.size) for one in statement.outputs]
+    stated = [(output.name, output.sha256, output.size) for output in statement.outputs]
     if tree.listed is None:
         yield name, "is stated but missing"
     elif statement.verb != left_out.VERB or stated != [(name, tree.listed.sha256, tree.listed.size)]:

@@ -28,11 +28,11 @@ def _differs(tooling: dict[str, Any], varying: list[str], observed: dict[str, An
         "precision": tooling["precision"],
         "tf32": tooling["tf32"],
     }
-    found = [f"{key} was {observed[key]!r}" for key, value in wanted.items() if observed[key] != value]
-    found += _wrong_device(tooling, observed)
+    wrong = [f"{key} was {observed[key]!r}" for key, value in wanted.items() if observed[key] != value]
+    wrong += _wrong_device(tooling, observed)
     if tooling["accelerator"] == "cpu" and environment.FLAGS[tooling["isa"]] not in observed["cpu_flags"]:
-        found.append(f"the CPU has no {tooling['isa']}")
-    return found + _wrong_settings(engines.load(tooling["engine"]).variables(tooling, "impl" not in varying), observed)
+        wrong.append(f"the CPU has no {tooling['isa']}")
+    return wrong + _wrong_settings(engines.load(tooling["engine"]).variables(tooling, "impl" not in varying), observed)
 
 
 def _wrong_device(tooling: dict[str, Any], observed: dict[str, Any]) -> list[str]:
@@ -44,6 +44,6 @@ def _wrong_device(tooling: dict[str, Any], observed: dict[str, Any]) -> list[str
 
 def _wrong_settings(wanted: dict[str, str], observed: dict[str, Any]) -> list[str]:
     variables = observed["variables"]
-    found = [f"{name} was {variables.get(name)!r}" for name, value in wanted.items() if variables.get(name) != value]
+    wrong = [f"{name} was {variables.get(name)!r}" for name, value in wanted.items() if variables.get(name) != value]
     others = variables.keys() - wanted.keys() - set(environment.VISIBLE)
-    return found + [f"{name} was set" for name in sorted(others)]
+    return wrong + [f"{name} was set" for name in sorted(others)]

@@ -28,7 +28,7 @@ def _differences(evidence: Evidence, refusal: Callable[[Bundle], str]) -> Found:
     bundle = model_signature.read(evidence.path(tree.named(MODEL_SIGNATURE)))
     if why := refusal(bundle):
         yield tree.named(MODEL_SIGNATURE), why
-    known = {path: one.sha256 for path, one in evidence.hashed.items()}
+    known = {path: hashed.sha256 for path, hashed in evidence.hashed.items()}
     for path, what in bundle.differences(tree.left_out | model_signature.digests(tree, known)):
         if path not in SLIM or not tree.left_out:
             yield tree.named(path), what

@@ -3,7 +3,6 @@
 `audit --recompute` performs the other jobs again, apart from training.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -31,13 +30,13 @@ def collected_are_their_parts(evidence: Evidence) -> Found:
 
 def accuracies_are_the_logits(evidence: Evidence) -> Found:
     """The last accuracy in the history of every run is that of its logits."""
-    there = evidence.tree.files
+    present = evidence.tree.files
     for name, job in evidence.jobs.items():
         # What a training program left has no accuracies of its own.
         predicts = job.verb in writing(layout.LOGITS) and STEPS[job.verb].needs.tooling
-        needs = [one for one, _ in (*job.inputs, *job.outputs)] if predicts else []
+        needs = [file for file, _ in (*job.inputs, *job.outputs)] if predicts else []
         # What is left out of a slim copy is named in the verdict, what is missing under other rules.
-        if needs and all(evidence.tree.inside(one) in there for one in needs):
+        if needs and all(evidence.tree.inside(file) in present for file in needs):
             yield from guarded(name, lambda name=name, job=job: _accuracies(evidence, name, job))
 
 
@@ -60,7 +59,7 @@ def _accuracies(evidence: Evidence, logits: str, job: Job) -> Found:
     for name, role in job.inputs:
         named.setdefault(role, []).append(name)
     (data,) = named["data"]
-    stack, labels = arrays.read_npy(evidence.path(logits)), _labels(evidence.path(data))
+    stack, labels = arrays.read_npy(evidence.path(logits)), prepared.targets(evidence.path(data))["test_labels"]
     records = named["records"]
     if stack.ndim != 3 or stack.shape[:2] != (len(records), len(labels)):
         raise BadInput(logits, "shape", f"found {stack.shape}", f"{len(records)} runs x {len(labels)} examples")
@@ -74,11 +73,7 @@ def _accuracy(evidence: Evidence, record: str, layer: np.ndarray, labels: np.nda
     evidence.small(history)
     if run.diverged:
         return
-    told, found = float(run.history()[-1]["test_accuracy"]), float((layer.argmax(axis=1) == labels).mean())
+    told, computed = float(run.history()[-1]["test_accuracy"]), float((layer.argmax(axis=1) == labels).mean())
     allowed = max(1, int(BORDERLINE * len(labels))) / len(labels)
-    if not abs(told - found) <= allowed * (1 + 1e-9):
-        yield history, f"ends with a test accuracy of {told:.6g}; that of its logits is {found:.6g}"
-
-
-def _labels(data: Path) -> Sequence[int]:
-    return prepared.targets(data)["test_labels"]
+    if not abs(told - computed) <= allowed * (1 + 1e-9):
+        yield history, f"ends with a test accuracy of {told:.6g}; that of its logits is {computed:.6g}"

@@ -41,12 +41,12 @@ class Stale(NamedTuple):
 def code_is_known(evidence: Evidence, statement: Statement) -> Found:
     """Every module, resource and lock file behind a result is the present one or is in the stated commit."""
     name, standings = statement.outputs[0].name, _standings(evidence, statement)
-    for one, standing in standings:
+    for file, standing in standings:
         if standing == UNKNOWN:
-            yield name, f"was made by a {one.name} that is neither here nor in its commit"
+            yield name, f"was made by a {file.name} that is neither here nor in its commit"
         elif standing == DENIED:
-            yield name, f"was made by a {one.name} that differs from its commit, but states no difference"
-    if not any(one.kind == CODE for one, _ in standings):
+            yield name, f"was made by a {file.name} that differs from its commit, but states no difference"
+    if not any(file.kind == CODE for file, _ in standings):
         yield name, "was made by no code"
 
 
@@ -56,11 +56,11 @@ def code_is_whole(evidence: Evidence, statement: Statement) -> Found:
     job, standings = evidence.job(statement), _standings(evidence, statement)
     if not job or job.verb not in STEPS or job.parameters != statement.parameters:
         return
-    yield from _builder(statement, [one.name for one, _ in standings if one.kind == CODE])
+    yield from _builder(statement, [file.name for file, _ in standings if file.kind == CODE])
     # The imports of other code than the present one are unknown here.
     if all(standing == CURRENT for _, standing in standings):
         verb = STEPS[job.verb]
-        stated = tuple(one.name for one, _ in standings if one.kind == CODE)
+        stated = tuple(file.name for file, _ in standings if file.kind == CODE)
         modules = (*verb.modules(job.parameters), *_imported(stated, evidence.tree.root))
         wanted = _in_repository(tuple(filter(_is_packages, modules)), verb.work.files(job.parameters))
         missing = wanted - set(_names_here(statement, evidence.tree.root))
@@ -71,17 +71,17 @@ def code_is_whole(evidence: Evidence, statement: Statement) -> Found:
 def _names_here(statement: Statement, root: Path) -> Iterator[str]:
     """The present names of the files that made a result, each also under its name of then."""
     commit = _commit(statement)
-    for one in statement.dependencies:
-        yield one.name
-        if one.kind == CODE and commit and _here(one.name, root) != one.sha256:
-            yield from moves.present(commit, one.name) or ()
+    for file in statement.dependencies:
+        yield file.name
+        if file.kind == CODE and commit and _here(file.name, root) != file.sha256:
+            yield from moves.present(commit, file.name) or ()
 
 
 @functools.cache
 def _imported(stated: tuple[str, ...], root: Path) -> tuple[str, ...]:
     """What stated modules from beside the results import. They have the stated bytes, so they could be opened."""
-    own = (beside.path(root, name) for name in stated if not name.startswith(f"{program.NAME}/"))
-    return tuple(sorted({name for path in own if path and path.is_file() for name in code_digest.read(path)[1]}))
+    paths = (beside.path(root, name) for name in stated if not name.startswith(f"{program.NAME}/"))
+    return tuple(sorted({name for path in paths if path and path.is_file() for name in code_digest.read(path)[1]}))
 
 
 def _is_packages(module: str) -> bool:
@@ -123,13 +123,13 @@ def commit_is_known(_evidence: Evidence, statement: Statement) -> Found:
 @each
 def lock_is_kept(_evidence: Evidence, statement: Statement) -> Found:
     """Every job ran in the environment of its tooling, which a lock file describes, with its pinned versions."""
-    name, locks = statement.outputs[0].name, [one for one in statement.dependencies if one.kind == LOCK]
+    name, locks = statement.outputs[0].name, [lock for lock in statement.dependencies if lock.kind == LOCK]
     if len(locks) != 1 or locks[0].name not in repository.LOCKS:
         yield name, f"was made in an environment that matches none of {', '.join(repository.LOCKS)}"
         return
     declared = environments.of(statement.parameters)
-    own = locks[0].name in map(environments.lock_of, environments.known())
-    if locks[0].name != environments.lock_of(declared) if declared else own:
+    is_known = locks[0].name in map(environments.lock_of, environments.known())
+    if locks[0].name != environments.lock_of(declared) if declared else is_known:
         yield name, f"was made in the environment of {locks[0].name}; declared: {declared or 'the workflow'}"
     pins = _pins(locks[0].name, locks[0].sha256, _commit(statement))
     for package, version in statement.observed.get("versions", {}).items():
@@ -144,19 +144,20 @@ def stale(evidence: Evidence) -> Iterator[Stale]:
     for stated in evidence.tree.statements:
         made_by = stated.statement
         changed = changed_since(evidence, made_by)
-        changed += [one.uri for one in made_by.dependencies if one.kind == PACKAGE and not _is_installed(one.uri)]
+        packages = (needed.uri for needed in made_by.dependencies if needed.kind == PACKAGE)
+        changed += [uri for uri in packages if not _is_installed(uri)]
         if changed:
             yield Stale(made_by.outputs[0].name, tuple(changed))
 
 
 def changed_since(evidence: Evidence, statement: Statement) -> list[str]:
     """The files of the repository that made the result, as its commit has them, and that are different now."""
-    return [one.name for one, standing in _standings(evidence, statement) if standing == CHANGED]
+    return [file.name for file, standing in _standings(evidence, statement) if standing == CHANGED]
 
 
 def _standings(evidence: Evidence, statement: Statement) -> list[tuple[Artifact, str]]:
     """The files of the repository that made the result, each with its standing."""
-    made_by = tuple(one for one in statement.dependencies if one.kind in (CODE, RESOURCE, LOCK))
+    made_by = tuple(file for file in statement.dependencies if file.kind in (CODE, RESOURCE, LOCK))
     clean = statement.changes is None
     return list(zip(made_by, _judged(made_by, _commit(statement), clean, evidence.tree.root), strict=True))
 
@@ -164,29 +165,29 @@ def _standings(evidence: Evidence, statement: Statement) -> list[tuple[Artifact,
 @functools.cache
 def _in_repository(modules: tuple[str, ...], files: tuple[str, ...]) -> frozenset[str]:
     """These files, and the modules of this package that a job uses: no import is looked for where the audit runs."""
-    found, waiting = {}, list(modules)
+    names, waiting = {}, list(modules)
     while waiting:
         path = code_digest.source_of(waiting.pop())
-        if path and path.is_relative_to(program.PACKAGE) and path not in found:
-            found[path] = code_digest.name_of(path)
+        if path and path.is_relative_to(program.PACKAGE) and path not in names:
+            names[path] = code_digest.name_of(path)
             waiting += filter(_is_packages, code_digest.read(path)[1])
-    return frozenset((*files, *(name for path, name in found.items() if not code_digest.is_docstring(path))))
+    return frozenset((*files, *(name for path, name in names.items() if not code_digest.is_docstring(path))))
 
 
 # Runs of one model share their code, so it is judged once.
 @functools.cache
 def _judged(made_by: tuple[Artifact, ...], commit: str | None, clean: bool, root: Path) -> tuple[str, ...]:
-    then = repository.files_of(commit, [one.name for one in made_by]) if commit else {}
-    found = []
-    for one in made_by:
-        if one.sha256 != _here(one.name, root):
-            if then.get(one.name) != one.sha256:
-                found.append(UNKNOWN)
-            else:
-                found.append(CHANGED if moves.present(commit, one.name) is None else CURRENT)
-        else:
-            found.append(DENIED if clean and then.get(one.name, one.sha256) != one.sha256 else CURRENT)
-    return tuple(found)
+    then = repository.files_of(commit, [file.name for file in made_by]) if commit else {}
+
+    def standing(file: Artifact) -> str:
+        in_commit = then.get(file.name)
+        if file.sha256 == _here(file.name, root):
+            return DENIED if clean and in_commit not in (None, file.sha256) else CURRENT
+        if in_commit != file.sha256:
+            return UNKNOWN
+        return CHANGED if moves.present(commit, file.name) is None else CURRENT
+
+    return tuple(map(standing, made_by))
 
 
 @functools.cache
@@ -198,13 +199,13 @@ def _here(name: str, root: Path) -> str | None:
     inside = PurePosixPath(name)
     if inside.is_absolute() or ".." in inside.parts or not name.isprintable():
         return None
-    own = beside.source_digest(program.path_of(name))
-    there = None if own or inside.parts[:1] in REPOSITORY else beside.path(root, name)
-    return beside.source_digest(there) if there else own
+    digest = beside.source_digest(program.path_of(name))
+    source = None if digest or inside.parts[:1] in REPOSITORY else beside.path(root, name)
+    return beside.source_digest(source) if source else digest
 
 
 def _commit(statement: Statement) -> str | None:
-    return next((one.sha256 for one in statement.dependencies if one.kind == COMMIT), None)
+    return next((dependency.sha256 for dependency in statement.dependencies if dependency.kind == COMMIT), None)
 
 
 @functools.cache

@@ -23,7 +23,7 @@ WANTED = "a date such as 2026-01-31 or 2026-01-31T12:00+01:00 (UTC without an of
 class TooOld(NamedTuple):
     """Of when or by what a root is, and what is allowed."""
 
-    found: str
+    age: str
     allowed: str
 
 
@@ -35,13 +35,13 @@ def age_check(asked: str) -> Callable[[Statement], TooOld | None]:
 
     def check(root: Statement) -> TooOld | None:
         if isinstance(oldest, datetime):
-            found = TooOld(f"is of {root.finished.isoformat()}Z", f"{oldest.isoformat()}Z or later")
-            return found if root.finished < oldest else None
-        made_by = [one.sha256 for one in root.dependencies if one.kind == COMMIT]
-        if made_by and all(repository.descends(one, oldest) for one in made_by):
+            too_old = TooOld(f"is of {root.finished.isoformat()}Z", f"{oldest.isoformat()}Z or later")
+            return too_old if root.finished < oldest else None
+        made_by = [commit.sha256 for commit in root.dependencies if commit.kind == COMMIT]
+        if made_by and all(repository.descends(commit, oldest) for commit in made_by):
             return None
-        found = f"commit {', '.join(made_by)}" if made_by else "no commit"
-        return TooOld(f"was made by {found}", f"{oldest}, or a commit that descends from it")
+        commits = f"commit {', '.join(made_by)}" if made_by else "no commit"
+        return TooOld(f"was made by {commits}", f"{oldest}, or a commit that descends from it")
 
     return check
 
@@ -56,7 +56,7 @@ def not_before(asked: str) -> Callable[[Evidence], Found]:
         if root is None:
             yield layout.PAGE.format(study=evidence.tree.name), "has no statement that names the others"
         elif older := check(root.statement):
-            yield at(root), f"{older.found}; allowed: {older.allowed}"
+            yield at(root), f"{older.age}; allowed: {older.allowed}"
 
     return root_is_not_older
 

@@ -24,21 +24,18 @@ class Unnamed(NamedTuple):
 
 def statements_are_the_roots(evidence: Evidence) -> Found:
     """Each statement has the digest that the root, which is the statement of the page's audit, records for it."""
-    yield from ((one.artifact, one.what) for one in _unnamed(evidence) if not one.ordinary)
+    yield from ((unnamed.artifact, unnamed.what) for unnamed in _unnamed(evidence) if not unnamed.ordinary)
 
 
 def root_is_signed(evidence: Evidence) -> Found:
     """The root is signed with the required key, and the digest that it records for each statement is right."""
     root = evidence.tree.top
     if root is None:
-        yield (
-            layout.AUDITED.format(study=evidence.tree.name),
-            "has no statement that names the others",
-        )
+        yield layout.AUDITED.format(study=evidence.tree.name), "has no statement that names the others"
         return
     if evidence.root_verdict is None or evidence.root_verdict.why:
         yield at(root), evidence.root_verdict.why if evidence.root_verdict else "its signature is not checked"
-    yield from ((one.artifact, one.what) for one in _unnamed(evidence) if one.ordinary)
+    yield from ((unnamed.artifact, unnamed.what) for unnamed in _unnamed(evidence) if unnamed.ordinary)
 
 
 def lines(evidence: Evidence) -> Iterator[str]:
@@ -51,7 +48,7 @@ def lines(evidence: Evidence) -> Iterator[str]:
         return
     shown, named = evidence.tree.inside(at(root)), len(root.statement.chain or {})
     yield f"{name}: root {root.sha256} (the statement of {shown}; it names {named} others)"
-    late = [one.artifact for one in _unnamed(evidence) if one.ordinary]
+    late = [unnamed.artifact for unnamed in _unnamed(evidence) if unnamed.ordinary]
     if late:
         more = " and more" if len(late) > 3 else ""
         yield f"{name}: not under the root: {len(late)} statements, such as that of {', '.join(late[:3])}{more}"
@@ -62,13 +59,13 @@ def _unnamed(evidence: Evidence) -> Iterator[Unnamed]:
     if root is None:
         return
     named = dict(root.statement.chain or {})
-    for one in tree.statements:
-        digest = named.pop(tree.named(one.path), None)
-        if one is root or digest == one.sha256:
+    for stated in tree.statements:
+        digest = named.pop(tree.named(stated.path), None)
+        if stated is root or digest == stated.sha256:
             continue
-        what = f"its statement has the SHA-256 {one.sha256}; the root names {digest or 'no such statement'}"
-        later = digest is None or one.statement.finished > root.statement.finished
-        yield Unnamed(at(one), what, later and not _comes_before(evidence.job(one.statement)))
+        what = f"its statement has the SHA-256 {stated.sha256}; the root names {digest or 'no such statement'}"
+        later = digest is None or stated.statement.finished > root.statement.finished
+        yield Unnamed(at(stated), what, later and not _comes_before(evidence.job(stated.statement)))
     jobs = {path_for(first).as_posix(): job for first, job in evidence.jobs.items()} if named else {}
     for name in named:
         if tree.inside(name) not in tree.unreadable:

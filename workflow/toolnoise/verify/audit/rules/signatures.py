@@ -5,6 +5,6 @@ from toolnoise.verify.audit.evidence import Evidence, Found, at
 
 def statements_are_signed(evidence: Evidence) -> Found:
     """Every statement has a signature by an allowed signer."""
-    for one in evidence.tree.all_stated:
-        if why := evidence.signatures[one.path].why:
-            yield at(one), why
+    for stated in evidence.tree.all_stated:
+        if why := evidence.signatures[stated.path].why:
+            yield at(stated), why

@@ -12,12 +12,12 @@ from toolnoise.verify.audit.evidence import Evidence, Found, differences, each
 @each
 def path_says_the_spec(evidence: Evidence, statement: Statement) -> Found:
     """The outputs of a statement are those of its verb, at the paths that follow from its parameters."""
-    found = tuple((one.name, one.role) for one in statement.outputs)
+    stated = tuple((output.name, output.role) for output in statement.outputs)
     job = evidence.job(statement)
     as_planned = job is not None and job.parameters == statement.parameters
     wanted = job.outputs if as_planned else outputs(statement.verb, statement.parameters, evidence.tree.name)
-    if found != wanted:
-        other = next((one for one in found if one not in wanted), found[0])
+    if stated != wanted:
+        other = next((output for output in stated if output not in wanted), stated[0])
         yield other[0], f"does not follow from its parameters: {', '.join(name for name, _ in wanted)}"
 
 
@@ -25,7 +25,7 @@ def path_says_the_spec(evidence: Evidence, statement: Statement) -> Found:
 def records_agree(evidence: Evidence, statement: Statement) -> Found:
     """The record of a result has the spec and the observations in its statement."""
     role = STEPS[statement.verb].record.option if statement.verb in STEPS else ""
-    name = next((one.name for one in statement.outputs if one.role == role), None)
+    name = next((output.name for output in statement.outputs if output.role == role), None)
     if not role or name is None:
         return
     record, spec = evidence.record(name), statement.parameters["spec"]

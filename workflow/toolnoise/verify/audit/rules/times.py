@@ -21,18 +21,18 @@ def times_are_possible(evidence: Evidence, statement: Statement) -> Found:
         ahead = span((statement.finished - evidence.now).total_seconds())
         why = f": the clock of {host} is {ahead} ahead" if host else ""
         yield name, f"ended at {statement.finished:{TIME}}, in the future{why}"
-    for one in statement.inputs:
-        made = evidence.tree.producer(one.name)
+    for needed in statement.inputs:
+        made = evidence.tree.producer(needed.name)
         # Runs from another cluster lie beside data that was prepared here, perhaps later.
-        elsewhere = one.role == "data" and STEPS[statement.verb].record.travels
+        elsewhere = needed.role == "data" and STEPS[statement.verb].record.travels
         if made and not elsewhere and made.statement.finished > statement.started + evidence.skew:
             behind, other = made.statement.finished - statement.started, _host(made.statement)
             why = _set_back(host, behind)
             if host and other and host != other:
                 why = f": the clock of {host} is {span(behind.total_seconds())} behind that of {other}"
-            yield name, f"began at {statement.started:{TIME}}, before its input {one.name} was made{why}"
-    for one in statement.dependencies:
-        when = repository.committed(one.sha256) if one.kind == COMMIT else None
+            yield name, f"began at {statement.started:{TIME}}, before its input {needed.name} was made{why}"
+    for needed in statement.dependencies:
+        when = repository.committed(needed.sha256) if needed.kind == COMMIT else None
         if when and statement.started < when - evidence.skew:
             behind = span((when - statement.started).total_seconds())
             why = f": or the clock of {host} is {behind} behind" if host else ""

@@ -4,6 +4,8 @@ is the drawn one.
 Weights are read a second time for this, after their files were hashed. A slim copy has no weights to read.
 """
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 from toolnoise.epoch_plan import cycles
@@ -13,26 +15,54 @@ from toolnoise.training import bitflip, recorded_steps, snapshots
 from toolnoise.training.runs import weight_digests
 from toolnoise.verify.audit.evidence import Evidence, Found, RunFacts, differences, guarded
 
+Check = Callable[[Evidence, str, RunFacts], Found]
 
-def final_weights_are_the_histories(evidence: Evidence) -> Found:
+
+def _each_run(check: Check) -> Callable[[Evidence], Found]:
+    """A rule that checks the weights of every run that has them, by the name of their file."""
+
+    @functools.wraps(check)
+    def over_all(evidence: Evidence) -> Found:
+        for run in _with_weights(evidence):
+            name = evidence.tree.named(f"{run.path}/weights.npz")
+            yield from guarded(name, lambda name=name, run=run: check(evidence, name, run))
+
+    return over_all
+
+
+@_each_run
+def final_weights_are_the_histories(evidence: Evidence, name: str, run: RunFacts) -> Found:
     """The weights of every run have the digest in the last row of its history."""
-    for run in _with_weights(evidence):
-        name = evidence.tree.named(f"{run.path}/weights.npz")
-        yield from guarded(name, lambda name=name, run=run: _final(evidence, name, run))
+    if evidence.final_weights(run) != run.weights[-1]:
+        yield name, f"has weights after epoch {len(run.weights)} that differ from its history"
 
 
-def snapshots_are_the_histories(evidence: Evidence) -> Found:
+@_each_run
+def snapshots_are_the_histories(evidence: Evidence, name: str, run: RunFacts) -> Found:
     """A run of several cycles has the weights after each finished cycle, with the digests in its history."""
-    for run in _with_weights(evidence):
-        name = evidence.tree.named(f"{run.path}/weights.npz")
-        yield from guarded(name, lambda name=name, run=run: _snapshots(evidence, name, run))
+    recipe = run.spec["recipe"]
+    if cycles(recipe) == 1:
+        return
+    epochs = snapshots.snapshot_epochs(recipe, len(run.weights))
+    for epoch, weights in zip(epochs, evidence.weights(run)[:-1], strict=True):
+        if weight_digests(weights)[0] != run.weights[epoch - 1]:
+            yield name, f"has weights after epoch {epoch} that differ from its history"
 
 
-def recorded_steps_are_the_histories(evidence: Evidence) -> Found:
+@_each_run
+def recorded_steps_are_the_histories(evidence: Evidence, name: str, run: RunFacts) -> Found:
     """A run that records steps has weights after the steps of its recipe; those at an epoch's end have its digest."""
-    for run in _with_weights(evidence):
-        name = evidence.tree.named(f"{run.path}/weights.npz")
-        yield from guarded(name, lambda name=name, run=run: _recorded(evidence, name, run))
+    if not records_steps(run.spec["recipe"]):
+        return
+    trained = evidence.whole(run)
+    recorded, about = trained.recorded(), trained.record
+    if about["recorded_steps"] != list(recorded):
+        yield run.name, "has recorded_steps that are not those of its recipe"
+    ends = {about["steps_per_epoch"] * epoch: digest for epoch, digest in enumerate(run.weights, 1)}
+    for step, tensors in recorded.items():
+        weights = {path: tensor for path, tensor in tensors.items() if path != recorded_steps.LOGITS}
+        if step in ends and weight_digests(weights)[0] != ends[step]:
+            yield name, f"has weights after step {step} that differ from its history"
 
 
 def moved_bits_are_the_drawn(evidence: Evidence) -> Found:
@@ -43,35 +73,6 @@ def moved_bits_are_the_drawn(evidence: Evidence) -> Found:
 
 def _with_weights(evidence: Evidence) -> list[RunFacts]:
     return [run for run in evidence.runs[0] if f"{run.path}/weights.npz" not in evidence.tree.left_out]
-
-
-def _final(evidence: Evidence, name: str, run: RunFacts) -> Found:
-    if evidence.final_weights(run) != run.weights[-1]:
-        yield name, f"has weights after epoch {len(run.weights)} that differ from its history"
-
-
-def _snapshots(evidence: Evidence, name: str, run: RunFacts) -> Found:
-    recipe = run.spec["recipe"]
-    if cycles(recipe) == 1:
-        return
-    epochs = snapshots.snapshot_epochs(recipe, len(run.weights))
-    for epoch, weights in zip(epochs, evidence.weights(run)[:-1], strict=True):
-        if weight_digests(weights)[0] != run.weights[epoch - 1]:
-            yield name, f"has weights after epoch {epoch} that differ from its history"
-
-
-def _recorded(evidence: Evidence, name: str, run: RunFacts) -> Found:
-    if not records_steps(run.spec["recipe"]):
-        return
-    found = evidence.whole(run)
-    recorded, about = found.recorded(), found.record
-    if about["recorded_steps"] != list(recorded):
-        yield run.name, "has recorded_steps that are not those of its recipe"
-    ends = {about["steps_per_epoch"] * epoch: digest for epoch, digest in enumerate(run.weights, 1)}
-    for step, tensors in recorded.items():
-        weights = {path: tensor for path, tensor in tensors.items() if path != recorded_steps.LOGITS}
-        if step in ends and weight_digests(weights)[0] != ends[step]:
-            yield name, f"has weights after step {step} that differ from its history"
 
 
 def _moved_bit(evidence: Evidence, run: RunFacts) -> Found:
