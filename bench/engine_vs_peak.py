@@ -21,8 +21,10 @@ import engine_vs_fit
 from engine_vs_fit import BATCH, CHANNELS, CLASSES, SIZE
 
 from toolnoise import engines
+from toolnoise.analyses.overhead.profilers import profile
+from toolnoise.analyses.overhead.xplane import Kernel
 from toolnoise.datasets.prepared import Split
-from toolnoise.engines import Engine, Kernel, State
+from toolnoise.engines import Engine, State
 from toolnoise.epoch_plan import Plan, plan_epoch
 from toolnoise.models.initial import initial_weights
 
@@ -60,7 +62,7 @@ def main(isa: str | None) -> None:
     print(f"matrix product {peak / 1e9:.1f}, engine {ours / 1e9:.1f} thousand million multiply-adds per CPU second")
     ratio = statistics.median(ours / peak for peak, ours in rounds)
     print(f"ratio engine_vs_peak {ratio:.3f}", flush=True)
-    _show(engine.profile(plan), ratio)
+    _show(profile(engine, plan), ratio)
 
 
 def _ready(spec: dict) -> tuple[Engine, Plan]:

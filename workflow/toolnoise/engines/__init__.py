@@ -1,7 +1,7 @@
-"""Engines: the only place that imports a framework, one module for each, all with one small protocol."""
+"""Engines: the only place that trains with a framework, one module for each, all with one small protocol."""
 
 import importlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -32,14 +32,6 @@ class EpochResult(NamedTuple):
 
     loss: float
     accuracy: float
-
-
-class Kernel(NamedTuple):
-    """The calls and the total time of one kernel."""
-
-    name: str
-    calls: int
-    microseconds: float
 
 
 class Engine(Protocol):
@@ -80,9 +72,6 @@ class Engine(Protocol):
         change it. The epoch ends with the same bits as without.
         """
 
-    def profile(self, plan: Plan) -> tuple[Kernel, ...]:
-        """Train one epoch under the framework's own profiler; return its kernels, the longest first."""
-
     def logits(self, split: Split) -> np.ndarray:
         """Logits of the current network on the middle of every image, float32."""
 
@@ -105,18 +94,6 @@ class Engine(Protocol):
 
     def state(self) -> State:
         """A copy of weights, slots and step."""
-
-
-def some_at_a_time(sizes: Mapping[str, int], most: int) -> Iterator[list[str]]:
-    """Layers in order, in groups whose sizes sum to at most `most`; a larger layer is a group of its own."""
-    some: list[str] = []
-    for name, size in sizes.items():
-        if some and sum(sizes[one] for one in some) + size > most:
-            yield some
-            some = []
-        some.append(name)
-    if some:
-        yield some
 
 
 def decay(path: str, recipe: dict[str, Any]) -> float:

@@ -5,10 +5,8 @@ for the next steps, is on the device with the plan. A step gathers its batch, cr
 updates the weights in place. All randomness comes with the plan.
 """
 
-import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +14,7 @@ import numpy as np
 from toolnoise.base.errors import BadInput
 from toolnoise.datasets.prepared import Split
 from toolnoise.datasets.streaming import steps_in_part
-from toolnoise.engines import Kernel, accelerators, allocation, decay, loss_scale, rate_factor, xplane
+from toolnoise.engines import accelerators, allocation, decay, loss_scale, rate_factor
 from toolnoise.engines.formulas import BETA_1, BETA_2, EPSILON, RISE_1, RISE_2, smoothed
 from toolnoise.engines.keras_engine import EVALUATION_BATCH, LOSS_SCALE, Chunk, KerasEngine, Sums
 from toolnoise.epoch_plan import Plan, steps_per_epoch
@@ -232,24 +230,6 @@ class Engine(KerasEngine):
     def _set(self, tensor: Any, values: np.ndarray) -> Any:
         # A copy: training reuses its memory.
         return self.jax.numpy.array(values, tensor.dtype)
-
-    def profile(self, plan: Plan) -> tuple[Kernel, ...]:
-        """Train one epoch under JAX's profiler."""
-        from jax.profiler import ProfileData, ProfileOptions
-
-        on_gpu, options = self.tooling["accelerator"] == "gpu", ProfileOptions()
-        options.python_tracer_level = 0
-        with tempfile.TemporaryDirectory() as folder:
-            with self.jax.profiler.trace(folder, profiler_options=options):
-                self.epoch(plan)
-            (trace,) = Path(folder).rglob("*.xplane.pb")
-            planes = xplane.of_profile_data(ProfileData.from_file(str(trace)))
-        found = xplane.gpu_kernels(planes) if on_gpu else xplane.cpu_instructions(planes)
-        if not found:
-            driver = "CUPTI and a driver that lets users profile (NVreg_RestrictProfilingToAdminUsers=0)"
-            wanted = driver if on_gpu else "JAX with its host tracer"
-            raise BadInput(f"hardware {self.tooling['name']}", "profiler", "recorded no kernel", f"it needs {wanted}")
-        return found
 
 
 def _filled(values: np.ndarray, length: int) -> np.ndarray:

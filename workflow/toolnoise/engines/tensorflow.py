@@ -6,19 +6,16 @@ randomness comes with the plan.
 """
 
 import os
-import tempfile
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from toolnoise.base.errors import BadInput
-from toolnoise.engines import Kernel, accelerators, decay, loss_scale, rate_factor, xplane
+from toolnoise.engines import accelerators, decay, loss_scale, rate_factor
 from toolnoise.engines.formulas import BETA_1, BETA_2, EPSILON, smoothed
 from toolnoise.engines.keras_engine import LOSS_SCALE, SLOTS, Chunk, KerasEngine, Sums
-from toolnoise.epoch_plan import Plan
 
 ISA = {"sse41": "SSE41", "avx2": "AVX2", "avx512": "AVX512_CORE"}
 
@@ -197,26 +194,6 @@ class Engine(KerasEngine):
                 tf.raw_ops.ResourceApplyAdam(var=variable, m=slots[0], v=slots[1], lr=lr, grad=gradient, **shared)
             else:
                 tf.raw_ops.ResourceApplyKerasMomentum(var=variable, accum=slots[0], lr=lr, grad=gradient, **shared)
-
-    def profile(self, plan: Plan) -> tuple[Kernel, ...]:
-        """Train one epoch under TensorFlow's profiler."""
-        from tensorflow.tsl.profiler.protobuf.xplane_pb2 import XSpace
-
-        tf, on_gpu = self.tf, self.tooling["accelerator"] == "gpu"
-        # Its options (such as the host's level of detail) are not passed: TensorFlow 2.21 ignores them.
-        with tempfile.TemporaryDirectory() as folder:
-            with tf.profiler.experimental.Profile(folder):
-                self.epoch(plan)
-            (trace,) = Path(folder).rglob("*.xplane.pb")
-            space = XSpace.FromString(trace.read_bytes())
-        planes = xplane.of_proto(space)
-        found = xplane.gpu_kernels(planes) if on_gpu else xplane.cpu_operators(planes)
-        if not found or xplane.lacks(space):
-            reason = xplane.lacks(space) or "recorded no kernel"
-            driver = "CUPTI and a driver that lets users profile (NVreg_RestrictProfilingToAdminUsers=0)"
-            wanted = driver if on_gpu else "TensorFlow with its host tracer"
-            raise BadInput(f"hardware {self.tooling['name']}", "profiler", reason, f"it needs {wanted}")
-        return found
 
     def _gathered(self, array: Any, places: Any) -> Any:
         return self.tf.gather(array, places)

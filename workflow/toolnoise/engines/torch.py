@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 
 from toolnoise.base.errors import BadInput
-from toolnoise.engines import Kernel, allocation, decay, loss_scale, rate_factor
+from toolnoise.engines import allocation, decay, loss_scale, rate_factor
 from toolnoise.engines.formulas import BETA_1, BETA_2, EPSILON, RISE_1, RISE_2, smoothed
 from toolnoise.engines.keras_engine import LOSS_SCALE, SLOTS, Chunk, KerasEngine, Sums
-from toolnoise.epoch_plan import Plan
 
 ISA = {"avx2": "AVX2", "avx512": "AVX512"}
 ONEDNN_ISA = {"avx2": "AVX2", "avx512": "AVX512_CORE"}
@@ -245,24 +244,6 @@ class Engine(KerasEngine):
 
     def _read(self, tensor: Any) -> np.ndarray:
         return tensor.detach().cpu().numpy().copy()
-
-    def profile(self, plan: Plan) -> tuple[Kernel, ...]:
-        """Train one epoch under PyTorch's profiler; on a CPU, operators exclude the operators nested in them."""
-        from torch.profiler import DeviceType, ProfilerActivity, profile
-
-        on_gpu = self.tooling["accelerator"] == "gpu"
-        with profile(activities=[ProfilerActivity.CUDA if on_gpu else ProfilerActivity.CPU]) as seen:
-            self.epoch(plan)
-        device = DeviceType.CUDA if on_gpu else DeviceType.CPU
-        rows = [
-            Kernel(row.key, row.count, float(row.self_device_time_total if on_gpu else row.self_cpu_time_total))
-            for row in seen.key_averages()
-            if row.device_type == device and not row.key.startswith(("Memcpy", "Memset", "ProfilerStep"))
-        ]
-        if not rows:
-            wanted = "CUPTI and a driver that lets users profile (NVreg_RestrictProfilingToAdminUsers=0)"
-            raise BadInput(f"hardware {self.tooling['name']}", "profiler", "recorded no kernel", f"it needs {wanted}")
-        return tuple(sorted(rows, key=lambda row: (-row.microseconds, row.name)))
 
 
 def _moments(torch: Any, values: Any, axes: Any, keepdims: bool = False, synchronized: bool = False) -> Any:
