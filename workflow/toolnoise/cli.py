@@ -28,7 +28,7 @@ VERBS = {
     "import": "toolnoise.verify.verbs.importing",
     "slim": "toolnoise.verify.verbs.slim",
     "crate": "toolnoise.verify.verbs.crate",
-    "synthesise": "toolnoise.verbs.synthesise",
+    "synthesise": "toolnoise.analyses.synthesise.verbs.synthesise",
 }
 
 main = partial(command_line.main, VERBS)

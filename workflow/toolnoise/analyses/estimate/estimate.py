@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from toolnoise import engines
-from toolnoise.analyses.estimate import run_time
+from toolnoise.analyses.estimate import official, run_time
 from toolnoise.analyses.estimate.run_time import Pace
 from toolnoise.base import program
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import aligned, size, span
-from toolnoise.datasets import official, prepared
+from toolnoise.datasets import prepared
 from toolnoise.engines.serving import why_not
 from toolnoise.epoch_plan import cycles, steps_per_epoch
 from toolnoise.steps import STEPS, writing

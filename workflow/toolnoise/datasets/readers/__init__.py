@@ -6,7 +6,7 @@ READERS = {
     "celeba": "toolnoise.datasets.readers.celeba:read",
     "cifar": "toolnoise.datasets.readers.cifar:read",
     "digits": "toolnoise.datasets.readers.digits:read",
-    "faces": "toolnoise.datasets.synthetic:read_faces",
+    "faces": "toolnoise.datasets.readers.faces:read",
     "image-folder": "toolnoise.datasets.readers.folder:read",
     "imagenet": "toolnoise.datasets.readers.imagenet:read",
     "mnist": "toolnoise.datasets.readers.mnist:read",
