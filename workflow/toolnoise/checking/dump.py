@@ -12,6 +12,7 @@ from toolnoise.base import arrays, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.timings import Timings
 from toolnoise.checking import labels as test_set
+from toolnoise.checking.left import read as read_left
 from toolnoise.datasets import prepared
 from toolnoise.dumps.prediction_dump import about
 from toolnoise.engines import environment
@@ -32,7 +33,7 @@ def dump(
     cell = [runs.read(record) for record in records]
     names, layers = [], []
     for run in cell:
-        left = run.outcome()
+        left = read_left(run)
         test_set.require_same(run, left, labels)
         metrics, layer = _layer(kind, left)
         if layers and (layer.shape != layers[0].shape or metrics != names):

@@ -11,6 +11,7 @@ import numpy as np
 from toolnoise.base import command_words, files
 from toolnoise.base.errors import BadInput
 from toolnoise.checking import diagnosis, differences, program_text, reasons, suspects
+from toolnoise.checking.left import read as read_left
 from toolnoise.checking.outcome import History, Outcome
 from toolnoise.training import runs
 from toolnoise.training.runs import Run
@@ -45,7 +46,7 @@ def check(cell: Sequence[str], command: str, records: list[str], out: str | Path
 
 def outcome_of(run: Run) -> Outcome:
     """What the program left in a run, as it was read then."""
-    left, rows = run.outcome(), run.history()
+    left, rows = read_left(run), run.history()
     columns = [column for column in rows[0] if column not in DIGESTS]
     return Outcome(
         run.folder,

@@ -190,5 +190,9 @@ def _imports(text: Source, *packages: str) -> bool:
 
 
 def _name(text: str) -> str:
-    """A text as a study may name a thing, as YAML has it."""
-    return strict_yaml.scalar(re.sub(r"[^A-Za-z0-9_+-]+", "-", text).strip("-_+")[:64] or "mine")
+    """A text as a study may name a thing, as YAML has it: in quotes if it would be read as something else."""
+    name = re.sub(r"[^A-Za-z0-9_+-]+", "-", text).strip("-_+")[:64] or "mine"
+    try:
+        return name if strict_yaml.load(name) == name else json.dumps(name)
+    except ValueError:
+        return json.dumps(name)

@@ -6,6 +6,7 @@ import numpy as np
 
 from toolnoise.base import arrays
 from toolnoise.base.errors import BadInput
+from toolnoise.checking.left import read as read_left
 from toolnoise.training import runs
 from toolnoise.training.runs import Run
 
@@ -14,7 +15,7 @@ LABELS, GROUP = "labels", "group/"
 
 def write(dataset: str, record: str, out: str | Path) -> None:  # noqa: ARG001 (the name is in the paths)
     """Write the labels, classes and sub-groups of one run as the data set of all; a metric alone has none of them."""
-    left = runs.read(record).outcome()
+    left = read_left(runs.read(record))
     labels = left.get(LABELS, np.empty(0, np.int32))
     stored = {"test_labels": labels}
     if labels.dtype.kind in "iu" and len(labels):

@@ -41,52 +41,14 @@ class Predictions(NamedTuple):
         return ~np.array(self.diverged, bool)
 
 
-class Remedied(NamedTuple):
-    """Logits (remedy x run x example x class) with the name of each remedy, the seed and the status of each run."""
-
-    logits: np.ndarray
-    remedies: list[str]
-    seeds: list[int]
-    diverged: list[bool]
-
-
-class Representations(NamedTuple):
-    """Gram matrices (run x layer x example x example) with the names of the layers and the seed of each run."""
-
-    grams: np.ndarray
-    layers: list[str]
-    seeds: list[int]
-    diverged: list[bool]
-
-    @property
-    def finished(self) -> np.ndarray:
-        """The runs that can be measured."""
-        return ~np.array(self.diverged, bool)
-
-
 def read_predictions(logits: str | Path, index: str | Path) -> Predictions:
     """Read a dump and check that it is whole and fits its index."""
-    stack, entry = _read_stack(logits, index, {"seeds": 0, "diverged": 0}, "predict", PREDICTED)
+    stack, entry = read_stack(logits, index, {"seeds": 0, "diverged": 0}, "predict", PREDICTED)
     if stack.dtype == np.float32:
-        _require_logits(logits, stack, entry["diverged"])
+        require_logits(logits, stack, entry["diverged"])
     elif not np.isfinite(stack).all():
         raise BadInput(logits, "", "found infinite or undefined numbers", "finite ones, as dump-outcomes writes them")
     return Predictions(stack, entry["seeds"], entry["diverged"], _drawn(index, entry))
-
-
-def read_remedied(logits: str | Path, index: str | Path) -> Remedied:
-    """Read a dump and check that it is whole and fits its index."""
-    axes = {"remedies": 0, "seeds": 1, "diverged": 1}
-    stack, entry = _read_stack(logits, index, axes, "remedy", {"remedies": [TEXT]})
-    _require_logits(logits, np.moveaxis(stack, 1, 0), entry["diverged"])
-    return Remedied(stack, entry["remedies"], entry["seeds"], entry["diverged"])
-
-
-def read_layers(grams: str | Path, index: str | Path) -> Representations:
-    """Read a dump and check that it is whole and fits its index."""
-    axes = {"layers": 1, "seeds": 0, "diverged": 0}
-    stack, entry = _read_stack(grams, index, axes, "dump-layers", {"layers": [TEXT]})
-    return Representations(stack, entry["layers"], entry["seeds"], entry["diverged"])
 
 
 def _drawn(index: str | Path, found: dict[str, Any]) -> list[Drawn]:
@@ -102,7 +64,7 @@ def _drawn(index: str | Path, found: dict[str, Any]) -> list[Drawn]:
     ]
 
 
-def _require_logits(path: str | Path, stack: np.ndarray, diverged: list[bool]) -> None:
+def require_logits(path: str | Path, stack: np.ndarray, diverged: list[bool]) -> None:
     """Refuse a stack [S, ..., N, C] of softmax outputs: training, entropies, ensembles, correlations need logits.
 
     So do they need finite ones. Only a run that diverged, which nothing measures, may have others.
@@ -116,11 +78,11 @@ def _require_logits(path: str | Path, stack: np.ndarray, diverged: list[bool]) -
         raise BadInput(path, "", "found probabilities", "logits, so a network without a softmax at its end")
 
 
-def _read_stack(
-    logits: str | Path, index: str | Path, axes: dict[str, int], verb: str, further: Shape
+def read_stack(
+    logits: str | Path, index: str | Path, axes: dict[str, int], verb: str, keys: Shape
 ) -> tuple[np.ndarray, dict[str, Any]]:
     """Read a verb's dump and its index, whose lists name the entries along these axes of the dump."""
-    entry = shapes.read(index, {**INDEX, **further}, f"the index that {verb} wrote")
+    entry = shapes.read(index, {**INDEX, **keys}, f"the index that {verb} wrote")
     stack = arrays.read_npy(logits)
     kind = KINDS.get(str(entry.get("outcome")), np.float32)
     if list(stack.shape) != entry["shape"] or stack.dtype != kind:

@@ -6,7 +6,6 @@ and null are read; everything else that YAML 1.1 or 1.2 takes for more than text
 these stands in quotes.
 """
 
-import json
 import math
 import re
 from typing import Any
@@ -137,14 +136,6 @@ def load(text: str) -> Any:
         mark = getattr(error, "problem_mark", None)
         where, found = f"line {mark.line + 1}: " if mark else "", getattr(error, "problem", None) or str(error)
         raise ValueError(where + found + ("" if "; allowed: " in found else "; expected YAML")) from None
-
-
-def scalar(text: str) -> str:
-    """A name, in quotes if it would be read as something else."""
-    try:
-        return text if load(text) == text else json.dumps(text)
-    except ValueError:
-        return json.dumps(text)
 
 
 def dump(value: Any) -> str:

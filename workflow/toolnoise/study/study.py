@@ -11,9 +11,9 @@ from typing import Any
 
 from toolnoise.base.noise_sources import DRAW
 from toolnoise.study import config, programs
-from toolnoise.study.cells import MODES, Cell, Network, Pair, Place, Profile, Task, Training, Variants
+from toolnoise.study.cells import MODES, Cell, Network, Pair, Place, Profile, Training, Variants
 from toolnoise.study.comparisons import comparisons
-from toolnoise.study.entries import emulates, has_groups
+from toolnoise.study.entries import emulates
 from toolnoise.study.figure import Figure
 from toolnoise.study.variants import variant
 
@@ -57,20 +57,6 @@ class Study:
     def pairs(self) -> tuple[Pair, ...]:
         """Every two toolings under a variant in which they differ only by the implementation."""
         return _pairs(self._leaving((programs.LOGITS,)), self.atlas)
-
-    @property
-    def atlases(self) -> tuple[Task, ...]:
-        """Every task whose toolings are compared all at once."""
-        return tuple(dict.fromkeys(Task(*cell[:2]) for cell in self.seeds if cell in self.atlas))
-
-    def mapped(self, task: Task) -> tuple[Cell, ...]:
-        """The cells of a task whose toolings are compared all at once."""
-        return tuple(cell for cell in self.seeds if cell in self.atlas and cell.task == task)
-
-    @property
-    def grouped(self) -> tuple[Cell, ...]:
-        """The cells whose data have sub-groups."""
-        return tuple(cell for cell in self.seeds if has_groups(self.config["datasets"][cell.dataset]))
 
     @property
     def compared(self) -> tuple[Variants, ...]:

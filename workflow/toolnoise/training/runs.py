@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from toolnoise.base import shapes
-from toolnoise.base.arrays import npz_names, read_npz, require_kinds
+from toolnoise.base.arrays import npz_names, read_npz
 from toolnoise.base.errors import BadInput
-from toolnoise.base.files import read_json, read_text, readable
+from toolnoise.base.files import read_text, readable
 from toolnoise.base.shapes import AMOUNT, ANYTHING, COUNT, FLAG, INTEGER, POSITIVE, TEXT, Shape, one_of
 from toolnoise.training import recorded_steps, snapshots
 
@@ -46,19 +46,6 @@ LARGEST = 1e40
 _NUMBER = re.compile(r"-?(\d+(\.\d+)?(e[-+]?\d+)?|inf)|nan", re.ASCII)
 # After the name of what the training program of a run left besides its weights. No path of a tensor ends like this.
 OUTCOME = ":"
-# The kinds of what it left, and their dimensions; sub-groups and metrics have names of their own after a slash.
-LEFT = {
-    "logits": ("f", 2),
-    "predictions": ("iuf", 1),
-    "labels": ("iuf", 1),
-    "group": ("b", 1),
-    "metric": ("f", 0),
-}
-# By what a program leaves, the arrays that nobody can do without.
-NEEDED = {
-    "logits": ("logits", "labels"),
-    **dict.fromkeys(("classes", "values"), ("predictions", "labels")),
-}
 
 
 def weight_digests(weights: dict[str, np.ndarray]) -> tuple[str, list[str]]:
@@ -87,22 +74,6 @@ class Run(NamedTuple):
         """Every tensor at the end of training, in the order of the layers."""
         names = npz_names(self.folder / "weights.npz")
         return self._tensors(mapped=[name for name in names if name.endswith((snapshots.MARK, OUTCOME))])[0]
-
-    def outcome(self) -> dict[str, np.ndarray]:
-        """What the training program left besides its weights, by name, memory-mapped."""
-        path = self.folder / "weights.npz"
-        read = read_npz(path, npz_names(path))
-        left = {name.removesuffix(OUTCOME): values for name, values in read.items() if name.endswith(OUTCOME)}
-        require_kinds(path, left, {name: kind for name in left if (kind := LEFT.get(name.partition("/")[0]))})
-        for name in NEEDED.get(self.record["spec"]["model"].get("outcome", ""), ()):
-            if name not in left:
-                raise BadInput(path, name, "no such array", "what the training program left")
-        examples = [(name, len(values)) for name, values in left.items() if values.ndim]
-        for name, count in examples[1:]:
-            first, wanted = examples[0]
-            if count != wanted:
-                raise BadInput(path, name, f"found {count} examples", f"{wanted}, as {first} has")
-        return left
 
     def snapshots(self) -> list[dict[str, np.ndarray]]:
         """The weights after each cycle, the final ones last; all of them stay in the file, memory-mapped.
@@ -191,22 +162,6 @@ class Run(NamedTuple):
 
 def _is_number(text: str) -> bool:
     return bool(_NUMBER.fullmatch(text)) and not LARGEST < abs(float(text)) < math.inf
-
-
-def is_finished(record: str | Path, spec: dict[str, Any]) -> bool:
-    """Whether the run that `spec` describes, not an earlier version of it, has left its record."""
-    try:
-        return read(record).record["spec"] == spec
-    except BadInput:
-        return False
-
-
-def is_measured(record: str | Path, spec: dict[str, Any]) -> bool:
-    """Whether the measurement that `spec` describes has left its record."""
-    try:
-        return read_json(record)["spec"] == spec
-    except (BadInput, KeyError, TypeError):
-        return False
 
 
 def read(record: str | Path) -> Run:

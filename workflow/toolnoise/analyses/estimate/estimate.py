@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from toolnoise import engines
 from toolnoise.analyses.estimate import official, run_time
 from toolnoise.analyses.estimate.run_time import Pace
-from toolnoise.base import program
+from toolnoise.base import files, program
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import aligned, size, span
 from toolnoise.datasets import prepared
@@ -175,7 +175,7 @@ def _profiles(study: Study, hardware: str, mode: str) -> Workload:
     left = [
         profile
         for profile in profiles
-        if not runs.is_measured(study.path(layout.PROFILE_RECORD, profile), study.profile_spec(profile))
+        if not _is_measured(study.path(layout.PROFILE_RECORD, profile), study.profile_spec(profile))
     ]
     known = [seconds for seconds in each.values() if seconds is not None]
     whole = len(known) == len(each)
@@ -192,7 +192,23 @@ def _profiles(study: Study, hardware: str, mode: str) -> Workload:
 def unfinished_seeds(study: Study, cell: Cell) -> list[int]:
     """The seeds of a cell whose runs have no finished record."""
     paths = zip(study.seeds[cell], study.runs(layout.RECORD, cell), strict=True)
-    return [seed for seed, path in paths if not runs.is_finished(path, study.spec(cell, seed))]
+    return [seed for seed, path in paths if not _is_finished(path, study.spec(cell, seed))]
+
+
+def _is_finished(record: str | Path, spec: dict[str, Any]) -> bool:
+    """Whether the run that `spec` describes, not an earlier version of it, has left its record."""
+    try:
+        return runs.read(record).record["spec"] == spec
+    except BadInput:
+        return False
+
+
+def _is_measured(record: str | Path, spec: dict[str, Any]) -> bool:
+    """Whether the measurement that `spec` describes has left its record."""
+    try:
+        return files.read_json(record)["spec"] == spec
+    except (BadInput, KeyError, TypeError):
+        return False
 
 
 def _tooling(study: Study, name: str, tasks: list[Workload]) -> Tooling:
