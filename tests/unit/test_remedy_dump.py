@@ -75,7 +75,7 @@ def plainly(run, name):
             window = padded[:, top : top + 6, left : left + 5]
             images = window[:, :, ::-1] if mirrored else window
             # In the parts that the dump was made in: einsum may add in another order for another number of images.
-            parts = [TEST.showing(images).some(slice(start, start + 8)) for start in range(0, EXAMPLES, 8)]
+            parts = [TEST.showing(images).chosen(slice(start, start + 8)) for start in range(0, EXAMPLES, 8)]
             found.append(np.concatenate([engine.logits(part) for part in parts]))
     return np.mean(np.array(found, np.float64), axis=0).astype(np.float32)
 

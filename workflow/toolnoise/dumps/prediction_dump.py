@@ -14,7 +14,8 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import OPTIONAL, draws
 from toolnoise.base.timings import Timings
 from toolnoise.datasets import prepared
-from toolnoise.engines import Engine, State, Weights
+from toolnoise.engines import State, Weights
+from toolnoise.engines.keras_engine import KerasEngine
 from toolnoise.models.initial import Parameter
 from toolnoise.training import runs
 from toolnoise.training.network import build_model, start_engine
@@ -23,7 +24,7 @@ from toolnoise.training.network import build_model, start_engine
 class Predictor(NamedTuple):
     """The means to predict with a cell's runs: a started engine, its empty network, the data and the machine."""
 
-    engine: Engine
+    engine: KerasEngine
     parameters: tuple[Parameter, ...]
     dataset: prepared.Data
     observed: dict[str, Any]

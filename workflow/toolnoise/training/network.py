@@ -12,18 +12,19 @@ from toolnoise import engines
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import replicate
 from toolnoise.datasets import prepared
-from toolnoise.engines import Engine, State
+from toolnoise.engines import State
+from toolnoise.engines.keras_engine import KerasEngine
 from toolnoise.models.checked import checked, refusal
 from toolnoise.models.initial import Parameter, initial_weights
 
 
-def start_engine(spec: dict[str, Any]) -> tuple[Engine, dict[str, Any]]:
+def start_engine(spec: dict[str, Any]) -> tuple[KerasEngine, dict[str, Any]]:
     """Start the engine of a spec's tooling, deterministic unless the implementation may vary."""
     engine = engines.load(spec["hardware"]["engine"])
     return engine, engine.start(spec["hardware"], deterministic="impl" not in spec["variant"]["varying"])
 
 
-def build_model(engine: Engine, spec: dict[str, Any], dataset: prepared.Data) -> tuple[Parameter, ...]:
+def build_model(engine: KerasEngine, spec: dict[str, Any], dataset: prepared.Data) -> tuple[Parameter, ...]:
     """Build the spec's network for a data set."""
     model, shape, classes = spec["model"], dataset.train.shape, len(dataset.classes)
     builder = _builder(model)

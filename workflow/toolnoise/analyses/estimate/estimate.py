@@ -21,6 +21,7 @@ from toolnoise.base import files, program
 from toolnoise.base.errors import BadInput
 from toolnoise.base.printing import aligned, size, span
 from toolnoise.datasets import prepared
+from toolnoise.engines.keras_engine import KerasEngine
 from toolnoise.engines.serving import why_not
 from toolnoise.epoch_plan import cycles, steps_per_epoch
 from toolnoise.steps import STEPS, writing
@@ -297,7 +298,7 @@ def _weight_bytes(spec: dict[str, Any], dataset: prepared.Data | None) -> int:
 
 
 @functools.cache
-def _engine() -> engines.Engine:
+def _engine() -> KerasEngine:
     """An engine to build networks on a CPU: the first installed one, since all build the same."""
     for name in engines.FRAMEWORKS:
         if importlib.util.find_spec(name):

@@ -1,6 +1,6 @@
 """One module for each format of data sets. The schema's list of readers follows from this table."""
 
-# Each is called as read(name, entry, threads) and opens a raw data set. A reader is imported only when it reads,
+# Each is called as function(name, entry, threads) and opens a raw data set. A reader is imported only when it reads,
 # because the Snakefile uses this table.
 READERS = {
     "celeba": "toolnoise.datasets.readers.celeba:read",
@@ -10,6 +10,6 @@ READERS = {
     "image-folder": "toolnoise.datasets.readers.folder:read",
     "imagenet": "toolnoise.datasets.readers.imagenet:read",
     "mnist": "toolnoise.datasets.readers.mnist:read",
-    "npy": "toolnoise.datasets.readers.npy:read",
+    "npy": "toolnoise.datasets.readers.npz:read_folder",
     "npz": "toolnoise.datasets.readers.npz:read",
 }

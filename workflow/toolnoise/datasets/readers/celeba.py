@@ -84,8 +84,8 @@ def _attributes(path: Path, wanted: list[str]) -> tuple[list[str], np.ndarray]:
     for number, line in enumerate(lines[2:], 3):
         fields = line.split()
         if len(fields) != 1 + len(columns) or not {"1", "-1"}.issuperset(fields[1:]):
-            found = f"found {line.strip()[:60]!r}"
-            raise BadInput(path, f"line {number}", found, f"a name and {len(columns)} times 1 or -1")
+            allowed = f"a name and {len(columns)} times 1 or -1"
+            raise BadInput(path, f"line {number}", f"found {line.strip()[:60]!r}", allowed)
         names.append(fields[0])
         rows.append([fields[place] == "1" for place in places])
     return names, np.array(rows, bool)

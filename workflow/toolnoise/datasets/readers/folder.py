@@ -34,7 +34,7 @@ def read(name: str, entry: dict[str, Any], threads: int) -> Iterator[Raw]:
             group_shares.training_set(train, merged, entry, source),
             group_shares.test_set(test, merged, entry, source),
         )
-        class_of = {folder: kind for kind, mine in merged.items() for folder in mine}
+        class_of = {folder: kind for kind, in_class in merged.items() for folder in in_class}
         parts = []
         for files in chosen:
             part = part_of(members, [(class_of[folder], file) for folder, file in files], list(merged), decoder)

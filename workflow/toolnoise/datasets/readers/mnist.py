@@ -51,6 +51,6 @@ def _numbers(path: Path, axes: int) -> np.ndarray:
         raise BadInput(path, "", f"truncated: {len(content)} bytes", f"{wanted}, which begins with {header}")
     shape = struct.unpack(f">{axes}I", content[4:header])
     if len(content) - header != math.prod(shape):
-        found = f"found {len(content) - header} bytes after its header"
-        raise BadInput(path, "", found, f"{' x '.join(map(str, shape))}, as the header says")
+        allowed = f"{' x '.join(map(str, shape))}, as the header says"
+        raise BadInput(path, "", f"found {len(content) - header} bytes after its header", allowed)
     return np.frombuffer(content, np.uint8, offset=header).reshape(shape)
