@@ -12,6 +12,7 @@ import os
 import shutil
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urljoin
@@ -209,8 +210,12 @@ def verified(source: Source) -> dict[str, Any]:
     wanted = source.get("checksum", NOT_CHECKED)
     algorithm, _, expected = wanted.partition(":")
     digests = {name: hashlib.new(name, usedforsecurity=False) for name in {"sha256", algorithm} - {NOT_CHECKED}}
+    size = 0
     with files.readable(path, "a file or a folder"):
-        size = _digest_folder(path, digests) if path.is_dir() else _digest_file(path, digests)
+        for part, count in _digested(path):
+            size += count
+            for digest in digests.values():
+                digest.update(part)
     if expected and digests[algorithm].hexdigest() != expected.lower():
         where = f"; get it from {source.get('url', source.get('page'))}" if not is_own(source) else ""
         raise BadInput(path, "", f"its {algorithm} is {digests[algorithm].hexdigest()}", f"expected {expected}{where}")
@@ -219,22 +224,14 @@ def verified(source: Source) -> dict[str, Any]:
     return {"path": str(path), "bytes": size, "sha256": digests["sha256"].hexdigest(), **published, **where}
 
 
-def _digest_file(path: Path, digests: dict[str, Any]) -> int:
-    size = path.stat().st_size
-    with path.open("rb") as file, progress(f"verifying {path.name}", size, "B") as bar:
+def _digested(path: Path) -> Iterator[tuple[bytes, int]]:
+    """A file in blocks, or of each file of a folder its name and its SHA-256; each with the bytes it stands for."""
+    if path.is_dir():
+        with opened(path) as members:
+            for name, content in members.items():
+                yield f"{name}\0{hashlib.sha256(content).hexdigest()}\n".encode(), len(content)
+        return
+    with path.open("rb") as file, progress(f"verifying {path.name}", path.stat().st_size, "B") as bar:
         while block := file.read(BLOCK):
-            for digest in digests.values():
-                digest.update(block)
+            yield block, len(block)
             bar.update(len(block))
-    return size
-
-
-def _digest_folder(path: Path, digests: dict[str, Any]) -> int:
-    """Digest the name and the SHA-256 of each file in a folder."""
-    size = 0
-    with opened(path) as members:
-        for name, content in members.items():
-            size += len(content)
-            for digest in digests.values():
-                digest.update(f"{name}\0{hashlib.sha256(content).hexdigest()}\n".encode())
-    return size

@@ -1,7 +1,6 @@
 """Scikit-learn's bundled handwritten digits."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -10,8 +9,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.datasets.raw import Part, Raw
 
 
-@contextmanager
-def read(name: str, entry: dict[str, Any], _threads: int) -> Iterator[Raw]:
+def read(name: str, entry: dict[str, Any], _threads: int, _stack: ExitStack) -> Raw:
     """Read the digits; the last `test_examples` are the test set."""
     from sklearn.datasets import load_digits
 
@@ -22,4 +20,4 @@ def read(name: str, entry: dict[str, Any], _threads: int) -> Iterator[Raw]:
     split = len(labels) - count
     images = images.reshape(-1, 8, 8, 1).astype(np.uint8)
     train, test = Part(images[:split], labels[:split]), Part(images[split:], labels[split:])
-    yield Raw(train, test, [str(digit) for digit in range(10)], maximum=16)
+    return Raw(train, test, [str(digit) for digit in range(10)], maximum=16)

@@ -5,8 +5,7 @@ set (table 3 of Zhuang et al.). As in CelebA, the visible evidence differs betwe
 pixels, and an old person's hair turns grey, whatever its colour was.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -26,8 +25,7 @@ SKIN, DARK, BLOND, GREY = (
 )
 
 
-@contextmanager
-def read(name: str, entry: dict[str, Any], _threads: int) -> Iterator[Raw]:
+def read(name: str, entry: dict[str, Any], _threads: int, _stack: ExitStack) -> Raw:
     """Draw `train_examples` and `test_examples` faces of `image_size` pixels a side."""
     for key in ("train_examples", "test_examples", "image_size"):
         if key not in entry:
@@ -36,7 +34,7 @@ def read(name: str, entry: dict[str, Any], _threads: int) -> Iterator[Raw]:
     for part in PARTS:
         labels, groups = draw_people(part, entry[f"{part}_examples"])
         parts[part] = Part(draw_faces(part, labels, groups, entry["image_size"]), labels, groups)
-    yield Raw(**parts, classes=["not Blond_Hair", "Blond_Hair"], groups=GROUPS)
+    return Raw(**parts, classes=["not Blond_Hair", "Blond_Hair"], groups=GROUPS)
 
 
 def draw_people(part: str, count: int) -> tuple[np.ndarray, np.ndarray]:

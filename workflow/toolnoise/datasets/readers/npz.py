@@ -1,7 +1,6 @@
 """A user's own arrays: in an .npz file, or in a folder of .npy files, which may be larger than memory."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +14,17 @@ from toolnoise.datasets.sources import path_of
 ARRAYS = ("train_images", "train_labels", "test_images", "test_labels")
 
 
-@contextmanager
-def read(name: str, entry: dict[str, Any], _threads: int) -> Iterator[Raw]:
+def read(name: str, entry: dict[str, Any], _threads: int, _stack: ExitStack) -> Raw:
     """Read the file; classes are numbered if it does not name them."""
     path = path_of(name, entry, "an .npz file with " + ", ".join(ARRAYS))
-    yield _raw(path, read_npz(path))
+    return _raw(path, read_npz(path))
 
 
-@contextmanager
-def read_folder(name: str, entry: dict[str, Any], _threads: int) -> Iterator[Raw]:
+def read_folder(name: str, entry: dict[str, Any], _threads: int, _stack: ExitStack) -> Raw:
     """Map the files into memory; classes are numbered if there is no classes.npy."""
     path = path_of(name, entry, "a folder with " + ", ".join(f"{array}.npy" for array in ARRAYS))
     present = [array for array in (*ARRAYS, "classes") if (path / f"{array}.npy").exists()]
-    yield _raw(path, {array: read_npy(path / f"{array}.npy") for array in present})
+    return _raw(path, {array: read_npy(path / f"{array}.npy") for array in present})
 
 
 def _raw(path: Path, arrays: dict[str, np.ndarray]) -> Raw:
