@@ -10,8 +10,8 @@ import importlib
 import itertools
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
-from unittest import mock
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.prefetch import ahead
 from toolnoise.datasets import streaming
 from toolnoise.datasets.prepared import Split
-from toolnoise.engines import FRAMEWORKS, EpochResult, State, Weights, accelerators, environment, loss_scale
+from toolnoise.engines import FRAMEWORKS, EpochResult, State, Weights, accelerators, environment, loss_scale, watching
 from toolnoise.engines.formulas import BETA_1, BETA_2, EPSILON
 from toolnoise.epoch_plan import Plan
 from toolnoise.models.initial import Parameter
@@ -344,7 +344,7 @@ class KerasEngine(abc.ABC):
         names: list[str] = []
 
         def watched(images: Any) -> list[Any]:
-            outputs = self._watched(images)
+            outputs = watching.outputs(self.keras, self.model, images)
             names[:] = outputs
             return list(outputs.values())
 
@@ -359,7 +359,8 @@ class KerasEngine(abc.ABC):
         """
         layers = tuple(layers)
         if layers not in self._watching:
-            self._watching[layers] = self._of_images(lambda images: list(map(self._watched(images).get, layers)))
+            outputs_of = partial(watching.outputs, self.keras, self.model)
+            self._watching[layers] = self._of_images(lambda images: list(map(outputs_of(images).get, layers)))
         outputs: list[np.ndarray] = []
         start = 0
         for images in self._batches(split):
@@ -370,24 +371,6 @@ class KerasEngine(abc.ABC):
                 whole[start : start + len(values)] = values[: len(whole) - start]
             start += len(images)
         return outputs
-
-    def _watched(self, images: Any) -> dict[str, Any]:
-        """The output of each layer with weights of its own, by name, recorded during a call of the network."""
-        ops, watched, call = self.keras.ops, {}, self.keras.Layer.__call__
-
-        def watching(layer, *args, **options):  # noqa: ANN001, ANN002, ANN003, ANN202
-            values = call(layer, *args, **options)
-            if _has_own_weights(layer):
-                times = sum(name.partition("#")[0] == layer.path for name in watched)
-                given = [ops.reshape(output, (ops.shape(output)[0], -1)) for output in self.keras.tree.flatten(values)]
-                flat = ops.cast(ops.concatenate(given, 1), "float32")
-                watched[f"{layer.path}#{times + 1}" if times else layer.path] = flat
-            return values
-
-        # Functional, sequential and user-defined models all call their layers, nested ones included.
-        with mock.patch.object(self.keras.Layer, "__call__", watching):
-            self.model(images, training=False)
-        return watched
 
     def weights(self) -> Weights:
         """A copy of every tensor, in the order of the layers."""
@@ -403,11 +386,6 @@ class KerasEngine(abc.ABC):
     def _read(self, tensor: Any) -> np.ndarray:
         """A copy of a tensor's values."""
         return np.array(tensor)
-
-
-def _has_own_weights(layer: Any) -> bool:
-    inside = {id(weight) for nested in layer._flatten_layers(include_self=False) for weight in nested.weights}
-    return any(id(weight) not in inside for weight in layer.weights)
 
 
 def _serialised(initializer: Any, path: str) -> tuple[str, dict[str, Any]]:
