@@ -33,8 +33,8 @@ class Predictor(NamedTuple):
         """Put weights of a run into the network."""
         for parameter in self.parameters:
             if weights.get(parameter.path, np.empty(0)).shape != parameter.shape:
-                found = f"no tensor of shape {parameter.shape}"
-                raise BadInput(run.folder / "weights.npz", parameter.path, found, "weights of this model")
+                problem = f"no tensor of shape {parameter.shape}"
+                raise BadInput(run.folder / "weights.npz", parameter.path, problem, "weights of this model")
         self.engine.restore(State(weights, {}, 0))
 
     def unused(self, recipe: dict[str, Any]) -> list[str]:

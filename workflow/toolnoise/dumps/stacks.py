@@ -14,14 +14,12 @@ from toolnoise.stats.draws import Drawn
 SOME = 1000  # examples that show whether a network ends in a softmax
 # What a training program of others may leave instead of logits.
 KINDS = {"classes": np.int64, "values": np.float64, "metric": np.float64}
-
-
 # What is read of an index.
 INDEX: Shape = {"shape": [COUNT], "seeds": [INTEGER], "diverged": [FLAG], "outcome?": TEXT}
 # A source without draws has none of its own in any run.
 DRAWS = shapes.Kind(
     "a list of each run's draws, or null",
-    lambda value: value is None or (isinstance(value, list) and all(INTEGER.fits(one) for one in value)),
+    lambda value: value is None or (isinstance(value, list) and all(map(INTEGER.fits, value))),
 )
 
 PREDICTED: Shape = {"draws": {"*": DRAWS}, "spec": {"study_seed": INTEGER}, "metrics?": [TEXT]}
@@ -51,13 +49,12 @@ def read_predictions(logits: str | Path, index: str | Path) -> Predictions:
     return Predictions(stack, entry["seeds"], entry["diverged"], _drawn(index, entry))
 
 
-def _drawn(index: str | Path, found: dict[str, Any]) -> list[Drawn]:
+def _drawn(index: str | Path, entry: dict[str, Any]) -> list[Drawn]:
     """The draws of each run; studies with equal seeds have equal draws."""
-    draws, runs = found["draws"], len(found["seeds"])
-    whole = all(numbers is None or len(numbers) == runs for numbers in draws.values())
-    if not whole:
+    draws, runs = entry["draws"], len(entry["seeds"])
+    if any(numbers is not None and len(numbers) != runs for numbers in draws.values()):
         raise BadInput(index, "draws", "not a list of each source's draws", f"one draw for each of the {runs} runs")
-    study = found["spec"]["study_seed"]
+    study = entry["spec"]["study_seed"]
     return [
         {source: None if numbers is None else (study, numbers[run]) for source, numbers in draws.items()}
         for run in range(runs)
@@ -86,10 +83,8 @@ def read_stack(
     stack = arrays.read_npy(logits)
     kind = KINDS.get(str(entry.get("outcome")), np.float32)
     if list(stack.shape) != entry["shape"] or stack.dtype != kind:
-        stored = f"found {stack.dtype} of shape {stack.shape}"
-        raise BadInput(
-            logits, "", stored, f"{np.dtype(kind)} of shape {tuple(entry['shape'])}, as {Path(index).name} says"
-        )
+        wanted = f"{np.dtype(kind)} of shape {tuple(entry['shape'])}, as {Path(index).name} says"
+        raise BadInput(logits, "", f"found {stack.dtype} of shape {stack.shape}", wanted)
     for key, axis in axes.items():
         if len(entry[key]) != stack.shape[axis]:
             what = "runs" if key in ("seeds", "diverged") else key

@@ -31,16 +31,15 @@ def build_model(engine: KerasEngine, spec: dict[str, Any], dataset: prepared.Dat
     try:
         inspect.signature(builder).bind(shape, classes, **model["options"])
     except TypeError as error:
-        found = f"{model['builder']}: {error}"
-        raise BadInput(f"model {model['name']}", "options", found, "allowed: the builder's own") from None
+        problem = f"{model['builder']}: {error}"
+        raise BadInput(f"model {model['name']}", "options", problem, "allowed: the builder's own") from None
     try:
         return engine.build(checked(builder, model), model["options"], shape, classes)
     except ValueError as error:
         # For example, the images are too small for its pooling, or the network does not come in this size.
-        found = (
-            f"{model['builder']} cannot build a network for images of {' x '.join(map(str, shape))} ({_reason(error)})"
-        )
-        raise BadInput(f"model {model['name']}", "builder", found, "larger images, or another network") from None
+        size = " x ".join(map(str, shape))
+        problem = f"{model['builder']} cannot build a network for images of {size} ({_reason(error)})"
+        raise BadInput(f"model {model['name']}", "builder", problem, "larger images, or another network") from None
 
 
 def _reason(error: ValueError) -> str:

@@ -41,6 +41,7 @@ RUN: Shape = {
 WANTED = "the record that train wrote"
 # The columns of a history that have numbers, in the form that Python writes.
 NUMBERS = ("train_loss", "train_accuracy", "test_loss", "test_accuracy", "learning_rate", "seconds")
+DIGESTS = ("weights_sha256", "tensors_sha256", "draws_sha256")
 # No loss of float32 logits is as large, unless it is infinite.
 LARGEST = 1e40
 _NUMBER = re.compile(r"-?(\d+(\.\d+)?(e[-+]?\d+)?|inf)|nan", re.ASCII)
@@ -103,16 +104,16 @@ class Run(NamedTuple):
 
     def _require(self, wanted: dict[str, tuple[int, ...]], packs: dict[str, np.ndarray]) -> None:
         """Require arrays of exactly these names and shapes."""
-        found = {name: pack.shape for name, pack in packs.items()}
-        for name in dict.fromkeys((*wanted, *found)):
-            if found.get(name) != wanted.get(name):
+        stored = {name: pack.shape for name, pack in packs.items()}
+        for name in dict.fromkeys((*wanted, *stored)):
+            if stored.get(name) != wanted.get(name):
                 allowed = f"run.json's recipe keeps {wanted.get(name, 'nothing')}"
-                raise BadInput(self.folder / "weights.npz", name, f"found {found.get(name, 'nothing')}", allowed)
+                raise BadInput(self.folder / "weights.npz", name, f"found {stored.get(name, 'nothing')}", allowed)
 
     def _tensors(self, mapped: list[str]) -> tuple[dict[str, np.ndarray], ...]:
         """The final tensors, the snapshots of each, and what was recorded of each after some steps."""
-        found = read_npz(self.folder / "weights.npz", mapped)
-        tensors = {name: tensor for name, tensor in found.items() if not name.endswith(OUTCOME)}
+        stored = read_npz(self.folder / "weights.npz", mapped)
+        tensors = {name: tensor for name, tensor in stored.items() if not name.endswith(OUTCOME)}
         recorded, packs = (
             {name: tensors.pop(name) for name in list(tensors) if name.endswith(mark)}
             for mark in (recorded_steps.MARK, snapshots.MARK)
@@ -127,8 +128,8 @@ class Run(NamedTuple):
         weights = self.weights()
         for path in self.record["trainable"]:
             if weights[path].dtype.kind != "f":
-                found = f"found {weights[path].dtype} of shape {weights[path].shape}"
-                raise BadInput(self.folder / "weights.npz", path, found, "floats, since it was trained")
+                stored = f"found {weights[path].dtype} of shape {weights[path].shape}"
+                raise BadInput(self.folder / "weights.npz", path, stored, "floats, since it was trained")
         trained = [weights[path].ravel() for path in self.record["trainable"]]
         return np.concatenate(trained) if trained else np.empty(0, np.float32)
 
@@ -152,16 +153,12 @@ class Run(NamedTuple):
             if not re.fullmatch("[0-9]{1,18}", row["epoch"]):
                 raise BadInput(path, f"line {line}, epoch", f"found {row['epoch'][:60]!r}", "a whole number")
             for column in trained:
-                if not _is_number(row[column]):
+                if not _NUMBER.fullmatch(row[column]) or LARGEST < abs(float(row[column])) < math.inf:
                     raise BadInput(path, f"line {line}, {column}", f"found {row[column][:60]!r}", "a number, or nan")
         if len(rows) != self.record["epochs"] or not text.endswith("\n"):
-            found = f"truncated: {len(rows)} epochs or a part"
-            raise BadInput(path, "", found, f"the {self.record['epochs']} whole epochs of run.json")
+            allowed = f"the {self.record['epochs']} whole epochs of run.json"
+            raise BadInput(path, "", f"truncated: {len(rows)} epochs or a part", allowed)
         return rows
-
-
-def _is_number(text: str) -> bool:
-    return bool(_NUMBER.fullmatch(text)) and not LARGEST < abs(float(text)) < math.inf
 
 
 def read(record: str | Path) -> Run:
@@ -172,6 +169,6 @@ def read(record: str | Path) -> Run:
     if epochs > planned:
         raise BadInput(record, "epochs", f"found {epochs}", f"at most the {planned} of its recipe")
     if planned % recipe.get("cycles", 1):
-        found = f"found {recipe['cycles']}"
-        raise BadInput(record, "spec.recipe.cycles", found, f"a divisor of its {planned} epochs")
+        allowed = f"a divisor of its {planned} epochs"
+        raise BadInput(record, "spec.recipe.cycles", f"found {recipe['cycles']}", allowed)
     return Run(value, Path(record).parent)
