@@ -82,13 +82,13 @@ def _number(path: str | Path, line: int, row: Sequence[str]) -> Number:
         raise BadInput(path, f"line {line}", f"{len(row)} fields", f"expected {len(Number._fields)}")
     number = Number(*row)
     inferred = number.inferred.split()
-    for key, found, allowed in (
+    for key, values, allowed in (
         ("unit", [number.unit], SCALES),
         ("evidence", [number.evidence], EVIDENCE),
         ("ddof", [number.ddof], ("", "0", "1")),
         ("inferred", inferred, Number._fields),
     ):
-        for value in found:
+        for value in values:
             if value not in allowed:
                 raise BadInput(path, f"line {line}, {key}", f"found {value!r}", f"allowed: {', '.join(allowed)}")
     try:

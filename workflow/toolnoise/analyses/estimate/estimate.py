@@ -302,8 +302,9 @@ def _engine() -> KerasEngine:
     """An engine to build networks on a CPU: the first installed one, since all build the same."""
     for name in engines.FRAMEWORKS:
         if importlib.util.find_spec(name):
-            engine, possible = engines.load(name), {"kernels": config.KERNELS[name][0], "isa": config.ISAS[name][0]}
-            tooling = {"name": "cpu", **config.registered("hardware")["cpu"], "engine": name, **possible}
+            engine, allowed = engines.load(name), config.POSSIBLE[name]
+            possible = {"engine": name, "kernels": allowed["kernels"][0], "isa": allowed["isa"][0]}
+            tooling = {"name": "cpu", **config.registered("hardware")["cpu"], **possible}
             engine.start(tooling, deterministic=True)
             return engine
     raise ModuleNotFoundError("no framework is installed")
