@@ -98,9 +98,9 @@ LIMIT, APPEARS, LEFT, STOPPED = 300, 60, 15, 0.5
 TRIES = 5
 ON, AGAIN, MISSED = "went on", "same command again", "never hit"
 LETTERS = {ON: "+", AGAIN: "2", MISSED: "-"}
-OWN_TRACEBACK = re.compile(r'^\s*File "[^"]*/workflow/', re.MULTILINE)
-# The page has the size of all files, and times have not the same number of digits each time.
-PAGE = "results/points/index.html"
+OWN_TRACEBACK = re.compile(r'^\s*File "[^"]*/workflow/(.*)$', re.MULTILINE)
+# They have the size of all files, and times have not the same number of digits each time.
+SIZED = ("results/points/index.html", "results/points/page/audit.js")
 
 
 class Point(NamedTuple):
@@ -153,7 +153,7 @@ def made(folder: Path) -> Base:
         if end(place, started(place, command("snakemake"))):
             raise Wrong((place / "said.txt").read_text())
         found.append(_results(place))
-    same = {name: content for name, content in found[0].items() if name != PAGE and found[1].get(name) == content}
+    same = {name: content for name, content in found[0].items() if name not in SIZED and found[1].get(name) == content}
     return Base(folder / "one", same, {*found[0]})
 
 
