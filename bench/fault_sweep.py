@@ -178,9 +178,14 @@ def performed(point: Point, base: Base, folder: Path) -> str:
 
 def _struck(point: Point, folder: Path, delay: float) -> str:
     workflow = started(folder, command(point.process))
-    process = _found(point, workflow, folder)
-    time.sleep(delay)
-    _strike(process, point.signal)
+    try:
+        process = _found(point, workflow, folder)
+        time.sleep(delay)
+        _strike(process, point.signal)
+    except Missed:
+        _kill_all(folder)
+        workflow.wait()
+        raise
     if end(folder, workflow) == 0:
         return ON
     if end(folder, started(folder, command(point.process))):
@@ -194,6 +199,8 @@ def end(folder: Path, workflow: subprocess.Popen) -> int:
     end = time.monotonic() + LIMIT
     while workflow.poll() is None or any(map(_is_snakemake, here(folder))):
         if time.monotonic() > end:
+            _kill_all(folder)
+            workflow.wait()
             raise Wrong(f"no end after {LIMIT} s")
         time.sleep(0.05)
     return workflow.returncode
