@@ -98,7 +98,7 @@ LIMIT, APPEARS, LEFT, STOPPED = 300, 60, 15, 0.5
 TRIES = 5
 ON, AGAIN, MISSED = "went on", "same command again", "never hit"
 LETTERS = {ON: "+", AGAIN: "2", MISSED: "-"}
-OWN_TRACEBACK = re.compile(r'^\s*File "[^"]*/workflow/(.*)$', re.MULTILINE)
+OWN_TRACEBACK = re.compile(r'^\s*File "[^"]*/workflow/(.*, in (?!<module>).*)$', re.MULTILINE)
 # They have the size of all files, and times have not the same number of digits each time.
 SIZED = ("results/points/index.html", "results/points/page/audit.js")
 
@@ -217,7 +217,7 @@ def require_whole(base: Base, folder: Path) -> None:
         "missing, or too much": base.names.symmetric_difference(found),
         "left behind": left_behind(folder),
         "a process is left": [" ".join(_words(one)) for one in processes],
-        # Python has one of its own if it is interrupted while it starts.
+        # Python has one of its own if it is interrupted while it starts and imports.
         "a traceback": OWN_TRACEBACK.findall((folder / "said.txt").read_text()),
     }
     for what, names in wrong.items():
