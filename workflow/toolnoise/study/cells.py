@@ -5,7 +5,6 @@ from typing import NamedTuple
 # The two modes that the cost of determinism compares; as a variant, a mode lists the sources that may vary.
 MODES = {"default": ("impl",), "deterministic": ()}
 
-
 _TASK = property(lambda place: (place.model, place.dataset), doc="The model and the data set.")
 
 
@@ -59,7 +58,6 @@ class Variants(NamedTuple):
     model: str
     dataset: str
     hardware: str
-
     task = _TASK
 
 
@@ -71,7 +69,6 @@ class Pair(NamedTuple):
     hardware: str
     other_hardware: str
     variant: str
-
     task = _TASK
 
     @property
@@ -91,7 +88,6 @@ class Task(NamedTuple):
 
     model: str
     dataset: str
-
     task = _TASK
 
 
