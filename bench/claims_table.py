@@ -7,7 +7,6 @@ judged again from its metric files, with the registry and the statistics of this
 """
 
 import argparse
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -48,14 +47,12 @@ def table(roots: Sequence[Path]) -> str:
     found |= {root.name: verdicts(*sides(root)) for root in roots}
     lines = []
     for paper in dict.fromkeys(claim["paper"] for claim in claims):
-        heads = ["the paper says", "where", *found]
+        heads = ["the paper says", *found]
         lines += ["", f"### {paper}", "", f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
         for claim in claims:
             if claim["paper"] == paper:
                 told = [_told(rows.loc[claim["name"]]) for rows in found.values()]
-                # Without the tables and figures of the section, which the registry has.
-                where = re.sub(r"sections? (?=\d)", "§", re.split(r"[,;] | \(", claim["source"])[0])
-                lines.append(f"| {' | '.join([claim['says'], where, *told])} |")
+                lines.append(f"| {' | '.join([claim['says'], *told])} |")
     return "\n".join([*lines, ""])
 
 
