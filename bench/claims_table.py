@@ -24,6 +24,7 @@ from toolnoise.study import config, grid
 
 PAGE = program.ROOT / "docs/claims.md"
 BEGIN, END = "<!-- bench/claims_table.py -->\n", "<!-- end -->\n"
+NONE = "-"
 
 
 def sides(root: Path) -> tuple[list[dict[str, Any]], Side]:
@@ -49,10 +50,16 @@ def table(roots: Sequence[Path]) -> str:
     for paper in dict.fromkeys(claim["paper"] for claim in claims):
         heads = ["the paper says", *found]
         lines += ["", f"### {paper}", "", f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
+        without = []
         for claim in claims:
             if claim["paper"] == paper:
                 told = [_told(rows.loc[claim["name"]]) for rows in found.values()]
-                lines.append(f"| {' | '.join([claim['says'], *told])} |")
+                if {*told} == {NONE}:
+                    without.append(claim["says"])
+                else:
+                    lines.append(f"| {' | '.join([claim['says'], *told])} |")
+        if without:
+            lines += ["", f"Without numbers, and not run: {'; '.join(without)}."]
     return "\n".join([*lines, ""])
 
 
@@ -72,7 +79,7 @@ def main() -> None:
 
 def _told(row: pd.Series) -> str:
     if row["verdict"] in ABSENT.values():
-        return "-"
+        return NONE
     words = {OPEN: "open", CERTAIN: CERTAIN}.get(row["verdict"], f"**{row['verdict']}**")
     words += ", emulated" if row["emulated"] else ""
     if pd.notna(row["value"]):
