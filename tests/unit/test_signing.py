@@ -301,6 +301,15 @@ def test_a_pattern_is_nobody_and_a_negation_counts(text, principals, told, resul
     assert bool(told) == bool(found.why)
 
 
+@pytest.mark.parametrize("text", [f"{OTHERS}* KEY\n", f"* KEY\n{OTHERS}", f'"ann@*" KEY\n{OTHERS}'])
+def test_a_negation_that_a_pattern_of_another_line_undoes_is_refused(text, keys, refused):
+    # ssh-keygen takes each line alone, and so accepts ann.
+    (keys / "list").write_text(text.replace("KEY\n", (keys / "ann.pub").read_text()))
+    assert "has !ann@example.org, and another" in refused(signing.AllowedSigners, keys / "list")
+    (keys / "list").write_text(OTHERS.replace("KEY\n", (keys / "ann.pub").read_text()) + "* ssh-ed25519 AAAAother\n")
+    signing.AllowedSigners(keys / "list")
+
+
 @pytest.mark.parametrize(("names", "principals"), [("*", ("ann@example.org",)), ("*,!ann@example.org", ())])
 def test_the_names_of_a_certificate_are_the_signers_and_a_negation_counts(names, principals, results, keys, tmp_path):
     ours = tmp_path / "keys"

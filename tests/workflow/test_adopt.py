@@ -146,12 +146,14 @@ def test_an_export_with_metrics_alone_is_a_study_too(tmp_path, toolnoise, snakem
         (["runs/{arm}{seed}.npy"], "a pattern such as runs/{arm}/{seed}.npy, with something between its fields"),
         (["runs/{arm}/seed{seed}/preds.npy"], "--labels: missing"),
         (["y.csv"], "no column 'file'; its columns are label"),
+        (["twice.csv"], "found 2 columns 'arm'"),
         (["runs/{arm}/seed{seed}/preds.npy", "--labels", "short.npy"], "39 labels"),
     ],
 )
 def test_what_cannot_be_adopted_is_refused_and_nothing_is_written(arguments, says, runs, toolnoise, refusal):
     folder, labels, _ = runs
     (folder / "y.csv").write_text("label\n1\n")
+    (folder / "twice.csv").write_text("arm,file,arm\na,runs/a.npy,b\n")
     np.save(folder / "short.npy", labels[:-1])
     assert says in refusal(toolnoise(folder, "adopt", *arguments, "--name", "mine"))
     assert not (folder / "mine.yaml").exists()

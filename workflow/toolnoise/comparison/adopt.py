@@ -112,6 +112,8 @@ def _in_table(path: str, columns: Columns) -> Iterator[Found]:
     except csv.Error as error:
         raise BadInput(path, "", f"damaged ({error})", "CSV") from None
     known = reader.fieldnames or []
+    if repeated := [name for name in known if known.count(name) > 1]:
+        raise BadInput(path, "", f"found {len(repeated)} columns {repeated[0]!r}", "a name of its own for each column")
     wanted = columns.metrics or (FILE,)
     for column in (*wanted, *(name for name in (columns.arm, columns.seed) if name not in (ARM, SEED))):
         if column not in known:

@@ -9,12 +9,13 @@ statement is checked by the audit.
 import base64
 import functools
 import hashlib
+import itertools
 import os
 import re
 import subprocess
 import tempfile
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,6 +43,8 @@ KEY_TYPES = ("ssh-", "ecdsa-", "sk-")
 # What stands for no one person in a list of allowed signers: a negation, or a pattern. For ssh-keygen, " !ann" after a
 # comma is a name with a space, and excludes nobody; whoever wrote it meant to.
 PATTERN = re.compile(r"^\s*!|[*?]")
+# A public key in base64: it begins with the length of its type's name.
+KEY = re.compile(r"\bAAAA[\w+/=]+")
 # How OpenSSH's binary lists of revoked keys begin.
 KRL = b"SSHKRL\n\0"
 REVOKING = "public keys, one on each line, or a list from `ssh-keygen -k`"
@@ -72,8 +75,7 @@ class Allowed(NamedTuple):
     @property
     def negates(self) -> bool:
         """Whether the line excludes somebody: `*,!bob@example.org ssh-ed25519 AAAA...`."""
-        quoted, plain = re.match(r'\s*(?:"([^"]*)"|(\S+))', self.line).groups()
-        return any(pattern.lstrip().startswith("!") for pattern in (quoted or plain).split(","))
+        return bool(_excluded(self.line))
 
 
 def sign(folder: str | Path, key: str | Path, *, root: bool = False) -> tuple[int, int]:
@@ -126,6 +128,7 @@ class AllowedSigners:
         self._lines = _entries(text)
         if not self._lines:
             raise BadInput(path, "", "names nobody", "lines such as: ann@example.org ssh-ed25519 AAAA...")
+        _require_same_exclusions(path, self._lines)
         self._revoked = ("-r", _revoking(revoked)) if revoked else ()
         self._allowed: dict[str, tuple[Allowed, ...]] = {}
 
@@ -208,6 +211,29 @@ class AllowedSigners:
 def _entries(text: str) -> list[str]:
     """The lines of a list that are no comments."""
     return [line for line in text.split("\n") if line.strip() and not line.lstrip().startswith("#")]
+
+
+def _patterns(line: str) -> list[str]:
+    """The names and patterns of a list's line."""
+    quoted, plain = re.match(r'\s*(?:"([^"]*)"|(\S+))', line).groups()
+    return [pattern.strip() for pattern in (quoted or plain or "").split(",")]
+
+
+def _excluded(line: str) -> set[str]:
+    return {pattern for pattern in _patterns(line) if pattern.startswith("!")}
+
+
+def _require_same_exclusions(path: str | Path, lines: Sequence[str]) -> None:
+    """Refuse a list in which a pattern allows whom another line with the same key excludes.
+
+    ssh-keygen takes each line alone: `*,!bob@example.org KEY` excludes nobody if there is `* KEY`, too.
+    """
+    for line, other in itertools.product(filter(_excluded, lines), lines):
+        missing = _excluded(line) - _excluded(other)
+        allowed = [pattern for pattern in _patterns(other) if pattern[:1] != "!" and PATTERN.search(pattern)]
+        if missing and allowed and not set(KEY.findall(line)).isdisjoint(KEY.findall(other)):
+            what = f"a line has {min(missing)}, and another with the same key allows {allowed[0]} without it"
+            raise BadInput(path, "", what, "the same exclusions in both")
 
 
 def _revoking(path: str | Path) -> Path:
