@@ -1,4 +1,4 @@
-"""What a training program of others leaves is read strictly, and refused in one line."""
+"""What an existing training program leaves is read strictly, and refused in one line."""
 
 import io
 import json

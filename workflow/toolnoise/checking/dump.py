@@ -1,4 +1,4 @@
-"""A cell's predictions where a training program of others made them: what its runs left, stacked in one array.
+"""A cell's predictions where an existing training program made them: what its runs left, stacked in one array.
 
 Logits are run x example x class, predicted classes and values run x example, and metrics run x metric.
 """

@@ -57,7 +57,7 @@ class Program(NamedTuple):
 
 
 def write(kind: str | None) -> str:
-    """Write the study file, and return what a person should know of it."""
+    """Write the study file, and return what a person should know about it."""
     if kind == "adopted":
         raise BadInput("command line", kind, "the runs themselves make the study", f"such as: {ADOPT}")
     if kind not in (None, *KINDS):
@@ -113,7 +113,7 @@ def _of_builders(builders: Sequence[str]) -> tuple[str, dict[str, str]]:
 
 
 def _data() -> tuple[str, str, str]:
-    """What is known of the data here: a sentence, the data set's name, and its entry."""
+    """What is known about the data here: a sentence, the data set's name, and its entry."""
     parts = ("train", "test")
     for path in sorted(Path().iterdir()):
         if path.suffix == ".npz" and _is_data(path):

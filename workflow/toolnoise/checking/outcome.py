@@ -1,4 +1,4 @@
-"""The contract's second half: what a training program of others leaves in its folder. docs/outside.md explains it.
+"""The contract's second half: what an existing training program leaves in its folder. docs/outside.md explains it.
 
 An outcome is read strictly: a file that breaks the contract is refused in one line. What may be left out is None.
 """

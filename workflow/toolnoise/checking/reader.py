@@ -1,4 +1,4 @@
-"""What a program's text says of its calls: their full names, what contains them, which values are sets or times."""
+"""What a program's text says about its calls: their full names, what contains them, which values are sets or times."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""The jobs of training programs of others: each run, what it leaves, its gate and its measures."""
+"""The jobs of existing training programs: each run, what it leaves, its gate and its measures."""
 
 from toolnoise.steps.reads import (
     A_CELL,
@@ -62,7 +62,7 @@ def _gate_of(study: Study, run: Training) -> list[str]:
 ROWS = {
     "run-program": Step(
         "run_program",
-        "run a training program of others once",
+        "run an existing training program once",
         where=Where(
             Training,
             lambda study: runs_of(study, _adopted(study, wanted=False)),
@@ -79,7 +79,7 @@ ROWS = {
     ),
     "adopt-run": Step(
         "adopt_run",
-        "take a run as it is that was there before the study",
+        "take an existing run as it is",
         where=Where(
             Training,
             lambda study: runs_of(study, _adopted(study, wanted=True)),

@@ -1,4 +1,4 @@
-"""A run of a study whose training is a program of others: started with its seeds; its outcome becomes a run's files.
+"""A run of a study whose training is an existing program: started with its seeds; its outcome becomes a run's files.
 
 The program's folders are beside the run's checkpoint: its outcome is new in each attempt, its own checkpoints survive.
 What it leaves besides weights is in `weights.npz`, too, each array under its name and ":".

@@ -1,4 +1,4 @@
-"""Runs that are already there, from any program, become a study: their outcomes, and a study file that measures them.
+"""Existing runs, from any program, become a study: their outcomes, and a study file that measures them.
 
 Each run's predictions or metrics are copied into a folder in the form of docs/outside.md, beside the study file.
 """
@@ -62,7 +62,7 @@ def adopt(given: str, name: str, labels: str | None, columns: Columns, *, values
     study, folder = Path(f"{name}.yaml"), Path("adopted") / name
     for path in (study, folder):
         if path.exists():
-            raise BadInput(path, "", "is already there", "another --name, or remove it first")
+            raise BadInput(path, "", "already exists", "another --name, or remove it first")
     runs = _numbered(list(_in_files(given) if FIELD.search(given) else _in_table(given, columns)))
     # Everything is read before anything is written.
     outcomes = [(run, _outcome(run, labels, values=values)) for run in runs]

@@ -17,9 +17,9 @@ from toolnoise.datasets import prepared
 from toolnoise.pages.document import part
 from toolnoise.study.cells import Cell
 
-# A page of more would be large, and take long to make; of the others it has the command.
+# A page with more would be large, and take long to make; for the others it has the command.
 MOST = 500
-# Of the pairs that differ in one of these, the first come first.
+# Pairs that differ in the first of these come first.
 DIFFERENCES = ("variant", "model", "hardware")
 
 

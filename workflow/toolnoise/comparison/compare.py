@@ -112,7 +112,7 @@ def _better(comparison: Comparison) -> list[str]:
 
 
 def _without_winner(comparison: Comparison) -> list[str]:
-    """The difference of these runs, and why it says nothing of other draws."""
+    """The difference of these runs, and why it says nothing about other draws."""
     a, b = comparison.a.name, comparison.b.name
     value, low, high = comparison.accuracy_difference_over_examples
     if low == high == 0:
@@ -159,7 +159,7 @@ def _directions(change: Change) -> str:
 
 
 def _over(comparison: Comparison) -> str:
-    """What the intervals over draws speak of."""
+    """What the intervals over draws are about."""
     if comparison.way == "paired":
         return f"{comparison.n_draws} paired draws"
     if comparison.way == "one draw":

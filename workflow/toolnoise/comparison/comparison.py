@@ -64,8 +64,8 @@ class Change(NamedTuple):
 class Comparison(NamedTuple):
     """Two arms and their differences.
 
-    `n_draws` draws are in both arms, of `n_draws_each`, and `same_draws` are the sources of which their runs have the
-    same draw. Of partly paired arms, `pair_weight` is the share of the pairs' difference in that of accuracy.
+    `n_draws` draws are in both arms, of `n_draws_each`, and `same_draws` are the sources for which their runs have
+    the same draw. For partly paired arms, `pair_weight` is the share of the pairs' difference in that of accuracy.
     """
 
     n_examples: int
@@ -213,7 +213,7 @@ def _sd_same_draw(side: Side, step: float) -> Estimate:
 
 
 def _variances(scores: np.ndarray) -> np.ndarray:
-    """What each pair of runs says of the variance; the mean over all pairs is the sample variance."""
+    """What each pair of runs says about the variance; the mean over all pairs is the sample variance."""
     return np.square(scores[:, np.newaxis] - scores) / 2
 
 
@@ -268,7 +268,7 @@ def _difference(plan: Design, a: np.ndarray, b: np.ndarray, step: float) -> Resu
 
 
 def _notes(a: Side, b: Side, assumption: Assumption) -> list[str]:
-    """What was seen or assumed of the runs, as sentences."""
+    """What was seen or assumed about the runs, as sentences."""
     notes = []
     for side in (a, b):
         runs, different = len(side.contents), len(set(side.contents))

@@ -34,8 +34,8 @@ STACKS = ("logits", "probabilities", "predictions", "scores", "correct")
 class Labels(NamedTuple):
     """The classes of the examples, [N], in a file; None in one of right and wrong answers, which need no labels.
 
-    `ids` identify the examples if the file does. Of classes that are texts, `codes` has the numbers, and is given those
-    of further classes as runs predict them. `alone` says that the file has nothing else.
+    `ids` identify the examples if the file does. For classes that are texts, `codes` has the numbers; further
+    classes get theirs as runs predict them. `alone` says that the file has nothing else.
     """
 
     source: str
@@ -362,7 +362,7 @@ def _require_labels_of_its_own(path: str, given: np.ndarray, labels: Labels) -> 
 
 
 def _require_labels_among(path: str, predicted: np.ndarray, labels: Labels) -> None:
-    """Refuse predicted classes that are counted or named otherwise than the labels.
+    """Refuse predicted classes that are counted or named differently from the labels.
 
     No label is predicted; or all classes lie to one side, and more answers are right if the labels are moved there.
     """

@@ -105,7 +105,7 @@ def right_or_wrong(arms: Sequence[Answers], labels: Labels) -> tuple[Sequence[An
 
 
 def require_comparable(arms: Sequence[Answers], paired: bool, same_start: bool) -> None:
-    """Refuse arms that answer other questions, or of which more is assumed than can be."""
+    """Refuse arms that answer other questions, and assumptions that cannot hold."""
     for place, arm in enumerate(arms):
         for other in arms[:place]:
             _require_same_question(other, arm)

@@ -138,7 +138,7 @@ class Known(NamedTuple):
 
 
 def known_of(path: str, name: str, labels: np.ndarray | None, examples: int | None, source: str) -> Known:
-    """What is known of an array, or of a file of one without a name."""
+    """What is known about an array, or about a file with a nameless one."""
     return Known(path, _role_of_words(_words(name or Path(path).stem)), labels, examples, source)
 
 

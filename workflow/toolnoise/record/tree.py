@@ -24,7 +24,7 @@ from toolnoise.study import config, layout
 from toolnoise.study import grid as studies
 from toolnoise.study.study import Study
 
-# A signature on all files, for tools of others. No job makes it.
+# A signature on all files, for other tools. No job makes it.
 MODEL_SIGNATURE = "model.sig"
 RESULTS = "results"
 STUDY_FILE = PurePosixPath(layout.STUDY).name

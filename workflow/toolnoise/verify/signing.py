@@ -253,7 +253,7 @@ def _revoking(path: str | Path) -> Path:
 
 def _statements(folder: str | Path, *, root: bool) -> Iterator[Path]:
     for study in tree.load(folder).trees:
-        # Of a signing that was killed.
+        # Left by a signing that was killed.
         scratch.clean(study.root / FOLDER)
     for study in tree.load(folder).trees:
         for error in study.unreadable.values():

@@ -1,4 +1,4 @@
-"""`toolnoise adopt`: a study of runs that are already there."""
+"""`toolnoise adopt`: a study of existing runs."""
 
 import argparse
 
@@ -14,7 +14,7 @@ def _run(options: argparse.Namespace) -> None:
 
 VERB = Verb(
     group=STUDY,
-    says="make a study of runs that are already there, from any program",
+    says="make a study of existing runs, from any program",
     example="toolnoise adopt 'runs/{arm}/seed{seed}/preds.npy' --labels y.npy --name mine",
     run=_run,
     arguments={

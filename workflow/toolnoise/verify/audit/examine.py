@@ -80,7 +80,7 @@ class Audit(NamedTuple):
 
     @property
     def signatures(self) -> str:
-        """What is known of signatures: whether there are any, and whose they are if somebody asked for them."""
+        """What is known about signatures: whether there are any, and whose they are if somebody asked for them."""
         count = sum(bool(stated.signatures) for tree in self.results.trees for stated in tree.all_stated)
         of = f"on {count} of {sum(len(tree.all_stated) for tree in self.results.trees)} statements"
         on_roots = [evidence.root_verdict for evidence in self.evidence if evidence.root_verdict]

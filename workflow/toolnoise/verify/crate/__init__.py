@@ -42,7 +42,7 @@ class Export(NamedTuple):
 def export(
     study: Path, out: Path, embed: bool, anonymous: bool = False, no_credentials: Collection[str] = ()
 ) -> Export:
-    """Write the crate of a study's results folder, with all its files if `embed`, otherwise the small ones."""
+    """Write the crate of a study's results folder, with all its files if `embed`, or else the small ones."""
     _check_place(study, out)
     if anonymous:
         with anonymised.copied(study) as copy:

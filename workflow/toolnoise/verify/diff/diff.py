@@ -285,7 +285,7 @@ def _cell_names(study: Tree) -> list[str]:
 
 
 def _cell_of(study_a: Tree, study_b: Tree, cell: str, same: set[str]) -> dict[str, Any]:
-    """One cell of two studies: which has it, whether all files are the same, and otherwise the differences."""
+    """One cell of two studies: which has it, whether all files are the same, or else the differences."""
     has_it = [cell in _cell_names(study) for study in (study_a, study_b)]
     if not all(has_it):
         return {"cell": cell, "only": "a" if has_it[0] else "b"}

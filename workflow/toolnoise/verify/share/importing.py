@@ -121,7 +121,7 @@ class _Incoming:
                 placed.append(coming.job)
                 # The statement last, as in the recorder: a stated result is complete.
                 moves += [(self.scratch / path, self._target(path)) for path in (*new, name)]
-        # One time for all, not older than the inputs here: otherwise Snakemake, which compares times, would rerun jobs.
+        # One time for all, not older than the inputs here: Snakemake compares times, and would rerun jobs.
         known = [self._target(name) for name in self._digests]
         stamp = max([time.time_ns(), *(path.stat().st_mtime_ns for path in known)])
         for source, _ in moves:

@@ -1,7 +1,7 @@
 """The results that travel between clusters: those made on a tooling, which other sites may not have.
 
 These are runs, dumps of predictions and of layers, profiles and times of steps, each with its statement. Everything
-else can be made from them anywhere. Of the prepared data, only the statements are included.
+else can be made from them anywhere. Only the statements of the prepared data are included.
 """
 
 from collections import Counter
@@ -12,7 +12,7 @@ from toolnoise.steps import STEPS, Job
 
 # A run's statement has about 15 kB, that of a dump 300 bytes more for each file that it was made from.
 LARGEST_STATEMENT, AN_INPUT = 4 * 2**20, 2**10
-# What to call the files of such jobs; which are dumps; and of which only the statements travel.
+# What to call the files of such jobs; which jobs write dumps; and which send their statements alone.
 NAMED = {verb: step.record.travels for verb, step in STEPS.items() if step.record.travels}
 DUMPS = tuple(verb for verb, step in STEPS.items() if step.record.option == "index")
 STATED = tuple(verb for verb, step in STEPS.items() if step.record.stated)

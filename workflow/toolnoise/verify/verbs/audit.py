@@ -42,10 +42,10 @@ def _run(options: argparse.Namespace) -> None:
         rules = (*rules, rule(model.signed_by(options.require_model_signature)))
 
     def examined(signers: "AllowedSigners | None", key: "AllowedSigners | None") -> "Audit":
-        found = tree.load(options.results)
+        results = tree.load(options.results)
         with cache.opened(options.results, trusted=not options.strict) if options.cache else nullcontext() as known:
             given = {"rules": rules, "signers": signers, "key": key, "cache": known}
-            return examine.examine(found, options.processes, **given, skew=options.clock_skew)
+            return examine.examine(results, options.processes, **given, skew=options.clock_skew)
 
     changing = {"--clean": options.clean, "--repair": options.repair, "--cache": options.cache}
     for option in filter(changing.get, changing):
@@ -53,25 +53,25 @@ def _run(options: argparse.Namespace) -> None:
             raise BadInput("command line", option, f"{options.results} is an archive", "a results folder")
     with unpacked.opened(options.results) as (options.results,), required_signatures.required(options) as required:
         if options.clean:
-            for one in tree.load(options.results).trees:
-                for path in scratch.clean(one.root) if one.study or one.statements else []:
+            for study in tree.load(options.results).trees:
+                for path in scratch.clean(study.root) if study.study or study.statements else []:
                     print(f"removed: {tree.shown(str(path))}", file=sys.stderr)
-        found = examined(*required)
-        if options.repair and not found.is_clean(strict=False):
-            repair.run(found)
-            found = examined(*required)
+        audit = examined(*required)
+        if options.repair and not audit.is_clean(strict=False):
+            repair.run(audit)
+            audit = examined(*required)
         if options.html:
             from toolnoise.verify.page import statements
 
-            statements.write(options.html, found, options.strict, rules)
-        show((examine.as_json if options.json else examine.as_text)(found, options.strict, rules))
-    sys.exit(0 if found.is_clean(options.strict) else 1)
+            statements.write(options.html, audit, options.strict, rules)
+        show((examine.as_json if options.json else examine.as_text)(audit, options.strict, rules))
+    sys.exit(0 if audit.is_clean(options.strict) else 1)
 
 
 def duration(text: str) -> timedelta:
     """A time with its unit, such as 2h."""
-    found = re.fullmatch(r"(\d{1,6}(?:\.\d{1,6})?)(s|min|h)", text, re.ASCII)
-    value = timedelta(**{UNITS[found[2]]: float(found[1])}) if found else None
+    matched = re.fullmatch(r"(\d{1,6}(?:\.\d{1,6})?)(s|min|h)", text, re.ASCII)
+    value = timedelta(**{UNITS[matched[2]]: float(matched[1])}) if matched else None
     if value is None or value > timedelta(hours=MOST_HOURS):
         wanted = f"expected a time up to {MOST_HOURS}h, such as 90s, 30min or 2h"
         raise argparse.ArgumentTypeError(f"found {text!r}; {wanted}")

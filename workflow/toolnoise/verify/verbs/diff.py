@@ -11,10 +11,10 @@ def _run(options: argparse.Namespace) -> None:
     from toolnoise.verify.diff import diff, report
 
     with unpacked.opened(options.a, options.b) as pair:
-        found = diff.diff(*pair)
-    show(found if options.json else report.as_text(found))
+        differences = diff.diff(*pair)
+    show(differences if options.json else report.as_text(differences))
     sys.stdout.flush()
-    sys.exit(0 if found["equal"] else 1)
+    sys.exit(0 if differences["equal"] else 1)
 
 
 VERB = Verb(

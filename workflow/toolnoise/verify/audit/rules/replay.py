@@ -21,7 +21,7 @@ WANTED = "a date such as 2026-01-31 or 2026-01-31T12:00+01:00 (UTC without an of
 
 
 class TooOld(NamedTuple):
-    """Of when or by what a root is, and what is allowed."""
+    """How old a root is, or which commit made it, and what is allowed."""
 
     age: str
     allowed: str
