@@ -54,7 +54,7 @@ def read(folder: str | Path) -> Outcome:
     if result is None:
         raise BadInput(folder, "", "the program left no result", f"one of {', '.join(RESULTS)}")
     values = None if result.name == METRIC else tensors.read_npy(result)
-    labels = _array(folder / LABELS)
+    labels = tensors.read_npy(folder / LABELS) if (folder / LABELS).is_file() else None
     if labels is None and values is not None:
         raise BadInput(folder / LABELS, "", "no such file", f"the labels of the examples of {result.name}")
     if result.name == LOGITS:
@@ -87,10 +87,6 @@ def _one_of(folder: Path, names: tuple[str, ...]) -> Path | None:
     if len(present) > 1:
         raise BadInput(folder, "", f"found {' and '.join(present)}", f"only one of {', '.join(names)}")
     return folder / present[0] if present else None
-
-
-def _array(path: Path) -> np.ndarray | None:
-    return tensors.read_npy(path) if path.is_file() else None
 
 
 def _check_labels(path: Path, labels: np.ndarray, result: Path, values: np.ndarray | None) -> None:
@@ -135,7 +131,7 @@ def _metric(path: Path) -> dict[str, float]:
 
 def _history(path: Path) -> History:
     with readable(path, "a CSV file"):
-        columns, *rows = _table(_text(path))
+        columns, *rows = csv.reader(_text(path).splitlines(), strict=True)
     if not columns or columns[0] != EPOCH:
         raise BadInput(path, "", f"found {(columns or ['nothing'])[0]!r} as the first column", f"{EPOCH!r}")
     if len(set(columns)) < len(columns):
@@ -148,13 +144,6 @@ def _history(path: Path) -> History:
             raise BadInput(path, f"line {number}", f"found epoch {row[0]!r}", "whole numbers that rise, one row each")
         before = int(row[0])
     return History(columns, rows)
-
-
-def _table(text: str) -> list[list[str]]:
-    try:
-        return list(csv.reader(text.splitlines(), strict=True))
-    except csv.Error as error:
-        raise ValueError(error) from None
 
 
 def _text(path: Path) -> str:

@@ -1,5 +1,6 @@
-"""The measures of a cell whose runs are those of a training program that leaves no logits.
+"""The measures of a cell whose runs are those of a training program.
 
+Logits have those of any cell, except those of identical runs: too little is known about the program's epochs.
 Predicted classes have all measures that need no scores. Values have no churn: its place is taken by the mean absolute
 difference between runs. A metric alone has a mean and an SD.
 """
@@ -16,6 +17,7 @@ from toolnoise.checking import values
 from toolnoise.datasets import prepared
 from toolnoise.dumps import stacks
 from toolnoise.dumps.stacks import Predictions
+from toolnoise.formulas.ensembles import ENSEMBLES
 from toolnoise.formulas.per_run import RUNS
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.formulas.weights import apart
@@ -23,6 +25,24 @@ from toolnoise.measures import by_draw, noise
 from toolnoise.measures.noise import Noise
 from toolnoise.measures.reading import TrainedVectors, finished_runs, predictions_of
 from toolnoise.study import programs
+
+
+def measure_logits(
+    cell: Sequence[str],
+    study_seed: int,
+    data: str | Path,
+    logits: str | Path,
+    index: str | Path,
+    records: list[str],
+    out: str | Path,
+    out_runs: str | Path,
+    out_ensembles: str | Path,
+) -> None:
+    """Write the measures of one cell whose runs left logits."""
+    rows = noise.measured(cell, study_seed, *predictions_of(data, logits, index), records)
+    metric_files.write(out, STABILITY, rows.stability)
+    metric_files.write(out_runs, RUNS, rows.runs)
+    metric_files.write(out_ensembles, ENSEMBLES, rows.ensembles)
 
 
 def measure(
@@ -36,7 +56,7 @@ def measure(
     out: str | Path,
     out_runs: str | Path,
 ) -> None:
-    """Write the measures of one cell from what its runs left."""
+    """Write the measures of one cell from what else its runs left."""
     if outcome == programs.CLASSES:
         rows = noise.measured(cell, study_seed, *predictions_of(data, logits, index), records)
     else:
@@ -86,7 +106,6 @@ def _of_metrics(
 ) -> Noise:
     stack, together = noise.stack_of(dump), by_draw.grouped(noise.drawn(dump))
     each = dict(zip(names, stack.T, strict=True))
-
     weights = [apart(vectors.of(chosen)) for chosen in together.groups]
     of_draws = [
         values.of_metrics({name: of_runs[chosen] for name, of_runs in each.items()}, of_draw, stream)
