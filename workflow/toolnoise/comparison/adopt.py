@@ -105,12 +105,8 @@ def _in_files(pattern: str) -> Iterator[Found]:
 
 def _in_table(path: str, columns: Columns) -> Iterator[Found]:
     with readable(path, "a CSV table of runs"):
-        text = files.read_bytes(path).decode("utf-8-sig")
-    reader = csv.DictReader(io.StringIO(text), strict=True)
-    try:
+        reader = csv.DictReader(io.StringIO(files.read_bytes(path).decode("utf-8-sig")), strict=True)
         rows = list(reader)
-    except csv.Error as error:
-        raise BadInput(path, "", f"damaged ({error})", "CSV") from None
     known = reader.fieldnames or []
     if repeated := [name for name in known if known.count(name) > 1]:
         raise BadInput(path, "", f"found {len(repeated)} columns {repeated[0]!r}", "a name of its own for each column")
