@@ -181,7 +181,7 @@ def asked(study, variant, seed=2):
 
 def judged(rule, parameters):
     """What a rule finds in the statement of one run."""
-    statement = SimpleNamespace(verb="train", parameters=parameters, outputs=[SimpleNamespace(name="run")])
+    statement = SimpleNamespace(verb="train", parameters=parameters, name="run")
     return list(rule(SimpleNamespace(tree=SimpleNamespace(statements=[SimpleNamespace(statement=statement)]))))
 
 
@@ -273,9 +273,7 @@ def test_a_commit_has_a_time_and_what_is_none_has_not(head):
     ],
 )
 def test_the_module_of_a_builder_must_be_stated(stated, found):
-    statement = SimpleNamespace(
-        parameters={"spec": {"model": {"builder": "mine:build"}}}, outputs=(SimpleNamespace(name="run"),)
-    )
+    statement = SimpleNamespace(parameters={"spec": {"model": {"builder": "mine:build"}}}, name="run")
     told = [("run", "does not state the module of its network's builder, mine:build")]
     assert list(origins._builder(statement, stated)) == (told if found else [])
 
@@ -287,7 +285,7 @@ def test_the_module_of_a_builder_must_be_stated(stated, found):
 def test_the_module_of_a_builder_of_this_package_is_this_package_s(stated, found):
     statement = SimpleNamespace(
         parameters={"spec": {"model": {"builder": "toolnoise.models.lenet:build"}}},
-        outputs=(SimpleNamespace(name="run"),),
+        name="run",
     )
     assert bool(list(origins._builder(statement, stated))) == found
 
@@ -307,7 +305,9 @@ def test_a_module_that_has_a_syntax_error_by_now_is_a_finding(tmp_path):
 def test_an_index_may_say_which_sources_a_training_does_without_but_no_others():
     spec = {"seed": 1, "variant": {"varying": ["shuffle"]}, "hardware": {"impl_noise": "native"}}
     output = SimpleNamespace(role="index", name="index.json")
-    stated = SimpleNamespace(verb="predict", parameters={"spec": spec}, outputs=[output], observed={})
+    stated = SimpleNamespace(
+        verb="predict", name="index.json", parameters={"spec": spec}, outputs=[output], observed={}
+    )
 
     def judged(unused, **changed):
         index = {"spec": {key: value for key, value in spec.items() if key != "seed"}, "observed": {}, "seeds": [1, 2]}

@@ -10,7 +10,7 @@ from toolnoise.base import code_digest, program
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import sha256
 from toolnoise.record import tree
-from toolnoise.record.statements import CODE, SOURCE, Artifact
+from toolnoise.record.statements import CODE, Artifact
 from toolnoise.steps import STEPS
 from toolnoise.verify.audit import beside, examine
 from toolnoise.verify.audit.evidence import Evidence
@@ -36,9 +36,7 @@ def root(tmp_path):
 
 def judged(root, name, digest="0" * 64, size=6):
     """What the audit says of a run that is said to be adopted from a file."""
-    statement = SimpleNamespace(
-        outputs=[SimpleNamespace(name="run")], dependencies=(Artifact(name, digest, size, kind=SOURCE),)
-    )
+    statement = SimpleNamespace(name="run", made_of=lambda kind: [Artifact(name, digest, size, kind=kind)])
     return list(chains._as_adopted(SimpleNamespace(tree=SimpleNamespace(root=root)), statement))
 
 

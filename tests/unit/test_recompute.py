@@ -18,8 +18,7 @@ def test_what_needs_no_training_is_made_again_and_what_differs_is_found(monkeypa
     monkeypatch.setattr(rebuild, "rebuild", rebuilt)
     verbs = ("configure", "fetch", "train", "run-program", "predict", "measure", "collect", "render", "write-page")
     statements = [
-        SimpleNamespace(path=verb, statement=SimpleNamespace(verb=verb, outputs=(SimpleNamespace(name=verb),)))
-        for verb in (*verbs, "of-nobody")
+        SimpleNamespace(path=verb, statement=SimpleNamespace(verb=verb, name=verb)) for verb in (*verbs, "of-nobody")
     ]
     found = list(recompute.results_are_reproduced(SimpleNamespace(tree=SimpleNamespace(statements=statements))))
     assert tried == ["predict", "measure", "collect", "render"]

@@ -19,7 +19,7 @@ from toolnoise import steps
 from toolnoise.base.errors import BadInput
 from toolnoise.base.files import LARGEST_TEXT, canonical_sha256, read_json
 from toolnoise.record.statements import Artifact, Statement
-from toolnoise.record.tree import Stated, Tree
+from toolnoise.record.tree import Tree
 from toolnoise.steps import Job
 from toolnoise.training import runs
 from toolnoise.training.runs import Run
@@ -90,7 +90,7 @@ class Evidence:
 
     def job(self, statement: Statement) -> Job | None:
         """The study's job that a statement belongs to, or None."""
-        job = self.jobs.get(statement.outputs[0].name)
+        job = self.jobs.get(statement.name)
         return job if job and job.verb == statement.verb else None
 
     def output(self, name: str) -> Artifact | None:
@@ -134,7 +134,7 @@ class Evidence:
         for stated in self.tree.statements:
             if stated.statement.verb in DRAWN:
                 outputs = stated.statement.outputs
-                record = next((output.name for output in outputs if output.role == "record"), at(stated))
+                record = next((output.name for output in outputs if output.role == "record"), stated.statement.name)
                 try:
                     run = self.run(record)
                     # A run with impossible values is damaged, so it is not compared.
@@ -199,7 +199,7 @@ def each(check: Callable[[Evidence, Statement], Found]) -> Callable[[Evidence], 
     @functools.wraps(check)
     def over_all(evidence: Evidence) -> Found:
         for stated in evidence.tree.statements:
-            yield from guarded(stated.statement.outputs[0].name, lambda of=stated: check(evidence, of.statement))
+            yield from guarded(stated.statement.name, lambda of=stated: check(evidence, of.statement))
 
     return over_all
 
@@ -228,11 +228,6 @@ def differences(value: Any, expected: Any, at: str = "") -> list[str]:
         return list(itertools.chain.from_iterable(below))
     # In JSON, 1 and true are different values.
     return [] if type(value) is type(expected) and value == expected else [at or "all"]
-
-
-def at(stated: Stated) -> str:
-    """The artifact to name in a finding about a whole statement: its first output."""
-    return stated.statement.outputs[0].name
 
 
 def _text(value: Any) -> str:

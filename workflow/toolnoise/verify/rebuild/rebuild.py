@@ -175,12 +175,10 @@ def _lay_out(made: Made, scratch: Path, again: dict[str, Path]) -> Path:
             source = user / needed.name if inside is None else made.tree.root / inside
         _verify(needed, source)
         _link(folder / _place(needed.name), source)
-    for needed in statement.dependencies:
-        if needed.kind == SOURCE:
-            fetched = fetching.verified({"path": str(user / needed.name)})
-            _require(needed, fetched["sha256"], "a source")
-        elif needed.kind == PACKAGE:
-            _verify(needed, _installed(needed))
+    for needed in statement.made_of(SOURCE):
+        _require(needed, fetching.verified({"path": str(user / needed.name)})["sha256"], "a source")
+    for needed in statement.made_of(PACKAGE):
+        _verify(needed, _installed(needed))
     for path in read:
         if not path.is_absolute():
             _link(folder / path, user / path)
@@ -357,7 +355,7 @@ def _then_and_now(statement: Statement, scratch: Path, code: checkout.Code) -> l
     observed = scratch / "observed.json"
     now = files.read_json(observed) if observed.exists() else None
     now = now or {**recorder.machine(), "variables": _recorded(statement)}
-    lock = next((needed.name for needed in statement.dependencies if needed.kind == LOCK), None)
+    lock = next((needed.name for needed in statement.made_of(LOCK)), None)
     pairs = [
         ("", statement.observed, now),
         ("programs", statement.versions, recorder.programs()),

@@ -17,7 +17,7 @@ def results_are_reproduced(evidence: Evidence) -> Found:
     cheap = [made for made in jobs if made.statement.verb in STEPS.keys() - dear]
     for outcome in rebuild.rebuild(cheap, keep=False):
         if outcome.verdict in (rebuild.DIFFERS, rebuild.LACKING):
-            yield outcome.made.statement.outputs[0].name, f"{outcome.verdict}: {'; '.join(outcome.lines)}"
+            yield outcome.made.statement.name, f"{outcome.verdict}: {'; '.join(outcome.lines)}"
 
 
 RULE = rule(results_are_reproduced)

@@ -24,7 +24,7 @@ from toolnoise.base.files import sha256
 from toolnoise.base.progress import progress
 from toolnoise.record import archive, envelope, statements, tree
 from toolnoise.record.archive import Member
-from toolnoise.record.statements import CODE, COMMIT, RESOURCE, Artifact, Statement
+from toolnoise.record.statements import CODE, RESOURCE, Artifact, Statement
 from toolnoise.record.tree import RESULTS, is_root, shown
 from toolnoise.steps import STEPS, Job
 from toolnoise.study import grid as studies
@@ -199,11 +199,11 @@ class _Incoming:
     def _check_code(self, name: str, coming: Coming) -> None:
         job, parameters = STEPS[coming.job.verb], coming.job.parameters
         present = code_digest.sources(*job.modules(parameters), files=job.work.files(parameters))
-        stated = {read.name: read.sha256 for read in coming.statement.dependencies if read.kind in (CODE, RESOURCE)}
+        stated = {read.name: read.sha256 for read in coming.statement.made_of(CODE, RESOURCE)}
         for file in sorted(present.keys() | stated.keys()):
             if present.get(file) != stated.get(file):
-                commits = [f"commit {read.sha256}" for read in coming.statement.dependencies if read.kind == COMMIT]
-                wanted = f"{commits[0] if commits else 'the same code'}, or --other-code"
+                commit = coming.statement.commit
+                wanted = f"{f'commit {commit}' if commit else 'the same code'}, or --other-code"
                 raise self._refusal(name, f"was made by a {shown(file)} that differs from the one here", wanted)
 
     def _check_signatures(self, signers: AllowedSigners) -> None:

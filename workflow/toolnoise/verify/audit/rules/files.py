@@ -4,7 +4,7 @@ from toolnoise.record.statements import Statement, path_for
 from toolnoise.record.tree import CHECKPOINTS, Stated
 from toolnoise.study import layout
 from toolnoise.study.cells import Shown
-from toolnoise.verify.audit.evidence import Evidence, Found, at, each, guarded
+from toolnoise.verify.audit.evidence import Evidence, Found, each, guarded
 from toolnoise.verify.audit.rules.origins import changed_since
 
 
@@ -83,7 +83,7 @@ def nothing_else_is_there(evidence: Evidence) -> Found:
             yield tree.named(path), "is not a checkpoint of one of the study's runs"
     for stated in tree.statements:
         if evidence.job(stated.statement) is None:
-            yield at(stated), f"states a {stated.statement.verb} job that is not part of the study"
+            yield stated.statement.name, f"states a {stated.statement.verb} job that is not part of the study"
 
 
 def no_checkpoint_is_left(evidence: Evidence) -> Found:
@@ -120,10 +120,10 @@ def _shown(evidence: Evidence) -> set[str] | None:
 def statements_lie_in_place(evidence: Evidence) -> Found:
     """Every statement lies at the path that follows from its first output."""
     for stated in evidence.tree.statements:
-        yield from guarded(at(stated), lambda stated=stated: _place(evidence, stated))
+        yield from guarded(stated.statement.name, lambda stated=stated: _place(evidence, stated))
 
 
 def _place(evidence: Evidence, stated: Stated) -> Found:
-    lies, expected = evidence.tree.named(stated.path), path_for(at(stated)).as_posix()
+    lies, expected = evidence.tree.named(stated.path), path_for(stated.statement.name).as_posix()
     if lies != expected:
-        yield at(stated), f"its statement lies at {lies}; expected: {expected}"
+        yield stated.statement.name, f"its statement lies at {lies}; expected: {expected}"

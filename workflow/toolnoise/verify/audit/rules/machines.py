@@ -17,7 +17,7 @@ def hardware_is_the_declared(_evidence: Evidence, statement: Statement) -> Found
     if spec is None or not STEPS[statement.verb].needs.tooling:
         return
     for what in _differs(spec["hardware"], spec["variant"]["varying"], statement.observed):
-        yield statement.outputs[0].name, f"{what}; declared: {spec['hardware']['name']}"
+        yield statement.name, f"{what}; declared: {spec['hardware']['name']}"
 
 
 def _differs(tooling: dict[str, Any], varying: list[str], observed: dict[str, Any]) -> list[str]:

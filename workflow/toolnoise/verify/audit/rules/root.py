@@ -11,7 +11,7 @@ from typing import NamedTuple
 from toolnoise.record.statements import path_for
 from toolnoise.steps import CONFIGURE, Job
 from toolnoise.study import layout
-from toolnoise.verify.audit.evidence import Evidence, Found, at
+from toolnoise.verify.audit.evidence import Evidence, Found
 
 
 class Unnamed(NamedTuple):
@@ -33,8 +33,9 @@ def root_is_signed(evidence: Evidence) -> Found:
     if root is None:
         yield layout.AUDITED.format(study=evidence.tree.name), "has no statement that names the others"
         return
-    if evidence.root_verdict is None or evidence.root_verdict.why:
-        yield at(root), evidence.root_verdict.why if evidence.root_verdict else "its signature is not checked"
+    why = evidence.root_verdict.why if evidence.root_verdict else "its signature is not checked"
+    if why:
+        yield root.statement.name, why
     yield from ((unnamed.artifact, unnamed.what) for unnamed in _unnamed(evidence) if unnamed.ordinary)
 
 
@@ -46,7 +47,7 @@ def lines(evidence: Evidence) -> Iterator[str]:
     if root is None:
         yield f"{name}: no chain: there is no statement of a page that names the digests of the others"
         return
-    shown, named = evidence.tree.inside(at(root)), len(root.statement.chain or {})
+    shown, named = evidence.tree.inside(root.statement.name), len(root.statement.chain or {})
     yield f"{name}: root {root.sha256} (the statement of {shown}; it names {named} others)"
     late = [unnamed.artifact for unnamed in _unnamed(evidence) if unnamed.ordinary]
     if late:
@@ -65,7 +66,7 @@ def _unnamed(evidence: Evidence) -> Iterator[Unnamed]:
             continue
         what = f"its statement has the SHA-256 {stated.sha256}; the root names {digest or 'no such statement'}"
         later = digest is None or stated.statement.finished > root.statement.finished
-        yield Unnamed(at(stated), what, later and not _comes_before(evidence.job(stated.statement)))
+        yield Unnamed(stated.statement.name, what, later and not _comes_before(evidence.job(stated.statement)))
     jobs = {path_for(first).as_posix(): job for first, job in evidence.jobs.items()} if named else {}
     for name in named:
         if tree.inside(name) not in tree.unreadable:
