@@ -26,12 +26,7 @@ from toolnoise.stats.multiplicity import holm
 from toolnoise.stats.paired_sds import paired_sd_ratio
 from toolnoise.stats.result import Result
 from toolnoise.stats.spread import equal_runs_sd, sd_chi2, sd_interval
-from toolnoise.stats.two_means import (
-    hedges_g,
-    mean_difference,
-    paired_difference,
-    probability_of_improvement,
-)
+from toolnoise.stats.two_means import hedges_g, mean_difference, paired_difference, probability_of_improvement
 
 PAIRED: tuple[Way, ...] = ("paired", "partly paired")
 

@@ -231,10 +231,7 @@ def _needed(question: SampleSize, claim: Claim) -> dict[str, Any]:
         entry |= {f"runs_per_arm_{end}": question.needed(claim, getattr(spread.sd, end)) for end in ("low", "high")}
     return entry | {
         "by_chance": [
-            {
-                "runs_per_arm": runs,
-                "share": power.chance_difference(claim.size, spread.sd.value, runs, spread.runs),
-            }
+            {"runs_per_arm": runs, "share": power.chance_difference(claim.size, spread.sd.value, runs, spread.runs)}
             for runs in sorted({1, spread.runs or 1})
         ]
     }

@@ -30,6 +30,5 @@ VERB = Verb(
         **ANONYMOUS,
         **NO_CREDENTIAL,
         **required_signatures.STATEMENTS,
-        **required_signatures.REVOKED,
     },
 )

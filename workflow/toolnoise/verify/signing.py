@@ -264,8 +264,7 @@ def _statements(folder: str | Path, *, root: bool) -> Iterator[Path]:
 
 
 def _read(path: Path) -> Envelope:
-    with files.readable(path, envelope.WANTED), tree.open_plain(path) as file:
-        return envelope.unpack(file.readall(), path)
+    return envelope.unpack(tree.read_plain(path, envelope.WANTED), path)
 
 
 def _signatures(envelopes: Iterable[Envelope], key: str | Path) -> Iterator[bytes]:

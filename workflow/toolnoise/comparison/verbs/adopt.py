@@ -21,11 +21,7 @@ VERB = Verb(
         "FOUND": {
             "help": "a CSV with a run in each row (columns file, arm, seed), or a quoted pattern with {arm} and {seed}"
         },
-        "--name": {
-            "required": True,
-            "metavar": "NAME",
-            "help": "the study's name: writes NAME.yaml and adopted/NAME",
-        },
+        "--name": {"required": True, "metavar": "NAME", "help": "the study's name: writes NAME.yaml and adopted/NAME"},
         "--labels": {"metavar": "FILE", "help": "the labels of all runs, unless the CSV has a column `labels`"},
         "--values": {"action": "store_true", "help": "predictions are numbers (regression), not classes"},
         "--metric": {
@@ -34,10 +30,6 @@ VERB = Verb(
             "help": "take this number from the CSV instead of predictions; repeat for each",
         },
         "--arm-column": {"default": "arm", "metavar": "COLUMN", "help": "the column that names a run's arm (arm)"},
-        "--seed-column": {
-            "default": "seed",
-            "metavar": "COLUMN",
-            "help": "the column with a run's seed (seed)",
-        },
+        "--seed-column": {"default": "seed", "metavar": "COLUMN", "help": "the column with a run's seed (seed)"},
     },
 )

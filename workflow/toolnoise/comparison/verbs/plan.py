@@ -32,12 +32,7 @@ VERB = Verb(
             "metavar": "POINTS",
             "help": "difference in mean accuracy to show, in percentage points, such as 0.3",
         },
-        "--ratio": {
-            "type": float,
-            "nargs": "+",
-            "metavar": "FACTOR",
-            "help": "ratio of two SDs to show, such as 1.5",
-        },
+        "--ratio": {"type": float, "nargs": "+", "metavar": "FACTOR", "help": "ratio of two SDs to show, such as 1.5"},
         "--margin": {
             "type": float,
             "nargs": "+",

@@ -108,10 +108,10 @@ class Evidence:
 
     def run(self, record: str) -> RunFacts:
         """The facts of the run whose run.json is this artifact."""
-        path = self._there(record)
-        folder = path.rpartition("/")[0]
-        self._there(self.tree.named(f"{folder}/history.csv"))
-        run = runs.read(self.tree.root / path)
+        path = self.small(record)
+        folder = path.parent.relative_to(self.tree.root).as_posix()
+        self.small(self.tree.named(f"{folder}/history.csv"))
+        run = runs.read(path)
         rows, about = run.history(), run.record
         digests = {key: tuple(_text(row[key]) for row in rows) for key in ("weights_sha256", "draws_sha256")}
         return RunFacts(
@@ -180,17 +180,13 @@ class Evidence:
 
     def small(self, name: str) -> Path:
         """Where an artifact lies that is small enough to be read at once."""
-        return self.tree.root / self._there(name)
-
-    def _there(self, name: str) -> str:
-        """The path in the study of an artifact that is small enough to be read at once."""
         path = self.tree.inside(name)
         size = self.tree.files.get(path) if path is not None else None
         if size is None:
             raise BadInput(name, "", "is missing", "a file of this study")
         if size > LARGEST_TEXT:
             raise BadInput(name, "", f"has {size} bytes", f"at most {LARGEST_TEXT}")
-        return path
+        return self.tree.root / path
 
 
 def each(check: Callable[[Evidence, Statement], Found]) -> Callable[[Evidence], Found]:

@@ -17,7 +17,7 @@ from toolnoise.base import faults, files, program
 from toolnoise.base.errors import BadInput
 from toolnoise.record import repository
 from toolnoise.record.statements import CODE, LOCK, RESOURCE, Artifact
-from toolnoise.record.tree import Tree, open_plain
+from toolnoise.record.tree import Tree, open_plain, read_plain
 
 # Figures, tables and records of runs are smaller; weights, predictions and pictures are larger.
 SMALL = 2**20
@@ -82,9 +82,8 @@ class Contents:
 
     def statement(self, path: str) -> Content:
         """A statement of the study."""
-        with files.readable(self.tree.root / path, "a statement"), open_plain(self.tree.root / path) as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
-            return Content(self.tree.root / path, digest, file.tell())
+        content = in_memory(read_plain(self.tree.root / path, "a statement"))
+        return Content(self.tree.root / path, content.sha256, content.size)
 
     def _used(self, name: str) -> bytes:
         committed = repository.show(self.commit, name) if self.commit else None

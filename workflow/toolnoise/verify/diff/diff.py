@@ -49,7 +49,7 @@ def diff(path_a: str | Path, path_b: str | Path) -> dict[str, Any]:
     if kinds[0][0] != kinds[1][0]:
         raise BadInput(path_b, "", f"a {kinds[1][0]}, and {path_a} is a {kinds[0][0]}", WANTED)
     (kind, a), (_, b) = kinds
-    differences = {RUN: _runs, CELL: _cells, TREE: _results}[kind](a, b)
+    differences = {RUN: compare_runs, CELL: _cells, TREE: _results}[kind](a, b)
     return {"kind": kind, "a": as_given(path_a), "b": as_given(path_b), **differences}
 
 
@@ -83,12 +83,9 @@ def study_of(cell: Path) -> Path | None:
 # Runs
 
 
-def _runs(run_a: Path, run_b: Path) -> dict[str, Any]:
-    return compare_runs(run_a, run_b, (_dump(run_a.parent), _dump(run_b.parent)))
-
-
-def compare_runs(run_a: Path, run_b: Path, dumps: tuple[Dump, Dump]) -> dict[str, Any]:
-    """The differences between the runs in two folders; `dumps` are those of their cells."""
+def compare_runs(run_a: Path, run_b: Path, dumps: tuple[Dump, Dump] | None = None) -> dict[str, Any]:
+    """The differences between the runs in two folders; `dumps` are those of their cells, if they are read already."""
+    dumps = dumps or (_dump(run_a.parent), _dump(run_b.parent))
     pair = tuple(runs.read(folder / "run.json") for folder in (run_a, run_b))
     made_of = [origins.of_run(run.record, _statement(run.folder)) for run in pair]
     parted = two_runs.parting(*pair)

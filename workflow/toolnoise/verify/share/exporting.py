@@ -54,7 +54,7 @@ def export(
             contents[sharing.statement_name(job)] = content
     if here.top:
         # It has the digests of the others: with a signature on it, it vouches for them elsewhere, too.
-        contents[here.named(here.top.path)] = _statement(here.root / here.top.path)
+        contents[here.named(here.top.path)] = tree.read_plain(here.root / here.top.path, statements.WANTED)
     unsafe.refuse([*contents.items(), *((name, _place(here, name)) for name in owed)], no_credentials)
     with progress("exporting", sum(output.size or 0 for output in owed.values()), "B") as shown:
         archive.write(out, _members(here, contents, listed, owed, shown.update))
@@ -81,7 +81,7 @@ def _as_expected(here: Tree, job: Job) -> bytes | None:
     if stated is None or sharing.difference(stated.statement, job):
         return None
     path = here.root / stated.path
-    content = _statement(path)
+    content = tree.read_plain(path, statements.WANTED)
     if statements.parse(content, path) != stated.statement:
         raise BadInput(path, "", "changed while it was read", "results that nothing writes to during the export")
     if any(output.size is None for output in stated.statement.outputs):
@@ -89,11 +89,6 @@ def _as_expected(here: Tree, job: Job) -> bytes | None:
     if len(content) > sharing.largest_statement(job):
         raise BadInput(path, "", f"has {len(content)} bytes", f"statements of at most {sharing.largest_statement(job)}")
     return content
-
-
-def _statement(path: Path) -> bytes:
-    with files.readable(path, statements.WANTED), tree.open_plain(path) as file:
-        return file.readall()
 
 
 def _listed(path: str | Path) -> bytes:

@@ -12,7 +12,7 @@ import os
 import shutil
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
@@ -246,7 +246,7 @@ class _Incoming:
                     raise self._refusal(member.name, what, archive.WANTED)
                 if member.size != output.size:
                     raise self._refusal(member.name, f"has {member.size} bytes", f"{output.size} in its statement")
-                if self._write(member.name, _counted(member.chunks, counter.update)) != output.sha256:
+                if self._write(member.name, member.chunks, counter.update) != output.sha256:
                     raise self._refusal(member.name, "differs from its statement", "the SHA-256 in its statement")
                 member = next(members, None)
         if owed:
@@ -257,14 +257,14 @@ class _Incoming:
         for coming in self.coming.values():
             yield from ((name, coming.job) for name, role in coming.job.outputs if role == "record")
 
-    def _write(self, name: str, chunks: Iterator[bytes] | list[bytes]) -> str:
+    def _write(self, name: str, chunks: Iterable[bytes], done: Callable[[int], object] = lambda _: None) -> str:
         """Write a file of the scratch folder; returns its digest."""
         path, digest = self.scratch / name, hashlib.sha256()
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("wb") as file:
             for chunk in chunks:
                 digest.update(chunk)
-                file.write(chunk)
+                done(file.write(chunk))
             file.flush()
             os.fsync(file.fileno())
         return digest.hexdigest()
@@ -281,12 +281,6 @@ class _Incoming:
 
     def _refusal(self, name: str, found: str, wanted: str) -> BadInput:
         return BadInput(self.file, shown(name), found, wanted)
-
-
-def _counted(chunks: Iterator[bytes], done: Callable[[int], object]) -> Iterator[bytes]:
-    for chunk in chunks:
-        done(len(chunk))
-        yield chunk
 
 
 def _study_named_in(file: str | Path) -> str:

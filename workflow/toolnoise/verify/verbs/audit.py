@@ -90,10 +90,7 @@ VERB = Verb(
             "action": "store_true",
             "help": "make all results but the trained runs again from their statements, and compare every bit",
         },
-        **required_signatures.STATEMENTS,
-        **required_signatures.ROOT,
-        **required_signatures.REVOKED,
-        **required_signatures.NOT_BEFORE,
+        **required_signatures.ALL,
         "--require-model-signature": {
             "metavar": "SIGNER",
             "help": "require model.sig by this signer: a public key in PEM, or IDENTITY,ISSUER at Sigstore",

@@ -40,11 +40,7 @@ VERB = Verb(
     arguments={
         "STUDY": {"help": "a configuration, or a study's results folder"},
         "--out": {"required": True, "metavar": "FILE", "help": "the archive: .tar, .tar.gz or .tar.xz"},
-        "--hardware": {
-            "nargs": "+",
-            "metavar": "NAME",
-            "help": "export the results of these toolings only (all)",
-        },
+        "--hardware": {"nargs": "+", "metavar": "NAME", "help": "export the results of these toolings only (all)"},
         "--no-predictions": {"action": "store_true", "help": "leave out dumps of predictions and of layers"},
         "--allowed-signers": {
             "metavar": "ALLOWED_SIGNERS",

@@ -26,13 +26,7 @@ VERB = Verb(
         "ARCHIVE": {"help": "an archive from `toolnoise export`"},
         "--into": {"metavar": "FOLDER", "help": "the study's results folder here (results/<study>)"},
         "--study": {"metavar": "FILE", "help": "the study's configuration (study.json in that folder)"},
-        "--other-code": {
-            "action": "store_true",
-            "help": "also accept results made by other code than the present one",
-        },
-        **required_signatures.STATEMENTS,
-        **required_signatures.ROOT,
-        **required_signatures.REVOKED,
-        **required_signatures.NOT_BEFORE,
+        "--other-code": {"action": "store_true", "help": "also accept results made by other code than the present one"},
+        **required_signatures.ALL,
     },
 )

@@ -21,11 +21,7 @@ VERB = Verb(
     run=_run,
     arguments={
         **RESULTS_OR_ARCHIVE,
-        "--out": {
-            "required": True,
-            "metavar": "PLACE",
-            "help": "a new folder or archive (.tar, .tar.gz or .tar.xz)",
-        },
+        "--out": {"required": True, "metavar": "PLACE", "help": "a new folder or archive (.tar, .tar.gz or .tar.xz)"},
         **NO_CREDENTIAL,
     },
 )

@@ -13,7 +13,6 @@ from toolnoise.verify.audit.rules import (
     numbers,
     origins,
     root,
-    signatures,
     specs,
     times,
     weights,
@@ -82,4 +81,4 @@ RULES = tuple(
 )
 
 # Additional rules, if signatures are required.
-SIGNED, ROOT_SIGNED = rule(signatures.statements_are_signed), rule(root.root_is_signed)
+SIGNED, ROOT_SIGNED = rule(root.statements_are_signed), rule(root.root_is_signed)

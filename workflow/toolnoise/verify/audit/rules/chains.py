@@ -50,21 +50,17 @@ def inputs_are_the_jobs(evidence: Evidence, statement: Statement) -> Found:
 def chains_end_in_sources(evidence: Evidence, statement: Statement) -> Found:
     """Every chain ends in declared data, in a package's file or in the repository; none breaks off."""
     name, verb = statement.name, statement.verb
+    outside = STEPS[verb].outside if verb in STEPS else None
     for artifact in statement.dependencies:
         if artifact.kind not in (INPUT, *ENDS, *REPOSITORY):
             yield name, f"was made from {artifact.name}, of unknown kind {artifact.kind!r}"
-        elif artifact.kind in ENDS and not _may_end(verb, artifact.kind):
+        elif artifact.kind in ENDS and not (outside and (artifact.kind == SOURCE or outside.packages)):
             yield name, f"a {verb} job cannot be made from a {artifact.kind}, such as {artifact.name}"
         elif artifact.kind != INPUT and evidence.tree.inside(artifact.name) is not None:
             yield name, f"calls {artifact.name}, a result, a {artifact.kind}"
     needed = verb in STEPS and any(not read.optional for read in STEPS[verb].reads.values())
     if needed and not statement.inputs:
         yield name, f"a {verb} job without inputs"
-
-
-def _may_end(verb: str, kind: str) -> bool:
-    outside = STEPS[verb].outside if verb in STEPS else None
-    return outside is not None and (kind == SOURCE or outside.packages)
 
 
 @each

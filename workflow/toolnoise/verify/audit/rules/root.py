@@ -1,4 +1,4 @@
-"""Rules about the root: the statement of the audit's part of the page, which has the digest of every other statement.
+"""Rules about signatures and the root: the statement of the page's audit, which has the digest of every other statement.
 
 It is made last, after everything. So one digest, or one signature, stands for all statements, and a change anywhere in
 one of them is found. A job that it does not wait for (a report, a measured speed) may be performed again later: its new
@@ -25,6 +25,13 @@ class Unnamed(NamedTuple):
 def statements_are_the_roots(evidence: Evidence) -> Found:
     """Each statement has the digest that the root, which is the statement of the page's audit, records for it."""
     yield from ((unnamed.artifact, unnamed.what) for unnamed in _unnamed(evidence) if not unnamed.ordinary)
+
+
+def statements_are_signed(evidence: Evidence) -> Found:
+    """Every statement has a signature by an allowed signer."""
+    for stated in evidence.tree.all_stated:
+        if why := evidence.signatures[stated.path].why:
+            yield stated.statement.name, why
 
 
 def root_is_signed(evidence: Evidence) -> Found:
