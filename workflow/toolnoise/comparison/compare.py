@@ -55,9 +55,8 @@ def _block(comparison: Comparison, tests: int) -> str:
     lines = [f"{arm.name}: {arm.file}, {_runs(arm)}" for arm in (a, b)]
     lines += [examples, *_pairing(comparison), *comparison.notes, "", *aligned(rows), "", *_sentences(comparison)]
     if tests > 1 and not math.isnan(comparison.pvalue):
-        lines.append(
-            f"p = {comparison.pvalue:.2g}, by Holm {comparison.pvalue_holm:.2g} ({tests} comparisons with {a.name})."
-        )
+        by_holm = f"by Holm {comparison.pvalue_holm:.2g} ({tests} comparisons with {a.name})"
+        lines.append(f"p = {comparison.pvalue:.2g}, {by_holm}.")
     return "\n".join(lines)
 
 
@@ -69,12 +68,10 @@ def _pairing(comparison: Comparison) -> list[str]:
     if comparison.way != "partly paired":
         return []
     a, b = comparison.n_draws_each
-    line = (
-        f"Partly paired: {comparison.n_draws} of {a} draws{sources} are in both arms; all runs count."
-        if a == b
-        else f"Partly paired: {comparison.n_draws} draws{sources} are in both arms, of {a} in {comparison.a.name} and"
-        f" {b} in {comparison.b.name}; all runs count."
-    )
+    line = f"Partly paired: {comparison.n_draws} of {a} draws{sources} are in both arms; all runs count."
+    if a != b:
+        each = f"of {a} in {comparison.a.name} and {b} in {comparison.b.name}"
+        line = f"Partly paired: {comparison.n_draws} draws{sources} are in both arms, {each}; all runs count."
     if comparison.pair_weight:
         pairs = round(100 * comparison.pair_weight)
         line += f" Their runs are correlated: the difference is {pairs} % the pairs' and {100 - pairs} % the means'."
@@ -142,9 +139,8 @@ def _changes(comparison: Comparison) -> list[str]:
     sentences = []
     if not math.isnan(other.churn.value):
         replaced = f"these runs of {b} replace" if comparison.b.n_draws == 1 else f"{b}, trained anew, replaces"
-        sentences.append(
-            f"If {replaced} {a}, {_percent(other.churn)} % of the predictions change: {_directions(other)}."
-        )
+        changed = f"{_percent(other.churn)} % of the predictions change: {_directions(other)}"
+        sentences.append(f"If {replaced} {a}, {changed}.")
     if not math.isnan(comparison.a.churn.value):
         sentences.append(f"If {a} is trained again, {_percent(comparison.a.churn)} % change.")
     if not math.isnan(same.churn.value):

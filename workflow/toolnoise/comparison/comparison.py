@@ -109,9 +109,8 @@ def compare_all(
     sides = [side(name, arm, labels, assumption) for name, arm in zip(NAMES, arms, strict=False)]
     comparisons = [_compare(sides[0], other, assumption) for other in sides[1:]]
     adjusted = holm(np.array([comparison.pvalue for comparison in comparisons]))
-    return [
-        comparison._replace(pvalue_holm=float(pvalue)) for comparison, pvalue in zip(comparisons, adjusted, strict=True)
-    ]
+    pairs = zip(comparisons, adjusted.tolist(), strict=True)
+    return [comparison._replace(pvalue_holm=pvalue) for comparison, pvalue in pairs]
 
 
 def side(name: str, answers: Answers, labels: np.ndarray, assumption: Assumption) -> Side:
@@ -241,9 +240,8 @@ def _between_arms(plan: Design, matrix: np.ndarray, step: float) -> tuple[Estima
     means = draws.pair_means(matrix, plan.a, plan.b, plan.units_a, plan.units_b)
     same = plan.units_a[:, np.newaxis] == plan.units_b
     if plan.way == "one draw":
-        other, alike = (
-            Estimate(float(of.mean()), np.nan, np.nan) if of.size else UNDEFINED for of in (means[~same], means[same])
-        )
+        of_pairs = means[~same], means[same]
+        other, alike = (Estimate(float(of.mean()), np.nan, np.nan) if of.size else UNDEFINED for of in of_pairs)
     else:
         other = pairs_of_units.estimate(pairs_of_units.between_arms(means, plan.units_a, plan.units_b))
         alike = mean_t(means[same], step)
@@ -269,11 +267,8 @@ def _notes(a: Side, b: Side, assumption: Assumption) -> list[str]:
         runs, different = len(side.contents), len(set(side.contents))
         if different < runs:
             alike = "bit-identical" if side.answers.bits else "equal in all predictions"
-            notes.append(
-                f"The {runs} runs of {side.name} are {alike} and count as one."
-                if different == 1
-                else f"Of the {runs} runs of {side.name}, {different} differ; runs that are {alike} count as one."
-            )
+            some = f"Of the {runs} runs of {side.name}, {different} differ; runs that are {alike} count as one."
+            notes.append(f"The {runs} runs of {side.name} are {alike} and count as one." if different == 1 else some)
         notes += [f"{side.name}: {note}." for note in side.answers.notes]
     unknown = [side.name for side in (a, b) if side.answers.drawn is None]
     assumed = {

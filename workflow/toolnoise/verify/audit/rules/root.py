@@ -1,4 +1,4 @@
-"""Rules about signatures and the root: the statement of the page's audit, which has the digest of every other statement.
+"""Rules about signatures and the root: the statement of the page's audit, which has every other statement's digest.
 
 It is made last, after everything. So one digest, or one signature, stands for all statements, and a change anywhere in
 one of them is found. A job that it does not wait for (a report, a measured speed) may be performed again later: its new
