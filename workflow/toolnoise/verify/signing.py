@@ -164,7 +164,8 @@ class AllowedSigners:
             return Verdict((), f"is signed by {signer.key} for {signer.namespace!r}, not for {NAMESPACE!r}")
         why = f"is signed by {signer.key}, who is not an allowed signer"
         with tempfile.TemporaryDirectory() as place:
-            Path(place, "sig").write_text(_armoured(signature.blob))
+            lines = textwrap.wrap(base64.b64encode(signature.blob).decode(), 70)
+            Path(place, "sig").write_text("\n".join([BEGIN, *lines, END, ""]))
             # The lines of a key are looked up once per key, not once per signature.
             if signer.key not in self._allowed:
                 self._allowed[signer.key] = tuple(self._find(signer, place))
@@ -284,10 +285,6 @@ def _signatures(envelopes: Iterable[Envelope], key: str | Path) -> Iterator[byte
         for name in names:
             lines = Path(place, f"{name}.sig").read_text("ascii").splitlines()
             yield base64.b64decode("".join(lines[1:-1]))
-
-
-def _armoured(blob: bytes) -> str:
-    return "\n".join([BEGIN, *textwrap.wrap(base64.b64encode(blob).decode(), 70), END, ""])
 
 
 def _signer(blob: bytes) -> Signer:

@@ -286,7 +286,9 @@ def _cell_of(study_a: Tree, study_b: Tree, cell: str, same: set[str]) -> dict[st
     has_it = [cell in _cell_names(study) for study in (study_a, study_b)]
     if not all(has_it):
         return {"cell": cell, "only": "a" if has_it[0] else "b"}
-    paths = {path for study in (study_a, study_b) for path in study.files if _is_of(path, cell)}
+    dumped = (f"predictions/{cell}.npy", f"predictions/{cell}.json")
+    files_of_both = {*study_a.files, *study_b.files}
+    paths = {path for path in files_of_both if path.startswith(f"runs/{cell}/") or path in dumped}
     if paths <= same:
         return {"cell": cell, "equal": True}
     try:
@@ -294,10 +296,6 @@ def _cell_of(study_a: Tree, study_b: Tree, cell: str, same: set[str]) -> dict[st
     except BadInput as error:
         return {"cell": cell, "equal": False, "damaged": str(error)}
     return {"cell": cell, **{key: compared[key] for key in ("equal", "seeds", "summary")}}
-
-
-def _is_of(path: str, cell: str) -> bool:
-    return path.startswith(f"runs/{cell}/") or path in (f"predictions/{cell}.npy", f"predictions/{cell}.json")
 
 
 def _made_from(study_a: Tree, study_b: Tree) -> dict[str, list[dict[str, Any]] | None]:
