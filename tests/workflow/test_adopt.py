@@ -8,7 +8,7 @@ import yaml
 
 from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
-from toolnoise.comparison import adopt
+from toolnoise.comparison import existing_runs
 from toolnoise.formulas.stability import STABILITY
 from toolnoise.study import config
 
@@ -166,7 +166,7 @@ def test_a_name_that_is_no_name_writes_nothing(name, runs, monkeypatch):
     monkeypatch.chdir(folder)
     before = sorted(folder.parent.rglob("*"))
     with pytest.raises(BadInput, match=r"^command line: --name: found .*; allowed: a name of letters, digits"):
-        adopt.adopt("runs/{arm}/seed{seed}/preds.npy", name, "y.npy", adopt.Columns())
+        existing_runs.adopt("runs/{arm}/seed{seed}/preds.npy", name, "y.npy", existing_runs.Columns())
     assert sorted(folder.parent.rglob("*")) == before
 
 
@@ -175,6 +175,6 @@ def test_a_name_that_yaml_would_change_stands_in_quotes(name, runs, monkeypatch)
     folder, *_ = runs
     monkeypatch.chdir(folder)
     (folder / "runs/plain net").rename(folder / "runs" / name)
-    adopt.adopt("runs/{arm}/seed{seed}/preds.npy", name, "y.npy", adopt.Columns())
+    existing_runs.adopt("runs/{arm}/seed{seed}/preds.npy", name, "y.npy", existing_runs.Columns())
     study = config.read(f"{name}.yaml")
     assert (study["study"], sorted(study["models"])) == (name, sorted([name, "wide"]))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from toolnoise.checking.outcome import EPOCH, History, Outcome
+from toolnoise.checking.outcome import EPOCH, EpochTable, Outcome
 from toolnoise.study.outcome_files import GROUPS, HISTORY, LABELS, LOGITS, METRIC, PREDICTIONS
 
 # Columns of a history with times, which differ between any two runs.
@@ -70,7 +70,7 @@ def between(outcome: Outcome, other: Outcome) -> Difference:
     )
 
 
-def timed(history: History) -> list[str]:
+def timed(history: EpochTable) -> list[str]:
     """The columns that are not compared."""
     return [column for column in history.columns if TIMED.search(column.lower())]
 
@@ -93,7 +93,7 @@ def _largest(outcome: Outcome, other: Outcome) -> float | None:
     return None
 
 
-def _first(history: History | None, other: History | None) -> tuple[int | None, str | None]:
+def _first(history: EpochTable | None, other: EpochTable | None) -> tuple[int | None, str | None]:
     """The first epoch and the first column in it that differ."""
     if history is None or other is None:
         return None, None if history is other else EPOCH
@@ -111,7 +111,7 @@ def _first(history: History | None, other: History | None) -> tuple[int | None, 
     return None, None
 
 
-def _started_equal(first: History | None, other: History | None, epoch: int | None) -> bool | None:
+def _started_equal(first: EpochTable | None, other: EpochTable | None, epoch: int | None) -> bool | None:
     both = [history for history in (first, other) if history and history.rows and history.rows[0][0] == "0"]
     return epoch != 0 if len(both) == 2 else None
 

@@ -10,7 +10,7 @@ from toolnoise.base import command_words, files
 from toolnoise.base.errors import BadInput
 from toolnoise.checking import diagnosis, differences, program_text, reasons, suspects
 from toolnoise.checking.labels import GROUP, METRIC, named
-from toolnoise.checking.outcome import History, Outcome
+from toolnoise.checking.outcome import EpochTable, Outcome
 from toolnoise.measures import control_gate
 from toolnoise.training import runs
 from toolnoise.training.runs import Run
@@ -46,6 +46,6 @@ def outcome_of(run: Run) -> Outcome:
         {name: float(value) for name, value in named(left, METRIC).items()} or None,
         left.get("labels"),
         run.weights() or None,
-        History(columns, [[row[column] for column in columns] for row in rows]),
+        EpochTable(columns, [[row[column] for column in columns] for row in rows]),
         named(left, GROUP),
     )

@@ -22,7 +22,7 @@ MOST_TEXT = 1 << 26  # bytes
 EPOCH = "epoch"
 
 
-class History(NamedTuple):
+class EpochTable(NamedTuple):
     """The table of a training's epochs, as text; the first column is the epoch, 0 before training."""
 
     columns: list[str]
@@ -38,7 +38,7 @@ class Outcome(NamedTuple):
     metric: dict[str, float] | None
     labels: np.ndarray | None
     weights: dict[str, np.ndarray] | None
-    history: History | None
+    history: EpochTable | None
     groups: dict[str, np.ndarray]
 
     @property
@@ -129,7 +129,7 @@ def _metric(path: Path) -> dict[str, float]:
     return values
 
 
-def _history(path: Path) -> History:
+def _history(path: Path) -> EpochTable:
     with readable(path, "a CSV file"):
         columns, *rows = csv.reader(_text(path).splitlines(), strict=True)
     if not columns or columns[0] != EPOCH:
@@ -143,7 +143,7 @@ def _history(path: Path) -> History:
         if not re.fullmatch("[0-9]{1,18}", row[0]) or int(row[0]) <= before:
             raise BadInput(path, f"line {number}", f"found epoch {row[0]!r}", "whole numbers that rise, one row each")
         before = int(row[0])
-    return History(columns, rows)
+    return EpochTable(columns, rows)
 
 
 def _text(path: Path) -> str:

@@ -95,7 +95,7 @@ ROWS = {
         parameters=reads.spec,
         reads=reads.TRAINED,
         writes=reads.DUMP,
-        work=Work("toolnoise.checking.dump:dump"),
+        work=Work("toolnoise.checking.outcome_dump:dump"),
         record=Record("index", "dumps of outcomes"),
     ),
     "check-program": Step(

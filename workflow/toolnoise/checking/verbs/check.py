@@ -10,14 +10,14 @@ from toolnoise.commands.verb import AS_JSON, GAIN, Verb, show
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.checking import check, report
+    from toolnoise.checking import reproducibility, reproducibility_text
 
     words = options.command[1:] if options.command[:1] == ["--"] else options.command
-    command = check.command(words, options.sources, options.deterministic, options.limit)
+    command = reproducibility.command(words, options.sources, options.deterministic, options.limit)
     folder = Path(tempfile.mkdtemp(prefix="toolnoise-check-"))
     try:
-        checked = check.check(command, folder)
-        show(report.as_json(checked) if options.json else report.as_text(checked))
+        checked = reproducibility.check(command, folder)
+        show(reproducibility_text.as_json(checked) if options.json else reproducibility_text.as_text(checked))
         sys.stdout.flush()
     finally:
         if options.keep:

@@ -6,10 +6,10 @@ from toolnoise.commands.verb import STUDY, Verb
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.comparison import adopt
+    from toolnoise.comparison import existing_runs
 
-    columns = adopt.Columns(options.arm_column, options.seed_column, tuple(options.metric or ()))
-    print(adopt.adopt(options.found, options.name, options.labels, columns, values=options.values))
+    columns = existing_runs.Columns(options.arm_column, options.seed_column, tuple(options.metric or ()))
+    print(existing_runs.adopt(options.found, options.name, options.labels, columns, values=options.values))
 
 
 VERB = Verb(

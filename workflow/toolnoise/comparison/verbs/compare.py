@@ -7,7 +7,7 @@ from toolnoise.commands.verb import AS_JSON, GAIN, Verb, show
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.comparison import compare, comparison, prediction_files, read_arms
+    from toolnoise.comparison import comparison, comparison_text, prediction_files, read_arms
 
     given = options.arm or [[path] for path in options.arms]
     if (options.arm and options.arms) or len(given) < 2:
@@ -19,7 +19,7 @@ def _run(options: argparse.Namespace) -> None:
     judged, right = read_arms.right_or_wrong(arms, labels)
     assumption = "paired" if options.paired else "same start" if options.same_start else "independent"
     compared = comparison.compare_all(judged, right, assumption)
-    show(compare.as_json(compared) if options.json else compare.as_text(compared))
+    show(comparison_text.as_json(compared) if options.json else comparison_text.as_text(compared))
 
 
 VERB = Verb(

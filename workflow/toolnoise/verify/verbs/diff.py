@@ -8,11 +8,11 @@ from toolnoise.commands.verb import AS_JSON, VERIFY, Verb, show
 
 def _run(options: argparse.Namespace) -> None:
     from toolnoise.record import unpacked
-    from toolnoise.verify.diff import diff, report
+    from toolnoise.verify.diff import diff_text, two_results
 
     with unpacked.opened(options.a, options.b) as pair:
-        differences = diff.diff(*pair)
-    show(differences if options.json else report.as_text(differences))
+        differences = two_results.diff(*pair)
+    show(differences if options.json else diff_text.as_text(differences))
     sys.stdout.flush()
     sys.exit(0 if differences["equal"] else 1)
 

@@ -9,7 +9,7 @@ from toolnoise.commands.verb import VERIFY, Verb
 
 def _run(options: argparse.Namespace) -> None:
     from toolnoise.record import unpacked
-    from toolnoise.verify.rebuild import rebuild, sampling
+    from toolnoise.verify.rebuild import rebuilding, sampling
 
     if not options.runs and options.sample is None:
         raise BadInput("command line", "RUNS", "nothing to rebuild", "runs or other files of results, or --sample N")
@@ -19,9 +19,9 @@ def _run(options: argparse.Namespace) -> None:
             if options.sample < 1:
                 raise BadInput("command line", "--sample", f"found {options.sample}", "at least 1")
             count = len(jobs)
-            jobs = sampling.sample(jobs, options.sample, options.seed, rebuild.UNREPEATABLE)
+            jobs = sampling.sample(jobs, options.sample, options.seed, rebuilding.UNREPEATABLE)
             print(f"sampled {len(jobs)} of {count} jobs (seed {options.seed}): {sampling.kinds(jobs)}", flush=True)
-        sys.exit(rebuild.report(rebuild.rebuild(jobs, options.keep)))
+        sys.exit(rebuilding.report(rebuilding.rebuild(jobs, options.keep)))
 
 
 VERB = Verb(

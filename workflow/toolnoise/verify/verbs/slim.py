@@ -7,10 +7,10 @@ from toolnoise.commands.verb import NO_CREDENTIAL, RESULTS_OR_ARCHIVE, SHARE, Ve
 
 def _run(options: argparse.Namespace) -> None:
     from toolnoise.record import unpacked
-    from toolnoise.verify.share import slim
+    from toolnoise.verify.share import slimming
 
     with unpacked.opened(options.results) as (results,):
-        copied, left_out = slim.copy(results, options.out, options.no_credential)
+        copied, left_out = slimming.copy(results, options.out, options.no_credential)
     print(f"{options.out}: {copied} files copied, {left_out} left out")
 
 

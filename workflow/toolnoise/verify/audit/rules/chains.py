@@ -14,7 +14,7 @@ from toolnoise.study import layout
 from toolnoise.study.cells import Dataset, Training
 from toolnoise.verify.audit import beside
 from toolnoise.verify.audit.evidence import Evidence, Found, each
-from toolnoise.verify.audit.rules.origins import changed_since
+from toolnoise.verify.audit.rules.code_origins import changed_since
 
 # The kinds of dependency at which a chain may end.
 ENDS = (SOURCE, PACKAGE)

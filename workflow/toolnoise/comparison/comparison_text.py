@@ -8,7 +8,7 @@ import numpy as np
 
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.printing import aligned
-from toolnoise.comparison.comparison import Arm, Change, Comparison
+from toolnoise.comparison.comparison import ArmSummary, Comparison, Replacement
 from toolnoise.stats.estimates import Estimate
 
 LEVEL = 0.05
@@ -123,7 +123,7 @@ def _without_winner(comparison: Comparison) -> list[str]:
     return [f"{b} is {by} {a} here{interval}. That is no winner: {reason}, and luck cannot be ruled out."]
 
 
-def _one_draw(arm: Arm) -> str:
+def _one_draw(arm: ArmSummary) -> str:
     if arm.n_runs == 1:
         return f"{arm.name} is one run"
     if not arm.one_draw_of:
@@ -150,7 +150,7 @@ def _changes(comparison: Comparison) -> list[str]:
     return sentences
 
 
-def _directions(change: Change) -> str:
+def _directions(change: Replacement) -> str:
     return f"{_percent(change.good_flips)} % from wrong to right, {_percent(change.bad_flips)} % from right to wrong"
 
 
@@ -163,7 +163,7 @@ def _over(comparison: Comparison) -> str:
     return "runs" if all(arm.n_draws == arm.n_runs for arm in (comparison.a, comparison.b)) else "draws"
 
 
-def _runs(arm: Arm) -> str:
+def _runs(arm: ArmSummary) -> str:
     missing = f" ({arm.n_missing} diverged)" if arm.n_missing else ""
     draws = "" if arm.n_draws == arm.n_runs else f" of {arm.n_draws} draw{'' if arm.n_draws == 1 else 's'}"
     return f"{arm.n_runs} run{'' if arm.n_runs == 1 else 's'}{draws}{missing}"
@@ -174,7 +174,7 @@ def _of(sources: Sequence[str]) -> str:
     return f" of {', '.join(others)}{' and ' if others else ''}{last}" if last else ""
 
 
-def _changed(name: str, change: Change, over: str) -> list[tuple[str, ...]]:
+def _changed(name: str, change: Replacement, over: str) -> list[tuple[str, ...]]:
     return [
         (name, "", "", *_shares(change.churn, over)),
         ("  from wrong to right", "", "", *_shares(change.good_flips, over)),
@@ -190,7 +190,7 @@ def _percent(estimate: Estimate) -> str:
     return "n/a" if math.isnan(estimate.value) else f"{100 * estimate.value:.2f}"
 
 
-def _percents(a: Arm, b: Arm, quantity: str) -> tuple[str, str]:
+def _percents(a: ArmSummary, b: ArmSummary, quantity: str) -> tuple[str, str]:
     return _percent(getattr(a, quantity)), _percent(getattr(b, quantity))
 
 

@@ -5,8 +5,8 @@ from typing import Any
 from toolnoise.base.printing import aligned
 from toolnoise.checking import reasons
 from toolnoise.checking.causes import CAUSES, Suspect
-from toolnoise.checking.check import Checked
 from toolnoise.checking.differences import Difference
+from toolnoise.checking.reproducibility import Checked
 from toolnoise.study.outcome_files import LOGITS
 
 

@@ -19,7 +19,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.program import ROOT
 from toolnoise.checking import program_text
-from toolnoise.checking.program_text import Source
+from toolnoise.checking.program_text import SourceFile
 from toolnoise.engines import FRAMEWORKS
 from toolnoise.study import strict_yaml
 
@@ -135,7 +135,7 @@ def _is_data(path: Path) -> bool:
         return False
 
 
-def _builders(texts: Iterable[Source]) -> Iterator[str]:
+def _builders(texts: Iterable[SourceFile]) -> Iterator[str]:
     """Every function that takes a shape and a number of classes and returns a Keras model, as module:function."""
     for text in texts:
         if not any(map(KERAS.match, text.lines)):
@@ -168,7 +168,7 @@ def _is_model(value: ast.expr | None) -> bool:
     return name in ("Model", "Sequential")
 
 
-def _program(text: Source) -> Program:
+def _program(text: SourceFile) -> Program:
     words = {
         node.value.replace("_", "-"): node.value
         for node in ast.walk(text.tree)

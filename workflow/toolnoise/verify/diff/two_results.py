@@ -5,7 +5,7 @@ run over the shared seeds, and trees file by file. The time and place at which s
 not count as a difference of results.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,7 +35,7 @@ EARLIER = {(PAGE, "out-statements")}
 RANGES = {"churn": (0, 1), "l2_unit": (0, np.inf), "l2_raw": (0, np.inf), "accuracy_difference": (-1, 1)}
 
 
-class Dump(NamedTuple):
+class CellPredictions(NamedTuple):
     """A cell's predictions by seed and the labels of the examples; empty, with the reason, if unavailable."""
 
     logits: dict[int, np.ndarray]
@@ -83,7 +83,9 @@ def study_of(cell: Path) -> Path | None:
 # Runs
 
 
-def compare_runs(run_a: Path, run_b: Path, dumps: tuple[Dump, Dump] | None = None) -> dict[str, Any]:
+def compare_runs(
+    run_a: Path, run_b: Path, dumps: tuple[CellPredictions, CellPredictions] | None = None
+) -> dict[str, Any]:
     """The differences between the runs in two folders; `dumps` are those of their cells, if they are read already."""
     dumps = dumps or (_dump(run_a.parent), _dump(run_b.parent))
     pair = tuple(runs.read(folder / "run.json") for folder in (run_a, run_b))
@@ -108,21 +110,21 @@ def _statement(run: Path) -> statements.Statement | None:
     return statements.read(path) if path.exists() else None
 
 
-def _dump(cell: Path) -> Dump:
+def _dump(cell: Path) -> CellPredictions:
     study = study_of(cell)
     if study is None:
-        return Dump({}, None, "the run lies in no study's results")
+        return CellPredictions({}, None, "the run lies in no study's results")
     place = study / "predictions" / cell.relative_to(study / "runs")
     logits, index = place.with_name(f"{place.name}.npy"), place.with_name(f"{place.name}.json")
     if not (logits.exists() and index.exists()):
-        return Dump({}, None, f"no dump of {'/'.join(place.parts[-CELL_DEPTH:])}")
+        return CellPredictions({}, None, f"no dump of {'/'.join(place.parts[-CELL_DEPTH:])}")
     dump = stacks.read_predictions(logits, index)
     by_seed = {seed: dump.logits[layer] for layer, seed in enumerate(dump.seeds) if not dump.diverged[layer]}
     data = study / "data" / f"{cell.parts[-3]}.npz"
-    return Dump(by_seed, prepared.load(data).test.labels if data.exists() else None)
+    return CellPredictions(by_seed, prepared.load(data).test.labels if data.exists() else None)
 
 
-def _predictions(pair: tuple[Run, Run], dumps: tuple[Dump, Dump]) -> dict[str, Any]:
+def _predictions(pair: tuple[Run, Run], dumps: Sequence[CellPredictions]) -> dict[str, Any]:
     why = next((dump.why for dump in dumps if dump.why), "")
     layers = [dump.logits.get(run.seed) for run, dump in zip(pair, dumps, strict=True)]
     contents = {str(run.record["data_sha256"]) for run in pair if "data_sha256" in run.record}

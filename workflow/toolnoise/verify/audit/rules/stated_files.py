@@ -9,7 +9,7 @@ from toolnoise.record.tree import CHECKPOINTS, Stated
 from toolnoise.study import layout
 from toolnoise.study.cells import Shown
 from toolnoise.verify.audit.evidence import Evidence, Found, each, guarded
-from toolnoise.verify.audit.rules.origins import changed_since
+from toolnoise.verify.audit.rules.code_origins import changed_since
 
 
 def statements_can_be_read(evidence: Evidence) -> Found:
