@@ -72,11 +72,6 @@ class Allowed(NamedTuple):
     line: str
     names: tuple[str, ...]
 
-    @property
-    def negates(self) -> bool:
-        """Whether the line excludes somebody: `*,!bob@example.org ssh-ed25519 AAAA...`."""
-        return bool(_excluded(self.line))
-
 
 def sign(folder: str | Path, key: str | Path, *, root: bool = False) -> tuple[int, int]:
     """Sign every statement in a results folder, or only the root of each study, which has the digests of the others.
@@ -179,13 +174,13 @@ class AllowedSigners:
 
     def _owner(self, allowed: Allowed, key: str, message: bytes, place: str) -> Verdict:
         """Who signed, if it is the owner of this line's key; only the key is known if the line has but patterns."""
-        people = [name for name in allowed.names if not PATTERN.search(name)]
-        if allowed.negates and not people:
+        people, excluded = [name for name in allowed.names if not PATTERN.search(name)], _excluded(allowed.line)
+        if excluded and not people:
             return Verdict((), f"is signed by {key}, whom no allowed signer names ({', '.join(allowed.names)})")
         refused = {name: self._refusal(name, message, place) for name in people or allowed.names}
         accepted = [name for name, why in refused.items() if not why]
         # The owner is one of the people, and it is not known which one: nobody may be excluded.
-        if not accepted or (allowed.negates and len(accepted) < len(refused)):
+        if not accepted or (excluded and len(accepted) < len(refused)):
             return Verdict((), next(filter(None, refused.values())))
         return Verdict((accepted[0] if people else f"{key} (allowed as {accepted[0]})",))
 
@@ -221,6 +216,7 @@ def _patterns(line: str) -> list[str]:
 
 
 def _excluded(line: str) -> set[str]:
+    """Whom a list's line excludes: `*,!bob@example.org ssh-ed25519 AAAA...`."""
     return {pattern for pattern in _patterns(line) if pattern.startswith("!")}
 
 

@@ -7,7 +7,7 @@ redistribute it, and its statement says where to get it.
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from rocrate.model.file import File
@@ -95,7 +95,7 @@ class Contents:
 
     def _of_program(self, artifact: Artifact) -> Content | None:
         here = _at(program.path_of(artifact.name), artifact) or self._beside(artifact)
-        if here or not self.commit or not is_plain(artifact.name):
+        if here or not self.commit or not files.is_below(artifact.name):
             return here
         return _if_it_is(repository.show(self.commit, artifact.name), artifact)
 
@@ -109,14 +109,8 @@ def in_memory(content: bytes) -> Content:
     return Content(content, hashlib.sha256(content).hexdigest(), len(content))
 
 
-def is_plain(name: str) -> bool:
-    """Whether a name can only mean one file below the folder that it is read from."""
-    path = PurePosixPath(name)
-    return not path.is_absolute() and str(path) == name and ".." not in path.parts and "\0" not in name
-
-
 def _at(path: Path, artifact: Artifact) -> Content | None:
-    if not is_plain(artifact.name):
+    if not files.is_below(artifact.name):
         return None
     try:
         with open_plain(path) as file:

@@ -217,10 +217,9 @@ def _sources(statement: Statement) -> list[dict[str, Any]]:
 
 def _place(name: str) -> PurePosixPath:
     """A name as a path below a folder; any other name is refused."""
-    path = PurePosixPath(name)
-    if path.is_absolute() or ".." in path.parts or not path.parts or "\0" in name:
+    if not files.is_below(name):
         raise Lacking(f"{name!r} lies outside of the folder that the job ran in")
-    return path
+    return PurePosixPath(name)
 
 
 def _link(place: Path, source: Path) -> None:

@@ -9,11 +9,11 @@ import functools
 import hashlib
 import re
 from collections.abc import Iterator
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import NamedTuple
 
 from toolnoise.base import code_digest, program
-from toolnoise.base.files import sha256
+from toolnoise.base.files import is_below, sha256
 from toolnoise.record import repository
 from toolnoise.record.statements import CODE, LOCK, PACKAGE, RESOURCE, UNKNOWN, Artifact, Statement
 from toolnoise.steps import STEPS
@@ -25,7 +25,7 @@ from toolnoise.verify.audit.evidence import Evidence, Found, each
 # different one.
 CURRENT, CHANGED, DENIED = "current", "changed", "denied"
 # The folders whose files are the repository's, wherever a study ran.
-REPOSITORY = {("workflow",), ("notebooks",), ("resources",), ("requirements",)}
+REPOSITORY = ("workflow", "notebooks", "resources", "requirements")
 # Names in lock files of an observed package; tensorflow-cpu is TensorFlow without its GPU kernels.
 PINNED_AS = {"tensorflow": ("tensorflow", "tensorflow-cpu")}
 
@@ -196,11 +196,10 @@ def _here(name: str, root: Path) -> str | None:
 
     That folder contains results/<study>. It may be another checkout, whose code is not the present one.
     """
-    inside = PurePosixPath(name)
-    if inside.is_absolute() or ".." in inside.parts or not name.isprintable():
+    if not is_below(name) or not name.isprintable():
         return None
     digest = beside.source_digest(program.path_of(name))
-    source = None if digest or inside.parts[:1] in REPOSITORY else beside.path(root, name)
+    source = None if digest or name.partition("/")[0] in REPOSITORY else beside.path(root, name)
     return beside.source_digest(source) if source else digest
 
 
