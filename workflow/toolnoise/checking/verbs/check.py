@@ -6,7 +6,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from toolnoise.commands.verb import AS_JSON, GAIN, Verb, show
+from toolnoise.commands.verb import AS_JSON, GAIN, Verb, flag, option, show
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -33,18 +33,17 @@ VERB = Verb(
     example="toolnoise check -- python train.py --seed {init} --data-seed {shuffle} --out {out}",
     run=_run,
     arguments={
-        "--sources": {
-            "metavar": "NAMES",
-            "help": "sources whose seeds the program separates, such as init,shuffle (those that COMMAND names, or "
-            "all)",
-        },
-        "--deterministic": {
-            "default": "",
-            "metavar": "WORDS",
-            "help": "words added to COMMAND to switch implementation noise off, such as --deterministic='--cudnn off'",
-        },
-        "--limit": {"type": float, "metavar": "MINUTES", "help": "the longest time of a run (none)"},
-        "--keep": {"action": "store_true", "help": "keep outcomes and logs and print their folder"},
+        "--sources": option(
+            "NAMES",
+            "sources whose seeds the program separates, such as init,shuffle (those that COMMAND names, or all)",
+        ),
+        "--deterministic": option(
+            "WORDS",
+            "words added to COMMAND to switch implementation noise off, such as --deterministic='--cudnn off'",
+            default="",
+        ),
+        "--limit": option("MINUTES", "the longest time of a run (none)", type=float),
+        "--keep": flag("keep outcomes and logs and print their folder"),
         **AS_JSON,
         "COMMAND": {
             "nargs": argparse.REMAINDER,

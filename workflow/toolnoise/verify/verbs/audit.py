@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from toolnoise.base.errors import BadInput
-from toolnoise.commands.verb import AS_JSON, RESULTS_OR_ARCHIVE, VERIFY, Verb, show
+from toolnoise.commands.verb import AS_JSON, RESULTS_OR_ARCHIVE, VERIFY, Verb, flag, option, show
 from toolnoise.verify import required_signatures
 
 if TYPE_CHECKING:
@@ -48,9 +48,9 @@ def _run(options: argparse.Namespace) -> None:
             return examine.examine(results, options.processes, **given, skew=options.clock_skew)
 
     changing = {"--clean": options.clean, "--repair": options.repair, "--cache": options.cache}
-    for option in filter(changing.get, changing):
+    for name in filter(changing.get, changing):
         if unpacked.archive_of(options.results):
-            raise BadInput("command line", option, f"{options.results} is an archive", "a results folder")
+            raise BadInput("command line", name, f"{options.results} is an archive", "a results folder")
     with unpacked.opened(options.results) as (options.results,), required_signatures.required(options) as required:
         if options.clean:
             for study in tree.load(options.results).trees:
@@ -85,35 +85,28 @@ VERB = Verb(
     run=_run,
     arguments={
         **RESULTS_OR_ARCHIVE,
-        "--strict": {"action": "store_true", "help": "report stale results, made by other code, as findings too"},
-        "--recompute": {
-            "action": "store_true",
-            "help": "make all results but the trained runs again from their statements, and compare every bit",
-        },
+        "--strict": flag("report stale results, made by other code, as findings too"),
+        "--recompute": flag("make all results but the trained runs again from their statements, and compare every bit"),
         **required_signatures.ALL,
-        "--require-model-signature": {
-            "metavar": "SIGNER",
-            "help": "require model.sig by this signer: a public key in PEM, or IDENTITY,ISSUER at Sigstore",
-        },
+        "--require-model-signature": option(
+            "SIGNER", "require model.sig by this signer: a public key in PEM, or IDENTITY,ISSUER at Sigstore"
+        ),
         **AS_JSON,
-        "--html": {"metavar": "FILE", "help": "also write a page that links every result to its data"},
-        "--processes": {"type": int, "metavar": "N", "help": "parallel readers (one per core)"},
-        "--clean": {"action": "store_true", "help": "first remove the scratch files that killed jobs have left"},
-        "--repair": {
-            "action": "store_true",
-            "help": "have Snakemake make damaged and missing files again, and what follows from them, then audit once "
-            "more",
-        },
-        "--cache": {
-            "action": "store_true",
-            "help": "do not read files again whose inode, size and times are as in an earlier audit with --cache; with "
-            "--strict, read all",
-        },
-        "--clock-skew": {
-            "type": duration,
-            "default": timedelta(minutes=2),
-            "metavar": "TIME",
-            "help": "by how much clocks of machines may differ, such as 30min or 2h (2min)",
-        },
+        "--html": option("FILE", "also write a page that links every result to its data"),
+        "--processes": option("N", "parallel readers (one per core)", type=int),
+        "--clean": flag("first remove the scratch files that killed jobs have left"),
+        "--repair": flag(
+            "have Snakemake make damaged and missing files again, and what follows from them, then audit once more"
+        ),
+        "--cache": flag(
+            "do not read files again whose inode, size and times are as in an earlier audit with --cache; with "
+            "--strict, read all"
+        ),
+        "--clock-skew": option(
+            "TIME",
+            "by how much clocks of machines may differ, such as 30min or 2h (2min)",
+            type=duration,
+            default=timedelta(minutes=2),
+        ),
     },
 )

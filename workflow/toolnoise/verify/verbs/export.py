@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from toolnoise.base.errors import BadInput
-from toolnoise.commands.verb import ANONYMOUS, NO_CREDENTIAL, SHARE, Verb
+from toolnoise.commands.verb import ANONYMOUS, NO_CREDENTIAL, SHARE, Verb, flag, option
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -39,13 +39,12 @@ VERB = Verb(
     run=_run,
     arguments={
         "STUDY": {"help": "a configuration, or a study's results folder"},
-        "--out": {"required": True, "metavar": "FILE", "help": "the archive: .tar, .tar.gz or .tar.xz"},
-        "--hardware": {"nargs": "+", "metavar": "NAME", "help": "export the results of these toolings only (all)"},
-        "--no-predictions": {"action": "store_true", "help": "leave out dumps of predictions and of layers"},
-        "--allowed-signers": {
-            "metavar": "ALLOWED_SIGNERS",
-            "help": "put this list into the archive, for people to read: `import` trusts the receiver's own",
-        },
+        "--out": option("FILE", "the archive: .tar, .tar.gz or .tar.xz", required=True),
+        "--hardware": option("NAME", "export the results of these toolings only (all)", nargs="+"),
+        "--no-predictions": flag("leave out dumps of predictions and of layers"),
+        "--allowed-signers": option(
+            "ALLOWED_SIGNERS", "put this list into the archive, for people to read: `import` trusts the receiver's own"
+        ),
         **ANONYMOUS,
         **NO_CREDENTIAL,
     },

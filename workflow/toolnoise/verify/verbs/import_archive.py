@@ -2,7 +2,7 @@
 
 import argparse
 
-from toolnoise.commands.verb import SHARE, Verb
+from toolnoise.commands.verb import SHARE, Verb, flag, option
 from toolnoise.verify import required_signatures
 
 
@@ -24,9 +24,9 @@ VERB = Verb(
     run=_run,
     arguments={
         "ARCHIVE": {"help": "an archive from `toolnoise export`"},
-        "--into": {"metavar": "FOLDER", "help": "the study's results folder here (results/<study>)"},
-        "--study": {"metavar": "FILE", "help": "the study's configuration (study.json in that folder)"},
-        "--other-code": {"action": "store_true", "help": "also accept results made by other code than the present one"},
+        "--into": option("FOLDER", "the study's results folder here (results/<study>)"),
+        "--study": option("FILE", "the study's configuration (study.json in that folder)"),
+        "--other-code": flag("also accept results made by other code than the present one"),
         **required_signatures.ALL,
     },
 )

@@ -4,7 +4,7 @@ import argparse
 import sys
 
 from toolnoise.base.errors import BadInput
-from toolnoise.commands.verb import VERIFY, Verb
+from toolnoise.commands.verb import VERIFY, Verb, flag, option
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -31,8 +31,8 @@ VERB = Verb(
     run=_run,
     arguments={
         "RUNS": {"nargs": "*", "help": "runs, other result files, or folders or archives of them"},
-        "--sample": {"type": int, "metavar": "N", "help": "rebuild N random jobs of RUNS, or of results"},
-        "--seed": {"type": int, "default": 0, "metavar": "K", "help": "seed of the sample (0)"},
-        "--keep": {"action": "store_true", "help": "keep the rebuilt files and print their folder"},
+        "--sample": option("N", "rebuild N random jobs of RUNS, or of results", type=int),
+        "--seed": option("K", "seed of the sample (0)", type=int, default=0),
+        "--keep": flag("keep the rebuilt files and print their folder"),
     },
 )

@@ -2,7 +2,7 @@
 
 import argparse
 
-from toolnoise.commands.verb import NO_CREDENTIAL, RESULTS_OR_ARCHIVE, SHARE, Verb
+from toolnoise.commands.verb import NO_CREDENTIAL, RESULTS_OR_ARCHIVE, SHARE, Verb, option
 
 
 def _run(options: argparse.Namespace) -> None:
@@ -21,7 +21,7 @@ VERB = Verb(
     run=_run,
     arguments={
         **RESULTS_OR_ARCHIVE,
-        "--out": {"required": True, "metavar": "PLACE", "help": "a new folder or archive (.tar, .tar.gz or .tar.xz)"},
+        "--out": option("PLACE", "a new folder or archive (.tar, .tar.gz or .tar.xz)", required=True),
         **NO_CREDENTIAL,
     },
 )
