@@ -49,8 +49,8 @@ def diff(path_a: str | Path, path_b: str | Path) -> dict[str, Any]:
     if kinds[0][0] != kinds[1][0]:
         raise BadInput(path_b, "", f"a {kinds[1][0]}, and {path_a} is a {kinds[0][0]}", WANTED)
     (kind, a), (_, b) = kinds
-    differences = {RUN: compare_runs, CELL: _cells, TREE: _results}[kind](a, b)
-    return {"kind": kind, "a": as_given(path_a), "b": as_given(path_b), **differences}
+    compare = {RUN: compare_runs, CELL: _cells, TREE: _results}[kind]
+    return {"kind": kind, "a": as_given(path_a), "b": as_given(path_b), **compare(a, b)}
 
 
 def _kind(path: str | Path) -> tuple[str, Path]:

@@ -1,6 +1,7 @@
 """`toolnoise export`: an archive of a study for another site."""
 
 import argparse
+from contextlib import nullcontext
 from pathlib import Path
 
 from toolnoise.base.errors import BadInput
@@ -11,25 +12,21 @@ def _run(options: argparse.Namespace) -> None:
     from toolnoise.verify import anonymous
     from toolnoise.verify.share import anonymised, exporting
 
-    def export(what: str | Path) -> None:
+    if options.anonymous and options.allowed_signers:
+        raise BadInput("command line", "--allowed-signers", "it names people", "no --anonymous beside it")
+    results = exporting.results_of(Path(options.study)) if options.anonymous else None
+    with anonymised.copied(results) if results else nullcontext() as copy:
         counts = exporting.export(
-            what,
+            copy.root if copy else options.study,
             options.out,
             options.hardware,
             predictions=not options.no_predictions,
             signers=options.allowed_signers,
             no_credentials=options.no_credential,
         )
-        print(f"exported {counts}" + (f"; {counts.others} more of the study are not made yet" if counts.others else ""))
-
-    if options.anonymous and options.allowed_signers:
-        raise BadInput("command line", "--allowed-signers", "it names people", "no --anonymous beside it")
+    print(f"exported {counts}" + (f"; {counts.others} more of the study are not made yet" if counts.others else ""))
     if options.anonymous:
-        with anonymised.copied(exporting.results_of(Path(options.study))) as copy:
-            export(copy.root)
         print(f"{options.out} is {anonymous.SAYS}")
-    else:
-        export(options.study)
 
 
 VERB = Verb(

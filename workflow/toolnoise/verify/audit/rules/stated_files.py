@@ -5,10 +5,10 @@ The list of what a slim copy does not have can hide nothing.
 
 from toolnoise.record import left_out
 from toolnoise.record.statements import Statement, path_for
-from toolnoise.record.tree import CHECKPOINTS, Stated
+from toolnoise.record.tree import CHECKPOINTS
 from toolnoise.study import layout
 from toolnoise.study.cells import Shown
-from toolnoise.verify.audit.evidence import Evidence, Found, each, guarded
+from toolnoise.verify.audit.evidence import Evidence, Found, each
 from toolnoise.verify.audit.rules.code_origins import changed_since
 
 
@@ -145,10 +145,6 @@ def only_what_slim_leaves_out_is(evidence: Evidence) -> Found:
 def statements_lie_in_place(evidence: Evidence) -> Found:
     """Every statement lies at the path that follows from its first output."""
     for stated in evidence.tree.statements:
-        yield from guarded(stated.statement.name, lambda stated=stated: _place(evidence, stated))
-
-
-def _place(evidence: Evidence, stated: Stated) -> Found:
-    lies, expected = evidence.tree.named(stated.path), path_for(stated.statement.name).as_posix()
-    if lies != expected:
-        yield stated.statement.name, f"its statement lies at {lies}; expected: {expected}"
+        lies, expected = evidence.tree.named(stated.path), path_for(stated.statement.name).as_posix()
+        if lies != expected:
+            yield stated.statement.name, f"its statement lies at {lies}; expected: {expected}"
