@@ -72,7 +72,7 @@ STUDY = {
     ],
     "figures": ["table2"],
 }
-# Softmax regression on the digits that come with scikit-learn, in the language of programs of others.
+# Softmax regression on the digits that come with scikit-learn, as an existing program writes it.
 TRAINING = """
 import gzip, importlib.util, os, pathlib, sys
 import numpy as np
