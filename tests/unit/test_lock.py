@@ -147,7 +147,7 @@ def stated(monkeypatch):
         ),
         ("jax-dev", {"": "jax", "jax": "jax"}),
         # What `make test` installs into the environment of `make demo`: JAX, and the developers' tools.
-        # A program of others may import all of it.
+        # An existing program may import all of it.
         ("dev", {"": "cpu", "tensorflow": "cpu", "jax": "jax", "command": "dev"}),
     ],
 )

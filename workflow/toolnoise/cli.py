@@ -25,7 +25,7 @@ VERBS = {
     "sign": "toolnoise.verify.verbs.sign",
     "page": "toolnoise.verbs.page",
     "export": "toolnoise.verify.verbs.export",
-    "import": "toolnoise.verify.verbs.importing",
+    "import": "toolnoise.verify.verbs.import_archive",
     "slim": "toolnoise.verify.verbs.slim",
     "crate": "toolnoise.verify.verbs.crate",
     "synthesise": "toolnoise.analyses.synthesise.verbs.synthesise",

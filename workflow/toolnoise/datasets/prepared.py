@@ -22,7 +22,7 @@ CHANNELS = {
 # Names of arrays, in the order in which they are written and digested.
 REQUIRED = ("train_images", "train_labels", "test_images", "test_labels", "maximum", "classes")
 OPTIONAL = ("groups", "train_groups", "test_groups", "margin")
-# What there is of data that only a training program of others has seen.
+# What there is of data that only an existing training program has seen.
 LABELS_ONLY = {"test_labels", "classes"}
 # The kinds of these arrays, and their dimensions. Labels are floats where a training program predicts numbers.
 ARRAYS = {

@@ -12,7 +12,7 @@ from toolnoise.formulas import probabilities
 from toolnoise.stats.draws import Drawn
 
 SOME = 1000  # examples that show whether a network ends in a softmax
-# What a training program of others may leave instead of logits.
+# What an existing training program may leave instead of logits.
 KINDS = {"classes": np.int64, "values": np.float64, "metric": np.float64}
 # What is read of an index.
 INDEX: Shape = {"shape": [COUNT], "seeds": [INTEGER], "diverged": [FLAG], "outcome?": TEXT}

@@ -1,4 +1,4 @@
-"""The engine of training programs of others: it starts nothing here, but sets threads and finds the interpreter."""
+"""The engine of existing training programs: it starts nothing here, but sets threads and finds the interpreter."""
 
 import os
 from collections.abc import Mapping

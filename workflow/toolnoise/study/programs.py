@@ -1,4 +1,4 @@
-"""Training programs of others in a study: models with a command, on toolings and data sets that belong to them.
+"""Existing training programs in a study: models with a command, on toolings and data sets that belong to them.
 
 A program has no recipe, and its tooling runs nothing but programs. Its data set is what its outcomes bring.
 """

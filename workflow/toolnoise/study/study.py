@@ -114,7 +114,7 @@ class Study:
         return self._leaving(programs.CLASSIFYING)
 
     def is_program(self, cell: Cell | Training) -> bool:
-        """Whether the runs of a cell are those of a training program of others."""
+        """Whether the runs of a cell are those of an existing training program."""
         return programs.is_program(self.config["models"][cell.model])
 
     @property

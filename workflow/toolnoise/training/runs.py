@@ -142,7 +142,7 @@ class Run(NamedTuple):
             rows = list(reader)
         if len(names := reader.fieldnames or ()) > len(set(names)):
             raise BadInput(path, "line 1", "found a column twice", "the history that train wrote")
-        # A training program of others has columns of its own.
+        # An existing training program has columns of its own.
         trained = NUMBERS if "epochs" in self.record["spec"]["recipe"] else ()
         for column in ("epoch", *trained, "weights_sha256", "tensors_sha256"):
             if not rows or column not in rows[0]:

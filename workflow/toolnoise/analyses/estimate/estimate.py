@@ -137,7 +137,7 @@ def _spec(study: Study, cell: Cell) -> dict[str, Any]:
 def _task(study: Study, cells: tuple[Cell, ...], pace: Pace | None) -> Workload:
     first, left, seconds = cells[0], 0, 0.0
     recipe = _spec(study, first)["recipe"]
-    # A training program of others has no recipe.
+    # An existing training program has no recipe.
     epochs = recipe.get("epochs", pace.epochs if pace else 0)
     for cell in cells:
         unfinished = len(unfinished_seeds(study, cell))
