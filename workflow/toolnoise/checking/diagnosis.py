@@ -7,12 +7,12 @@ weights; equal weights with other predictions leave only the evaluation. An expe
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from toolnoise.checking.causes import CAUSES, LIKELY, POSSIBLE, SURE, Suspect, ranked
+from toolnoise.checking.causes import CAUSES, LIKELY, POSSIBLE, SURE, UNLIKELY, Suspect, ranked
 from toolnoise.checking.differences import Difference
 
 Phase = Literal["start", "training", "evaluation", "order of examples"]
 
-PROVEN, CLEARED = SURE + 2, 0
+PROVEN = SURE + 2
 HASHED = ("set", "hash")
 # By the phase in which the difference arises: causes that it speaks for, and causes that it speaks against.
 EVIDENCE: dict[Phase, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -68,7 +68,9 @@ def diagnose(suspects: Sequence[Suspect], difference: Difference, hash_seed: boo
 def _weight(suspect: Suspect, when: Phase | None, hash_seed: bool | None) -> int:
     if hash_seed:
         # Draws that nothing seeds would not be equal.
-        return PROVEN if suspect.cause in HASHED else CLEARED
+        return PROVEN if suspect.cause in HASHED else UNLIKELY
+    if suspect.weight == UNLIKELY:
+        return UNLIKELY
     if suspect.cause in HASHED and hash_seed is False:
         return POSSIBLE
     for_it, against = EVIDENCE[when] if when else ((), ())

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from toolnoise.checking.causes import CAUSES, Suspect
+from toolnoise.checking.causes import CAUSES, UNSEEDED, Suspect
 from toolnoise.checking.diagnosis import Diagnosis
 from toolnoise.checking.differences import Difference
 
@@ -35,17 +35,18 @@ def _unseen(why: Diagnosis) -> list[str]:
     if why.likely or not why.unseen:
         return []
     return ["", "The text of the program shows no likely cause. Often forgotten:"] + [
-        f"  {CAUSES[cause].says}: {CAUSES[cause].remedy}" for cause in why.unseen
+        f"  {CAUSES[cause].says}{UNSEEDED if CAUSES[cause].draws else ''}: {CAUSES[cause].remedy}"
+        for cause in why.unseen
     ]
 
 
 def _causes(places: Sequence[Suspect]) -> Iterable[str]:
-    for cause in dict.fromkeys(place.cause for place in places):
-        alike = [place for place in places if place.cause == cause]
+    for cause, says in dict.fromkeys((place.cause, place.says) for place in places):
+        alike = [place for place in places if (place.cause, place.says) == (cause, says)]
         yield from (f"  {place.file}:{place.line}: {place.code}" for place in alike[:MOST_PLACES])
         if len(alike) > MOST_PLACES:
             yield f"  and {len(alike) - MOST_PLACES} more places"
-        yield f"    {CAUSES[cause].says}: {CAUSES[cause].remedy}"
+        yield f"    {says}: {CAUSES[cause].remedy}"
 
 
 def _parts(changed: Difference) -> list[str]:

@@ -83,4 +83,4 @@ def _changes(changed: Difference) -> tuple[str, str, str]:
 
 def _place(suspect: Suspect) -> dict[str, Any]:
     about = CAUSES[suspect.cause]
-    return {**suspect._asdict(), "says": about.says, "remedy": about.remedy, "source": about.source}
+    return {**suspect._asdict(), "says": suspect.says, "remedy": about.remedy, "source": about.source}
