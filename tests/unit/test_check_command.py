@@ -9,7 +9,7 @@ from toolnoise.checking import check, diagnosis, report
 from toolnoise.checking.check import Checked
 from toolnoise.checking.differences import Difference
 
-EQUAL = Difference([], 0, 4, 0.0, {}, [], 0, None, None, None, False)
+EQUAL = Difference([], 0, 4, 0.0, {}, {}, [], 0, None, None, None, False)
 CHANGED = EQUAL._replace(files=["metric.json"], changed=None, examples=None, largest=None, metrics={"loss": (1, 2.5)})
 
 
@@ -56,5 +56,5 @@ def test_a_small_change_may_not_show_in_a_metric():
 )
 def test_declared_sources_are_those_of_the_command(words, sources):
     assert check.command(words, None, "", None).sources == sources
-    assert check.command(words, "augment", "--exact yes", 2)[1:] == (("augment",), 120)
+    assert check.command(words, "augment", "--exact yes", 2)[1:4] == (("augment",), 120, True)
     assert check.command(words, None, "--exact yes", None).words[-2:] == ["--exact", "yes"]

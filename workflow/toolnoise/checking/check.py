@@ -5,6 +5,7 @@ be equal bit for bit. Then each declared source varies alone, in one more run: a
 ignored.
 """
 
+import functools
 import os
 import sys
 import time
@@ -16,23 +17,30 @@ from toolnoise.base import command_words, files
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.printing import span
-from toolnoise.checking import contract, diagnosis, differences, launch, outcome, program_text, suspects
+from toolnoise.checking import contract, diagnosis, differences, launch, outcome, program_text, suspects, unmodified
 from toolnoise.checking.causes import CAUSES, Suspect
 from toolnoise.checking.diagnosis import Diagnosis
 from toolnoise.checking.differences import Difference
 from toolnoise.checking.outcome import Outcome
 from toolnoise.checking.program_text import Source
+from toolnoise.checking.unmodified import NOTHING, Wanted
 from toolnoise.study import outcome_files
 
 HASH_SEED = "PYTHONHASHSEED"
+LIMIT = 12 * 60  # minutes of a run
 
 
 class Command(NamedTuple):
-    """What is checked: its words with placeholders, the sources that it can separate, the longest time of a run."""
+    """What is checked: its words with placeholders, the sources that it can separate, the longest time of a run.
+
+    `declared` is whether the command, its text or the user names the sources; `wanted` is what is compared besides.
+    """
 
     words: list[str]
     sources: tuple[str, ...]
-    limit: float | None = None
+    limit: float
+    declared: bool = True
+    wanted: Wanted = NOTHING
 
 
 class Ignored(NamedTuple):
@@ -54,6 +62,7 @@ class Checked(NamedTuple):
     diagnosis: Diagnosis | None
     seeds: dict[str, Difference]
     ignored: list[Ignored]
+    declared: bool = True
 
     @property
     def reproducible(self) -> bool:
@@ -61,32 +70,42 @@ class Checked(NamedTuple):
         return not self.difference.files
 
     @property
+    def seedless(self) -> bool:
+        """Whether nobody has named a seed, and none counts."""
+        return self.reproducible and not self.seeds and not self.declared
+
+    @property
     def passed(self) -> bool:
         """Whether they are, and every declared seed counts."""
         return self.reproducible and not self.ignored
 
 
-def command(words: Sequence[str], sources: str | None, deterministic: str, limit: float | None) -> Command:
-    """What to check, from the command line's words; one word alone is a whole command line."""
+def command(
+    words: Sequence[str], sources: str | None, deterministic: str, limit: float | None, wanted: Wanted = NOTHING
+) -> Command:
+    """What to check, from the command line's words; one word alone is a whole command line. The limit is in minutes."""
     where = "command line"
     words = command_words.words(words[0], where) if len(words) == 1 else command_words.required(words, where)
     used = tuple(source for source in ALGORITHMIC if source in command_words.placeholders(words))
-    declared = used or program_text.seeds_read(program_text.sources(words, Path())) or ALGORITHMIC
+    named = used or program_text.seeds_read(program_text.sources(words, Path()))
     if sources is not None:
-        declared = tuple(filter(None, sources.split(",")))
-        for source in declared:
+        named = tuple(filter(None, sources.split(",")))
+        for source in named:
             if source not in ALGORITHMIC:
                 raise BadInput(where, "--sources", f"found {source!r}", f"allowed: {', '.join(ALGORITHMIC)}")
-    if limit is not None and limit <= 0:
+    limit = LIMIT if limit is None else limit
+    if limit <= 0:
         raise BadInput(where, "--limit", f"found {limit:g}", "more than 0 minutes")
     extra = command_words.words(deterministic, "--deterministic") if deterministic else []
-    return Command([*words, *extra], declared, limit and limit * 60)
+    is_declared = bool(named) or sources is not None
+    return Command([*words, *extra], named if is_declared else ALGORITHMIC, limit * 60, is_declared, wanted)
 
 
 def check(checked: Command, folder: Path) -> Checked:
     """Run a command as often as its verdict needs, with all that its runs leave in a folder."""
     runs = _Runs(checked, folder)
     control, other = runs.run("control-1"), runs.run("control-2")
+    _require_results(control)
     difference = differences.between(control, other)
     text = program_text.sources(checked.words, Path())
     suspected = suspects.suspects(text)
@@ -94,23 +113,35 @@ def check(checked: Command, folder: Path) -> Checked:
     if difference.files:
         why = diagnosis.diagnose(suspected, difference, _hash_seed(runs, suspected))
     else:
-        for source in checked.sources:
+        # Where nobody names the sources, one run tells whether any seed counts.
+        counts = checked.declared or differences.between(control, runs.run("all-seeds", *checked.sources)).files
+        for source in checked.sources if counts else ():
             seeds[source] = differences.between(control, runs.run(source, source))
         unused = [source for source, changed in seeds.items() if not changed.files]
         ignored = [Ignored(source, *_lost(source, checked.words, text, suspected)) for source in unused]
     left = [name for name in outcome_files.FILES if (control.folder / name).is_file()]
-    not_compared = differences.timed(control.history) if control.history else []
-    return Checked(checked.words, left, not_compared, runs.seconds, difference, why, seeds, ignored)
+    left += [*control.files, *control.printed]
+    return Checked(
+        checked.words, left, differences.timed(control), runs.seconds, difference, why, seeds, ignored, checked.declared
+    )
+
+
+def _require_results(outcome: Outcome) -> None:
+    """Refuse an outcome of which nothing would be compared."""
+    numbers = {**(outcome.metric or {}), **outcome.printed}
+    if outcome.answers is None and not outcome.files and all(map(differences.is_time, numbers)):
+        found = f"all results look like times: {', '.join(numbers)}"
+        raise BadInput("metrics", "", found, "another number, or a file, to compare")
 
 
 class _Runs:
     """Runs of one command, each with an outcome's folder of another name."""
 
     def __init__(self, checked: Command, folder: Path) -> None:
-        self.checked, self.folder, self.seconds = checked, folder, []
+        self.checked, self.folder, self.seconds, self.started = checked, folder, [], 0
         self.secret = command_words.variables(checked.words, "command line")
 
-    def run(self, name: str, varying: str = "", more: Mapping[str, str] | None = None) -> Outcome:
+    def run(self, name: str, *varying: str, more: Mapping[str, str] | None = None) -> Outcome:
         """Run it with the seeds of Control; a source that varies has another seed."""
         out, checkpoint, job = (self.folder / kind / name for kind in ("outcomes", "checkpoints", "jobs"))
         log = self.folder / "logs" / f"{name}.log"
@@ -119,7 +150,7 @@ class _Runs:
         spec = {
             "study_seed": 0,
             **{part: {"name": "check"} for part in ("model", "dataset", "hardware")},
-            "variant": {"name": varying or "control", "varying": [varying] if varying else []},
+            "variant": {"name": name if varying else "control", "varying": list(varying)},
             "seed": 1,
         }
         task = contract.job(spec, "check", out, checkpoint)
@@ -128,12 +159,46 @@ class _Runs:
         if self.seconds:
             # Seeds from the clock often have whole seconds, and must show.
             time.sleep(1)
+        values = contract.values(task) | self.secret
+        before = unmodified.stamps(self.checked.wanted, values)
+        self.started += 1
+        _say(f"{name} started, at most {span(self.checked.limit)} (--limit); log: {log}")
         started = time.monotonic()
-        words = command_words.filled(self.checked.words, contract.values(task) | self.secret)
-        launch.run(words, variables, log, limit=self.checked.limit, hidden=self.secret)
-        self.seconds.append(time.monotonic() - started)
-        print(f"{name}: {span(self.seconds[-1])}", file=sys.stderr, flush=True)
-        return outcome.read(out)
+        try:
+            words = command_words.filled(self.checked.words, values)
+            launch.run(words, variables, log, None, self.checked.limit, self.secret, functools.partial(_beat, name))
+            self.seconds.append(time.monotonic() - started)
+            _say(f"{name}: {span(self.seconds[-1])}")
+            return self._outcome(out, log, before)
+        except BadInput as error:
+            raise BadInput(_which(name, self.started), "", str(error)) from None
+
+    def _outcome(self, out: Path, log: Path, before: Mapping[Path, tuple[int, ...]]) -> Outcome:
+        printed = unmodified.collect(self.checked.wanted, before, log, out)
+        if outcome.result_of(out) is None and (before or printed):
+            left = Outcome(out, None, None, None, None, None, None, {})
+        elif outcome.result_of(out) is None:
+            asked = f"one of {', '.join(outcome_files.RESULTS)} there; or name what it writes with --output FILE, or a "
+            asked += f"number that it prints with --metric 'accuracy ([0-9.]+)'; log: {log}"
+            raise BadInput("TOOLNOISE_OUT", "", "the program left no result in this folder", asked)
+        else:
+            left = outcome.read(out)
+        copies = {name: out / unmodified.FOLDER / str(number) for number, name in enumerate(self.checked.wanted.files)}
+        return left._replace(files=copies, printed=printed)
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def _beat(name: str, seconds: float, line: str) -> None:
+    _say(f"{name} runs, {span(seconds)}{f': {line}' if line else ''}")
+
+
+def _which(name: str, number: int) -> str:
+    """A run by its name and its number."""
+    numbers = {1: "the first run", 2: "the second run, with the same seeds"}
+    return f"{name} ({numbers.get(number, f'run {number}')})"
 
 
 def _hash_seed(runs: _Runs, suspected: Sequence[Suspect]) -> bool | None:

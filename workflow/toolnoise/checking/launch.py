@@ -9,7 +9,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
@@ -21,6 +22,9 @@ from toolnoise.base.printing import span
 from toolnoise.checking.redaction import Redaction
 
 GRACE = 10  # seconds from SIGTERM to SIGKILL
+BEAT, LOOK = 30, 1  # seconds between signs of life, and between looks at the log
+# Bytes of a log: what is kept of its beginning, and what it may have before it is cut.
+KEPT, MOST = 1 << 26, 1 << 28
 LAST_LINES, LAST_BYTES = 3, 4096
 
 
@@ -31,25 +35,26 @@ def run(
     folder: str | Path = ".",
     limit: float | None = None,
     hidden: Mapping[str, str] | None = None,
+    beat: Callable[[float, str], None] | None = None,
 ) -> None:
     """Run a command to its end, at most `limit` seconds, and append what it prints to the log.
 
-    The values of `hidden` are neither in the log nor in an error: their placeholders are.
+    The values of `hidden` are neither in the log nor in an error: their placeholders are. `beat` is called every BEAT
+    seconds, with the seconds so far and the last line of the log.
     """
     log, redaction, code = Path(log), Redaction(hidden or {}), None
     name = redaction.text(words[0])
     with log.open("ab") as output, _stoppable(), redaction.into(output.fileno()) as printed:
         child = _started(words, variables, folder, printed, redaction)
         try:
-            with suppress(subprocess.TimeoutExpired):
-                code = child.wait(limit)
+            code = _watched(child, log, limit, beat)
         finally:
             _end(child)
     if code is None:
-        raise BadInput(name, "", f"still runs after {span(limit)}", f"a higher limit; {_last(log)}")
+        raise BadInput(name, "", f"still runs after {span(limit)}", f"a higher limit; {_said(log)}")
     if code:
         ended = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
-        raise BadInput(name, "", ended, _last(log))
+        raise BadInput(name, "", ended, _said(log))
 
 
 def _started(
@@ -105,9 +110,40 @@ def _end(child: subprocess.Popen) -> None:
         child.wait()
 
 
-def _last(log: Path) -> str:
-    """The last lines that a program printed, in one."""
+def _watched(
+    child: subprocess.Popen, log: Path, limit: float | None, beat: Callable[[float, str], None] | None
+) -> int | None:
+    """The exit code of a program, or None if it still runs after its limit; its log is cut if it grows too long."""
+    started, beats = time.monotonic(), 0
+    while True:
+        ran = time.monotonic() - started
+        rest = LOOK if limit is None else min(LOOK, limit - ran)
+        try:
+            return child.wait(max(0, rest))
+        except subprocess.TimeoutExpired:
+            if limit is not None and ran + rest >= limit:
+                return None
+        _cut(log)
+        if beat and (beats := beats + 1) * LOOK % BEAT == 0:
+            beat(time.monotonic() - started, (_last_lines(log) or [""])[-1])
+
+
+def _cut(log: Path) -> None:
+    """Shorten a log to its beginning; who appends to it goes on behind."""
+    with suppress(OSError):
+        if (size := log.stat().st_size) > MOST:
+            os.truncate(log, KEPT)
+            with log.open("ab") as file:
+                file.write(f"\n[toolnoise cut {size - KEPT} bytes here]\n".encode())
+
+
+def _last_lines(log: Path) -> list[str]:
+    """The last lines that a program printed."""
     with log.open("rb") as file:
         file.seek(max(0, log.stat().st_size - LAST_BYTES))
-        lines = [line.strip() for line in file.read().decode(errors="replace").splitlines() if line.strip()]
+        return [line.strip() for line in file.read().decode(errors="replace").splitlines() if line.strip()]
+
+
+def _said(log: Path) -> str:
+    lines = _last_lines(log)
     return f"its last lines: {' | '.join(lines[-LAST_LINES:])}" if lines else "it printed nothing"

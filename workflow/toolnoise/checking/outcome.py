@@ -40,6 +40,9 @@ class Outcome(NamedTuple):
     weights: dict[str, np.ndarray] | None
     history: History | None
     groups: dict[str, np.ndarray]
+    # Of a program that does not keep the contract: copies of what it wrote, and numbers that it printed.
+    files: dict[str, Path] = {}  # noqa: RUF012 (nothing changes it)
+    printed: dict[str, float] = {}  # noqa: RUF012 (nothing changes it)
 
     @property
     def answers(self) -> np.ndarray | None:
@@ -50,7 +53,7 @@ class Outcome(NamedTuple):
 def read(folder: str | Path) -> Outcome:
     """What a program left in its folder."""
     folder = Path(folder)
-    result = _one_of(folder, RESULTS)
+    result = result_of(folder)
     if result is None:
         raise BadInput(folder, "", "the program left no result", f"one of {', '.join(RESULTS)}")
     values = None if result.name == METRIC else tensors.read_npy(result)
@@ -80,6 +83,11 @@ def read(folder: str | Path) -> Outcome:
         _history(folder / HISTORY) if (folder / HISTORY).is_file() else None,
         _groups(groups, labels) if groups.is_file() else {},
     )
+
+
+def result_of(folder: Path) -> Path | None:
+    """The file with a program's result, if it has left one."""
+    return _one_of(folder, RESULTS)
 
 
 def _one_of(folder: Path, names: tuple[str, ...]) -> Path | None:

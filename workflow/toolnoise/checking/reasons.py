@@ -56,11 +56,12 @@ def _parts(changed: Difference) -> list[str]:
         parts.append(f"predictions: {share(changed)}")
     if changed.largest is not None:
         parts.append(f"largest difference of a logit or value: {number(changed.largest)}")
-    parts += [f"{name}: {number(a)} and {number(b)}" for name, (a, b) in changed.metrics.items()]
+    parts += [f"{name}: {both(*pair)}" for name, pair in changed.metrics.items()]
     if changed.tensors:
         parts.append(
             f"weights: {len(changed.tensors)} of {changed.n_tensors} tensors, the first is {changed.tensors[0]}"
         )
+    parts += [f"{name}: {change}" for name, change in changed.outputs.items()]
     if changed.column:
         where = "the columns" if changed.epoch is None else f"epoch {changed.epoch}"
         parts.append(f"history: first in {where}, column {changed.column}")
@@ -77,3 +78,9 @@ def share(changed: Difference) -> str:
 def number(value: float | None) -> str:
     """A number, or that there is none."""
     return "missing" if value is None else f"{value:.3g}"
+
+
+def both(value: float | None, other: float | None) -> str:
+    """Two numbers that differ, with all their digits if three of them are alike."""
+    short = number(value), number(other)
+    return " and ".join(short if short[0] != short[1] else (repr(value), repr(other)))

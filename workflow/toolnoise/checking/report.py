@@ -26,6 +26,7 @@ def as_json(checked: Checked) -> dict[str, Any]:
             source: changed._asdict() | {"counts": bool(changed.files)} for source, changed in checked.seeds.items()
         },
         "ignored": [{**row._asdict(), "places": [_place(place) for place in row.places]} for row in checked.ignored],
+        "no_seed_is_known": checked.seedless,
         "left": checked.left,
         "not_compared": checked.not_compared,
         "seconds": checked.seconds,
@@ -35,13 +36,21 @@ def as_json(checked: Checked) -> dict[str, Any]:
 def as_text(checked: Checked) -> str:
     """The verdict for people."""
     lines = _reproducible(checked) if checked.reproducible else _different(checked)
+    if times := checked.difference.times:
+        values = ", ".join(f"{name} ({reasons.both(*pair)})" for name, pair in times.items())
+        looks = "it looks like a time" if len(times) == 1 else "they look like times"
+        differs = "differs" if len(times) == 1 else "differ"
+        lines.append(f"{'Also' if checked.difference.files else 'Only'} {values} {differs}, and {looks}.")
     if checked.not_compared:
-        lines.append(f"Not compared, since they are times: {', '.join(checked.not_compared)} of history.csv.")
+        lines.append(f"Not compared, since they look like times: {', '.join(checked.not_compared)}.")
     return "\n".join(lines)
 
 
 def _reproducible(checked: Checked) -> list[str]:
     lines = [f"Reproducible: two runs with equal seeds are equal bit for bit ({', '.join(checked.left)})."]
+    if checked.seedless:
+        lines.append("No seed is known: the command has no placeholder, and other TOOLNOISE_SEED_* change nothing.")
+        lines.append("Name its options for seeds, such as --seed {init}. If it has none, pass --sources ''.")
     if not checked.seeds:
         return lines
     rows = [("seed", "predictions", "largest difference", "from epoch")]
@@ -70,9 +79,7 @@ def _changes(changed: Difference) -> tuple[str, str, str]:
     """What another seed changes, as a row."""
     if not changed.files:
         return "nothing", "", ""
-    metrics = ", ".join(
-        f"{name} {reasons.number(a)} and {reasons.number(b)}" for name, (a, b) in changed.metrics.items()
-    )
+    metrics = ", ".join(f"{name} {reasons.both(*pair)}" for name, pair in changed.metrics.items())
     predictions = reasons.share(changed) or metrics or ", ".join(changed.files)
     return (
         predictions,

@@ -10,18 +10,21 @@ from toolnoise.commands.verb import AS_JSON, GAIN, Verb, show
 
 
 def _run(options: argparse.Namespace) -> None:
-    from toolnoise.checking import check, report
+    from toolnoise.checking import check, report, unmodified
 
     words = options.command[1:] if options.command[:1] == ["--"] else options.command
-    command = check.command(words, options.sources, options.deterministic, options.limit)
-    folder = Path(tempfile.mkdtemp(prefix="toolnoise-check-"))
+    wanted = unmodified.wanted(options.output, options.metric)
+    command = check.command(words, options.sources, options.deterministic, options.limit, wanted)
+    folder, kept = Path(tempfile.mkdtemp(prefix="toolnoise-check-")), True
     try:
         checked = check.check(command, folder)
         show(report.as_json(checked) if options.json else report.as_text(checked))
         sys.stdout.flush()
+        kept = options.keep
     finally:
-        if options.keep:
-            print(f"outcomes and logs: {folder}", file=sys.stderr)
+        # What ended before its verdict leaves its logs.
+        if kept:
+            print(f"outcomes and logs are kept in {folder}", file=sys.stderr)
         else:
             shutil.rmtree(folder, ignore_errors=True)
     sys.exit(0 if checked.passed else 1)
@@ -43,7 +46,20 @@ VERB = Verb(
             "metavar": "WORDS",
             "help": "words added to COMMAND to switch implementation noise off, such as --deterministic='--cudnn off'",
         },
-        "--limit": {"type": float, "metavar": "MINUTES", "help": "the longest time of a run (none)"},
+        "--output": {
+            "action": "append",
+            "default": [],
+            "metavar": "FILE",
+            "help": "a file that the program writes and that is compared, such as model.pt; may be given again",
+        },
+        "--metric": {
+            "action": "append",
+            "default": [],
+            "metavar": "REGEX",
+            "help": "a number that the program prints and that is compared, such as 'accuracy ([0-9.]+)'; the last "
+            "counts; may be given again",
+        },
+        "--limit": {"type": float, "metavar": "MINUTES", "help": "the longest time of a run (720)"},
         "--keep": {"action": "store_true", "help": "keep outcomes and logs and print their folder"},
         **AS_JSON,
         "COMMAND": {
