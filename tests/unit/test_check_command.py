@@ -19,7 +19,7 @@ def checked(difference, seeds=(), why=None, left=("metric.json",)):
 
 
 def test_a_checklist_stands_where_the_text_shows_nothing():
-    found = checked(CHANGED, why=diagnosis.diagnose([], CHANGED, False))
+    found = checked(CHANGED, why=diagnosis.diagnose([], CHANGED, "no"))
     text = report.as_text(found)
     assert text.startswith("Not reproducible: two runs with equal seeds differ in metric.json.\n  loss: 1 and 2.5\n")
     assert "The text of the program shows no likely cause. Often forgotten:\n  PyTorch draws from its global" in text
@@ -27,7 +27,7 @@ def test_a_checklist_stands_where_the_text_shows_nothing():
 
 
 def test_of_a_proven_hash_seed_only_its_causes_are_listed():
-    text = report.as_text(checked(CHANGED, why=diagnosis.diagnose([], CHANGED, True)))
+    text = report.as_text(checked(CHANGED, why=diagnosis.diagnose([], CHANGED, "hash seed")))
     listed = text[text.index("Often forgotten:") :].splitlines()[1:3]
     assert [line.strip().split(" ")[0] for line in listed] == ["the", "hash()"]
     assert "PyTorch" not in text

@@ -111,8 +111,8 @@ def places(**weights):
     return [Suspect(cause, "train.py", 1, "", weight) for cause, weight in weights.items()]
 
 
-def order(found, hash_seed=None, **changes):
-    why = diagnosis.diagnose(found, between(**changes), hash_seed)
+def order(found, experiment=None, **changes):
+    why = diagnosis.diagnose(found, between(**changes), experiment)
     return [one.cause for one in why.likely], [one.cause for one in why.possible]
 
 
@@ -130,9 +130,9 @@ def test_equal_weights_leave_the_evaluation():
 def test_an_experiment_counts_for_more_than_any_text():
     found = places(numpy=SURE, set=LIKELY, hash=LIKELY)
     changed = {"logits": WHOLE.logits + 1, "weights": None}
-    assert order(found, True, **changed) == (["set", "hash"], [])
-    assert order(found, False, **changed) == (["numpy"], ["set", "hash"])
-    assert diagnosis.diagnose(places(numpy=SURE), between(**changed), True).unseen == ["set", "hash"]
+    assert order(found, "hash seed", **changed) == (["set", "hash"], [])
+    assert order(found, "no", **changed) == (["numpy"], ["set", "hash"])
+    assert diagnosis.diagnose(places(numpy=SURE), between(**changed), "hash seed").unseen == ["set", "hash"]
 
 
 def test_an_experiment_is_made_where_it_may_settle_something():
@@ -152,3 +152,9 @@ def test_times_among_metrics_are_named_and_do_not_count():
 def test_numbers_that_are_printed_are_named_alone():
     bare = WHOLE._replace(logits=None, labels=None, printed={"accuracy": 0.5})
     assert differences.between(bare, bare._replace(printed={"accuracy": 0.75})).files == ["accuracy"]
+
+
+def test_a_run_that_leaves_what_others_read_is_blamed_on_its_checkpoint():
+    found = places(numpy=LIKELY, set=LIKELY, checkpoint=POSSIBLE)
+    changed = {"logits": WHOLE.logits + 1, "weights": None}
+    assert order(found, "first run", **changed) == (["checkpoint"], [])

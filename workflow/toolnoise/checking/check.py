@@ -19,7 +19,7 @@ from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.printing import span
 from toolnoise.checking import contract, diagnosis, differences, launch, outcome, program_text, suspects, unmodified
 from toolnoise.checking.causes import CAUSES, Suspect
-from toolnoise.checking.diagnosis import Diagnosis
+from toolnoise.checking.diagnosis import Diagnosis, Experiment
 from toolnoise.checking.differences import Difference
 from toolnoise.checking.outcome import Outcome
 from toolnoise.checking.program_text import Source
@@ -111,7 +111,7 @@ def check(checked: Command, folder: Path) -> Checked:
     suspected = suspects.suspects(text)
     seeds, ignored, why = {}, [], None
     if difference.files:
-        why = diagnosis.diagnose(suspected, difference, _hash_seed(runs, suspected))
+        why = diagnosis.diagnose(suspected, difference, _experiment(runs, suspected, other))
     else:
         # Where nobody names the sources, one run tells whether any seed counts.
         counts = checked.declared or differences.between(control, runs.run("all-seeds", *checked.sources)).files
@@ -201,12 +201,16 @@ def _which(name: str, number: int) -> str:
     return f"{name} ({numbers.get(number, f'run {number}')})"
 
 
-def _hash_seed(runs: _Runs, suspected: Sequence[Suspect]) -> bool | None:
-    """Whether two runs are equal once the hash seed is; None if it is fixed already, or needs no experiment."""
+def _experiment(runs: _Runs, suspected: Sequence[Suspect], other: Outcome) -> Experiment:
+    """Whether a fixed hash seed makes runs equal, or whether all but the first are: that one leaves what they read."""
     if os.environ.get(HASH_SEED, "random") != "random" or not diagnosis.worth_an_experiment(suspected):
         return None
-    first, other = (runs.run(f"hash-seed-{number}", more={HASH_SEED: "0"}) for number in (1, 2))
-    return not differences.between(first, other).files
+    first, second = (runs.run(f"hash-seed-{number}", more={HASH_SEED: "0"}) for number in (1, 2))
+    if differences.between(first, second).files:
+        return "no"
+    if differences.between(other, first).files or differences.between(other, runs.run("control-3")).files:
+        return "hash seed"
+    return "first run"
 
 
 def _lost(

@@ -13,9 +13,10 @@ PHASES = {
     "evaluation": "The weights are equal: the runs part in the evaluation.",
     "order of examples": "Both runs have the same examples with the same results, in another order.",
 }
-HASH_SEED = {
-    True: "By experiment: with PYTHONHASHSEED=0 two runs are equal. The hash seed is the cause.",
-    False: "By experiment: with PYTHONHASHSEED=0 two runs differ, too. The hash seed is not the only cause.",
+EXPERIMENTS = {
+    "hash seed": "By experiment: with PYTHONHASHSEED=0 two runs are equal. The hash seed is the cause.",
+    "no": "By experiment: with PYTHONHASHSEED=0 two runs differ, too. The hash seed is not the only cause.",
+    "first run": "By experiment: only the first run differs. It leaves what the others read: a checkpoint, or a cache.",
 }
 
 
@@ -24,7 +25,7 @@ def different(difference: Difference, why: Diagnosis) -> list[str]:
     lines = [f"Not reproducible: two runs with equal seeds differ in {', '.join(difference.files)}."]
     lines += [f"  {part}" for part in _parts(difference)]
     lines += [PHASES[why.phase]] if why.phase else []
-    lines += [HASH_SEED[why.hash_seed]] if why.hash_seed is not None else []
+    lines += [EXPERIMENTS[why.experiment]] if why.experiment else []
     lines += ["", "Likely:", *_causes(why.likely)] if why.likely else []
     lines += ["", "Possible:", *_causes(why.possible)] if why.possible else []
     return [*lines, *_unseen(why)]

@@ -19,7 +19,7 @@ def as_json(checked: Checked) -> dict[str, Any]:
         "reproducible": checked.reproducible,
         "difference": checked.difference._asdict() if checked.difference.files else None,
         "phase": why.phase if why else None,
-        "equal_with_fixed_hash_seed": why.hash_seed if why else None,
+        "experiment": why.experiment if why else None,
         "likely": [_place(suspect) for suspect in why.likely] if why else [],
         "possible": [_place(suspect) for suspect in why.possible] if why else [],
         "seeds": {
