@@ -5,24 +5,24 @@ be equal bit for bit. Then each declared source varies alone, in one more run: a
 ignored.
 """
 
-import functools
 import os
-import sys
-import time
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from toolnoise.base import command_words, files
+from toolnoise.base import command_words
 from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import ALGORITHMIC
-from toolnoise.base.printing import span
-from toolnoise.checking import contract, diagnosis, differences, launch, outcome, program_text, suspects, unmodified
+from toolnoise.checking import contract, diagnosis, differences, invariances, program_text, resume, suspects
 from toolnoise.checking.causes import CAUSES, Suspect
 from toolnoise.checking.diagnosis import Diagnosis, Experiment
 from toolnoise.checking.differences import Difference
+from toolnoise.checking.invariances import Break, Way
 from toolnoise.checking.outcome import Outcome
 from toolnoise.checking.program_text import Source
+from toolnoise.checking.resume import Resume, Resumed
+from toolnoise.checking.trial_runs import Runs
 from toolnoise.checking.unmodified import NOTHING, Wanted
 from toolnoise.study import outcome_files
 
@@ -41,6 +41,9 @@ class Command(NamedTuple):
     limit: float
     declared: bool = True
     wanted: Wanted = NOTHING
+    resume: Resume | None = None
+    ways: Sequence[Way] = ()
+    higher: Sequence[str] = ()
 
 
 class Ignored(NamedTuple):
@@ -63,6 +66,8 @@ class Checked(NamedTuple):
     seeds: dict[str, Difference]
     ignored: list[Ignored]
     declared: bool = True
+    resumed: Resumed | None = None
+    breaks: Sequence[Break] = ()
 
     @property
     def reproducible(self) -> bool:
@@ -76,8 +81,14 @@ class Checked(NamedTuple):
 
     @property
     def passed(self) -> bool:
-        """Whether they are, and every declared seed counts."""
-        return self.reproducible and not self.ignored
+        """Whether they are, every declared seed counts, and other ways and runs that are stopped end alike."""
+        invariant = (self.resumed is None or self.resumed.passed) and all(each.passed for each in self.breaks)
+        return self.reproducible and not self.ignored and invariant
+
+    @property
+    def noise(self) -> int | None:
+        """How many answers a new seed changes at most, if that is known."""
+        return max((changed.changed or 0 for changed in self.seeds.values()), default=None)
 
 
 def command(
@@ -101,9 +112,18 @@ def command(
     return Command([*words, *extra], named if is_declared else ALGORITHMIC, limit * 60, is_declared, wanted)
 
 
+def resuming(words: Sequence[str], command: str | None, stop_at: str | None) -> Resume:
+    """How a program goes on: by a command of its own, or by the same."""
+    try:
+        pattern = re.compile(stop_at) if stop_at else None
+    except re.error as error:
+        raise BadInput("command line", "--stop-at", f"found {stop_at!r} ({error})", "a regular expression") from None
+    return Resume(command_words.words(command, "--resume-command") if command else list(words), pattern)
+
+
 def check(checked: Command, folder: Path) -> Checked:
     """Run a command as often as its verdict needs, with all that its runs leave in a folder."""
-    runs = _Runs(checked, folder)
+    runs = Runs(checked.words, checked.limit, checked.wanted, folder)
     control, other = runs.run("control-1"), runs.run("control-2")
     _require_results(control)
     difference = differences.between(control, other)
@@ -121,8 +141,14 @@ def check(checked: Command, folder: Path) -> Checked:
         ignored = [Ignored(source, *_lost(source, checked.words, text, suspected)) for source in unused]
     left = [name for name in outcome_files.FILES if (control.folder / name).is_file()]
     left += [*control.files, *control.printed]
-    return Checked(
+    verdict = Checked(
         checked.words, left, differences.timed(control), runs.seconds, difference, why, seeds, ignored, checked.declared
+    )
+    if difference.files:
+        return verdict
+    return verdict._replace(
+        resumed=resume.check(runs, checked.resume, control, text) if checked.resume else None,
+        breaks=invariances.check(runs, checked.ways, control, checked.higher),
     )
 
 
@@ -134,74 +160,7 @@ def _require_results(outcome: Outcome) -> None:
         raise BadInput("metrics", "", found, "another number, or a file, to compare")
 
 
-class _Runs:
-    """Runs of one command, each with an outcome's folder of another name."""
-
-    def __init__(self, checked: Command, folder: Path) -> None:
-        self.checked, self.folder, self.seconds, self.started = checked, folder, [], 0
-        self.secret = command_words.variables(checked.words, "command line")
-
-    def run(self, name: str, *varying: str, more: Mapping[str, str] | None = None) -> Outcome:
-        """Run it with the seeds of Control; a source that varies has another seed."""
-        out, checkpoint, job = (self.folder / kind / name for kind in ("outcomes", "checkpoints", "jobs"))
-        log = self.folder / "logs" / f"{name}.log"
-        for folder in (out, checkpoint, job.parent, log.parent):
-            folder.mkdir(parents=True, exist_ok=True)
-        spec = {
-            "study_seed": 0,
-            **{part: {"name": "check"} for part in ("model", "dataset", "hardware")},
-            "variant": {"name": name if varying else "control", "varying": list(varying)},
-            "seed": 1,
-        }
-        task = contract.job(spec, "check", out, checkpoint)
-        files.write_json(job.with_suffix(".json"), task)
-        variables = {**contract.variables(task, job.with_suffix(".json")), **(more or {})}
-        if self.seconds:
-            # Seeds from the clock often have whole seconds, and must show.
-            time.sleep(1)
-        values = contract.values(task) | self.secret
-        before = unmodified.stamps(self.checked.wanted, values)
-        self.started += 1
-        _say(f"{name} started, at most {span(self.checked.limit)} (--limit); log: {log}")
-        started = time.monotonic()
-        try:
-            words = command_words.filled(self.checked.words, values)
-            launch.run(words, variables, log, None, self.checked.limit, self.secret, functools.partial(_beat, name))
-            self.seconds.append(time.monotonic() - started)
-            _say(f"{name}: {span(self.seconds[-1])}")
-            return self._outcome(out, log, before)
-        except BadInput as error:
-            raise BadInput(_which(name, self.started), "", str(error)) from None
-
-    def _outcome(self, out: Path, log: Path, before: Mapping[Path, tuple[int, ...]]) -> Outcome:
-        printed = unmodified.collect(self.checked.wanted, before, log, out)
-        if outcome.result_of(out) is None and (before or printed):
-            left = Outcome(out, None, None, None, None, None, None, {})
-        elif outcome.result_of(out) is None:
-            asked = f"one of {', '.join(outcome_files.RESULTS)} there; or name what it writes with --output FILE, or a "
-            asked += f"number that it prints with --metric 'accuracy ([0-9.]+)'; log: {log}"
-            raise BadInput("TOOLNOISE_OUT", "", "the program left no result in this folder", asked)
-        else:
-            left = outcome.read(out)
-        copies = {name: out / unmodified.FOLDER / str(number) for number, name in enumerate(self.checked.wanted.files)}
-        return left._replace(files=copies, printed=printed)
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
-
-
-def _beat(name: str, seconds: float, line: str) -> None:
-    _say(f"{name} runs, {span(seconds)}{f': {line}' if line else ''}")
-
-
-def _which(name: str, number: int) -> str:
-    """A run by its name and its number."""
-    numbers = {1: "the first run", 2: "the second run, with the same seeds"}
-    return f"{name} ({numbers.get(number, f'run {number}')})"
-
-
-def _experiment(runs: _Runs, suspected: Sequence[Suspect], other: Outcome) -> Experiment:
+def _experiment(runs: Runs, suspected: Sequence[Suspect], other: Outcome) -> Experiment:
     """Whether a fixed hash seed makes runs equal, or whether all but the first are: that one leaves what they read."""
     if os.environ.get(HASH_SEED, "random") != "random" or not diagnosis.worth_an_experiment(suspected):
         return None

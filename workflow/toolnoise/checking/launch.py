@@ -6,6 +6,7 @@ this process is killed, the system kills the program, on Linux; what that has st
 
 import functools
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from toolnoise.base.children import end_with
 from toolnoise.base.errors import BadInput
@@ -22,10 +23,24 @@ from toolnoise.base.printing import span
 from toolnoise.checking.redaction import Redaction
 
 GRACE = 10  # seconds from SIGTERM to SIGKILL
-BEAT, LOOK = 30, 1  # seconds between signs of life, and between looks at the log
+BEAT, LOOK, SOON = 30, 1, 0.02  # seconds between signs of life, between looks at the log, and if a stop is near
 # Bytes of a log: what is kept of its beginning, and what it may have before it is cut.
 KEPT, MOST = 1 << 26, 1 << 28
 LAST_LINES, LAST_BYTES = 3, 4096
+
+
+class Stop(NamedTuple):
+    """When a program is stopped, and by which signal: seconds after its start, or after it has printed a pattern."""
+
+    signal: int
+    after: float
+    pattern: re.Pattern | None = None
+
+    def is_due(self, log: Path, times: list[float]) -> bool:
+        """Whether it is time; `times` begins with the start, and gets the time of the pattern."""
+        if self.pattern and len(times) == 1 and self.pattern.search(log.read_text(errors="replace")):
+            times.append(time.monotonic())
+        return len(times) == 1 + bool(self.pattern) and time.monotonic() - times[-1] >= self.after
 
 
 def run(
@@ -36,18 +51,25 @@ def run(
     limit: float | None = None,
     hidden: Mapping[str, str] | None = None,
     beat: Callable[[float, str], None] | None = None,
-) -> None:
-    """Run a command to its end, at most `limit` seconds, and append what it prints to the log.
+    stop: Stop | None = None,
+) -> int | None:
+    """Run a command to its end, at most `limit` seconds, and append what it prints to the log; or stop it.
+
+    What is returned is the signal of `stop` if the program was stopped before it ended.
+
 
     The values of `hidden` are neither in the log nor in an error: their placeholders are. `beat` is called every BEAT
     seconds, with the seconds so far and the last line of the log.
     """
-    log, redaction, code = Path(log), Redaction(hidden or {}), None
+    log, redaction = Path(log), Redaction(hidden or {})
     name = redaction.text(words[0])
     with log.open("ab") as output, _stoppable(), redaction.into(output.fileno()) as printed:
         child = _started(words, variables, folder, printed, redaction)
         try:
-            code = _watched(child, log, limit, beat)
+            code = _watched(child, log, limit, beat, stop)
+            if stop and code is None:
+                _stop(child, stop.signal)
+                return stop.signal
         finally:
             _end(child)
     if code is None:
@@ -55,6 +77,7 @@ def run(
     if code:
         ended = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
         raise BadInput(name, "", ended, _said(log))
+    return None
 
 
 def _started(
@@ -111,21 +134,38 @@ def _end(child: subprocess.Popen) -> None:
 
 
 def _watched(
-    child: subprocess.Popen, log: Path, limit: float | None, beat: Callable[[float, str], None] | None
+    child: subprocess.Popen,
+    log: Path,
+    limit: float | None,
+    beat: Callable[[float, str], None] | None,
+    stop: Stop | None,
 ) -> int | None:
-    """The exit code of a program, or None if it still runs after its limit; its log is cut if it grows too long."""
-    started, beats = time.monotonic(), 0
+    """The exit code of a program, or None if it still runs at its limit or its stop; a log that grows long is cut."""
+    started = beaten = time.monotonic()
+    times = [started]
     while True:
         ran = time.monotonic() - started
-        rest = LOOK if limit is None else min(LOOK, limit - ran)
+        rest = SOON if stop else LOOK
+        if limit is not None:
+            rest = min(rest, limit - ran)
         try:
             return child.wait(max(0, rest))
         except subprocess.TimeoutExpired:
-            if limit is not None and ran + rest >= limit:
+            ran = time.monotonic() - started
+            if (limit is not None and ran >= limit) or (stop and stop.is_due(log, times)):
                 return None
         _cut(log)
-        if beat and (beats := beats + 1) * LOOK % BEAT == 0:
-            beat(time.monotonic() - started, (_last_lines(log) or [""])[-1])
+        if beat and time.monotonic() - beaten >= BEAT:
+            beaten = time.monotonic()
+            beat(beaten - started, (_last_lines(log) or [""])[-1])
+
+
+def _stop(child: subprocess.Popen, number: int) -> None:
+    """Send a signal to a program and its group, and wait; who does not end is killed by `_end`."""
+    with suppress(ProcessLookupError):
+        os.killpg(child.pid, number)
+    with suppress(subprocess.TimeoutExpired):
+        child.wait(GRACE)
 
 
 def _cut(log: Path) -> None:

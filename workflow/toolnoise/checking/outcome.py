@@ -46,8 +46,11 @@ class Outcome(NamedTuple):
 
     @property
     def answers(self) -> np.ndarray | None:
-        """Each example's predicted class, or predicted value in regression."""
-        return self.predictions if self.logits is None else self.logits.argmax(axis=1)
+        """Each example's predicted class, or predicted value; of a file of numbers, a row with several is scores."""
+        arrays = [self.logits, self.predictions]
+        arrays += [tensors.read_npy(path) for name, path in self.files.items() if name.endswith(".npy")]
+        found = next((array for array in arrays if array is not None and array.ndim in (1, 2) and len(array)), None)
+        return found if found is None or found.ndim == 1 else found.argmax(axis=1)
 
 
 def read(folder: str | Path) -> Outcome:

@@ -23,7 +23,7 @@ EXPERIMENTS = {
 def different(difference: Difference, why: Diagnosis) -> list[str]:
     """What differs between two runs that should be equal, and what was probably forgotten."""
     lines = [f"Not reproducible: two runs with equal seeds differ in {', '.join(difference.files)}."]
-    lines += [f"  {part}" for part in _parts(difference)]
+    lines += [f"  {part}" for part in parts(difference)]
     lines += [PHASES[why.phase]] if why.phase else []
     lines += [EXPERIMENTS[why.experiment]] if why.experiment else []
     lines += ["", "Likely:", *_causes(why.likely)] if why.likely else []
@@ -50,23 +50,23 @@ def _causes(places: Sequence[Suspect]) -> Iterable[str]:
         yield f"    {says}: {CAUSES[cause].remedy}"
 
 
-def _parts(changed: Difference) -> list[str]:
+def parts(changed: Difference) -> list[str]:
     """What differs between two runs, in a person's words."""
-    parts = []
+    told = []
     if changed.examples:
-        parts.append(f"predictions: {share(changed)}")
+        told.append(f"predictions: {share(changed)}")
     if changed.largest is not None:
-        parts.append(f"largest difference of a logit or value: {number(changed.largest)}")
-    parts += [f"{name}: {both(*pair)}" for name, pair in changed.metrics.items()]
+        told.append(f"largest difference of a logit or value: {number(changed.largest)}")
+    told += [f"{name}: {both(*pair)}" for name, pair in changed.metrics.items()]
     if changed.tensors:
-        parts.append(
+        told.append(
             f"weights: {len(changed.tensors)} of {changed.n_tensors} tensors, the first is {changed.tensors[0]}"
         )
-    parts += [f"{name}: {change}" for name, change in changed.outputs.items()]
+    told += [f"{name}: {change}" for name, change in changed.outputs.items()]
     if changed.column:
         where = "the columns" if changed.epoch is None else f"epoch {changed.epoch}"
-        parts.append(f"history: first in {where}, column {changed.column}")
-    return parts
+        told.append(f"history: first in {where}, column {changed.column}")
+    return told
 
 
 def share(changed: Difference) -> str:
@@ -85,3 +85,12 @@ def both(value: float | None, other: float | None) -> str:
     """Two numbers that differ, with all their digits if three of them are alike."""
     short = number(value), number(other)
     return " and ".join(short if short[0] != short[1] else (repr(value), repr(other)))
+
+
+def of_noise(changed: Difference, noise: int | None) -> str:
+    """The answers that differ, as a share of those that a new seed changes."""
+    if not changed.files:
+        return ""
+    if not noise or changed.changed is None:
+        return "unknown"
+    return f"{changed.changed / noise:.2g}"

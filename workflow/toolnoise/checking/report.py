@@ -3,7 +3,7 @@
 from typing import Any
 
 from toolnoise.base.printing import aligned
-from toolnoise.checking import reasons
+from toolnoise.checking import invariances, reasons, resume
 from toolnoise.checking.causes import CAUSES, Suspect
 from toolnoise.checking.check import Checked, Ignored
 from toolnoise.checking.differences import Difference
@@ -27,6 +27,9 @@ def as_json(checked: Checked) -> dict[str, Any]:
         },
         "ignored": [{**row._asdict(), "places": [_place(place) for place in row.places]} for row in checked.ignored],
         "no_seed_is_known": checked.seedless,
+        "resumed": resume.as_json(checked.resumed) if checked.resumed else None,
+        "other_ways": invariances.as_json(checked.breaks),
+        "changed_by_a_new_seed": checked.noise,
         "left": checked.left,
         "not_compared": checked.not_compared,
         "seconds": checked.seconds,
@@ -36,6 +39,10 @@ def as_json(checked: Checked) -> dict[str, Any]:
 def as_text(checked: Checked) -> str:
     """The verdict for people."""
     lines = _reproducible(checked) if checked.reproducible else _different(checked)
+    if checked.resumed:
+        lines += ["", *resume.as_text(checked.resumed, checked.noise)]
+    if checked.breaks:
+        lines += ["", *invariances.as_text(checked.breaks, checked.noise)]
     if times := checked.difference.times:
         values = ", ".join(f"{name} ({reasons.both(*pair)})" for name, pair in times.items())
         looks = "it looks like a time" if len(times) == 1 else "they look like times"

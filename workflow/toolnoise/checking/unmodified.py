@@ -24,17 +24,24 @@ TEXTS = (".csv", ".tsv", ".txt", ".json", ".jsonl")
 
 
 class Wanted(NamedTuple):
-    """The files that a program writes, with placeholders, and the numbers that it prints, as patterns by name."""
+    """The files that a program writes, with placeholders, and the numbers that it prints, as patterns by name.
+
+    `checkpoints` are files that it would go on from: there are none when a run starts anew.
+    """
 
     files: tuple[str, ...] = ()
     metrics: tuple[tuple[str, re.Pattern], ...] = ()
+    checkpoints: tuple[str, ...] = ()
 
 
 NOTHING = Wanted()
 
 
-def wanted(files: Sequence[str], patterns: Sequence[str]) -> Wanted:
-    """What to compare, from the command line."""
+def wanted(files: Sequence[str], patterns: Sequence[str], checkpoints: Sequence[str] = ()) -> Wanted:
+    """What to compare, from the command line, and what to remove."""
+    for name in checkpoints:
+        if Path(name).exists():
+            raise BadInput(name, "", "is there already, and is removed before each run", "another place for yours")
     metrics = []
     for pattern in patterns:
         where = "command line", "--metric"
@@ -49,7 +56,15 @@ def wanted(files: Sequence[str], patterns: Sequence[str]) -> Wanted:
     names = [name for name, _ in metrics]
     if len(set(names)) < len(names):
         raise BadInput("command line", "--metric", f"found {names[0]!r} twice", "(?P<name>...) gives a group a name")
-    return Wanted(tuple(command_words.required(files, "--output") if files else ()), tuple(metrics))
+    return Wanted(tuple(command_words.required(files, "--output") if files else ()), tuple(metrics), tuple(checkpoints))
+
+
+def forget(wanted: Wanted) -> None:
+    """Remove the checkpoints that a run has left."""
+    for path in map(Path, wanted.checkpoints):
+        if path.is_dir():
+            shutil.rmtree(path)
+        path.unlink(missing_ok=True)
 
 
 def stamps(wanted: Wanted, values: Mapping[str, str]) -> dict[Path, tuple[int, ...]]:
