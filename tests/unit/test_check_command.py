@@ -9,7 +9,7 @@ from toolnoise.checking import diagnosis, reproducibility, reproducibility_text
 from toolnoise.checking.differences import Difference
 from toolnoise.checking.reproducibility import Checked
 
-EQUAL = Difference([], 0, 4, 0.0, {}, [], 0, None, None, None, False)
+EQUAL = Difference([], 0, 4, 0.0, {}, {}, [], 0, None, None, None, False)
 CHANGED = EQUAL._replace(files=["metric.json"], changed=None, examples=None, largest=None, metrics={"loss": (1, 2.5)})
 
 
@@ -19,7 +19,7 @@ def checked(difference, seeds=(), why=None, left=("metric.json",)):
 
 
 def test_a_checklist_stands_where_the_text_shows_nothing():
-    found = checked(CHANGED, why=diagnosis.diagnose([], CHANGED, False))
+    found = checked(CHANGED, why=diagnosis.diagnose([], CHANGED, "no"))
     text = reproducibility_text.as_text(found)
     assert text.startswith("Not reproducible: two runs with equal seeds differ in metric.json.\n  loss: 1 and 2.5\n")
     assert "The text of the program shows no likely cause. Often forgotten:\n  PyTorch draws from its global" in text
@@ -27,7 +27,7 @@ def test_a_checklist_stands_where_the_text_shows_nothing():
 
 
 def test_of_a_proven_hash_seed_only_its_causes_are_listed():
-    text = reproducibility_text.as_text(checked(CHANGED, why=diagnosis.diagnose([], CHANGED, True)))
+    text = reproducibility_text.as_text(checked(CHANGED, why=diagnosis.diagnose([], CHANGED, "hash seed")))
     listed = text[text.index("Often forgotten:") :].splitlines()[1:3]
     assert [line.strip().split(" ")[0] for line in listed] == ["the", "hash()"]
     assert "PyTorch" not in text
@@ -56,5 +56,5 @@ def test_a_small_change_may_not_show_in_a_metric():
 )
 def test_declared_sources_are_those_of_the_command(words, sources):
     assert reproducibility.command(words, None, "", None).sources == sources
-    assert reproducibility.command(words, "augment", "--exact yes", 2)[1:] == (("augment",), 120)
+    assert reproducibility.command(words, "augment", "--exact yes", 2)[1:4] == (("augment",), 120, True)
     assert reproducibility.command(words, None, "--exact yes", None).words[-2:] == ["--exact", "yes"]

@@ -1,4 +1,6 @@
 import shutil
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -155,3 +157,28 @@ def test_a_strange_name_of_a_program_stays_one_word(folder):
     (folder / "train 'it\".py").write_text(SEEDED)
     command = written().study["models"]["mine"]["command"]
     assert command_words.words(command)[1] == "train 'it\".py"
+
+
+def test_the_python_that_a_person_starts_is_recorded_unless_it_is_the_workflows(folder, tmp_path, monkeypatch, capsys):
+    (folder / "train.py").write_text(SEEDED + "import torch\nprint(TOOLNOISE_OUT)\n")
+    (tmp_path / "bin").mkdir()
+    python = tmp_path / "bin/python"
+    python.write_text(f'#!/bin/sh\n[ "$1" = -c ] && echo \'["{python}", "{tmp_path}", ["torch"]]\'\n')
+    python.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    study = written().study
+    assert study["hardware"]["here"] == {"engine": "command", "accelerator": "cpu", "python": str(tmp_path)}
+    assert study["grid"][0]["hardware"] == ["here"]
+    said = capsys.readouterr().err
+    assert said == f"train.py: warning: {python} lacks torch; name another Python under hardware\n"
+    (folder / "study.yaml").unlink()
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
+    study = written().study
+    assert (study.get("hardware"), study["grid"][0]["hardware"]) == (None, ["command"])
+
+
+def test_a_program_that_leaves_nothing_in_its_folder_is_told_so_before_it_runs(folder, monkeypatch, capsys):
+    (folder / "train.py").write_text("parser.add_argument('--seed')\n")
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent))
+    written()
+    assert "train.py: warning: it leaves nothing in TOOLNOISE_OUT, as a study needs;" in capsys.readouterr().err

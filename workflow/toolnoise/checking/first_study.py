@@ -9,6 +9,9 @@ import importlib.util
 import json
 import re
 import shlex
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from string import Template
@@ -19,7 +22,7 @@ from toolnoise.base.errors import BadInput
 from toolnoise.base.noise_sources import ALGORITHMIC
 from toolnoise.base.program import ROOT
 from toolnoise.checking import program_text
-from toolnoise.checking.program_text import SourceFile
+from toolnoise.checking.program_text import HELPED, SourceFile
 from toolnoise.engines import FRAMEWORKS
 from toolnoise.study import strict_yaml
 
@@ -40,6 +43,7 @@ OPTIONS = {
 }
 DETERMINISTIC = "--deterministic"
 KERAS = re.compile(r"\s*(from|import) (keras|tensorflow)\b")
+PACKAGES = ("numpy", "torch", "tensorflow", "keras", "jax", "sklearn", "xgboost", "lightning", "transformers", "pandas")
 
 
 class Program(NamedTuple):
@@ -84,11 +88,59 @@ def _of_program(programs: Sequence[Program]) -> tuple[str, dict[str, str]]:
         chosen = Program("train.py", {"init": "--seed", "shuffle": "--data-seed", "out": "--out"}, ALGORITHMIC, False)
         summary = "No program with seeds was found here: this is an example, to be changed."
     key = f'deterministic: "{DETERMINISTIC}"'
+    found = _interpreter(chosen.file)
+    if likely:
+        _warn(found, chosen)
     return summary, {
+        **_tooling(found),
         "command": json.dumps(chosen.command),
         "sources": ", ".join(chosen.sources),
         "deterministic": f"    {key}" if chosen.deterministic else f"    # {key}",
     }
+
+
+class Interpreter(NamedTuple):
+    """A Python: its file, the virtual environment that it belongs to, the packages that it lacks."""
+
+    file: str
+    environment: str
+    missing: list[str]
+
+
+def _interpreter(program: str) -> Interpreter:
+    """The Python that a person starts here, and which of the packages that a program imports it lacks."""
+    command = shutil.which("python") or shutil.which("python3") or sys.executable
+    texts = program_text.sources([program], Path())[:1]
+    lines = [line for text in texts for line in text.lines]
+    wanted = [name for name in PACKAGES if any(re.match(rf"\s*(from|import) {name}\b", line) for line in lines)]
+    # Looking for a package runs nothing of it.
+    code = (
+        "import importlib.util as util, json, sys; place = sys.prefix if sys.prefix != sys.base_prefix else ''; "
+        "print(json.dumps([sys.executable, place, [name for name in sys.argv[1:] if util.find_spec(name) is None]]))"
+    )
+    done = subprocess.run([command, "-c", code, *wanted], capture_output=True, text=True)
+    return Interpreter(*json.loads(done.stdout)) if done.returncode == 0 else Interpreter(command, "", [])
+
+
+def _warn(python: Interpreter, program: Program) -> None:
+    """Say what would fail in a study, before anything runs."""
+    lines = []
+    if python.missing:
+        lines.append(f"{python.file} lacks {', '.join(python.missing)}; name another Python under hardware")
+    text = Path(program.file).read_text("utf-8")
+    if "out" not in program.options and "TOOLNOISE_OUT" not in text and not HELPED.search(text):
+        lines.append("it leaves nothing in TOOLNOISE_OUT, as a study needs; `toolnoise check --output FILE` does not")
+    for line in lines:
+        print(f"{program.file}: warning: {line}", file=sys.stderr)
+
+
+def _tooling(python: Interpreter) -> dict[str, str]:
+    """The tooling of a study whose programs have another interpreter than the workflow."""
+    if Path(python.file).parent == Path(sys.executable).parent:
+        return {"hardware": "command", "tooling": ""}
+    entry = f"here: {{ engine: command, accelerator: cpu, python: {json.dumps(python.environment or python.file)} }}"
+    lines = ("# The Python that was found here; the workflow has another.", "hardware:", f"  {entry}")
+    return {"hardware": "here", "tooling": "\n".join(["", *lines, ""])}
 
 
 def _of_builders(builders: Sequence[str]) -> tuple[str, dict[str, str]]:

@@ -40,17 +40,23 @@ class Outcome(NamedTuple):
     weights: dict[str, np.ndarray] | None
     history: EpochTable | None
     groups: dict[str, np.ndarray]
+    # Of a program that does not keep the contract: copies of what it wrote, and numbers that it printed.
+    files: dict[str, Path] = {}  # noqa: RUF012 (nothing changes it)
+    printed: dict[str, float] = {}  # noqa: RUF012 (nothing changes it)
 
     @property
     def answers(self) -> np.ndarray | None:
-        """Each example's predicted class, or predicted value in regression."""
-        return self.predictions if self.logits is None else self.logits.argmax(axis=1)
+        """Each example's predicted class, or predicted value; of a file of numbers, a row with several is scores."""
+        arrays = [self.logits, self.predictions]
+        arrays += [tensors.read_npy(path) for name, path in self.files.items() if name.endswith(".npy")]
+        found = next((array for array in arrays if array is not None and array.ndim in (1, 2) and len(array)), None)
+        return found if found is None or found.ndim == 1 else found.argmax(axis=1)
 
 
 def read(folder: str | Path) -> Outcome:
     """What a program left in its folder."""
     folder = Path(folder)
-    result = _one_of(folder, RESULTS)
+    result = result_of(folder)
     if result is None:
         raise BadInput(folder, "", "the program left no result", f"one of {', '.join(RESULTS)}")
     values = None if result.name == METRIC else tensors.read_npy(result)
@@ -80,6 +86,11 @@ def read(folder: str | Path) -> Outcome:
         _history(folder / HISTORY) if (folder / HISTORY).is_file() else None,
         _groups(groups, labels) if groups.is_file() else {},
     )
+
+
+def result_of(folder: Path) -> Path | None:
+    """The file with a program's result, if it has left one."""
+    return _one_of(folder, RESULTS)
 
 
 def _one_of(folder: Path, names: tuple[str, ...]) -> Path | None:

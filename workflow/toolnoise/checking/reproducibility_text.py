@@ -3,7 +3,7 @@
 from typing import Any
 
 from toolnoise.base.printing import aligned
-from toolnoise.checking import reasons
+from toolnoise.checking import invariances, reasons, resume
 from toolnoise.checking.causes import CAUSES, Suspect
 from toolnoise.checking.differences import Difference
 from toolnoise.checking.reproducibility import Checked
@@ -19,13 +19,17 @@ def as_json(checked: Checked) -> dict[str, Any]:
         "reproducible": checked.reproducible,
         "difference": checked.difference._asdict() if checked.difference.files else None,
         "phase": why.phase if why else None,
-        "equal_with_fixed_hash_seed": why.hash_seed if why else None,
+        "experiment": why.experiment if why else None,
         "likely": [_place(suspect) for suspect in why.likely] if why else [],
         "possible": [_place(suspect) for suspect in why.possible] if why else [],
         "seeds": {
             source: changed._asdict() | {"counts": bool(changed.files)} for source, changed in checked.seeds.items()
         },
         "ignored": [{**row._asdict(), "places": [_place(place) for place in row.places]} for row in checked.ignored],
+        "no_seed_is_known": checked.seedless,
+        "resumed": resume.as_json(checked.resumed) if checked.resumed else None,
+        "other_ways": invariances.as_json(checked.breaks),
+        "changed_by_a_new_seed": checked.noise,
         "left": checked.left,
         "not_compared": checked.not_compared,
         "seconds": checked.seconds,
@@ -39,13 +43,25 @@ def as_text(checked: Checked) -> str:
     else:
         lines = reasons.different(checked.difference, checked.diagnosis)
         lines += ["", "The seeds of sources are tested once two equal runs are equal."]
+    if checked.resumed:
+        lines += ["", *resume.as_text(checked.resumed, checked.noise)]
+    if checked.breaks:
+        lines += ["", *invariances.as_text(checked.breaks, checked.noise)]
+    if times := checked.difference.times:
+        values = ", ".join(f"{name} ({reasons.both(*pair)})" for name, pair in times.items())
+        looks = "it looks like a time" if len(times) == 1 else "they look like times"
+        differs = "differs" if len(times) == 1 else "differ"
+        lines.append(f"{'Also' if checked.difference.files else 'Only'} {values} {differs}, and {looks}.")
     if checked.not_compared:
-        lines.append(f"Not compared, since they are times: {', '.join(checked.not_compared)} of history.csv.")
+        lines.append(f"Not compared, since they look like times: {', '.join(checked.not_compared)}.")
     return "\n".join(lines)
 
 
 def _reproducible(checked: Checked) -> list[str]:
     lines = [f"Reproducible: two runs with equal seeds are equal bit for bit ({', '.join(checked.left)})."]
+    if checked.seedless:
+        lines.append("No seed is known: the command has no placeholder, and other TOOLNOISE_SEED_* change nothing.")
+        lines.append("Name its options for seeds, such as --seed {init}. If it has none, pass --sources ''.")
     if not checked.seeds:
         return lines
     rows = [("seed", "predictions", "largest difference", "from epoch")]
@@ -65,12 +81,15 @@ def _changes(changed: Difference) -> tuple[str, str, str]:
     """What another seed changes, as a row."""
     if not changed.files:
         return "nothing", "", ""
-    metrics = (f"{name} {reasons.number(a)} and {reasons.number(b)}" for name, (a, b) in changed.metrics.items())
-    predictions = reasons.share(changed) or ", ".join(metrics) or ", ".join(changed.files)
-    largest = "" if changed.largest is None else reasons.number(changed.largest)
-    return predictions, largest, "" if changed.epoch is None else str(changed.epoch)
+    metrics = ", ".join(f"{name} {reasons.both(*pair)}" for name, pair in changed.metrics.items())
+    predictions = reasons.share(changed) or metrics or ", ".join(changed.files)
+    return (
+        predictions,
+        "" if changed.largest is None else reasons.number(changed.largest),
+        "" if changed.epoch is None else str(changed.epoch),
+    )
 
 
 def _place(suspect: Suspect) -> dict[str, Any]:
     about = CAUSES[suspect.cause]
-    return {**suspect._asdict(), "says": about.says, "remedy": about.remedy, "source": about.source}
+    return {**suspect._asdict(), "says": suspect.says, "remedy": about.remedy, "source": about.source}
