@@ -65,3 +65,16 @@ def test_every_folder_of_tests_is_in_the_table():
     text = (ROOT / "CONTRIBUTING.md").read_text()
     named = set(re.findall(r"^\| `(tests/\w+)` \|", text, re.MULTILINE))
     assert named == {f"tests/{path.parent.name}" for path in (ROOT / "tests").glob("*/test_*.py")}
+
+
+def test_every_file_and_function_of_the_table_exists():
+    table = (ROOT / "CONTRIBUTING.md").read_text().partition("| where is | file |")[2]
+    cells = "".join(re.findall(r"\| ([^|]+) \|$", table, re.MULTILINE))
+    places = re.findall(r"((?:`\w+`(?: and )?)*)(?: in )?`([\w/.*-]*[/.][\w/.*-]*)`", cells)
+    assert len(places) > 40
+    for names, path in places:
+        files = [*(ROOT if path.startswith(("workflow/", "notebooks/")) else ROOT / "workflow/toolnoise").glob(path)]
+        assert files or path == "rows.py", path
+        for name in re.findall(r"\w+", names.replace(" and ", " ")):
+            pattern = rf"^ *(def|class) {name}\b"
+            assert re.search(pattern, files[0].read_text(), re.MULTILINE), (name, path)

@@ -27,7 +27,7 @@ PAGES = [
     (
         "outside",
         "**The same noise as an engine's?**",
-        "## Runs that are already there",
+        "## Runs that already exist",
         ["outside-small"],
         ["-0.26 points (-1.18 to 0.66", "1.00 (0.50 to 2.00", "0.11 points (-1.12 to 1.34"],
     ),
