@@ -37,7 +37,7 @@ def program_without(tmp_path):
         for folder in ("workflow", "notebooks", "resources", "requirements"):
             shutil.copytree(program.ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copyfile(program.ROOT / "config.yaml", tmp_path / "config.yaml")
-        for kind in own("kinds", "KINDS", name):
+        for kind in own("study", "KINDS", name):
             (tmp_path / catalogue.notebook_of(kind)).unlink()
         shutil.rmtree(tmp_path / program.NAME / (name if name in ROOMS else f"analyses/{name}"))
         environment = {"PYTHONPATH": str(tmp_path / "workflow"), "PATH": ""}
@@ -52,8 +52,8 @@ def program_without(tmp_path):
 
 def own(part, table, name):
     """The names in the tables of an analysis."""
-    mine = (module for module in analyses.adding(part) if module.__name__.split(".")[-2] == name)
-    return [key for module in mine for key in getattr(module, table)]
+    mine = (module for module in analyses.modules(part) if module.__name__.split(".")[-2] == name)
+    return [key for module in mine for key in getattr(module, table, ())]
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def whole():
 
 @pytest.mark.parametrize("name", [name for name in (*ALL, *ROOMS) if name not in NEEDED])
 def test_all_other_jobs_and_figures_are_planned_without(name, whole, program_without):
-    verbs, kinds = own("rows", "ROWS", name), own("kinds", "KINDS", name)
+    verbs, kinds = own("rows", "ROWS", name), own("study", "KINDS", name)
     assert verbs or kinds
     found = program_without(name)
     assert found["kinds"] == [kind for kind in whole["kinds"] if kind not in kinds]
@@ -88,4 +88,4 @@ def made(verbs):
 
 
 def test_each_folder_adds_jobs_or_figures():
-    assert all(own("rows", "ROWS", name) or own("kinds", "KINDS", name) for name in ALL)
+    assert all(own("rows", "ROWS", name) or own("study", "KINDS", name) for name in ALL)

@@ -8,10 +8,10 @@ from toolnoise.base.files import replacing, require_small
 from toolnoise.study import layout
 
 
-def write(study: str, figure_kinds: list[str], shows: list[str], out: str | Path) -> None:
+def write(study: str, captions: list[str], shows: list[str], out: str | Path) -> None:
     """Write the page of the study of that name, whose resolved form lies with its results; `shows` are its files."""
-    del figure_kinds
-    # Snakemake finds them by its own rules, and holds each in memory, encoded.
+    del captions  # Snakemake finds them, as the files, by its own rules
+    # It holds each in memory, encoded.
     for one in shows:
         require_small(one)
     with replacing(out) as scratch:

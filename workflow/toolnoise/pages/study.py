@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolnoise.base import program
 from toolnoise.base.files import write_text
 from toolnoise.formulas import declared
 from toolnoise.measures import control_gate
@@ -29,7 +28,7 @@ class Page(NamedTuple):
 
     `cells` are [model, dataset, hardware, variant, seeds], `emulated` the toolings whose noise is emulated, `metrics`
     the metric files of the whole study, each [kind, file]. A figure has its name, whether it is a picture, its files,
-    each [format, file], its data, its notebook and the file of its caption. `files` are those that are there, by their
+    each [format, file], its data, its notebook and its caption. `files` are those that are there, by their
     places in the study: an unfinished study, or one of older code, lacks some.
     """
 
@@ -91,11 +90,11 @@ def first(page: Page, logs: str) -> dict[str, Any]:
             for cell, rows in rows_by_cell.items()
             if cell in seeds
         ],
-        "figures": [_figure(figure, page.study) for figure in page.shown],
+        "figures": list(map(_figure, page.shown)),
         "logs": logs,
     }
-    for module in analyses.adding("page"):
-        block |= module.shown(page.files)
+    for shown in analyses.adding("page", "shown"):
+        block |= shown(page.files)
     return block
 
 
@@ -113,17 +112,15 @@ def all_tables(page: Page) -> dict[str, Any]:
     }
 
 
-def caption(file: str, study: str) -> str:
-    """The caption in a file of the repository, without the marks of reStructuredText and with the study's name."""
-    text = program.path_of(file).read_text("utf-8")
-    text = text.replace('{{ snakemake.config["study"] }}', study)
-    text = re.sub(r"`([^`<]+) <[^>]+>`_", r"\1", text)
+def plain(caption: str) -> str:
+    """A caption without the marks of reStructuredText."""
+    text = re.sub(r"`([^`<]+) <[^>]+>`_", r"\1", caption)
     return " ".join(re.sub(r"``|(?<!\w)\*|\*(?!\w)", "", text).split())
 
 
-def _figure(figure: Mapping[str, Any], study: str) -> dict[str, Any]:
+def _figure(figure: Mapping[str, Any]) -> dict[str, Any]:
     shown = {key: figure[key] for key in ("name", "picture", "data", "notebook")}
-    return shown | {"files": dict(figure["files"]), "caption": caption(figure["caption"], study)}
+    return shown | {"files": dict(figure["files"]), "caption": plain(figure["caption"])}
 
 
 def _gates(page: Page) -> dict[Cell, bool | None]:

@@ -163,7 +163,7 @@ def _task(study: Study, cells: tuple[Cell, ...], pace: Pace | None) -> Workload:
 
 def _dumps(study: Study, cell: Cell) -> list[Dump]:
     """The dumps of a cell, those of analyses among them."""
-    further = (module.of_cell(study, cell) for module in adding("dumps"))
+    further = (dumps(study, cell) for dumps in adding("study", "dumps_of"))
     return [Dump(layout.LOGITS, 1, 1), *itertools.chain.from_iterable(further)]
 
 
