@@ -145,7 +145,7 @@ ROWS = {
             "out-runs": RUNS,
             "out-ensembles": ENSEMBLES,
         },
-        work=Work("toolnoise.checking.measure:measure"),
+        work=Work("toolnoise.measures.cell:measure"),
     ),
     "measure-outcomes": Step(
         "measure_outcomes",

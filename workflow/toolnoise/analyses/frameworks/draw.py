@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
+from toolnoise.base import metric_files
 from toolnoise.base.errors import BadInput
 from toolnoise.figures import selection, style
 
@@ -12,11 +13,23 @@ TINTS = {TOTAL: "#555555", TRAINING: "#D55E00"}
 INFERENCE = "#0072B2"
 
 
-def names(identical: pd.DataFrame, hardware: Sequence[str], tasks: Sequence[Sequence[str]]) -> dict[str, str]:
-    """Each tooling's framework and its version, from rows of a metric file of identical runs."""
-    rows = selection.of_tasks(identical.assign(model=identical["network"]), tasks)
+def versions(
+    identical: Sequence[str], hardware: Sequence[str], tasks: Sequence[Sequence[str]]
+) -> dict[str, tuple[str, str]]:
+    """Each tooling's framework and its version, from files of identical runs; its own name without these."""
+    if not identical:
+        return {name: (name, "") for name in hardware}
+    rows = metric_files.read(identical, metric_files.columns("toolnoise.analyses.identical.metric:IDENTICAL"))
+    rows = selection.of_tasks(rows.assign(model=rows["network"]), tasks)
     rows = rows.drop_duplicates("hardware").set_index("hardware")[["backend", "backend_version"]]
-    return {name: style.framework_name(*rows.loc[name]) for name in hardware}
+    return {
+        name: (style.framework_name(rows.loc[name, "backend"]), rows.loc[name, "backend_version"]) for name in hardware
+    }
+
+
+def names(identical: Sequence[str], hardware: Sequence[str], tasks: Sequence[Sequence[str]]) -> dict[str, str]:
+    """The same in one text."""
+    return {name: " ".join(both).rstrip() for name, both in versions(identical, hardware, tasks).items()}
 
 
 def brief(named: Mapping[str, str]) -> dict[str, str]:

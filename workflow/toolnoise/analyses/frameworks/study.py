@@ -18,9 +18,10 @@ KINDS = {
         """,
     ),
     "frameworks": Kind(
-        ("stability", "runs", "cross_tooling", "frameworks", "identical"),
+        ("stability", "runs", "cross_tooling", "frameworks"),
         lambda grid: (grid.framed, by_task),
         needs=_FRAMEWORKS,
+        also=("identical",),
         takes=("width",),
         caption="""
             One task on the frameworks of study *{study}*. Under the name of a framework: run-to-run noise; small dots
@@ -31,9 +32,10 @@ KINDS = {
         """,
     ),
     "framework_parts": Kind(
-        ("frameworks", "partings", "identical"),
+        ("frameworks", "partings"),
         lambda grid: (grid.framed, by_task),
         needs=_FRAMEWORKS,
+        also=("identical",),
         takes=("width",),
         caption="""
             The difference between two frameworks in study *{study}*, split into inference and training. Left: churn
@@ -42,9 +44,10 @@ KINDS = {
         """,
     ),
     "partings": Kind(
-        ("partings", "identical"),
+        ("partings",),
         lambda grid: (grid.framed, by_task),
         needs=_FRAMEWORKS,
+        also=("identical",),
         category=TABLES,
         caption="""
             Where and when the trainings of study *{study}* diverge between frameworks, although they start from
