@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from toolnoise.base.errors import BadInput
 from toolnoise.record import recorder, repository, statements
 from toolnoise.record.statements import COMMIT, UNKNOWN, Artifact, Statement
 from toolnoise.verify.audit.rules import origins
@@ -136,3 +137,14 @@ def test_only_what_is_said_to_be_unchanged_is(notes, changes):
     (commit,) = written["predicate"]["buildDefinition"]["resolvedDependencies"]
     commit["annotations"] = {"kind": COMMIT, **notes}
     assert statements.parse(json.dumps(written).encode(), "x").changes == changes
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_git_that_is_killed_gives_no_answer_and_ends_the_job(tmp_path_factory, monkeypatch):
+    tools = tmp_path_factory.mktemp("tools")
+    (tools / "git").write_text("#!/bin/sh\nkill -TERM $$\n")
+    (tools / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tools), prepend=":")
+    with pytest.raises(BadInput, match="git was killed by SIGTERM; type the same command again"):
+        repository.commit()
+    assert repository.commit.cache_info().currsize == 0

@@ -9,6 +9,7 @@ import hashlib
 import importlib.metadata
 import io
 import re
+import signal
 import subprocess
 import sys
 import tarfile
@@ -229,6 +230,10 @@ def _asked(*arguments: str, given: bytes | None = None) -> Answer:
         done = subprocess.run(["git", "-C", ROOT, *arguments], input=given, capture_output=True)
     except OSError as error:
         return Answer(b"", f"git cannot be started ({faults.called(error)})")
+    if done.returncode < 0:
+        # That is no answer of git's: what it stops is not recorded as unknown.
+        killed = f"git was killed by {signal.Signals(-done.returncode).name}"
+        raise BadInput(ROOT, "", killed, "type the same command again")
     first, *_ = done.stderr.decode(errors="replace").strip().splitlines() or [f"git ended with {done.returncode}"]
     return Answer(done.stdout, first if done.returncode else "")
 
