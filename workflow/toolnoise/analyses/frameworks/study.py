@@ -1,12 +1,28 @@
 """The figures and the table of two toolings, and of two that have other frameworks."""
 
-from toolnoise.study.kind import TABLES, Kind, by_task
+from toolnoise.study.cells import Cell
+from toolnoise.study.figure_grid import Grid
+from toolnoise.study.kind import TABLES, Feed, Kind, by_task
+
+
+def _paired(grid: Grid) -> list[Cell]:
+    """Cells of tasks that two toolings train from equal draws."""
+    tasks = {pair.task for pair in grid.study.pairs if grid.seeds.keys() >= set(pair.cells)}
+    return [cell for cell in grid.usual if cell.task in tasks]
+
+
+def _framed(grid: Grid) -> Feed:
+    """Cells of tasks on toolings that use two frameworks, by task."""
+    pairs = [pair for pair in grid.study.frameworks if grid.seeds.keys() >= set(pair.cells)]
+    framed = {(*pair.task, name) for pair in pairs for name in (pair.hardware, pair.other_hardware)}
+    return [cell for cell in grid.usual if cell[:3] in framed], by_task
+
 
 _FRAMEWORKS = "two toolings of different engines with a variant of control or algo"
 KINDS = {
     "across_toolings": Kind(
         ("stability", "runs", "cross_tooling"),
-        lambda grid: (grid.paired, by_task),
+        lambda grid: (_paired(grid), by_task),
         needs="two toolings with a variant of control or algo",
         takes=("width",),
         rank=5,
@@ -19,7 +35,7 @@ KINDS = {
     ),
     "frameworks": Kind(
         ("stability", "runs", "cross_tooling", "frameworks"),
-        lambda grid: (grid.framed, by_task),
+        _framed,
         needs=_FRAMEWORKS,
         also=("identical",),
         takes=("width",),
@@ -33,7 +49,7 @@ KINDS = {
     ),
     "framework_parts": Kind(
         ("frameworks", "partings"),
-        lambda grid: (grid.framed, by_task),
+        _framed,
         needs=_FRAMEWORKS,
         also=("identical",),
         takes=("width",),
@@ -45,7 +61,7 @@ KINDS = {
     ),
     "partings": Kind(
         ("partings",),
-        lambda grid: (grid.framed, by_task),
+        _framed,
         needs=_FRAMEWORKS,
         also=("identical",),
         category=TABLES,
