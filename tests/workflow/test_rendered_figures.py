@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from toolnoise import streams
 from toolnoise.analyses.classes.naming import LABELS as LABELS_OF_CLASSES
 from toolnoise.analyses.frameworks.cross_tooling import CROSS_TOOLING
+from toolnoise.analyses.frameworks.metric import FRAMEWORKS, PARTINGS
 from toolnoise.analyses.growth import metric as growing
 from toolnoise.analyses.growth.metric import GROWTH, GROWTH_FITS
 from toolnoise.analyses.identical.metric import CONVERGENCE, IDENTICAL, NONE_WEAK, History, Weak, experiment, identical
@@ -33,7 +34,6 @@ from toolnoise.figures import sheets
 from toolnoise.formulas import frameworks
 from toolnoise.formulas.accuracy import predictions
 from toolnoise.formulas.ensembles import ENSEMBLES, by_size
-from toolnoise.formulas.frameworks import FRAMEWORKS, PARTINGS
 from toolnoise.formulas.per_run import RUNS as RUNS_OF_CELLS
 from toolnoise.formulas.ratios import RATIOS
 from toolnoise.formulas.stability import STABILITY, of_all_draws, stability

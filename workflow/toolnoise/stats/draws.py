@@ -47,7 +47,7 @@ class Design(NamedTuple):
 def design(a: np.ndarray, b: np.ndarray) -> Design:
     """How to compare arms whose runs have these units."""
     both = np.intersect1d(a, b)
-    units_a, units_b = (np.concatenate([both, np.setdiff1d(own, both)]) for own in (a, b))
+    units_a, units_b = (np.concatenate([both, np.setdiff1d(numbers, both)]) for numbers in (a, b))
     return Design(_way(len(units_a), len(units_b), len(both)), a, b, units_a, units_b, len(both))
 
 
@@ -85,18 +85,18 @@ def units(*arms: Sequence[Drawn]) -> list[np.ndarray]:
             if drawn.get(source) is not None:
                 parent[root(run)] = root(first.setdefault((source, drawn[source]), run))
     numbers: dict[int, int] = {}
-    found = np.array([numbers.setdefault(root(run), len(numbers)) for run in range(len(runs))], int)
-    return np.split(found, np.cumsum([len(arm) for arm in arms])[:-1])
+    unit_of = np.array([numbers.setdefault(root(run), len(numbers)) for run in range(len(runs))], int)
+    return np.split(unit_of, np.cumsum([len(arm) for arm in arms])[:-1])
 
 
 def merged(numbers: np.ndarray, alike: Sequence[Hashable]) -> np.ndarray:
     """Units after runs with equal contents are put into one: what is bit-identical is one run."""
-    found = numbers.copy()
+    joined = numbers.copy()
     first: dict[Hashable, int] = {}
     for run, content in enumerate(alike):
         other = first.setdefault(content, run)
-        found[found == found[run]] = found[other]
-    return found
+        joined[joined == joined[run]] = joined[other]
+    return joined
 
 
 def members(numbers: np.ndarray) -> list[np.ndarray]:
@@ -118,7 +118,7 @@ def shared_between(plan: Design, a: Sequence[Drawn], b: Sequence[Drawn]) -> list
     """The algorithmic sources of which, in every unit that has runs of both arms, all runs have the same draw."""
     both = np.intersect1d(plan.a, plan.b)
     of_units = [
-        shared([drawn[run] for drawn, own in ((a, plan.a), (b, plan.b)) for run in np.flatnonzero(own == unit)])
+        shared([drawn[run] for drawn, numbers in ((a, plan.a), (b, plan.b)) for run in np.flatnonzero(numbers == unit)])
         for unit in both
     ]
     return [source for source in ALGORITHMIC if of_units and all(source in sources for sources in of_units)]
@@ -140,9 +140,9 @@ def pair_means(
     """
     if _are_units_of_one_run(rows, chosen) and _are_units_of_one_run(columns, others):
         return matrix[np.ix_(_places(rows, chosen), _places(columns, others))].astype(float)
-    one = (chosen[:, np.newaxis] == rows).astype(float)
-    other = (others[:, np.newaxis] == columns).astype(float)
-    return one @ matrix @ other.T / np.outer(one.sum(axis=1), other.sum(axis=1))
+    in_rows = (chosen[:, np.newaxis] == rows).astype(float)
+    in_columns = (others[:, np.newaxis] == columns).astype(float)
+    return in_rows @ matrix @ in_columns.T / np.outer(in_rows.sum(axis=1), in_columns.sum(axis=1))
 
 
 def _are_units_of_one_run(numbers: np.ndarray, chosen: np.ndarray) -> bool:
@@ -158,5 +158,5 @@ def _places(numbers: np.ndarray, chosen: np.ndarray) -> np.ndarray:
 
 def same_unit_means(matrix: np.ndarray, numbers: np.ndarray) -> np.ndarray:
     """The mean over the pairs of runs of each unit that has several, from the values of pairs, [S, S], symmetric."""
-    found = [matrix[np.ix_(runs, runs)][np.triu_indices(len(runs), 1)] for runs in members(numbers)]
-    return np.array([pairs.mean() for pairs in found if len(pairs)])
+    by_unit = [matrix[np.ix_(runs, runs)][np.triu_indices(len(runs), 1)] for runs in members(numbers)]
+    return np.array([pairs.mean() for pairs in by_unit if len(pairs)])

@@ -10,6 +10,6 @@ def wilson(count: int, examples: int) -> Estimate:
     """The share `count` / `examples` with Wilson's (1927) score interval, which has a width even at 0 and at 1."""
     if not examples:
         return UNDEFINED
-    found = stats.binomtest(int(count), int(examples)).proportion_ci(LEVEL, method="wilson")
-    low, high = np.clip([found.low, found.high], 0, 1)
+    interval = stats.binomtest(int(count), int(examples)).proportion_ci(LEVEL, method="wilson")
+    low, high = np.clip([interval.low, interval.high], 0, 1)
     return Estimate(count / examples, float(low), float(high))

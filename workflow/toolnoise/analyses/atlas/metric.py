@@ -12,7 +12,7 @@ import numpy as np
 
 from toolnoise.base.metric_files import ESTIMATE, MEASURE, Columns
 from toolnoise.formulas import Row
-from toolnoise.formulas.frameworks import first_epochs
+from toolnoise.formulas.equal_runs import first_epochs
 from toolnoise.stats.contrasts import ratio
 from toolnoise.stats.estimates import Estimate, mean_t
 from toolnoise.stats.proportion import wilson

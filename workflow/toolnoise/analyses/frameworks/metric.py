@@ -8,8 +8,7 @@ With all algorithmic draws fixed, replicates are bit-equal and an interval over 
 over test examples has an interval over examples: the range if other examples were used with the same two networks.
 """
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from toolnoise.base.metric_files import MEASURE, PAIR, Columns
 from toolnoise.formulas.accuracy import predictions
 from toolnoise.formulas.churn import paired_churn
 from toolnoise.formulas.equal_runs import bit_equal, rate_step, value_step
+from toolnoise.formulas.weights import relative_distances
 from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t
 from toolnoise.stats.proportion import wilson
 
@@ -34,15 +34,15 @@ RUNS, EXAMPLES = "runs", "examples"
 class Predicted(NamedTuple):
     """Logits [S, N, C] of runs on their training tooling, and on the other one."""
 
-    own: np.ndarray
+    here: np.ndarray
     elsewhere: np.ndarray
 
 
-def total(one: Predicted, other: Predicted, over: str) -> list[tuple[str, Estimate]]:
+def total(first: Predicted, second: Predicted, over: str) -> list[tuple[str, Estimate]]:
     """The churn between run s of each framework, and the part of it that inference alone does not explain."""
-    (a, a_elsewhere), (b, b_elsewhere) = (tuple(map(predictions, both)) for both in (one, other))
+    (a, a_elsewhere), (b, b_elsewhere) = (tuple(map(predictions, both)) for both in (first, second))
     moved = (a != a_elsewhere).astype(np.int8) + (b != b_elsewhere)
-    rest, equal = (a != b) - moved / 2, bit_equal((one.own, other.own))
+    rest, equal = (a != b) - moved / 2, bit_equal((first.here, second.here))
     return [
         ("churn", _churn(a, b, over, equal)),
         ("churn_training", _mean(rest, over, rate_step(2 * a.shape[1], equal)).within(-1, 1)),
@@ -51,38 +51,17 @@ def total(one: Predicted, other: Predicted, over: str) -> list[tuple[str, Estima
 
 def inference(runs: Predicted, over: str) -> list[tuple[str, Estimate]]:
     """The changes in the predictions of the same networks on the other tooling."""
-    largest, relative = np.zeros(len(runs.own)), np.zeros(runs.own.shape[:2])
+    largest, relative = np.zeros(len(runs.here)), np.zeros(runs.here.shape[:2])
     for run, both in enumerate(zip(*runs, strict=True)):
-        here, there = (logits.astype(np.float64) for logits in both)
-        largest[run] = np.abs(there - here).max(initial=0)
-        relative[run] = relative_distances(here, there)
+        here, elsewhere = (logits.astype(np.float64) for logits in both)
+        largest[run] = np.abs(elsewhere - here).max(initial=0)
+        relative[run] = relative_distances(here, elsewhere)
     equal = bit_equal(runs)
     return [
         ("churn_inference", _churn(*map(predictions, runs), over, equal)),
         ("logits_max_difference", _largest(largest)),
         ("logits_relative_difference", _mean(relative, over, value_step(equal)).within(0, 2)),
     ]
-
-
-def relative_distances(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The distance between each row of `a` and of `b` [N, P], over the root mean square of both lengths.
-
-    It is symmetric and never infinite: opposite rows have 2, unrelated rows of equal length the square root of 2.
-    """
-    # In float64: the length of a float32 difference may overflow or vanish.
-    a, b = a.astype(np.float64), b.astype(np.float64)
-    distances = np.linalg.norm(b - a, axis=1)
-    lengths = np.hypot(np.linalg.norm(a, axis=1), np.linalg.norm(b, axis=1)) / np.sqrt(2)
-    return np.divide(distances, lengths, out=np.zeros(len(a)), where=lengths > 0)
-
-
-def first_epochs(one: Sequence[Any], other: Sequence[Any]) -> np.ndarray:
-    """The first epoch, counted from 1, after which each quantity differs between two runs; NaN if it never does.
-
-    Both arguments hold the value of each quantity after each epoch, [E, T].
-    """
-    differ = np.array(one) != np.array(other)
-    return np.where(differ.any(axis=0), differ.argmax(axis=0) + 1.0, np.nan)
 
 
 def parting(first: np.ndarray) -> list[tuple[str, Estimate, int]]:
