@@ -86,7 +86,7 @@ def churn(rows: pd.DataFrame, *variants: str) -> pd.DataFrame:
     """Churn under the first of these variants that has any; under the authors' own ALGO where there is no other."""
     known = rows[(rows["metric"] == "churn") & rows["value"].notna()]
     names = (name for variant in variants for name in VARIANTS.get(variant, (variant,)))
-    return next((found for name in names if len(found := known[known["variant"] == name])), known[:0])
+    return next((chosen for name in names if len(chosen := known[known["variant"] == name])), known[:0])
 
 
 def of_noise(rows: pd.DataFrame, ratios: pd.DataFrame, emulated: bool = False) -> str:
@@ -99,14 +99,14 @@ def of_noise(rows: pd.DataFrame, ratios: pd.DataFrame, emulated: bool = False) -
         return "How far do runs of one training end apart?"
     if alone.empty:
         return f"Two runs of one training differ in {share(whole)}"
-    found = f"{'Emulated implementation noise' if emulated else 'The implementation'} alone changes {share(alone)}"
+    says = f"{'Emulated implementation noise' if emulated else 'The implementation'} alone changes {share(alone)}"
     if whole.empty:
-        return found
+        return says
     every = "all sources" if whole["variant"].iloc[0] in VARIANTS["algo_impl"] else "a new seed"
     over = churn(ratios[ratios["over_variant"] == whole["variant"].iloc[0]], "impl")
     if alone["value"].max() == 0 or over["ci_low"].isna().all():
-        return f"{found}, {every} {share(whole).removesuffix(' of answers')}"
-    return f"{found}: {times(over, f'the churn of {every}')}"
+        return f"{says}, {every} {share(whole).removesuffix(' of answers')}"
+    return f"{says}: {times(over, f'the churn of {every}')}"
 
 
 def of_batch_norm(ratios: pd.DataFrame, accuracies: Sequence[Result]) -> str:
@@ -126,9 +126,9 @@ def of_batch_norm(ratios: pd.DataFrame, accuracies: Sequence[Result]) -> str:
     if main["metric"].value_counts().max() > 1:
         changes = f"{'; '.join(_counted(*part) for part in by_name.items())}{under}"
     else:
-        found = listed([f"{each(rows, ratio)} times the {name}" for name, rows in by_name.items()])
+        ratios_of = listed([f"{each(rows, ratio)} times the {name}" for name, rows in by_name.items()])
         shown = "" if len(decided(main)) else ": no change is shown"
-        changes = f"runs have {found} of those without{under}{shown}"
+        changes = f"runs have {ratios_of} of those without{under}{shown}"
     return f"With batch normalisation {'; '.join(filter(None, [_accuracy(accuracies), changes]))}"
 
 
@@ -140,7 +140,7 @@ def _counted(name: str, rows: pd.DataFrame) -> str:
 
 def _accuracy(changes: Sequence[Result]) -> str:
     """By how many points accuracy changes, where it does."""
-    firm = [found.effect for found in changes if found.pvalue < LEVEL]
+    firm = [result.effect for result in changes if result.pvalue < LEVEL]
     higher = sum(effect.value > 0 for effect in firm)
     if len(changes) > 1 and firm:
         return f"accuracy rises in {higher} of {len(changes)} pairs of models and falls in {len(firm) - higher}"
@@ -158,8 +158,8 @@ def of_order(rows: pd.DataFrame, full: pd.Series) -> str:
         return "How many answers does the order of the data change?"
     if rounded.empty:
         return f"The order of the data changes {share(ordered)}"
-    found = f"ith the full set in one batch, rounding alone changes {share(rounded)}"
-    return f"W{found}" if ordered.empty else f"The order of the data changes {share(ordered)}; w{found}"
+    says = f"ith the full set in one batch, rounding alone changes {share(rounded)}"
+    return f"W{says}" if ordered.empty else f"The order of the data changes {share(ordered)}; w{says}"
 
 
 def of_ensembles(rows: pd.DataFrame) -> str:
@@ -181,5 +181,5 @@ def of_bit(moved: pd.DataFrame) -> str:
     ends = {epoch: share(known[known["epoch"] == epoch]) for epoch in sorted(set(known["epoch"]))}
     (first, early), *_, (last, late) = [*ends.items()] * 2
     when = f"after {first} epochs" if first else "at the start"
-    found = f"One bit changed {when} changes {early}"
-    return found if first == last else f"{found}; changed after {last} epochs, {late}"
+    says = f"One bit changed {when} changes {early}"
+    return says if first == last else f"{says}; changed after {last} epochs, {late}"

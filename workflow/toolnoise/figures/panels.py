@@ -58,16 +58,23 @@ def lines(panel: Axes, rows: pd.DataFrame, label: str, falls: bool = False) -> N
         bottom, top = -np.inf, head_room(panel, rows)
     slot = 0.8 / max(len(variants), 8)
     for place, variant in enumerate(variants):
-        mine, tint = rows[rows["variant"] == variant], colour(variant)
-        at = mine["members"] + slot * (place - (len(variants) - 1) / 2)
-        line = {"linestyle": "-" if len(mine) > 2 else "none"}
-        if falls and len(mine) > 2:
-            less = mine["value"].iloc[0] / np.sqrt(mine["members"])
+        cells, tint = rows[rows["variant"] == variant], colour(variant)
+        at = cells["members"] + slot * (place - (len(variants) - 1) / 2)
+        line = {"linestyle": "-" if len(cells) > 2 else "none"}
+        if falls and len(cells) > 2:
+            less = cells["value"].iloc[0] / np.sqrt(cells["members"])
             panel.plot(at, measure.scale * less, color=tint, linewidth=1, linestyle="--", zorder=3.4)
         panel.plot(
-            at, measure.scale * mine["value"], color=tint, linewidth=1.2, marker="o", markersize=3.5, zorder=3.5, **line
+            at,
+            measure.scale * cells["value"],
+            color=tint,
+            linewidth=1.2,
+            marker="o",
+            markersize=3.5,
+            zorder=3.5,
+            **line,
         )
-        for x, low, high in zip(at, measure.scale * mine["ci_low"], measure.scale * mine["ci_high"], strict=True):
+        for x, low, high in zip(at, measure.scale * cells["ci_low"], measure.scale * cells["ci_high"], strict=True):
             interval(panel, x, low, high, top, bottom)
     panel.set_ylabel(measure.unit)
     panel.set_title(f"{measure.name}\n{label}".rstrip())
@@ -82,18 +89,18 @@ def ratio_ticks(panel: Axes, beside: float = 0) -> None:
     # About: the layout will leave some of this to labels, or give some of their room to the panel.
     wide = panel.get_position().width * panel.figure.get_figwidth() - beside
     decades = 10.0 ** np.arange(np.floor(np.log10(left)), np.ceil(np.log10(right)))
-    found: list[float] = []
+    chosen: list[float] = []
     for steps in TICKS:
         ticks = sorted(float(f"{step * decade:.3g}") for step in steps for decade in decades)
         more = [tick for tick in ticks if left <= tick <= right]
-        if found and np.any(np.diff(np.log(more)) * wide / np.log(right / left) < ROOM):
+        if chosen and np.any(np.diff(np.log(more)) * wide / np.log(right / left) < ROOM):
             break
-        found = more
-    if len(found) < FEWEST:
+        chosen = more
+    if len(chosen) < FEWEST:
         even = (MaxNLocator(bins, steps=[1, 2, 2.5, 5, 10]).tick_values(left, right) for bins in (3, 4, 5, 6))
         inside = ([float(f"{tick:.4g}") for tick in ticks if left <= tick <= right] for ticks in even)
-        found = next((ticks for ticks in inside if len(ticks) >= FEWEST), found)
-    panel.set_xticks(found)
+        chosen = next((ticks for ticks in inside if len(ticks) >= FEWEST), chosen)
+    panel.set_xticks(chosen)
     panel.xaxis.set_major_formatter("{x:g}")
     panel.xaxis.set_minor_locator(NullLocator())
 

@@ -12,8 +12,8 @@ def write(study: str, captions: list[str], shows: list[str], out: str | Path) ->
     """Write the page of the study of that name, whose resolved form lies with its results; `shows` are its files."""
     del captions  # Snakemake finds them, as the files, by its own rules
     # It holds each in memory, encoded.
-    for one in shows:
-        require_small(one)
+    for file in shows:
+        require_small(file)
     with replacing(out) as scratch:
         command = program.python("snakemake", "figures", "--snakefile", str(program.snakefile()))
         options = ["--configfile", layout.STUDY.format(study=study), "--nolock", "--quiet", "--report", str(scratch)]

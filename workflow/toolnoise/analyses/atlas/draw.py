@@ -65,5 +65,5 @@ def of_atlas(factors: pd.DataFrame, whole: str) -> str:
     rows = factors[(factors["metric"] == "churn_to_seeds") & (factors["factor"] == whole) & factors["value"].notna()]
     if rows.empty:
         return "Which part of the tooling matters?"
-    pairs, found = rows["pairs"].iloc[0], said(rows.iloc[0], ratio)
-    return f"Churn between two toolings, mean of {pairs} pairs, is {found} times the churn between two seeds"
+    pairs, worded = rows["pairs"].iloc[0], said(rows.iloc[0], ratio)
+    return f"Churn between two toolings, mean of {pairs} pairs, is {worded} times the churn between two seeds"

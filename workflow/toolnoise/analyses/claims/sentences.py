@@ -85,5 +85,5 @@ def of_claims(supported: int, refuted: int, untold: int, every: int) -> str:
     if not judged:
         return "Which claims hold?"
     rest = f", {every - judged} were not run" if judged < every else ""
-    found = f"This study supports {supported or 'none'} of {every} claims and refutes {refuted or 'none'}"
-    return f"{found}; {untold or 'none'} cannot be told{rest}"
+    says = f"This study supports {supported or 'none'} of {every} claims and refutes {refuted or 'none'}"
+    return f"{says}; {untold or 'none'} cannot be told{rest}"

@@ -122,11 +122,11 @@ def of_groups(judged: pd.DataFrame) -> str:
     firm = judged[judged["unlike"] != ""]
     if firm.empty:
         return f"No sub-group is shown to be noisier or steadier than its size explains ({len(judged)} ratios)"
-    found = firm.groupby(["place", "unlike", "name"], sort=False)
-    if found.ngroups > 2:
+    judged_rates = firm.groupby(["place", "unlike", "name"], sort=False)
+    if judged_rates.ngroups > 2:
         words = {word: listed(list(dict.fromkeys(rows["place"]))) for word, rows in firm.groupby("unlike", sort=False)}
         return "; ".join(f"{names} {_is(names)} {word} than size explains" for word, names in words.items())
-    return ". ".join(_of_group(*key, rows) for key, rows in found)
+    return ". ".join(_of_group(*key, rows) for key, rows in judged_rates)
 
 
 def _of_group(place: str, word: str, name: str, rows: pd.DataFrame) -> str:
@@ -134,5 +134,5 @@ def _of_group(place: str, word: str, name: str, rows: pd.DataFrame) -> str:
     values = [f"{ratio(row.value)} ({style.variant_name(row.variant)})" for row in rows.itertuples()]
     by_size = [f"{ratio(low)} to {ratio(high)}" for low, high in zip(rows["null_low"], rows["null_high"], strict=True)]
     by_size = " and ".join(dict.fromkeys(by_size))
-    found = f"{name} is {listed(values)} times that of all"
-    return f"{place} is {word} than its size explains: {found}; size gives {by_size}"
+    ratio_to_all = f"{name} is {listed(values)} times that of all"
+    return f"{place} is {word} than its size explains: {ratio_to_all}; size gives {by_size}"

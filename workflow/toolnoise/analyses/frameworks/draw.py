@@ -95,8 +95,8 @@ def of_pairs(within: pd.DataFrame, across: pd.DataFrame, what: str) -> str:
     same, seeds = churn(across, "algo", "control"), churn(within, "algo", "algo_impl")
     if same.empty:
         return f"How far does the same run differ between {what}s?"
-    found = f"The {what} alone changes {share(same)}"
-    return found if seeds.empty else f"{found}, a new seed {share(seeds).removesuffix(' of answers')}"
+    says = f"The {what} alone changes {share(same)}"
+    return says if seeds.empty else f"{says}, a new seed {share(seeds).removesuffix(' of answers')}"
 
 
 def of_parts(rows: pd.DataFrame) -> str:
@@ -119,9 +119,9 @@ def courses(panel: Axes, rows: pd.DataFrame, title: str, tints: Sequence[str]) -
         return
     panel.set_yscale("log")
     for place, tint in style.cycle(selection.unique(rows["place"]), tints).items():
-        mine = rows[rows["place"] == place]
-        apart = 100 * mine["value"].where(mine["value"] > 0)
-        panel.plot(mine["epoch"], apart, color=tint, linewidth=1.2, marker="o", markersize=3, label=place)
+        course = rows[rows["place"] == place]
+        apart = 100 * course["value"].where(course["value"] > 0)
+        panel.plot(course["epoch"], apart, color=tint, linewidth=1.2, marker="o", markersize=3, label=place)
     panel.autoscale(axis="y")
     panel.xaxis.set_major_locator(MaxNLocator(integer=True))
     panel.set_xlabel("epoch", size=7)

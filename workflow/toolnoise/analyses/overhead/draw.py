@@ -126,19 +126,19 @@ def of_cost(rows: pd.DataFrame) -> str:
     clock, kernels = (rows[rows["metric"] == name] for name in ("wall_ratio", "kernel_ratio"))
     if clock.empty:
         return "What does determinism cost?"
-    found = f"Determinism changes the time of a step by {_changes(clock)}"
-    return f"{found}; that in kernels by {_changes(kernels)}" if len(decided(kernels)) else found
+    says = f"Determinism changes the time of a step by {_changes(clock)}"
+    return f"{says}; that in kernels by {_changes(kernels)}" if len(decided(kernels)) else says
 
 
 def of_kernels(ratios: pd.DataFrame, appeared: Mapping[str, float]) -> str:
     """By how much determinism changes the time in kernels, and which kernels appear with it, each with its seconds."""
     if ratios["ci_low"].isna().all():
         return "Which kernels take the time of a step?"
-    found = f"eterminism changes the time in kernels by {_changes(ratios)}"
+    says = f"eterminism changes the time in kernels by {_changes(ratios)}"
     if decided(ratios).empty or not appeared:
-        return f"D{found}"
+        return f"D{says}"
     named = listed([f"{name} ({number(1e3 * seconds)} ms)" for name, seconds in appeared.items()])
-    return f"{named} appear{'s' if len(appeared) == 1 else ''}: d{found}"
+    return f"{named} appear{'s' if len(appeared) == 1 else ''}: d{says}"
 
 
 def of_control(fixed: pd.DataFrame, varying: pd.DataFrame, cost: pd.DataFrame) -> str:
@@ -186,9 +186,9 @@ def crosses(panel: Axes, rows: pd.DataFrame, bottom: float, top: float) -> None:
 
 def _spaced(heights: Sequence[float], gap: float) -> list[float]:
     """Heights between 0 and 1, in rising order, moved so that each is at least `gap` above the one before."""
-    found: list[float] = []
+    placed: list[float] = []
     for height in heights:
-        found.append(max(height, found[-1] + gap) if found else height)
-    for place in reversed(range(len(found))):
-        found[place] = min(found[place], 1 - gap * (len(found) - 1 - place))
-    return found
+        placed.append(max(height, placed[-1] + gap) if placed else height)
+    for place in reversed(range(len(placed))):
+        placed[place] = min(placed[place], 1 - gap * (len(placed) - 1 - place))
+    return placed

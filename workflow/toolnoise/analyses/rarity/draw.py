@@ -93,10 +93,10 @@ def draw_share(
 
     Fewer than three shares have no line.
     """
-    mine = rows[rows["quantity"] == quantity]
-    line = {"linestyle": "-" if len(mine) > 2 else "none"}
+    of_group = rows[rows["quantity"] == quantity]
+    line = {"linestyle": "-" if len(of_group) > 2 else "none"}
     highest = rows[rows["quantity"].str.startswith(quantity)]["value"].max()
-    top = min(2.5 * highest, max(mine["ci_high"].max(), highest)) * 100
+    top = min(2.5 * highest, max(of_group["ci_high"].max(), highest)) * 100
     panel.set_xscale("log")
     panel.set_ylim(0, max(panel.get_ylim()[1], 1.1 * top))
     for null, dash in dashes.items():
@@ -110,10 +110,10 @@ def draw_share(
         100 * whole["share"], 100 * whole["value"], color=style.SOFT, linewidth=0.8, marker=".", zorder=2.7, **line
     )
     dots = {"color": tint, "linewidth": 1, "marker": "o", "markersize": 4, "zorder": 4}
-    panel.plot(100 * mine["share"], 100 * mine["value"], **dots, **line)
-    for row in mine.itertuples():
+    panel.plot(100 * of_group["share"], 100 * of_group["value"], **dots, **line)
+    for row in of_group.itertuples():
         interval(panel, 100 * row.share, 100 * row.ci_low, 100 * row.ci_high, panel.get_ylim()[1])
-    panel.set_xticks(100 * mine["share"], [f"{100 * share:.2g}" for share in mine["share"]])
+    panel.set_xticks(100 * of_group["share"], [f"{100 * share:.2g}" for share in of_group["share"]])
     panel.xaxis.set_minor_locator(NullLocator())
 
 
@@ -136,11 +136,11 @@ def draw_size(panel: Axes, rows: pd.DataFrame, tint: str, label: str) -> None:
 def of_rarity(rows: pd.DataFrame, nulls: Iterable[str]) -> str:
     """In how many cells the SD of the group lies in the range that each null gives it."""
     cell = ["model", "dataset", "hardware", "variant"]
-    found = rows[rows["quantity"] == "sd"].set_index(cell)["value"].dropna()
+    sds = rows[rows["quantity"] == "sd"].set_index(cell)["value"].dropna()
     parts = []
     for null in nulls:
         ranges = rows[rows["quantity"] == f"sd by {null}"].set_index(cell)[["ci_low", "ci_high"]].dropna()
-        both = ranges.join(found, how="inner")
+        both = ranges.join(sds, how="inner")
         if len(both):
             inside = int(both["value"].between(both["ci_low"], both["ci_high"]).sum())
             parts.append(f"from {null} at {inside} of {len(both)} points")
