@@ -6,7 +6,7 @@ from numpy.testing import assert_equal
 from scipy import stats
 
 from toolnoise.comparison.partly_paired import pair_weight, partly_paired_difference
-from toolnoise.stats.result import UNDECIDED
+from toolnoise.stats.two_means import UNDECIDED
 
 STUDIES = 2_500
 

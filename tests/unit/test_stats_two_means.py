@@ -7,8 +7,7 @@ from scipy import stats
 
 from toolnoise.comparison.two_arms import hedges_g, paired_difference, probability_of_improvement
 from toolnoise.stats.estimates import UNDEFINED, Estimate
-from toolnoise.stats.result import UNDECIDED
-from toolnoise.stats.two_means import mean_difference
+from toolnoise.stats.two_means import UNDECIDED, mean_difference
 
 DRAWS = np.random.Generator(np.random.Philox(2))
 BASE, BETTER = DRAWS.normal(0.90, 0.002, 10), DRAWS.normal(0.903, 0.005, 7)

@@ -26,9 +26,8 @@ from toolnoise.stats.draws import Drawn
 from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, standard_deviation
 from toolnoise.stats.multiplicity import holm
 from toolnoise.stats.paired_sds import paired_sd_ratio
-from toolnoise.stats.result import Result
 from toolnoise.stats.spread import equal_runs_sd, sd_chi2, sd_interval
-from toolnoise.stats.two_means import mean_difference
+from toolnoise.stats.two_means import Result, mean_difference
 
 PAIRED: tuple[Way, ...] = ("paired", "partly paired")
 

@@ -7,8 +7,7 @@ import numpy as np
 from scipy import optimize, special, stats
 
 from toolnoise.stats.estimates import TAIL, UNDEFINED, Estimate, mean_t, standard_deviation
-from toolnoise.stats.result import UNDECIDED, Result
-from toolnoise.stats.two_means import equal_arms
+from toolnoise.stats.two_means import UNDECIDED, Result, equal_arms
 
 QUANTILES = 2000  # of a chi-square: a noncentral t is then accurate to 0.00002
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from toolnoise.figures.style import variant_name
-from toolnoise.stats.result import Result
+from toolnoise.stats.two_means import Result
 from toolnoise.study.published import VARIANTS
 
 # The variants in which all sources, or all of the algorithm, vary.

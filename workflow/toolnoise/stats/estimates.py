@@ -1,4 +1,4 @@
-"""A value with its interval, and the mean of runs.
+"""A value with its interval, the mean of runs, and a share of examples.
 
 Every statistic of this package is an `Estimate`. A quantity that the available runs cannot determine is NaN, never a
 guess or a warning: one run has a mean but no interval.
@@ -76,6 +76,18 @@ def positive_mean_t(values: np.ndarray, further_variance: float = 0.0) -> Estima
     squared = (standard_deviation(roots) / roots.mean()) ** 2
     relative = ((1 + squared) ** 4 * draws / len(roots) - 1) / (draws - 1)
     return log_t_interval(mean, np.sqrt(relative + further_variance), draws - 1)
+
+
+def wilson(count: int, examples: int) -> Estimate:
+    """The share `count` / `examples` with Wilson's (1927) score interval, which has a width even at 0 and at 1.
+
+    It is the range for other examples drawn in the same way.
+    """
+    if not examples:
+        return UNDEFINED
+    interval = stats.binomtest(int(count), int(examples)).proportion_ci(LEVEL, method="wilson")
+    low, high = np.clip([interval.low, interval.high], 0, 1)
+    return Estimate(count / examples, float(low), float(high))
 
 
 def log_t_interval(value: float, error: float, freedom: float) -> Estimate:

@@ -3,15 +3,27 @@
 Differences are second arm minus first, as in analyses/frameworks/cross_tooling.py.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy import stats
 
-from toolnoise.stats.estimates import Estimate, equal_reach, standard_deviation, t_interval
-from toolnoise.stats.result import UNDECIDED, Result
+from toolnoise.stats.estimates import UNDEFINED, Estimate, equal_reach, standard_deviation, t_interval
 
 # The most degrees of freedom of a test with a small arm, by its runs. With these, at most 6 % of studies name a false
 # winner, whatever the other arm and the ratio of the SDs (bench/winners.py integrates it); more runs need no limit.
 SMALL_ARMS = {2: 1.2, 3: 2.5, 4: 4.5}
+
+
+class Result(NamedTuple):
+    """A two-sided test. `effect` is the tested quantity, a difference or a ratio, with its 95 % interval."""
+
+    statistic: float
+    pvalue: float
+    effect: Estimate
+
+
+UNDECIDED = Result(np.nan, np.nan, UNDEFINED)
 
 
 def mean_difference(a: np.ndarray, b: np.ndarray, steps: tuple[float, float] = (0.0, 0.0)) -> Result:

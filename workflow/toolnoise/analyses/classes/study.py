@@ -23,14 +23,12 @@ KINDS = {
         needs=SUB_GROUPS,
         takes=("width",),
         rank=3,
-        caption="""
-            SD of accuracy, false-positive rate and false-negative rate by sub-group, divided by the SD over all
+        caption="""SD of accuracy, false-positive rate and false-negative rate by sub-group, divided by the SD over all
             examples, in study *{study}* (figure 4 of Zhuang et al., arXiv:2106.11872). A small group is noisy because
             it is small: the grey line below each group is the range of the ratio expected from the number of examples
             alone, in 95 % of studies with as many runs. In the paper the false-negative rate of men varies 4.6 times as
             much as that of all. The number of examples alone gives 3.8: CelebA's test set has 2,660 blond people, of
-            whom 180 are men.
-        """,
+            whom 180 are men.""",
     ),
     "per_class": Kind(
         ("stability", "runs"),
@@ -38,15 +36,13 @@ KINDS = {
         also=("labels",),
         takes=("class_names", "width"),
         rank=4,
-        caption="""
-            SD of each class's accuracy compared with the SD over all classes in study *{study}* (figure 5 of Zhuang et
-            al., arXiv:2106.11872, which reports largest ratios of 4 for CIFAR-10 and 23 for CIFAR-100). A class has
-            fewer test examples than the whole test set, so ratios well above 1 are expected even if no class is
-            special. Each largest ratio is shown with the ratio expected from class size alone: the median and 95 %
+        caption="""SD of each class's accuracy compared with the SD over all classes in study *{study}* (figure 5 of
+            Zhuang et al., arXiv:2106.11872, which reports largest ratios of 4 for CIFAR-10 and 23 for CIFAR-100). A
+            class has fewer test examples than the whole test set, so ratios well above 1 are expected even if no class
+            is special. Each largest ratio is shown with the ratio expected from class size alone: the median and 95 %
             range of simulated studies with as many runs and as many test examples per class. It is 4.4 (2.9 to 7.8) for
             10 equal classes and 10 runs, and 16.8 (10.8 to 29) for 100 classes: small classes alone explain the paper's
-            4 and 23. A ratio above its range is red, and its class has a ring; small dots are the runs.
-        """,
+            4 and 23. A ratio above its range is red, and its class has a ring; small dots are the runs.""",
     ),
 }
 

@@ -221,8 +221,8 @@ def _jobs(study: Study) -> dict[str, int]:
         "data sets": sum(counts[verb] for verb in writing(layout.DATA)),
         "trainings": sum(counts[verb] for verb in writing(layout.RECORD) if not STEPS[verb].unrepeatable),
         "predictions": sum(counts[verb] for verb in dumps if "logits" in STEPS[verb].writes),
-        "layers": counts["dump-layers"],
-        "profiles": counts["profile"],
+        "layers": sum(counts[verb] for verb in dumps if "logits" not in STEPS[verb].writes),
+        "profiles": sum(counts[verb] for verb, step in STEPS.items() if step.where.place is Profile),
         "checks and measures": sum(counts[verb] for verb in (*writing(layout.GATE), *measures)),
         "figures and tables": counts["render"],
     }
@@ -308,13 +308,7 @@ def as_text(cost: StudyCost, file: str) -> str:
     rows = [
         (
             *(task.hardware, task.model, task.dataset, "yes" if task.deterministic else "no"),
-            *(
-                str(task.runs),
-                str(task.left),
-                _duration(task.seconds_a_run),
-                _duration(task.seconds_left),
-                task.measured,
-            ),
+            *(str(task.runs), str(task.left), *map(_duration, (task.seconds_a_run, task.seconds_left)), task.measured),
         )
         for task in cost.tasks
     ]

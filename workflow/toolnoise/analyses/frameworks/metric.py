@@ -17,8 +17,7 @@ from toolnoise.formulas.accuracy import predictions
 from toolnoise.formulas.churn import paired_churn
 from toolnoise.formulas.equal_runs import bit_equal, rate_step, value_step
 from toolnoise.formulas.weights import relative_distances
-from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t
-from toolnoise.stats.proportion import wilson
+from toolnoise.stats.estimates import UNDEFINED, Estimate, mean_t, wilson
 
 # Rows compare runs of two frameworks. Rows of inference alone compare predictions of the same runs, trained on
 # `hardware`, with those on `other_hardware`. `examples` is the number of test examples; `interval` is over `runs` or

@@ -12,12 +12,11 @@ KINDS = {
         lambda grid: ([cell for cell in grid.cells if cell in grid.study.layers], by_place),
         needs="a block with the key layers",
         takes=("width",),
-        caption="""
-            Similarity of representations between runs of the same training in study *{study}*, layer by layer: linear
-            CKA of corresponding layers with weights, plain and debiased, averaged over pairs of runs, with one line per
-            set of sources that may vary. 1 means equal up to a rotation and a factor. CKA is defined by Kornblith et
-            al. (arXiv:1905.00414); Summers and Dinneen (arXiv:2103.04514) use it as a measure of diversity.
-        """,
+        caption="""Similarity of representations between runs of the same training in study *{study}*, layer by layer:
+            linear CKA of corresponding layers with weights, plain and debiased, averaged over pairs of runs, with one
+            line per set of sources that may vary. 1 means equal up to a rotation and a factor. CKA is defined by
+            Kornblith et al. (arXiv:1905.00414); Summers and Dinneen (arXiv:2103.04514) use it as a measure of
+            diversity.""",
     ),
 }
 

@@ -54,39 +54,33 @@ KINDS = {
         ("kernels", "overhead"),
         lambda grid: (grid.networks, by_tooling),
         needs="the key overhead",
-        caption="""
-            Time of a training step in study *{study}*, kernel by kernel, with the tooling's default and with
+        caption="""Time of a training step in study *{study}*, kernel by kernel, with the tooling's default and with
             deterministic implementations: the twenty longest kernels, in milliseconds on one axis (figure 8 of Zhuang
             et al., arXiv:2106.11872). On a GPU the profiler times kernels on the device. On a CPU it times operators by
             type, on the thread that runs them, without the operators that they call. ``metrics/kernels.csv`` has the
-            names and the number of calls.
-        """,
+            names and the number of calls.""",
     ),
     "overhead": Kind(
         ("overhead",),
         lambda grid: (grid.networks, _by_kernel_size(grid.networks)),
         needs="the key overhead",
         takes=("width",),
-        caption="""
-            The cost of determinism in study *{study}*: time of a training step with deterministic implementations
-            divided by its time with default ones, summed over all kernels and by the clock. These are figures 9a
-            (networks) and 9b (kernel sizes) of Zhuang et al. (arXiv:2106.11872) as ratios: the paper's largest, 746 %
-            for 7x7 kernels on a P100, is 7.46 here. A hollow dot cannot be told from 1, no cost. On a CPU, operators
-            take the place of kernels.
-        """,
+        caption="""The cost of determinism in study *{study}*: time of a training step with deterministic
+            implementations divided by its time with default ones, summed over all kernels and by the clock. These are
+            figures 9a (networks) and 9b (kernel sizes) of Zhuang et al. (arXiv:2106.11872) as ratios: the paper's
+            largest, 746 % for 7x7 kernels on a P100, is 7.46 here. A hollow dot cannot be told from 1, no cost. On a
+            CPU, operators take the place of kernels.""",
     ),
     "cost_of_control": Kind(
         ("ratios", "overhead"),
         lambda grid: (_costed(grid), None),
         needs="the key overhead with a model that the grid trains under algo_impl and impl, its noise not emulated",
         takes=("width",),
-        caption="""
-            What determinism costs in study *{study}*, and what it removes. Across: time of a training step with
+        caption="""What determinism costs in study *{study}*, and what it removes. Across: time of a training step with
             deterministic implementations divided by its time with default ones, by the clock. Up: the share of the
             churn of ALGO+IMPL that determinism removes. On the left the initial weights and the order of the data are
             fixed, so that all of the churn of IMPL goes. On the right they vary, and determinism removes only what ALGO
             lacks of the churn of ALGO+IMPL. A network at the top left is made repeatable at little cost; one at the
-            bottom right pays for little.
-        """,
+            bottom right pays for little.""",
     ),
 }

@@ -25,12 +25,10 @@ KINDS = {
         needs="the key remedies in a block",
         category=TABLES,
         files=("resources/published-remedies.csv",),
-        caption="""
-            Runs of study *{study}* with predictions averaged over views of each test image, over snapshots of the run,
-            or both. The table shows their spread in the measures of the mitigation table of Summers & Dinneen
+        caption="""Runs of study *{study}* with predictions averaged over views of each test image, over snapshots of
+            the run, or both. The table shows their spread in the measures of the mitigation table of Summers & Dinneen
             (arXiv:2103.04514), each with its 95 % confidence interval; the published and replicated rows are below
-            ours. "Reduction" is the share of the spread of single runs that is removed.
-        """,
+            ours. "Reduction" is the share of the spread of single runs that is removed.""",
     ),
 }
 
