@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 
 from toolnoise import streams
 from toolnoise.analyses.classes.naming import LABELS as LABELS_OF_CLASSES
+from toolnoise.analyses.frameworks import metric as frameworks
 from toolnoise.analyses.frameworks.cross_tooling import CROSS_TOOLING
 from toolnoise.analyses.frameworks.metric import FRAMEWORKS, PARTINGS
 from toolnoise.analyses.growth import metric as growing
@@ -31,7 +32,6 @@ from toolnoise.base.noise_sources import SOURCES
 from toolnoise.base.program import ROOT
 from toolnoise.datasets.counting import COUNTS
 from toolnoise.figures import sheets
-from toolnoise.formulas import frameworks
 from toolnoise.formulas.accuracy import predictions
 from toolnoise.formulas.ensembles import ENSEMBLES, by_size
 from toolnoise.formulas.per_run import RUNS as RUNS_OF_CELLS
