@@ -8,9 +8,9 @@ from toolnoise.base.files import replacing, require_small
 from toolnoise.study import layout
 
 
-def write(study: str, captions: list[str], shows: list[str], out: str | Path) -> None:
+def write(study: str, figure_kinds: list[str], shows: list[str], out: str | Path) -> None:
     """Write the page of the study of that name, whose resolved form lies with its results; `shows` are its files."""
-    del captions  # Snakemake finds them, as the files, by its own rules
+    del figure_kinds  # Snakemake finds their captions, as the files, by its own rules
     # It holds each in memory, encoded.
     for file in shows:
         require_small(file)

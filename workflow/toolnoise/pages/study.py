@@ -16,6 +16,7 @@ from toolnoise.measures import control_gate
 from toolnoise.pages import findings, tables
 from toolnoise.pages.document import document, part
 from toolnoise.study import analyses
+from toolnoise.study.catalogue import KINDS
 from toolnoise.study.cells import Cell
 
 # Metric files that have a place of their own on the page, or one row per step.
@@ -28,7 +29,7 @@ class Page(NamedTuple):
 
     `cells` are [model, dataset, hardware, variant, seeds], `emulated` the toolings whose noise is emulated, `metrics`
     the metric files of the whole study, each [kind, file]. A figure has its name, whether it is a picture, its files,
-    each [format, file], its data, its notebook and its caption. `files` are those that are there, by their
+    each [format, file], its data, its notebook and its kind. `files` are those that are there, by their
     places in the study: an unfinished study, or one of older code, lacks some.
     """
 
@@ -90,7 +91,7 @@ def first(page: Page, logs: str) -> dict[str, Any]:
             for cell, rows in rows_by_cell.items()
             if cell in seeds
         ],
-        "figures": list(map(_figure, page.shown)),
+        "figures": [_figure(figure, page.study) for figure in page.shown],
         "logs": logs,
     }
     for shown in analyses.adding("page", "shown"):
@@ -118,9 +119,9 @@ def plain(caption: str) -> str:
     return " ".join(re.sub(r"``|(?<!\w)\*|\*(?!\w)", "", text).split())
 
 
-def _figure(figure: Mapping[str, Any]) -> dict[str, Any]:
+def _figure(figure: Mapping[str, Any], study: str) -> dict[str, Any]:
     shown = {key: figure[key] for key in ("name", "picture", "data", "notebook")}
-    return shown | {"files": dict(figure["files"]), "caption": plain(figure["caption"])}
+    return shown | {"files": dict(figure["files"]), "caption": plain(KINDS[figure["kind"]].caption_in(study))}
 
 
 def _gates(page: Page) -> dict[Cell, bool | None]:

@@ -137,7 +137,7 @@ def _page(study: Study, _: Whole) -> Parameters:
             {
                 "name": one.name,
                 "picture": KINDS[one.notebook].category == FIGURES,
-                "caption": KINDS[one.notebook].caption_in(study.name),
+                "kind": one.notebook,
                 "files": [
                     [suffix, f"{study.path(layout.FIGURE, figure=one.name)[start:]}.{suffix}"]
                     for suffix in KINDS[one.notebook].formats
@@ -292,7 +292,7 @@ ROWS = {
             "out": Write(layout.PAGE),
             "out-tables": Write(layout.PAGE_PARTS + "/tables.js"),
         },
-        work=Work("toolnoise.pages.study:show", further=lambda _: _adding("page"), files=_web),
+        work=Work("toolnoise.pages.study:show", further=lambda _: _adding("page", "study"), files=_web),
     ),
     ROOT: Step(
         "write_audit",
@@ -314,14 +314,12 @@ ROWS = {
         "write_report",
         "write Snakemake's report on a study",
         where=Where(Whole, lambda _: (Whole(),), "study", "its report"),
-        parameters=lambda study, _: {
-            "study": study.name,
-            "captions": [KINDS[kind].caption_in(study.name) for kind in study.figure_kinds],
-        },
+        parameters=lambda study, _: {"study": study.name, "figure_kinds": list(study.figure_kinds)},
         reads={"shows": Read(_everything_shown, several=True)},
         writes={"out": Write(layout.REPORT, timed=True)},
         work=Work(
             "toolnoise.figures.snakemake_report:write",
+            further=lambda _: (catalogue.__name__, *_adding("study")),
             files=lambda _: tuple(f"workflow/report/{name}.rst" for name in ("workflow", "metrics", "figure")),
         ),
         unrepeatable="the page says when Snakemake wrote it",
