@@ -3,7 +3,6 @@
 from typing import Any
 
 from toolnoise.analyses.remedies import plan
-from toolnoise.epoch_plan import cycles
 from toolnoise.study import layout
 from toolnoise.study.analyses import Dump
 from toolnoise.study.cells import Cell
@@ -40,6 +39,9 @@ def complete(schema: dict[str, Any]) -> None:
 
 def dumps_of(study: Study, cell: Cell) -> list[Dump]:
     """The dump of all remedies of a cell, if it has any."""
+    # Every start of Snakemake imports this module, and this one imports NumPy.
+    from toolnoise.epoch_plan import cycles
+
     remedies = plan.applied(study, cell)
     if not remedies:
         return []
