@@ -263,7 +263,9 @@ def locks():
 
 def test_each_lock_file_can_be_tried_and_the_table_says_when_it_was(locks):
     assert {locks.file_of(name) for name in locks.names()} == {*LOCKS, *VERSIONS}
-    tried = re.findall(r"^    (\S+)\.txt +(\d{4}-\d\d-\d\d) ", (ROOT / "docs/machines.md").read_text(), re.MULTILINE)
+    tried = re.findall(
+        r"^    (\S+)\.txt +(\d{4}-\d\d-\d\d) ", (ROOT / "docs/tables/locks.txt").read_text(), re.MULTILINE
+    )
     assert sorted(name for name, _ in tried) == locks.names()
 
 
